@@ -30,13 +30,13 @@ class OpenedError(BaseException):
 
 
 class Sealed:
-    """A table that raises whatever is asked of it."""
+    """A table that raises whatever is asked of it. It is no file, whose name the ledger knows before it is opened."""
 
     def _raise(self, *_: object, **__: object):
         raise OpenedError
 
     __getattribute__ = __len__ = __iter__ = __getitem__ = __contains__ = __bool__ = __eq__ = __hash__ = _raise
-    __array__ = __dataframe__ = __fspath__ = __str__ = __repr__ = keys = _raise
+    __array__ = __dataframe__ = __str__ = __repr__ = keys = _raise
 
 
 # --- the public surface ----------------------------------------------------------------------------------------------

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,16 +16,14 @@ from fugu.data.private import Private
 from fugu.documents.release import OTHER_PEOPLE, is_name
 from fugu.errors import BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Guarantee, Pure
+from fugu.guarantee.promises import UNCHARGED
 from fugu.ledger import Books, Marks, books, fingerprints
 from fugu.ledger.charge import LAW, read_mechanism
+from fugu.ledger.own import ledger_path, own_ledger
 from fugu.ledger.terms import known_budget, known_prior, released_by_law
 from fugu.scenario.units import persons_in
 from fugu.visible import Json
 
-UNCHARGED = (
-    "no ledger: nothing prevents a second release of this data, and two releases that are safe alone can reveal "
-    "everything together"
-)
 CLOSES = (
     "this closes the table: what two such releases promise together is not known, so afterwards the ledger refuses "
     "every other release of the same data, statistics included"
@@ -149,7 +145,7 @@ def account_of(
                 "--no-ledger goes without --ledger, --request, --budget and --other-people; leave out one or the other"
             )
         return None
-    place = own_ledger() if ledger is None else _path(ledger)
+    place = own_ledger() if ledger is None else ledger_path(ledger)
     named = request if request is not None else _named(question)
     account = Account(place, named, total or known_budget(place, data) or budget, data, unit, tuple(others or ()))
     if request is None and earlier not in (None, question) and account.knows(before := _named(earlier)):
@@ -171,43 +167,6 @@ def data_name(data: str | None, table: str) -> str:
     if table and not is_name(name):
         raise UsageError("--data is a name, never a path: it goes out with the document; leave out slashes")
     return name
-
-
-def own_ledger(*, make: bool = True) -> Path:
-    """The user's own ledger: FUGU_LEDGER, else ledger.db in the platform's data folder, which is made for its owner
-    alone if `make`."""
-    if named := os.environ.get("FUGU_LEDGER"):
-        if not named.strip():
-            raise UsageError("FUGU_LEDGER is set and names no file: give it the path of a ledger, or unset it")
-        return _path(named)
-    folder = _data_folder() / "fugu"
-    if not make:
-        return folder / "ledger.db"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
-        raise UsageError(
-            f"the folder of your own ledger, {str(folder)!r}, cannot be made; name another ledger with FUGU_LEDGER or "
-            "--ledger, or say --no-ledger"
-        ) from None
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(
-            f"the folder of your own ledger, {str(folder)!r}, cannot be written; name another ledger with FUGU_LEDGER "
-            "or --ledger, or say --no-ledger"
-        )
-    return folder / "ledger.db"
-
-
-def _path(text: str) -> Path:
-    if "://" in text or text.startswith("file:"):
-        raise UsageError(f"a ledger is a file, not an address: give a path, not {text!r}")
-    return Path(text)
-
-
-def _data_folder() -> Path:
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support"
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
 
 
 def _named(question: dict[str, Any]) -> str:

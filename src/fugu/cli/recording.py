@@ -114,7 +114,7 @@ class RecordsAsked:
         """The session, whose table is not opened yet; its books are those of the account, or none."""
         if account is None:
             budget: Pure | Approx = Pure(self.epsilon)
-            kept: dict[str, Any] = {}
+            kept: dict[str, Any] = {"ledger": False}
         else:
             assert isinstance(account.budget, Pure | Approx)  # other budgets go by the law route
             budget = account.budget

@@ -16,6 +16,11 @@ from fugu.numbers.exact import Real, as_fraction
 REFERENCE = "the reference"
 NONE = "none"
 """What is promised against anybody where no finite epsilon holds."""
+UNCHARGED = (
+    "no ledger: nothing prevents a second release of this data, and two releases that are safe alone can reveal "
+    "everything together"
+)
+"""Said of a release that no ledger knows of."""
 
 
 def both(believed: Guarantee | Real, anybody: Guarantee | Real | None, believes: str = REFERENCE) -> str:

@@ -16,7 +16,7 @@ from fugu.drawing.shown import Shown
 from fugu.errors import UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import exact, plain
-from fugu.guarantee.promises import both, called_exact
+from fugu.guarantee.promises import UNCHARGED, both, called_exact
 from fugu.queries.answered import columns_of
 from fugu.queries.cell import Cell
 from fugu.queries.noised import EXACT
@@ -103,7 +103,8 @@ class SessionAnswer(Shown):
     def __repr__(self) -> str:
         count = len(self.cells)
         numbers = f"{count} number{'' if count == 1 else 's'}{', exact' if self.exact > EXACT else ''}"
-        return f"SessionAnswer({brief(str(self.question))}, {numbers}, cost {both(self.cost, self.own)})"
+        books = ", no ledger" if UNCHARGED in self.note else ""
+        return f"SessionAnswer({brief(str(self.question))}, {numbers}, cost {both(self.cost, self.own)}{books})"
 
 
 def _known(x: float) -> float | None:

@@ -8,6 +8,7 @@ from typing import final
 
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import exact
+from fugu.guarantee.promises import both
 from fugu.ledger import Charge
 from fugu.queries.noised import Noised
 from fugu.queries.session_certificate import certificate_of
@@ -18,10 +19,11 @@ from fugu.session.state import state_of
 from fugu.telling.usefulness import usable_of_records
 from fugu.utility.rows import GROUPS, RowsFor
 from fugu.utility.usable import Usable
+from fugu.visible import several
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rehearsal:
     """What several questions would be: `questions` with their noise, the `state` of the session after them, the
     `request` under which they are charged, None if nothing is, and whether it was `answered` before. No private row was
@@ -42,6 +44,11 @@ class Rehearsal:
     def usable(self) -> Usable:
         """How usable the answers would be, and all before them, beside what the reference says: see `fugu.usable`."""
         return usable_of_records(certificate_of(self.state))
+
+    def __repr__(self) -> str:
+        after = both(self.state.spent, self.state.any_belief)
+        told = "answered before" if self.answered else "nothing charged or drawn"
+        return f"Rehearsal({several(len(self.questions), 'question')}, {told}, {after} with all before)"
 
 
 @final

@@ -30,6 +30,14 @@ def allowance(epsilon: Real | None) -> Fraction | None:
     return found
 
 
+def items_of(questions: object) -> list[tuple[Question, Options]]:
+    """The questions of a list; a text alone is a list of one."""
+    listed = [questions] if isinstance(questions, str | Question) else questions
+    if not isinstance(listed, Sequence) or not listed:
+        raise UsageError("questions is a list of at least one question")
+    return [item_of(item) for item in listed]
+
+
 def item_of(item: object) -> tuple[Question, Options]:
     """A question of a list: its text, or a dict with "query" and options."""
     if isinstance(item, str | Question):

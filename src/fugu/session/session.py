@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +17,9 @@ from fugu.documents.records import RecordsCertificate
 from fugu.errors import AlreadyReleased, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.numbers import exact, plain
+from fugu.guarantee.promises import UNCHARGED
 from fugu.ledger.names import stated_others
+from fugu.ledger.own import LedgerLike, ledger_for
 from fugu.mechanism.entry_release import PerEntryRelease
 from fugu.mechanism.once import process
 from fugu.mechanism.per_entry import PerEntryDP
@@ -39,10 +40,11 @@ from fugu.session.opening import public_facts, require_pure
 from fugu.session.outside import check_outside, outside
 from fugu.session.rehearsal import Rehearsal, rehearsed
 from fugu.session.releasing import amounts, released, sizes
-from fugu.session.requests import allowance, item_of, request_of
+from fugu.session.requests import allowance, items_of, request_of
 from fugu.session.state import state_of
 from fugu.telling.usefulness import usable_of_records
 from fugu.utility.usable import Usable
+from fugu.visible import brief
 
 
 @final
@@ -71,9 +73,12 @@ class Session(Kinds):
       public too, from then on; said here, every question is priced for those who know it from the beginning.
     - `rows`: the public number of rows of the table, for rehearsals, which do not open it; None takes the reference's.
       A table that has another number is refused, before anything is charged.
-    - `ledger`: the file that keeps the books across sessions and processes; None keeps them in memory. `data`: the name
-      of the table in the ledger. `other_people`: names of data sets in it whose people are others than those of this
-      table, whatever their ids or rows say: your word, which the ledger records and documents print.
+    - `ledger`: the file that keeps the books across sessions and processes. None is the user's own where the table is a
+      file, as on the command line (`FUGU_LEDGER`, else the platform's data folder), and none otherwise; False is none.
+      Without one the books are kept in memory, which the first answer says. `data`: the name of the table in the
+      ledger, in the user's own that of the file unless given. `other_people`: names of data sets in it whose people
+      are others than those of this table, whatever their ids or rows say: your word, which the ledger records and
+      documents print.
 
     Raises `BadBudget`, `BadTable`, `UsageError`; the first question also what is wrong with the table (`BadTable`,
     `PriorNotPublic`, `RepeatedUnit`) and with the ledger (`DataKnown`), in this order, before anything is charged.
@@ -104,22 +109,22 @@ class Session(Kinds):
         unit: str | None = None,
         public: Sequence[str] = (),
         rows: int | None = None,
-        ledger: str | os.PathLike[str] | None = None,
+        ledger: LedgerLike = None,
         data: str | None = None,
         other_people: Sequence[str] = (),
     ) -> None:
         others = stated_others(other_people)
-        allowed, most = require_pure(budget, ledger is not None), cap_of(cap)
-        if data is not None and ledger is None:
-            raise UsageError("data is the name of the table in a ledger; give ledger=FILE too")
+        place, name = ledger_for(table, ledger, data) or (None, "data")
+        allowed, most = require_pure(budget, place is not None), cap_of(cap)
         if isinstance(public, str):
             raise UsageError("public is a list of columns")
         self._facts = public_facts(reference, protect, schema, unit, rows)
         self._belief = self._facts.expected
-        self._lazy = LazyTable(table, self._facts, allowed, most, tuple(public), ledger, data or "data", others)
+        self._lazy = LazyTable(table, self._facts, allowed, most, tuple(public), place, name, others)
         self._lock, self._born = threading.RLock(), process()
-        for name in public:
-            self._public_groups(Question("count", by=name))
+        self._said = False
+        for column in public:
+            self._public_groups(Question("count", by=column))
 
     @property
     def _books(self) -> Books:
@@ -190,7 +195,7 @@ class Session(Kinds):
 
     def ask_all(
         self,
-        questions: Sequence[str | Mapping[str, object]],
+        questions: str | Sequence[str | Mapping[str, object]],
         epsilon: Real | None = None,
         weights: Sequence[Real] | str | None = None,
         *,
@@ -198,7 +203,7 @@ class Session(Kinds):
     ) -> list[SessionAnswer]:
         """Answer several questions together: all of them are charged at once, and none of them if they do not fit.
 
-        - `questions`: each a text, or a dict with "query" and the options of `ask`.
+        - `questions`: each a text, or a dict with "query" and the options of `ask`; a text alone is one question.
         - `epsilon`: how far all of them together may raise `spent()`; None is what is left of the budget, and of the
           cap.
         - `weights`: how much each error counts, one positive number w each: the least sum of w^2 / (own epsilon) under
@@ -208,7 +213,7 @@ class Session(Kinds):
         with in_sight("the least noise"), self._lock:
             self._here()
             plans, public, request, noise = self._together(questions, epsilon, weights, allow_no_noise)
-            asked = [item_of(item)[0] for item in questions]
+            asked = [one for one, _ in items_of(questions)]
             private = self._lazy.open(asked)
             find = partial(noise, self._books)
             each = iter(released(self._books, private, request, plans, find, public) if plans else ())
@@ -216,8 +221,10 @@ class Session(Kinds):
             return [self._like(answer) for answer in told]
 
     def _like(self, answer: SessionAnswer) -> SessionAnswer:
-        """The answer, which knows of what kind the table was."""
-        return replace(answer, came=Kind.of(self._lazy.table))
+        """The answer, which knows of what kind the table was; the first one says so where no ledger is charged."""
+        said, self._said = self._said, True
+        notes = [answer.note, *([] if said or self._lazy.ledger is not None else [UNCHARGED])]
+        return replace(answer, came=Kind.of(self._lazy.table), note="; ".join(filter(None, notes)))
 
     def spend(self, mechanism: PerEntryDP, columns: Sequence[str], *, request: str | None = None) -> PerEntryRelease:
         """Run a mechanism from outside that is private for each record on columns of the table, and charge it.
@@ -256,7 +263,7 @@ class Session(Kinds):
 
     def rehearse(
         self,
-        questions: Sequence[str | Mapping[str, object]],
+        questions: str | Sequence[str | Mapping[str, object]],
         epsilon: Real | None = None,
         weights: Sequence[Real] | str | None = None,
         *,
@@ -275,7 +282,7 @@ class Session(Kinds):
 
     def answered(
         self,
-        questions: Sequence[str | Mapping[str, object]],
+        questions: str | Sequence[str | Mapping[str, object]],
         epsilon: Real | None = None,
         weights: Sequence[Real] | str | None = None,
         *,
@@ -301,16 +308,14 @@ class Session(Kinds):
 
     def _together(
         self,
-        questions: Sequence[str | Mapping[str, object]],
+        questions: str | Sequence[str | Mapping[str, object]],
         epsilon: Real | None,
         weights: Sequence[Real] | str | None,
         allow_no_noise: bool,
     ) -> tuple[list[Plan], list[str], str, Callable[[Books], list[Noised]]]:
         """The plans of those questions that cost something, the columns whose sizes are asked for and which are thereby
         public for all of them, the name of the request, and what finds its noise, in which books."""
-        if isinstance(questions, str) or not questions:
-            raise UsageError("questions is a list of at least one question")
-        items = [item_of(item) for item in questions]
+        items = items_of(questions)
         for asked, _ in items:
             self._public_groups(asked)
         plans = [self._plan(asked, options) for asked, options in items if not asked.sized]
@@ -335,7 +340,8 @@ class Session(Kinds):
         )
 
     def __repr__(self) -> str:
-        return f"Session({self._lazy!r}, {self.budget!r}, cap {float(self._books.cap):g})"
+        books = "no ledger" if self._lazy.ledger is None else f"charged as {brief(self._lazy.data)}"
+        return f"Session({self._lazy!r}, {self.budget!r}, cap {float(self._books.cap):g}, {books})"
 
     def _here(self) -> None:
         """Refuse to work in a fork: each process would draw anew."""

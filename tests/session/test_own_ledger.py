@@ -1,0 +1,107 @@
+"""From Python as from the command line: a table that is a file is charged to the user's own ledger, and where no ledger
+is charged, that is said."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fugu
+from fugu.errors import BudgetExceeded, DataKnown, UsageError
+from fugu.guarantee.promises import UNCHARGED
+from fugu.ledger import Books, books
+
+RNG = np.random.default_rng(7)
+AGE = {"bounds": (0, 9), "step": 3}
+
+
+def made(n):
+    ill = RNG.integers(0, 2, n)
+    return {
+        "ill": np.where(ill, "y", "n").tolist(),
+        "age": np.clip(RNG.normal(4 + ill, 2, n), 0, 9).round().astype(int).tolist(),
+    }
+
+
+REFERENCE, TODAY = made(240), made(60)
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "today.csv"
+    with path.open("w", newline="") as out:
+        rows = csv.writer(out)
+        rows.writerow(TODAY)
+        rows.writerows(zip(*TODAY.values(), strict=True))
+    return path
+
+
+@pytest.fixture
+def own():
+    return Path(os.environ["FUGU_LEDGER"])
+
+
+def session(table, budget=1, **more):
+    return fugu.Session(table, REFERENCE, "ill", fugu.Pure(budget), **more)
+
+
+def charged(own):
+    return [(entry.data, entry.request) for entry in Books(own).read(books.history)] if own.is_file() else []
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_session_of_a_file_is_charged_to_the_users_own_ledger_under_its_name(kind, table, own):
+    first = session(kind(table))
+    assert not own.exists()  # nothing was asked yet
+    told = first.ask("mean(age)", 0.5, **AGE)
+    assert [data for data, _ in charged(own)] == ["today.csv"]
+    assert "ledger" not in told.note and "no ledger" not in repr(told) and "charged as 'today.csv'" in repr(first)
+    again = session(kind(table))
+    assert again.ask("mean(age)", 0.5, **AGE).value == told.value and len(charged(own)) == 1
+    with pytest.raises(BudgetExceeded):
+        again.ask("sum(age)", 0.9, **AGE)
+
+
+def test_another_budget_than_the_own_ledger_has_is_refused_and_another_name_is_another_data_set(table, own):
+    session(table).ask("mean(age)", 0.5, **AGE)
+    with pytest.raises(UsageError, match="registered with another budget"):
+        session(table, 2).ask("mean(age)", 0.5, **AGE)
+    session(table, data="today.csv").ask("mean(age)", 0.5, **AGE)
+    with pytest.raises(DataKnown):
+        session(table, data="other").ask("mean(age)", 0.5, **AGE)
+    assert len(charged(own)) == 1
+
+
+@pytest.mark.parametrize("where", ["frame", "file"])
+def test_a_session_without_a_ledger_says_so_once(where, table, own):
+    opened = session(TODAY) if where == "frame" else session(table, ledger=False)
+    first, second = opened.ask("mean(age)", 0.3, **AGE), opened.ask("sum(age)", 0.3, **AGE)
+    assert UNCHARGED in first.note and "no ledger" in repr(first) and "no ledger" in first._repr_html_()
+    assert "no ledger" not in second.note + repr(second) and "no ledger" in repr(opened)
+    assert not own.exists()
+
+
+def test_a_name_or_a_truth_value_without_a_ledger_is_refused(table, tmp_path):
+    for wrong in ({"ledger": False, "data": "x"}, {"ledger": True}, {"data": "a/b"}):
+        with pytest.raises(UsageError):
+            session(table, **wrong)
+    with pytest.raises(UsageError):
+        session(TODAY, data="x")
+    assert "charged as 'data'" in repr(session(table, ledger=tmp_path / "named.db"))
+
+
+def test_one_text_is_one_question_and_a_rehearsal_is_one_short_line():
+    opened = session(TODAY)
+    found = opened.rehearse("count(age=4)", 0.3)
+    assert len(found.questions) == 1 and found.request == opened.rehearse(["count(age=4)"], 0.3).request
+    assert (
+        repr(found).startswith("Rehearsal(1 question, nothing charged or drawn, epsilon 0.") and len(repr(found)) < 160
+    )
+    assert [answer.value for answer in opened.ask_all("count(age=4)", 0.3)] and opened.answered("count(age=4)", 0.3)
+    for wrong in ("", [], 3):
+        with pytest.raises(UsageError):
+            opened.rehearse(wrong)
