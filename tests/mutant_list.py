@@ -862,6 +862,8 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("a record that looks like a spreadsheet", "(not ending or dialect.names is None) and (kind", "(kind"),
     ["utility/plausible.py", "checking/test_check.py"],
     ("nothing is implausible", "if math.isnan(value) or low <= value <= high:", "if True:"),
+    ("one count in a hundred is implausible", "known, reach) < CHANCE / 2", "known, reach) < 0.01"),
+    ("noise makes no count plausible", "math.floor(number + far)", "math.floor(number)"),
     ["queries/column.py", "queries/test_column_mutants.py"],
     ("wrong column", '[stored["publish"]], []', '[list(schema["columns"])[0]], []'),
     ("private unit not checked", "require_one_row_each(private.table, unit)", "None"),

@@ -25,7 +25,7 @@ from fugu import (
 )
 from fugu.noise.channel import Channel
 from fugu.second import prove_again
-from fugu.second.channel_sets import _top
+from fugu.second.channel_sets import top
 from hunting import search
 
 
@@ -99,7 +99,7 @@ def test_the_largest_mean_is_that_of_a_linear_program(rng):
             A_eq=[[1] * 4], b_eq=[1], bounds=list(zip(lower, upper, strict=True)),
         )  # fmt: skip
         assert other.status == 0
-        assert float(_top(found, column)) == pytest.approx(-other.fun, abs=1e-9)
+        assert float(top(found, column)) == pytest.approx(-other.fun, abs=1e-9)
 
 
 def test_confidence_sets_are_proved_twice():

@@ -7,7 +7,6 @@ import gzip
 import io
 import os
 import re
-import sys
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,6 +30,8 @@ from fugu.files import writing
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
 _CHUNK = 100_000
+_LONGEST = 16 * 1024**2
+"""Characters of a line that was unpacked, or of a cell: a file of 300 kB can hold a cell of 300 MB."""
 _PLAIN = Dialect()
 
 
@@ -160,14 +161,14 @@ def _csv(file: Path, dialect: Dialect) -> Table:
 def _ragged(file: Path, names: tuple[str, ...]) -> BadTable:
     return BadTable(
         f"{str(file)!r} is not a table: every line must have {len(names)} cells, as the first one has, with quotes "
-        "closed"
+        f"closed, and none of more than {_LONGEST:,} characters"
     )
 
 
 def _chunks(file: Path, dialect: Dialect, separator: str, width: int) -> Iterator[list[list[str]]]:
     """Rows as lists of cells; a blank line is a row with one empty cell. At the end of a wider table it is none."""
-    with _any_length(), _open_text(file, dialect) as lines:
-        reader = csv.reader(lines, delimiter=separator, strict=True)
+    with _long_cells(), _open_text(file, dialect) as lines:
+        reader = csv.reader(_bounded(file, lines), delimiter=separator, strict=True)
         if dialect.names is None:
             next(reader, None)
         blank = 0
@@ -182,23 +183,36 @@ def _chunks(file: Path, dialect: Dialect, separator: str, width: int) -> Iterato
 
 
 @contextmanager
-def _any_length() -> Iterator[None]:
-    """A long cell is a cell; Python's own limit comes back after."""
-    most = csv.field_size_limit(sys.maxsize)
+def _long_cells() -> Iterator[None]:
+    """A long cell is a cell, up to a limit; Python's own comes back after."""
+    most = csv.field_size_limit(_LONGEST)
     try:
         yield
     finally:
         csv.field_size_limit(most)
 
 
+def _bounded(file: Path, lines: TextIO) -> Iterable[str]:
+    """The lines of a file; of one that is unpacked, csv.Error at a line beyond the limit, before it is read."""
+    return iter(lambda: _line(lines), "") if _packed(file) else lines
+
+
+def _line(lines: TextIO) -> str:
+    """The next line, "" at the end; csv.Error if it is longer than any line of a table."""
+    found = lines.readline(_LONGEST + 1)
+    if len(found) > _LONGEST:
+        raise csv.Error("a line beyond the limit")
+    return found
+
+
 def _header(file: Path, dialect: Dialect) -> tuple[tuple[str, ...], str]:
     """The column names and the separator: as declared, else from the first line alone."""
     try:
         with _open_text(file, dialect) as lines:
-            unquoted = re.sub('"[^"]*"', "", lines.readline())
+            unquoted = re.sub('"[^"]*"', "", _line(lines))
         separator = dialect.separator or ("," if dialect.names is not None else max(",;\t|", key=unquoted.count))
-        with _any_length(), _open_text(file, dialect) as lines:
-            first = tuple(cell.strip() for cell in next(csv.reader(lines, delimiter=separator), []))
+        with _long_cells(), _open_text(file, dialect) as lines:
+            first = tuple(cell.strip() for cell in next(csv.reader(_bounded(file, lines), delimiter=separator), []))
     except (OSError, EOFError, zlib.error, csv.Error, UnicodeError):
         raise _foreign(file, dialect) from None
     if dialect.names is not None:
@@ -223,6 +237,10 @@ def _foreign(file: Path, dialect: Dialect) -> BadTable:
 
 
 def _open_text(file: Path, dialect: Dialect) -> TextIO:
-    opener = gzip.open if file.suffix.lower() == ".gz" else open
+    opener = gzip.open if _packed(file) else open
     encoding = "utf-8-sig" if dialect.encoding.lower().replace("_", "-") in ("utf-8", "utf8") else dialect.encoding
     return cast(TextIO, opener(file, "rt", encoding=encoding, errors="replace", newline=""))
+
+
+def _packed(file: Path) -> bool:
+    return file.suffix.lower() == ".gz"

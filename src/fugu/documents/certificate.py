@@ -16,10 +16,12 @@ from fugu.channels.errors import Errors
 from fugu.documents.anybody import ANYBODY, against_anybody, stated
 from fugu.documents.assumed import own_lines
 from fugu.documents.checks import check_parts
-from fugu.documents.document import Document, digest_of
+from fugu.documents.document import digest_of
 from fugu.documents.labels import misnamed
 from fugu.documents.optimum import Optimum
 from fugu.documents.parts import LAWS
+from fugu.documents.plain_json import reading
+from fugu.documents.promising import Promising
 from fugu.documents.weakness import goes_out_exact, warnings_of
 from fugu.drawing.figure import Figure
 from fugu.drawing.plots import odds
@@ -28,7 +30,7 @@ from fugu.errors import BadLaw, CertificateError, FuguError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_from
-from fugu.guarantee.promises import REFERENCE, both
+from fugu.guarantee.promises import REFERENCE
 from fugu.laws.cells import CellFamily
 from fugu.laws.encoding import cells_from, item_from, normal_pair_from, shape_json, vectors_from
 from fugu.laws.family import Family
@@ -49,7 +51,7 @@ from fugu.visible import Json
 Laws = tuple[Shape, ...] | tuple[Number, ...] | tuple[NormalPair, ...] | tuple[Family | CellFamily, ...]
 
 
-class Certificate(Document):
+class Certificate(Promising):
     """What is promised of one mechanism, for which laws, and why; read its parts through the properties.
 
     `body`: the document, JSON that cannot be changed. `Certificate.load(path)` reads one, `save` writes it."""
@@ -94,7 +96,8 @@ class Certificate(Document):
 
     def own_lines(self) -> list[str]:
         """The assumptions in the publisher's own words."""
-        return own_lines(self)
+        with reading():
+            return own_lines(self)
 
     def by_publisher(self) -> Json:
         """As of every document; of a mixture also what is so in one of its halves."""
@@ -119,7 +122,7 @@ class Certificate(Document):
         return budget_from(self.body["budget"])
 
     @cached_property
-    def anybody(self) -> Guarantee | None:
+    def anybody(self) -> Guarantee | None:  # type: ignore[override]  # worked out once
         """What is promised against anybody, whatever is believed of a record: worked out, not read; None for nothing"""
         return against_anybody(self)
 
@@ -129,10 +132,15 @@ class Certificate(Document):
         return goes_out_exact(self)
 
     @property
-    def promises(self) -> str:
-        """Both promises in one sentence."""
+    def believed(self) -> Guarantee:
+        """What was asked for and proved."""
+        return self.budget
+
+    @property
+    def believes(self) -> str:
+        """The reference, or laws that were given."""
         fitted = self.body.get("recipe") is not None or self.body.get("statistic") is not None
-        return both(self.budget, self.anybody, REFERENCE if fitted else "the stated laws")
+        return REFERENCE if fitted else "the stated laws"
 
     @property
     def drawn(self) -> AnyNoise:
@@ -295,7 +303,7 @@ class Certificate(Document):
     @property
     def scales(self) -> dict[str, float | None]:
         """The scale each method would have needed."""
-        return dict(self.body.get("scales", {}))
+        return dict(self.body.get("scales") or {})
 
     @property
     def fingerprint(self) -> str:

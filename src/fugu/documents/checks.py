@@ -5,6 +5,7 @@ them in its verdict."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from fugu.numbers.exact import read_number
 if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
 
+_LARGEST = sys.float_info.max
 Check = tuple[str, str, Callable[["Certificate"], None]]
 """The name of a check, what is true if it passes, and the check: a CertificateError if it does not."""
 
@@ -63,7 +65,7 @@ def check_support(certificate: Certificate) -> None:
         raise CertificateError("the certificate's support is on a lattice that it does not have")
     support = certificate.support
     if support is not None and (
-        support.ndim != 1 or not np.all(np.isfinite(support)) or not np.all(np.diff(support) > 0)
+        support.ndim != 1 or not support.size or not np.all(np.isfinite(support)) or not np.all(np.diff(support) > 0)
     ):
         raise CertificateError("the certificate's support is not a list of increasing numbers")
 
@@ -81,9 +83,20 @@ def check_atoms(certificate: Certificate) -> None:
         raise CertificateError("the certificate's values or laws are not on the atoms of its noise")
 
 
+def check_places(certificate: Certificate) -> None:
+    """Without a lattice, laws are on the numbers of the supported values."""
+    support = certificate.support
+    if certificate.lattice is not None or support is None:
+        return
+    for item in certificate.items:
+        if isinstance(item, Family | SetFamily) and not np.all((item.points >= 0) & (item.points < len(support))):
+            raise CertificateError("the certificate's laws have a value that its support does not")
+
+
 def check_moves(certificate: Certificate) -> None:
     """Where values are moved before noise, and outputs after it: a support, atoms, and a table of outputs alone."""
     check_support(certificate)
+    check_places(certificate)
     check_atoms(certificate)
     _ = Remap.in_certificate(certificate)
 
@@ -106,7 +119,8 @@ def check_mixed(certificate: Certificate) -> None:
     halves = certificate.parts
     if len(halves) != 2:
         raise CertificateError("a mixture has two halves")
-    read_number(certificate.body["share"])
+    if abs(read_number(certificate.body["share"])) > _LARGEST:
+        raise CertificateError("the share of the first half of a mixture is beyond the range of doubles")
     if len({half.runs for half in halves}) > 1:
         raise CertificateError("the halves of a mixture are of different kinds")
     for part in ("dimension", "property"):

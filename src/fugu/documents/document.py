@@ -15,6 +15,7 @@ from dataclasses import FrozenInstanceError, dataclass
 from typing import Any, ClassVar, NoReturn, Self
 
 from fugu._version import __version__
+from fugu.documents import plain_json
 from fugu.documents.fields import SEALED, Field, by_publisher, read_parts
 from fugu.documents.frozen import frozen
 from fugu.documents.plain_json import check_plain, load_json, reading
@@ -153,8 +154,8 @@ class Document(Sealed, Shown):
         return visible_json(json.dumps(self.body, ensure_ascii=False, separators=compact, indent=self.INDENT))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the document to `path`, whole or not at all."""
-        write_text(path, self.to_json())
+        """Write the document to `path`, whole or not at all; UsageError if it is larger than any reader takes."""
+        write_text(path, sized(self.to_json()))
 
     def __repr__(self) -> str:
         kind, digest = self.body.get("kind"), str(self.body.get("digest"))
@@ -165,6 +166,17 @@ def _hint(content: object) -> str:
     """Where the certificate is, if this is a document around it."""
     around = isinstance(content, dict) and str(content.get("schema")).startswith("fugu/release/")
     return "; this is a release document, with its certificates inside: fugu.ReleaseDocument.load" if around else ""
+
+
+def sized(text: str) -> str:
+    """The text of a document, if `load` would read it; UsageError, which says what to do, for a larger one."""
+    size = len(text.encode())
+    if size > plain_json.MOST_BYTES:
+        raise UsageError(
+            f"the certificate has {size:,} bytes, and documents of more than {plain_json.MOST_BYTES:,} are read by "
+            "nobody: publish fewer different values (bins, or a coarser step), fewer groups or fewer questions"
+        )
+    return text
 
 
 def canonical_json(content: Any) -> str:

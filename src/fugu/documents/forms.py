@@ -6,12 +6,51 @@ from __future__ import annotations
 
 from typing import Any
 
-from fugu.documents.fields import TEXTS, Form, each, either, exact, figure, maybe, one_of, parts, text, thing, whole
+from fugu.documents.fields import (
+    TEXTS,
+    Form,
+    each,
+    either,
+    exact,
+    figure,
+    maybe,
+    named,
+    one_of,
+    parts,
+    text,
+    thing,
+    truth,
+    whole,
+)
 
 GUARANTEE = parts(
     {"kind": one_of("Pure", "Approx", "Renyi", "RenyiCurve", "ZCDP")},
     {"epsilon": exact, "delta": exact, "alpha": exact, "rho": exact, "epsilons": text},
 )
+SCHEMA = parts(
+    {"columns": named(thing)},
+    {
+        "separator": maybe(text),
+        "decimal": text,
+        "encoding": text,
+        "header": either(truth, TEXTS),
+        "absent": TEXTS,
+        "sequence": thing,
+    },
+)
+"""How cells are read; what a column may say is for `Schema`."""
+SAMPLED = parts(
+    {
+        "level": exact,
+        "values": each(figure),
+        "counts": named(each(whole)),
+        "ordered": truth,
+        "disjoint": truth,
+        "shift": exact,
+        "declared": text,
+    }
+)
+"""The counts that confidence sets come from."""
 _TABLE = each(each(figure))
 _LIMITS = parts({"lower": either(_TABLE, each(figure)), "upper": either(_TABLE, each(figure))})
 _COUNTED = parts(

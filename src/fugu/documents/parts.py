@@ -26,7 +26,7 @@ from fugu.documents.fields import (
     truth,
     whole,
 )
-from fugu.documents.forms import ACCOUNTANT, BELIEF, CHAIN, GUARANTEE, MECHANISM, OBJECTIVE
+from fugu.documents.forms import ACCOUNTANT, BELIEF, CHAIN, GUARANTEE, MECHANISM, OBJECTIVE, SAMPLED, SCHEMA
 from fugu.fixed import Fixed
 
 EDGES = each(either(figure, text))
@@ -49,7 +49,7 @@ RECIPE = parts(
         "components": maybe(either(whole, text)),
         "confidence": exact,
         "shift": exact,
-        "schema": maybe(thing),
+        "schema": maybe(SCHEMA),
     },
 )
 STATISTIC = parts(
@@ -94,10 +94,10 @@ LAWS: Fixed[str, Field] = Fixed(
         "unit": Field(text, DERIVED),
         "query": Field(maybe(QUERY), PROOF),
         "recipe": Field(maybe(RECIPE), PUBLISHER),
-        "reading": Field(maybe(thing), PROOF),
+        "reading": Field(maybe(SCHEMA), PROOF),
         "empirical": Field(maybe(parts({"epsilon": maybe(figure), "delta": figure, "holds": truth})), PUBLISHER),
         "property": Field(PROPERTY, PROOF),
-        "confidence": Field(thing, PROOF),
+        "confidence": Field(SAMPLED, PROOF),
         "remap": Field(REMAP, DERIVED),
         "swap": Field(thing, PROOF),
         "post": Field(TEXTS, PUBLISHER),
@@ -149,7 +149,7 @@ SEQUENCE: Fixed[str, Field] = Fixed(
             DERIVED,
             {"asked": PROOF},
         ),
-        "reading": Field(thing, PROOF),
+        "reading": Field(SCHEMA, PROOF),
         "odd entries": Field(text, PUBLISHER),
         "prior": Field(CHAIN, PROOF, {"smoothing": PUBLISHER, "fitted on": PUBLISHER, "digest": PUBLISHER}),
         "assumptions": Field(TEXTS, DERIVED),
@@ -169,7 +169,7 @@ RECORDS: Fixed[str, Field] = Fixed(
         "secrets": Field(TEXTS, PROOF),
         "skipped": Field(TEXTS, PROOF),
         "unit": Field(maybe(text), DERIVED),
-        "reading": Field(thing, PROOF),
+        "reading": Field(SCHEMA, PROOF),
         "columns": Field(TEXTS, PUBLISHER),
         "features": Field(named(thing), PROOF),
         "questions": Field(each(thing), PROOF),
@@ -192,7 +192,7 @@ TRAINING: Fixed[str, Field] = Fixed(
         "prior": Field(BELIEF, PROOF, {"words": DERIVED}),
         "neighbours": Field(text, DERIVED),
         "assumptions": Field(TEXTS, DERIVED),
-        "reading": Field(thing, PROOF),
+        "reading": Field(SCHEMA, PROOF),
     }
 )
 RELEASE: Fixed[str, Field] = Fixed(
@@ -226,7 +226,7 @@ RELEASE: Fixed[str, Field] = Fixed(
         "secrets": Field(TEXTS, DERIVED),
         "pairs": Field(TEXTS, DERIVED),
         "mechanisms": Field(each(MECHANISM, 200_000), DERIVED),
-        "reading": Field(maybe(thing), DERIVED),
+        "reading": Field(maybe(SCHEMA), DERIVED),
         "assumptions": Field(TEXTS, DERIVED),
         "rules": Field(TEXTS, DERIVED),
     }

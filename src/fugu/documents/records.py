@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.documents.disclosure import UNPROTECTED
-from fugu.documents.document import Document
 from fugu.documents.parts import RECORDS
+from fugu.documents.promising import Promising
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
 from fugu.guarantee.encoding import budget_from, budget_json
+from fugu.guarantee.numbers import plain
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
 from fugu.priors.record_laws import ASSUMPTIONS, REFERENCE
 from fugu.visible import Json, brief
@@ -131,7 +132,7 @@ class Step:
         return found | {"epsilon": self.epsilon, "proof": self.proof}
 
 
-class RecordsCertificate(Document):
+class RecordsCertificate(Promising):
     """What all questions of a session promise together; everything that the proof needs can be read back."""
 
     SCHEMA = "fugu/records/1"
@@ -190,6 +191,8 @@ class RecordsCertificate(Document):
         _ = self.budget, self.spent, self.any_belief, self.elsewhere, self.questions, self.types, self.laws, self.steps
         _ = self.cap, _texts(self.body.get("warnings", ()))
         _ = _texts(self["assumptions"]), _texts(self["columns"]), dict(self["features"]), list(self["loads"])
+        if not {name for asked in self.questions for name in asked.features} <= set(self["features"]):
+            raise CertificateError("a question of the certificate is about a feature that it does not describe")
         if len(set(_texts(self["secrets"]))) < len(self["secrets"]) or len(self["secrets"]) < 2:
             raise CertificateError("the certificate does not name two or more different secrets")
         if set(_texts(self["skipped"])) & set(self["secrets"]):
@@ -217,6 +220,16 @@ class RecordsCertificate(Document):
     def any_belief(self) -> Fraction:
         """The second promise as the document states it: against any belief under which records are independent."""
         return _at_least_zero(self["any belief"])
+
+    @property
+    def believed(self) -> Pure:
+        """What all questions together have spent."""
+        return Pure(plain(self.spent))
+
+    @property
+    def anybody(self) -> Pure:
+        """The second promise, as a guarantee."""
+        return Pure(plain(self.any_belief))
 
     @property
     def elsewhere(self) -> Fraction:

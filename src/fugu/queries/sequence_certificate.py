@@ -16,15 +16,16 @@ from typing import Any, ClassVar
 from fugu.data.layout import MODELLED, PLAIN, SAID, Layout
 from fugu.data.schema import Schema
 from fugu.documents.disclosure import PRIVATE_NUMBERS
-from fugu.documents.document import Document
 from fugu.documents.parts import SEQUENCE
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon, promised
 from fugu.documents.plain_json import check_plain, reading
+from fugu.documents.promising import Promising
 from fugu.documents.sentences import APART
 from fugu.errors import CertificateError, NotProvable, PriorNotPublic
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi
 from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.guarantee.numbers import exact, outward
+from fugu.guarantee.promises import EACH_ENTRY
 from fugu.numbers.exact import Real, meant_up, read_number
 from fugu.priors.interval_chain import IntervalChain
 from fugu.priors.interval_counts import RESTS
@@ -69,7 +70,7 @@ class Issue:
     """What was asked, where that is not the pure epsilon `asked`."""
 
 
-class SequenceCertificate(Document):
+class SequenceCertificate(Promising):
     """What is promised of one statistic of sequences, and why; the chain and the query can be read back."""
 
     SCHEMA = "fugu/sequence/1"
@@ -78,6 +79,7 @@ class SequenceCertificate(Document):
                 "claimed by", "reading", "odd entries", "prior", "assumptions")  # fmt: skip
     KINDS: ClassVar = {"sequence": ()}
     PARTS = SEQUENCE
+    WHOM = EACH_ENTRY
 
     @staticmethod
     def issue(chain: Chain, mechanism: SequenceMechanism | LatticeMechanism, said: Issue) -> SequenceCertificate:
@@ -122,8 +124,9 @@ class SequenceCertificate(Document):
 
     def own_lines(self) -> list[str]:
         """The assumptions that do not follow from chain, layout and ledger."""
-        schema, alone = Schema.from_json(self["reading"]), self.body.get("ledger") is None
-        ahead, behind = needed_assumptions(self["prior"], not alone, schema.sequence)
+        with reading():
+            layout = Schema.from_json(self["reading"]).sequence
+        ahead, behind = needed_assumptions(self["prior"], self.body.get("ledger") is not None, layout)
         begins = () if self.chain is None else map(_line, self.chain.assumptions)
         follow = {*ahead, *behind, *begins}
         return [line for line in self["assumptions"] if line not in follow]
@@ -173,6 +176,21 @@ class SequenceCertificate(Document):
     def entry(self) -> Entry:
         """What is promised for each entry."""
         return Pure(self.epsilon)
+
+    @property
+    def believed(self) -> Guarantee:
+        """What was asked for, which is never below what is proved, but in documents that do not hold."""
+        return self.budget if keeps(self.proved, self.budget) else self.proved
+
+    @property
+    def believes(self) -> str:
+        """The chain, or any between limits."""
+        return "one of the chains" if "limits" in self["prior"] else "the chain"
+
+    @property
+    def anybody(self) -> Entry:
+        """What is promised for each entry, whatever is believed of entries that are independent of each other."""
+        return self.entry
 
     def overstates(self, found: Guarantee) -> bool:  # noqa: ARG002
         """Whether more is stated than what is proved now implies; one number is compared as a figure."""

@@ -37,9 +37,9 @@ def prove_sets(found: Part, table: tuple[tuple[int, ...], ...], asked: Asked) ->
     sets = [part(one) for one in rows(found["sets"])]
     work = Work()
     work.take(2 * len(sets) * len(columns) * len(places))
-    most = [[_top(one, column) / total for column in columns] for one in sets]
-    least = [[max(Fraction(0), -_top(one, [-x for x in column]) / total) for column in columns] for one in sets]
-    exact = [_exact(one) for one in sets]
+    most = [[top(one, column) / total for column in columns] for one in sets]
+    least = [[max(Fraction(0), -top(one, [-x for x in column]) / total) for column in columns] for one in sets]
+    exact = [is_exact(one) for one in sets]
     losses = []
     for pair, label in zip(rows(found["pairs"]), rows(found["labels"]), strict=True):
         i, j = (whole(x) for x in rows(pair))
@@ -56,7 +56,7 @@ def _loss(label: str, above: Fractions, below: Fractions, asked: Asked, exact: b
         ratio = None
     else:
         ratio = max((p / q for p, q in zip(above, below, strict=True) if p), default=Fraction(1))
-    low, high = (math.inf, math.inf) if ratio is None else _logs(ratio)
+    low, high = (math.inf, math.inf) if ratio is None else logs(ratio)
     if ratio is not None and sign(ratio, Fraction(-1), asked.epsilon) <= 0:
         low = min(low, asked.epsilon) if exact else Fraction(0)
         return Loss(label, (low, min(high, asked.epsilon)), (Fraction(0), Fraction(0)), within=True)
@@ -69,12 +69,13 @@ def _loss(label: str, above: Fractions, below: Fractions, asked: Asked, exact: b
     return Loss(label, (Fraction(0), high), (Fraction(0), spent), within=True if spent <= asked.delta else None)
 
 
-def _logs(ratio: Fraction) -> tuple[Fraction, Fraction]:
+def logs(ratio: Fraction) -> tuple[Fraction, Fraction]:
+    """Bounds of the logarithm."""
     low, high = log(ratio, _BITS)
     return Fraction(low, 1 << _BITS), Fraction(high, 1 << _BITS)
 
 
-def _top(found: Part, column: Column) -> Fraction:
+def top(found: Part, column: Column) -> Fraction:
     """max over the set of sum_x p(x) column[x]."""
     kind = str(found["kind"])
     if kind not in _TOPS:
@@ -134,7 +135,7 @@ def _common(found: Part, column: Column) -> Fraction:
     """Boxes and bands together, exactly; of other parts the least of their own maxima."""
     parts = [part(one) for one in rows(found["sets"])]
     paths = [one for one in parts if one["kind"] in _PATHS]
-    tops = [_top(one, column) for one in parts if one["kind"] not in _PATHS and _known(one)]
+    tops = [top(one, column) for one in parts if one["kind"] not in _PATHS and _known(one)]
     if paths:
         tops.append(_path({"kind": "intersection", "sets": paths}, column))
     if not tops:
@@ -146,8 +147,8 @@ def _known(found: Part) -> bool:
     return found["kind"] != "ball" or found["distance"] == "tv"
 
 
-def _exact(found: Part) -> bool:
-    """Whether `_top` is the maximum itself."""
+def is_exact(found: Part) -> bool:
+    """Whether `top` is the maximum itself."""
     return found["kind"] != "intersection" or all(part(one)["kind"] in _PATHS for one in rows(found["sets"]))
 
 
