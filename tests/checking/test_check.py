@@ -26,7 +26,10 @@ from fugu.data.private import open_private
 from fugu.data.rules import column_rule, rule_of
 from fugu.data.weak import FEW, few_rows
 from fugu.errors import BadTable, UsageError
+from fugu.noise.laplace import Laplace
 from fugu.scenario.query import Query
+from fugu.utility.plausible import CHANCE as CHANCE_OF_ALARM
+from fugu.utility.plausible import Counted, no_noise
 from hunting import search
 from release_files import forged
 
@@ -391,6 +394,35 @@ def test_errors_about_a_reference_name_the_cause(tmp_path):
         fugu.Scenario.from_table(file, publish="ward", protect="ill")
 
 
+DATES = {
+    "day-first dates": "{d:02}.{m:02}.{y}",
+    "month-first dates": "{m:02}/{d:02}/{y}",
+    "year-first dates": "{y}/{m:02}/{d:02}",
+    "dates in words": "{d} {name} {y}",
+}
+
+
+@pytest.mark.parametrize("cause", DATES)
+def test_dates_that_are_spelt_otherwise_than_in_the_reference_are_named(cause):
+    """Types came from the reference, whose dates are categories then: 153 of 153 were unknown, and nobody said why."""
+
+    def spelt(day, form):
+        y, m, d = map(int, day.split("-"))
+        return form.format(y=y, m=m, d=d, name=("Jan", "Feb", "Mar", "April", "May")[m % 5] if m < 6 else "Dec")
+
+    def causes_of(cells, usual):
+        (row,) = fugu.check({"visit": cells}, {"visit": usual}).rows
+        assert row.unknown == len(cells)
+        return [said.partition(":")[0] for said in row.causes], row.causes[0]
+
+    days = [f"2024-{m:02d}-{d:02d}" for m, d in product(range(1, 13), range(1, 29, 3))]
+    other = [spelt(day, DATES[cause]) for day in days]
+    names, said = causes_of(other, days)
+    assert names == [cause] and f"{len(days)} cells" in said and "as it writes '2024-" in said
+    assert causes_of(days, other)[0] == ["year-first dates"]
+    assert causes_of([day.replace("2024", "2025") for day in days], days)[0] == ["unknown categories"]
+
+
 # --- what costs nothing ----------------------------------------------------------------------------------------------
 
 
@@ -437,6 +469,46 @@ def test_a_published_number_far_from_what_the_reference_makes_plausible_is_said(
     assert told["implausible"] == [] and "plausible" not in page
     told, page = release(tmp_path, replaced(column, change), REFERENCE, *asked)
     assert any(said in line for line in told["implausible"]) and "plausible; look how the table was read" in page
+
+
+COUNT, CELLS = "count(smoker=yes)", "histogram(smoker)"
+
+
+@pytest.mark.parametrize(
+    ("asked", "route"), [*product((COUNT, CELLS), ("records", "law")), ("proportion(smoker=yes)", "records")]
+)
+def test_ja_where_the_reference_says_yes_is_flagged_in_small_tables_too(asked, route, tmp_path):
+    """150 rows of the reference made 71 of 153 smokers plausible, and 0 went out as usable: ±0, 0 % of the value."""
+    rng = np.random.default_rng(7)
+
+    def smokers(rows, names):
+        ill = rng.random(rows) < 0.4
+        smokes = rng.random(rows) < np.where(ill, 0.58, 0.38)
+        return {"smoker": [names[int(x)] for x in smokes], "ill": ["yes" if x else "no" for x in ill]}
+
+    reference = smokers(150, ("no", "yes"))
+    for names in (("no", "yes"), ("nein", "ja")):
+        words = ("--query", asked, "--protect", "ill", "--allow-no-noise", "--route", route)
+        told, _ = release(tmp_path, smokers(153, names), reference, *words)
+        flagged = {line.partition(" is ")[0] for line in told["implausible"]}
+        cells = [f"{asked}, {cell}" for cell in ("no", "yes", "(other)")] if asked == CELLS else [asked]
+        assert flagged == (set() if names[1] == "yes" else set(cells))
+        assert ", 0 % of the value" not in told["usable"]["verdict"]
+
+
+@pytest.mark.parametrize(("rows", "known", "share"), [(153, 150, 0.46), (40, 60, 0.1), (300, 30, 0.02), (30, 400, 0.9)])
+def test_a_number_of_the_same_law_is_called_implausible_once_in_a_million_at_most(rows, known, share):
+    """Summed over every table and every reference; without the reference's own error it would be far more."""
+    here, there = binom.pmf(np.arange(rows + 1), rows, share), binom.pmf(np.arange(known + 1), known, share)
+    alarm = 0.0
+    for times, chance in enumerate(there):
+        low, high = Counted.of([(float(times), float(known))], rows, 1.0, no_noise).ends
+        y = np.arange(rows + 1)
+        alarm += chance * here[(y < low) | (y > high)].sum()
+    assert alarm <= CHANCE_OF_ALARM
+    low, high = Counted.of([(share * 10**9, 10.0**9)], rows, 1.0, Laplace(3.0, grid=1).quantile).ends
+    quiet = Counted.of([(share * 10**9, 10.0**9)], rows, 1.0, no_noise).ends
+    assert low < quiet[0] <= rows * share <= quiet[1] < high
 
 
 def test_a_reference_with_few_rows_for_a_secret_and_bounds_that_cut_it_are_said(tmp_path):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fugu.checking.units import FAR, distance, other_unit
 from fugu.data.categories import Categories
-from fugu.data.causes import ENCODING, SPELLING, Cause, causes, respelt, spellings, undecoded
+from fugu.data.causes import ENCODING, SPELLING, Cause, causes, other_dates, respelt, spellings, undecoded
 from fugu.data.cells import meant, number_of, text_of
 from fugu.data.column import Column
 from fugu.data.field import Field, is_gone
@@ -211,6 +211,9 @@ def _causes(known: Field, mine: Tally, decimal: str) -> Iterable[str]:
     if known.numeric or 2 * len(numbers) > len(known.values or ()):
         for cause in causes(mine.puzzling, decimal)[:_SHOWN]:
             yield f"{cause.name}: {cause.cells:,} cells{_examples(mine, cause, decimal)}; {cause.advice}"
+        return
+    if (dates := other_dates(mine.puzzling, known.values or ())) is not None:
+        yield f"{dates.name}: {dates.cells:,} cells; {dates.advice}"
         return
     spelt, letters = spellings(known.values or ()), {}
     for text, count in mine.puzzling:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -20,6 +20,8 @@ DECIMAL_POINT: Final = "decimal point"
 THOUSANDS: Final = "thousands separator"
 DAY_FIRST: Final = "day-first dates"
 MONTH_FIRST: Final = "month-first dates"
+YEAR_FIRST: Final = "year-first dates"
+IN_WORDS: Final = "dates in words"
 SPREADSHEET: Final = "spreadsheet errors"
 ENCODING: Final = "encoding"
 GONE: Final = "missing code"
@@ -47,6 +49,9 @@ _COMMA = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:[.\s'\u2019\u202f\xa0]\d{3})+),\d+(?
 _POINT = re.compile(r"[+-]?\d+\.\d+(?:e[+-]?\d+)?", re.IGNORECASE)
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:[,\s'\u2019\u202f\xa0]\d{3})+(?:\.\d+)?")
 _DATE = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d{2})(?:[ T].{1,20})?")
+_ANY_DATE = re.compile(r"(\d{4}|\d{1,2})([./-])(\d{1,2})\2(?:\d{4}|\d{1,2})(?:[ T].{1,20})?")
+_MONTH = r"(?:jan|feb|f\xe9v|mar|m\xe4r|apr|avr|ma[iy]|jun|jul|juin|aug|ao\xfb|sep|o[ck]t|nov|de[cz]|d\xe9c)[^\W\d]*\.?"
+_WORDED = re.compile(rf"\d{{1,2}}\.?[ -]?{_MONTH}[ -]?\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}}", re.IGNORECASE)
 _ERROR = re.compile(r"#(?:N/A|DIV/0!|REF!|VALUE!|NAME\?|NULL!|NUM!|NV|WERT!|BEZUG!)", re.IGNORECASE)
 _UNITS = (
     r"%|\u2030|\xb0\s?[cf]|[km\xb5\u03bcu]?g|[mk\xb5\u03bcu]?g/[dm]?l|[m\xb5\u03bcun]?mol(?:/l)?|lbs?|oz|[ckm]?m|km/h|mi|in|ft|bpm|"
@@ -123,6 +128,23 @@ def why_text(values: Iterable[object], decimal: str = ".") -> str:
     return ""
 
 
+def other_dates(cells: Iterable[tuple[str, int]], declared: Iterable[str]) -> Cause | None:
+    """Why texts with their counts are none of the declared dates: they are written in another way. None where they are
+    written alike, or are no dates.
+
+    >>> other_dates([("31.12.2024", 2), ("01.02.2024", 1)], ["2024-12-31", "2024-02-01"]).advice
+    "dates are not written as in the reference; write '31.12.2024' as it writes '2024-12-31'"
+    """
+    cells, declared = tuple(cells), tuple(declared)
+    usual, seen = _date_form([(text, 1) for text in declared]), _date_form(cells)
+    if usual is None or seen is None or seen == usual:
+        return None
+    dates = [(text, count) for text, count in cells if _is_date(text)]
+    model = next(text for text in declared if _is_date(text))
+    advice = f"dates are not written as in the reference; write {dates[0][0]!r} as it writes {model!r}"
+    return Cause(seen[0], sum(count for _, count in dates), advice)
+
+
 def respelt(text: str, known: Mapping[str, str]) -> str | None:
     """The declared category that a text may mean: in other case or spacing, by a word of the same meaning, or by bytes
     that were read in another encoding. `known`: `spellings` of the categories.
@@ -160,6 +182,24 @@ def _mended(text: str) -> str:
         return text.encode("cp1252").decode("utf-8")
     except (UnicodeError, ValueError):
         return text
+
+
+def _is_date(text: str) -> bool:
+    return any(form.fullmatch(text.strip()) is not None for form in (_ANY_DATE, _WORDED))
+
+
+def _date_form(cells: Sequence[tuple[str, int]]) -> tuple[str, str] | None:
+    """The order of day, month and year with the mark between them, if more than half of the cells are dates."""
+    if 2 * sum(count for text, count in cells if _is_date(text)) <= sum(count for _, count in cells):
+        return None
+    found = [date for text, _ in cells if (date := _ANY_DATE.fullmatch(text.strip()))]
+    if not found:
+        return IN_WORDS, ""
+    ((first, mark),) = Counter(("y" if len(date[1]) == 4 else "", date[2]) for date in found).most_common(1)[0][:1]
+    if first:
+        return YEAR_FIRST, mark
+    days = [int(date[1]) > 12 for date in found], [int(date[3]) > 12 for date in found]
+    return MONTH_FIRST if any(days[1]) and not any(days[0]) else DAY_FIRST, mark
 
 
 def _folded(text: str) -> str:

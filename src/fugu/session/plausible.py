@@ -20,7 +20,7 @@ from fugu.queries.table_belief import TableBelief
 from fugu.session.answers import SessionAnswer
 from fugu.session.session import Session
 from fugu.telling.usefulness import rows_in, unit_of
-from fugu.utility.plausible import Expected, share_expected
+from fugu.utility.plausible import CHANCE, Counted, Expected, Plausible
 
 _KINDS: Final = ("count", "proportion", "sum", "mean", "histogram", "crosstab")
 _MOST: Final = 200
@@ -56,7 +56,7 @@ def weak_reference(session: Session, questions: Sequence[Mapping[str, object]]) 
     return (*few, *cut_cells(session._facts.reference, belief.reading, bounds))
 
 
-def _expected(belief: TableBelief, asked: Noised, rows: int, group: str, cell: str) -> Expected | None:
+def _expected(belief: TableBelief, asked: Noised, rows: int, group: str, cell: str) -> Plausible | None:
     """What the reference says of a number; None where no row of it is in the group, or lacks the column."""
     first, here = asked.features[0], _rows(belief, asked.by, group)
     if here is None or group not in asked.rates or any(name not in belief.table.columns for name in first.columns):
@@ -66,16 +66,18 @@ def _expected(belief: TableBelief, asked: Noised, rows: int, group: str, cell: s
     if not parts:
         return None
     unit, reference = unit_of(asked, rows), sum(map(len, parts))
-    half = Laplace(1 / asked.rates[group][0], grid=1).quantile(0.95) * unit
-    if isinstance(first, Placed):
-        if cell not in first.labels:
-            return None
-        place = first.labels.index(cell)
-        return share_expected([float((part == place).mean()) for part in parts], rows, rows, reference, half)
+    noise = Laplace(1 / asked.rates[group][0], grid=1).quantile
+    if isinstance(first, Placed) and cell not in first.labels:
+        return None
+    if isinstance(first, Placed) or asked.kind in ("count", "proportion"):
+        wanted = first.labels.index(cell) if isinstance(first, Placed) else 1
+        laws = [(float((part == wanted).sum()), float(len(part))) for part in parts]
+        return Counted.of(laws, rows, unit, noise)
     means, spread = [float(part.mean()) for part in parts], max(float(part.std()) for part in parts)
     low = float(first.coding.low) * (1 if asked.kind == "mean" else rows) if isinstance(first, Coded) else 0.0
     ends = (low + rows * unit * min(means), low + rows * unit * max(means))
-    return Expected(*ends, spread, rows * unit, rows, reference, half) if math.isfinite(spread) else None
+    reach = noise(1 - CHANCE / 2) * unit
+    return Expected(*ends, spread, rows * unit, rows, reference, reach) if math.isfinite(spread) else None
 
 
 def _rows(belief: TableBelief, by: str | None, group: str) -> NDArray[np.bool_] | None:

@@ -66,6 +66,8 @@ class Statistic:
     def verdict(self) -> str:
         """The grade in a sentence."""
         within = f"±{short(self.half)}" + ("" if self.relative is None else f", {_part(self.relative)} the value")
+        if self.half == 0:  # a share of the value would say nothing, least of all where the value is near 0
+            within = "nothing is added in 95 % of all draws or more"
         group = f"; chance alone moves a group of {self.rows:,} by "
         by_chance = "" if self.chance is None else f"{group}±{short(self.chance)}"
         return {

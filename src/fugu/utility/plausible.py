@@ -1,20 +1,23 @@
 """Whether a published number lies where the reference makes it plausible: a function of what is public.
 
-A number that lies far outside was perhaps read otherwise than it was meant (another unit, another decimal mark): noise
-and chance do not explain it, nor would a population that moved by a quarter of its standard deviation. Saying so costs
-nothing, since the number is published, and so is the reference's law of one record."""
+Plausible is what independent draws from the reference's laws give for so many rows, with the noise on top, but for a
+chance of 1e-6; that the reference is itself a sample, and that a population moves a little, is allowed for. A number
+outside was perhaps read otherwise than it was meant (another unit, another decimal mark, "ja" for "yes"). Saying so
+costs nothing: the number is published, and so is the reference's law of one record."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, final
 
 import numpy as np
 
 from fugu.data.cells import number_of
 from fugu.data.field import Field
+from fugu.data.weak import FEW
 from fugu.documents.certificate import Certificate
 from fugu.documents.disclosure import holds_private_numbers
 from fugu.documents.sentences import TOTALS
@@ -26,43 +29,38 @@ from fugu.utility.believed import Believed, believed, translates
 from fugu.utility.figures import short
 from fugu.utility.joint import Floats
 
-SIGMAS: Final = 5.0
+CHANCE: Final = 1e-6
+"""How likely a number is called implausible where table and reference have the same law, at most: half of it below."""
+SIGMAS: Final = 5.03
+"""A normal law is within so many standard deviations but for CHANCE / 2."""
 DRIFT: Final = 0.25
 """Standard deviations of one record by which a population may have moved: half-way to what is called a medium effect
 (Cohen 1988)."""
-NOISE: Final = 5.0
-"""Laplace noise is within five times its 95 % interval with probability 1 - 3e-7."""
+_ODDS: Final = math.exp(DRIFT * math.pi / math.sqrt(3))
+"""The same of a share: a factor of its odds (Chinn 2000)."""
+_LEVELS: Final = tuple(0.5 * 10.0**-k for k in range(8))
+LOOK: Final = "look how the table was read (fugu check)"
+Reach = Callable[[float], float]
+"""The quantile of the size of the noise."""
 
 
-@dataclass(frozen=True)
-class Expected:
-    """What the reference says of one published number.
+def no_noise(_level: float) -> float:
+    """The `Reach` of numbers that have none."""
+    return 0.0
 
-    `low`, `high`: its value if all records had the secret that makes it least, or most; any mixture lies between.
-    `spread`: the standard deviation of what one record adds, as a share of the whole if the number is an average;
-    `size`: how many records it adds up, 1 of an average. `rows`: the records; `known`: those of the reference;
-    `half`: 95 % of the noise is within ±half."""
 
-    low: float
-    high: float
-    spread: float
-    size: float
-    rows: int
-    known: int
-    half: float
+class Plausible(ABC):
+    """What the reference says of one published number."""
 
     @property
+    @abstractmethod
     def ends(self) -> tuple[float, float]:
         """The least and the most that is plausible."""
-        chance = SIGMAS * math.sqrt(1 / max(self.rows, 1) + 1 / max(self.known, 1))
-        one = self.size * self.spread
-        reach = math.hypot(NOISE * self.half, chance * one) + DRIFT * one
-        return self.low - reach, self.high + reach
 
     def said(self, name: str, value: float) -> str | None:
         """One sentence where the value lies outside; None where it is plausible, or not a number.
 
-        >>> Expected(150, 152, 22, 1, 300, 300, 0.2).said("mean", 93.5)
+        >>> Expected(150, 152, 22, 1, 300, 300, 0.8).said("mean", 93.5)
         'mean is 93.5, where the reference makes 135 to 167 plausible; look how the table was read (fugu check)'
         """
         low, high = self.ends
@@ -72,14 +70,102 @@ class Expected:
         return f"{name} is {short(value)}, where the reference makes {plausible} plausible; {LOOK}"
 
 
-LOOK: Final = "look how the table was read (fugu check)"
+@final
+@dataclass(frozen=True)
+class Expected(Plausible):
+    """Of a sum or an average of numbers, by the normal law.
+
+    `low`, `high`: its value if all records had the secret that makes it least, or most; any mixture lies between.
+    `spread`: the standard deviation of what one record adds, as a share of the whole if the number is an average;
+    `size`: how many records it adds up, 1 of an average. `rows`: the records; `known`: those of the reference;
+    `reach`: the noise is within it but for CHANCE / 2."""
+
+    low: float
+    high: float
+    spread: float
+    size: float
+    rows: int
+    known: int
+    reach: float
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Chance, noise and drift on each side."""
+        chance = SIGMAS * math.sqrt(1 / max(self.rows, 1) + 1 / max(self.known, 1))
+        reach = self.reach + (chance + DRIFT) * self.size * self.spread
+        return self.low - reach, self.high + reach
 
 
-def share_expected(shares: Sequence[float], size: float, rows: int, known: int, half: float) -> Expected:
-    """Of a count (size: the rows) or a proportion (1): `shares` is how often a record counts, given each secret."""
-    low, high = min(shares), max(shares)
-    middle = min(max(0.5, low), high)
-    return Expected(size * low, size * high, math.sqrt(middle * (1 - middle)), size, rows, known, half)
+@final
+@dataclass(frozen=True)
+class Counted(Plausible):
+    """Of how many of `rows` records there are of one kind.
+
+    `laws`: how many of how many rows of the reference are of that kind, over all of it and given each secret that is
+    not rare (FEW rows); a table of any mixture of these secrets lies between. `unit`: what one record adds to the
+    published number, 1 of a count; `noise`: in records.
+
+    If k of m rows of the reference and Y of n rows come from one law, Y given k + Y = t is hypergeometric, whatever
+    the law is (Fisher 1935). Its chances P(Y = y) fall faster than geometrically away from the middle, so that
+    P(Y <= y) <= P(Y = y) / (1 - P(Y = y - 1) / P(Y = y)).
+
+    >>> Counted(((70, 150), (20, 60), (50, 90)), 153, 1.0, no_noise).ends
+    (3.0, 141.0)
+    """
+
+    laws: tuple[tuple[float, float], ...]
+    rows: int
+    unit: float
+    noise: Reach
+
+    @staticmethod
+    def of(given: Iterable[tuple[float, float]], rows: int, unit: float, noise: Reach) -> Counted:
+        """From how many of how many rows there are `given` each secret."""
+        laws = tuple(dict.fromkeys(given))
+        overall = (sum(times for times, _ in laws), sum(known for _, known in laws))
+        return Counted((overall, *(law for law in laws if law[1] >= FEW)), rows, unit, noise)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """In the unit of what is published."""
+        reach = [self.noise(1 - 2 * level) for level in _LEVELS]
+        low = min(self._least(times, known, reach) for times, known in self.laws)
+        high = self.rows - min(self._least(known - times, known, reach) for times, known in self.laws)
+        return low * self.unit, high * self.unit
+
+    def _least(self, times: float, known: float, reach: Sequence[float]) -> float:
+        """The least number that is plausible if `times` of `known` rows of the reference are of the kind."""
+        drifted = known * times / (times + _ODDS * (known - times))
+        below, least = -math.ceil(reach[-1]) - 1, math.ceil(self.rows * times / known)
+        while least - below > 1:
+            middle = (below + least) // 2
+            if self._tail(middle, drifted, known, reach) < CHANCE / 2:
+                below = middle
+            else:
+                least = middle
+        return float(least)
+
+    def _tail(self, number: float, times: float, known: float, reach: Sequence[float]) -> float:
+        """P(Y + noise <= number), at most: the noise is below -reach[k] with probability _LEVELS[k]."""
+        weights = (1.0, *_LEVELS)
+        below = (_at_most(math.floor(number + far), self.rows, times, known) for far in reach)
+        return _LEVELS[-1] + sum(w * p for w, p in zip(weights, below, strict=False))
+
+
+def _at_most(y: int, rows: int, times: float, known: float) -> float:
+    """P(Y <= y) given the sum of Y and `times`, at most."""
+    if y < 0 or y >= rows:
+        return float(y >= rows)
+    ratio = y * (known - times) / ((rows - y + 1) * (times + 1))
+    if ratio >= 1:
+        return 1.0
+    log = _choose(known, times) + _choose(rows, y) - _choose(known + rows, times + y)
+    return min(math.exp(min(log, 0.0)) / (1 - ratio), 1.0)
+
+
+def _choose(n: float, k: float) -> float:
+    """The logarithm of n over k."""
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def implausible_numbers(certificate: Certificate, values: Sequence[float]) -> tuple[str, ...]:
@@ -96,19 +182,25 @@ def implausible_numbers(certificate: Certificate, values: Sequence[float]) -> tu
         return ()
     rows, unit = read_whole(stated["rows"]), float(published_unit(certificate))
     whole = any(line.startswith("beliefs: ") and TOTALS in line for line in certificate.assumptions)
-    means, spreads, known = [], [], 0
+    means, spreads, known = [], [], []
     for item in items:
         for law, shares in zip(item.laws, item.weights, strict=True):
             centre = float(shares @ item.points)
             means.append(centre)
             spreads.append(math.sqrt(float(shares @ (item.points - centre) ** 2) / (rows if whole else 1)))
-            known += int(law.parts.sum()) if law.parts.dtype == np.int64 else 0
+            known.append(int(law.parts.sum()) if law.parts.dtype == np.int64 and not whole else rows)
     times = 1.0 if whole else float(rows)
     low = float(read_number(stated["low"])) * (1 if stated.get("averaged") else rows)
-    half = certificate.number_noise.quantile(0.95) * unit
-    ends = (low + times * unit * min(means), low + times * unit * max(means))
-    # what one record adds is spread * unit; of an average, unit is already a share of the rows
-    expected = Expected(*ends, max(spreads) * unit * rows, 1.0, rows, known or rows, half)
+    noise = certificate.number_noise.quantile
+    if stated.get("steps") == 1 and low == 0:  # every record adds 1 or nothing
+        shares = [mean / rows if whole else mean for mean in means]
+        laws = [(share * size, size) for share, size in zip(shares, known, strict=True)]
+        expected: Plausible = Counted.of(laws, rows, unit, noise)
+    else:
+        ends = (low + times * unit * min(means), low + times * unit * max(means))
+        # what one record adds is spread * unit; of an average, unit is already a share of the rows
+        reach = noise(1 - CHANCE / 2) * unit
+        expected = Expected(*ends, max(spreads) * unit * rows, 1.0, rows, sum(known), reach)
     said = expected.said(str(stated.get("query", "")), values[0])
     return () if said is None else (said,)
 
@@ -116,13 +208,12 @@ def implausible_numbers(certificate: Certificate, values: Sequence[float]) -> tu
 def _cells(certificate: Certificate, stated: Mapping[str, Any], values: Sequence[float]) -> tuple[str, ...]:
     """The counts of a histogram or a cross-tabulation, each by itself."""
     families: list[Any] = [item for item in certificate.laws if item.shape == "cells"]
-    laws = [law / law.sum() for item in families for law in item.laws]
-    rows, half = read_whole(stated["rows"]), certificate.number_noise.quantile(0.95)
+    laws = [law for item in families for law in item.laws]
+    rows, noise = read_whole(stated["rows"]), certificate.number_noise.quantile
     if not laws or any(len(law) != len(values) for law in laws) or len(stated["cells"]) != len(values):
         return ()
-    known = int(sum(law.sum() for item in families for law in item.laws))
     found = (
-        share_expected([float(law[k]) for law in laws], rows, rows, known, half).said(
+        Counted.of([(float(law[k]), float(law.sum())) for law in laws], rows, 1.0, noise).said(
             f"{stated.get('query', '')}, {label}", float(value)
         )
         for k, (label, value) in enumerate(zip(stated["cells"], values, strict=True))
@@ -146,7 +237,7 @@ def implausible_column(certificate: Certificate, values: Sequence[str]) -> tuple
     elif certificate.runs == "channel" and (names := certificate.channel.names) is not None:
         shares = zip(names, found.joint.published.shares.tolist(), strict=False)
         said = [
-            share_expected([share], 1.0, len(values), found.rows, 0.0).said(
+            Counted.of([(share * found.rows, found.rows)], len(values), 1 / len(values), no_noise).said(
                 f"the share of {name}={label}", sum(value == label for value in values) / len(values)
             )
             for label, share in shares
@@ -161,7 +252,7 @@ def _mean(found: Believed, known: int, name: str, numbers: Floats) -> str | None
     law, spread = found.joint.published, math.sqrt(found.joint.value.variance)
     if not len(numbers) or not math.isfinite(law.variance):
         return None
-    noise = SIGMAS / NOISE * math.sqrt(max(law.variance - spread**2, 0.0) / len(numbers))
+    noise = SIGMAS * math.sqrt(max(law.variance - spread**2, 0.0) / len(numbers))
     expected = Expected(law.mean, law.mean, spread, 1.0, len(numbers), known, noise)
     return expected.said(f"the mean of {name}", float(numbers.mean()))
 
