@@ -229,7 +229,7 @@ def test_names_of_a_file_without_a_header_survive_what_a_scenario_keeps(tmp_path
     schema = Schema({"s": {"kind": "category"}, "id": {"kind": "identifier"}, "v": {"kind": "number"}}, header=False)
     scenario = fugu.Scenario.from_table(tmp_path / "ref.csv", "v", "s", unit="id", schema=schema)
     mechanism = fugu.calibrate(scenario, fugu.Pure(0.5))
-    from fugu.queries.column import release_column
+    from fugu.publication.releasing import release_column
 
     assert len(release_column(mechanism, tmp_path / "t.csv", allow_no_noise=True)) == 20
 

@@ -10,7 +10,7 @@ import pytest
 from fugu import Discrete, LawPair, Pure, Scenario, calibrate
 from fugu.data import Table
 from fugu.errors import NoiselessRelease, RepeatedUnit, UsageError
-from fugu.queries.column import release_column
+from fugu.publication.releasing import release_column
 
 N = 60
 REFERENCE = {

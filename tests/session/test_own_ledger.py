@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.errors import BudgetExceeded, DataKnown, UsageError
+from fugu.errors import AlreadyReleased, BudgetExceeded, BudgetRefused, DataKnown, NoiselessRelease, UsageError
 from fugu.guarantee.promises import UNCHARGED
 from fugu.ledger import Books, books
+from fugu.ledger.state import CHARGED
 
 RNG = np.random.default_rng(7)
 AGE = {"bounds": (0, 9), "step": 3}
@@ -50,7 +51,8 @@ def session(table, budget=1, **more):
 
 
 def charged(own):
-    return [(entry.data, entry.request) for entry in Books(own).read(books.history)] if own.is_file() else []
+    entries = Books(own).read(books.history) if own.is_file() else []
+    return [(entry.data, entry.request) for entry in entries if entry.state in CHARGED]
 
 
 @pytest.mark.parametrize("kind", [str, Path])
@@ -105,3 +107,59 @@ def test_one_text_is_one_question_and_a_rehearsal_is_one_short_line():
     for wrong in ("", [], 3):
         with pytest.raises(UsageError):
             opened.rehearse(wrong)
+
+
+def mechanism(epsilon=1, public_prior=False, **fields):
+    scenario = fugu.Scenario.from_table({**REFERENCE, **fields}, "age", "ill", public_prior=public_prior)
+    return fugu.calibrate(scenario, fugu.Pure(epsilon))
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_column_of_a_file_is_charged_to_the_users_own_ledger_and_read_back(kind, table, own):
+    made = mechanism()
+    first = fugu.release_column(made, kind(table))
+    assert [data for data, _ in charged(own)] == ["today.csv"] and first.note == "" and "ledger" not in repr(first)
+    for again in (made, mechanism()):  # the same mechanism, or made again as another process would
+        found = fugu.release_column(again, kind(table))
+        assert found.values.tolist() == first.values.tolist() and found.certificate.body == first.certificate.body
+    assert len(charged(own)) == 1
+
+
+def test_a_column_closes_the_table_to_all_else(table, own):
+    fugu.release_column(mechanism(), table)
+    with pytest.raises(BudgetRefused, match="law-based"):
+        fugu.release_column(mechanism(0.5), table)
+    with pytest.raises(BudgetRefused, match="law route"):
+        session(table).ask("mean(age)", 0.5, **AGE)
+    with pytest.raises(DataKnown):
+        fugu.release_column(mechanism(), table, data="another name")
+    assert len(charged(own)) == 1
+
+
+def test_statistics_close_a_file_to_columns(table, own):
+    session(table).ask("mean(age)", 0.5, **AGE)
+    with pytest.raises(BudgetRefused, match="charged to each record"):
+        fugu.release_column(mechanism(), table)
+    assert len(charged(own)) == 1
+
+
+@pytest.mark.parametrize("where", ["frame", "file"])
+def test_a_column_without_a_ledger_says_so(where, table, own):
+    told = {} if where == "frame" else {"ledger": False}
+    found = fugu.release_column(mechanism(), TODAY if where == "frame" else table, **told)
+    assert found.note == UNCHARGED and "no ledger" in repr(found) and "no ledger" in found._repr_html_()
+    assert not own.exists()
+
+
+def test_a_column_that_is_refused_is_not_charged(table, own, tmp_path):
+    silent = mechanism(ill=["y", "n"] * 120, age=[1, 1, 2, 2] * 60)
+    with pytest.raises(NoiselessRelease):
+        fugu.release_column(silent, table)
+    used = mechanism()
+    fugu.release_column(used, TODAY)
+    with pytest.raises(AlreadyReleased):
+        fugu.release_column(used, table)
+    assert not own.exists()
+    named = tmp_path / "named.db"
+    fugu.release_column(mechanism(), TODAY, ledger=named, data="clinic")
+    assert [data for data, _ in charged(named)] == ["clinic"] and not own.exists()

@@ -22,7 +22,7 @@ from fugu.ledger import fingerprints
 from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
-from fugu.queries.column import release_column
+from fugu.publication.releasing import release_column
 from fugu.visible import several
 
 _EPSILON = 0.5

@@ -18,6 +18,7 @@ from fugu.drawing.sheet import Sheet
 from fugu.drawing.shown import Shown
 from fugu.errors import UsageError
 from fugu.fixed import fixed
+from fugu.guarantee.promises import UNCHARGED
 from fugu.visible import brief, several
 
 _SHOWN = 5
@@ -60,7 +61,7 @@ class Release(Shown):
     published. `scalar`: whether a single value was released.
     `certificate`: the `Certificate` to publish beside them. `interval`: (-h, h), which holds the error of each value
     with 95 %; for vectors, that of all coordinates together. `value` is the number, the vector, or the column.
-    `came`: of which kind the table was.
+    `came`: of which kind the table was. `note`: what else is to be said, such as that no ledger was charged.
     """
 
     values: Published
@@ -68,6 +69,7 @@ class Release(Shown):
     certificate: Certificate
     interval: tuple[float, float]
     came: Kind = field(default=Kind(), repr=False)
+    note: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", fixed(np.asarray(self.values)))
@@ -113,7 +115,8 @@ class Release(Shown):
         columns = self._columns()
         rows = list(zip(*(np.asarray(column).tolist()[:_SHOWN] for column in columns.values()), strict=True))
         rest = [f"the first {_SHOWN} of {several(len(self.values), 'row')}"] if len(self.values) > _SHOWN else []
-        return Sheet("Release", facts, tuple(columns), rows, rest, self.certificate.warnings)
+        notes = [*rest, *filter(None, [self.note])]
+        return Sheet("Release", facts, tuple(columns), rows, notes, self.certificate.warnings)
 
     def _columns(self) -> dict[str, Column]:
         query = self.certificate.body.get("query")
@@ -143,6 +146,6 @@ class Release(Shown):
             what = f"{found:g}" if isinstance(found, float) else brief(np.asarray(found).tolist(), 80)
         else:
             what = f"{len(self.values)} {several}"
-        if self.values.dtype.kind == "U":
-            return f"Release({what})"
-        return f"Release({what}, error within {self.interval[0]:g} .. {self.interval[1]:g} with 95 %)"
+        low, high = self.interval
+        error = "" if self.values.dtype.kind == "U" else f", error within {low:g} .. {high:g} with 95 %"
+        return f"Release({what}{error}{', no ledger' if UNCHARGED in self.note else ''})"

@@ -1,10 +1,7 @@
-"""`release_column`: from a private table to a published column, through the query the mechanism was made for."""
+"""From a private table to a published column, through the query the mechanism was made for."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from fugu.data.kinds import Kind
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
 from fugu.data.sources import TableLike
@@ -12,26 +9,6 @@ from fugu.errors import UsageError
 from fugu.mechanism import Mechanism, Release
 from fugu.scenario.query import Query
 from fugu.scenario.units import require_one_row_each
-
-
-def release_column(mechanism: Mechanism, table: TableLike, *, allow_no_noise: bool = False) -> Release:
-    """Apply the mechanism's schema and query to its column of `table` (a path, a frame, a dict) and release it, once.
-
-    `mechanism`: one calibrated for a scenario from a table; `table`: the private table: a path, a dict of columns, or a
-    frame; `allow_no_noise`: True to publish exact values where the beliefs alone meet the budget.
-
-    Returns a `Release`, whose `to_frame` gives a frame of the kind of `table`. Raises `AlreadyReleased`,
-    `NoiselessRelease`, `PriorNotPublic`; `UsageError` for a mechanism that was made for bare laws; `BadTable` for a
-    table without the column.
-
-    Only the published column and the unit's column are looked at. No cell of the published column is refused; a unit
-    that is missing or repeats is, since it is declared public, without saying where or how often."""
-    if not isinstance(mechanism, Mechanism):
-        raise UsageError(
-            f"release_column takes a mechanism from calibrate, then the table: got {type(mechanism).__name__} first"
-        )
-    private, came = open_column(mechanism, table), Kind.of(table)
-    return replace(release_private(mechanism, private, allow_no_noise=allow_no_noise), came=came)
 
 
 def open_column(mechanism: Mechanism, table: TableLike) -> Private:
