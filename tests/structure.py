@@ -17,6 +17,7 @@ MAX_LINES, QUESTION = 500, 300
 LONG = {
     "documents/certificate.py": "the one class behind every certificate with laws; each part is read by one property",
     "queries/sequence_certificate.py": "the two documents of sequences, what they assume, and what they promise",
+    "documents/records.py": "the one document of many statistics; each part as it is written, and as it is read",
     "ledger/ledger.py": "the one class behind every ledger, with what it promises written beside it",
     "cli/recording.py": "one command from its options to its files",
     "session/session.py": "the one class behind every session; each way to ask lists what it takes",

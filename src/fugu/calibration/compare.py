@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 from fugu.calibration.beside import beside
 from fugu.calibration.comparison import Comparison
-from fugu.calibration.driver import table
+from fugu.calibration.driver import best, table
 from fugu.calibration.offer import Wishes
 from fugu.calibration.ordinary import ordinary
 from fugu.calibration.usable import judged
@@ -52,13 +52,13 @@ def compare(
     used = scenario_or_pairs.report.used if isinstance(scenario_or_pairs, Scenario) else None
     said = "" if used is None and rows is None else str(RowsFor(rows, used or 0))
     found = replace(table(scenario_or_pairs, budget, wishes), basis=said)
+    make = cache(partial(best, scenario_or_pairs, budget, wishes))
+    found = replace(found, chosen=lambda: make().certificate)
     if Context.of(scenario_or_pairs).nominal is not None:
-        return replace(
-            found, judge=partial(judged, scenario_or_pairs, budget, wishes, rows=rows)
-        )  # no distances: none beside
+        return replace(found, judge=partial(judged, scenario_or_pairs, make, rows=rows))  # no distances: none beside
     found = replace(found, more=partial(beside, scenario_or_pairs, budget, wishes))
     return replace(
         found,
         plain=partial(ordinary, scenario_or_pairs, budget),
-        judge=partial(judged, scenario_or_pairs, budget, wishes, lambda: found.beside, rows),
+        judge=partial(judged, scenario_or_pairs, make, lambda: found.beside, rows),
     )

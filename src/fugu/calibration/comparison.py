@@ -11,6 +11,7 @@ from fugu.calibration.names import called
 from fugu.calibration.registry import nothing_proved
 from fugu.data.kinds import Column, KindName, to_frame
 from fugu.data.sources import FrameLike
+from fugu.documents.certificate import Certificate
 from fugu.drawing.figure import Figure
 from fugu.drawing.plots import bars
 from fugu.drawing.sheet import Sheet
@@ -70,6 +71,8 @@ class Comparison(Shown):
     """For how many rows `usable` is, and whether they were declared, in words."""
     judge: Callable[[], Usable] | None = field(default=None, compare=False)
     """What works out how usable the best row is."""
+    chosen: Callable[[], Certificate] | None = field(default=None, compare=False)
+    """What works out the certificate of the best row."""
 
     @cached_property
     def beside(self) -> tuple[Row, ...]:
@@ -90,6 +93,19 @@ class Comparison(Shown):
             return self.judge()
         except NotProvable as reason:
             return Usable((), "", why=str(reason))
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """The certificate of what `calibrate` would take; None where nothing is proved, or only rows are at hand."""
+        try:
+            return None if self.chosen is None else self.chosen()
+        except NotProvable:
+            return None
+
+    @property
+    def promises(self) -> str:
+        """Both promises of the best row, in one sentence: the second is not the same for all rows. "" if not known."""
+        return "" if self.certificate is None else self.certificate.promises
 
     def times_less(self, row: Row) -> float | None:
         """How many times less error the best row has than this one; None where either has none.
@@ -139,6 +155,7 @@ class Comparison(Shown):
         return {
             "budget": str(self.budget),
             "best": self.best.method,
+            "promise": self.promises,
             "rows": rows,
             "beside": others,
             "ordinary": ordinary,
@@ -190,7 +207,8 @@ class Comparison(Shown):
             for r in (*self.rows, *self.beside, *self.ordinary)
         ]  # fmt: skip
         notes = (["★: what calibrate takes"] if taken else []) + ([f"usable: {self.basis}"] if self.basis else [])
-        return Sheet(f"Comparison for {self.budget!r}", (), head, rows, notes)
+        facts = [("promised by ★", self.promises)] if taken and self.promises else []
+        return Sheet(f"Comparison for {self.budget!r}", facts, head, rows, notes)
 
     def _plain(self, row: Row) -> Json:
         told = {"name": called(row.method, row.noise), "times_limit": self.times_limit(row)}

@@ -13,7 +13,6 @@ from fugu.calibration.levers import Levers, pairs_in
 from fugu.calibration.offer import Calibrated, Wishes
 from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError
-from fugu.guarantee.curve import Guarantee
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.mechanism.mechanism import Mechanism
 from fugu.scenario.scenario import Scenario
@@ -115,11 +114,11 @@ def _answered(answer: Answered) -> Usable:
 
 
 def judged(
-    source: PairsLike, budget: Guarantee, wishes: Wishes, known: Callable[[], Sequence[Row]] | None = None,
+    source: PairsLike, make: Callable[[], Calibrated], known: Callable[[], Sequence[Row]] | None = None,
     rows: int | None = None,
 ) -> Usable:  # fmt: skip
     """The same of the mechanism that `calibrate` would take, with what a comparison knows already."""
-    made = best(source, budget, wishes)
+    made = make()
     if rows is None and isinstance(source, Scenario):
         rows = source.report.used
     found = Usable.of(made.certificate, rows)

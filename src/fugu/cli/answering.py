@@ -31,7 +31,6 @@ from fugu.cli.paging import Pages
 from fugu.cli.questions import show_plan
 from fugu.cli.receipts import ready
 from fugu.cli.routes import LAW
-from fugu.cli.spoken import spoken
 from fugu.data import Schema, Table
 from fugu.data.weak import cut_cells, few_rows
 from fugu.errors import UsageError
@@ -46,7 +45,7 @@ from fugu.queries.answering import Prepared, Rehearsed, open_query, rehearse
 from fugu.queries.believing import Asked as Wanted
 from fugu.queries.believing import Believed
 from fugu.queries.cell import Cell
-from fugu.queries.statistic import Question, Statistic, what_and_by
+from fugu.queries.statistic import Question, what_and_by
 from fugu.telling import told
 from fugu.utility.plausible import implausible_numbers
 from fugu.utility.rows import RowsFor
@@ -149,8 +148,8 @@ def release_query(
         going = asked.going(prepared, data)
         kept = replace(pages, report=None).before(going, as_json, remarks=weak)
     summary: dict[str, Any] = {"query": str(prepared.statistic), "plan": [str(asked.question)], "dry_run": False,
-                               "route": LAW, "why": asked.why, "closes": CLOSES, "warnings": list(weak),
-                               "rules": _rules(prepared)}  # fmt: skip
+                               "route": LAW, "why": asked.why, "closes": CLOSES,
+                               **_promised(prepared, weak), "rules": _rules(prepared)}  # fmt: skip
     look = lambda: checked(prepared.private, asked.known, asked.unit, **books(account))  # noqa: E731
     going = replace(going, check=pages.eyes.look(look))
     cells = _spent(asked, prepared, account)
@@ -166,10 +165,10 @@ def release_query(
         summary |= {"files": files.to_json(), "ledger": entry, "usable": usable, "implausible": list(remarks)}
         print_json({**summary, "cells": listed})
         return
-    out.print(_shown(prepared.statistic, cells, asked.budget))
+    out.print(_shown(prepared, cells))
     out.print(usable_table(_usable(prepared, cells)))
     say_rules(summary["rules"])
-    warn((*weak, *remarks))
+    warn((*prepared.exact, *prepared.warnings, *weak, *remarks))
     say(f"wrote {', '.join(map(str, files.all()))}")
 
 
@@ -180,6 +179,13 @@ def _weak(asked: Asks, believed: Believed) -> tuple[str, ...]:
     few = few_rows({secret: int(mask.sum()) for secret, mask in believed.masks.items()})
     bounds = dict.fromkeys(believed.statistic.columns, asked.bounds)
     return (*few, *cut_cells(asked.known, believed.reading, bounds))
+
+
+def _promised(found: Rehearsed, weak: Sequence[str]) -> dict[str, Any]:
+    """Both promises, the numbers that are called exact, and what must not be overlooked, as plain data."""
+    said = found.promised
+    return {"guarantee": said.budget, "anybody": said.anybody, "promise": said.promises, "exact": list(found.exact),
+            "warnings": [*found.warnings, *weak]}  # fmt: skip
 
 
 def _rules(prepared: Rehearsed) -> list[str]:
@@ -205,15 +211,16 @@ def _dry(asked: Asks, rehearsed: Rehearsed, dry: DryRun, as_json: bool, weak: Se
             "route": LAW,
             "why": asked.why,
             "closes": CLOSES,
-            "warnings": list(weak),
+            **_promised(rehearsed, weak),
             "rules": _rules(rehearsed),
         }
         print_json({**said, "usable": usable.to_json(), **dry.to_json()})
         return
     out.print(usable_table(usable))
     say(f"noise scale of each group: {scales}")
+    say(f"promised: {rehearsed.promised.promises}")
     say_rules(_rules(rehearsed))
-    warn(weak)
+    warn((*rehearsed.exact, *rehearsed.warnings, *weak))
     dry.say()
 
 
@@ -250,8 +257,9 @@ def bounds_of(text: str | None) -> tuple[Real, Real] | None:
     return options.number("bounds", low), options.number("bounds", high)
 
 
-def _shown(statistic: Statistic, cells: tuple[Cell, ...], budget: Pure | Approx) -> Rich:
-    table = Rich(title=escape(spoken(f"{statistic} under {budget}")), title_justify="left", header_style="bold")
+def _shown(prepared: Prepared, cells: tuple[Cell, ...]) -> Rich:
+    title = escape(f"{prepared.statistic} under {prepared.promised.promises}")
+    table = Rich(title=title, title_justify="left", header_style="bold")
     columns = columns_of(cells)
     for name in columns:
         table.add_column(escape(name), justify="left" if name in ("group", "cell") else "right")

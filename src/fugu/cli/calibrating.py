@@ -12,7 +12,7 @@ from fugu.calibration.offer import Calibrated
 from fugu.cli import options
 from fugu.cli.after import After
 from fugu.cli.channels import Wanted
-from fugu.cli.console import out, print_json, progress
+from fugu.cli.console import out, print_json, progress, say
 from fugu.cli.describing import describe, figures, judged
 from fugu.cli.paging import Pages
 from fugu.data.sources import TableLike
@@ -76,9 +76,11 @@ def plan(
         stage("the least epsilon")
         found = plan_channel(scenario, error, wanted.asked) if wanted.optimal else fugu.plan(scenario, error)
         made = wanted.made(scenario, found)
-    figures = {"epsilon": float(found.epsilon), "scale": _scale(made), "error": made.expected_error()}
-    if wanted.optimal:
-        figures["error"] = cast(ChannelMechanism, made).optimum.value
+    said = made.certificate
+    figures: dict[str, Any] = {
+        "epsilon": float(found.epsilon), "anybody": said.anybody, "promise": said.promises, "scale": _scale(made),
+        "error": cast(ChannelMechanism, made).optimum.value if wanted.optimal else made.expected_error(),
+    }  # fmt: skip
     if as_json:
         print_json(figures)
         return
@@ -87,6 +89,7 @@ def plan(
         f"epsilon {figures['epsilon']:.9g} is the least that allows an expected error of {error:g}: {how}, expected "
         f"|error| {figures['error']:.6g}"
     )
+    say(f"promised: {said.promises}")
 
 
 def _scale(mechanism: Calibrated) -> float | None:

@@ -13,7 +13,6 @@ from fugu.calibration.driver import asked
 from fugu.calibration.offer import Calibrated
 from fugu.cli import options
 from fugu.cli.console import escape, out, say
-from fugu.cli.spoken import spoken
 from fugu.errors import UnknownName, UsageError
 from fugu.guarantee import Guarantee
 from fugu.laws.items import shapes
@@ -126,7 +125,7 @@ def describe_channel(mechanism: ChannelMechanism, publish: str) -> None:
     optimum, values = mechanism.optimum, len(mechanism.support)
     out.print(
         f"[bold]A channel of {values} values and {len(mechanism.noise.outputs)} outputs[/] publishes "
-        f"{escape(repr(publish))} under {escape(spoken(str(mechanism.guarantee)))}."
+        f"{escape(repr(publish))} under {escape(mechanism.certificate.promises)}."
     )
     bound = "" if optimum.lower is None else f"; no {optimum.among} is below {optimum.lower:.9g}"
     say(f"expected {optimum.loss} loss {optimum.value:.9g}{bound}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,6 +21,7 @@ from fugu.cli.sequence_reading import Columns
 from fugu.data.layout import Layout
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Guarantee, weaknesses
+from fugu.guarantee.promises import REFERENCE, promise
 from fugu.progress import stage
 from fugu.scenario import Scenario
 
@@ -134,18 +135,22 @@ def compare(
         )  # fmt: skip
         stage("every method's noise")
         found = wanted.beside(fugu.compare(scenario, budget, grid=grid, rows=rows), scenario, budget)
-        _ = found.beside, found.ordinary, found.usable  # worked out while progress is shown
+        _ = found.beside, found.ordinary, found.usable, found.certificate  # worked out while progress is shown
         said = (*weaknesses(budget, scenario.report.rows if rows is None else rows), *scenario.report.few)
         if figure is not None:
             _figure(scenario, found, publish, protect, said, figure)
         within = None if rows_within is None else _rows(scenario, budget, rows_within)
     if as_json:
-        needed = {} if within is None else {"rows_needed": asdict(within)}
+        needed: dict[str, Any] = {"anybody": None if found.certificate is None else found.certificate.anybody}
+        needed |= {} if within is None else {"rows_needed": asdict(within)}
         print_json(
             {**found.to_json(), "budget": budget, "report": asdict(scenario.report), "warnings": list(said), **needed}
         )
         return
-    out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {budget}"))
+    believed = f"{promise(budget)} against whoever believes {REFERENCE}"
+    out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {believed}"))
+    if found.promises:
+        say(f"promised by {found.best.method}: {found.promises}")
     if (limits := limit_table(found)) is not None:
         out.print(limits)
     out.print(usable_table(found.usable))

@@ -10,7 +10,8 @@ from fugu.calibration.offer import Calibrated
 from fugu.cli.channels import channel_figures, describe_channel
 from fugu.cli.console import escape, out, say, say_rules, usable_table, warn
 from fugu.cli.spoken import spoken
-from fugu.documents.weakness import warnings_of
+from fugu.documents.weakness import exact_chance, warnings_of
+from fugu.guarantee.promises import called_exact
 from fugu.mechanism.channel import ChannelMechanism
 from fugu.noise.atoms import AtomLaplace
 from fugu.scenario import Scenario
@@ -33,6 +34,7 @@ def figures(mechanism: Calibrated, rows: int | None = None, usable: Usable | Non
         "guarantee": mechanism.guarantee,
         "anybody": certificate.anybody,
         "promise": certificate.promises,
+        "exact": [called_exact(exact_chance(certificate))] if certificate.exact else [],
         "method": certificate.method,
         "theorem": certificate.theorem,
         **_of_noise(mechanism),
@@ -91,19 +93,14 @@ def describe(mechanism: Calibrated, publish: str, rows: int | None = None, usabl
     warn(warnings_of(certificate, rows))
 
 
-def _promise(mechanism: Calibrated) -> str:
-    """The guarantee in words."""
-    return escape(spoken(str(mechanism.guarantee)))
-
-
 def _describe_noise(mechanism: Calibrated, publish: str) -> None:
     if isinstance(mechanism, ChannelMechanism):
         describe_channel(mechanism, publish)
         return
     if mechanism.noise.scale == 0:
         out.print(
-            f"[bold]No noise is needed[/] to publish {escape(repr(publish))} under {_promise(mechanism)}: "
-            "the beliefs alone suffice."
+            f"[bold]No noise is needed[/] to publish {escape(repr(publish))} under "
+            f"{escape(mechanism.certificate.promises)}: the beliefs alone suffice."
         )
     else:
         grid = mechanism.noise.grid
@@ -111,7 +108,7 @@ def _describe_noise(mechanism: Calibrated, publish: str) -> None:
         where = "without a lattice, for analysis only," if grid is None else f"in steps of {float(grid):.6g}"
         out.print(
             f"[bold]{kind} noise of scale {mechanism.noise.scale:.10g}[/] {where} "
-            f"publishes {escape(repr(publish))} under {_promise(mechanism)}."
+            f"publishes {escape(repr(publish))} under {escape(mechanism.certificate.promises)}."
         )
     if (table := mechanism.certificate.body.get("remap")) is not None:
         say(f"outputs are moved to the value of least {table['loss']} loss, by a table of {len(table['to'])} values")

@@ -241,7 +241,7 @@ def _say(prepared: RehearsedProperty, certificate: Certificate) -> None:
 
 def _shown(prepared: PreparedProperty, cells: tuple[Cell, ...], certificate: Certificate) -> Rich:
     size, hide = prepared.size, prepared.asked.told.hide
-    title = spoken(f"Statistics of {size} records under {certificate.budget}, hiding the share of {hide}")
+    title = f"Statistics of {size} records, hiding the share of {hide}, under {certificate.promises}"
     table = Rich(title=escape(title), title_justify="left", header_style="bold")
     for name in (*_COLUMNS, "noise std"):
         table.add_column(name, justify="left" if name == "statistic" else "right")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,7 +33,7 @@ from fugu.documents.records import RecordsCertificate
 from fugu.errors import BudgetExceeded, BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.numbers import exact
-from fugu.guarantee.promises import both
+from fugu.guarantee.promises import PUBLIC, both
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
@@ -192,7 +192,8 @@ def release_records(
         content |= {"implausible": list(remarks), "warnings": list(weak)}
         print_json({**content, **_figures(certificate), "dry_run": False, "files": files.to_json(), "ledger": ledger})
         return
-    out.print(_shown(answers, f"{several(len(answers), 'answer')} under {Pure(asked.epsilon)}"))
+    out.print(_shown(answers, asked.epsilon))
+    _say_exact(answer.question for answer in answers if answer.public)
     _say(certificate)
     warn((*weak, *remarks))
     say(f"wrote {', '.join(map(str, files.all()))}")
@@ -213,6 +214,12 @@ def _say_public(asked: RecordsAsked) -> None:
             "know it of each record, and its exact numbers of rows may go out",
             soft_wrap=True,
         )
+
+
+def _say_exact(questions: Iterable[Question]) -> None:
+    """Which numbers are exact without noise, since they are public."""
+    for question in questions:
+        say(f"{question}: {PUBLIC}")
 
 
 def columns_of(answers: Sequence[SessionAnswer]) -> dict[str, list[Any]]:
@@ -259,7 +266,8 @@ def _dry(
     columns = [name for question in parsed for name in question.columns]
     dry = DryRun.of(rehearsed.rows, (*columns, *by, asked.unit), by[0] if by else None)
     if as_json:
-        said = {"plan": asked.plan, "route": RECORDS, "questions": told, "warnings": list(weak)}
+        public = [str(question) for question in parsed if question.sized]
+        said = {"plan": asked.plan, "route": RECORDS, "questions": told, "public": public, "warnings": list(weak)}
         print_json({**said, **_figures(certificate), **dry.to_json()})
         return
     table = Rich(title=f"{several(len(asked.questions), 'question')}", title_justify="left", header_style="bold")
@@ -273,6 +281,7 @@ def _dry(
             f"{float(read_number(found['own'])):.4g}",
         )
     out.print(table)
+    _say_exact(question for question in parsed if question.sized)
     _say(certificate)
     warn(weak)
     dry.say()
@@ -285,7 +294,7 @@ def _figures(certificate: RecordsCertificate) -> Json:
         "spent": float(spent), "left": float(budget - spent), "budget": float(budget),
         "any_belief": float(certificate.any_belief),
         "cap": None if certificate.cap is None else float(certificate.cap),
-        "promise": both(certificate.spent, certificate.any_belief),
+        "promise": certificate.promises,
         "exact": list(exact_numbers(noised_in(certificate))), "usable": usable_of_records(certificate).to_json(),
     }  # fmt: skip
 
@@ -300,7 +309,8 @@ def _say(certificate: RecordsCertificate) -> None:
     warn(told["exact"])
 
 
-def _shown(answers: Sequence[SessionAnswer], title: str) -> Rich:
+def _shown(answers: Sequence[SessionAnswer], epsilon: Real) -> Rich:
+    title = f"{several(len(answers), 'answer')} under {both(epsilon, sum(answer.own for answer in answers))}"
     table = Rich(title=escape(title), title_justify="left", header_style="bold")
     for name in (*COLUMNS, "cost"):
         table.add_column(name, justify="left" if name in COLUMNS[:3] else "right")

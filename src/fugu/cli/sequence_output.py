@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from rich.table import Table
 
 from fugu.cli.console import escape
-from fugu.guarantee import ZCDP, Guarantee, Renyi
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequence_certificate import SequenceCertificate
 
 
 def words(certificate: SequenceCertificate) -> str:
-    """Two lines: what is asked, its cost for each entry, what that means under the prior; what odd entries become."""
+    """Two lines: what is asked, both promises about each entry's state, the prior; what odd entries become."""
     prior, promise = certificate["prior"], certificate["pufferfish"]
-    each = shown(certificate.epsilon, ROUND_CEILING)
     how = " (Gaussian noise)" if "lattice" in certificate.body else ""
-    name = "rho" if isinstance(certificate.entry, ZCDP) else "epsilon"
     return (
-        f"{certificate['query']} with {name} {each}{_beside(certificate.entry)} for each entry{how}: "
-        f"epsilon {shown(certificate.stated, ROUND_CEILING)}{_beside(certificate.proved, certificate.budget)} for each "
-        "entry's state under the prior "
-        f"({len(prior['states'])} states, length {prior['length']}; {prior['class']}){unprotected(promise['skipped'])}"
-        f"\n{certificate['odd entries']}"
+        f"{certificate['query']}{how}, of each entry's state: {certificate.promises}; the prior has "
+        f"{len(prior['states'])} states and length {prior['length']} ({prior['class']})"
+        f"{unprotected(promise['skipped'])}\n{certificate['odd entries']}"
     )
-
-
-def _beside(found: Guarantee, budget: Guarantee | None = None) -> str:
-    """The delta, or the order, beside an epsilon."""
-    if found.delta:
-        return f", delta {shown(found.delta, ROUND_CEILING)}"
-    return f" at order {float(budget.alpha):g}" if isinstance(budget, Renyi) else ""
 
 
 def unprotected(skipped: list[str]) -> str:

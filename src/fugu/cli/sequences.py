@@ -198,7 +198,8 @@ def _summary(plan: list[str], proved: Proved, usable: Usable) -> dict[str, Any]:
     """The certificate without its long tables."""
     certificate = proved.certificate
     prior = {k: v for k, v in certificate["prior"].items() if k not in ("transition", "limits")}
-    return {"plan": plan, **certificate.body, "prior": prior, "usable": usable.to_json()}
+    promised = {"anybody": certificate.anybody, "promise": certificate.promises}
+    return {"plan": plan, **certificate.body, "prior": prior, **promised, "usable": usable.to_json()}
 
 
 def _say(proved: Proved, usable: Usable) -> None:

@@ -11,15 +11,17 @@ import typer
 from rich.table import Table
 
 import fugu
-from fugu.auditing.outside.found import Found
+from fugu.auditing.outside.found import Found, promising
 from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, progress, warn
 from fugu.documents.document import Document
 from fugu.documents.per_entry import PerEntryCertificate
+from fugu.documents.promising import Promising
 from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, UsageError
-from fugu.guarantee import weaknesses
+from fugu.guarantee import Approx, Guarantee, Pure, weaknesses
+from fugu.guarantee.promises import both
 from fugu.mechanism import Certificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.scenario import Scenario
@@ -84,15 +86,19 @@ def verify(
             verdict = fugu.verify(only, None if against is None else _scenario(only, against))
             nearby = None if within is None else guarantee_within(only, within)
     said = warnings_of_document(found.document) if verdict.holds else ()
+    certified = promising(found, private) if verdict.holds else None
     if as_json:
         told: dict[str, Any] = {k: getattr(verdict, k) for k in ("holds", "epsilon", "delta", "worst_pair", "reason")}
         told["checks"] = [dict(zip(("name", "outcome", "why"), line, strict=True)) for line in verdict.checks]
+        told["promise"] = _promised(verdict, certified, against)
         told["warnings"] = list(said)
         if nearby is not None:
             told["within"] = {"distance": within, "guarantee": nearby}
         print_json(told)
     else:
-        out.print(f"{_word(verdict)}: {escape(verdict.reason)}; {_figures(verdict)}")
+        proved = _promised(verdict, certified, against)
+        figures = "nothing is proved" if proved is None else f"proved {escape(proved)}"
+        out.print(f"{_word(verdict)}: {escape(verdict.reason)}; {figures}")
         out.print(_table(verdict))
         if nearby is not None:
             near = f"whose beliefs about the raw values are within {within:g} of these"
@@ -126,11 +132,15 @@ def _only(found: Found) -> Certificate:
 _COLOURS = {"holds": "green", "fails": "bold red", "not checked": "yellow"}
 
 
-def _figures(verdict: Verdict) -> str:
-    """What is proved, if anything is."""
+def _promised(verdict: Verdict, certified: Promising | None, against: str | None) -> str | None:
+    """Both promises as they are proved now; None if nothing is. The second one only of a document that holds."""
     if math.isinf(verdict.epsilon) and verdict.delta >= 1:
-        return "nothing is proved"
-    return f"proved epsilon {verdict.epsilon:.10g}, delta {verdict.delta:.3g}"
+        return None
+    found: Guarantee = Approx(verdict.epsilon, verdict.delta) if verdict.delta else Pure(verdict.epsilon)
+    if certified is None:
+        return both(found, None, "what is stated")
+    found = certified.believed if certified.believed.renyi else found
+    return certified.promised(found) if against is None else both(found, certified.anybody, "the other table")
 
 
 def _table(verdict: Verdict) -> Table:

@@ -22,6 +22,7 @@ from fugu.documents.optimum import Optimum
 from fugu.documents.parts import LAWS
 from fugu.documents.plain_json import reading
 from fugu.documents.promising import Promising
+from fugu.documents.promising import Promising
 from fugu.documents.weakness import goes_out_exact, warnings_of
 from fugu.drawing.figure import Figure
 from fugu.drawing.plots import odds
@@ -122,7 +123,7 @@ class Certificate(Promising):
         return budget_from(self.body["budget"])
 
     @cached_property
-    def anybody(self) -> Guarantee | None:  # type: ignore[override]  # worked out once
+    def anybody(self) -> Guarantee | None:
         """What is promised against anybody, whatever is believed of a record: worked out, not read; None for nothing"""
         return against_anybody(self)
 

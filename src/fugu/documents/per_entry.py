@@ -13,12 +13,14 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from fugu.documents.document import SEAL, Document
+from fugu.documents.document import SEAL
 from fugu.documents.parts import PER_ENTRY
+from fugu.documents.promising import Promising
 from fugu.errors import BadBudget, CertificateError
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.guarantee.numbers import check_epsilon
+from fugu.guarantee.promises import EACH_ENTRY, promise
 from fugu.numbers.exact import as_fraction, read_number
 
 NEIGHBOURS = "one entry replaced by any other value"
@@ -55,7 +57,7 @@ def promised(prior: Any, guarantee: Pure) -> dict[str, Any]:
     return {"epsilon": translate(prior, guarantee.epsilon), "skipped": list(skipped(prior))}
 
 
-class PerEntryCertificate(Document):
+class PerEntryCertificate(Promising):
     """What is claimed of one mechanism that is private for each entry, and by whom; no private value.
 
     What fugu claims of its own queries can be worked out again from the document; the word of a user or of a library
@@ -65,6 +67,7 @@ class PerEntryCertificate(Document):
     REQUIRED = ("epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "claimed by")
     KINDS: ClassVar = {"per-entry": ()}
     PARTS = PER_ENTRY
+    WHOM = EACH_ENTRY
 
     @staticmethod
     def of(claims: Mapping[str, Any]) -> PerEntryCertificate:

@@ -10,12 +10,17 @@ from decimal import ROUND_CEILING, Context, Decimal
 
 from fugu.drawing.text import shortened
 from fugu.guarantee.curve import Guarantee
-from fugu.guarantee.kinds import Approx, Pure
+from fugu.guarantee.kinds import Approx, Pure, Renyi
+from fugu.guarantee.zcdp import ZCDP
 from fugu.numbers.exact import Real, as_fraction
 
 REFERENCE = "the reference"
 NONE = "none"
 """What is promised against anybody where no finite epsilon holds."""
+ANYBODY, EACH_ENTRY = "against anybody", "for each entry against anybody to whom entries are independent"
+"""What the second promise is about: records; or the entries of sequences, of which no others are independent."""
+PUBLIC = "public: exact by declaration"
+"""What is said of a number that is exact because whoever asked has declared it to be known."""
 UNCHARGED = (
     "no ledger: nothing prevents a second release of this data, and two releases that are safe alone can reveal "
     "everything together"
@@ -23,17 +28,20 @@ UNCHARGED = (
 """Said of a release that no ledger knows of."""
 
 
-def both(believed: Guarantee | Real, anybody: Guarantee | Real | None, believes: str = REFERENCE) -> str:
+def both(
+    believed: Guarantee | Real, anybody: Guarantee | Real | None, believes: str = REFERENCE, whom: str = ANYBODY
+) -> str:
     """The two promises of a release, both rounded up; `anybody`: None or infinity where nothing is promised.
 
-    `believes`: what the first one is about, for beliefs that do not come from a reference.
+    `believes`: what the first one is about, for beliefs that do not come from a reference; `whom`: what the second one
+    is about.
 
     >>> both(Pure(1), 5)
     'epsilon 1 against whoever believes the reference; epsilon 5 against anybody'
     >>> both(Approx(1, 1e-6), None, "the stated laws")
     'epsilon 1 and delta 1e-6 against whoever believes the stated laws; none against anybody'
     """
-    return f"{promise(believed)} against whoever believes {believes}; {promise(anybody)} against anybody"
+    return f"{promise(believed)} against whoever believes {believes}; {promise(anybody)} {whom}"
 
 
 def promise(guarantee: Guarantee | Real | None) -> str:
@@ -41,17 +49,19 @@ def promise(guarantee: Guarantee | Real | None) -> str:
 
     >>> promise(Pure(0.1)), promise(1 / 3), promise(math.inf)
     ('epsilon 0.1', 'epsilon 0.333334', 'none')
+    >>> promise(Renyi(2, 0.1)), promise(ZCDP(0.5))
+    ('epsilon 0.1 at the Rényi order 2', 'rho 0.5 (zCDP)')
     """
-    if guarantee is None:
-        return NONE
-    if isinstance(guarantee, Pure | Approx):
-        if math.isinf(guarantee.epsilon):
-            return NONE
-        left_out = f" and delta {_up(guarantee.delta)}" if guarantee.delta else ""
-        return f"epsilon {_up(guarantee.epsilon)}{left_out}"
-    if isinstance(guarantee, Guarantee):
+    if isinstance(guarantee, ZCDP):
+        return f"rho {_up(guarantee.rho)} (zCDP)"
+    if isinstance(guarantee, Guarantee) and not isinstance(guarantee, Pure | Approx | Renyi):
         return repr(guarantee)
-    return NONE if math.isinf(guarantee) else f"epsilon {_up(guarantee)}"
+    epsilon = guarantee.epsilon if isinstance(guarantee, Guarantee) else guarantee
+    if epsilon is None or math.isinf(epsilon):
+        return NONE
+    delta = guarantee.delta if isinstance(guarantee, Guarantee) else 0
+    order = f" at the Rényi order {float(guarantee.alpha):g}" if isinstance(guarantee, Renyi) else ""
+    return f"epsilon {_up(epsilon)}" + (f" and delta {_up(delta)}" if delta else "") + order
 
 
 def called_exact(chance: float) -> str:

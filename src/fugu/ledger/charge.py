@@ -24,13 +24,10 @@ from fugu.guarantee.numbers import exact
 from fugu.ledger.names import LONGEST, is_text
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real
-from fugu.priors.groups import Independent
 from fugu.training.record import TrainingCertificate
 
 PER_ENTRY: Final = "per-entry"
 LAW: Final = "law"
-WHOLE: Final = "both"
-"""What of a record is private in a training whose charge is for each entry."""
 _OF_LAWS = {"additive", "vector"}
 
 
@@ -116,12 +113,7 @@ class Charge:
         Under any other prior the proof is for couplings of the laws that this prior allows, and where only features or
         targets are private it is for tables that agree in the rest: two such releases say nothing together, so it is
         law-based and stands alone. What is charged is the budget, which is never below what was proved."""
-        each = (
-            certificate.body["prior"]["parameters"].get("kind") == Independent.kind
-            and certificate.body["objective"]["private"] == WHOLE
-            and "reading" in certificate.body
-        )
-        if each:
+        if certificate.for_each_record:
             return Charge(PER_ENTRY, certificate.budget)
         return Charge(LAW, certificate.budget, digest_of(certificate.claims))
 

@@ -18,8 +18,12 @@ from fugu.data.kinds import Kind
 from fugu.data.private import Private, label_of, open_private
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
+from fugu.documents.certificate import Certificate
+from fugu.documents.promising import second
+from fugu.documents.weakness import exact_chance, warnings_of
 from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic
 from fugu.guarantee import Approx, Pure, is_guarantee
+from fugu.guarantee.promises import called_exact
 from fugu.numbers.exact import Real
 from fugu.queries.answered import Answer
 from fugu.queries.believing import Asked, Believed
@@ -67,6 +71,25 @@ class Rehearsed:
             )
         for made in () if allowed else self.mechanisms.values():
             made.require_noise()
+
+    @property
+    def promised(self) -> Certificate:
+        """The certificate that says what all groups promise together: no record is in two of them."""
+        return max((made.certificate for made in self.mechanisms.values()), key=second)
+
+    @property
+    def exact(self) -> tuple[str, ...]:
+        """A sentence for each group whose numbers are called exact, with the probability of that."""
+        chances = {
+            group: exact_chance(made.certificate) for group, made in self.mechanisms.items() if made.certificate.exact
+        }
+        return tuple(f"{self.statistic}{of_group(group)}: {called_exact(chance)}" for group, chance in chances.items())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why the promise protects hardly anybody, if so: what the certificates of all groups say aloud."""
+        said = (text for made in self.mechanisms.values() for text in warnings_of(made.certificate, self.rows))
+        return tuple(dict.fromkeys(said))
 
     @property
     def _hidden_by(self) -> str:
@@ -207,6 +230,11 @@ def _proved(believed: Believed, groups: dict[str, Group], budget: Pure | Approx)
         "statistic": statistic, "mechanisms": {name: work.mechanism(name, group) for name, group in groups.items()},
         "rows": sum(sizes.values()), "recipe": believed.recipe(sizes), "axes": axes, "skipped": believed.skipped,
     }  # fmt: skip
+
+
+def of_group(group: str) -> str:
+    """Which group, in words; nothing where there is one only."""
+    return f" in group {group!r}" if group else ""
 
 
 def _require_budget(budget: Pure | Approx) -> None:

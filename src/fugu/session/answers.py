@@ -52,6 +52,11 @@ class SessionAnswer(Shown):
     came: Kind = field(default=Kind(), compare=False)
 
     @property
+    def public(self) -> bool:
+        """Whether its numbers are exact because whoever asked has declared them to be known: numbers of rows."""
+        return self.question.sized
+
+    @property
     def value(self) -> float:
         """The one number of the answer; `UsageError` if there are several."""
         if len(self.cells) != 1:
@@ -97,12 +102,13 @@ class SessionAnswer(Shown):
         }
         return {
             "query": str(self.question), "cells": told, **amounts, "own": float(self.own), "exact": self.exact,
+            "public": self.public,
             "promise": both(self.cost, self.own), "note": self.note, "usable": self.usable.to_json(),
         }  # fmt: skip
 
     def __repr__(self) -> str:
-        count = len(self.cells)
-        numbers = f"{count} number{'' if count == 1 else 's'}{', exact' if self.exact > EXACT else ''}"
+        count, called = len(self.cells), ", public" if self.public else ", exact" if self.exact > EXACT else ""
+        numbers = f"{count} number{'' if count == 1 else 's'}{called}"
         books = ", no ledger" if UNCHARGED in self.note else ""
         return f"SessionAnswer({brief(str(self.question))}, {numbers}, cost {both(self.cost, self.own)}{books})"
 

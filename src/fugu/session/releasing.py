@@ -11,7 +11,7 @@ from fugu.data.private import Private
 from fugu.errors import RequestReused, UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import plain
-from fugu.guarantee.promises import called_exact
+from fugu.guarantee.promises import PUBLIC, called_exact
 from fugu.ledger.amounts import left
 from fugu.queries.asking import Plan
 from fugu.queries.cell import Cell
@@ -24,7 +24,6 @@ from fugu.session.books import Books, charge_for
 from fugu.session.noise import room_for
 from fugu.telling.usefulness import RANKS, usable_of_question
 
-PUBLIC = "numbers of rows are public: they are exact and cost nothing"
 Drawn = dict[str, list[int]]
 _TURNS = 4
 _LEAST_RATE = Fraction(1, 2**50)
@@ -80,7 +79,7 @@ def sizes(books: Books, private: Private, asked: Question) -> SessionAnswer:
     cells = tuple(Cell(group, "", float(n), float(n), float(n), 0.0) for group, n in found.items())
     after = books.spent()
     cost = Pure(plain(max(after - before, Fraction(0))))
-    return SessionAnswer(asked, cells, cost, Fraction(0), *_both(books), 0.0, PUBLIC)
+    return SessionAnswer(asked, cells, cost, Fraction(0), *_both(books), 0.0, f"{PUBLIC}; numbers of rows cost nothing")
 
 
 def amounts(spent: Fraction, budget: Pure) -> tuple[Pure, Pure]:

@@ -15,15 +15,17 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from fugu.data.schema import Schema
-from fugu.documents.document import Document, canonical_json
+from fugu.documents.document import canonical_json
 from fugu.documents.parts import TRAINING
 from fugu.documents.plain_json import reading
+from fugu.documents.promising import Promising
 from fugu.errors import CertificateError, NotProvable
 from fugu.guarantee import Approx
 from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.guarantee.numbers import exact
 from fugu.numbers.checks import is_texts
 from fugu.numbers.exact import read_number
+from fugu.priors.groups import Independent
 from fugu.progress import within
 from fugu.training.accountant import NoisySGD
 from fugu.training.claims import MODELS, SECRETS, assumptions, neighbours
@@ -35,6 +37,8 @@ VERSION = 1
 _MOST = {"steps": 2 * 10**6, "records": 10**7, "batch_size": 10**7}
 _PATIENCE = 20.0
 """Seconds for one proof. To find the noise that a certificate states takes dozens of them."""
+WHOLE = "both"
+"""What is private of a record where all of it is."""
 _READING = "reading"
 """How cells become numbers, a schema: in certificates of the estimators, not in those issued for other trainings."""
 _NUMBERS = ("learning_rate", "lipschitz", "smoothness", "strong_convexity", "noise", "domain", "sensitivity")
@@ -45,7 +49,7 @@ _LOSSES: dict[str, tuple[type[Any], tuple[str, ...]]] = {
 }
 
 
-class TrainingCertificate(Document):
+class TrainingCertificate(Promising):
     """What is promised of one training, and why; read its parts through the properties, re-prove it with `verify`.
 
     `body`: the document, JSON that cannot be changed. `TrainingCertificate.load(path)` reads one, `save` writes it."""
@@ -100,6 +104,28 @@ class TrainingCertificate(Document):
     def proved(self) -> Approx:
         """The guarantee that was proved: the budget's epsilon with a delta that is no larger."""
         return _approx(self.body["proved"])
+
+    @property
+    def for_each_record(self) -> bool:
+        """Whether it is differential privacy for each record: the prior is independent, whole records are private, and
+        every record has a reading. The proof then bounds two runs on *any* two tables that differ in one record."""
+        independent = self.body["prior"]["parameters"].get("kind") == Independent.kind
+        return independent and self.body["objective"]["private"] == WHOLE and _READING in self.body
+
+    @property
+    def believed(self) -> Approx:
+        """What was asked for, with a delta that is not below what was proved."""
+        return self.budget
+
+    @property
+    def believes(self) -> str:
+        """The prior about the other records."""
+        return "the stated prior"
+
+    @property
+    def anybody(self) -> Approx | None:
+        """The same, where it is for each record; under another prior nothing more is proved."""
+        return self.budget if self.for_each_record else None
 
     @property
     def neighbours(self) -> str:

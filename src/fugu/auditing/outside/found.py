@@ -9,8 +9,10 @@ from typing import Any
 
 from fugu.documents.document import Document
 from fugu.documents.plain_json import load_json
+from fugu.documents.promising import Promising, weakest
 from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.errors import CertificateError, UsageError
+from fugu.verifier.kinds.release import inner
 from fugu.verifier.verify import Source, document_of, read
 
 MODEL = "fugu/model/1"
@@ -65,6 +67,19 @@ def private_part(found: Found, path: str | os.PathLike[str] | None) -> PrivatePa
         if part["release"] == release["data"]["commitment"]:
             return part
     return None
+
+
+def promising(found: Found, path: str | os.PathLike[str] | None = None) -> Promising | None:
+    """The certificate that says what the document promises, of a release the weakest one inside; None where it is
+    withheld, and `path`, or what lies beside it, is not its private part."""
+    release = found.release
+    if release is None:
+        return found.document if isinstance(found.document, Promising) else None
+    bodies = release.certificates
+    if bodies is None and (opened := private_part(found, path)) is not None:
+        bodies = release.opened(opened)
+    inside = map(inner, (bodies or {}).values())
+    return weakest(each for each in inside if isinstance(each, Promising))
 
 
 def _in_folder(folder: Path) -> Found:

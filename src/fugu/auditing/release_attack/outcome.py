@@ -17,6 +17,7 @@ from fugu.drawing.sheet import Sheet
 from fugu.drawing.shown import Shown
 from fugu.guarantee import Guarantee, Pure
 from fugu.guarantee.numbers import exact
+from fugu.guarantee.promises import promise
 from fugu.numbers.exact import Real
 from fugu.visible import Json, brief
 
@@ -72,6 +73,8 @@ class Audit(Shown):
     notes: tuple[str, ...]
     divergences: tuple[Divergence, ...] = ()
     fit: Fit | None = None
+    promises: str = ""
+    """Both promises of the document, in one sentence; only the first one can be attacked."""
 
     @staticmethod
     def unattacked(document: Document, proved: float, confidence: Real, reason: str) -> Audit:
@@ -163,7 +166,7 @@ class Audit(Shown):
     def rows(self) -> tuple[tuple[str, str], ...]:
         """What a table shows, line by line."""
         lines = [
-            ("promised", f"{self.guarantee!r}"),
+            ("promised", self.promises or promise(self.guarantee)),
             ("proved", f"epsilon {float(self.epsilon):.10g} at delta {float(self.delta):.3g}"),
         ]
         lines += self._attack_rows() if self.attacked else []
@@ -207,6 +210,7 @@ class Audit(Shown):
         files = self.through_files
         return {
             "guarantee": str(self.guarantee),
+            "promise": self.promises,
             "epsilon": float(self.epsilon),
             "delta": float(self.delta),
             "epsilon_lower": _finite(self.epsilon_lower),

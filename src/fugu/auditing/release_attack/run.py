@@ -16,6 +16,7 @@ from fugu.auditing.release_attack.rebuilt import NEVER_DRAWN, rebuilt
 from fugu.auditing.release_attack.trial import TESTS
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
+from fugu.documents.promising import Promising
 from fugu.documents.release import ReleaseDocument
 from fugu.documents.swap import SWAP
 from fugu.errors import CertificateError, NotAttackable, UnknownName, UsageError
@@ -86,7 +87,8 @@ def audit(
         )
     except NotAttackable as reason:
         found = Audit.unattacked(document, verdict.epsilon, confidence, str(reason))
-    return replace(found, fit=fit_of(document, mechanism, draws, float(alpha * SHARE), dice.source))
+    said = document.promises if isinstance(document, Promising) else ""
+    return replace(found, fit=fit_of(document, mechanism, draws, float(alpha * SHARE), dice.source), promises=said)
 
 
 def _attacked(

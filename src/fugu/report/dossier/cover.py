@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from fugu.documents.disclosure import holds_private_numbers
-from fugu.documents.records import RecordsCertificate
 from fugu.documents.weakness import channel_warnings
 from fugu.drawing import text
 from fugu.drawing.html import Html, Inside, joined, tag
 from fugu.guarantee import Guarantee, weaknesses
-from fugu.guarantee.promises import both
+from fugu.guarantee.promises import promise
 from fugu.report.dossier.dossier import Dossier
 from fugu.report.facts import odds_of
 from fugu.report.shell import defined, listed, note
@@ -24,9 +21,9 @@ WITHHELD = (
 def cover(dossier: Dossier) -> Html:
     """Title, question and promise in a sentence, what must be read first, and the facts of the release."""
     body = dossier.body
-    odds = odds_of(dossier.budget)
+    odds = odds_of(dossier.guarantee)
     slip = f", but for a chance of {text.number(float(odds.delta), 'up')}" if odds.delta else ""
-    promise = (
+    lead = (
         f"Whoever sees what is published, and believes what is stated here, can change their odds between two "
         f"protected answers by a factor of at most {text.factor(float(odds.epsilon))}{slip}."
     )
@@ -35,7 +32,7 @@ def cover(dossier: Dossier) -> Html:
             "header",
             tag("h1", dossier.title),
             tag("p", body["question"]["words"], class_="lead"),
-            tag("p", promise),
+            tag("p", lead),
             [tag("p", f"In short: {said}.") for said in _promises(dossier)],
             _boxes(dossier),
             defined(*_facts(dossier)),
@@ -46,14 +43,7 @@ def cover(dossier: Dossier) -> Html:
 
 def _promises(dossier: Dossier) -> list[str]:
     """Both promises in one sentence; of groups, in which no record is twice, the weakest second one."""
-    each = list(dossier.laws.values())
-    many = [found for found in (dossier.certificates or {}).values() if isinstance(found, RecordsCertificate)]
-    if many:
-        return [both(found.spent, found.any_belief) for found in many]
-    if not each:
-        return []
-    weakest = max(each, key=lambda found: math.inf if found.anybody is None else float(found.anybody.epsilon))
-    return [weakest.promises]
+    return [] if dossier.promised is None else [dossier.promised.promises]
 
 
 def _boxes(dossier: Dossier) -> Html:
@@ -85,7 +75,7 @@ def _facts(dossier: Dossier) -> list[tuple[str, Inside]]:
         ("Date", _date(body["date"]) if body["date"] else "not released yet"),
         ("Published", ", ".join(files) if files else "nothing yet"),
         ("Beliefs", believed(dossier)),
-        ("Budget", _promise(dossier.budget)),
+        ("Budget", _promise(dossier.budget) + _spent(dossier)),
         ("Software", f"fugu {body['fugu']}"),
     ]
 
@@ -99,6 +89,13 @@ def believed(dossier: Dossier) -> str:
     if stated["sha256"] is not None:
         bound = f"declared public, SHA-256 {stated['sha256'][:16]}…"
     return f"fitted on the reference {stated['name']!r}; {bound}"
+
+
+def _spent(dossier: Dossier) -> str:
+    """What of the budget the promise above is, where that is not all of it."""
+    if dossier.promised is None or dossier.guarantee.renyi or dossier.guarantee == dossier.budget:
+        return ""
+    return f" for all that is ever asked, of which {promise(dossier.guarantee)} is spent: what is promised above"
 
 
 def _promise(budget: Guarantee) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
+from fugu.documents.promising import Promising, weakest
 from fugu.documents.release import ReleaseDocument
 from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_from
@@ -50,8 +51,13 @@ class Dossier:
 
     @property
     def budget(self) -> Guarantee:
-        """What is promised."""
+        """What was asked for; of many statistics, what all that are ever asked may spend."""
         return budget_from(self.body["budget"])
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised against whoever holds the stated beliefs: the budget, or what is spent of it."""
+        return self.budget if self.promised is None else self.promised.believed
 
     @property
     def title(self) -> str:
@@ -63,6 +69,11 @@ class Dossier:
         """The certificates that hold laws, by group."""
         found = self.certificates or {}
         return {group: each for group, each in found.items() if isinstance(each, Certificate)}
+
+    @property
+    def promised(self) -> Promising | None:
+        """The certificate that says what all of them promise; None if they are withheld."""
+        return weakest(each for each in (self.certificates or {}).values() if isinstance(each, Promising))
 
     @cached_property
     def story(self) -> Story | None:

@@ -21,7 +21,7 @@ def people(dossier: Dossier) -> Html:
         "everybody who sees what is published and whose beliefs about the data are those stated here, whatever else "
         "they compute; both orders of every pair are protected"
     )
-    epsilon = float(odds_of(dossier.budget).epsilon)
+    epsilon = float(odds_of(dossier.guarantee).epsilon)
     first = (secrets or ["the true answer"])[0]
     caption = f"An observer holds two protected answers for possible. How likely is “{text.clean(first, 40)}” to them?"
     return section(

@@ -6,7 +6,7 @@ from fugu.documents.records import RecordsCertificate
 from fugu.drawing import text
 from fugu.drawing.html import Html, joined, tag
 from fugu.report.dossier.dossier import Dossier
-from fugu.report.kinds.records import questions_table
+from fugu.report.kinds.records import public_numbers, questions_table
 from fugu.report.shell import defined, section
 
 
@@ -29,6 +29,7 @@ def _of(certificate: RecordsCertificate) -> Html:
         questions_table(certificate),
         defined(
             ("Spent by all of them together", f"{text.number(spent, 'up', 6)} of {text.number(budget, 'up', 6)}"),
+            ("Public numbers", public_numbers(certificate)),
             ("Left", text.number(budget - spent, "down", 6)),
             ("Whatever is believed", tag("span", whatever)),
         ),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from fugu.documents.disclosure import holds_private_numbers
-from fugu.documents.document import Document
+from fugu.documents.promising import Promising
 from fugu.drawing import text
 from fugu.drawing.html import Html, Inside, joined, tag
 from fugu.guarantee import Guarantee
@@ -33,7 +33,7 @@ _PRIVATE = (
 class Promise:
     """A document in words. `guarantee` is what is promised; `about` names one protected thing, as in "an entry"."""
 
-    document: Document
+    document: Promising
     title: str
     lead: str
     guarantee: Guarantee
@@ -62,7 +62,9 @@ def header(promise: Promise) -> Html:
     if said := weaknesses(promise.guarantee, promise.rows):
         boxes.append(note("loud", "Warning", listed(list(said))))
     cards = tag("ul", first, [card(*both) for both in promise.cards], class_="cards")
-    return tag("header", tag("h1", text.clean(promise.title, 200)), tag("p", promise.lead, class_="lead"), boxes, cards)
+    short = tag("p", f"In short: {promise.document.promises}.")
+    title, lead = tag("h1", text.clean(promise.title, 200)), tag("p", promise.lead, class_="lead")
+    return tag("header", title, lead, short, boxes, cards)
 
 
 def meaning(promise: Promise) -> Html:

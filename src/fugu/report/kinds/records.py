@@ -8,8 +8,7 @@ from fugu.documents.records import RecordsCertificate
 from fugu.drawing.html import Html, tag
 from fugu.drawing.text import clean, epsilon, factor, least, number
 from fugu.guarantee import Pure
-from fugu.guarantee.numbers import plain
-from fugu.guarantee.promises import both
+from fugu.guarantee.promises import PUBLIC
 from fugu.queries.noised import FLIP, LAPLACE, Noised
 from fugu.queries.session_certificate import exact_numbers, noised_in
 from fugu.report.kinds.promise import Promise, told
@@ -46,9 +45,8 @@ def of_records(certificate: RecordsCertificate, said: Said) -> Iterable[Html | N
             said.title,
             f"{several(len(certificate.questions), 'question')} about one table, answered with randomness. All answers "
             "together can change the odds between two protected answers about any one record by at most a factor of "
-            f"{factor(spent)} ({epsilon(spent)}), for observers who hold the stated beliefs. In short: "
-            f"{both(certificate.spent, certificate.any_belief)}.",
-            Pure(plain(certificate.spent)),
+            f"{factor(spent)} ({epsilon(spent)}), for observers who hold the stated beliefs.",
+            certificate.believed,
             "one record",
             (
                 _BELIEVED.format(most=factor(spent), least=least(spent)),
@@ -74,6 +72,7 @@ def of_records(certificate: RecordsCertificate, said: Said) -> Iterable[Html | N
                     else f"{rows:,}",
                 ),
                 ("Laws", f"{len(certificate.laws)}; proofs: {len(certificate.steps)}"),
+                ("Public numbers", public_numbers(certificate)),
                 ("Spent", f"ε ≤ {number(spent, 'up', 10)} of {number(most, 'up', 10)}"),
                 ("Against anybody", f"ε ≤ {number(anybody, 'up', 10)}{_cap(certificate)}"),
             ),
@@ -83,6 +82,13 @@ def of_records(certificate: RecordsCertificate, said: Said) -> Iterable[Html | N
     )
     first, *others = parts
     return [first, shown(usable_of_records(certificate)), *others]
+
+
+def public_numbers(certificate: RecordsCertificate) -> str:
+    """The exact numbers that go out beside the answers, since whoever asked has declared them known."""
+    columns = sorted({by for kind in certificate.types for by in kind.groups})
+    groups = f" and of its groups by {', '.join(clean(name, 80) for name in columns)}" if columns else ""
+    return f"the number of records of the table{groups}; {PUBLIC}"
 
 
 def questions_table(certificate: RecordsCertificate) -> Html:
