@@ -22,7 +22,6 @@ from fugu.documents.optimum import Optimum
 from fugu.documents.parts import LAWS
 from fugu.documents.plain_json import reading
 from fugu.documents.promising import Promising
-from fugu.documents.promising import Promising
 from fugu.documents.weakness import goes_out_exact, warnings_of
 from fugu.drawing.figure import Figure
 from fugu.drawing.plots import odds

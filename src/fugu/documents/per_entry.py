@@ -97,3 +97,17 @@ class PerEntryCertificate(Promising):
             return found
         epsilon, delta = positive_epsilon(read_number(self["epsilon"])), read_number(self["delta"])
         return Approx(epsilon, delta) if delta else Pure(epsilon)
+
+    @property
+    def believed(self) -> Guarantee:
+        """The one promise there is."""
+        return self.guarantee
+
+    @property
+    def anybody(self) -> Guarantee:
+        """It uses no belief but that entries are independent."""
+        return self.guarantee
+
+    def promised(self, found: Guarantee) -> str:
+        """The one promise; what it is worth where entries depend on each other follows from a belief."""
+        return f"{promise(found)} {self.WHOM}"

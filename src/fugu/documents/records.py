@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 from fugu.documents.disclosure import UNPROTECTED
 from fugu.documents.parts import RECORDS
 from fugu.documents.promising import Promising
-from fugu.documents.promising import Promising
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
 from fugu.guarantee.encoding import budget_from, budget_json
-from fugu.guarantee.numbers import plain
 from fugu.guarantee.numbers import plain
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
 from fugu.priors.record_laws import ASSUMPTIONS, REFERENCE
@@ -222,16 +220,6 @@ class RecordsCertificate(Promising):
     def any_belief(self) -> Fraction:
         """The second promise as the document states it: against any belief under which records are independent."""
         return _at_least_zero(self["any belief"])
-
-    @property
-    def believed(self) -> Pure:
-        """What all questions together have spent."""
-        return Pure(plain(self.spent))
-
-    @property
-    def anybody(self) -> Pure:
-        """The second promise, as a guarantee."""
-        return Pure(plain(self.any_belief))
 
     @property
     def believed(self) -> Pure:

@@ -20,13 +20,11 @@ from fugu.documents.parts import SEQUENCE
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon, promised
 from fugu.documents.plain_json import check_plain, reading
 from fugu.documents.promising import Promising
-from fugu.documents.promising import Promising
 from fugu.documents.sentences import APART
 from fugu.errors import CertificateError, NotProvable, PriorNotPublic
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi
 from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.guarantee.numbers import exact, outward
-from fugu.guarantee.promises import EACH_ENTRY
 from fugu.guarantee.promises import EACH_ENTRY
 from fugu.numbers.exact import Real, meant_up, read_number
 from fugu.priors.interval_chain import IntervalChain
@@ -178,21 +176,6 @@ class SequenceCertificate(Promising):
     def entry(self) -> Entry:
         """What is promised for each entry."""
         return Pure(self.epsilon)
-
-    @property
-    def believed(self) -> Guarantee:
-        """What was asked for, which is never below what is proved, but in documents that do not hold."""
-        return self.budget if keeps(self.proved, self.budget) else self.proved
-
-    @property
-    def believes(self) -> str:
-        """The chain, or any between limits."""
-        return "one of the chains" if "limits" in self["prior"] else "the chain"
-
-    @property
-    def anybody(self) -> Entry:
-        """What is promised for each entry, whatever is believed of entries that are independent of each other."""
-        return self.entry
 
     @property
     def believed(self) -> Guarantee:
