@@ -578,7 +578,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("people: a panel is refused by its columns", "if same.startswith(COLUMN) and fresh.people is not None and _shares(view, fresh.people, known):", "if False:", "ledger/test_people.py"),
     ("people: a word that nobody finds again", "return {\"apart\": new} if new else {}", "return {}", "ledger/test_people.py"),
     ["ledger/sharing.py", "ledger/test_people.py"],
-    ("people: law-based releases add", "    if any(c.charge.kind == LAW for c in charged):", "    if False:"),
+    ("people: law-based releases add", "    if any(c.charge.kind == LAW for s in everybody for c in s.charges):", "    if False:"),
     ("people: the own budget alone", "    for one in everybody:\n        after", "    for one in [own]:\n        after"),
     ("people: a cap for each table", "if one.cap is not None and (all_of_it", "if False and (all_of_it"),
     ("people: rows are nobody", "                linked.add(name)", "                pass"),

@@ -55,6 +55,38 @@ def test_show_lists_budgets_and_requests(path):
     ]  # fmt: skip
 
 
+def test_show_says_what_holds_for_people_of_several_data_sets_and_what_nobody_would_grant(tmp_path):
+    path, law = tmp_path / "l.db", Charge("law", Pure(0.5))
+    sets = {"all": (1, [1, 2, 3]), "half": (2, [1, 2]), "more": (9, [3]), "column": (1, [7]), "again": (1, [7])}
+    opened = {name: Ledger(path, Pure(most), data=name, people=people) for name, (most, people) in sets.items()}
+    opened["all"].spend("q", Charge.per_entry(0.75), lambda: 1)
+    opened["half"].spend("q", Charge.per_entry(0.25), lambda: 1)
+    opened["column"].spend("q", law, lambda: 1)
+    for name, charge in (("more", Charge.per_entry(0.5)), ("again", Charge.per_entry(0))):
+        with pytest.raises(FuguError):
+            opened[name].spend("q", charge, lambda: pytest.fail("must not run"))
+    text = "\n" + run("show", path)[1]
+    told = {name: text.split(f"\n{name}: budget ")[1].split(": budget")[0] for name in ("half", "more", "again")}
+    assert "spent epsilon 1," in told["half"] and "left  epsilon 0 of epsilon 2" in told["half"]
+    assert "epsilon 1 against anybody" in told["half"] and "in 'all' too" in told["half"]
+    assert "spent epsilon 0.75," in told["more"] and "left  epsilon 0.25 of epsilon 9" in told["more"]
+    assert "left  epsilon 0 of epsilon 1" in told["again"] and "'column'" in told["again"]
+    shown = {found["name"]: found for found in json.loads(run("show", path, "--json")[1])["data sets"]}
+    assert shown["all"]["people also in"] == ["half"] and shown["all"]["left"]["epsilon"] == 0
+    assert opened["again"].remaining() == Pure(0) and opened["half"].remaining() == Pure(0)
+
+
+def test_show_lists_the_last_requests_unless_all_are_asked_for(tmp_path):
+    path = tmp_path / "l.db"
+    with Ledger(path, Pure(1), data="d") as ledger:
+        for k in range(53):
+            ledger.spend(f"request {k}", Charge.per_entry(0), lambda: 1)
+    code, text = run("show", path)
+    assert code == 0 and "request 3 " in text and "request 2 " not in text and "3 more" in text
+    assert "request 0 " in run("show", path, "--all")[1]
+    assert len(json.loads(run("show", path, "--json")[1])["requests"]) == 53
+
+
 def test_verify_and_export(path, tmp_path):
     code, _ = run("export", path, "-o", tmp_path / "out.json")
     head = json.loads((tmp_path / "out.json").read_text())["head"]

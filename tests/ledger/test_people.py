@@ -17,6 +17,7 @@ import pytest
 from fugu.errors import BudgetExceeded, BudgetRefused, DataKnown, NotComposable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.ledger import Books, Charge, Ledger, books, fingerprints
+from fugu.ledger.account import accounts
 from fugu.ledger.people import beyond_chance, digested, memberships
 from hunting import search
 
@@ -75,7 +76,29 @@ def world(rng, folder, opened=Ledger):
         except (BudgetExceeded, NotComposable):
             assert not fits, "refused although everybody's sum fits"
         outcome[fits] += 1
+        stated(ledger, tables, limits, granted)
     return outcome
+
+
+def stated(ledger, tables, limits, granted):
+    """What a ledger says is spent and left is what holds for whoever has the largest sum, in whatever tables."""
+    spent, left, anybody = [Fraction(0), Fraction(0)], [*limits[ledger.data][:2]], Fraction(0)
+    for person in tables[ledger.data]:
+        holding = [t for t in tables if person in tables[t] and (granted[t] or t == ledger.data)]
+        summed = [sum((c[i] for t in holding for c in granted[t]), Fraction(0)) for i in (0, 1)]
+        rest = [min(limits[t][i] - summed[i] for t in holding) for i in (0, 1)]
+        spent = [*map(max, spent, summed)]
+        left = [*map(min, left, rest if min(rest) >= 0 else (Fraction(0), Fraction(0)))]
+        anybody = max(anybody, summed[0])
+    found, rest = ledger.spent(), ledger.remaining()
+    assert [found.epsilon, found.delta] == spent and ledger.against_anybody().epsilon == anybody
+    assert [rest.epsilon, rest.delta] == left
+    shown = {one.known.name: one for one in Books(ledger.path).read(lambda v: accounts(v, books.history(v)))}
+    one = shown[ledger.data]
+    assert (one.spent, one.worth, one.left, one.anybody) == (found, found, rest, ledger.against_anybody())
+    assert {*one.others} == {
+        t for t in tables if t != ledger.data and granted[t] and {*tables[t]} & {*tables[ledger.data]}
+    }
 
 
 @search("people in several tables: sums by hand, for each person", quick=60)

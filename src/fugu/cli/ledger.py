@@ -26,13 +26,18 @@ Path_ = Annotated[
     str | None,
     typer.Argument(metavar="LEDGER.db", help="A ledger written by fugu; your own (FUGU_LEDGER) if none is given."),
 ]
+_LAST = 50
 _COLOURS = {"settled": "green", "reserved": "yellow", "failed": "red", "refused": "red"}
 
 
 @app.command("show")
-def show(ledger: Path_ = None, as_json: options.AsJson = False) -> None:
-    """Every data set: budget, what was asked, spent, worth under its prior and left; and every request."""
-    found, entries = Books(_place(ledger)).read(lambda view: (accounts(view), books.history(view)))
+def show(
+    ledger: Path_ = None,
+    every: Annotated[bool, typer.Option("--all", help=f"Every request, not only the last {_LAST}.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Every data set: budget, what was asked, spent, worth under its prior and left; and the last requests."""
+    found, entries = Books(_place(ledger)).read(lambda view: (accounts(view, all_of := books.history(view)), all_of))
     if as_json:
         listed = [{"data": e.data, "request": e.request, "state": e.state, "kind": e.kind, "charge": e.guarantee,
                    "against anybody": e.anybody, "worth so far": e.worth, "at": e.at, "note": e.note,
@@ -41,7 +46,10 @@ def show(ledger: Path_ = None, as_json: options.AsJson = False) -> None:
         return
     for account in found:
         _say(account)
-    out.print(_requests(entries))
+    shown = entries if every else entries[-_LAST:]
+    out.print(_requests(shown))
+    if more := len(entries) - len(shown):
+        out.print(f"the last {_LAST} requests; there are {more} more before them, which --all shows", soft_wrap=True)
 
 
 def _say(account: Account) -> None:
@@ -156,6 +164,7 @@ def _set_json(account: Account) -> dict[str, Any]:
         "worth": account.worth,
         "left": account.left,
         "against anybody": account.anybody,
+        "people also in": list(account.others),
         "cap": known.cap,
         "fingerprint": known.fingerprint,
         "prior": known.prior,

@@ -5,7 +5,8 @@ them; ledgers of earlier versions have no such line, and then nothing is said of
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fugu.errors import NotProvable
@@ -16,7 +17,9 @@ from fugu.ledger.accountant import Terms, total
 from fugu.ledger.amounts import left
 from fugu.ledger.books import DataSet, Entry
 from fugu.ledger.charge import LAW
+from fugu.ledger.people import Tokens
 from fugu.ledger.second_sum import against_anybody
+from fugu.ledger.sharing import Shared, Standing, held
 from fugu.ledger.state import CHARGED
 from fugu.ledger.store import View
 
@@ -39,6 +42,8 @@ class Account:
     why: str = ""
     anybody: Guarantee | None = None
     """What the charges promise together against anybody; None where one of them promises nothing."""
+    others: tuple[str, ...] = ()
+    """Data sets that hold people of this one too: then all of the above is of the person with the largest sum."""
 
     @property
     def translated(self) -> bool:
@@ -54,7 +59,12 @@ class Account:
         lines = [("asked", asked), ("spent", spent)]
         lines += [("worth", self._worth())] if tied and self.spent is not None else []
         lines += [("left", f"{self.left!r} of {self.known.budget!r}")] if self.left is not None else []
-        return [*lines, ("both", self._both())] if self.worth is not None else lines
+        lines += [("both", self._both())] if self.worth is not None else []
+        return [*lines, ("people", self._people())] if self.others else lines
+
+    def _people(self) -> str:
+        named = ", ".join(map(repr, self.others))
+        return f" of it are in {named} too: this holds for whoever has the largest sum; charges there count in full"
 
     def _both(self) -> str:
         """Both promises of all releases so far, in one sentence."""
@@ -70,14 +80,32 @@ class Account:
 
     def _worth(self) -> str:
         if self.worth is not None:
-            return f"{self.worth!r} after translation with its prior"
+            return f"{promise(self.worth) if self.others else repr(self.worth)} after translation with its prior"
         return "not known: the file does not hold the prior; open the ledger with it and ask spent()"
 
 
-def accounts(view: View) -> list[Account]:
-    """The account of every data set, by name."""
-    requests = books.history(view)
-    return [_account(view, known, [e for e in requests if e.data == known.name]) for known in books.datasets(view)]
+def accounts(view: View, requests: Sequence[Entry]) -> list[Account]:
+    """The account of every data set, by name, of all `requests` of the file."""
+    each: dict[str, list[Entry]] = defaultdict(list)
+    for entry in requests:
+        each[entry.data].append(entry)
+    alone = [_account(view, known, each[known.name]) for known in books.datasets(view)]
+    read: dict[str, Tokens] = {}
+    return [_shared(view, one, Shared(one.known.name, _sets=read)) for one in alone]
+
+
+def _shared(view: View, alone: Account, shared: Shared) -> Account:
+    """The account with what was charged to its people elsewhere."""
+    known = alone.known
+    found = held(view, Standing.of(view, known.name), shared.groups(view))
+    if found is None:
+        return alone
+    if found.why is not None:
+        return replace(alone, spent=None, worth=None, left=found.left, why=str(found.why), others=found.others)
+    spent = found.spent if known.prior is None else found.anybody or found.spent  # each charge under it is plain
+    capped = replace(known, cap=found.cap)
+    told = replace(alone, known=capped, spent=spent, worth=found.spent, left=found.left, why="", others=found.others)
+    return replace(told, anybody=found.anybody)
 
 
 def _account(view: View, known: DataSet, requests: list[Entry]) -> Account:

@@ -26,7 +26,7 @@ from fugu.ledger.keys import key_of, secured
 from fugu.ledger.names import checked, declared, stated_others
 from fugu.ledger.refusals import over_budget, over_cap
 from fugu.ledger.registration import Opening, declared_block, known_already, register
-from fugu.ledger.sharing import Elsewhere, Shared, Standing, refusal
+from fugu.ledger.sharing import Elsewhere, Held, Shared, Standing, held, refusal
 from fugu.ledger.state import CHARGED, FAILED, SETTLED
 from fugu.ledger.store import File, View, Writing
 from fugu.ledger.values import decode, encode
@@ -204,20 +204,34 @@ class Ledger:
         return self  # the budget is that of the file: two handles are one ledger
 
     def spent(self) -> Guarantee:
-        """What all charged releases promise together: added for each entry, then translated once with the prior."""
-        return self._promise(self._read(Standing.of, self.data), [])
+        """What all charged releases promise together: added for each entry, then translated once with the prior. Where
+        people are in other data sets too, with what was charged to them there: of whoever has the largest sum."""
+        found = self._held()
+        if found is None:
+            return self._promise(self._read(Standing.of, self.data), [])
+        if found.why is not None:
+            raise found.why
+        return found.spent
 
     def elsewhere(self) -> Elsewhere:
         """What was charged to people of this data in other data sets: of the person with the largest sum."""
         return self._file.read(lambda view: Elsewhere.of(view, self.data, self._shared.groups(view)))
 
+    def _held(self) -> Held | None:
+        return self._file.read(lambda view: held(view, Standing.of(view, self.data), self._shared.groups(view)))
+
     def remaining(self) -> Guarantee:
-        """The budget minus what is spent. With a prior, a further epsilon for each entry may cost more than itself."""
-        return left_of(self.spent(), self.budget)
+        """The budget minus what is spent; less where people are in another data set of which less is left. With a
+        prior, a further epsilon for each entry may cost more than itself."""
+        found = self._held()
+        return left_of(self.spent(), self.budget) if found is None else found.left
 
     def against_anybody(self) -> Guarantee | None:
         """What all charged releases promise together for each record, whatever is believed of independent records; None
-        where some release promises nothing there."""
+        where some release promises nothing there. People of several data sets count as in `spent`."""
+        found = self._held()
+        if found is not None:
+            return found.anybody
         return second_sum.against_anybody(self.charges(), self._terms.prior)
 
     @property

@@ -18,6 +18,12 @@ from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.second_sum import against_anybody
 
 ADVICE = "Ask for less, or repeat an earlier request by its id, which costs nothing"
+SHARED = (
+    "If these are other people, say so (other_people=, --other-people), and the certificate says it too. If not: a "
+    "data set to which nothing was charged yet can be opened with a larger budget, and a cap on each session of the "
+    "same people, planned before the first one (cap=, --cap), bounds what it takes from the others"
+)
+"""What can be done where a person is in several data sets."""
 
 
 def over_budget(
@@ -61,7 +67,6 @@ def over_shared(
     return BudgetExceeded(
         f"people of {own!r} are in {named} too, and a person has one {what}, whatever tables are called: with this, "
         f"all that was charged to somebody would be {promise(after)}{against}, above {whose}, {promise(budget)}. "
-        f"{ADVICE}. If these are other people than those of {named}, say so (other_people=, --other-people); the "
-        "certificate says it too",
+        f"{ADVICE}. {SHARED}",
         spent=None, asked=asked, left=None, budget=budget,
     )  # fmt: skip

@@ -14,27 +14,31 @@ add in any case."""
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 
 import numpy as np
 
 from fugu.errors import FuguError, NotComposable
-from fugu.guarantee import Guarantee, Pure
+from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.encoding import budget_from
 from fugu.guarantee.numbers import exact, plain
 from fugu.ledger import books
 from fugu.ledger.accountant import Counted, Terms, total
-from fugu.ledger.amounts import fits
-from fugu.ledger.charge import LAW
+from fugu.ledger.amounts import fits, left
+from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.people import Tokens, beyond_chance, largest, memberships, within
 from fugu.ledger.refusals import over_shared
 from fugu.ledger.second_sum import against_anybody
 from fugu.ledger.sets import stored
 from fugu.ledger.state import Registered
 from fugu.ledger.store import View
+from fugu.numbers.exact import Real
+
+_FREE = Counted(Charge.per_entry(0), planned=True)
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,10 @@ class Standing:
     def cap(self) -> Fraction | None:
         """The most against anybody; None for no cap."""
         return None if self.known.cap is None else Fraction(self.known.cap)
+
+    def described(self) -> Standing:
+        """The same to be told and not held against anything: what was granted is granted, in whatever order."""
+        return replace(self, charges=tuple(replace(c, planned=True) for c in self.charges))
 
     def promise(self, rest: Sequence[Counted]) -> Guarantee:
         """What its own charges and the rest promise together about a person, under its belief."""
@@ -132,18 +140,83 @@ class Shared:
 @dataclass(frozen=True)
 class Elsewhere:
     """What was charged to somebody of a table elsewhere: `charges` of other data sets, those of the person who has the
-    largest sum of epsilons; `plain`: whether nothing but the plain sum is proved beside them."""
+    largest sum of epsilons; `plain`: whether nothing but the plain sum is proved beside them; `named`: where."""
 
     charges: tuple[Counted, ...] = ()
     plain: bool = False
+    named: tuple[str, ...] = ()
 
     @staticmethod
     def of(view: View, name: str, groups: Sequence[frozenset[str]]) -> Elsewhere:
         """As it stands now, for the people of the data set `name`."""
         own = Standing.of(view, name)
-        listed = [tuple(c for other in sorted(group) for c in books.charges(view, other)) for group in groups]
-        most = max(listed, key=epsilons, default=())
-        return Elsewhere(most, (bool(most) and own.plain(most)) or own.plain(()))
+        listed = [[(other, c) for other in sorted(group) for c in books.charges(view, other)] for group in groups]
+        found = max(listed, key=lambda charged: epsilons([c for _, c in charged]), default=[])
+        most, named = tuple(c for _, c in found), tuple(dict.fromkeys(other for other, _ in found))
+        return Elsewhere(most, (bool(most) and own.plain(most)) or own.plain(()), named)
+
+
+@dataclass(frozen=True)
+class Held:
+    """What holds for a data set whose people are in `others` too: of the person with the largest sum what is `spent`
+    under its belief and against `anybody` (None for no promise), and the least that is `left` of any budget and the
+    least `cap` of those that hold a person. `why`: where charges do not add up, nothing is left, and `spent` says
+    nothing."""
+
+    spent: Guarantee
+    left: Guarantee
+    anybody: Guarantee | None
+    cap: Fraction | None
+    others: tuple[str, ...]
+    why: NotComposable | None = None
+
+    def beside(self, more: Held) -> Held:
+        """The same for these and other people."""
+        none = self.anybody is None or more.anybody is None
+        return Held(
+            _by_part(max, self.spent, more.spent),
+            _by_part(min, self.left, more.left),
+            None if none else _by_part(max, self.anybody, more.anybody),  # type: ignore[arg-type]
+            min((cap for cap in (self.cap, more.cap) if cap is not None), default=None),
+            tuple(sorted({*self.others, *more.others})),
+            self.why or more.why,
+        )
+
+
+def held(view: View, own: Standing, groups: Sequence[frozenset[str]]) -> Held | None:
+    """What holds for those of a data set who are in others to which something was charged; None if nobody is."""
+    found = [_held(own, others) for group in groups if (others := _charged(view, group))]
+    return reduce(Held.beside, found) if found else None
+
+
+def _held(own: Standing, others: list[Standing]) -> Held:
+    everybody = [own, *others] = [s.described() for s in (own, *others)]
+    charged = [c for s in everybody for c in s.charges]
+    caps = [s.cap for s in everybody if s.cap is not None]
+    told = (against_anybody(charged), min(caps, default=None), tuple(s.name for s in others))
+    nothing = left(Approx(math.inf, own.budget.delta), own.budget)
+    try:
+        _require_addable(everybody)
+        spent = own.promise([c for s in others for c in s.charges])
+        rest = nothing if not fits(spent, own.budget) else left(spent, own.budget)
+        for one in others:  # would it take a charge that costs nothing, and what could that cost?
+            after = one.promise([*(c for s in everybody if s is not one for c in s.charges), _FREE])
+            rest = _by_part(min, rest, left(after, one.budget)) if fits(after, one.budget) else nothing
+    except NotComposable as why:
+        return Held(Pure(0), nothing, *told, why)
+    return Held(spent, rest, *told)
+
+
+def _by_part(pick: Callable[..., Real], one: Guarantee, other: Guarantee) -> Guarantee:
+    """The larger or smaller epsilon and delta of two; of divergences the one that is."""
+    if one.renyi or other.renyi:
+        return other if (one <= other) == (pick is max) else one
+    epsilon, delta = pick(one.epsilon, other.epsilon, key=exact), pick(one.delta, other.delta, key=exact)
+    return Approx(epsilon, delta) if delta else Pure(epsilon)
+
+
+def _charged(view: View, names: frozenset[str]) -> list[Standing]:
+    return [s for name in sorted(names) if (s := Standing.of(view, name)).charges]
 
 
 def epsilons(charges: Sequence[Counted]) -> Fraction:
@@ -156,7 +229,7 @@ def refusal(view: View, own: Standing, groups: Sequence[frozenset[str]], new: Co
     """Why a charge that fits its own data set cannot be taken: somebody in it is in other data sets, and there it does
     not fit; or None. `own`: the data set with the new charge, and what they are worth together."""
     for group in groups:
-        others = [s for name in sorted(group) if (s := Standing.of(view, name)).charges]
+        others = _charged(view, group)
         try:
             refused = _refused(own, others, new) if others else None
         except NotComposable as why:
@@ -170,13 +243,7 @@ def _refused(own: Standing, others: list[Standing], new: Counted) -> FuguError |
     named = ", ".join(repr(s.name) for s in others)
     everybody = [own, *others]
     charged = [c for s in everybody for c in s.charges]
-    if any(c.charge.kind == LAW for c in charged):
-        raise NotComposable(
-            f"people of this table are in {named} too, and a law-based release adds with no other release about the "
-            "same person: two that leak nothing alone can reveal everything together",
-            "ask for statistics on the records route or for trainings with independent rows, whose charges add for "
-            f"each person; or, if these are other people than those of {named}, say so (other_people=, --other-people)",
-        )
+    _require_addable(everybody)
     for one in everybody:
         after = one.promise([c for s in everybody if s is not one for c in s.charges])
         if not fits(after, one.budget):
@@ -186,6 +253,17 @@ def _refused(own: Standing, others: list[Standing], new: Counted) -> FuguError |
             asked, cap = against_anybody([new]), Pure(plain(one.cap))
             return over_shared(own.name, named, one.name, asked, all_of_it, cap, " against anybody")
     return None
+
+
+def _require_addable(everybody: list[Standing]) -> None:
+    if any(c.charge.kind == LAW for s in everybody for c in s.charges):
+        named = ", ".join(repr(s.name) for s in everybody[1:])
+        raise NotComposable(
+            f"people of this table are in {named} too, and a law-based release adds with no other release about the "
+            "same person: two that leak nothing alone can reveal everything together",
+            "ask for statistics on the records route or for trainings with independent rows, whose charges add for "
+            f"each person; or, if these are other people than those of {named}, say so (other_people=, --other-people)",
+        )
 
 
 def _public_in(reads: str | None) -> list[str]:
