@@ -97,10 +97,12 @@ def test_levers_are_what_a_new_release_would_have():
     usable = usable_mechanism(made, CHAIN, 400, fugu.Pure(1))
     levers = {lever.what: lever for lever in usable.levers}
     error = usable.figures[0].error
-    assert levers["twice the epsilon"].times == pytest.approx(fugu.dp_budget(CHAIN, 2.0) / fugu.dp_budget(CHAIN, 1.0))
+    assert levers["twice the epsilon"].times == pytest.approx(
+        fugu.dp_budget(CHAIN, 2.0) / fugu.dp_budget(CHAIN, 1.0), rel=1e-3
+    )
     short = CHAIN.with_length(2)
     half = levers["sequences of half the length"]
-    assert half.times == pytest.approx(fugu.dp_budget(short, 1.0) / float(made.epsilon))
+    assert half.times == pytest.approx(fugu.dp_budget(short, 1.0) / float(made.epsilon), rel=1e-3)
     histogram = judged(Histogram(STATES), Noise(made.epsilon), CHAIN, 400).figures[0]
     assert levers["count states instead of steps"].error == pytest.approx(error / 2) == pytest.approx(
         histogram.error, rel=0.01

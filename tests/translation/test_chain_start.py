@@ -21,10 +21,13 @@ from fugu.priors.coefficients import backward_coefficient, free_start_coefficien
 from fugu.priors.groups import IndependentBlocks
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.skipped import skipped
+from fugu.progress import reporting
+from fugu.queries.sequence_prior import chain_from, chain_json
 from fugu.training.reading import prior_from, prior_of
 from fugu.translation.contraction.chain import Contraction
 from fugu.translation.influence import members
 from fugu.translation.renyi import translate_zcdp
+from fugu.translation.translate import rough_budget
 
 ILLNESS = [[0.97, 0.03, 0], [0, 0.98, 0.02], [0, 0, 1]]
 STATES = ("well", "ill", "dead")
@@ -235,3 +238,32 @@ def test_answers_are_remembered(monkeypatch):
     value = fugu.translate(chain, 0.3)
     monkeypatch.setattr(Contraction, "__call__", lambda *_: pytest.fail("computed again"))
     assert fugu.translate(chain, 0.3) == value
+
+
+def test_a_chain_as_a_document_states_it_is_not_translated_again(monkeypatch):
+    """The certificate's chain, and a ledger's, were each translated anew: a dry run took four times as long."""
+    chain = fugu.MarkovChain(STICKY, 30, [0.3, 0.7])
+    value = fugu.translate(chain, 0.3)
+    others = [
+        fugu.translate(fugu.MarkovChain(rows, length, start), 0.3)
+        for rows, length, start in (
+            (STICKY, 31, [0.3, 0.7]), (STICKY, 30, [0.7, 0.3]), (STICKY, 30, "any"), (STICKY, 30, "stationary"),
+            ([[0.6, 0.4], [0.1, 0.9]], 30, [0.3, 0.7]),
+        )
+    ]  # fmt: skip
+    assert value not in others
+    monkeypatch.setattr(Contraction, "__call__", lambda *_: pytest.fail("computed again"))
+    assert fugu.translate(chain_from(chain_json(chain)), 0.3) == value
+
+
+@pytest.mark.parametrize("near", [1e-4, 0.3, 50.0])
+def test_a_budget_for_figures_is_right_to_three_digits_and_every_translation_is_reported(near):
+    chain, seen = fugu.MarkovChain(STICKY, 40, [0.3, 0.7]), []
+    with reporting(lambda what, *_: seen.append(what)):
+        found = rough_budget(chain, 1, near)
+    assert found == pytest.approx(fugu.dp_budget(chain, 1), rel=1e-3) and fugu.translate(chain, found) <= 1
+    assert len(seen) > 3 and all(what.startswith("what epsilon 1 leaves each entry: translation") for what in seen)
+    with reporting(lambda what, *_: seen.append(what)):
+        before = len(seen)
+        fugu.dp_budget(fugu.MarkovChain(STICKY, 41, [0.3, 0.7]), 1)
+    assert len(seen) > before + 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Final, Literal, overload
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,14 @@ STATIONARY: Final = "stationary"
 ANY: Final = "any"
 Start = Literal["stationary", "any"] | VectorLike
 """How the first entry is distributed: as in the long run, in any way at all, or by this law over the states."""
+
+
+class _Memory(dict[str, Any]):
+    """What was computed from a chain."""
+
+
+_MEMORIES: WeakValueDictionary[tuple[Hashable, ...], _Memory] = WeakValueDictionary()
+"""Those of the chains that are alive, by all that a chain is made of."""
 
 
 class MarkovChain(Belief):
@@ -148,8 +157,10 @@ class MarkovChain(Belief):
 
     @cached_property
     def _remembered(self) -> dict[str, Any]:
-        """What others computed from this belief and will want again."""
-        return {}
+        """What others computed from this belief, or from the same one as a document states it, and will want again."""
+        start = None if self._initial is None else self._initial.tobytes()
+        same = (self._kernels.shape, self._kernels.tobytes(), start, self._initial_error, self.length, self.states)
+        return _MEMORIES.setdefault((type(self), self.stationary, self.independent, *same), _Memory())
 
     def __repr__(self) -> str:
         steps = "" if self.homogeneous else ", steps differ"

@@ -36,7 +36,7 @@ from fugu.queries.sequence_query import SequenceMechanism, SequenceQuery, error_
 from fugu.queries.sequence_selection import TopK
 from fugu.queries.sequence_several import Several
 from fugu.queries.sequence_sums import Mean, Sum
-from fugu.translation.translate import dp_budget
+from fugu.translation.translate import rough_budget
 from fugu.utility.figures import EXACT, GRADES, UNKNOWN, USABLE
 from fugu.utility.numbers import CHANCE, OfEntries, Ranking, Table
 from fugu.utility.usable import OWN_TABLE, Lever, Usable
@@ -162,7 +162,7 @@ def with_measured(usable: Usable, chain: Chain, epsilon: Fraction, entry: Fracti
     levers, untried = list(usable.levers), []
     for what, option, prior, wanted, price in ways:
         try:
-            times = dp_budget(prior, wanted) / float(entry)
+            times = rough_budget(prior, wanted, float(entry)) / float(entry)
             levers.append(Lever(what, option, _error(usable.figures) / times, times, price))
         except (FuguError, ArithmeticError) as reason:
             untried.append(f"{what}: {reason}")

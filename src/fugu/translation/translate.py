@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch
+from itertools import count
 from typing import Any, overload
 
 from fugu.errors import BadBudget, NotProvable, UsageError
@@ -26,6 +27,7 @@ from fugu.guarantee.zcdp import ZCDP
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, float_up
 from fugu.priors.prior import Believed, Recorded
+from fugu.progress import stage
 from fugu.translation.approx import translated_approx
 from fugu.translation.fields import field_budget, has_field, refused, translated_field, worst_of
 from fugu.translation.influence import members
@@ -173,13 +175,7 @@ def _budget(prior: Any, wanted: Fraction) -> float:
     several = members(prior)
     if several is not None and all(isinstance(p, Recorded) for p in several):
         return min(_budget(p, wanted) for p in several)
-    bound = pure_bound(prior)
-
-    def over(x: float) -> float:
-        """How far the translation of x exceeds the budget; compared exactly, so <= 0 is a proof."""
-        excess = exact(bound(exact(x))) - wanted
-        return float(excess) or (5e-324 if excess > 0 else 0.0)
-
+    over = _excess(prior, wanted)
     high = float_up(wanted)
     while high > 0 and exact(high) > wanted:
         high = math.nextafter(high, 0)
@@ -200,6 +196,31 @@ def _budget(prior: Any, wanted: Fraction) -> float:
     return _largest(over, low, high)
 
 
+def rough_budget(prior: Believed, epsilon: Real, near: float) -> float:
+    """As `dp_budget` of a chain, in three digits: for figures, never for a release. `near`: where to begin, above 0."""
+    over, low = _excess(prior, exact(epsilon)), near
+    while over(low) > 0:
+        low /= 2
+        if low == 0:
+            raise NotProvable("no per-entry epsilon above 0 is proved for this budget; give a larger epsilon")
+    high = 2 * low
+    while high < _MOST_BUDGET and over(high) <= 0:
+        low, high = high, 2 * high
+    return _largest(over, low, high, 1e-3) if over(high) > 0 else high
+
+
+def _excess(prior: Believed, wanted: Fraction) -> Callable[[float], float]:
+    """How far the translation of x exceeds the budget; compared exactly, so <= 0 is a proof."""
+    bound, turns = pure_bound(prior), count(1)
+
+    def over(x: float) -> float:
+        stage(f"what epsilon {float(wanted):g} leaves each entry: translation {next(turns)}")
+        excess = exact(bound(exact(x))) - wanted
+        return float(excess) or (5e-324 if excess > 0 else 0.0)
+
+    return over
+
+
 @_budget.register
 def _of_records(records: Recorded, wanted: Fraction) -> float:
     return bounds.budget(records.laws(), wanted)
@@ -209,13 +230,13 @@ _SMOOTH = 16
 """Steps after which a search that has not ended is content with nine digits."""
 
 
-def _largest(over: Callable[[float], float], low: float, high: float) -> float:
-    """The largest x found with over(x) <= 0, by interpolation that keeps the bracket (Illinois); relative 1e-13, less
-    finely where the translation is uneven in its last digits and this takes long."""
+def _largest(over: Callable[[float], float], low: float, high: float, close: float = 1e-13) -> float:
+    """The largest x found with over(x) <= 0, by interpolation that keeps the bracket (Illinois); relatively `close`,
+    less finely where the translation is uneven in its last digits and this takes long."""
     at_low, at_high = over(low), over(high)
     side = 0
     for turn in range(100):
-        if high - low <= (1e-13 if turn < _SMOOTH else 1e-9) * high:
+        if high - low <= (close if turn < _SMOOTH else max(close, 1e-9)) * high:
             break
         weight = at_low / (at_low - at_high) if at_high > at_low else 0.5
         x = low + (high - low) * min(max(weight, 0.0), 1.0)
