@@ -33,7 +33,7 @@ class _Memory(dict[str, Any]):
     """What was computed from a chain."""
 
 
-_MEMORIES: WeakValueDictionary[tuple[Hashable, ...], _Memory] = WeakValueDictionary()
+_MEMORIES: WeakValueDictionary[Any, _Memory] = WeakValueDictionary()
 """Those of the chains that are alive, by all that a chain is made of."""
 
 
