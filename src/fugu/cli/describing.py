@@ -10,8 +10,7 @@ from fugu.calibration.offer import Calibrated
 from fugu.cli.channels import channel_figures, describe_channel
 from fugu.cli.console import escape, out, say, say_rules, usable_table, warn
 from fugu.cli.spoken import spoken
-from fugu.documents.weakness import exact_chance, warnings_of
-from fugu.guarantee.promises import called_exact
+from fugu.documents.weakness import warnings_of
 from fugu.mechanism.channel import ChannelMechanism
 from fugu.noise.atoms import AtomLaplace
 from fugu.scenario import Scenario
@@ -34,7 +33,7 @@ def figures(mechanism: Calibrated, rows: int | None = None, usable: Usable | Non
         "guarantee": mechanism.guarantee,
         "anybody": certificate.anybody,
         "promise": certificate.promises,
-        "exact": [called_exact(exact_chance(certificate))] if certificate.exact else [],
+        "exact": list(certificate.exact_values),
         "method": certificate.method,
         "theorem": certificate.theorem,
         **_of_noise(mechanism),

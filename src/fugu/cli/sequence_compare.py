@@ -15,6 +15,7 @@ from fugu.cli.sequence_reading import Columns
 from fugu.data.sequences import Timed
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Pure
+from fugu.guarantee.promises import EACH_ENTRY, both, promise
 from fugu.numbers.exact import Real, as_fraction
 from fugu.progress import report, stage
 from fugu.queries.sequence_beliefs import believed
@@ -92,8 +93,9 @@ def compare_sequences(asked: Comparing, as_json: bool) -> None:
         made = _released(asked, chain, query, found)
         usable = usable_mechanism(made, chain, entries, asked.budget or Pure(asked.epsilon))
     note = gain_of(found, chain)
+    promised = both(asked.budget or Pure(asked.epsilon), made.guarantee, "the chain", EACH_ENTRY)
     told: dict[str, Any] = {
-        "epsilon": float(asked.epsilon), "questions": [part.name for part in parts],
+        "epsilon": float(asked.epsilon), "promise": promised, "questions": [part.name for part in parts],
         "shares": [str(share) for share in shares], "states": list(chain.states), "length": chain.length,
         "users": len(known.sequences), "users released": asked.users or len(known.sequences),
         "rows": [row.to_json() for row in rows], "gain over the group bound": _gain(found), "note": note,
@@ -104,10 +106,12 @@ def compare_sequences(asked: Comparing, as_json: bool) -> None:
     if as_json:
         print_json(told)
         return
+    whom = "whoever believes the chain"
     size = f"{several(len(chain.states), 'state')}, length {chain.length}, {told['users released']} users"
-    out.print(_table(rows, parts, f"{query.name} of sequences at epsilon {float(asked.epsilon):g} ({size})"))
+    out.print(_table(rows, parts, f"{query.name} of sequences at {promise(asked.epsilon)} against {whom} ({size})"))
     if asked.budget is not None:
         say(f"with delta {float(asked.budget.delta):g}: {_told(made)}")
+    say(f"promised by what is released: {promised}")
     out.print(usable_table(usable))
     say(_ERRORS)
     for line in (*((note,) if note else ()), *skipped):

@@ -54,7 +54,7 @@ class Found:
         return (
             f"protected are {certificate.neighbours}. Seeing the model moves the odds between them by a factor of at "
             f"most {factor}, but for a chance of {float(self.budget.delta):g}, for whoever believes: "
-            f"{certificate.prior}. Nothing is promised for other beliefs"
+            f"{certificate.prior}. Nothing is promised for other beliefs. In short: {certificate.promises}"
         )
 
     @property
@@ -86,6 +86,7 @@ def content(found: Found) -> dict[str, Any]:
         "records": found.records,
         "model": None if found.table is None else model_file(found),
         "guarantee": _budget(found.budget),
+        "promise": found.fitted.certificate_.promises,
         "in_words": found.guarantee,
         "comparison": [{**vars(cost), **_scores(rehearsal, cost.name)} for cost in found.costs],
         "rehearsal": NO_UTILITY

@@ -22,7 +22,7 @@ from fugu.documents.optimum import Optimum
 from fugu.documents.parts import LAWS
 from fugu.documents.plain_json import reading
 from fugu.documents.promising import Promising
-from fugu.documents.weakness import goes_out_exact, warnings_of
+from fugu.documents.weakness import exact_chance, goes_out_exact, warnings_of
 from fugu.drawing.figure import Figure
 from fugu.drawing.plots import odds
 from fugu.drawing.sheet import Sheet
@@ -30,7 +30,7 @@ from fugu.errors import BadLaw, CertificateError, FuguError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_from
-from fugu.guarantee.promises import REFERENCE
+from fugu.guarantee.promises import REFERENCE, called_exact
 from fugu.laws.cells import CellFamily
 from fugu.laws.encoding import cells_from, item_from, normal_pair_from, shape_json, vectors_from
 from fugu.laws.family import Family
@@ -130,6 +130,11 @@ class Certificate(Promising):
     def exact(self) -> bool:
         """Whether values are called exact: their noise is mostly 0, and outputs tell them apart."""
         return goes_out_exact(self)
+
+    @property
+    def exact_values(self) -> tuple[str, ...]:
+        """That values are exact, with what probability; nothing where they are not called so."""
+        return (called_exact(exact_chance(self)),) if self.exact else ()
 
     @property
     def believed(self) -> Guarantee:

@@ -37,6 +37,11 @@ class Promising(Document):
         """Both promises in one sentence."""
         return self.promised(self.believed)
 
+    @property
+    def exact_values(self) -> tuple[str, ...]:
+        """A sentence for each kind of number that is called exact, with the probability of that."""
+        return ()
+
     def promised(self, found: Guarantee) -> str:
         """The same with what is found to hold against the stated beliefs, in place of what is stated."""
         return both(found, self.anybody, self.believes, self.WHOM)

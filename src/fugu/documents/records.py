@@ -222,6 +222,11 @@ class RecordsCertificate(Promising):
         return _at_least_zero(self["any belief"])
 
     @property
+    def exact_values(self) -> tuple[str, ...]:
+        """The questions whose numbers are called exact; `fugu.verify` works them out."""
+        return tuple(map(str, self.body.get("warnings", ())))
+
+    @property
     def believed(self) -> Pure:
         """What all questions together have spent."""
         return Pure(plain(self.spent))

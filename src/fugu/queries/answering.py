@@ -20,10 +20,9 @@ from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
 from fugu.documents.certificate import Certificate
 from fugu.documents.promising import second
-from fugu.documents.weakness import exact_chance, warnings_of
+from fugu.documents.weakness import warnings_of
 from fugu.errors import BadBudget, NoiselessRelease, PriorNotPublic
 from fugu.guarantee import Approx, Pure, is_guarantee
-from fugu.guarantee.promises import called_exact
 from fugu.numbers.exact import Real
 from fugu.queries.answered import Answer
 from fugu.queries.believing import Asked, Believed
@@ -80,10 +79,8 @@ class Rehearsed:
     @property
     def exact(self) -> tuple[str, ...]:
         """A sentence for each group whose numbers are called exact, with the probability of that."""
-        chances = {
-            group: exact_chance(made.certificate) for group, made in self.mechanisms.items() if made.certificate.exact
-        }
-        return tuple(f"{self.statistic}{of_group(group)}: {called_exact(chance)}" for group, chance in chances.items())
+        said = ((group, text) for group, made in self.mechanisms.items() for text in made.certificate.exact_values)
+        return tuple(f"{self.statistic}{_of_group(group)}: {text}" for group, text in said)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -232,7 +229,7 @@ def _proved(believed: Believed, groups: dict[str, Group], budget: Pure | Approx)
     }  # fmt: skip
 
 
-def of_group(group: str) -> str:
+def _of_group(group: str) -> str:
     """Which group, in words; nothing where there is one only."""
     return f" in group {group!r}" if group else ""
 

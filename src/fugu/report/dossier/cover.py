@@ -60,6 +60,7 @@ def _boxes(dossier: Dossier) -> Html:
         boxes.append(note("loud", "This page holds exact numbers of the private table", said))
     warnings = list(weaknesses(dossier.budget, body["data"]["rows"]))
     warnings += [said for each in dossier.laws.values() if each.runs == "channel" for said in channel_warnings(each)]
+    warnings += [f"{f'group {group!r}: ' if group else ''}{said}" for group, said in dossier.exact]
     warnings += dossier.remarks
     if warnings:
         boxes.append(note("loud", "Warning", listed([*dict.fromkeys(warnings)])))

@@ -71,6 +71,12 @@ class Dossier:
         return {group: each for group, each in found.items() if isinstance(each, Certificate)}
 
     @property
+    def exact(self) -> list[tuple[str, str]]:
+        """The numbers that are called exact, with the probability of that: a group, and a sentence."""
+        listed = ((group, found) for group, found in (self.certificates or {}).items() if isinstance(found, Promising))
+        return [(group, said) for group, found in listed for said in found.exact_values]
+
+    @property
     def promised(self) -> Promising | None:
         """The certificate that says what all of them promise; None if they are withheld."""
         return weakest(each for each in (self.certificates or {}).values() if isinstance(each, Promising))
