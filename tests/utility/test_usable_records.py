@@ -10,7 +10,7 @@ import pytest
 import fugu
 from fugu.report import page
 from fugu.session.comparing import compare_routes
-from fugu.telling.usefulness import rows_in
+from fugu.telling.usefulness import OVER_ALL, rows_in
 from fugu.utility.figures import EXACT, USABLE
 from fugu.utility.numbers import Statistic
 
@@ -63,6 +63,63 @@ def test_figures_are_those_of_the_reference_and_of_the_noise(tables, session):
     assert found["histogram(ward)"].value is not None
 
 
+def lacking(reference):
+    """Without the column of the groups."""
+    return {name: cells for name, cells in reference.items() if name != "ward"}
+
+
+def thin(reference):
+    """With three rows of one ward."""
+    kept = [k for k, ward in enumerate(reference["ward"]) if ward == "north"]
+    kept += [k for k, ward in enumerate(reference["ward"]) if ward == "south"][:3]
+    return {name: [cells[k] for k in kept] for name, cells in reference.items()}
+
+
+def rare(reference):
+    """With three rows of one secret: nothing is believed at all."""
+    kept = [k for k, sex in enumerate(reference["sex"]) if sex == "F"]
+    kept += [k for k, sex in enumerate(reference["sex"]) if sex == "M"][:3]
+    return {name: [cells[k] for k in kept] for name, cells in reference.items()}
+
+
+@pytest.mark.parametrize("change", [lacking, thin, rare])
+def test_where_the_reference_does_not_tell_the_group_its_law_over_all_rows_does(change, tables):
+    """It was "not known" for every group, though the reference has the column."""
+    reference, private = change(tables[0]), tables[1]
+    session = fugu.Session(private, reference, "sex", fugu.Pure(1))
+    asked = [{"query": "mean(chol) by ward", "bounds": (0, 1000), "step": 5}, {"query": "count(smoker=yes) by ward"}]
+    rehearsed = session.rehearse(asked, 0.2).usable
+    answers = session.ask_all(asked, 0.2)
+    for found in (rehearsed, session.usable, answers[0].usable):
+        assert "not known" not in found.verdict and OVER_ALL in found.basis
+        assert all(each.value is not None for each in found.figures)
+    south = next(each for each in session.usable.figures if each.name == "mean(chol) by ward, south")
+    assert south.value == pytest.approx(np.mean(reference["chol"]), rel=1e-9)
+    assert south.chance == pytest.approx(1.959964 * np.std(reference["chol"]) / math.sqrt(south.rows), rel=1e-6)
+
+
+def test_levers_are_the_noise_of_another_question(tables):
+    reference, private = lacking(tables[0]), tables[1]
+    wide = {"bounds": (0, 1000), "step": 5}
+
+    def worst(query, epsilon):
+        session = fugu.Session(private, reference, "sex", fugu.Pure(1))
+        session.ask_all([{"query": each, **wide} for each in query], epsilon)
+        return session.usable, max(each.error for each in session.usable.figures)
+
+    both = ["mean(chol) by ward", "sum(chol) by ward"]
+    found, error = worst(both[:1], 0.02)
+    levers = {lever.what: lever for lever in found.levers}
+    assert levers.keys() == {"twice the epsilon", "one number for all groups"}
+    assert levers["twice the epsilon"].error == pytest.approx(worst(both[:1], 0.04)[1], rel=1e-6)
+    whole = levers["one number for all groups"]
+    rows = min(private["ward"].count(ward) for ward in ("north", "south"))
+    assert whole.times == pytest.approx(error / whole.error) == pytest.approx(len(private["ward"]) / rows, rel=1e-9)
+    several, _ = worst(both, 0.04)
+    alone = {lever.what: lever for lever in several.levers}["ask one question alone"]
+    assert alone.times == pytest.approx(2, rel=0.01)
+
+
 def test_plain_privacy_beside_it_and_the_page(session):
     found = session.usable
     certificate = session.certificate
@@ -81,5 +138,5 @@ def test_routes_are_judged_on_the_reference(tables):
 
 def test_a_little_noise_is_not_none():
     nearly = Statistic("", "count(x=1)", 100, 0.0, 1e-6, 50.0, 9.0, None)
-    assert (nearly.grade, nearly.verdict.startswith("usable: ±0")) == (USABLE, True)
+    assert nearly.grade == USABLE and nearly.verdict.startswith("usable: nothing is added in 95 % of all draws or more")
     assert Statistic("", "count(x=1)", 100, 0.0, 0.0, 50.0, 9.0, None).grade == EXACT

@@ -44,7 +44,7 @@ from fugu.session import Session, SessionAnswer
 from fugu.session.plausible import implausible, weak_reference
 from fugu.session.rehearsal import Rehearsal
 from fugu.telling.records import of_records, question_told
-from fugu.telling.usefulness import usable_of_records
+from fugu.utility.usable import Usable
 from fugu.visible import Json, several
 
 COLUMNS = ("query", "group", "cell", "value", "low", "high")
@@ -165,7 +165,8 @@ def release_records(
             rehearsed = session.rehearse(*told, allow_no_noise=silent)
             ready(files, _paid(account, rehearsed.request), as_json)
             certificate = certificate_of(rehearsed.state)
-            kept = pages.before(replace(_going(asked, certificate, data), basis=rehearsed.basis), as_json, remarks=weak)
+            going = replace(_going(asked, certificate, data), basis=rehearsed.basis)
+            kept = pages.before(going, as_json, rehearsed.usable, weak)
         except NotComposable as refusal:
             raise BudgetRefused(str(refusal)) from None
         except BudgetExceeded:
@@ -184,17 +185,19 @@ def release_records(
     columns = columns_of(answers)
     ledger = None if (paid := _paid(account, rehearsed.request)) is None else paid.entry()
     going = replace(_going(asked, certificate, data), ledger=ledger, check=seen)
-    remarks = implausible(session, answers)
-    publish(files, going, drafted(files.published, columns), columns, kept.after(files, account, (*weak, *remarks)))
+    remarks, usable = implausible(session, answers), session.usable
+    page = replace(kept, usable=usable).after(files, account, (*weak, *remarks))
+    publish(files, going, drafted(files.published, columns), columns, page)
     warn_of_formulas(files.published, columns)
     if as_json:
         content = {"plan": asked.plan, "route": RECORDS, "answers": [answer.to_json() for answer in answers]}
         content |= {"implausible": list(remarks), "warnings": list(weak)}
-        print_json({**content, **_figures(certificate), "dry_run": False, "files": files.to_json(), "ledger": ledger})
+        written = {"dry_run": False, "files": files.to_json(), "ledger": ledger}
+        print_json({**content, **_figures(certificate, usable), **written})
         return
     out.print(_shown(answers, asked.epsilon))
     _say_exact(answer.question for answer in answers if answer.public)
-    _say(certificate)
+    _say(certificate, usable)
     warn((*weak, *remarks))
     say(f"wrote {', '.join(map(str, files.all()))}")
 
@@ -268,7 +271,7 @@ def _dry(
     if as_json:
         public = [str(question) for question in parsed if question.sized]
         said = {"plan": asked.plan, "route": RECORDS, "questions": told, "public": public, "warnings": list(weak)}
-        print_json({**said, **_figures(certificate), **dry.to_json()})
+        print_json({**said, **_figures(certificate, rehearsed.usable), **dry.to_json()})
         return
     table = Rich(title=f"{several(len(asked.questions), 'question')}", title_justify="left", header_style="bold")
     for name in ("question", "noise", "groups", "own epsilon"):
@@ -282,12 +285,12 @@ def _dry(
         )
     out.print(table)
     _say_exact(question for question in parsed if question.sized)
-    _say(certificate)
+    _say(certificate, rehearsed.usable)
     warn(weak)
     dry.say()
 
 
-def _figures(certificate: RecordsCertificate) -> Json:
+def _figures(certificate: RecordsCertificate, usable: Usable) -> Json:
     budget, spent = exact(certificate.budget.epsilon), certificate.spent
     return {
         "rules": list(of_records(certificate).rules),
@@ -295,14 +298,14 @@ def _figures(certificate: RecordsCertificate) -> Json:
         "any_belief": float(certificate.any_belief),
         "cap": None if certificate.cap is None else float(certificate.cap),
         "promise": certificate.promises,
-        "exact": list(exact_numbers(noised_in(certificate))), "usable": usable_of_records(certificate).to_json(),
+        "exact": list(exact_numbers(noised_in(certificate))), "usable": usable.to_json(),
     }  # fmt: skip
 
 
-def _say(certificate: RecordsCertificate) -> None:
+def _say(certificate: RecordsCertificate, usable: Usable) -> None:
     """How usable the answers are, both promises, and what is left."""
-    out.print(usable_table(usable_of_records(certificate)))
-    told = _figures(certificate)
+    out.print(usable_table(usable))
+    told = _figures(certificate, usable)
     say_rules(told["rules"])
     of = "" if certificate.cap is None else f", of {both(certificate.budget, certificate.cap)}"
     say(f"spent {told['promise']}{of}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 from fugu.guarantee import Pure
@@ -27,23 +28,24 @@ from fugu.visible import several
 class Rehearsal:
     """What several questions would be: `questions` with their noise, the `state` of the session after them, the
     `request` under which they are charged, None if nothing is, and whether it was `answered` before. No private row was
-    read for it: `rows` says for how many it is."""
+    read for it: `rows` says for how many it is; `belief`: what the reference says."""
 
     questions: tuple[Noised, ...]
     state: SessionState
     request: str | None
     answered: bool
     rows: RowsFor
+    belief: TableBelief
 
     @property
     def basis(self) -> str:
         """For how many rows it is, and where its groups come from, in words."""
         return f"{self.rows}; {GROUPS}" if any(kind.groups for kind in self.state.types) else str(self.rows)
 
-    @property
+    @cached_property
     def usable(self) -> Usable:
         """How usable the answers would be, and all before them, beside what the reference says: see `fugu.usable`."""
-        return usable_of_records(certificate_of(self.state))
+        return usable_of_records(certificate_of(self.state), self.belief.pricing(()).laws)
 
     def __repr__(self) -> str:
         after = both(self.state.spent, self.state.any_belief)
@@ -86,9 +88,10 @@ def rehearsed(
     its questions; `public`: columns that become public with it."""
     stored = None if request is None else books.find(request)
     if request is None or stored is not None:
-        return Rehearsal(tuple(stored or ()), state_of(books, rows.number), request, stored is not None, rows)
+        state = state_of(books, rows.number)
+        return Rehearsal(tuple(stored or ()), state, request, stored is not None, rows, books.belief)
     questions = noise()
     charge = charge_for(questions, public)
     after = books.beside(charge)
     require_within(books, exact(charge.guarantee.epsilon), after.worth())
-    return Rehearsal(tuple(questions), state_of(after, rows.number), request, False, rows)
+    return Rehearsal(tuple(questions), state_of(after, rows.number), request, False, rows, books.belief)

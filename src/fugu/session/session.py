@@ -259,7 +259,7 @@ class Session(Kinds):
     @property
     def usable(self) -> Usable:
         """How usable the answers so far are, beside what the reference says of them: see `fugu.usable`."""
-        return usable_of_records(self.certificate)
+        return usable_of_records(self.certificate, self._belief.pricing(()).laws)
 
     def rehearse(
         self,
