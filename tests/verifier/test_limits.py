@@ -83,6 +83,7 @@ def test_lines_within_quotes_count_as_one_cell(tmp_path):
         out.write(b'x,y\n1,"')
         for _ in range(40):
             out.write(b"99999999999999999999999999999999999999999999999999999999999999\n" * 2**14)
+        out.write(b'"\n')
     with pytest.raises(BadTable, match="none of more than 16,777,216 characters"):
         read_table(path)
 

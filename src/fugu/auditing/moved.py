@@ -32,6 +32,7 @@ from fugu.loss.atoms.slack import largest_slack
 from fugu.loss.door import delta_bounds
 from fugu.loss.shifts.cost import ball_log_cost
 from fugu.noise import LatticeNoise
+from fugu.noise.lattice import MAX_INDEX
 from fugu.numbers import balls
 from fugu.numbers.exact import float_up
 from fugu.transport.coupling import monotone
@@ -140,6 +141,8 @@ def shift_delta(noise: LatticeNoise, steps: int, epsilon: Fraction) -> float:
     """sup_S P(N + steps in S) - e^epsilon P(N in S) for lattice noise, rounded up; it grows with |steps|."""
     if steps == 0:
         return 0.0
+    if abs(steps) > MAX_INDEX:
+        return 1.0
     both = tuple(Masses(np.array(parts), Fraction(1)) for parts in ([1, 0], [0, 1]))
     points = Family(np.array([0, steps], dtype=np.int64), both, ((0, 1),), ("",), translates=True)
     return max(loss.value for loss in delta_bounds(points, noise, epsilon))

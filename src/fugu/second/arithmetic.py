@@ -8,9 +8,12 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
+from fugu.second.result import NotSummed
+
 Enclosure = tuple[int, int]
 _SMALL = 12
 """Arguments of the exponential series are halved until they are below 2^-12."""
+_HIGHEST = 1_000_000
 
 
 def up(numerator: int, denominator: int) -> int:
@@ -30,6 +33,8 @@ def exp(x: Fraction, bits: int) -> Enclosure:
     >>> high - low <= 2, low / 2**64
     (True, 2.718281828459045)
     """
+    if x > _HIGHEST:
+        raise NotSummed(f"a power of e above {_HIGHEST:,} would carry millions of bits")
     y = abs(x)
     halvings = max(0, y.__ceil__().bit_length() + _SMALL)
     grown = 2 * (y * 3 / 2).__ceil__() if x > 0 else 0  # log2(e) < 3/2
