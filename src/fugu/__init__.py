@@ -78,9 +78,9 @@ if TYPE_CHECKING:
     from fugu.priors.hidden import HiddenMarkov as HiddenMarkov
     from fugu.priors.joint import JointTable as JointTable
     from fugu.priors.records import Records as Records
+    from fugu.publication.releasing import answer as answer
     from fugu.publication.releasing import release_column as release_column
     from fugu.queries.answered import Answer as Answer
-    from fugu.queries.answering import answer as answer
     from fugu.report.publish import publish as publish
     from fugu.scenario import Scenario as Scenario
     from fugu.scenario.swap import swap_counts as swap_counts
@@ -147,7 +147,7 @@ _ROOMS = {
     "Usable": "utility.usable",
     "Verdict": "verifier",
     "ZCDP": "guarantee",
-    "answer": "queries.answering",
+    "answer": "publication.releasing",
     "attack": "auditing",
     "audit": "auditing",
     "calibrate": "calibration",

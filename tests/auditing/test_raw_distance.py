@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu import Approx, Laplace, LawPair, Pure, Scenario, verify
+from fugu import Approx, Laplace, LawPair, Pure, Scenario, answer, verify
 from fugu.auditing import guarantee_against, guarantee_within
 from fugu.auditing.reach import reach
 from fugu.documents.certificate import Certificate
 from fugu.errors import BadNoise, NotProvable
 from fugu.laws.places import nearest
-from fugu.queries import answer
 from fugu.report.nearby import curve, nearby_caption
 from fugu.scenario.query import Query
 from hunting import search

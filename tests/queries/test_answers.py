@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fugu.cli.app as cli
-from fugu import Approx, Discrete, Laplace, LawPair, Pure, calibrate, delta, epsilon, verify
+from fugu import Approx, Discrete, Laplace, LawPair, Pure, answer, calibrate, delta, epsilon, verify
 from fugu.data import Table, read_table
 from fugu.errors import (
     FuguError,
@@ -23,7 +23,7 @@ from fugu.errors import (
     UnknownName,
     UsageError,
 )
-from fugu.queries import Statistic, answer
+from fugu.queries import Statistic
 from fugu.queries.laws import RecordLaws, sum_pairs
 from release_files import certificates_of
 

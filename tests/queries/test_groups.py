@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fugu import Pure
+from fugu import Pure, answer
 from fugu.data import Table
 from fugu.data.secrets import read_protect
 from fugu.errors import UsageError
-from fugu.queries import answer
 from fugu.queries.grouping import require_public_groups
 
 N = 60

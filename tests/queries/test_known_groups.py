@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from fugu import answer
 from fugu.errors import NoiselessRelease
 from fugu.guarantee import Approx, Pure
-from fugu.queries import answer
 from fugu.queries.answering import prepare
 from fugu.queries.groups import PLAIN
 from hunting import search

@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fugu import Approx, Discrete, Pure
-from fugu.queries import answer
+from fugu import Approx, Discrete, Pure, answer
 from fugu.queries.laws import RecordLaws, sum_pairs
 from fugu.queries.records import Coding
 

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import fugu
 import fugu.cli.app as cli
+from fugu import answer
 from fugu.documents.disclosure import IN_THE_BOX, PRIVATE_NUMBERS, WITHHELD
-from fugu.queries import answer
 from fugu.report import page
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -163,3 +163,15 @@ def test_a_column_that_is_refused_is_not_charged(table, own, tmp_path):
     named = tmp_path / "named.db"
     fugu.release_column(mechanism(), TODAY, ledger=named, data="clinic")
     assert [data for data, _ in charged(named)] == ["clinic"] and not own.exists()
+
+
+def test_an_answer_about_a_file_is_charged_read_back_and_closes_the_table(table, own):
+    asked = ("mean(age)", "ill", fugu.Pure(0.1), REFERENCE)
+    first = fugu.answer(table, *asked, **AGE)
+    assert [data for data, _ in charged(own)] == ["today.csv"] and "no ledger" not in repr(first)
+    assert fugu.answer(str(table), *asked, **AGE).cells == first.cells and len(charged(own)) == 1
+    with pytest.raises(BudgetRefused, match="law-based"):
+        fugu.answer(table, "count(age=4)", *asked[1:])
+    apart = fugu.answer(table, *asked, ledger=False, **AGE)
+    assert apart.note == UNCHARGED and "no ledger" in repr(apart) and "no ledger" in apart._repr_html_()
+    assert fugu.answer(TODAY, *asked, **AGE).note == UNCHARGED and len(charged(own)) == 1

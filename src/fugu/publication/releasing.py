@@ -1,19 +1,31 @@
-"""`release_column`: a column of a private table from Python, charged as the command charges it."""
+"""`release_column`, `answer`: releases of a private table from Python, charged as the command charges them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, replace
+from pathlib import Path
+from typing import Any
 
+from fugu.data import Schema
 from fugu.data.kinds import Kind
+from fugu.data.private import Private
+from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
 from fugu.errors import UsageError
+from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.promises import UNCHARGED
-from fugu.ledger.charge import read_mechanism
+from fugu.ledger.charge import Charge, Chargeable, read_mechanism
 from fugu.ledger.own import LedgerLike, ledger_for
 from fugu.ledger.terms import known_budget
 from fugu.mechanism import Mechanism, Release
+from fugu.numbers.exact import Real
 from fugu.publication.account import Account
+from fugu.queries.answered import Answer
+from fugu.queries.answering import prepare
+from fugu.queries.cell import Cell
 from fugu.queries.column import open_column, release_private
+from fugu.queries.statistic import Statistic
 
 
 def release_column(
@@ -54,9 +66,83 @@ def release_column(
 
     if books is None:
         return replace(draw(), came=came, note=UNCHARGED)
-    place, name = books
-    request = f"{(mechanism.context.query or {})['publish']} {read_mechanism(mechanism)[1][:16]}"
-    account = Account(place, request, known_budget(place, name) or mechanism.guarantee, name, mechanism.context.person)
-    drawn = None if account.knows(request) else draw()  # what is refused is refused before it is charged
-    released: Release = account.spend(private, mechanism, lambda: draw() if drawn is None else drawn)
+    name, unit = str((mechanism.context.query or {})["publish"]), mechanism.context.person
+    released: Release = _charged(books, name, mechanism, mechanism.guarantee, unit, private, draw)
     return replace(released, came=came)
+
+
+def answer(
+    table: TableLike,
+    query: str | Statistic,
+    protect: ProtectLike,
+    budget: Pure | Approx,
+    reference: TableLike,
+    by: str | None = None,
+    bounds: tuple[Real, Real] | None = None,
+    step: Real | None = None,
+    bins: Sequence[float] | None = None,
+    allow_no_noise: bool = False,
+    public_prior: bool = False,
+    unit: str | None = None,
+    *,
+    schema: Schema | None = None,
+    missing: str | float | None = None,
+    ledger: LedgerLike = None,
+    data: str | None = None,
+) -> Answer:
+    """Release `query` of `table`, hiding what `protect` says of each record from adversaries who believe in
+    `reference`.
+
+    Parameters:
+
+    - `table`: the private table: a path, a dict of columns, or a frame; `reference`: a public one of the same kind.
+    - `protect`: as in `Scenario.from_table`. `query`: "mean(chol)", "sum(chol)", "count(smoker=yes)", "histogram(age)"
+      or "crosstab(ward, sex)".
+    - `budget`: `Pure` or `Approx`. `bins`: the edges of a histogram of numbers.
+    - `by`: a public column; one answer per group of it. `unit`: a public column that names the person.
+    - `bounds`, `step`: the range of a summed column and the step it is rounded to; None: as the reference shows.
+    - `allow_no_noise`: True to publish exact numbers where the beliefs alone hide each record's secret.
+    - `public_prior`: True if the reference is the table itself and counts as public knowledge.
+    - `schema`: how records are read, completed by the reference; `missing`: what a missing cell of the query's columns
+      counts as.
+    - `ledger`, `data`: which ledger is charged, and under which name, as in `release_column`: the user's own where the
+      table is a file. The same question again is read back; any other release of the table is refused.
+
+    Returns an `Answer`. Raises `NotProvable` where no noise is proved, `NoiselessRelease`, `PriorNotPublic`, and
+    `UsageError`, `BadBudget` or `BadTable` for arguments that make no sense; `BudgetRefused` from the ledger.
+
+    >>> clinic = {"sex": ["F", "M"] * 20, "age": [30, 50, 40, 60] * 10, "ward": ["a"] * 40}
+    >>> last_year = {"sex": ["F", "M"] * 30, "age": [35, 50, 40, 60] * 15}
+    >>> found = answer(clinic, "mean(age)", "sex", Pure(1), reference=last_year, by="ward", bounds=(0, 100))
+    >>> [cell.group for cell in found.cells]
+    ['a']
+    """
+    books = ledger_for(table, ledger, data)
+    prepared = prepare(
+        table, query, protect, budget, reference, by, bounds, step, bins, public_prior, unit, schema, missing
+    )
+
+    def draw() -> list[list[Any]]:
+        return [list(astuple(cell)) for cell in prepared.release(allow_no_noise).cells]
+
+    made = {group: found.certificate for group, found in prepared.mechanisms.items()}
+    what = (str(prepared.statistic), Charge.of_groups(budget, by, made))
+    cells = draw() if books is None else _charged(books, *what, budget, unit, prepared.private, draw)
+    return Answer(
+        prepared.statistic, tuple(Cell(*cell) for cell in cells), prepared.mechanisms, prepared.recipe,
+        axes=prepared.axes, came=Kind.of(table), note=UNCHARGED if books is None else "",
+    )  # fmt: skip
+
+
+def _charged(
+    books: tuple[Path, str], what: str, mechanism: Chargeable, budget: Guarantee, unit: str | None, private: Private,
+    draw: Callable[[], Any],
+) -> Any:  # fmt: skip
+    """What is drawn, and charged; or what was, for the same question. What is refused is refused before it is charged.
+
+    The request is named by a digest of the question, which no version of fugu changes."""
+    place, name = books
+    request = f"{what} {read_mechanism(mechanism)[1][:16]}"
+    account = Account(place, request, known_budget(place, name) or budget, name, unit)
+    drawn = None if account.knows(request) else draw()
+    return account.spend(private, mechanism, lambda: draw() if drawn is None else drawn)

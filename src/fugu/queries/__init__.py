@@ -6,7 +6,6 @@ from fugu.lazily import names
 
 if TYPE_CHECKING:
     from fugu.queries.answered import Answer as Answer
-    from fugu.queries.answering import answer as answer
     from fugu.queries.cell import Cell as Cell
     from fugu.queries.statistic import Statistic as Statistic
 else:  # a verifier reads queries of sequences, and calibrates nothing
@@ -16,6 +15,5 @@ else:  # a verifier reads queries of sequences, and calibrates nothing
             "Answer": "queries.answered",
             "Cell": "queries.cell",
             "Statistic": "queries.statistic",
-            "answer": "queries.answering",
         },
     )

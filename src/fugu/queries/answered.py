@@ -13,6 +13,7 @@ from fugu.drawing.sheet import Sheet
 from fugu.drawing.shown import Shown
 from fugu.errors import UsageError
 from fugu.fixed import Fixed
+from fugu.guarantee.promises import UNCHARGED
 from fugu.mechanism import Additive
 from fugu.mechanism.vector import VectorAdditive
 from fugu.queries.cell import Cell
@@ -27,7 +28,8 @@ class Answer(Shown):
 
     `statistic`: what was asked. `cells`: one `Cell` per released number, with its 95 % interval from `low` to `high`.
     `mechanisms`: {group: mechanism}, each with its certificate. `recipe`: the question in JSON types, for a release
-    document; None for a predicate in code. `came`: of which kind the table was."""
+    document; None for a predicate in code. `came`: of which kind the table was. `note`: what else is to be said,
+    such as that no ledger was charged."""
 
     statistic: Statistic
     cells: tuple[Cell, ...]
@@ -36,13 +38,15 @@ class Answer(Shown):
     came: Kind = field(default=Kind(), compare=False)
     axes: Axes = ()
     """Of a table of counts: each column with the labels of its cells, the last one varying fastest."""
+    note: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mechanisms", Fixed(self.mechanisms))
 
     def __repr__(self) -> str:
         numbers, groups = several(len(self.cells), "number"), several(len(self.mechanisms), "group")
-        return f"Answer({brief(str(self.statistic))}, {numbers} in {groups})"
+        books = ", no ledger" if UNCHARGED in self.note else ""
+        return f"Answer({brief(str(self.statistic))}, {numbers} in {groups}{books})"
 
     def consistent(self, *, total: bool = True, nonnegative: bool = True, margins: Margins | None = None) -> Answer:
         """The nearest counts that fit together; free post-processing of what was published.
@@ -86,8 +90,8 @@ class Answer(Shown):
         budgets = dict.fromkeys(mechanism.certificate.promises for mechanism in self.mechanisms.values())
         facts = [("asked", str(self.statistic)), ("promised", ", ".join(budgets))]
         said = dict.fromkeys(text for m in self.mechanisms.values() for text in m.certificate.warnings)
-        note = "low and high: the exact number lies between them with 95 %"
-        return Sheet("Answer", facts, tuple(columns), list(zip(*columns.values(), strict=True)), [note], tuple(said))
+        notes = ["low and high: the exact number lies between them with 95 %", *filter(None, [self.note])]
+        return Sheet("Answer", facts, tuple(columns), list(zip(*columns.values(), strict=True)), notes, tuple(said))
 
     def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, Column]:
         """The numbers as a frame, one row each: group and cell where there are any, value, low and high.

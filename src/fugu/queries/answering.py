@@ -1,4 +1,4 @@
-"""`answer`: release a statistic of a private table, group by group, each number with its interval.
+"""Statistics of a private table, group by group, each number with its interval.
 
 Records are independent and each belongs to one group, so a person's secret touches one group's numbers only: releasing
 all groups spends no more than releasing one."""
@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Column, Schema, Table
-from fugu.data.kinds import Kind
 from fugu.data.private import Private, label_of, open_private
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
@@ -114,55 +113,6 @@ class Prepared(Rehearsed):
         return Answer(self.statistic, tuple(cells), self.mechanisms, self.recipe, axes=self.axes)
 
 
-def answer(
-    table: TableLike,
-    query: str | Statistic,
-    protect: ProtectLike,
-    budget: Pure | Approx,
-    reference: TableLike,
-    by: str | None = None,
-    bounds: tuple[Real, Real] | None = None,
-    step: Real | None = None,
-    bins: Sequence[float] | None = None,
-    allow_no_noise: bool = False,
-    public_prior: bool = False,
-    unit: str | None = None,
-    *,
-    schema: Schema | None = None,
-    missing: str | float | None = None,
-) -> Answer:
-    """Release `query` of `table`, hiding what `protect` says of each record from adversaries who believe in
-    `reference`.
-
-    Parameters:
-
-    - `table`: the private table: a path, a dict of columns, or a frame; `reference`: a public one of the same kind.
-    - `protect`: as in `Scenario.from_table`. `query`: "mean(chol)", "sum(chol)", "count(smoker=yes)", "histogram(age)"
-      or "crosstab(ward, sex)".
-    - `budget`: `Pure` or `Approx`. `bins`: the edges of a histogram of numbers.
-    - `by`: a public column; one answer per group of it. `unit`: a public column that names the person.
-    - `bounds`, `step`: the range of a summed column and the step it is rounded to; None: as the reference shows.
-    - `allow_no_noise`: True to publish exact numbers where the beliefs alone hide each record's secret.
-    - `public_prior`: True if the reference is the table itself and counts as public knowledge.
-    - `schema`: how records are read, completed by the reference; `missing`: what a missing cell of the query's columns
-      counts as.
-
-    Returns an `Answer`. Raises `NotProvable` where no noise is proved, `NoiselessRelease`, `PriorNotPublic`, and
-    `UsageError`, `BadBudget` or `BadTable` for arguments that make no sense.
-
-    >>> clinic = {"sex": ["F", "M"] * 20, "age": [30, 50, 40, 60] * 10, "ward": ["a"] * 40}
-    >>> last_year = {"sex": ["F", "M"] * 30, "age": [35, 50, 40, 60] * 15}
-    >>> found = answer(clinic, "mean(age)", "sex", Pure(1), reference=last_year, by="ward", bounds=(0, 100))
-    >>> [cell.group for cell in found.cells]
-    ['a']
-    """
-    prepared = prepare(
-        table, query, protect, budget, reference, by, bounds, step, bins, public_prior, unit, schema, missing
-    )
-    came = Kind.of(table)
-    return replace(prepared.release(allow_no_noise), came=came)
-
-
 def prepare(
     table: TableLike,
     query: str | Statistic,
@@ -178,7 +128,7 @@ def prepare(
     schema: Schema | None = None,
     missing: str | float | None = None,
 ) -> Prepared:
-    """Everything of `answer` but the draw: what is wrong is found here, before anything is charged."""
+    """Everything of `fugu.answer` but the draw: what is wrong is found here, before anything is charged."""
     _require_budget(budget)
     asked = Asked(query, protect, by, bounds, step, bins, unit, schema, missing)
     return open_query(asked.of(reference, public_prior), table, budget)
