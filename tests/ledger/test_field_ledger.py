@@ -170,7 +170,7 @@ def test_a_ledger_of_an_earlier_version_says_that_the_worth_is_not_known(tmp_pat
 
 
 def test_errors_name_both_terms(tmp_path):
-    Ledger(tmp_path / "l.db", ZCDP(0.1), data="walks", prior=FIELD).close()
+    Ledger(tmp_path / "l.db", ZCDP(0.1), data="walks", prior=FIELD).spend("0", Charge.per_entry(0), lambda: 0)
     for terms, said in (
         ({"budget": ZCDP(0.2), "prior": FIELD}, r"another budget: with ZCDP\(rho=0.1\), and now ZCDP\(rho=0.2\)"),
         (

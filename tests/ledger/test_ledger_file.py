@@ -228,6 +228,7 @@ def test_the_data_cannot_be_tried_out_on_an_export_nor_the_file_read_by_others(p
         key = key_of(path)
         assert len(key) == 64 and key not in told and chain.sha256(key) in told
         assert key.encode() not in path.read_bytes() and late.data in told
+        ledger.spend("q", Charge.per_entry(0), lambda: 1)
     assert fingerprint(secret) not in json.dumps(told)
     with pytest.raises(DataKnown):  # the same data is still known
         Ledger(path, Pure(1), data="new", fingerprint=secret)
@@ -252,6 +253,7 @@ def test_a_file_made_without_a_key_still_knows_its_data(path):
         return events[:2]
 
     forge(path, plain)
+    Ledger(path, Pure(1), data="d").spend("q", Charge.per_entry(0), lambda: 1)
     with pytest.raises(DataKnown):
         Ledger(path, Pure(1), data="renamed", fingerprint=[2, 1])
 
@@ -270,7 +272,7 @@ def test_terms_are_fixed_and_known_data_gets_no_second_budget(path, kept):
     with Ledger(path, Pure(1), data="d") as ledger:
         assert ledger.spent() == Pure(0.3)
     Ledger(path, Pure(1), data="late").close()
-    Ledger(path, Pure(1), data="late", fingerprint=[7]).close()
+    Ledger(path, Pure(1), data="late", fingerprint=[7]).spend("1", Charge.per_entry(0), lambda: 0)
     with pytest.raises(DataKnown, match="'late'"):
         Ledger(path, Pure(1), data="later", fingerprint=[7])
     check(path)

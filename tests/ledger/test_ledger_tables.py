@@ -15,9 +15,9 @@ import polars
 import pytest
 
 from fugu.data import Table, read_table
-from fugu.errors import DataKnown, UsageError
+from fugu.errors import BudgetExceeded, BudgetRefused, DataKnown, FuguError, UsageError
 from fugu.guarantee import Pure
-from fugu.ledger import Charge, Ledger, fingerprints
+from fugu.ledger import Books, Charge, Ledger, books, fingerprints
 from fugu.ledger.cells import WIDE, cells, table_digests
 
 RNG = np.random.default_rng(3)
@@ -193,7 +193,7 @@ def test_a_known_table_gets_no_second_budget(tmp_path, change):
 
 def test_other_data_is_other_data(tmp_path):
     path = tmp_path / "l.db"
-    Ledger(path, Pure(1), data="one", fingerprint=PEOPLE).close()
+    Ledger(path, Pure(1), data="one", fingerprint=PEOPLE).spend("q", Charge.per_entry(0), lambda: 1)
     other = {name: np.concatenate([column[5:], column[:5] if name == "sex" else column[5:10]])
              for name, column in PEOPLE.items()}  # fmt: skip
     assert not marks(other) & marks(PEOPLE)
@@ -201,6 +201,37 @@ def test_other_data_is_other_data(tmp_path):
     Ledger(path, Pure(1), data="narrow", fingerprint={"sex": PEOPLE["sex"]}).close()  # two values are nobody's mark
     with pytest.raises(UsageError, match="other content"):
         Ledger(path, Pure(1), data="one", fingerprint={"x": np.arange(100)})
+
+
+def test_what_was_refused_binds_nobody_and_what_was_charged_does(tmp_path):
+    """A refused first request: the name is free for other terms and other data, the data for another name; and no
+    handle of before charges what stands there now, whatever it was opened with."""
+    path, tenth, rng = tmp_path / "l.db", Charge.per_entry(0.1), np.random.default_rng(3)
+    other = {"x": rng.normal(size=100)}
+
+    def never(ledger):
+        with pytest.raises(BudgetRefused, match="open it again"):
+            ledger.spend("q", tenth, lambda: pytest.fail("must not run"))
+
+    tried = Ledger(path, Pure(1), data="tried", fingerprint=PEOPLE)
+    with pytest.raises(BudgetExceeded):
+        tried.spend("q", Charge.per_entry(2), lambda: pytest.fail("must not run"))
+    named = Ledger(path, Pure(1), data="tried")
+    wider = Ledger(path, Pure(2), data="tried", fingerprint=PEOPLE)
+    never(tried), never(named)
+    again = Ledger(path, Pure(1), data="people.csv", fingerprint=shuffled(PEOPLE, 1))
+    never(wider)
+    assert [known.name for known in Books(path).read(books.datasets)] == ["people.csv"]
+    Ledger(path, Pure(1), data="tried", fingerprint=other).close()
+    Ledger(path, Pure(1), data="apart", fingerprint=other, other_people=["tried"]).close()
+    with pytest.raises(UsageError, match="other content"):  # another one's word is about this table
+        Ledger(path, Pure(1), data="tried", fingerprint={"x": rng.normal(size=100)})
+    assert again.spend("q", Charge.per_entry(0), lambda: 1) == 1
+    for name, budget, data, why in (("tried", 1, PEOPLE, "'people.csv'"), ("people.csv", 2, PEOPLE, "another budget"),
+                                    ("people.csv", 1, other, "content|'tried'|'apart'")):  # fmt: skip
+        with pytest.raises(FuguError, match=why):
+            Ledger(path, Pure(budget), data=name, fingerprint=data)
+    again.verify()
 
 
 def test_names_that_look_alike_are_one_data_set(tmp_path):

@@ -80,6 +80,29 @@ def test_nobody_is_promised_less_than_the_budget_whatever_is_asked_of_which_mont
         assert sum(plain[name] for name in holding) <= 1
 
 
+def test_what_is_left_and_a_refusal_count_other_tables_and_name_them(tmp_path):
+    """Half of a table whose budget is small: its own is large, and little more is granted to those people."""
+    today = table(1)
+    half = {name: column[::2] for name, column in today.items()}
+    first = opened(tmp_path, "today", today)
+    first.ask("mean(age)", bounds=(0, 100), epsilon=1)
+    own = exact(first.anybody().epsilon)
+    wide = opened(tmp_path, "wide", half, Pure(20))
+    assert wide.ask("count").remaining == wide.remaining() == wide._books.ledger.remaining() == first.remaining()
+    assert first.remaining().epsilon < 0.8
+    assert exact(wide.spent().epsilon) == own == exact(wide._books.ledger.spent().epsilon)
+    with pytest.raises(BudgetExceeded, match=r"'today'.*other_people=, --other-people"):
+        wide.ask("count(ill=y)", epsilon=0.9)
+    narrow = opened(tmp_path, "narrow", half)
+    with pytest.raises(BudgetExceeded, match=f"spent 0 here and {float(own):.6g} elsewhere, of 1") as refusal:
+        narrow.ask("count(ill=y)", epsilon=0.1)
+    said = str(refusal.value)
+    assert "People of this table are in 'today' too" in said and "other_people=" in said and "cap=" in said
+    assert "smaller epsilon" not in said and "60" not in said
+    with pytest.raises(BudgetExceeded, match="in 'today' too"):
+        narrow.ask("count(ill=y)")
+
+
 X = RNG.normal(size=(N, 2)).clip(-3, 3)
 
 

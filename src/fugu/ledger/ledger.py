@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from fugu.errors import BadBudget, FuguError, LedgerBroken, NotProvable, RequestReused, UsageError
+from fugu.errors import BadBudget, DataKnown, FuguError, LedgerBroken, NotProvable, RequestReused, UsageError
 from fugu.guarantee import Guarantee, is_guarantee
 from fugu.ledger import accountant, books, requests, second_sum
 from fugu.ledger.accountant import Counted, Terms
@@ -121,6 +121,7 @@ class Ledger:
         self._translated: dict[Guarantee, Guarantee] = {}
         self._pending: dict[str, str] = {}  # evaluated but not stored, because the disk refused: a retry stores it
         self._shared = Shared(self.data)
+        self._fixed = False
         marks = with_people(marks_of(fingerprint), people)
         self._register(marks, declared(blocks), head, stated_others(other_people))
 
@@ -133,10 +134,10 @@ class Ledger:
             if not self.path.exists():
                 raise LedgerBroken("there is no ledger where one with this head was: it was rolled back or removed")
             self.verify(head)
-        if self._file.read_only() and self._read(known_already, given):
-            return
-        while self._file.write(lambda to: secured(to, self.path) or register(to, given)):
-            pass
+        if not (self._file.read_only() and self._file.read(lambda view: known_already(view, given))):
+            while self._file.write(lambda to: secured(to, self.path) or register(to, given)):
+                pass
+        self._given = given
 
     def close(self) -> None:
         """Forget what was read of the file; the next call reads it again."""
@@ -215,10 +216,13 @@ class Ledger:
 
     def elsewhere(self) -> Elsewhere:
         """What was charged to people of this data in other data sets: of the person with the largest sum."""
-        return self._file.read(lambda view: Elsewhere.of(view, self.data, self._shared.groups(view)))
+        return self._file.read(lambda view: Elsewhere.of(self._still(view), self.data, self._shared.groups(view)))
 
     def _held(self) -> Held | None:
-        return self._file.read(lambda view: held(view, Standing.of(view, self.data), self._shared.groups(view)))
+        found: Held | None = self._read(
+            lambda view: held(view, Standing.of(view, self.data), self._shared.groups(view))
+        )
+        return found
 
     def remaining(self) -> Guarantee:
         """The budget minus what is spent; less where people are in another data set of which less is left. With a
@@ -242,7 +246,7 @@ class Ledger:
     @property
     def other_people(self) -> tuple[str, ...]:
         """The data sets whose people are others than those of this one, by the word of who opened it."""
-        return self._file.read(lambda view: books.other_people(view, self.data))
+        return self._read(books.other_people, self.data)  # type: ignore[no-any-return]
 
     def charges(self) -> list[Counted]:
         """All charges that count against the budget, equal ones together, as they are on disk now."""
@@ -261,7 +265,7 @@ class Ledger:
         """Check the whole file, and that an earlier `head` is still in it; returns the present head.
 
         Raises `LedgerBroken` if not."""
-        return str(self._read(books.verify, head))
+        return self._file.read(lambda view: books.verify(view, head))
 
     def export(self, path: str | os.PathLike[str] | None = None) -> dict[str, object]:
         """All events and the head, for keeping elsewhere; also written to `path` if one is given."""
@@ -274,7 +278,19 @@ class Ledger:
         return f"Ledger({self.path.name!r}, {self.budget!r}, data={self.data!r})"
 
     def _read(self, what: Callable[..., Any], *args: Any) -> Any:
-        return self._file.read(lambda view: what(view, *args))
+        return self._file.read(lambda view: what(self._still(view), *args))
+
+    def _still(self, view: View) -> View:
+        """The file, in which the data set is still what it was opened as: one that was never charged may be replaced
+        (`registration`); once charged it stays."""
+        if not self._fixed:
+            if not known_already(view, self._given):
+                raise DataKnown(
+                    f"data set {self.data!r} was opened with other terms, or its data under another name, before "
+                    "anything was charged to it; open it again"
+                )
+            self._fixed = view.state.binds(self.data)
+        return view
 
     def _reserve(self, request: str, charge: Charge, question: str, planned: bool) -> str | None:
         """Put the charge on disk, or find it there; the stored value if the request is settled already.
@@ -302,7 +318,7 @@ class Ledger:
     ) -> tuple[bool, str | None, FuguError | None]:
         """Whether it is done, the stored value of a settled request, and why the charge was refused; it is not done
         where another caller has charged the data between the look and the lock, and the prior has to be asked again."""
-        stored, now = self._find(to, request, question, charge.block)
+        stored, now = self._find(self._still(to), request, question, charge.block)
         known = to.request(self.data, request)
         if known is not None and known.state in CHARGED:
             return True, stored, None

@@ -18,12 +18,18 @@ from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.second_sum import against_anybody
 
 ADVICE = "Ask for less, or repeat an earlier request by its id, which costs nothing"
-SHARED = (
-    "If these are other people, say so (other_people=, --other-people), and the certificate says it too. If not: a "
-    "data set to which nothing was charged yet can be opened with a larger budget, and a cap on each session of the "
-    "same people, planned before the first one (cap=, --cap), bounds what it takes from the others"
-)
-"""What can be done where a person is in several data sets."""
+CAPS = "a cap on each session of the same people, before the first one is opened (cap=), bounds what it takes from all"
+
+
+def for_shared(own_budget: bool) -> str:
+    """What can be done where a person is in several data sets; `own_budget`: it is not that of another one."""
+    larger = (
+        "a data set to which nothing was charged yet can be opened with a larger budget, and " if own_budget else ""
+    )
+    return (
+        "If these are other people, say so (other_people=, --other-people), and the certificate says it too. If not: "
+        f"{larger}{CAPS}"
+    )
 
 
 def over_budget(
@@ -67,6 +73,6 @@ def over_shared(
     return BudgetExceeded(
         f"people of {own!r} are in {named} too, and a person has one {what}, whatever tables are called: with this, "
         f"all that was charged to somebody would be {promise(after)}{against}, above {whose}, {promise(budget)}. "
-        f"{ADVICE}. {SHARED}",
+        f"{ADVICE}. {for_shared(data == own)}",
         spent=None, asked=asked, left=None, budget=budget,
     )  # fmt: skip

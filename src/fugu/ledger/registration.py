@@ -1,4 +1,7 @@
-"""Entering a data set into a ledger: its terms are fixed once, and known data gets no second budget."""
+"""Entering a data set into a ledger: its terms are fixed once, and known data gets no second budget.
+
+A data set to which nothing was charged binds nobody: the same data may be entered under another name, and its name with
+other terms or for other data; the new entry takes its place, and whoever has the old one open charges nothing more."""
 
 from __future__ import annotations
 
@@ -50,21 +53,22 @@ class Opening:
 
 def known_already(view: View, given: Opening) -> bool:
     """Whether the data set is there with these terms and marks, so that nothing has to be written; errors as below."""
-    return given.name in view.state.sets and not _missing(view, given, given.keyed(view))
+    return _found(view, given, given.keyed(view)) == {}
 
 
 def register(to: Writing, given: Opening) -> bool:
     """Find the data set or enter it; other terms, or known data under a new name, are refused. Whether more is to be
     written: one event at a time."""
     name, terms, known = given.name, given.terms, given.keyed(to)
-    if name in to.state.sets:
-        more = _missing(to, given, known)
+    more = _found(to, given, known)
+    if more is not None:
         if more:
             text = _attached(to, more, known)
             to.append("identify", {"dataset": name, "marks": [], **more}, text)
         return bool(more)
+    gone = [name] if name in to.state.sets else []
     for other in to.state.sets:
-        if canonical(other) == canonical(name):
+        if canonical(other) == canonical(name) and other != name:
             raise DataKnown(
                 f"the ledger has a data set {other!r}, which looks the same; open it by that name, or give new data a "
                 "name that differs in more than case, spacing and invisible characters"
@@ -73,11 +77,11 @@ def register(to: Writing, given: Opening) -> bool:
     words = {} if terms.prior is None else _believed(terms)
     cap = {} if terms.cap is None else {"cap": str(terms.cap)}
     apart = _apart(to.state, given)
-    _require_new(to, given, known)
+    gone += _require_new(to, given, known, anew=True)
     shown = {"marks": list(known.marks), "blocks": list(given.blocks or ())}
     body = {"dataset": name, **shown, **told, **words, **cap, **apart, **_unknown(Registered(*_NOTHING), known)}
     text = _attached(to, body, known)
-    to.append("register", body, text)
+    to.append("register", body | ({"instead": gone} if gone else {}), text)
     return known.people is not None
 
 
@@ -92,6 +96,19 @@ def declared_block(state: State, name: str, block: str) -> None:
             f"no block {block!r} of data set {name!r}{did_you_mean(block, blocks)}. Blocks are declared when a data "
             "set is first opened, Ledger(..., blocks=[...]): a new name is no new part of the data"
         )
+
+
+def _found(view: View, given: Opening, fresh: Keyed) -> dict[str, Any] | None:
+    """What a known data set does not have yet; None where it is to be entered: it is not known, or was entered with
+    other terms or for other data, and never charged."""
+    if given.name not in view.state.sets:
+        return None
+    try:
+        return _missing(view, given, fresh)
+    except UsageError:
+        if view.state.binds(given.name):
+            raise
+        return None
 
 
 def _missing(view: View, given: Opening, fresh: Keyed) -> dict[str, Any]:
@@ -114,7 +131,8 @@ def _missing(view: View, given: Opening, fresh: Keyed) -> dict[str, Any]:
     elif terms.cap is not None and Fraction(known.cap or 0) != terms.cap:
         raise _other(name, "cap", f": with epsilon {known.cap} against anybody, and now {terms.cap} is asked for")
     more |= _apart(view.state, given)
-    _require_new(view, given, fresh)
+    if unused := _require_new(view, given, fresh):
+        more["instead"] = unused
     if new := [mark for mark in fresh.marks if mark not in known.marks]:
         more["marks"] = new
     return more | _unknown(known, fresh)
@@ -165,13 +183,15 @@ def _apart(state: State, given: Opening) -> dict[str, Any]:
     return {"apart": new} if new else {}
 
 
-def _require_new(view: View, given: Opening, fresh: Keyed) -> None:
-    """An error if the ledger knows the data otherwise. Any one mark in common makes it the same data: its rows, or a
-    column with many values. Where the same people are in both, columns say nothing: tables of one panel have some in
-    common, and who is in them is what counts. Nor does any mark by the user's word that these are other people."""
+def _require_new(view: View, given: Opening, fresh: Keyed, anew: bool = False) -> list[str]:
+    """An error if the ledger knows the data otherwise; the names that it has for it and never charged. Any one mark in
+    common makes it the same data: its rows, or a column with many values. Where the same people are in both, columns
+    say nothing: tables of one panel have some in common, and who is in them is what counts. Nor does any mark by the
+    user's word that these are other people. `anew`: what stands under its own name is replaced."""
     name, marks, sets = given.name, given.marks, view.state.sets
+    unused: list[str] = []
     if marks is None or not fresh.marks:
-        return
+        return unused
     looked = {**fresh.marks, **marks.named} if view.state.plain else fresh.marks
     early: dict[str, str] = {}
     if any(known.early and known.marks for known in sets.values()):
@@ -183,19 +203,23 @@ def _require_new(view: View, given: Opening, fresh: Keyed) -> None:
         if other != name and same is not None and not _told_apart(view, given, other):
             if same.startswith(COLUMN) and fresh.people is not None and _shares(view, fresh.people, known):
                 continue
+            if not view.state.binds(other):
+                unused.append(other)
+                continue
             raise DataKnown(
                 f"this data is known to the ledger as {other!r}: {same}. A new name, another column or a part of the "
                 f"columns is no fresh budget; open it with data={other!r}. If these are other people than those of "
                 f"{other!r}, say so: other_people=[{other!r}], --other-people on the command line; the certificate "
                 "says it too"
             )
-        if other == name and same is None and known.marks:
+        if other == name and same is None and known.marks and not anew:
             raise UsageError(
                 f"data set {name!r} was registered with other content, and a name stands for one table; give this one "
                 "a name of its own. Whoever of its people the ledger knows keeps one budget, whatever the name: "
                 "charges add up for each person, and a law-based release beside another one of the same people is "
                 "refused"
             )
+    return unused
 
 
 def _told_apart(view: View, given: Opening, other: str) -> bool:

@@ -151,6 +151,10 @@ class State:
         """The charges of a data set, in the order of their first."""
         return [(text, counted) for (name, text), counted in self.sums.items() if name == data]
 
+    def binds(self, data: str) -> bool:
+        """Whether a data set was charged, or others were said to hold other people than it: else it may be replaced."""
+        return bool(self.charges(data)) or any(data in known.apart for known in self.sets.values())
+
     def apply(self, event: Event) -> None:
         """Take one more event in; events that could not have come from fugu are an error."""
         try:
@@ -176,7 +180,7 @@ class State:
         marks = body["marks"] if not early else [m for m in (body["fingerprint"],) if m is not None]
         blocks = None if "blocks" not in body else tuple(body["blocks"])
         terms = (body["budget"], body["prior"], body.get("entries"))
-        if body["dataset"] in self.sets:
+        if body["dataset"] in self.sets and body["dataset"] not in body.get("instead", ()):
             self.doubtful[event.seq] = event.kind  # the first terms stay
             return
         entered = Registered(*terms, tuple(marks), blocks, early)
@@ -188,7 +192,8 @@ class State:
         self.sets[body["dataset"]] = self._more(replace(old, marks=(*old.marks, *more)), event, body)
 
     def _more(self, known: Registered, event: Event, body: dict[str, Any]) -> Registered:
-        """With what versions since 0.4 write of a data set: cap, prior in words, people, rows, statements."""
+        """With what versions since 0.4 write of a data set: cap, prior in words, people, rows, statements; and without
+        those in whose place it stands."""
         told: dict[str, Any] = {key: str(body[key]) for key in ("believed", "cap") if body.get(key) is not None}
         if body.get("prior") is not None:
             told |= {"prior": str(body["prior"]), "records": bool(body.get("records", False))}
@@ -199,6 +204,10 @@ class State:
                     raise KeyError(body[kind])
                 told[kind] = (*getattr(known, kind), (str(body[kind]), *place))
         told["apart"] = (*known.apart, *map(str, body.get("apart", ())))
+        for gone in body.get("instead", ()):
+            if self.binds(gone):
+                raise ValueError(gone)
+            del self.sets[gone]
         return replace(known, **told)
 
     def place(self, digest: str) -> tuple[int, int] | None:

@@ -20,8 +20,8 @@ def known_budget(path: Path, data: str) -> Guarantee | None:
 
 
 def known_prior(path: Path, data: str) -> bool | None:
-    """Whether the data set of this name was opened with a prior; None where it is not known."""
-    known = _known(path, data)
+    """Whether the data set of this name was charged under a prior; None where it is not known."""
+    known = _known(path, data, charged=True)
     return None if known is None else known.prior is not None
 
 
@@ -40,7 +40,9 @@ def released_by_law(path: Path, data: str) -> bool:
     )
 
 
-def _known(path: Path, data: str) -> Registered | None:
+def _known(path: Path, data: str, charged: bool = False) -> Registered | None:
     if not path.is_file():
         return None
-    return File(path, 30.0).read(lambda view: view.state.sets.get(data))
+    return File(path, 30.0).read(
+        lambda view: None if charged and not view.state.binds(data) else view.state.sets.get(data)
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar, final
@@ -20,7 +21,9 @@ from fugu.ledger.accountant import Counted
 from fugu.ledger.amounts import left
 from fugu.ledger.charge import LAW
 from fugu.ledger.fingerprint import fingerprints
-from fugu.ledger.sharing import epsilons
+from fugu.ledger.refusals import for_shared
+from fugu.ledger.second_sum import against_anybody
+from fugu.ledger.sharing import Elsewhere, epsilons
 from fugu.numbers.exact import Real, number
 from fugu.queries.noised import Noised
 from fugu.queries.pricing import Worth
@@ -65,6 +68,15 @@ class Books(ABC):
     def spent(self) -> Fraction:
         """What everything charged so far is worth under the beliefs, proved."""
         return self.worth().spent
+
+    def amounts(self) -> tuple[Pure, Pure]:
+        """What is spent, and what remains of the budget."""
+        found = Pure(plain(self.spent()))
+        return found, Pure(left(found, self.budget).epsilon)
+
+    def elsewhere(self) -> Elsewhere:
+        """What was charged to people of the table in other data sets of a ledger."""
+        return Elsewhere()
 
 
 @final
@@ -127,11 +139,11 @@ class OnDisk(Books):
         marks = fingerprints(private.whole, persons_of(private.table, belief.unit))
         ledger = Ledger(path, budget, data=data, prior=belief, fingerprint=marks, cap=cap, other_people=others)
         if ledger.cap is None:
-            most, found = FOLD * exact(budget.epsilon), ledger.against_anybody()
+            most, found = FOLD * exact(budget.epsilon), against_anybody(ledger.charges(), belief)
             summed = most if found is None else exact(found.epsilon)
             if summed > most:
                 return OnDisk(belief, summed, ledger)
-            ledger = Ledger(path, budget, data=data, prior=belief, cap=most)
+            ledger = Ledger(path, budget, data=data, prior=belief, fingerprint=marks, cap=most)
         assert ledger.cap is not None
         return OnDisk(belief, ledger.cap, ledger)
 
@@ -143,7 +155,7 @@ class OnDisk(Books):
     def cap(self) -> Fraction:  # type: ignore[override]
         """Less what releases with a delta have of their own, about this table or its people elsewhere. Beside them, or
         beside columns that became public elsewhere, the plain sum is held against the budget, too."""
-        elsewhere = self.ledger.elsewhere()
+        elsewhere = self.elsewhere()
         beside = [c for c in (*self.ledger.charges(), *elsewhere.charges) if not c.charge.guarantee.pure]
         most = min(self.own_cap, exact(self.budget.epsilon)) if beside or elsewhere.plain else self.own_cap
         return max(most - epsilons(beside), Fraction(0))
@@ -152,8 +164,19 @@ class OnDisk(Books):
         """Those of this table, and the plain sum of what was charged to one of its people elsewhere; but for releases
         with a delta, which no session speaks of."""
         listed = countable(self.ledger.charges())
-        apart = epsilons([c for c in self.ledger.elsewhere().charges if c.charge.guarantee.pure])
+        apart = pure_in(self.elsewhere())
         return [*listed, (Pure(plain(apart)), None, 1)] if apart else listed
+
+    def amounts(self) -> tuple[Pure, Pure]:
+        """As the ledger has them: beside a delta it counts the plain sum, and of people who are in another table no
+        more is left than is left of that."""
+        spent, rest = super().amounts()
+        with suppress(NotComposable):
+            spent = max(spent, Pure(self.ledger.spent().epsilon), key=_epsilon)
+        return spent, min(rest, Pure(self.ledger.remaining().epsilon), key=_epsilon)
+
+    def elsewhere(self) -> Elsewhere:
+        return self.ledger.elsewhere()
 
     def find(self, request: str) -> list[Noised] | None:
         charge = self.ledger.charge_of(request)
@@ -196,29 +219,51 @@ def charge_for(questions: Sequence[Noised], public: Sequence[str] = ()) -> Charg
 def require_within(books: Books, asked: Fraction, after: Worth) -> None:
     """`BudgetExceeded` unless what everything would be `after` a charge of `asked` is within the budget and the cap."""
     if after.spent > exact(books.budget.epsilon):
-        raise exceeded(books.spent(), asked, after.spent, books.budget)
+        raise exceeded(books, books.spent(), asked, after.spent)
     if after.any_belief > books.cap:
-        raise beyond(books.worth().any_belief, asked, after.any_belief, books.cap)
+        raise beyond(books, asked, after.any_belief)
 
 
-def beyond(summed: Fraction, asked: Fraction, after: Fraction, cap: Fraction) -> BudgetExceeded:
+def beyond(books: Books, asked: Fraction, after: Fraction) -> BudgetExceeded:
     """The refusal of a question that the cap does not allow, whatever it costs under the beliefs."""
+    summed, cap = books.worth().any_belief, books.cap
     rest = Pure(plain(max(cap - summed, Fraction(0))))
     return BudgetExceeded(
         f"the cap does not allow this: against anybody the answers so far promise epsilon {float(summed):.6g} of "
         f"{float(cap):g}, and with it {float(after):.6g}. Ask with a smaller epsilon, or open the session with a "
-        "larger cap",
+        f"larger cap{people_elsewhere(books)}",
         spent=Pure(plain(summed)), asked=Pure(plain(asked)), left=rest, budget=Pure(plain(cap)),
     )  # fmt: skip
 
 
-def exceeded(spent: Fraction, asked: Fraction, after: Fraction, budget: Pure) -> BudgetExceeded:
+def exceeded(books: Books, spent: Fraction, asked: Fraction, after: Fraction) -> BudgetExceeded:
     """The refusal of a question that the budget does not allow."""
-    before = Pure(plain(spent))
+    before, budget, there = Pure(plain(spent)), books.budget, pure_in(books.elsewhere())
     rest = left(before, budget)
+    here = f"{float(spent - there):.6g} here and {float(there):.6g} elsewhere," if there else f"{float(spent):.6g}"
+    smaller = "" if there and not rest.epsilon else "Ask with a smaller epsilon, or repeat"
     return BudgetExceeded(
-        f"the budget does not allow this: spent {float(spent):.6g} of {float(budget.epsilon):g}, and with it "
-        f"{float(after):.6g}; left is {float(rest.epsilon):.6g}. Ask with a smaller epsilon, or repeat an earlier "
-        "question, which costs nothing",
+        f"the budget does not allow this: spent {here} of {float(budget.epsilon):g}, and with it {float(after):.6g}; "
+        f"left is {float(rest.epsilon):.6g}. {smaller or 'Repeat'} an earlier question, which costs nothing"
+        f"{people_elsewhere(books)}",
         spent=before, asked=Pure(plain(asked)), left=rest, budget=budget,
     )  # fmt: skip
+
+
+def people_elsewhere(books: Books) -> str:
+    """That people of the table are in other data sets too, and what can be done; nothing if nobody is."""
+    named = ", ".join(map(repr, books.elsewhere().named))
+    return "" if not named else (
+        f". People of this table are in {named} too, and a person has one budget, whatever tables are called: what was "
+        "charged to them there, for each record, counts in full, for beliefs about this table say nothing of it. "
+        f"{for_shared(True)}"
+    )  # fmt: skip
+
+
+def pure_in(elsewhere: Elsewhere) -> Fraction:
+    """The sum of the plain epsilons of what was charged elsewhere, but for releases with a delta."""
+    return epsilons([c for c in elsewhere.charges if c.charge.guarantee.pure])
+
+
+def _epsilon(amount: Pure) -> Fraction:
+    return exact(amount.epsilon)

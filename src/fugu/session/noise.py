@@ -21,7 +21,7 @@ from fugu.queries.least_noise import Search
 from fugu.queries.noised import Noised
 from fugu.queries.pricing import Pricing, Types
 from fugu.queries.table_belief import Asked
-from fugu.session.books import Books, exceeded
+from fugu.session.books import Books, exceeded, people_elsewhere
 from fugu.translation.records.charges import RecordCharge
 
 _TENTH = Fraction(1, 10)
@@ -45,6 +45,8 @@ class Room:
     top: Fraction
     cap: Fraction
     silent: bool
+    told: str
+    """What a refusal says of people who are in other tables too."""
 
     def most(self, plan: Plan) -> Fraction:
         """The largest epsilon of its own that a question may have."""
@@ -80,7 +82,7 @@ class Room:
         return BudgetExceeded(
             f"nothing is left for {what}: spent {both(self.before, self.summed)}, and no noise keeps it within "
             f"{both(self.target, self.top)}. Allow it a larger epsilon, open the session with a larger budget or cap, "
-            "or repeat an earlier question, which costs nothing",
+            f"or repeat an earlier question, which costs nothing{self.told}",
             spent=Pure(plain(self.before)),
             asked=asked,
             left=Pure(plain(max(exact(self.budget.epsilon) - self.before, Fraction(0)))),
@@ -124,8 +126,8 @@ def room_for(
         target = before + (more if whole else min(more, allowed * _TENTH))
     else:
         target = spent + epsilon
-    if target > allowed and epsilon is not None:
-        raise exceeded(spent, epsilon, target, books.budget)
+    if spent > allowed or (target > allowed and epsilon is not None):
+        raise exceeded(books, spent, epsilon or Fraction(0), target)
     if before > target or before > allowed:
         raise _public(spent, before, epsilon, books.budget)
     pricing, types = belief.pricing(then.by), belief.groups.types(then.by)
@@ -133,7 +135,8 @@ def room_for(
     part = Fraction(1) if everything else _TENTH if epsilon is None else epsilon / allowed
     top = min(books.cap, summed + part * books.cap)
     return Room(
-        asked, pricing, types, before, min(target, allowed), books.budget, summed, top, books.cap, silent
+        asked, pricing, types, before, min(target, allowed), books.budget, summed, top, books.cap, silent,
+        people_elsewhere(books),
     )  # fmt: skip
 
 

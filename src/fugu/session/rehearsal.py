@@ -11,6 +11,7 @@ from fugu.guarantee import Pure
 from fugu.guarantee.numbers import exact
 from fugu.guarantee.promises import both
 from fugu.ledger import Charge
+from fugu.ledger.sharing import Elsewhere
 from fugu.queries.noised import Noised
 from fugu.queries.session_certificate import certificate_of
 from fugu.queries.session_state import SessionState
@@ -73,6 +74,9 @@ class Looked(Books):
 
     def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:  # noqa: ARG002
         raise AssertionError("nothing is charged in a rehearsal")
+
+    def elsewhere(self) -> Elsewhere:
+        return self.books.elsewhere()
 
     def beside(self, charge: Charge) -> Looked:
         """The same with one more charge, which stands in no books."""

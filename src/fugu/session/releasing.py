@@ -12,7 +12,6 @@ from fugu.errors import RequestReused, UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.numbers import plain
 from fugu.guarantee.promises import PUBLIC, called_exact
-from fugu.ledger.amounts import left
 from fugu.queries.asking import Plan
 from fugu.queries.cell import Cell
 from fugu.queries.drawing import cells_of, draw
@@ -82,18 +81,9 @@ def sizes(books: Books, private: Private, asked: Question) -> SessionAnswer:
     return SessionAnswer(asked, cells, cost, Fraction(0), *_both(books), 0.0, f"{PUBLIC}; numbers of rows cost nothing")
 
 
-def amounts(spent: Fraction, budget: Pure) -> tuple[Pure, Pure]:
-    """What is spent, and what remains of the budget."""
-    found = Pure(plain(spent))
-    rest = left(found, budget)
-    assert isinstance(rest, Pure)
-    return found, rest
-
-
 def _both(books: Books) -> tuple[Pure, Pure, Pure, Pure]:
     """Spent and left under the beliefs, what all answers promise against anybody, and the cap."""
-    worth = books.worth()
-    return *amounts(worth.spent, books.budget), Pure(plain(worth.any_belief)), Pure(plain(books.cap))
+    return *books.amounts(), Pure(plain(books.worth().any_belief)), Pure(plain(books.cap))
 
 
 def _drawn(belief: TableBelief, private: Private, questions: Sequence[Noised]) -> list[Drawn]:

@@ -16,7 +16,7 @@ from fugu.data.sources import TableLike
 from fugu.documents.records import RecordsCertificate
 from fugu.errors import AlreadyReleased, UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.guarantee.numbers import exact, plain
+from fugu.guarantee.numbers import plain
 from fugu.guarantee.promises import UNCHARGED
 from fugu.ledger.names import stated_others
 from fugu.ledger.own import LedgerLike, ledger_for
@@ -39,7 +39,7 @@ from fugu.session.noise import least_noise
 from fugu.session.opening import public_facts, require_pure
 from fugu.session.outside import check_outside, outside
 from fugu.session.rehearsal import Rehearsal, rehearsed
-from fugu.session.releasing import amounts, released, sizes
+from fugu.session.releasing import released, sizes
 from fugu.session.requests import allowance, items_of, request_of
 from fugu.session.state import state_of
 from fugu.telling.usefulness import usable_of_records
@@ -150,11 +150,13 @@ class Session(Kinds):
         """What all answers so far promise together, proved."""
         self._here()
         with self._lock:
-            return Pure(plain(self._books.spent()))
+            return self._books.amounts()[0]
 
     def remaining(self) -> Pure:
-        """The budget minus what is spent."""
-        return amounts(exact(self.spent().epsilon), self.budget)[1]
+        """The budget minus what is spent; less where people are in another table, of whose budget less is left."""
+        self._here()
+        with self._lock:
+            return self._books.amounts()[1]
 
     def ask(
         self,
