@@ -150,3 +150,60 @@ def test_wrong_use_is_said_before_the_ledger_refuses(folder, closed, wrong):
         folder, "--query", "median(age)", "--bounds", "0,50", "--step", "10", *closed[0], "--epsilon", "1"
     )
     assert code == 3  # and where nothing is wrong with the question, the ledger speaks
+
+
+COLUMN = ("--publish", "age", "--epsilon", "0.5")
+BY_LAW = (*STATISTIC, "--route", "law", "--epsilon", "0.5", "--allow-no-noise")
+
+
+@pytest.mark.parametrize("words", [COLUMN, BY_LAW])
+def test_without_a_ledger_nobody_is_said_to_refuse_a_second_release(folder, words):
+    code, _, err = run(folder, *words, "--no-ledger")
+    assert code == 0 and "without a ledger nothing will refuse a second one" in err and "the ledger refuses" not in err
+    code, out, _ = run(folder, *words, "--no-ledger", "--json")
+    assert code == 0 and "nothing will refuse" in json.loads(out)["closes"]
+    code, out, err = run(folder, *words)
+    assert code == 0 and "afterwards the ledger refuses" in err
+
+
+def test_what_is_refused_beforehand_is_not_said_to_close_the_table(folder):
+    _, _, whole = run(folder, "--publish", "age", "--epsilon", "0.5", "--noise", "gaussian")
+    assert "closes the table" not in whole and "gaussian" in whole.lower()
+
+
+def test_missing_drop_is_refused_by_its_own_name_before_anything_else(folder):
+    for more in ((), ("--route", "records"), ("--route", "law"), ("--delta", "1e-6")):
+        code, _, err = run(folder, *STATISTIC, "--epsilon", "0.5", "--missing", "drop", *more)
+        assert code == 2 and err.startswith("--missing drop is for a column") and "--missing VALUE" in err
+
+
+@pytest.mark.parametrize(("option", "name"), [("--epsilon", "epsilon"), ("--budget", "--budget")])
+def test_a_decimal_comma_in_an_option_is_named(folder, option, name):
+    told = ("--epsilon", "1", "--budget", "2")
+    words = [*told[:2], option, "0,5"] if option == "--budget" else [option, "0,5"]
+    code, _, err = run(folder, *STATISTIC, *words)
+    assert code == 2 and err == f"{name} must be a number, got '0,5': write the decimal point, 0.5"
+
+
+@pytest.mark.parametrize("route", ["records", "law"])
+def test_the_rule_for_missing_cells_speaks_of_counts_only_where_cells_are_counted(folder, route):
+    told = {}
+    for query in ("mean(age)", "count(age=20)"):
+        more = STATISTIC[2:] if query == "mean(age)" else ()
+        words = (
+            "--query",
+            query,
+            *more,
+            "--route",
+            route,
+            "--epsilon",
+            "0.1",
+            "--allow-no-noise",
+            "--dry-run",
+            "--json",
+        )
+        code, out, _ = run(folder, *words)
+        assert code == 0
+        told[query] = " ".join(json.loads(out)["rules"])
+    assert "counts as" in told["mean(age)"] and "named values" not in told["mean(age)"]
+    assert "named values" in told["count(age=20)"]

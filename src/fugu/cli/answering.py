@@ -12,7 +12,7 @@ from rich.table import Table as Rich
 import fugu
 from fugu.checking import checked
 from fugu.cli import options
-from fugu.cli.charging import CLOSES, Account, say_closing
+from fugu.cli.charging import CLOSES, Account, closes, say_closing
 from fugu.cli.checking import books
 from fugu.cli.console import (
     err,
@@ -129,7 +129,6 @@ def release_query(
     show_plan([asked.question], asked.query, as_json)
     if asked.why and not as_json:
         err.print(f"[bold yellow]note[/]: by the law route, not by records: {escape(asked.why)}", soft_wrap=True)
-    say_closing(as_json)
     with progress("fitting beliefs, and the least noise"):
         believed = asked.believed()
         weak = _weak(asked, believed)
@@ -139,6 +138,7 @@ def release_query(
             rehearsed = rehearse(believed, asked.budget, rows.number)
             rehearsed.require_noise(asked.allow_no_noise)
             pages.before(asked.going(rehearsed, data, dry.basis), as_json, remarks=weak)
+    say_closing(account, dry_run, as_json)
     if dry_run:
         _dry(asked, rehearsed, dry, as_json, weak)
         return
@@ -148,7 +148,7 @@ def release_query(
         going = asked.going(prepared, data)
         kept = replace(pages, report=None).before(going, as_json, remarks=weak)
     summary: dict[str, Any] = {"query": str(prepared.statistic), "plan": [str(asked.question)], "dry_run": False,
-                               "route": LAW, "why": asked.why, "closes": CLOSES,
+                               "route": LAW, "why": asked.why, "closes": closes(account, dry_run),
                                **_promised(prepared, weak), "rules": _rules(prepared)}  # fmt: skip
     look = lambda: checked(prepared.private, asked.known, asked.unit, **books(account))  # noqa: E731
     going = replace(going, check=pages.eyes.look(look))

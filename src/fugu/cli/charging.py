@@ -25,12 +25,21 @@ CLOSES = (
     "every other release of the same data, statistics included"
 )
 """Said before a column, a statistic on the law route or statistics that hide a share go out."""
+CLOSES_UNSEEN = (
+    "this closes the table: what two such releases promise together is not known, and without a ledger nothing will "
+    "refuse a second one: release nothing else of the same data, statistics included"
+)
 
 
-def say_closing(as_json: bool) -> None:
+def closes(account: Account | None, dry_run: bool) -> str:
+    """That nothing else can follow, and who sees to it."""
+    return CLOSES_UNSEEN if account is None and not dry_run else CLOSES
+
+
+def say_closing(account: Account | None, dry_run: bool, as_json: bool) -> None:
     """Say on stderr, before anything is charged, that nothing else can follow; in JSON it is the part "closes"."""
     if not as_json:
-        err.print(f"[bold yellow]note[/]: {CLOSES}", soft_wrap=True)
+        err.print(f"[bold yellow]note[/]: {closes(account, dry_run)}", soft_wrap=True)
 
 
 @dataclass(frozen=True)

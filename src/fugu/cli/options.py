@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -199,7 +200,9 @@ def number(name: str, text: str) -> Real:
     try:
         exact = read_number(text)
     except UsageError as error:
-        raise BadBudget(f"{name} must be a number, got {brief(text, 40)}: {error}") from None
+        comma = re.fullmatch(r"\s*[+-]?\d+,\d+\s*", text)
+        why = f"write the decimal point, {text.strip().replace(',', '.')}" if comma else str(error)
+        raise BadBudget(f"{name} must be a number, got {brief(text, 40)}: {why}") from None
     if exact and not sys.float_info.min <= abs(exact) <= sys.float_info.max:
         raise BadBudget(f"{name} is beyond the range of double precision: {brief(text, 40)}")
     nearest = float(exact)

@@ -11,7 +11,7 @@ from rich.table import Table as Rich
 from fugu.calibration.names import called
 from fugu.checking import checked
 from fugu.cli import options
-from fugu.cli.charging import CLOSES, Account, say_closing
+from fugu.cli.charging import CLOSES, Account, closes, say_closing
 from fugu.cli.checking import books
 from fugu.cli.console import escape, out, print_json, progress, say, usable_table, warn_of_formulas
 from fugu.cli.dry_run import UNNAMED, DryRun, required
@@ -121,7 +121,6 @@ def release_hidden(
     """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged.
 
     A dry run, and the page to sign, are for the declared number of records: the table is opened after them."""
-    say_closing(as_json)
     with progress("fitting beliefs, and the least noise"):
         asked = told.asked()
         known = asked.of(told.known)
@@ -132,6 +131,7 @@ def release_hidden(
             stage("the page to sign")
             pages.before(replace(_going(told, rehearsed, data), basis=dry.basis), as_json)
             estimate = _estimate(rehearsed) if dry_run else None
+    say_closing(account, dry_run, as_json)
     if dry_run:
         _dry(rehearsed, estimate, dry, as_json)
         return
@@ -152,7 +152,7 @@ def release_hidden(
         listed = [{"statistic": c.cell, "value": c.value, "low": c.low, "high": c.high, "std": c.scale} for c in cells]
         ledger = None if account is None else account.told()
         print_json({**_figures(prepared, certificate), "cells": listed, "files": files.to_json(), "ledger": ledger,
-                    "dry_run": False})  # fmt: skip
+                    "dry_run": False, "closes": closes(account, dry_run)})  # fmt: skip
         return
     out.print(_shown(prepared, cells, certificate))
     _say(prepared, certificate)

@@ -11,7 +11,7 @@ from fugu.checking import checked
 from fugu.cli.after import After
 from fugu.cli.calibrating import scenario_of
 from fugu.cli.channels import Wanted
-from fugu.cli.charging import CLOSES, Account, say_closing
+from fugu.cli.charging import Account, closes, say_closing
 from fugu.cli.checking import books
 from fugu.cli.console import print_json, progress, say, warn, warn_of_formulas
 from fugu.cli.describing import describe, figures, judged
@@ -89,7 +89,6 @@ def publish_column(
     """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged.
 
     A dry run, and the page to sign, end before the table is opened."""
-    say_closing(as_json)
     with progress("fitting beliefs"):
         scenario = asked.scenario()
         stage("the least noise")
@@ -114,7 +113,8 @@ def publish_column(
         kept = pages.before(going, as_json, remarks=weak)
         usable = judged(mechanism, scenario, rows.number) if dry_run else None
     summary = {**figures(mechanism, rows.number, usable), "report": asdict(scenario.report), "dry_run": dry_run,
-               "closes": CLOSES}  # fmt: skip
+               "closes": closes(account, dry_run)}  # fmt: skip
+    say_closing(account, dry_run, as_json)
     size = rows.number
     if dry_run:
         summary |= dry.to_json()

@@ -157,6 +157,11 @@ def release(
         options.fresh(options.target(report, table, reference, ledger, schema, output), force)
     warn_of_private_counts(public_prior)
     sequences = state is not None or order is not None or columns is not None
+    if query is not None and missing == "drop" and not sequences:
+        raise UsageError(
+            "--missing drop is for a column that is published row by row: a statistic counts every record. Give "
+            "--missing VALUE, what a missing cell counts as, or leave it out"
+        )
     laid = {
         "repeats": repeats, "columns": columns, "end": end, "every": every, "between": between, "overlaps": overlaps,
         "backwards": backwards, "gaps": gaps, "inside": inside,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from fugu.data.categories import Categories
 from fugu.data.cells import number_text
@@ -11,6 +11,9 @@ from fugu.data.moments import days_text
 from fugu.data.schema import Schema
 from fugu.data.secrets import REFUSE
 from fugu.visible import Json
+
+OF_NUMBERS = ("sum", "mean", "variance", "quantile")
+"""Statistics that add up or order numbers; the others count cells."""
 
 
 def rule_of(name: str, known: Field, counted: bool = True) -> str | None:
@@ -67,10 +70,13 @@ def column_rule(query: Json, known: Field) -> str:
     )
 
 
-def rules(schema: Schema, columns: Iterable[str] | None = None) -> tuple[str, ...]:
-    """The rules of these columns of a schema (all by default), one sentence each."""
+def rules(
+    schema: Schema, columns: Iterable[str] | None = None, counted: Collection[str] | None = None
+) -> tuple[str, ...]:
+    """The rules of these columns of a schema (all by default), one sentence each; `counted`: those of which cells are
+    counted, not added up (all by default)."""
     wanted = schema.fields if columns is None else [name for name in columns if name in schema.fields]
-    said = (rule_of(name, schema.fields[name]) for name in wanted)
+    said = (rule_of(name, schema.fields[name], counted is None or name in counted) for name in wanted)
     return tuple(sentence for sentence in said if sentence is not None)
 
 

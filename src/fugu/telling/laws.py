@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fugu.data.rules import column_rule, rules
+from fugu.data.rules import OF_NUMBERS, column_rule, rules
 from fugu.data.schema import Schema
 from fugu.documents.certificate import Certificate
 from fugu.documents.labels import secrets_named
@@ -76,8 +76,10 @@ def _rules(certificate: Certificate) -> tuple[str, ...]:
     if stated is None:
         return ()
     schema = Schema.from_json(stated)
-    if asked is None or certificate.body.get("statistic") is not None:
-        return rules(schema)
+    statistic = certificate.body.get("statistic")
+    if asked is None or statistic is not None:
+        summed = statistic is not None and str(statistic["query"]).startswith(tuple(f"{kind}(" for kind in OF_NUMBERS))
+        return rules(schema, counted=() if summed else None)
     known = schema.fields.get(asked["publish"])
     return () if known is None else (column_rule(asked, known),)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 
-from fugu.data.rules import rules
+from fugu.data.rules import OF_NUMBERS, rules
 from fugu.data.schema import Schema
 from fugu.documents.records import RecordsCertificate
 from fugu.guarantee.promises import both, called_exact
@@ -44,8 +44,9 @@ def of_records(certificate: RecordsCertificate) -> Told:
 
 def _rules(certificate: RecordsCertificate, asked: Sequence[Noised]) -> tuple[str, ...]:
     """What cells count as that cannot be used, of the columns that are asked about."""
-    columns = dict.fromkeys(name for found in asked for feature in found.features for name in feature.columns)
-    return rules(Schema.from_json(certificate["reading"]), columns)
+    each = [(found.kind, name) for found in asked for feature in found.features for name in feature.columns]
+    counted = {name for kind, name in each if kind not in OF_NUMBERS}
+    return rules(Schema.from_json(certificate["reading"]), dict.fromkeys(name for _, name in each), counted)
 
 
 def question_told(asked: Noised, since: bool = True) -> Json:
