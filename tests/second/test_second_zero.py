@@ -14,15 +14,15 @@ QUESTIONS = ("histogram(j)", "count(x=1)", "mean(x)", "sum(x)", "histogram(j) by
 
 
 def independent(rng):
-    """A reference in which both secrets have the same rows, and a table of some of them."""
-    half = int(rng.integers(90, 140))
+    """A reference in which both secrets have the same rows, one of them each row several times, and a table of some."""
+    half, times = int(rng.integers(90, 140)), int(rng.integers(1, 8))
     columns = {
         "x": rng.integers(0, 4, half),
         "j": rng.choice(list("uvw"), half),
         "g": rng.choice(list("pq"), half),
     }
-    reference = {name: np.concatenate([cells, cells]).tolist() for name, cells in columns.items()}
-    reference["s"] = ["a"] * half + ["b"] * half
+    reference = {name: np.tile(cells, 1 + times).tolist() for name, cells in columns.items()}
+    reference["s"] = ["a"] * half + ["b"] * half * times
     rows = rng.integers(0, 2 * half, 30)
     return reference, {name: [cells[i] for i in rows] for name, cells in reference.items()}
 
