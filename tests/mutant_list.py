@@ -1777,8 +1777,6 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["second/noised_sets.py", "second/test_second_sets.py"],
     ("second: sets without the least", "return max(Fraction(0), -top(found, [-x for x in column]))", "return top(found, column)"),
     ("second: sets in one order", "for a, b in ((i, j), (j, i))]\n    return losses", "for a, b in ((i, j),)]\n    return losses"),
-    ["second/records.py", "second/test_second_zero.py"],
-    ("second: nothing is bounded from above", "_UNIT) if x > 1 else Fraction(0)", "_UNIT) if x > 0 else Fraction(0)", "second/test_second_zero.py::test_the_two_proofs_of_a_session_that_costs_nothing_agree"),
     ["auditing/outside/lengths.py", "auditing/test_outside_lengths.py"],
     ("a longer table than the prior", '    if longest > stated["length"]:', "    if False:"),
     ("other gaps than the prior", "if not any(frozenset(", "if False and not any(frozenset("),

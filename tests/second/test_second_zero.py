@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 import fugu
 from fugu import Pure
 from fugu.auditing.outside.examine import examine
-from fugu.second import prove_again
+from fugu.second import prove_again, records
+from fugu.second.arithmetic import log
 from hunting import search
 
 QUESTIONS = ("histogram(j)", "count(x=1)", "mean(x)", "sum(x)", "histogram(j) by g", "mean(x) by g", "top(j, 1)")
@@ -52,6 +55,22 @@ def test_the_two_proofs_of_a_session_that_costs_nothing_agree(rng):
     found = prove_again(certificate.body)
     assert found.epsilon == (0, 0) and not found.agrees_with(-1e-9, 0.0)
     return 1
+
+
+def test_the_second_proof_of_version_0_3_disagreed_about_every_one(monkeypatch):
+    """The wrong version itself: a logarithm of 1 that is rounded up, and no look at whether two laws are one. Either of
+    the two remedies suffices, so no single mutant shows it."""
+    old = lambda x: Fraction(max(log(x, 192)[1], 0), 1 << 192)  # noqa: E731
+    for seed in range(10):
+        reference, today = independent(np.random.default_rng(seed))
+        session = fugu.Session(today, reference, "s", Pure(0.1), cap=5)
+        session.ask("histogram(j)", allow_no_noise=True)
+        body = session.certificate.body
+        assert prove_again(body).agrees_with(0.0, 0.0)
+        with monkeypatch.context() as patched:
+            patched.setattr(records._Step, "alike", property(lambda _: False))
+            patched.setattr(records, "_log_up", old)
+            assert not prove_again(body).agrees_with(0.0, 0.0)
 
 
 @search("columns that cost nothing, proved twice", quick=12)
