@@ -193,11 +193,12 @@ def release_records(
         content = {"plan": asked.plan, "route": RECORDS, "answers": [answer.to_json() for answer in answers]}
         content |= {"implausible": list(remarks), "warnings": list(weak)}
         written = {"dry_run": False, "files": files.to_json(), "ledger": ledger}
-        print_json({**content, **_figures(certificate, usable), **written})
+        written["left"] = float(session.remaining().epsilon)
+        print_json({**content, **_figures(certificate, usable, account), **written})
         return
     out.print(_shown(answers, asked.epsilon))
     _say_exact(answer.question for answer in answers if answer.public)
-    _say(certificate, usable)
+    _say(certificate, usable, account)
     warn((*weak, *remarks))
     say(f"wrote {', '.join(map(str, files.all()))}")
 
@@ -290,11 +291,12 @@ def _dry(
     dry.say()
 
 
-def _figures(certificate: RecordsCertificate, usable: Usable) -> Json:
+def _figures(certificate: RecordsCertificate, usable: Usable, account: Account | None = None) -> Json:
     budget, spent = exact(certificate.budget.epsilon), certificate.spent
     return {
         "rules": list(of_records(certificate).rules),
         "spent": float(spent), "left": float(budget - spent), "budget": float(budget),
+        "budget_delta": 0.0 if account is None else float(account.budget.delta),
         "any_belief": float(certificate.any_belief),
         "cap": None if certificate.cap is None else float(certificate.cap),
         "promise": certificate.promises,
@@ -302,12 +304,13 @@ def _figures(certificate: RecordsCertificate, usable: Usable) -> Json:
     }  # fmt: skip
 
 
-def _say(certificate: RecordsCertificate, usable: Usable) -> None:
+def _say(certificate: RecordsCertificate, usable: Usable, account: Account | None = None) -> None:
     """How usable the answers are, both promises, and what is left."""
     out.print(usable_table(usable))
-    told = _figures(certificate, usable)
+    told = _figures(certificate, usable, account)
     say_rules(told["rules"])
-    of = "" if certificate.cap is None else f", of {both(certificate.budget, certificate.cap)}"
+    budget = certificate.budget if account is None else account.budget  # with its delta, if it has one
+    of = "" if certificate.cap is None else f", of {both(budget, certificate.cap)}"
     say(f"spent {told['promise']}{of}")
     warn(told["exact"])
 
