@@ -116,3 +116,34 @@ def test_options_mean_what_is_written():
     assert options.number("epsilon", "0.1") == 0.1 and isinstance(options.number("epsilon", "0.1"), float)
     assert str(options.number("epsilon", "1/3")) == "1/3"
     assert str(options.number("epsilon", "0.12345678901234567890")) == "1234567890123456789/10000000000000000000"
+
+
+RED, TURNED = "\x1b[31mred", "a\u202eb"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("--query", "histogram(ward)"),
+        ("--query", "count, mean(x) by ward", "--bounds", "x:0:10"),
+        ("--query", "histogram(ward)", "--route", "law"),
+        ("--publish", "ward", "--schema", "schema.toml"),
+    ],
+    ids=["histogram", "groups", "law", "column"],
+)
+def test_published_files_hold_no_character_that_a_terminal_obeys(asked, tmp_path):
+    """Labels are public: they are spelled out in the file as on the screen, and verify still knows the file."""
+    rng = np.random.default_rng(8)
+    for name in ("ref.csv", "today.csv"):
+        rows = "\n".join(f"{rng.integers(0, 10)},{(RED, TURNED)[rng.integers(0, 2)]},{'yn'[rng.integers(0, 2)]}"
+                         for _ in range(200))  # fmt: skip
+        (tmp_path / name).write_text(f"x,ward,ill\n{rows}\n", encoding="utf-8")
+    fugu.Schema({"ward": {"kind": "category", "values": [RED, TURNED]}}).save(tmp_path / "schema.toml")
+    words = ("release", "today.csv", "--reference", "ref.csv", "--protect", "ill", "--epsilon", "1",
+             "--ledger", "books.db", "--budget", "9", "--allow-no-noise", "-o", "out.csv")  # fmt: skip
+    done = run(*words, *asked, cwd=tmp_path)
+    assert done.returncode == 0 and "spelled out" in done.stderr, done.stderr
+    text = (tmp_path / "out.csv").read_text(encoding="utf-8")
+    assert hidden(text) == [] and "\\x1b[31mred" in text and "a\\u202eb" in text
+    checks = run("verify", "out.certificate.json", "--published", "out.csv", "--ledger", "books.db", cwd=tmp_path)
+    assert checks.returncode == 0 and "fails" not in checks.stdout, checks.stdout

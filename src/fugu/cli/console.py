@@ -154,7 +154,7 @@ def warn_of_formulas(path: str | PathLike[str], columns: Mapping[str, Any]) -> N
         err.print(
             f"[bold red]warning[/]: column {escape(', '.join(map(repr, unseen)))} of {escape(repr(str(path)))} has "
             "labels with characters that cannot be seen (of control or direction), which a terminal obeys; they are "
-            "written as the schema declares them: declare others",
+            "spelled out in the file: declare other labels",
             soft_wrap=not err.is_terminal,
         )
     found = formula_columns(columns)

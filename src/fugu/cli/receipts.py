@@ -18,6 +18,7 @@ from fugu.cli.charging import Account
 from fugu.cli.console import print_json, say
 from fugu.cli.options import fresh
 from fugu.data import csv_text
+from fugu.data.formulas import shown_columns
 from fugu.data.private import Private
 from fugu.documents.commitment import file_sha256
 from fugu.documents.release import ReleaseDocument
@@ -45,7 +46,7 @@ def drawn_once(
             else:
                 draft.unlink(missing_ok=True)  # of an earlier version, or edited
         if not whole:
-            text = csv_text({name: drawn.values})
+            text = csv_text(shown_columns({name: drawn.values}))
             whole = [target.with_name(f"{stem}{hashlib.sha256(text.encode()).hexdigest()}{PENDING}")]
             with writing(whole[0], private=True) as out:
                 out.write(text)

@@ -1,5 +1,5 @@
-"""Texts in a CSV file that a spreadsheet would run as formulas, or a terminal obey; fugu writes them as they are, since
-a published label is the declared one to the letter, and says so."""
+"""Texts in a CSV file that a spreadsheet would run as formulas, or a terminal obey: fugu says so. The first are written
+as they are; of the others, what cannot be seen is spelled out in the published file, as it is on the screen."""
 
 from __future__ import annotations
 
@@ -28,6 +28,19 @@ def hidden_columns(columns: Mapping[str, Any]) -> tuple[str, ...]:
     """
     named = ((name, {name, *_texts(cells)}) for name, cells in columns.items())
     return tuple(name for name, texts in named if any(visible(text) != text for text in texts))
+
+
+def shown_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns as they are published: what cannot be seen in a name or a text is spelled out.
+
+    >>> shown_columns({"ward": ["a\\x1b[31m", "b", None], "n": [1.0, 2.0, 3.0]})
+    {'ward': ['a\\\\x1b[31m', 'b', None], 'n': [1.0, 2.0, 3.0]}
+    """
+    unseen = set(hidden_columns(columns))
+    return {
+        visible(name): [visible(cell) if isinstance(cell, str) else cell for cell in cells] if name in unseen else cells
+        for name, cells in columns.items()
+    }
 
 
 def _texts(cells: Any) -> set[str]:

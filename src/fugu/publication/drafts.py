@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fugu.data import write_csv
+from fugu.data.formulas import shown_columns
 from fugu.documents.commitment import file_sha256
 from fugu.errors import UsageError
 from fugu.files import check_target, give_name, write_text, writing
@@ -70,9 +71,9 @@ class Draft:
 
 
 def drafted(target: Path, columns: Mapping[str, object]) -> Draft:
-    """The columns in a hidden file beside the one they will be."""
+    """The columns in a hidden file beside the one they will be; what cannot be seen in a label is spelled out."""
     pending = _hidden(target)
-    write_csv(pending, columns, private=True)
+    write_csv(pending, shown_columns(columns), private=True)
     _sweep(target)
     return Draft(pending, target, file_sha256(pending))
 

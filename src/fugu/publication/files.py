@@ -10,6 +10,7 @@ from fugu.documents.release import ReleaseDocument
 from fugu.files import write_text, writing
 from fugu.publication.drafts import Draft
 from fugu.publication.issue import Outgoing, Published, issue
+from fugu.visible import visible
 
 _BESIDE = {"certificate": ".certificate.json", "private": ".private.json", "page": ".report.html"}
 
@@ -69,7 +70,9 @@ def publish(
     rows = None if columns is None else max(map(len, columns.values()), default=0)
     new = [file for file in files.all()[1:] if not file.exists()]
     try:
-        file = Published(files.published.name, draft.file, rows, () if columns is None else tuple(columns))
+        file = Published(
+            files.published.name, draft.file, rows, () if columns is None else tuple(map(visible, columns))
+        )
         document, private = issue(going, [file])
         with writing(files.private, private=True) as out:
             out.write(private.to_json())

@@ -28,6 +28,7 @@ from fugu.numbers.exact import read_number, read_whole
 from fugu.utility.believed import Believed, believed, translates
 from fugu.utility.figures import short
 from fugu.utility.joint import Floats
+from fugu.visible import visible
 
 CHANCE: Final = 1e-6
 """How likely a number is called implausible where table and reference have the same law, at most: half of it below."""
@@ -238,7 +239,7 @@ def implausible_column(certificate: Certificate, values: Sequence[str]) -> tuple
         shares = zip(names, found.joint.published.shares.tolist(), strict=False)
         said = [
             Counted.of([(share * found.rows, found.rows)], len(values), 1 / len(values), no_noise).said(
-                f"the share of {name}={label}", sum(value == label for value in values) / len(values)
+                f"the share of {name}={label}", sum(value == visible(label) for value in values) / len(values)
             )
             for label, share in shares
         ]

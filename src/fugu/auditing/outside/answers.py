@@ -27,7 +27,7 @@ from fugu.queries.session_certificate import noised_in
 from fugu.queries.statistic import Question
 from fugu.queries.table_belief import questions_in
 from fugu.verifier.verdict import Checked, NotChecked, checked
-from fugu.visible import Json, brief
+from fugu.visible import Json, brief, visible
 
 COLUMNS = ("query", "group", "cell", "value", "low", "high")
 
@@ -65,7 +65,7 @@ def _drawn(release: ReleaseDocument, ledger: str, place: Path | None) -> None:
             raise CertificateError(f"the ledger keeps no answer to {stated['request']!r} for {stated['data']!r}")
         published = _published(release, place)
         for asked, drawn in zip(questions_in(charge.reads), decode(text), strict=True):
-            own = [line for line in published if line[0] == asked.query]
+            own = [line for line in published if line[0] == visible(asked.query)]
             made = cells_of(asked, drawn, _rows_of(release, asked, drawn))
             if [_key(c.group, c.cell, c.value, c.low, c.high) for c in made] != [_key(*line[1:]) for line in own]:
                 raise CertificateError(f"the published answer to {brief(asked.query)} is not the one the ledger keeps")
@@ -88,7 +88,7 @@ def _kept(view: View, data: str, request: str) -> tuple[str | None, Charge]:
 
 
 def _key(group: str, cell: str, *numbers: float) -> tuple[str, ...]:
-    return group, cell, *("" if math.isnan(x) else repr(float(x)) for x in numbers)
+    return visible(group), visible(cell), *("" if math.isnan(x) else repr(float(x)) for x in numbers)
 
 
 def _published(release: ReleaseDocument, place: Path | None) -> list[tuple[str, str, str, float, float, float]]:
@@ -99,9 +99,10 @@ def _published(release: ReleaseDocument, place: Path | None) -> list[tuple[str, 
         raise CertificateError(f"the published file does not have the columns {', '.join(COLUMNS)}")
     texts, numbers = (_texts(table, name) for name in COLUMNS[:3]), (_numbers(table, name) for name in COLUMNS[3:])
     found = list(zip(*texts, *numbers, strict=True))
+    shown = [(*map(visible, line[:3]), *line[3:]) for line in found]  # version 0.3 wrote labels as they were
     if csv_text(dict(zip(COLUMNS, map(list, zip(*found, strict=True)), strict=True))) != place.read_bytes().decode():
         raise CertificateError("the published file does not write its numbers as fugu does; digits could hide in it")
-    return found
+    return shown
 
 
 def _numbers(table: Table, name: str) -> list[float]:
@@ -130,7 +131,7 @@ def _compare(
 ) -> None:
     asked: dict[str, list[Noised]] = {}
     for one in noised_in(certificate):
-        asked.setdefault(one.query, []).append(one)
+        asked.setdefault(visible(one.query), []).append(one)
     published = dict.fromkeys(query for query, _, _ in listed)
     for query in published:
         rows = [k for k, line in enumerate(listed) if line[0] == query]
@@ -144,7 +145,7 @@ def _compare(
                 raise CertificateError(f"the published file has lines of {brief(query)} that are no numbers of rows")
         else:
             raise CertificateError(f"the published file answers {brief(query)}, which the certificate does not charge")
-    if recipe is not None and set(published) != {str(found["query"]) for found in recipe["questions"]}:
+    if recipe is not None and set(published) != {visible(found["query"]) for found in recipe["questions"]}:
         raise CertificateError("the published file answers other questions than the recipe names")
 
 
@@ -153,12 +154,14 @@ def _same_cells(asked: Noised, found: Counter[tuple[str, str]]) -> bool:
     groups = Counter(group for group, _ in found)
     feature = asked.features[0]
     if isinstance(feature, Placed) and asked.kind != "top":
-        wanted = Counter((group, cell) for group in asked.rates for cell in feature.labels)
+        wanted = Counter((visible(group), visible(cell)) for group in asked.rates for cell in feature.labels)
         right = found == wanted
     else:
         many = int(Question.parse(asked.query).at or 1) if asked.kind == "top" and asked.law != FLIP else 1
-        labels = set(feature.labels) if isinstance(feature, Placed) else {""}
-        right = groups == Counter(dict.fromkeys(asked.rates, many)) and {cell for _, cell in found} <= labels
+        labels = set(map(visible, feature.labels)) if isinstance(feature, Placed) else {""}
+        right = (
+            groups == Counter(dict.fromkeys(map(visible, asked.rates), many)) and {cell for _, cell in found} <= labels
+        )
     return right and max(found.values()) == 1
 
 
@@ -166,8 +169,9 @@ def _same_sizes(certificate: RecordsCertificate, said: Question, found: Mapping[
     """CertificateError unless the numbers of rows are those of the certificate."""
     sizes: Counter[str] = Counter()
     for kind in certificate.types:
-        if said.by is not None and said.by not in kind.groups:
+        known = {visible(column): visible(group) for column, group in kind.groups.items()}
+        if said.by is not None and said.by not in known:
             raise CertificateError(f"the published file has groups by {said.by!r}, which the certificate knows none of")
-        sizes["" if said.by is None else kind.groups[said.by]] += kind.rows
+        sizes["" if said.by is None else known[said.by]] += kind.rows
     if dict(found) != {group: float(rows) for group, rows in sizes.items()}:
         raise CertificateError(f"the published numbers of rows ({said}) are not those of the certificate")

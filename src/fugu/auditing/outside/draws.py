@@ -9,6 +9,7 @@ from typing import Any
 
 from fugu.auditing.outside.opening import the_books
 from fugu.data import write_csv
+from fugu.data.formulas import shown_columns
 from fugu.documents.commitment import file_sha256
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError
@@ -39,7 +40,7 @@ def same_draw(document: ReleaseDocument, ledger: str) -> None:
     kept = _digest(decode(text), document["question"]["recipe"])
     if kept is None:
         raise NotChecked("the ledger keeps the answer in a form that is not the published file's")
-    if [file["sha256"] for file in document.published] != [kept]:
+    if [file["sha256"] for file in document.published] not in [[each] for each in kept]:
         raise CertificateError(f"the published file is not the draw that the ledger keeps for {stated['request']!r}")
 
 
@@ -48,12 +49,12 @@ def _kept(view: View, data: str, request: str) -> str | None:
     return None if asked is None or asked.value is None else view.attached(asked)
 
 
-def _digest(kept: Any, recipe: Json | None) -> str | None:
+def _digest(kept: Any, recipe: Json | None) -> tuple[str, ...] | None:
     """The SHA-256 of the file that an answer is published as: a receipt names it, and numbers are written again."""
     if isinstance(kept, dict) and "cells" in kept:
         return _written(statistic_columns(tuple(Cell(*cell) for cell in kept["cells"])))
     if isinstance(kept, dict):
-        return str(kept["sha256"]) if "sha256" in kept else None
+        return (str(kept["sha256"]),) if "sha256" in kept else None
     if isinstance(kept, SequenceAnswer):
         return None if recipe is None else _written(sequence_columns(kept, str(recipe["asked"])))
     if isinstance(kept, list):
@@ -61,9 +62,11 @@ def _digest(kept: Any, recipe: Json | None) -> str | None:
     return None
 
 
-def _written(columns: Mapping[str, object]) -> str:
-    """The digest of published columns as a file."""
+def _written(columns: Mapping[str, object]) -> tuple[str, str]:
+    """The digest of published columns as a file; and as version 0.3 wrote it, with labels that cannot be seen."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "published.csv"
+        write_csv(place, shown_columns(columns))
+        shown = file_sha256(place)
         write_csv(place, columns)
-        return file_sha256(place)
+        return shown, file_sha256(place)
