@@ -894,7 +894,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("a draft that failed stays", "if self.file != self.target and not self.kept:", NO),
     ("a draft of the ledger goes", "if self.file != self.target and not self.kept:", "if self.file != self.target:"),
     ("the file of an older release stays", "check_target(self.target).unlink(missing_ok=True)", "check_target(self.target)"),
-    ("a draft that everybody reads", "write_csv(pending, columns, private=True)", "write_csv(pending, columns)"),
+    ("a draft that everybody reads", "write_csv(pending, shown_columns(columns), private=True)", "write_csv(pending, columns)"),
     ["publication/files.py", CRASHES],
     ("a failure that discards nothing", "        draft.discard()\n        raise", "        raise"),
     ("the file before its document", "        draft.supersede()\n        document.save(files.certificate)\n",
