@@ -26,7 +26,7 @@ from fugu.ledger.keys import key_of, secured
 from fugu.ledger.names import checked, declared, stated_others
 from fugu.ledger.refusals import over_budget, over_cap
 from fugu.ledger.registration import Opening, declared_block, known_already, register
-from fugu.ledger.sharing import Elsewhere, Held, Shared, Standing, held, refusal
+from fugu.ledger.sharing import Burden, Elsewhere, Shared, Standing, held, refusal
 from fugu.ledger.state import CHARGED, FAILED, SETTLED
 from fugu.ledger.store import File, View, Writing
 from fugu.ledger.values import decode, encode
@@ -218,8 +218,8 @@ class Ledger:
         """What was charged to people of this data in other data sets: of the person with the largest sum."""
         return self._file.read(lambda view: Elsewhere.of(self._still(view), self.data, self._shared.groups(view)))
 
-    def _held(self) -> Held | None:
-        found: Held | None = self._read(
+    def _held(self) -> Burden | None:
+        found: Burden | None = self._read(
             lambda view: held(view, Standing.of(view, self.data), self._shared.groups(view))
         )
         return found

@@ -256,6 +256,6 @@ def _both(what: str, known: Registered, terms: Terms) -> str:
 
 def _other(name: str, what: str, both: str = "") -> UsageError:
     return UsageError(
-        f"data set {name!r} was registered with another {what}{both}; a ledger's terms are fixed when the data set is "
-        "first opened. Open it with those terms, or give new data a new name"
+        f"data set {name!r} was registered with another {what}{both}; a ledger's terms are fixed once something is "
+        "charged under them. Open it with those terms, or give new data a new name"
     )

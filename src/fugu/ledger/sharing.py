@@ -157,7 +157,7 @@ class Elsewhere:
 
 
 @dataclass(frozen=True)
-class Held:
+class Burden:
     """What holds for a data set whose people are in `others` too: of the person with the largest sum what is `spent`
     under its belief and against `anybody` (None for no promise), and the least that is `left` of any budget and the
     least `cap` of those that hold a person. `why`: where charges do not add up, nothing is left, and `spent` says
@@ -170,10 +170,10 @@ class Held:
     others: tuple[str, ...]
     why: NotComposable | None = None
 
-    def beside(self, more: Held) -> Held:
+    def beside(self, more: Burden) -> Burden:
         """The same for these and other people."""
         none = self.anybody is None or more.anybody is None
-        return Held(
+        return Burden(
             _by_part(max, self.spent, more.spent),
             _by_part(min, self.left, more.left),
             None if none else _by_part(max, self.anybody, more.anybody),  # type: ignore[arg-type]
@@ -183,13 +183,13 @@ class Held:
         )
 
 
-def held(view: View, own: Standing, groups: Sequence[frozenset[str]]) -> Held | None:
+def held(view: View, own: Standing, groups: Sequence[frozenset[str]]) -> Burden | None:
     """What holds for those of a data set who are in others to which something was charged; None if nobody is."""
     found = [_held(own, others) for group in groups if (others := _charged(view, group))]
-    return reduce(Held.beside, found) if found else None
+    return reduce(Burden.beside, found) if found else None
 
 
-def _held(own: Standing, others: list[Standing]) -> Held:
+def _held(own: Standing, others: list[Standing]) -> Burden:
     everybody = [own, *others] = [s.described() for s in (own, *others)]
     charged = [c for s in everybody for c in s.charges]
     caps = [s.cap for s in everybody if s.cap is not None]
@@ -203,8 +203,8 @@ def _held(own: Standing, others: list[Standing]) -> Held:
             after = one.promise([*(c for s in everybody if s is not one for c in s.charges), _FREE])
             rest = _by_part(min, rest, left(after, one.budget)) if fits(after, one.budget) else nothing
     except NotComposable as why:
-        return Held(Pure(0), nothing, *told, why)
-    return Held(spent, rest, *told)
+        return Burden(Pure(0), nothing, *told, why)
+    return Burden(spent, rest, *told)
 
 
 def _by_part(pick: Callable[..., Real], one: Guarantee, other: Guarantee) -> Guarantee:
