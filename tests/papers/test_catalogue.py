@@ -113,7 +113,7 @@ def unknown_words(command: str) -> list[str]:
     commands = get_command(app).commands
     if words[0] != "fugu" or words[1] not in commands:
         return [command]
-    known = {option for param in commands[words[1]].params for option in param.opts}
+    known = {option for param in commands[words[1]].real.params for option in param.opts}
     return [word for word in words[2:] if word.startswith("--") and word not in known]
 
 
