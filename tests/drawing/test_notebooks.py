@@ -131,7 +131,7 @@ def test_an_answer_is_drawn_with_its_intervals(every):
 def test_a_budget_in_divergences_has_a_figure_and_a_sheet():
     pair = fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([1, 2]))
     certificate = fugu.calibrate(pair, fugu.Renyi(4, 0.5), noise="gaussian").certificate
-    assert "at the Rényi order 4" in certificate._repr_html_() and "but for a chance of 10⁻⁵" in certificate.plot().title
+    assert "Rényi order 4" in certificate._repr_html_() and "but for a chance of 10⁻⁵" in certificate.plot().title
 
 
 def test_normal_laws_have_densities_and_vectors_none():
