@@ -50,6 +50,9 @@ def test_every_derived_part_is_worked_out_again(kind, part, made, tmp_path):
     assert verdict(tmp_path, body)[0] == 0  # so that the refusal means something
     body[part] = other(body[part])
     code, lines = verdict(tmp_path, body)
+    if isinstance(lines, str):  # of another form than such a part has, and refused by the reader
+        assert code == 4 and f"part '{part}" in lines
+        return
     assert code == 4 and lines["what is said"][0] == "fails" and f"'{part}'" in lines["what is said"][1]
 
 

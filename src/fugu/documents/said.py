@@ -103,16 +103,13 @@ def _check_query(certificate: Certificate) -> None:
 
 def _check_statistic(certificate: Certificate) -> None:
     """The laws are of codes 0 to `steps` of one record, in steps of 1, or of totals of all `rows` where the assumptions
-    say so. What one record can change is read off `steps`, so no law may reach further. Without a lattice nothing is
-    added, laws are on numbers of values, and nothing is promised against anybody."""
+    say so. What one record can change is read off `steps`, so no law may reach further."""
     stated = certificate.body.get("statistic") or {}
     if "steps" not in stated or certificate.drawn.silent:  # without noise nothing is promised against anybody
         return
     steps, rows, lattice = read_whole(stated["steps"]), read_whole(stated.get("rows", 1)), certificate.lattice
-    if steps < 1 or rows < 1 or (lattice is not None and (lattice.grid != 1 or lattice.origin != 0)):
+    if steps < 1 or rows < 1 or lattice is None or lattice.grid != 1 or lattice.origin != 0:
         raise CertificateError("the steps of the certificate's statistic are not those of its lattice")
-    if lattice is None:
-        return
     totals = any(f"{rows - 1} {TOTALS}" in line for line in certificate.assumptions)
     reach = steps * (rows if totals else 1)
     if any(item.points.min() < 0 or item.points.max() > reach for item in certificate.laws if isinstance(item, Family)):
