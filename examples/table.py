@@ -15,7 +15,6 @@ from pathlib import Path
 import fugu
 from fugu.data import read_table, write_csv
 from fugu.errors import AlreadyReleased
-from fugu.queries.column import release_column
 from fugu.report import page, write
 
 TABLES = resources.files("fugu.examples")
@@ -37,9 +36,9 @@ def main() -> None:
     print(f"errors lie between {low:g} and {high:g} mg/dl with 95 %, {mechanism.expected_error():.3g} on average")
 
     today = read_table(str(TABLES / "clinic_today.csv"))
-    released = release_column(mechanism, today)
+    released = fugu.release_column(mechanism, today)
     try:
-        release_column(mechanism, today)
+        fugu.release_column(mechanism, today)
     except AlreadyReleased as refusal:
         print(f"a second release is refused: {refusal}")
 
