@@ -104,7 +104,12 @@ def test_a_document_of_another_schema_is_named_and_documents_share_one_reader():
     path = next(path for path in FILES if path.stem == "training")
     with pytest.raises(CertificateError, match="schema fugu/certificate/1"):
         Certificate.load(path)
-    assert {kind.SCHEMA for kind in Document.__subclasses__()} == {
+    below, kinds = list(Document.__subclasses__()), set()
+    while below:
+        kind = below.pop()
+        below += kind.__subclasses__()
+        kinds |= {kind.SCHEMA} - {""}
+    assert kinds == {
         "fugu/certificate/1", "fugu/training/1", "fugu/per-entry/1", "fugu/sequence/1", "fugu/release/1",
         "fugu/release-private/1", "fugu/records/1",
     }  # fmt: skip
