@@ -16,6 +16,7 @@ from fugu.documents import plain_json
 from fugu.documents.plain_json import MOST_BYTES
 from fugu.errors import BadTable, CertificateError, UsageError
 from honest import honest
+from release_files import command
 
 
 @pytest.mark.parametrize("door", [fugu.verify, lambda path: examine(path, twice=True)])
@@ -93,3 +94,19 @@ def test_a_long_cell_is_still_a_cell(tmp_path):
         with opener(tmp_path / name, "wt") as out:
             out.write("x,y\n1," + "9" * 2**20 + "\n2,3\n")
         assert len(read_table(tmp_path / name)) == 2
+
+
+@pytest.mark.parametrize("asked", [("--publish", "v"), ("--query", "mean(v)", "--bounds", "0,5", "--step", "1")])
+def test_a_release_whose_document_nobody_would_read_costs_nothing(asked, tmp_path, monkeypatch):
+    """Wrong version: the charge first, and then a document that is not written."""
+    for name, rows in (("ref", 400), ("today", 60)):
+        lines = [f"{'ab'[k % 2]},{(k * 7 + k % 2) % 6}" for k in range(rows + rows % 7)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["s,v", *lines]) + "\n")
+    ledger = tmp_path / "l.db"
+    words = ["release", tmp_path / "today.csv", "--reference", tmp_path / "ref.csv", "--protect", "s", *asked,
+             "--epsilon", "0.3", "--allow-no-noise", "--ledger", ledger, "-o", tmp_path / "o.csv"]  # fmt: skip
+    monkeypatch.setattr(plain_json, "MOST_BYTES", 1000)
+    code, said = command(*words)
+    assert code == 2 and "are read by nobody" in said and not ledger.exists() and not (tmp_path / "o.csv").exists()
+    monkeypatch.undo()
+    assert command(*words)[0] == 0 and ledger.exists()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fugu._version import __version__
 from fugu.documents.commitment import commit_file, commit_text, file_sha256, new_salt
-from fugu.documents.document import Document, canonical_json
+from fugu.documents.document import Document, canonical_json, sized
 from fugu.documents.release import (
     DECLARED,
     NOT_FOR_PUBLICATION,
@@ -138,9 +138,12 @@ def issue(going: Outgoing, published: Sequence[Published]) -> tuple[ReleaseDocum
 
 
 def preview(going: Outgoing) -> Json:
-    """What the document would say, before anything is drawn: nothing is committed to, nothing has a date."""
+    """What the document would say, before anything is drawn: nothing is committed to, nothing has a date. UsageError if
+    it would be larger than any reader takes: found now, it costs nothing."""
     data = {"name": going.data, "commitment": None, "rows": going.rows, "basis": going.basis}
-    return {"fugu": __version__, **_said(going, new_salt()), "date": None, "data": data, "published": []}
+    said = {"fugu": __version__, **_said(going, new_salt()), "date": None, "data": data, "published": []}
+    sized(canonical_json({**said, "certificates": [found.body for found in going.certificates.values()]}))
+    return said
 
 
 def _said(going: Outgoing, salt: str) -> Json:
