@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import pytest
@@ -69,6 +69,12 @@ def theorems(source: str) -> Iterator[str]:
                     yield text
 
 
+@cache
+def spelled_in(path: Path) -> dict[str, ast.expr]:
+    """What names stand for in a file of fugu."""
+    return assigned(ast.parse(path.read_text(encoding="utf-8")))
+
+
 def assigned(tree: ast.AST) -> dict[str, ast.expr]:
     """What names stand for, as far as a file itself says so."""
     return {
@@ -84,7 +90,7 @@ def imported(tree: ast.AST) -> dict[str, ast.expr]:
     for node in ast.walk(tree):
         path = ROOT / "src" / f"{(getattr(node, 'module', None) or '').replace('.', '/')}.py"
         if isinstance(node, ast.ImportFrom) and path.is_relative_to(SOURCE) and path.is_file():
-            there = assigned(ast.parse(path.read_text(encoding="utf-8")))
+            there = spelled_in(path)
             found |= {one.asname or one.name: there[one.name] for one in node.names if one.name in there}
     return found
 

@@ -46,7 +46,7 @@ def test_it_goes_out_through_a_channel_and_under_its_names(scenario):
     private = {"job": ["cook", "nurse", "pilot", "acrobat", None, ""] * 50, "s": ["a"] * 300}
     out = fugu.release_column(made, private, allow_no_noise=True)
     assert set(out.values.tolist()) <= {"cook", "clerk", "nurse"}  # nobody in the reference is a pilot
-    assert "0" not in repr(out.values.tolist()) and repr(out) == "Release(300 values)"
+    assert "0" not in repr(out.values.tolist()) and repr(out) == "Release(300 values, no ledger)"
     one = fugu.calibrate(scenario, Pure(0.5)).release("cook", allow_no_noise=True)
     assert one.value in JOBS and repr(one) == f"Release({one.value!r})"
     with pytest.raises(TypeError):

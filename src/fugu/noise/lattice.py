@@ -37,7 +37,7 @@ class Lattice:
         if not self.grid > 0:
             raise BadNoise(f"a grid must be positive, got {self.grid}")
         if max(self.grid, 1 / self.grid, abs(self.origin)) > sys.float_info.max:
-            raise BadNoise("the grid, or where it begins, is beyond the range of doubles")
+            raise BadNoise("the grid, or where it begins, is beyond the range of doubles; rescale the values")
 
     def index(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         """floor((x - origin) / grid + 1/2) of each value, exactly: a shift by whole steps moves the index by them.
