@@ -5,10 +5,4 @@ from __future__ import annotations
 
 from golden.comparing import Change
 
-EXPECTED: tuple[Change, ...] = (
-    Change("*", "certificate*.publisher.*", "what is the publisher's own words is marked as such in every certificate"),
-    Change("*", "certificate*assumptions.*", "more is said of the reference, on the publisher's word",
-           "the reference is not the table to be released*"),
-    Change("*", "certificate.anybody*", "what holds against anybody is stated beside what holds under the beliefs"),
-    Change("wrong-use/budget-zero", "message", "epsilon 0 is refused in one sentence, not method by method"),
-)  # fmt: skip
+EXPECTED: tuple[Change, ...] = ()
