@@ -607,6 +607,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("columns in their order", "ordered = np.sort(bits)", "ordered = bits"),
     ("true is one", "if {bool, np.bool_} & set(map(type, items)):", "if False:"),
     ["mechanism/mechanism.py", f"{KEPT} {RELEASE}"],
+    ("what follows is not looked at", "if one_by_one(self.post) else 0.0", "if False else 0.0", "mechanism/test_anybody.py"),
     ("own token for a copy", '"once": self.once,', '"once": Once(),'),
     ("no noise unasked", "if not allow_no_noise:", NO),
     ("prior guard", "if not self.context.public_prior and column_digest", "if False and column_digest"),

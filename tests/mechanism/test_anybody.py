@@ -19,8 +19,10 @@ import fugu
 from forging import consistent
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import digest_of
+from fugu.documents.weakness import chance_after, exact_chance
 from fugu.errors import NoiselessRelease, NotProvable, UsageError
 from fugu.guarantee.numbers import exact
+from fugu.mechanism import post
 from hunting import search
 
 
@@ -217,3 +219,35 @@ def test_one_pair_of_close_values_does_not_make_the_others_inexact():
     capped = fugu.optimal_channel(pair, fugu.Pure(0.5), cap=1.09)
     assert not capped.certificate.exact and capped.certificate.anybody.epsilon <= 1.09
     capped.release([1, 2])
+
+
+def test_what_is_rounded_or_clipped_back_is_exact():
+    """Noise on 100, 150, 200, 250, rounded to 50 again: two of three values came back, unsaid.
+
+    Wrong versions that are rejected: the chance before what is done afterwards; the chance of one side of the noise."""
+    points = [100, 150, 200, 250]
+    pair = fugu.LawPair(fugu.Discrete(points, [40, 30, 20, 10]), fugu.Discrete(points, [26, 30, 24, 20]))
+    plain = fugu.calibrate(pair, fugu.Pure(0.5), noise="laplace", grid=1)
+    assert not plain.certificate.exact and exact_chance(plain.certificate) < 0.1
+    for steps in ([post.round_to(50)], [post.clip(100, 250), post.round_to(50)]):
+        made = fugu.calibrate(pair, fugu.Pure(0.5), noise="laplace", grid=1)
+        for step in steps:
+            made = made.then(step)
+        values = np.repeat(points, [66, 60, 44, 30])
+        drawn = made.simulate(np.tile(values, 200), np.random.default_rng(1)).values
+        share = float(np.mean(drawn == np.tile(values, 200)))
+        assert share > 0.51 and chance_after(made.certificate, made._processed) == pytest.approx(share, abs=0.01)
+        with pytest.raises(NoiselessRelease, match="brings exact ones back: each goes out as it is"):
+            made.release([100.0, 250.0])
+        assert set(made.release([100.0, 250.0], allow_no_noise=True).values.tolist()) <= {
+            50.0 * k for k in range(-99, 99)
+        }
+    plain.then(np.sort).then(post.clip(0, 400)).release([100.0])  # of a function of one's own nothing is known
+
+
+def test_what_is_refused_whatever_the_table_holds_is_refused_unopened(tmp_path):
+    """The file is not there: whoever opened it first would say so."""
+    reference = {"s": ["a", "b"] * 100, "v": [0, 1, 1, 0] * 50}
+    made = fugu.calibrate(fugu.Scenario.from_table(reference, "v", "s"), fugu.Pure(1))
+    with pytest.raises(NoiselessRelease):
+        fugu.release_column(made, tmp_path / "private.csv")

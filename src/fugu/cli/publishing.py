@@ -120,6 +120,8 @@ def publish_column(
         summary |= dry.to_json()
     else:
         table = required(asked.table)
+        if not asked.allow_no_noise:
+            mechanism.require_noise()
         private = _opened(mechanism, table)
         if (size := len(private)) == 0:
             raise BadTable(f"{Path(table).name!r} has no rows, so there is nothing to release")

@@ -6,10 +6,16 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from fugu.documents.disclosure import holds_private_numbers
 from fugu.documents.remap import Remap
 from fugu.guarantee.numbers import exact
 from fugu.guarantee.weakness import weaknesses
+from fugu.laws.family import Family
+from fugu.laws.mean import mean_law
+from fugu.laws.set_family import SetFamily
 from fugu.loss.channel.any_belief import any_belief
 from fugu.noise import LatticeNoise
 from fugu.noise.atoms import AtomLaplace
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
 
 
-HALF, _LN3 = 0.5, Fraction("1.0986122886681098")
+HALF, _LN3, _PARTS = 0.5, Fraction("1.0986122886681098"), 1000
 WORTHLESS = 20.0
 """An epsilon beyond this protects nobody."""
 
@@ -68,10 +74,28 @@ def goes_out_exact(certificate: Certificate) -> bool:
     """Whether values are called exact: each goes out as it is with probability above one half, and more than epsilon
     ln 3 is all that holds against anybody. So randomised response is an exact value above epsilon ln 3, as a count is:
     of lattice Laplace noise the first implies the second, for tanh(r / 2) > 1/2 is e^r > 3."""
-    if exact_chance(certificate) <= HALF:
-        return False
+    return exact_chance(certificate) > HALF and not coarse(certificate)
+
+
+def coarse(certificate: Certificate) -> bool:
+    """Whether at most epsilon ln 3 holds against anybody: then no value is called exact, however often it goes out."""
     anybody = certificate.anybody
-    return anybody is None or exact(anybody.epsilon) > _LN3
+    return anybody is not None and exact(anybody.epsilon) <= _LN3
+
+
+def chance_after(certificate: Certificate, after: Callable[[NDArray[np.float64]], ArrayLike]) -> float:
+    """P(after(x + N) = x), x of the mean of the laws: what is done with released numbers may bring exact ones back.
+
+    The noise is taken at 1,000 equal parts of its law, so this is within 1e-3; 0 where it is not added to atoms."""
+    noise, lattice = None if "noise" not in certificate.body else certificate.released_noise, certificate.lattice
+    atoms = [item for item in certificate.laws if isinstance(item, Family | SetFamily)]
+    if not isinstance(noise, LatticeNoise) or lattice is None or len(atoms) < len(certificate.laws):
+        return 0.0
+    points, weight = mean_law(atoms)
+    sizes = np.array([noise.quantile((k + 0.5) / _PARTS) for k in range(_PARTS)])
+    values = lattice.value(points)[:, None]
+    same = [np.asarray(after((values + side).ravel())).reshape(len(points), -1) == values for side in (sizes, -sizes)]
+    return float(np.mean(same, axis=(0, 2)) @ np.array([w / sum(weight) for w in weight]))
 
 
 def exact_chance(certificate: Certificate) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fugu.data.digest import column_digest
 from fugu.documents.certificate import Certificate
 from fugu.documents.remap import Loss
-from fugu.documents.weakness import exact_chance
+from fugu.documents.weakness import HALF, chance_after, coarse, exact_chance
 from fugu.drawing.figure import Figure
 from fugu.drawing.plots import curve
 from fugu.drawing.sheet import Cell, Sheet
@@ -24,7 +24,7 @@ from fugu.laws.discrete import Discrete
 from fugu.mechanism.context import Context
 from fugu.mechanism.intake import as_column, is_scalar
 from fugu.mechanism.once import Once
-from fugu.mechanism.post import Step, moves
+from fugu.mechanism.post import Step, moves, one_by_one
 from fugu.mechanism.release import Published, Release, Simulated
 from fugu.mechanism.shares import clipped, require_one
 from fugu.noise.bits import OS, BitSource, RngBits
@@ -135,6 +135,14 @@ class Mechanism(Shown, ABC):
             raise NoiselessRelease(
                 f"the noise that meets the budget is mostly 0: {called_exact(exact_chance(self.certificate))}. Say so "
                 "with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon, or for a cap"
+            )
+
+        chance = chance_after(self.certificate, self._processed) if one_by_one(self.post) else 0.0
+        if chance > HALF and not coarse(self.certificate):
+            raise NoiselessRelease(
+                "what is done with the released numbers brings exact ones back: each goes out as it is with "
+                f"probability {chance:.3f}. Say so with allow_no_noise=True (--allow-no-noise), or leave some of that "
+                "out (--clip, --round)"
             )
 
     def simulate(

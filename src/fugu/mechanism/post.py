@@ -70,6 +70,11 @@ def _shown(number: Real) -> str:
     return number_text(float(number))
 
 
+def one_by_one(post: tuple[Step, ...]) -> bool:
+    """Whether there are steps, and each is one of these, which look at every value by itself."""
+    return bool(post) and all(hasattr(step, "one_by_one") for step in post)
+
+
 def _named(f: Step, name: str) -> Step:
-    f.__name__ = name
+    f.__name__, f.one_by_one = name, True  # type: ignore[attr-defined]
     return f

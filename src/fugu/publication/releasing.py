@@ -58,6 +58,8 @@ def release_column(
         raise UsageError(
             f"release_column takes a mechanism from calibrate, then the table: got {type(mechanism).__name__} first"
         )
+    if not allow_no_noise:
+        mechanism.require_noise()  # what is refused whatever the table holds is refused before it is opened
     books, came = ledger_for(table, ledger, data), Kind.of(table)
     private = open_column(mechanism, table)
 
