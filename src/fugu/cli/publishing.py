@@ -120,9 +120,7 @@ def publish_column(
         summary |= dry.to_json()
     else:
         table = required(asked.table)
-        if not asked.allow_no_noise:
-            mechanism.require_noise()
-        private = _opened(mechanism, table)
+        private = _opened(mechanism, table, asked.allow_no_noise)
         if (size := len(private)) == 0:
             raise BadTable(f"{Path(table).name!r} has no rows, so there is nothing to release")
         rows.require(size)
@@ -154,7 +152,9 @@ def publish_column(
         say(f"wrote {', '.join(map(str, files.all()))}")
 
 
-def _opened(mechanism: Mechanism, table: str) -> Private:
-    """The column of the private table."""
+def _opened(mechanism: Mechanism, table: str, allow_no_noise: bool) -> Private:
+    """The column of the private table; what is refused whatever it holds is refused before it is opened."""
+    if not allow_no_noise:
+        mechanism.require_noise()
     with progress("opening the private table"):
         return open_column(mechanism, table)
