@@ -368,9 +368,8 @@ def test_the_old_tests_hold_with_a_checkpoint_after_every_few_events(tmp_path):
 def test_a_checkpoint_carries_every_part_of_a_state():
     """A field that is added to the state and forgotten here would be lost at the next checkpoint."""
     held = ("00" * 32, 5, 6)
-    known = Registered(
-        "b", "p", 3, ("m",), ("x", "y"), True, "words", "5", (held,), (held, held), ("e",), True, "worth"
-    )
+    told = ("words", "5", (held,), (held, held), ("e",), True, "worth", (("e", ("m",), ("n",)),))
+    known = Registered("b", "p", 3, ("m",), ("x", "y"), True, *told)
     state = State(
         sets={"d": known}, sums={("d", "c"): (4, 2, 1)}, key=(1, 2), commitment="c", plain=True, doubtful={7: "settled"}
     )

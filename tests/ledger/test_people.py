@@ -47,13 +47,20 @@ def world(rng, folder, opened=Ledger):
         name = rng.choice(["b", "a", "year"]) + f" {k}"
         tables[name], limits[name] = inside, (*budget, cap)
     granted: dict[str, list[tuple[Fraction, Fraction]]] = {name: [] for name in tables}
+    now, entered, words = dict(tables), set(), {}
     outcome = Counter()
     for step in range(rng.randint(3, 14)):
         name = rng.choice(list(tables))
+        if rng.random() < 0.3:  # its file is another one: who is in it now joins those who were
+            now[name] = rng.sample(range(people), rng.randint(1, people))
+        tables[name] = sorted({*now[name], *tables[name]}) if name in entered else now[name]
+        others = [t for t in entered - {name} if rng.random() < 0.2]
+        entered.add(name)
+        words |= {(name, t): {*tables[name]} & {*tables[t]} for t in others}
         asked = (Fraction(rng.randint(0, 4), 8), Fraction(rng.choice([0, 0, 1]), 8) if delta else Fraction(0))
         fits = True
         for person in tables[name]:
-            holding = [t for t in tables if person in tables[t]]
+            holding = [t for t in tables if held_by(name, t, person, tables, words)]
             summed = [sum((c[i] for t in holding for c in granted[t]), asked[i]) for i in (0, 1)]
             used = [t for t in holding if granted[t] or t == name]  # a table nobody asked promised nothing
             fits &= all(
@@ -66,7 +73,8 @@ def world(rng, folder, opened=Ledger):
         budget = Approx(*limits[name][:2]) if delta and limits[name][1] else Pure(limits[name][0])
         ledger = opened(
             folder / "l.db", budget, data=name, cap=limits[name][2],
-            people=[spelled(p) for p in rng.sample(tables[name], len(tables[name]))],
+            other_people=others,
+            people=[spelled(p) for p in rng.sample(now[name], len(now[name]))],
         )  # fmt: skip
         charge = Charge.per_entry(Approx(*asked) if asked[1] else Pure(asked[0]))
         try:
@@ -76,15 +84,22 @@ def world(rng, folder, opened=Ledger):
         except (BudgetExceeded, NotComposable):
             assert not fits, "refused although everybody's sum fits"
         outcome[fits] += 1
-        stated(ledger, tables, limits, granted)
+        stated(ledger, tables, limits, granted, words)
     return outcome
 
 
-def stated(ledger, tables, limits, granted):
+def held_by(name, t, person, tables, words):
+    """Whether a person of one table is in another: not by a word that was said when both had them."""
+    told = person in words.get((name, t), ()) or person in words.get((t, name), ())
+    return t == name or (person in tables[t] and person in tables[name] and not told)
+
+
+def stated(ledger, tables, limits, granted, words):
     """What a ledger says is spent and left is what holds for whoever has the largest sum, in whatever tables."""
     spent, left, anybody = [Fraction(0), Fraction(0)], [*limits[ledger.data][:2]], Fraction(0)
     for person in tables[ledger.data]:
-        holding = [t for t in tables if person in tables[t] and (granted[t] or t == ledger.data)]
+        holding = [t for t in tables if held_by(ledger.data, t, person, tables, words)]
+        holding = [t for t in holding if granted[t] or t == ledger.data]
         summed = [sum((c[i] for t in holding for c in granted[t]), Fraction(0)) for i in (0, 1)]
         rest = [min(limits[t][i] - summed[i] for t in holding) for i in (0, 1)]
         spent = [*map(max, spent, summed)]
@@ -97,7 +112,9 @@ def stated(ledger, tables, limits, granted):
     one = shown[ledger.data]
     assert (one.spent, one.worth, one.left, one.anybody) == (found, found, rest, ledger.against_anybody())
     assert {*one.others} == {
-        t for t in tables if t != ledger.data and granted[t] and {*tables[t]} & {*tables[ledger.data]}
+        t
+        for t in tables
+        if t != ledger.data and granted[t] and any(held_by(ledger.data, t, p, tables, words) for p in range(7))
     }
 
 
@@ -123,17 +140,29 @@ def test_the_worlds_grant_and_refuse_and_catch_ledgers_that_go_by_names():
             groups = self._shared.groups
             self._shared.groups = lambda view: [frozenset().union(*groups(view))] if groups(view) else []
 
+    class ByWord(Ledger):
+        """Wrong on purpose: a word about other people is one about names, and covers whoever joins later."""
+
+        def __init__(self, *args, **more):
+            super().__init__(*args, **more)
+            groups = self._shared.groups
+            self._shared.groups = lambda view: [g for group in groups(view) if (g := group - self.told(view))]
+
+        def told(self, view):
+            sets = view.state.sets
+            return {t for t in sets if t in sets[self.data].apart or self.data in sets[t].apart}
+
     met, caught = Counter(), Counter()
     for seed in range(40):
         with in_memory() as folder:
             met += world(random.Random(seed), folder)
-        for kind in (ByName, ByTable):
+        for kind in (ByName, ByTable, ByWord):
             with in_memory() as folder:
                 try:
                     world(random.Random(seed), folder, kind)
                 except AssertionError:
                     caught[kind] += 1
-    assert min(met.values()) > 60 and caught[ByName] > 10 and caught[ByTable] >= 1
+    assert min(met.values()) > 60 and caught[ByName] > 10 and caught[ByTable] >= 1 and caught[ByWord] > 3
 
 
 def test_names_never_decide(tmp_path):
@@ -192,6 +221,32 @@ def test_other_people_is_a_statement_that_is_recorded(tmp_path):
     assert Ledger(path, Pure(1), data="south", people=[1, 2]).spend("r", TENTH, lambda: 1) == 1  # said once
     with pytest.raises(UsageError, match="list of names"):
         Ledger(path, Pure(1), data="south", other_people="north")
+
+
+@pytest.mark.parametrize("charged", [True, False])
+def test_a_word_about_other_people_covers_who_was_there_when_it_was_said(tmp_path, charged):
+    path = tmp_path / "l.db"
+    Ledger(path, Pure(1), data="B", people=[1, 2, 3]).spend("q", Charge.per_entry(1), lambda: 1)
+    told = Ledger(path, Pure(1), data="A", people=[7, 8], other_people=["B"])
+    if charged:
+        told.spend("q", TENTH, lambda: 1)
+    with pytest.raises(BudgetExceeded, match="other_people"):
+        Ledger(path, Pure(1), data="A", people=[1, 2, 3]).spend("r", TENTH, lambda: pytest.fail("must not run"))
+    again = Ledger(path, Pure(1), data="A", people=[1, 2, 3], other_people=["B"])
+    assert again.spend("r", TENTH, lambda: 1) == 1 and again.other_people == ("B",)
+    Ledger(path, Pure(1), data="B", people=[7]).close()  # joins the other side, whose budget is used up
+    with pytest.raises(BudgetExceeded, match="'B'"):
+        told.spend("s", TENTH, lambda: pytest.fail("must not run"))
+
+
+def test_a_word_about_other_rows_covers_the_rows_that_were_there(tmp_path):
+    path, wide = tmp_path / "l.db", np.arange(N)
+    one, two = ({"w": wide, "x": np.random.default_rng(k).normal(size=N)} for k in (1, 2))
+    Ledger(path, Pure(1), data="B", fingerprint=one).spend("q", Charge.per_entry(1), lambda: 1)
+    Ledger(path, Pure(1), data="A", fingerprint=two, other_people=["B"]).spend("q", TENTH, lambda: 1)
+    assert Ledger(path, Pure(1), data="A", fingerprint=two).spend("r", TENTH, lambda: 1) == 1  # said once
+    with pytest.raises(DataKnown, match="'B'"):
+        Ledger(path, Pure(1), data="A", fingerprint=one)
 
 
 N = 200

@@ -54,6 +54,26 @@ def test_months_of_one_panel_share_one_budget(tmp_path):
     told.ask("count(ill=y)", epsilon=0.9)
 
 
+def test_a_table_that_is_overwritten_with_other_people_is_not_covered_by_the_word(tmp_path):
+    wide = np.arange(N) + 0.5
+    first = opened(tmp_path, "B.csv", {**table(1), "wide": wide[::-1]}, cap=1)
+    first.ask("count(ill=y)", epsilon=1)
+    told = opened(tmp_path, "A.csv", {**table(2, first=500), "wide": wide}, cap=1, other_people=["B.csv"])
+    told.ask("count(ill=y)", epsilon=0.1)
+    with pytest.raises(BudgetRefused, match=r"B\.csv"):
+        opened(tmp_path, "A.csv", {**table(3), "wide": wide}).ask("mean(age)", bounds=(0, 100), epsilon=0.9)
+
+
+def test_the_cap_of_a_data_set_to_which_nothing_was_charged_is_not_shown(tmp_path):
+    for budget, shown in ((Pure(0.1), 5), (Pure(1), Fraction(1, 2))):  # replaced by a session with another budget
+        Ledger(tmp_path / "l.db", budget, data="t", cap=0.5).close()
+        session = opened(tmp_path, "t", table(1))
+        assert session._books.cap == shown
+        session.ask("count(ill=y)", epsilon=0.1)
+        assert session._books.cap == shown
+        (tmp_path / "l.db").unlink()
+
+
 def test_nobody_is_promised_less_than_the_budget_whatever_is_asked_of_which_month(tmp_path):
     """Random requests of three months that overlap: for each person the plain sum is within the cap, and what each
     month's belief prices for it plus what others cost is within the budget, from the charges on disk."""

@@ -61,7 +61,7 @@ class Ledger:
       its key. Whoever is in several data sets has one budget: all charges to a person add up, whatever the data sets
       are called. Without it, tables that share rows beyond chance hold the same people.
     - `other_people`: names of data sets whose people are others, whatever their ids or rows say: your word, which is
-      recorded, and printed in certificates.
+      recorded, and printed in certificates. It covers those who are in both data sets now, not whoever joins later.
     - `cap`: the most epsilon that all releases of the data together may have against anybody, that is under any belief
       about independent records; None leaves it as the data set has it. It is fixed once it is given.
     - `entries`: how many entries the data has, a whole number.
@@ -123,7 +123,8 @@ class Ledger:
         self._shared = Shared(self.data)
         self._fixed = False
         marks = with_people(marks_of(fingerprint), people)
-        self._register(marks, declared(blocks), head, stated_others(other_people))
+        self._others = stated_others(other_people)
+        self._register(marks, declared(blocks), head, self._others)
 
     def _register(
         self, marks: Marks | None, blocks: tuple[str, ...] | None, head: str | None, others: tuple[str, ...] = ()
@@ -137,7 +138,7 @@ class Ledger:
         if not (self._file.read_only() and self._file.read(lambda view: known_already(view, given))):
             while self._file.write(lambda to: secured(to, self.path) or register(to, given)):
                 pass
-        self._given = given
+        self._given = replace(given, others=())  # what was said is on disk, and covers what was there
 
     def close(self) -> None:
         """Forget what was read of the file; the next call reads it again."""
@@ -199,7 +200,7 @@ class Ledger:
 
     def recognise(self, data: Recognised) -> None:
         """Refuse `data`, given as `fingerprint` is, that is known under another name, or not what this set holds."""
-        self._register(marks_of(data), None, None)
+        self._register(marks_of(data), None, None, self._others)
 
     def __deepcopy__(self, memo: dict[int, object]) -> Ledger:
         return self  # the budget is that of the file: two handles are one ledger

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -56,6 +57,15 @@ def known_already(view: View, given: Opening) -> bool:
     return _found(view, given, given.keyed(view)) == {}
 
 
+def kept_cap(view: View, given: Opening) -> Fraction | None:
+    """The cap that a data set keeps when it is opened with these terms; None without one, or where the entry, to which
+    nothing was charged, is replaced. Terms that bind and are others are refused where something is asked."""
+    known = view.state.sets.get(given.name)
+    with suppress(UsageError):
+        known = None if _found(view, given, given.keyed(view)) is None else known
+    return None if known is None or known.cap is None else Fraction(known.cap)
+
+
 def register(to: Writing, given: Opening) -> bool:
     """Find the data set or enter it; other terms, or known data under a new name, are refused. Whether more is to be
     written: one event at a time."""
@@ -76,13 +86,13 @@ def register(to: Writing, given: Opening) -> bool:
     told = dict(zip(("budget", "prior", "entries"), _stated(terms), strict=True))
     words = {} if terms.prior is None else _believed(terms)
     cap = {} if terms.cap is None else {"cap": str(terms.cap)}
-    apart = _apart(to.state, given)
+    apart = _apart(to.state, given, known)
     gone += _require_new(to, given, known, anew=True)
     shown = {"marks": list(known.marks), "blocks": list(given.blocks or ())}
     body = {"dataset": name, **shown, **told, **words, **cap, **apart, **_unknown(Registered(*_NOTHING), known)}
     text = _attached(to, body, known)
     to.append("register", body | ({"instead": gone} if gone else {}), text)
-    return known.people is not None
+    return known.people is not None or bool(given.others)
 
 
 def declared_block(state: State, name: str, block: str) -> None:
@@ -130,7 +140,7 @@ def _missing(view: View, given: Opening, fresh: Keyed) -> dict[str, Any]:
         more["cap"] = str(terms.cap)
     elif terms.cap is not None and Fraction(known.cap or 0) != terms.cap:
         raise _other(name, "cap", f": with epsilon {known.cap} against anybody, and now {terms.cap} is asked for")
-    more |= _apart(view.state, given)
+    more |= _apart(view.state, given, fresh)
     if unused := _require_new(view, given, fresh):
         more["instead"] = unused
     if new := [mark for mark in fresh.marks if mark not in known.marks]:
@@ -170,16 +180,21 @@ def _believed(terms: Terms) -> dict[str, Any]:
     return {"believed": believed(terms.prior), **({"records": True} if by_records(terms.prior) else {})}
 
 
-def _apart(state: State, given: Opening) -> dict[str, Any]:
-    """The data sets of other people that were not stated to be such before."""
+def _apart(state: State, given: Opening, fresh: Keyed) -> dict[str, Any]:
+    """The data sets of other people that were not stated to be such before, or held less then, or this one did."""
     for other in given.others:
         if other not in state.sets or other == given.name:
             raise UsageError(
                 f"no other data set {other!r} in the ledger{did_you_mean(other, tuple(state.sets))}: other people are "
                 "those of a data set that the ledger knows"
             )
-    before = state.sets[given.name].apart if given.name in state.sets else ()
-    new = [other for other in dict.fromkeys(given.others) if other not in before]
+    said = {other: words for other, *words in (state.sets[given.name].words if given.name in state.sets else ())}
+    mine = {*fresh.marks, *(digest for digest in (fresh.who, fresh.what) if digest is not None)}
+    new = [
+        other
+        for other in dict.fromkeys(given.others)
+        if other not in said or not (mine <= {*said[other][0]} and {*state.sets[other].content} <= {*said[other][1]})
+    ]
     return {"apart": new} if new else {}
 
 
@@ -187,7 +202,7 @@ def _require_new(view: View, given: Opening, fresh: Keyed, anew: bool = False) -
     """An error if the ledger knows the data otherwise; the names that it has for it and never charged. Any one mark in
     common makes it the same data: its rows, or a column with many values. Where the same people are in both, columns
     say nothing: tables of one panel have some in common, and who is in them is what counts. Nor does any mark by the
-    user's word that these are other people. `anew`: what stands under its own name is replaced."""
+    user's word that these are other people, said of these. `anew`: what stands under its own name is replaced."""
     name, marks, sets = given.name, given.marks, view.state.sets
     unused: list[str] = []
     if marks is None or not fresh.marks:
@@ -200,7 +215,7 @@ def _require_new(view: View, given: Opening, fresh: Keyed, anew: bool = False) -
         early |= marks.earlier() if view.state.plain else {}
     for other, known in sets.items():
         same = _common(known, looked, early)
-        if other != name and same is not None and not _told_apart(view, given, other):
+        if other != name and same is not None and not _told_apart(view, given, fresh, other, {*looked, *early}):
             if same.startswith(COLUMN) and fresh.people is not None and _shares(view, fresh.people, known):
                 continue
             if not view.state.binds(other):
@@ -222,10 +237,10 @@ def _require_new(view: View, given: Opening, fresh: Keyed, anew: bool = False) -
     return unused
 
 
-def _told_apart(view: View, given: Opening, other: str) -> bool:
-    sets = view.state.sets
-    before = sets[given.name].apart if given.name in sets else ()
-    return other in (*given.others, *before) or given.name in sets[other].apart
+def _told_apart(view: View, given: Opening, fresh: Keyed, other: str, looked: set[str]) -> bool:
+    same = looked & {*view.state.sets[other].marks}
+    words = view.state.words(given.name, other)
+    return other in given.others or any({*fresh.marks} <= {*here} and same <= {*there} for here, there in words)
 
 
 def _shares(view: View, people: Tokens, known: Registered) -> bool:

@@ -106,7 +106,7 @@ class Shared:
 
     def groups(self, view: View) -> list[frozenset[str]]:
         """Each largest combination of other data sets that hold one person of this one; none of no people shared."""
-        held = {name: (known.people, known.rows, known.apart) for name, known in view.state.sets.items()}
+        held = {name: (known.people, known.rows, known.words) for name, known in view.state.sets.items()}
         if held != self._seen:
             self._groups, self._seen = self._looked_up(view), held
         return [group for group in self._groups if group]
@@ -117,19 +117,24 @@ class Shared:
         people, linked = {}, set()
         mine = self._union(view, own)
         for name, known in sets.items():
-            if name == self.name or name in own.apart or self.name in known.apart:
+            if name == self.name:
                 continue
-            theirs = self._union(view, known)
-            if mine is not None and theirs is not None and within(mine, theirs).any():
-                people[name] = theirs
-            elif any(beyond_chance(self._read(view, a), self._read(view, b)) for a in own.rows for b in known.rows):
+            words = view.state.words(self.name, name)
+            both = mine[within(mine, self._union(view, known))]
+            for here, there in words:  # other people, if both were there when it was said
+                told = within(both, self._union(view, own, here)) & within(both, self._union(view, known, there))
+                both = both[~told]
+            rows = [(a, b) for a in own.rows for b in known.rows if not any(a[0] in x and b[0] in y for x, y in words)]
+            if len(both):
+                people[name] = both
+            elif any(beyond_chance(self._read(view, a), self._read(view, b)) for a, b in rows):
                 linked.add(name)
-        named = [frozenset[str]()] if mine is None else memberships(mine, people)
-        return largest(group | linked for group in named)
+        return largest(group | linked for group in memberships(mine, people))
 
-    def _union(self, view: View, known: Registered) -> Tokens | None:
-        sets = [self._read(view, held) for held in known.people]
-        return reduce(np.union1d, sets) if sets else None
+    def _union(self, view: View, known: Registered, only: tuple[str, ...] | None = None) -> Tokens:
+        """The people of a data set, or of those of its sets that are named."""
+        sets = [self._read(view, held) for held in known.people if only is None or held[0] in only]
+        return reduce(np.union1d, sets, np.empty(0, np.uint64))
 
     def _read(self, view: View, held: tuple[str, int, int]) -> Tokens:
         if held[0] not in self._sets:

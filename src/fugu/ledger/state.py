@@ -46,6 +46,13 @@ class Registered:
     """Whether its prior is about independent records: charges of others then count for each record."""
     worth: str | None = None
     """What its own charges promise together, translated with its prior."""
+    words: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = ()
+    """For each of `apart`: what both had when it was said last. The word covers nothing that came later."""
+
+    @property
+    def content(self) -> tuple[str, ...]:
+        """All that it is recognised by, as digests: its marks, its people and its rows."""
+        return (*self.marks, *(digest for digest, *_ in (*self.people, *self.rows)))
 
 
 @dataclass(frozen=True)
@@ -155,6 +162,12 @@ class State:
         """Whether a data set was charged, or others were said to hold other people than it: else it may be replaced."""
         return bool(self.charges(data)) or any(data in known.apart for known in self.sets.values())
 
+    def words(self, one: str, other: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """What the words that two data sets hold other people cover: content of the one, and of the other."""
+        own = self.sets[one].words if one in self.sets else ()
+        told = [(mine, theirs) for name, mine, theirs in own if name == other]
+        return told + [(mine, theirs) for name, theirs, mine in self.sets[other].words if name == one]
+
     def apply(self, event: Event) -> None:
         """Take one more event in; events that could not have come from fugu are an error."""
         try:
@@ -203,12 +216,15 @@ class State:
                 if place is None:
                     raise KeyError(body[kind])
                 told[kind] = (*getattr(known, kind), (str(body[kind]), *place))
-        told["apart"] = (*known.apart, *map(str, body.get("apart", ())))
+        said = tuple(map(str, body.get("apart", ())))
+        told["apart"] = tuple(dict.fromkeys((*known.apart, *said)))
         for gone in body.get("instead", ()):
             if self.binds(gone):
                 raise ValueError(gone)
             del self.sets[gone]
-        return replace(known, **told)
+        now = replace(known, **told)
+        covered = ((other, now.content, self.sets[other].content) for other in said if other in self.sets)
+        return replace(now, words=(*(word for word in known.words if word[0] not in said), *covered))
 
     def place(self, digest: str) -> tuple[int, int] | None:
         """Where a set of people or rows lies; None if it is not stored yet."""

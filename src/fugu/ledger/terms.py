@@ -9,26 +9,26 @@ from pathlib import Path
 from fugu.guarantee import Guarantee
 from fugu.guarantee.encoding import budget_from
 from fugu.ledger.charge import LAW, Charge
+from fugu.ledger.registration import Opening, kept_cap
 from fugu.ledger.state import Registered
 from fugu.ledger.store import File
 
 
 def known_budget(path: Path, data: str) -> Guarantee | None:
-    """The budget of the data set of this name; None where there is no such ledger or no such data set in it."""
+    """The budget of the data set of this name; None where there is no such ledger or nothing in it binds the name."""
     known = _known(path, data)
     return None if known is None else budget_from(json.loads(known.budget))
 
 
 def known_prior(path: Path, data: str) -> bool | None:
     """Whether the data set of this name was charged under a prior; None where it is not known."""
-    known = _known(path, data, charged=True)
+    known = _known(path, data)
     return None if known is None else known.prior is not None
 
 
-def known_cap(path: Path, data: str) -> Fraction | None:
-    """The most epsilon against anybody that the data set of this name was opened with; None where there is no cap."""
-    known = _known(path, data)
-    return None if known is None or known.cap is None else Fraction(known.cap)
+def known_cap(given: Opening) -> Fraction | None:
+    """The most epsilon against anybody that a data set has when it is opened so; None where there is no cap."""
+    return File(given.path, 30.0).read(lambda view: kept_cap(view, given)) if given.path.is_file() else None
 
 
 def released_by_law(path: Path, data: str) -> bool:
@@ -40,9 +40,8 @@ def released_by_law(path: Path, data: str) -> bool:
     )
 
 
-def _known(path: Path, data: str, charged: bool = False) -> Registered | None:
+def _known(path: Path, data: str) -> Registered | None:
+    """A data set to which nothing was charged binds nothing."""
     if not path.is_file():
         return None
-    return File(path, 30.0).read(
-        lambda view: None if charged and not view.state.binds(data) else view.state.sets.get(data)
-    )
+    return File(path, 30.0).read(lambda view: view.state.sets.get(data) if view.state.binds(data) else None)

@@ -50,7 +50,9 @@ class LazyTable:
     _seen: Opened | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        given = self.cap if self.cap is not None or self.ledger is None else known_cap(Path(self.ledger), self.data)
+        given = self.cap
+        if given is None and self.ledger is not None:
+            given = known_cap(Opening(Path(self.ledger), self.data, Terms(self.budget, self.facts.expected, None)))
         most = FOLD * exact(self.budget.epsilon) if given is None else given
         self.books: Books = Unopened(self.facts.expected, self.budget, most, self.ledger, self.data)
 
