@@ -261,7 +261,6 @@ def test_the_reference_must_be_another_table(folder):
     [
         (("--protect", "place"), "--protect: not for sequences"),
         (("--grid", "1"), "--grid: not for sequences"),
-        (("--allow-no-noise",), "--allow-no-noise: not for sequences"),
         (("--ledger", "x.db", "--no-ledger"), "--no-ledger goes without"),
         (("--ledger", "file:x.db"), "not an address"),
         (("--budget", "2", "--no-ledger"), "--no-ledger goes without"),
@@ -380,3 +379,26 @@ def test_any_start_can_be_asked_for_and_one_user_means_it(folder):
     code, message = run("release", folder / "seq.csv", "--publish", "size", "--protect", "place", "--start", "any",
                         "--reference", folder / "ref.csv", "--epsilon", "1", "-o", folder / "p.csv")  # fmt: skip
     assert code == 2 and "--start" in message
+
+
+def test_numbers_that_are_mostly_exact_go_out_with_leave_only_and_are_called_exact(folder):
+    """At epsilon 30 the noise on a count is 0 with probability above 1/2; at 1 it is not, and nothing is said."""
+    books = ("--ledger", folder / "l.db", "--budget", "40", "--request", "one")
+    for more in (("--dry-run",), books):
+        code, message = release(folder, "count(home)", "--epsilon", "30", *more)
+        assert code == 3 and message.startswith("NoiselessRelease") and "without noise with probability" in message
+    assert not (folder / "o.csv").exists() and not (folder / "l.db").exists()
+    code, told = release(folder, "count(home)", "--epsilon", "30", "--allow-no-noise", "--json", *books)
+    told = json.loads(told)
+    chance = math.tanh(Fraction(told["epsilon"]) / 2)
+    assert code == 0 and chance > 0.5 and "hardly any protection" in told["warnings"][1]
+    (said,) = told["exact"]
+    assert said == told["warnings"][0] and float(said.split()[-1]) == pytest.approx(chance, abs=1e-3)
+    assert said in (folder / "o.report.html").read_text() and "exact" not in certificate_of(folder / "o.csv").body
+    shown = CliRunner().invoke(
+        cli.app, [str(a) for a in ("release", folder / "seq.csv", "--query", "count(home)", *ROUTE, "--reference",
+        folder / "ref.csv", "--epsilon", "30", "--dry-run", "--allow-no-noise")], env={"COLUMNS": "300"})  # fmt: skip
+    assert shown.exit_code == 0 and said in shown.output and "hardly any protection" in shown.output
+    code, told = release(folder, "count(home)", "--allow-no-noise", "--json")
+    assert code == 0 and json.loads(told)["exact"] == [] == json.loads(told)["warnings"]
+    assert release(folder, "top2", "--epsilon", "30")[0] == 0  # a choice publishes no number

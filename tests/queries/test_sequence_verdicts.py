@@ -13,11 +13,14 @@ import numpy as np
 import pytest
 
 import fugu
+from fugu.errors import NoiselessRelease
+from fugu.noise.gaussian import at_least
 from fugu.priors.chain import MarkovChain
 from fugu.queries.sequence_counts import Count, Histogram, Transitions
 from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_query import SequenceMechanism
-from fugu.queries.sequence_selection import TopK
+from fugu.queries.sequence_response import RandomisedResponse
+from fugu.queries.sequence_selection import ArgMax, TopK
 from fugu.queries.sequence_several import Several
 from fugu.queries.sequence_sums import Mean, Sum
 from fugu.queries.sequences import Numbers, States
@@ -165,3 +168,42 @@ def test_answers_of_a_session_are_judged_before_and_after(folder):
         assert figure.chance == pytest.approx(CHANCE * np.std(known) / math.sqrt(40))
     assert not median.usable.figures and "ranks" in median.usable.why
     assert "usable" in mean.to_json() and mean.usable.verdict in str(mean._sheet())
+
+
+AB = States(("a", "b"))
+LN3 = Fraction(math.log(3))
+NARROW = [
+    (Count("a", AB), 1), (Histogram(AB), 2), (Transitions(AB), 4), (Transitions(AB, longest=2), 2),
+    (Sum(Numbers(0, 10), 5), 2), (Mean(Numbers(0, 10)), 1000), (Several.of([Count("a", AB), TopK(2, AB)], [1, 3]), 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("query", "steps"), NARROW, ids=lambda x: getattr(x, "name", str(x)))
+def test_numbers_are_called_exact_from_a_noise_that_is_zero_more_often_than_not(query, steps):
+    """tanh(r / 2) > 1/2 is r > ln 3 for the rate r = epsilon / steps; at 0.999 of that nothing is said, at 1.001 it is.
+
+    A threshold at another level, or the rate of another question, fails."""
+    data = [[1, 2], [3, 4]] if isinstance(query.domain, Numbers) else [["a", "b"], ["b", "a"]]
+    below, above = (query.mechanism(steps * LN3 * x) for x in (Fraction("0.999"), Fraction("1.001")))
+    assert below.certificate.exact_values == () and below.release(data).value is not None
+    (said,) = above.certificate.exact_values
+    assert said.startswith("count(a): exact" if isinstance(query, Several) else "exact") and "0.501" in said
+    with pytest.raises(NoiselessRelease, match=r"mostly 0: .*exact: each number"):
+        above.release(data)
+    answer = above.release(data, allow_no_noise=True)  # what was refused has used up nothing
+    assert said in repr(answer._sheet())
+
+
+def test_gaussian_noise_is_called_exact_by_its_own_law_and_choices_never_are():
+    """P(N = 0) = 1 / sum of exp(-rho k^2), which is 1/2 between rho 0.75 and 0.8."""
+    for rho in (Fraction("0.75"), Fraction("0.8"), Fraction(100000)):
+        chance = 1 / sum(math.exp(-rho * k * k) for k in range(-30, 31))
+        assert chance == pytest.approx(1 - at_least(float(min(rho, Fraction(9999))), 1))
+        made = LatticeMechanism.of(Count("a", AB), rho)
+        assert (made.certificate.exact_values != ()) == (chance > 0.5) == (rho > Fraction("0.75"))
+    with pytest.raises(NoiselessRelease):
+        made.release(["a", "b"])
+    assert made.release(["a", "b"], allow_no_noise=True).value == 1
+    for query in (ArgMax(AB), TopK(1, AB), TopK(2, AB), RandomisedResponse(AB)):
+        assert query.mechanism(60).certificate.exact_values == ()
+    assert LatticeMechanism.of(TopK(2, AB, "laplace"), 60).certificate.exact_values == ()

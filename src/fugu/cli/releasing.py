@@ -97,7 +97,8 @@ def release(
     clip: options.Clip = None,
     round_: options.Round = None,
     allow_no_noise: Annotated[
-        bool, typer.Option("--allow-no-noise", help="Publish exact values if the beliefs alone suffice.")
+        bool,
+        typer.Option("--allow-no-noise", help="Publish exact values: no noise is needed, or it is mostly 0."),
     ] = False,
     order: options.OrderIfAny = None,
     state: options.StateIfAny = None,
@@ -213,8 +214,7 @@ def release(
             "not for sequences",
             publish=publish, protect=protect, step=step, pairs=pairs,
             missing=missing, unit=unit, prior=prior, components=components, shift=shift, grid=grid,
-            remap=remap, mechanism=mechanism, loss=loss, cap=cap, allow_no_noise=allow_no_noise, clip=clip,
-            round=round_, route=route, rows=rows,
+            remap=remap, mechanism=mechanism, loss=loss, cap=cap, clip=clip, round=round_, route=route, rows=rows,
         )  # fmt: skip
         from fugu.cli.sequences import Asked, release_sequences
 
@@ -223,6 +223,7 @@ def release(
             options.number("epsilon", epsilon), reference, smoothing, length,
             other, bounds_of(bounds), account, schema, not no_header, layout, start, data, public_reference,
             options.confidence(confidence), weights, method, noise, None if isinstance(budget, Pure) else budget,
+            allow_no_noise,
         )  # fmt: skip
         release_sequences(asked, files, dry_run, as_json, pages)
         return

@@ -10,7 +10,7 @@ from typing import Any
 from fugu.checking import Check, checked
 from fugu.cli.charging import Account, marks_of_sequences
 from fugu.cli.checking import books
-from fugu.cli.console import escape, out, print_json, progress, say, usable_table, warn_of_formulas
+from fugu.cli.console import escape, out, print_json, progress, say, usable_table, warn, warn_of_formulas
 from fugu.cli.dry_run import UNNAMED, DryRun, required
 from fugu.cli.paging import Pages
 from fugu.cli.questions import show_plan, split
@@ -24,6 +24,7 @@ from fugu.documents.document import canonical_json
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Pure, Renyi
 from fugu.ledger.fingerprint import prior_digest
+from fugu.mechanism.entry_release import require_noise
 from fugu.numbers.exact import Real, as_fraction
 from fugu.priors.gapped import GapChains
 from fugu.progress import stage
@@ -31,14 +32,7 @@ from fugu.publication.drafts import drafted
 from fugu.publication.files import Files, publish
 from fugu.publication.issue import Beliefs, Outgoing
 from fugu.queries.sequence_beliefs import believed
-from fugu.queries.sequence_certificate import (
-    OWN_TABLE,
-    REFERENCE,
-    THE_TABLE,
-    Issue,
-    SequenceCertificate,
-    entry_budget,
-)
+from fugu.queries.sequence_certificate import OWN_TABLE, REFERENCE, THE_TABLE, Issue, SequenceCertificate, entry_budget
 from fugu.queries.sequence_columns import sequence_columns
 from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import Chain
@@ -81,6 +75,7 @@ class Asked:
     noise: str = "best"
     budget: Approx | Renyi | None = None
     """With a delta, or of a Rényi order; None for a pure epsilon."""
+    allow_no_noise: bool = False
 
     @property
     def asks(self) -> Pure | Approx | Renyi:
@@ -158,6 +153,8 @@ def _proved(asked: Asked, table: str | None) -> Proved:
     query = asked.wording(reading).made(chain)
     query._read(reading.private)  # a shape that the query is not for is found before anything is spent
     mechanism = least_noise(chain, asked.asks, query, lambda epsilon: entry_budget(chain, epsilon), asked.noise)
+    if not asked.allow_no_noise:
+        require_noise(mechanism.certificate)
     certificate = _certificate(asked, columns, chain, mechanism, reading)
     going = Outgoing(
         certificates={"": certificate},
@@ -198,7 +195,8 @@ def _summary(plan: list[str], proved: Proved, usable: Usable) -> dict[str, Any]:
     """The certificate without its long tables."""
     certificate = proved.certificate
     prior = {k: v for k, v in certificate["prior"].items() if k not in ("transition", "limits")}
-    promised = {"anybody": certificate.anybody, "promise": certificate.promises}
+    said = {"exact": list(certificate.exact_values), "warnings": list(certificate.warnings(proved.going.rows))}
+    promised = {"anybody": certificate.anybody, "promise": certificate.promises, **said}
     return {"plan": plan, **certificate.body, "prior": prior, **promised, "usable": usable.to_json()}
 
 
@@ -206,6 +204,7 @@ def _say(proved: Proved, usable: Usable) -> None:
     for line in words(proved.certificate).splitlines():
         out.print(escape(line), soft_wrap=True)
     out.print(usable_table(usable))
+    warn(proved.certificate.warnings(proved.going.rows))
 
 
 def _judged(asked: Asked, proved: Proved) -> Usable:
@@ -244,15 +243,13 @@ def _spent(asked: Asked, proved: Proved) -> SequenceAnswer:
     """The answer; through the ledger, a request that was answered before gives what was stored."""
     account, mechanism, private = asked.account, proved.mechanism, proved.reading.private
     if account is None:
-        answer: SequenceAnswer = mechanism.release(private)
-        return answer
+        return mechanism.release(private, allow_no_noise=True)  # said, or there is noise: see _proved
     assert proved.reading.whole is not None  # the table is open
     people = None if asked.by is None else list(private)
     marks = marks_of_sequences(proved.reading.whole, sequences_digest(private), people)
+    draw = partial(mechanism.release, private, charged=True, allow_no_noise=True)
     with account.opened(marks, proved.chain) as ledger:
-        stored: SequenceAnswer = ledger.spend(
-            account.request, mechanism, lambda: mechanism.release(private, charged=True)
-        )
+        stored: SequenceAnswer = ledger.spend(account.request, mechanism, draw)
         return stored
 
 

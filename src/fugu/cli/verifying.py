@@ -170,7 +170,7 @@ def _(document: ReleaseDocument) -> tuple[str, ...]:
 
 @warnings_of_document.register
 def _(document: SequenceCertificate) -> tuple[str, ...]:
-    return weaknesses(document.budget)
+    return document.warnings()
 
 
 @warnings_of_document.register
@@ -180,7 +180,7 @@ def _(document: RecordsCertificate) -> tuple[str, ...]:
 
 @warnings_of_document.register
 def _(document: PerEntryCertificate) -> tuple[str, ...]:
-    return weaknesses(document.guarantee)
+    return (*document.exact_values, *weaknesses(document.guarantee))
 
 
 @warnings_of_document.register

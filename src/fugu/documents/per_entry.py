@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from fugu.documents.document import SEAL
+from fugu.documents.entry_noise import exact_numbers
 from fugu.documents.parts import PER_ENTRY
 from fugu.documents.promising import Promising
 from fugu.errors import BadBudget, CertificateError
@@ -107,6 +108,10 @@ class PerEntryCertificate(Promising):
     def anybody(self) -> Guarantee:
         """It uses no belief but that entries are independent."""
         return self.guarantee
+
+    @property
+    def exact_values(self) -> tuple[str, ...]:
+        return exact_numbers(self.body)
 
     def promised(self, found: Guarantee) -> str:
         """The one promise; what it is worth where entries depend on each other follows from a belief."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.documents.per_entry import PerEntryCertificate
-from fugu.errors import AlreadyReleased, UsageError
+from fugu.errors import AlreadyReleased, NoiselessRelease, UsageError
 from fugu.guarantee import Guarantee
 from fugu.mechanism.once import Once
 from fugu.numbers.exact import as_fraction
@@ -24,6 +24,15 @@ def take_once(once: Once) -> None:
             "again. Spend it through a fugu.Ledger, which charges each release (charged=True), or make a new mechanism "
             "and add the epsilons"
         ) from None
+
+
+def require_noise(certificate: PerEntryCertificate) -> None:
+    """Raise `NoiselessRelease` where numbers would go out exact: their noise is 0 with probability above 1/2."""
+    if said := certificate.exact_values:
+        raise NoiselessRelease(
+            f"the noise that meets the budget is mostly 0: {'; '.join(said)}. Say so with allow_no_noise=True "
+            "(--allow-no-noise), or ask for a smaller epsilon"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from fugu.data.layout import MODELLED, PLAIN, SAID, Layout
 from fugu.data.schema import Schema
 from fugu.documents.disclosure import PRIVATE_NUMBERS
+from fugu.documents.entry_noise import exact_numbers
 from fugu.documents.parts import SEQUENCE
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon, promised
 from fugu.documents.plain_json import check_plain, reading
@@ -26,6 +27,7 @@ from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi
 from fugu.guarantee.encoding import budget_from, budget_json
 from fugu.guarantee.numbers import exact, outward
 from fugu.guarantee.promises import EACH_ENTRY
+from fugu.guarantee.weakness import weaknesses
 from fugu.numbers.exact import Real, meant_up, read_number
 from fugu.priors.interval_chain import IntervalChain
 from fugu.priors.interval_counts import RESTS
@@ -191,6 +193,14 @@ class SequenceCertificate(Promising):
     def anybody(self) -> Entry:
         """What is promised for each entry, whatever is believed of entries that are independent of each other."""
         return self.entry
+
+    @property
+    def exact_values(self) -> tuple[str, ...]:
+        return exact_numbers(self.body)
+
+    def warnings(self, rows: int | None = None) -> tuple[str, ...]:
+        """Why the promise protects hardly anybody, with the numbers that are called exact; `rows`: all entries."""
+        return (*self.exact_values, *weaknesses(self.budget, rows))
 
     def overstates(self, found: Guarantee) -> bool:  # noqa: ARG002
         """Whether more is stated than what is proved now implies; one number is compared as a figure."""

@@ -33,7 +33,7 @@ from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee import ZCDP, Approx, Guarantee
 from fugu.guarantee.numbers import exact
-from fugu.mechanism.entry_release import take_once
+from fugu.mechanism.entry_release import require_noise, take_once
 from fugu.mechanism.once import Once
 from fugu.mechanism.release import Simulated
 from fugu.noise.bits import OS, BitSource, RngBits
@@ -180,9 +180,12 @@ class LatticeMechanism:
         numbers = {"epsilon": str(as_fraction(stated.epsilon)), "delta": str(as_fraction(stated.delta))}
         return PerEntryCertificate.of({**numbers, **claims})
 
-    def release(self, sequences: object, *, charged: bool = False) -> SequenceAnswer:
-        """Publish the answer, with randomness from the operating system, once unless a ledger has `charged` it."""
+    def release(self, sequences: object, *, charged: bool = False, allow_no_noise: bool = False) -> SequenceAnswer:
+        """Publish the answer, with randomness from the operating system, once unless a ledger has `charged` it; numbers
+        whose noise is mostly 0 with `allow_no_noise=True` only."""
         data = self._read(sequences)
+        if not allow_no_noise:
+            require_noise(self.certificate)
         if not charged:
             take_once(self.once)
         return self._answer(data, OS)

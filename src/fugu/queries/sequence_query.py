@@ -21,7 +21,7 @@ from fugu.drawing.sheet import Sheet
 from fugu.drawing.shown import Shown
 from fugu.errors import BadNoise
 from fugu.guarantee import Pure
-from fugu.mechanism.entry_release import PerEntryRelease, take_once
+from fugu.mechanism.entry_release import PerEntryRelease, require_noise, take_once
 from fugu.mechanism.once import Once
 from fugu.mechanism.release import Simulated
 from fugu.noise.bits import OS, BitSource, RngBits
@@ -77,10 +77,11 @@ class SequenceAnswer(PerEntryRelease, Shown):
         facts = [("promised for each entry", repr(self.guarantee))]
         if self.interval is not None:
             facts.append(("error with 95 %", f"within {self.interval[1]:.6g}, all parts together"))
+        said = self.certificate.exact_values
         if self.interval is None or self.labels is None:
-            return Sheet("Answer about sequences", [("value", brief(self.value, 200)), *facts])
+            return Sheet("Answer about sequences", [("value", brief(self.value, 200)), *facts], warnings=said)
         rows = [(str(label), value) for label, value in self.table().items()]
-        return Sheet("Answer about sequences", facts, ("part", "value"), rows)
+        return Sheet("Answer about sequences", facts, ("part", "value"), rows, warnings=said)
 
     def table(self) -> dict[Any, Any]:
         """Label to value, for answers with several parts."""
@@ -182,11 +183,14 @@ class SequenceMechanism:
             }
         )
 
-    def release(self, sequences: object, *, charged: bool = False) -> SequenceAnswer:
+    def release(self, sequences: object, *, charged: bool = False, allow_no_noise: bool = False) -> SequenceAnswer:
         """Publish the answer, with randomness from the operating system.
 
-        Without `charged=True` (a ledger has charged this release) a mechanism releases once."""
+        Without `charged=True` (a ledger has charged this release) a mechanism releases once. Numbers whose noise is
+        mostly 0 go out with `allow_no_noise=True` only; else `NoiselessRelease`, and nothing is used up."""
         data = self.query._read(sequences)
+        if not allow_no_noise:
+            require_noise(self.certificate)
         if not charged:
             take_once(self.once)
         return self._answer(data, OS)

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.documents.entry_noise import STATES
 from fugu.errors import UsageError
 from fugu.noise.bits import BitSource
 from fugu.noise.selection import uniform_below
@@ -69,7 +70,7 @@ class RandomisedResponse(SequenceQuery):
         return self.domain.plain(data)
 
     def details(self) -> dict[str, Any]:
-        return {"sensitivity of": "the number of entries changed"}
+        return {"sensitivity of": STATES}
 
     def law(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
         """The exact probabilities of an entry's own state and of each other one."""

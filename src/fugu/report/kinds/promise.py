@@ -59,7 +59,7 @@ def header(promise: Promise) -> Html:
     boxes = []
     if holds_private_numbers(promise.assumptions):
         boxes.append(note("loud", "The certificate holds exact numbers of the private table", _PRIVATE))
-    if said := weaknesses(promise.guarantee, promise.rows):
+    if said := (*promise.document.exact_values, *weaknesses(promise.guarantee, promise.rows)):
         boxes.append(note("loud", "Warning", listed(list(said))))
     cards = tag("ul", first, [card(*both) for both in promise.cards], class_="cards")
     short = tag("p", f"In short: {promise.document.promises}.")
