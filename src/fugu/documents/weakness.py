@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
 
 
-HALF, _LN3, _PARTS = 0.5, Fraction("1.0986122886681098"), 1000
+HALF, _LN3, _PARTS, _MOST = 0.5, Fraction("1.0986122886681098"), 1000, 2_000_000
 WORTHLESS = 20.0
 """An epsilon beyond this protects nobody."""
 
@@ -86,13 +86,15 @@ def coarse(certificate: Certificate) -> bool:
 def chance_after(certificate: Certificate, after: Callable[[NDArray[np.float64]], ArrayLike]) -> float:
     """P(after(x + N) = x), x of the mean of the laws: what is done with released numbers may bring exact ones back.
 
-    The noise is taken at 1,000 equal parts of its law, so this is within 1e-3; 0 where it is not added to atoms."""
+    The noise is taken at 1,000 equal parts of its law (at fewer for thousands of atoms), so this is within one of them;
+    0 where it is not added to atoms."""
     noise, lattice = None if "noise" not in certificate.body else certificate.released_noise, certificate.lattice
     atoms = [item for item in certificate.laws if isinstance(item, Family | SetFamily)]
     if not isinstance(noise, LatticeNoise) or lattice is None or len(atoms) < len(certificate.laws):
         return 0.0
     points, weight = mean_law(atoms)
-    sizes = np.array([noise.quantile((k + 0.5) / _PARTS) for k in range(_PARTS)])
+    parts = max(20, min(_PARTS, _MOST // len(points)))
+    sizes = np.array([noise.quantile((k + 0.5) / parts) for k in range(parts)])
     values = lattice.value(points)[:, None]
     same = [np.asarray(after((values + side).ravel())).reshape(len(points), -1) == values for side in (sizes, -sizes)]
     return float(np.mean(same, axis=(0, 2)) @ np.array([w / sum(weight) for w in weight]))
