@@ -97,7 +97,7 @@ def fixed(monkeypatch):
     monkeypatch.setattr(
         sequence_query.SequenceMechanism,
         "release",
-        lambda self, sequences, charged=False: self._answer(
+        lambda self, sequences, charged=False, allow_no_noise=False: self._answer(
             self.query._read(sequences), RngBits(np.random.default_rng(5))
         ),
     )
