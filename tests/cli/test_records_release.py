@@ -284,3 +284,18 @@ def test_a_comparison_shows_both_routes_and_plain_privacy(tables):
         "compare", tables / "ref.csv", "--query", "mean(age)", "--publish", "age", *BASE, "--epsilon", "1"
     )
     assert code == 2 and "--publish" in said
+
+
+def test_a_question_that_is_asked_twice_is_charged_answered_and_verified_twice(tables):
+    """Wrong versions that are rejected: a reader that calls the honest file wrong; two answers for one charge."""
+    for query, names in (("count(job=x), count(job=x) by ward", 4), ("count(job=x) by ward", 2)):
+        out, books = f"twice{names}.csv", f"twice{names}.db"
+        assert ask(tables, query, out, books=books, epsilon="0.2")[0] == 0
+        assert len(read_table(tables / out)) == names
+        code, found = checks(tables / f"twice{names}.certificate.json", "--ledger", tables / books)
+        assert code == 0 and found["published answers"][0] == found["ledger answers"][0] == "holds"
+    once = tables / "twice2.csv"
+    head, *lines = once.read_text().splitlines()
+    once.write_text("\n".join([head, *lines, *lines]) + "\n")
+    code, found = checks(tables / "twice2.certificate.json", "--ledger", tables / "twice2.db")
+    assert code == 4 and found["published answers"][0] == found["ledger answers"][0] == "fails"
