@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= 2
 MINUTES ?= 10
+CODE := src verify papers tests conftest.py benchmarks examples site_hooks
 
 .PHONY: demo install quick test test-long test-browser hunt hunt-again hunt-report check mutants trust bench reproduce docs growth clean
 
@@ -13,13 +14,13 @@ demo: install
 
 install: $(STAMP)
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml verify/pyproject.toml papers/pyproject.toml
 	@command -v $(PYTHON) >/dev/null 2>&1 || { echo "fugu needs Python 3.11 or later; '$(PYTHON)' was not found. Install it, or call: make PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] < (3, 11))' || { echo "fugu needs Python 3.11 or later; this is $$($(PYTHON) -V). Call: make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "this Python has no venv module; on Debian: apt-get install python3-venv"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing fugu and its tools into $(VENV) (once)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e verify -e '.[test,check]' -e papers
 	@touch $(STAMP)
 
 # After every change: all checks, and the tests that find most mistakes; less than a minute on two cores.
@@ -38,7 +39,7 @@ quick: install check
 test: install check
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-# The same with the tests that show at length what others show in a short form (tests/conftest.py).
+# The same with the tests that show at length what others show in a short form (conftest.py).
 test-long: install check
 	@FUGU_AT_LENGTH=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
@@ -57,8 +58,8 @@ hunt-report: install
 	@$(BIN)/python tests/hunt.py --report $(if $(ONLY),--only '$(ONLY)')
 
 check: install
-	@$(BIN)/ruff check src tests benchmarks examples site_hooks
-	@$(BIN)/ruff format --check --quiet src tests benchmarks examples site_hooks
+	@$(BIN)/ruff check $(CODE)
+	@$(BIN)/ruff format --check --quiet $(CODE)
 	@$(BIN)/mypy
 	@$(BIN)/python tests/structure.py
 	@$(BIN)/python tests/house.py

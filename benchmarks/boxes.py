@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fugu.drawing.charts.widths import SIZE, wrapped
+from fugu.drawing.axis import SIZE, wrapped
 from fugu.drawing.html import Html, joined, tag
 
 _LEADING, _INSIDE, _BETWEEN, _APART = SIZE * 1.35, 10.0, 18.0, 76.0

@@ -9,8 +9,8 @@ import numpy as np
 from benchmarks.channel_inputs import local, shifted
 from benchmarks.measure import Row, Size, race
 from fugu.channels.find import find
-from fugu.channels.point_laws import PointLaws
-from fugu.channels.problem import ChannelProblem, Found
+from fugu.channels.problem import ChannelProblem, RoughChannel
+from fugu.channels.program import PointLaws
 
 _UNIT = 10**6
 _GAP = 1e-9
@@ -38,7 +38,7 @@ def points(size: Size) -> Iterator[Row]:
 
 def _time(problem: ChannelProblem) -> tuple[float, float]:
     """The time, and the loss above the bound of the prices relative to the loss."""
-    answers: list[Found] = []
+    answers: list[RoughChannel] = []
     random = np.random.default_rng(1).random(_UNIT)
     took = race(1, sort=lambda: np.sort(random), find=lambda: answers.append(find(problem)))
     return took["find"] / took["sort"], answers[-1].gap / PointLaws.of(problem).loss(answers[-1].matrix)

@@ -10,9 +10,9 @@ from fractions import Fraction
 import numpy as np
 
 from benchmarks.measure import Row, Size
-from fugu.translation.records.charges import Cells, Line, RecordCharge, States
-from fugu.translation.records.price import Pricer, check, price
-from fugu.translation.records.problem import Ints
+from fugu.translation.records.checking import check
+from fugu.translation.records.pricer import Pricer, price
+from fugu.translation.records.problem import Ints, Jump, Rate, RecordCharge, States
 
 _PEOPLE = 27_000
 """Rows of the synthetic table: about 13,000 different combinations of education, hours and age."""
@@ -33,8 +33,8 @@ def people(rows: int) -> tuple[States, Ints, Ints]:
 
 def charges(education: int, hours: int, age: int) -> list[RecordCharge]:
     """A histogram and two sums, each at this per-record epsilon."""
-    lines: list[RecordCharge] = [Line("hours", Fraction(hours, 100), 100), Line("age", Fraction(age, 75), 75)]
-    return [Cells(("education",), Fraction(education)), *lines]
+    lines: list[RecordCharge] = [Rate("hours", Fraction(hours, 100), 100), Rate("age", Fraction(age, 75), 75)]
+    return [Jump(("education",), Fraction(education)), *lines]
 
 
 def few(_: Size) -> Iterator[Row]:
@@ -46,7 +46,7 @@ def few(_: Size) -> Iterator[Row]:
     yield Row("charges", f"{p.size} states, price with proof", time.perf_counter() - start, "s", 1.0)
     yield Row("charges", f"{p.size} states, above the best by at most", found.epsilon - found.lower, "", 1e-9)
     start, pricer = time.perf_counter(), Pricer(states, p, q)
-    pricer.largest(asked[:2], lambda rate: Line("age", rate, 75), Fraction(1, 2), Fraction(16, 75))
+    pricer.largest(asked[:2], lambda rate: Rate("age", rate, 75), Fraction(1, 2), Fraction(16, 75))
     yield Row("charges", f"{p.size} states, largest rate", time.perf_counter() - start, "s", 5.0)
 
 

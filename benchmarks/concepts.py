@@ -10,9 +10,10 @@ from pathlib import Path
 import fugu
 from benchmarks.boxes import Box, Boxes
 from benchmarks.measure import Row, Size
-from fugu.drawing.charts import Axis, Bars, Chart, Level, Line, Panel
-from fugu.drawing.figure import Figure
-from fugu.drawing.plots import odds
+from fugu.drawing.axis import Axis
+from fugu.drawing.charts import Chart, Panel
+from fugu.drawing.figure import Figure, odds
+from fugu.drawing.marks import Bars, Level, Line
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "concepts"
 _REFERENCE = Path(fugu.__file__).parent / "examples" / "clinic_reference.csv"

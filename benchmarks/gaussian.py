@@ -10,9 +10,9 @@ import numpy as np
 import fugu
 from benchmarks.measure import Row, Size, race
 from fugu.calibration.search import least
-from fugu.laws.items import items
+from fugu.laws.shapes import items
+from fugu.loss.densities import density
 from fugu.loss.door import delta_bounds
-from fugu.loss.smooth.noised import density
 from fugu.noise import Lattice
 
 _BUDGET = fugu.Approx(1, 0.01)

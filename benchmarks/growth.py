@@ -14,7 +14,7 @@ from benchmarks.inputs import GAP, atoms, pair, rounded, shuffled
 from benchmarks.measure import Row, Side, Size, race
 from benchmarks.svg import Series, chart
 from fugu.calibration.search import least
-from fugu.loss.atoms.laplace import prove_pure
+from fugu.loss.atoms import prove_pure
 from fugu.noise.geometric import LatticeLaplaceSampler
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"

@@ -14,8 +14,7 @@ from benchmarks.influence import _kernel
 from benchmarks.measure import Row, Size, race
 from benchmarks.svg import Series, chart
 from benchmarks.transport import _cloud
-from fugu.transport.bottleneck import bottleneck
-from fugu.transport.space import in_space
+from fugu.transport.matching import bottleneck, in_space
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"
 _NAMES = {

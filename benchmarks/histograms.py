@@ -12,8 +12,8 @@ import numpy as np
 import fugu
 from benchmarks.measure import Row, Size, race
 from fugu.laws import CellLaw
-from fugu.loss.cells.threshold import largest, worth
-from fugu.queries.answering import prepare
+from fugu.loss.cells import largest, worth
+from fugu.queries.statistics_release import prepare
 
 _CELLS, _MANY, _GROUPS, _LAWS = 1_000_000, 10_000, 10_000, 200
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from fugu import Approx, Laplace, Pure
 from fugu.calibration.lattice import problem
 from fugu.laws import Discrete, Family, LawPair, families
-from fugu.laws.items import shapes
-from fugu.loss.stated import in_units
+from fugu.laws.shapes import shapes
+from fugu.loss.leakage import in_units
 
 GAP = 0.5
 """The mean distance between neighbouring atoms, on both kinds of support."""

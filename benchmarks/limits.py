@@ -16,15 +16,15 @@ import numpy as np
 import fugu
 from benchmarks.limits_svg import Curve, Panel, drawn
 from benchmarks.measure import Row, Size
+from fugu.calibration.beside import problem_of
 from fugu.calibration.comparison import Comparison
-from fugu.calibration.limit import problem_of
 from fugu.channels.bounds import value
 from fugu.channels.find import find
 from fugu.channels.problem import ChannelProblem
 from fugu.channels.repair import repaired
-from fugu.laws.items import shapes
-from fugu.laws.sets.clopper import clopper_box
 from fugu.laws.sets.confidence import secret_error
+from fugu.laws.sets.limits import clopper_box
+from fugu.laws.shapes import shapes
 
 _ROOT = Path(__file__).resolve().parent.parent
 COUNTS = resources.files("fugu.examples") / "limits_counts.json"

@@ -9,8 +9,8 @@ import fugu
 from benchmarks.measure import Row, Size, race
 from benchmarks.translate import chain
 from fugu.translation.approx import by_windows
-from fugu.translation.profiles.bounds import epsilon_at
-from fugu.translation.profiles.entry import of_approx, of_gaussian
+from fugu.translation.profiles.lines import of_approx, of_gaussian
+from fugu.translation.profiles.total import epsilon_at
 from fugu.translation.renyi import chain_divergence, translate_zcdp, zcdp_cost
 
 _DELTA = Fraction(1, 10**6)

@@ -8,7 +8,7 @@ import numpy as np
 
 import fugu
 from benchmarks.measure import Row, Size, race
-from fugu.loss.cells.threshold import largest, worth
+from fugu.loss.cells import largest, worth
 
 _LIMIT = 5.0
 """Times np.sort of as many doubles."""

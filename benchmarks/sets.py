@@ -9,12 +9,12 @@ import numpy as np
 
 from benchmarks.measure import Row, Size, race
 from fugu import Ball, Band, Box, Discrete, LawPair
-from fugu.laws.items import shapes
-from fugu.laws.set_family import SetFamily
+from fugu.laws.family import SetFamily
 from fugu.laws.sets import LawSet
+from fugu.laws.shapes import shapes
 from fugu.loss.search.laplace import pure_loss
-from fugu.loss.search.sets_pure import pure_loss as robust_loss
-from fugu.loss.sets.kernels import Kernel
+from fugu.loss.search.sets import sets_pure_loss as robust_loss
+from fugu.loss.sets_extremes import DecayKernel
 from fugu.noise.lattice import Lattice
 
 _VALUES = (10**3, 10**4, 10**5)
@@ -34,7 +34,7 @@ def sets(size: Size) -> Iterator[Row]:
             "band": [_band(law) for law in laws],
         }
         for kind, pair in around.items():
-            family, kernel = _family(*pair), Kernel.laplace(scale)
+            family, kernel = _family(*pair), DecayKernel.laplace(scale)
             robust_loss(family, kernel)
             took = race(
                 size.laps,

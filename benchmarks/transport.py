@@ -13,9 +13,8 @@ from benchmarks.inputs import pair as line_pair
 from benchmarks.inputs import prepared, shuffled
 from benchmarks.measure import Row, Size, race
 from fugu.transport import optimal_plan, plan_log_cost
-from fugu.transport.bottleneck import bottleneck
 from fugu.transport.coupling import monotone
-from fugu.transport.space import in_space
+from fugu.transport.matching import bottleneck, in_space
 
 _ATOMS = 10**6
 _LIMIT = 30.0

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import fugu
-from fugu.queries.answering import prepare
-from fugu.queries.noised import LINES
+from fugu.queries.session_certificate import LINES
+from fugu.queries.statistics_release import prepare
 
 Columns = dict[str, list[str] | list[float]]
 ADULT = [

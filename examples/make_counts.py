@@ -1,4 +1,4 @@
-"""Count what the experiments of the papers need, from the data files, into `src/fugu/papers/counts`.
+"""Count what the experiments of the papers need, from the data files, into `papers/src/fugu_papers/counts`.
 
     FUGU_DATA=folder python examples/make_counts.py
 
@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fugu.papers.counted import packed, registered
-from fugu.papers.reproduce import experiments
-from fugu.papers.shelf import Shelf
+from fugu_papers.counted import packed, registered
+from fugu_papers.reproduce import experiments
+from fugu_papers.shelf import Shelf
 
-FOLDER = Path(__file__).resolve().parent.parent / "src" / "fugu" / "papers" / "counts"
+FOLDER = Path(__file__).resolve().parent.parent / "papers" / "src" / "fugu_papers" / "counts"
 
 
 def main() -> None:

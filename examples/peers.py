@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import fugu
-from fugu.papers import yang
-from fugu.papers.experiment import Setting
 from fugu.priors.network import household
+from fugu_papers import yang
+from fugu_papers.experiment import Setting
 
 
 @dataclass(frozen=True)

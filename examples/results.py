@@ -12,10 +12,10 @@ from pathlib import Path
 
 import peers
 
-from fugu.papers.experiment import Setting
-from fugu.papers.reproduce import experiments, write
-from fugu.papers.results import brief, headline, ratio_table
-from fugu.papers.shelf import DataMissing
+from fugu_papers.experiment import Setting
+from fugu_papers.reproduce import experiments, write
+from fugu_papers.results import brief, headline, ratio_table
+from fugu_papers.shelf import DataMissing
 
 ROOT = Path(__file__).resolve().parent.parent
 _PAGE = """# What fugu saves

@@ -14,7 +14,7 @@ from site_hooks.menu import MENU, _flat
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference" / "api"
 MODULES = ("errors", "iterate", "sequences")
 """Public modules: each is a page, which begins with what it says of itself."""
-_SHOWN = re.compile(r"^::: fugu\.(?P<name>[\w.]+)$", re.MULTILINE)
+_SHOWN = re.compile(r"^::: (?:fugu\.)?(?P<name>[\w.]+)$", re.MULTILINE)
 _TITLE = re.compile(r"^# (?P<title>.+)$", re.MULTILINE)
 
 _BEGIN = """# API
@@ -49,8 +49,8 @@ def public() -> Iterator[str]:
 
 
 def resolve(name: str) -> object:
-    """The thing behind a dotted name below `fugu`."""
-    parts = ["fugu", *name.split(".")]
+    """The thing behind a dotted name below `fugu`, or of the package that carries a second proof."""
+    parts = [*([] if name.startswith("fugu_verify.") else ["fugu"]), *name.split(".")]
     for cut in range(len(parts), 0, -1):
         try:
             found: object = importlib.import_module(".".join(parts[:cut]))

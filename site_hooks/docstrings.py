@@ -38,6 +38,15 @@ class Docstrings(griffe.Extension):
             obj.docstring.value = shown(obj.docstring.value)
 
     def on_package(self, *, pkg: griffe.Module, **_: object) -> None:
-        """`fugu.iterate` hands on every name of `fugu.training`, which only shows when it is run."""
-        for name in pkg["training"].exports or ():
-            pkg["iterate"].set_member(str(name), griffe.Alias(str(name), f"fugu.training.{name}"))
+        """`fugu.iterate` hands on every name of `fugu.training`, and `Scenario` functions of its room: which only shows
+        when they are run."""
+        if pkg.name != "fugu":
+            return
+        for name, member in pkg["training"].members.items():
+            if member.is_alias and member.target_path.startswith("fugu.") and name != "names":
+                pkg["iterate"].set_member(name, griffe.Alias(name, member.target_path))
+        room = pkg["scenario.scenario"]
+        for name, member in list(room["Scenario"].members.items()):
+            if found := re.fullmatch(r"staticmethod\((\w+)\.\w+\)", str(getattr(member, "value", ""))):
+                place = room.members[found[1]].target_path
+                room["Scenario"].set_member(name, griffe.Alias(name, f"{place}.{name}"))

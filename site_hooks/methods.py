@@ -9,13 +9,13 @@ from fractions import Fraction
 
 from fugu import aliases
 from fugu.calibration import channel, directed_offer, driver, swap_offer
+from fugu.calibration.comparison import called
 from fugu.calibration.covariance.methods import WAYS
-from fugu.calibration.names import called
 from fugu.calibration.registry import Method, methods
 from fugu.loss.door import covers
 from fugu.noise.kind import kinds
 from fugu.priors.chain import MarkovChain
-from fugu.queries.sequence_budgets import rules
+from fugu.queries.sequence_promise import rules
 from fugu.translation.pure import pure_bound
 from site_hooks.method_words import METHODS, NOISES, PRIORS, RULES
 

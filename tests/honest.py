@@ -13,8 +13,9 @@ from typing import Any
 import fugu
 from auditing.document_fuzz import PAIR, PLANE, originals
 from fugu import Approx, MarkovChain, Pure, Scenario, Shifted
-from fugu.publication.issue import Beliefs, Outgoing, Published, issue
-from fugu.queries.sequence_certificate import REFERENCE, Issue, SequenceCertificate, entry_budget
+from fugu.publication.files import Beliefs, Outgoing, Published, issue
+from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequence_sentences import REFERENCE
 from fugu.queries.sequences import Histogram, States
 
 OLD = "sequences, version 0.1"

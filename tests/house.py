@@ -10,11 +10,18 @@ import ast
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections import Counter
+from collections.abc import Callable
+from contextlib import chdir
 from functools import cache
 from pathlib import Path
+from types import FrameType
 
+import fugu
+from edits import PACKAGES
+from golden.doors import command, steady, tables
 from structure import SRC, imported_modules
 
 HERE = Path(__file__).resolve().parent
@@ -30,6 +37,18 @@ NAMES = {
     "modules_of_verify": "modules that `verify` loads",
     "modules_of_help": "modules that `fugu --help` loads",
     "longest_signature": "parameters of the longest signature",
+    "passed_by_calibration": "functions passed by a scalar calibration",
+    "passed_by_page": "functions passed by `fugu report`",
+    "passed_by_question": "functions passed by the first question of a session",
+    "passed_by_sequences": "functions passed by `fugu release` of sequences",
+    "files_that_name_a_noise": "files of all packages that name noise on atoms",
+    "files_that_name_a_document": "files of all packages that name the kind `records`",
+    "files_of_sisters": "files of fugu-verify and fugu-papers",
+    "lines_of_sisters": "lines of fugu-verify and fugu-papers",
+}
+_NAMING = {
+    "files_that_name_a_noise": re.compile(r'AtomLaplace|"atoms"|on_atoms'),
+    "files_that_name_a_document": re.compile(r'"records"'),
 }
 _SLACK = 0.01
 
@@ -54,7 +73,70 @@ def measured() -> dict[str, int]:
             "with contextlib.suppress(SystemExit):\n    fugu.cli.main()"
         ),
         "longest_signature": max(_parameters(node.args) for node in functions),
+        **passed(),
+        **named(),
     }
+
+
+def named() -> dict[str, int]:
+    """How many files know a kind by its name, and how large the sisters are."""
+    texts = {path: path.read_text() for package in PACKAGES for path in sorted((HERE.parent / package).rglob("*.py"))}
+    sisters = [text for path, text in texts.items() if SRC not in path.parents]
+    return {
+        **{name: sum(bool(pattern.search(text)) for text in texts.values()) for name, pattern in _NAMING.items()},
+        "files_of_sisters": len(sisters),
+        "lines_of_sisters": sum(text.count("\n") for text in sisters),
+    }
+
+
+def passed() -> dict[str, int]:
+    """The distinct functions of fugu that one call passes, once everything is loaded."""
+    with tempfile.TemporaryDirectory() as folder, chdir(folder), steady(1):
+        for name, lines in tables():
+            Path(name).write_text("\n".join(lines) + "\n")
+        column = ("--publish", "v", "--protect", "s", "--reference", "ref.csv")
+        command("release", "today.csv", *column, "--epsilon", "1", "--no-ledger", "-o", "out.csv")
+        walks = (
+            "--query",
+            "histogram",
+            "--by",
+            "user",
+            "--order",
+            "time",
+            "--state",
+            "place",
+            "--reference",
+            "last.csv",
+        )
+        pair = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]))
+        people, reference = fugu.read_table("today.csv"), fugu.read_table("ref.csv")
+        sessions = [fugu.Session(people, reference, "s", fugu.Pure(9)) for _ in range(2)]
+        calls: dict[str, Callable[[], object]] = {
+            "passed_by_calibration": lambda: fugu.calibrate(pair, fugu.Pure(1)),
+            "passed_by_page": lambda: command("report", "out.certificate.json", "-o", "page.html", "--force"),
+            "passed_by_question": lambda: sessions.pop().ask("mean(v)", 0.5, bounds=(0, 5), step=1),
+            "passed_by_sequences": lambda: command(
+                "release", "week.csv", *walks, "--epsilon", "2", "--no-ledger", "-o", "walks.csv", "--force"
+            ),
+        }
+        return {name: _functions(call) for name, call in calls.items()}
+
+
+def _functions(call: Callable[[], object]) -> int:
+    call()
+    seen: set[tuple[str, int]] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(str(SRC)) and not code.co_name.startswith("<"):
+            seen.add((code.co_filename, code.co_firstlineno))
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return len(seen)
 
 
 def longest_chain(files: list[Path]) -> int:
@@ -64,9 +146,19 @@ def longest_chain(files: list[Path]) -> int:
     }
 
     @cache
-    def imports(name: str) -> tuple[str, ...]:
-        found = imported_modules(modules[name])
-        return tuple({n if n in modules else n.rpartition(".")[0] for n in found} & set(modules) - {name})
+    def imports(name: str) -> list[str]:
+        return sorted(set(map(defining, imported_modules(modules[name]))) & set(modules) - {name})
+
+    def defining(name: str) -> str:
+        """The module behind an imported name: that of a package which imports it late is the one where it stands."""
+        package, _, last = name.rpartition(".")
+        return name if name in modules else late(package).get(last, package)
+
+    @cache
+    def late(package: str) -> dict[str, str]:
+        tree = ast.parse(modules[package].read_text() if package in modules else "")
+        found = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module != package)
+        return {a.name: str(node.module) for node in found for a in node.names if a.asname == a.name}
 
     depth: dict[str, int] = {}
 

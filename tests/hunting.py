@@ -50,6 +50,7 @@ import numpy as np
 import pytest
 
 TESTS = Path(__file__).resolve().parent  # look_in() may point it elsewhere
+SISTERS = [TESTS.parent / name / "tests" for name in ("verify", "papers")]
 LIMIT = 300.0
 NOTES = "FUGU_HUNT_NOTES"
 """The variable that names the file of notes; set by the hunt alone."""
@@ -103,7 +104,7 @@ def _of(function: Callable[..., Any], what: str, value: Any, name: str, limit: f
     own = [p.name for p in parameters if p.default is p.empty][0 if value is _NOTHING else 1 :]
     if len({"rng", "seed"} & set(own)) != 1 or set(own) - {"rng", "seed", "tmp_path"}:
         raise ValueError(f"{function.__name__}: a search takes rng or seed, and tmp_path if it likes, not {own}")
-    file = Path(inspect.getfile(function)).resolve().relative_to(TESTS)
+    file = _place(Path(inspect.getfile(function)))
     given = () if value is _NOTHING else (value,)
 
     def call(seed: int) -> int:
@@ -114,7 +115,7 @@ def _of(function: Callable[..., Any], what: str, value: Any, name: str, limit: f
             return counted(function(*given, **more, tmp_path=Path(folder)))
 
     label, end = (f"{what}: {name}", f"[{name}]") if name else (what, "")
-    return Search(label, f"{file.as_posix()}::{function.__name__}{end}", call, limit, quick)
+    return Search(label, f"{file}::{function.__name__}{end}", call, limit, quick)
 
 
 def counted(answer: Any) -> int:
@@ -182,7 +183,7 @@ def property_searches(module: Any) -> Iterator[Search]:
 
 
 def _property(module: Any, owner: type | None, name: str, test: Any) -> Search:
-    file = Path(module.__file__).resolve().relative_to(TESTS).as_posix()
+    file = _place(Path(module.__file__))
     inside = f"{owner.__name__}::" if owner else ""
     left = list(inspect.signature(test).parameters)[bool(owner) :]
     if left:
@@ -219,6 +220,13 @@ def look_in(folder: Path) -> None:
     """Walk this folder instead of the one that holds this file."""
     global TESTS
     TESTS = folder.resolve()
+    SISTERS.clear()
+
+
+def _place(file: Path) -> str:
+    """How a key names a file: from the tests folder, or from the checkout where it tests a sister package."""
+    found = file.resolve()
+    return found.relative_to(TESTS if found.is_relative_to(TESTS) else TESTS.parent).as_posix()
 
 
 def collect(key: str | None = None) -> dict[str, Search]:
@@ -227,7 +235,10 @@ def collect(key: str | None = None) -> dict[str, Search]:
     A file is imported if it holds one of the decorators; one that is skipped as a whole (no data, no optional package)
     has no searches here.
     """
-    files = sorted(TESTS.rglob("*.py")) if key is None else [TESTS / key.partition("::")[0]]
+    files = [file for folder in (TESTS, *SISTERS) for file in sorted(folder.rglob("*.py"))]
+    if key is not None:
+        name = key.partition("::")[0]
+        files = [file for file in files if _place(file) == name] or [TESTS / name]
     found: dict[str, Search] = {}
     _first(TESTS)
     for file in files:
@@ -243,7 +254,7 @@ def collect(key: str | None = None) -> dict[str, Search]:
             continue
         if Path(str(module.__file__)).resolve() != file.resolve():
             raise LookupError(f"two files under tests are called {file.name}; pytest and the hunt need different names")
-        prefix = f"{file.resolve().relative_to(TESTS).as_posix()}::"
+        prefix = f"{_place(file)}::"
         found |= {k: one for k, one in REGISTRY.items() if k.startswith(prefix)}
         found |= {one.key: one for one in property_searches(module)}
     return found

@@ -12,17 +12,23 @@ from fugu.data import Schema
 from fugu.documents.document import digest_of
 from fugu.documents.records import RecordsCertificate
 from fugu.guarantee import Pure
-from fugu.priors.record_laws import ASSUMPTIONS
-from fugu.queries.features import Axis, Coded, Is, Placed
-from fugu.queries.noised import LAPLACE, Noised
-from fugu.queries.records import Coding
-from fugu.queries.session_certificate import certificate_of
-from fugu.queries.session_state import KnownLaw, Proved, RecordType, SessionState
-from fugu.translation.records.charges import joined
-from fugu.translation.records.price import price
+from fugu.priors.records import ASSUMPTIONS
+from fugu.queries.features import CellAxis, Coded, Is, Placed
+from fugu.queries.session_certificate import (
+    LAPLACE,
+    KnownLaw,
+    NoisedQuestion,
+    ProvedPair,
+    RecordType,
+    SessionState,
+    certificate_of,
+)
+from fugu.queries.statistic import Coding
+from fugu.translation.records.pricer import price
+from fugu.translation.records.problem import joined
 
 AGE = Coded(Coding("age", Fraction(0), Fraction(10), 10))
-JOB = Placed((Axis("job", ("x", "y")),))
+JOB = Placed((CellAxis("job", ("x", "y")),))
 SICK = Is("sick", "yes")
 SCHEMA = Schema(
     {
@@ -45,8 +51,8 @@ def questions():
     means = {"a": (Fraction(1, 8),), "b": (Fraction(1, 12),), "c": (Fraction(1, 400),)}
     rates = {"a": (Fraction(1, 4),), "b": (Fraction(1, 5),), "c": (Fraction(1, 200),)}
     return (
-        Noised("mean(age) by ward", "mean", "ward", (AGE,), LAPLACE, means),
-        Noised("histogram(job) by ward", "histogram", "ward", (JOB,), LAPLACE, rates),
+        NoisedQuestion("mean(age) by ward", "mean", "ward", (AGE,), LAPLACE, means),
+        NoisedQuestion("histogram(job) by ward", "histogram", "ward", (JOB,), LAPLACE, rates),
     )
 
 
@@ -68,7 +74,7 @@ def state(asked=None, columns=("age", "job", "ward", "sick", "sex"), apart=Fract
                 continue
             for pair in permutations(given, 2):
                 found = price(states, given[pair[0]], given[pair[1]], charges)
-                proofs.append(Proved(k, pair, charges, found.epsilon, found.proof))
+                proofs.append(ProvedPair(k, pair, charges, found.epsilon, found.proof))
                 spent = max(spent, Fraction(found.epsilon))
     return SessionState(
         budget=BUDGET, cap=max(5 * Fraction(BUDGET.epsilon), most),

@@ -11,9 +11,8 @@ from typer.testing import CliRunner
 
 import fugu.cli.app as cli
 from fugu.documents.document import digest_of
-from fugu.documents.release import PrivatePart, ReleaseDocument
+from fugu.documents.release import PrivatePart, ReleaseDocument, inner
 from fugu.errors import FuguError
-from fugu.verifier.kinds.release import inner
 
 DRAWN = ("fugu", "digest", "date")
 """Parts of a release document that every run writes anew."""

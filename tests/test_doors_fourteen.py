@@ -10,8 +10,7 @@ import pytest
 import fugu
 from fugu.documents.document import digest_of
 from fugu.errors import CertificateError
-from fugu.laws.sets.checked import check_confidence
-from fugu.laws.sets.confidence import confidence_set
+from fugu.laws.sets.confidence import check_confidence, confidence_set
 
 
 def laws(values, one, two):

@@ -2,6 +2,7 @@
 
 - Every mention of `docs/proofs/...` in the source is a page that exists and, with `#section`, a heading of it.
 - The source cites no notes that are not in the repository, and the pages name files of the source that exist.
+- A name in backticks in a docstring is one of the code: of a module, a definition, an argument or a key.
 - Every theorem that a method, a way or a certificate can name gives a paper with authors and year, links a page, or
   stands in the list of docs/proofs/README.md with a link to its proof.
 """
@@ -9,13 +10,16 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 
 import pytest
 
+from edits import PACKAGES
 from test_docs import anchors
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,7 +27,9 @@ SOURCE = ROOT / "src" / "fugu"
 PAGES = ROOT / "docs" / "proofs"
 
 _MENTION = re.compile(r"docs/proofs(?P<page>[\w./-]*)(?P<anchor>#[\w-]*)?")
-_AWAY = re.compile(r"(?<!in )\btheory\b|\bnotes?, section \d|\b(?:the|composition) notes\b|\bdistribution\.md\b", re.I)
+_AWAY = re.compile(
+    r"(?<!in )\btheory\b|\bnotes?, section \d|\b(?:the|composition|confidence) notes\b|\bdistribution\.md\b", re.I
+)
 _PAPER = re.compile(r"\b[A-Z]\w+(?:,? (?:and )?[A-Z]\w+| et al\.)* (?:19|20)\d\d\b")
 _LISTED = re.compile(r"^- \*(?P<text>[^*]+)\*:\s+\[proof\]\((?P<target>[^)\s]+)\)", re.MULTILINE)
 _REGISTRARS = ("method", "renyi_method", "Way", "Method", "RenyiMethod")
@@ -217,3 +223,58 @@ def test_a_citation_of_notes_that_are_not_here_is_caught(text):
 def test_a_theorem_without_a_proof_is_caught(source):
     (text,) = theorems(source)
     assert unproved(text)
+
+
+# ---- names in docstrings ---------------------------------------------------------------------------------------------
+
+_NAME = re.compile(r"(?<!`)`(?P<name>[A-Za-z_][\w.]*)(?:\([^`]*\))?`(?!`)")
+_FOREIGN = {"PrivacyEngine", "make_private_with_epsilon", "py"}
+"""Names of Opacus, and how files end."""
+
+
+def docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                yield first.value
+
+
+def words_of(tree: ast.Module) -> Iterator[str]:
+    """Every name that code uses, and every word of its short texts, docstrings apart."""
+    said = set(docstrings(tree))
+    for node in ast.walk(tree):
+        yield from (part for key in ("id", "attr", "arg", "name", "asname", "module")
+                    if isinstance(name := getattr(node, key, None), str) for part in name.split("."))  # fmt: skip
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and len(node.value) < 200
+            and node not in said
+        ):
+            yield from re.findall(r"\w+", node.value)
+
+
+def unknown(text: str, known: Collection[str]) -> list[str]:
+    """The names in backticks of which some part is no name of the code."""
+    named = (match["name"] for match in _NAME.finditer(text))
+    return [name for name in named if not {part for part in name.split(".") if part} <= known]
+
+
+def test_docstrings_name_what_exists():
+    trees = {
+        path: ast.parse(path.read_text(encoding="utf-8"))
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+    }
+    known = {*dir(builtins), *keyword.kwlist, *_FOREIGN}
+    for path, tree in trees.items():
+        known |= {*path.with_suffix("").parts, *words_of(tree)}
+    gone = [f"{path.relative_to(ROOT)}:{said.lineno}: {name}" for path, tree in trees.items()
+            for said in docstrings(tree) for name in unknown(str(said.value), known)]  # fmt: skip
+    assert gone == []
+
+
+def test_a_name_that_is_gone_is_caught():
+    tree = ast.parse('"""`gone` and `kept`."""\ndef kept(a, key="part"): "`kept.a`, `part`, `kept.gone(1)`, ``gone``"')
+    assert [unknown(str(said.value), set(words_of(tree))) for said in docstrings(tree)] == [["gone"], ["kept.gone"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import json
 import re
 import subprocess
 import sys
@@ -109,22 +110,45 @@ def test_calibrating_loads_no_engine_and_no_scipy():
     )
 
 
+def test_verifying_loads_nothing_that_finds_noise():
+    """Documents of every kind of 0.3; a column alone brings in no search either, and little of the house."""
+    code = (
+        "import json, sys\nfrom pathlib import Path\nimport fugu\n"
+        "def rooms(): return {m.removeprefix('fugu.') for m in sys.modules if m.startswith('fugu.')}\n"
+        "fugu.verify(FOLDER + '/column.json')\n"
+        "column = rooms()\n"
+        "for file in Path(FOLDER).glob('*.json'):\n    fugu.verify(file)\n"
+        "print(json.dumps([sorted(column), sorted(rooms())]))\n"
+    )
+    folder = str(Path(__file__).parent / "mechanism" / "old_0_3")
+    done = subprocess.run(
+        [sys.executable, "-c", f"FOLDER = {folder!r}\n{code}"], capture_output=True, text=True, check=True
+    )
+    column, every = json.loads(done.stdout)
+    assert not {room.partition(".")[0] for room in every} & structure.NOT_FOR_THE_VERIFIER
+    searches = [room for room in column if room.startswith("loss.search.")]
+    assert "loss.door" in column and len(searches) <= 1  # trainings are read with every kind, and begin with that one
+
+
 def test_the_layer_check_notices_a_breach(tmp_path, monkeypatch):
     monkeypatch.setattr(structure, "SRC", tmp_path)
     for room, text in {
         "laws": "from fugu.loss import epsilon\n",
         "loss": "x = 1\n" * 501,
-        "data": "x = 1\n" * 301,
+        "data": "x = 1\n" * 451,
         "odd": "",
         "noise": "import fugu.errors\n",
+        "queries": "if TYPE_CHECKING:\n    from fugu.drawing.figure import Figure\n",
+        "priors": "from fugu.drawing.figure import Figure\n",
     }.items():
         (tmp_path / room).mkdir()
         (tmp_path / room / "a.py").write_text(text)
     found = structure.problems(sorted(tmp_path.rglob("*.py")))
-    assert len(found) == 4 and any("data/a.py has 301 lines" in f for f in found)
-    assert structure.questions(sorted(tmp_path.rglob("*.py"))) == ["data/a.py (301 lines)", "loss/a.py (501 lines)"]
+    assert len(found) == 5 and any("data/a.py has 451 lines" in f for f in found)
+    assert structure.questions(sorted(tmp_path.rglob("*.py"))) == ["data/a.py (451 lines)", "loss/a.py (501 lines)"]
     assert (
         any("imports loss" in f for f in found)
+        and "priors/a.py imports drawing, which comes after it" in found
         and any("501 lines" in f for f in found)
         and any("'odd'" in f for f in found)
     )

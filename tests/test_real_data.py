@@ -14,9 +14,9 @@ import pytest
 
 from fugu import Approx, Laplace, LawPair, Pure, Scenario, calibrate, compare, delta, verify
 from fugu.data import read_table
-from fugu.scenario.swap import swap_counts, swap_shift
-from fugu.scenario.swap_monte import swap_closeness, swap_sigma
-from fugu.transport import closeness, wasserstein
+from fugu.scenario.swap import swap_closeness, swap_counts, swap_shift, swap_sigma
+from fugu.transport.matching import closeness
+from fugu.transport.wasserstein import wasserstein
 
 FOLDER = os.environ.get("FUGU_DATA")
 pytestmark = pytest.mark.skipif(

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fugu.translation.records.charges import Cells, Line
-from fugu.translation.records.price import Pricer, check
+from fugu.translation.records.checking import check
+from fugu.translation.records.pricer import Pricer
+from fugu.translation.records.problem import Jump, Rate
 
 FOLDER = os.environ.get("FUGU_DATA")
 pytestmark = pytest.mark.skipif(
@@ -85,7 +86,7 @@ def test_the_scale_of_a_sum(name, secret, column, low, high, step, half, one):
     both, _, _ = pricers(name, secret, {column: on_grid(name, column, low, high, step)})
     for target, scale in ((F(1, 2), half), (F(1), one)):
         rates = [
-            p.largest([], lambda r: Line(column, r, (high - low) // step), target, F(4), precision=1e-4) for p in both
+            p.largest([], lambda r: Rate(column, r, (high - low) // step), target, F(4), precision=1e-4) for p in both
         ]
         assert step / float(min(rates)) == pytest.approx(scale, rel=1e-3)
 
@@ -113,7 +114,7 @@ def test_equal_shares_of_several_statistics(name, secret, columns, half, one):
         for c in columns:
             low, high, step = ranges.get(c, (0, 0, 1))
             most = (high - low) // step
-            charges.append(Line(c, each / most, most) if most else Cells((c,), each))
+            charges.append(Rate(c, each / most, most) if most else Jump((c,), each))
         found = [pricer.price(charges) for pricer in both]
         assert max(one.epsilon for one in found) == pytest.approx(target, rel=2e-3)
         assert check(states, p, q, charges, found[0].proof) == found[0].epsilon
@@ -127,7 +128,7 @@ def test_a_ledger_over_time():
     spent = []
     charges = []
     for column, epsilon in (("education", F(6, 10)), ("sex", F(3, 10)), ("education", F(3, 10)), ("marital", F(3, 10))):
-        charges.append(Cells((column,), epsilon))
+        charges.append(Jump((column,), epsilon))
         spent.append(max(pricer.price(charges).epsilon for pricer in both))
     assert spent == pytest.approx([0.2140, 0.2807, 0.3943, 0.5376], abs=6e-5)
 
@@ -135,7 +136,7 @@ def test_a_ledger_over_time():
 def test_columns_one_by_one_do_not_add():
     """bank, loan: job, marital and education at 1.7326 each: .5001 one by one, .6375 together."""
     both, _, _ = pricers("bank", "loan", {c: table("bank")[c] for c in ("job", "marital", "education")})
-    charges = [Cells((c,), F("1.7326")) for c in ("job", "marital", "education")]
+    charges = [Jump((c,), F("1.7326")) for c in ("job", "marital", "education")]
     together = max(pricer.price(charges).epsilon for pricer in both)
     apart = sum(max(pricer.price([c]).epsilon for pricer in both) for c in charges)
     assert together == pytest.approx(0.6375, abs=1e-4) and apart == pytest.approx(0.5001, abs=1e-4)

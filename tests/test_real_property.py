@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from fugu import Approx, Scenario, calibrate, verify
-from fugu.auditing.decoder import decode
+from fugu.auditing.guessers import decode
 from fugu.auditing.property_attack import drawn, property_attack, steps_of
 from fugu.calibration.covariance import (
     directional_uncertainty,
@@ -25,8 +25,8 @@ from fugu.calibration.covariance import (
     isotropic_length,
     optimal_covariance,
 )
-from fugu.loss.shifts.gaussian import gaussian_mu
-from fugu.report.property_facts import error_of, swap_figure
+from fugu.loss.shifts import gaussian_mu
+from fugu.report.property import error_of, swap_figure
 
 FOLDER = os.environ.get("FUGU_DATA")
 pytestmark = pytest.mark.skipif(

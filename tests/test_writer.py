@@ -32,7 +32,7 @@ WRITERS = {
 }
 ALLOWED = {
     "files.py": {"os.open", "os.rename", "os.fdopen", "os.link"},
-    "data/engine.py": {"os.open", "tempfile.mkdtemp", "duckdb.connect"},
+    "data/sources.py": {"os.open", "tempfile.mkdtemp", "duckdb.connect"},
     "documents/plain_json.py": {"os.open"},  # read only, O_NONBLOCK
     "ledger/store.py": {"os.open"},  # whether it may be written
     "data/files.py": {"COPY"},  # a sentence for users

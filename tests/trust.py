@@ -100,7 +100,7 @@ def one_row() -> dict[str, int]:
 def old_documents() -> dict[str, int]:
     """Documents of version 0.1, and how many of them still verify."""
     import fugu
-    from fugu.verifier.verify import read
+    from fugu.documents.document import read
 
     files = [json.loads(path.read_text()) for path in sorted((TESTS / "mechanism" / "old").glob("*.json"))]
     files += json.loads((TESTS / "training" / "certificates_0_1.json").read_text()).values()
@@ -109,7 +109,7 @@ def old_documents() -> dict[str, int]:
 
 def counterexamples() -> dict[str, int]:
     """The errata, and how many of their counterexamples refute what is printed."""
-    from fugu.papers.errata.registry import run_all
+    from fugu_papers.errata.registry import run_all
 
     found = run_all()
     return {"listed": len(found), "refuted": sum(finding.refuted for _, finding in found)}

@@ -79,7 +79,7 @@ METHODS: tuple[Alias, ...] = (
     Alias(
         "MQM", (), "mqm",
         "quilts say what an epsilon for each entry is worth, not how noise is drawn; `fugu influence` and "
-        "`fugu compare --state` have them, and fugu.translation.quilts_chain.mqm_exact",
+        "`fugu compare --state` have them, and fugu.translation.quilts.mqm_exact",
         other=("Markov quilt mechanism", "MQMExact", "MQMApprox"),
     ),
     Alias("PABI", (), "pabi", "it is about training; did you mean `fugu train`, or fugu.iterate.NoisySGD?"),

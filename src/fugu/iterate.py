@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fugu import training
-from fugu.lazily import names
+from fugu.lazily import listed
 
 if TYPE_CHECKING:
     from fugu.training import *  # noqa: F403
 else:
-    __getattr__ = names(__name__, dict.fromkeys(training.__all__, "training"))
 
-__all__ = training.__all__
+    def __getattr__(name: str) -> object:
+        return getattr(training, name)
 
 
 def __dir__() -> list[str]:
-    return list(__all__)
+    return sorted(listed(training.__name__))

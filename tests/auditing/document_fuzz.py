@@ -31,10 +31,11 @@ from fugu.numbers.exact import read_number
 from fugu.priors.gaussian_field import GaussianField
 from fugu.priors.gaussian_records import Correlated
 from fugu.priors.joint import JointTable
-from fugu.publication.issue import Beliefs, Outgoing, Published, issue
-from fugu.queries.answering import prepare
-from fugu.queries.sequence_certificate import REFERENCE, Issue, SequenceCertificate, entry_budget
+from fugu.publication.files import Beliefs, Outgoing, Published, issue
+from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequence_sentences import REFERENCE
 from fugu.queries.sequences import Count, Histogram, States, TopK
+from fugu.queries.statistics_release import prepare
 
 SECONDS = 60.0
 """On two busy cores. Most cases take milliseconds, the largest proofs that are tried at all 10 to 20 seconds."""

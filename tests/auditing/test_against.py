@@ -9,7 +9,7 @@ from beliefs import losses
 import fugu
 from fugu.auditing.against import weakest
 from fugu.errors import BadNoise, NotProvable, UsageError
-from fugu.guarantee.numbers import exact
+from fugu.guarantee.asks import exact
 
 VALUES = [0, 1, 2, 3]
 ASSUMED = fugu.LawPair(fugu.Discrete(VALUES, [4, 3, 2, 1]), fugu.Discrete(VALUES, [1, 2, 3, 4]), "a vs b")

@@ -11,7 +11,7 @@ import fugu
 from fugu import Box, Certificate, Discrete, LawPair, Pure, optimal_channel
 from fugu.auditing.release_attack.channel import channel_of
 from fugu.errors import NotProvable
-from fugu.mechanism.channel import ChannelMechanism
+from fugu.mechanism.mechanism import Mechanism
 
 PAIR = LawPair(Discrete([0, 1, 3], [3, 1, 2]), Discrete([0, 1, 3], [1, 3, 1]), "a vs b")
 BOXES = LawPair(
@@ -31,7 +31,7 @@ def test_a_draw_from_another_row_is_refuted():
     """The wrong version: values go out as they are. The attack shows more than is proved."""
     made = optimal_channel(PAIR, Pure(0.2))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ChannelMechanism, "_draw", lambda self, column, source: column)
+        patch.setattr(Mechanism, "_draw", lambda self, column, source: column)
         found = fugu.audit(made, draws=100_000, rng=np.random.default_rng(3))
     assert found.refuted and found.epsilon_lower > 0.2
 

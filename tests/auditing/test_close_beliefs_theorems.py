@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import hunting
-from fugu.auditing.hoelder import straight
 from fugu.auditing.theorems import (
     corollary_a1,
     gaussian_variance,
     orders_a4,
     proposition_a7,
+    straight,
     theorem_5_6,
     theorem_a3,
     theorem_a4,
@@ -20,7 +20,7 @@ from fugu.auditing.theorems import (
 )
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.loss.shifts.shift import shift_renyi
+from fugu.loss.shifts import shift_renyi
 from fugu.noise import Gaussian
 from fugu.numbers.exact import as_fraction
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fugu.auditing.decoder import decode
+from fugu.auditing.guessers import decode
 from fugu.errors import UsageError
 
 STEPS = [0.01, 0.01, 1, 1, 0.01]

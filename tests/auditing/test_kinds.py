@@ -15,8 +15,10 @@ import fugu
 import fugu.cli.app as cli
 from fugu import MarkovChain, PerEntryDP, Schema, verify
 from fugu.documents.certificate import Certificate
+from fugu.documents.document import SCHEMAS, Document, later
 from fugu.errors import CertificateError, FuguError, UsageError
-from fugu.queries.sequence_certificate import REFERENCE, THE_TABLE, Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequence_certificate import THE_TABLE, Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequence_sentences import REFERENCE
 from fugu.queries.sequences import (
     ArgMax,
     Count,
@@ -31,7 +33,6 @@ from fugu.queries.sequences import (
     TopK,
     Transitions,
 )
-from fugu.verifier.kinds import KINDS
 
 STATES = States(["a", "b", 3])
 QUERIES = [
@@ -68,9 +69,11 @@ def outcomes(verdict):
 
 
 def test_the_registry_knows_every_kind_of_every_schema():
-    documents = {kind.document for kind in KINDS.values()}
-    assert {name for document in documents for name in document.KINDS} == set(KINDS)
-    assert {body["kind"] for name, body in originals().items() if "0.1" not in name} == set(KINDS)
+    documents = {schema: later(place) for schema, place in SCHEMAS.items()}
+    assert {schema: document.SCHEMA for schema, document in documents.items()} == {schema: schema for schema in SCHEMAS}
+    kinds = {name: document.of_kind(name) for document in documents.values() for name in document.KINDS}
+    assert all(issubclass(kind, Document) for kind in kinds.values()) and len(set(kinds.values())) == len(kinds)
+    assert {body["kind"] for name, body in originals().items() if "0.1" not in name} == set(kinds)
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.name)

@@ -12,10 +12,10 @@ from fugu.auditing import guarantee_against, guarantee_within
 from fugu.auditing.against import proved
 from fugu.auditing.moved import apart, dominating, moved_delta, moved_renyi
 from fugu.auditing.reach import reach
+from fugu.documents.pushed import laws_given
 from fugu.errors import NotProvable, UnknownName, UsageError
-from fugu.guarantee.numbers import exact
-from fugu.loss.shifts.shift import shift_renyi
-from fugu.verifier.given import laws_given
+from fugu.guarantee.asks import exact
+from fugu.loss.shifts import shift_renyi
 from hunting import search
 
 BUDGETS = [
@@ -131,7 +131,7 @@ def test_theorem_a5_is_used_where_it_is_less_and_holds(budget, noise):
     bound = guarantee_within(mechanism, 1).epsilon
     moved = fugu.LawPair(fugu.Discrete(LONG - 1, LOW), fugu.Discrete(LONG + 1, HIGH))
     actual = guarantee_against(mechanism, moved).epsilon
-    (item,) = mechanism.certificate.items
+    (item,) = mechanism.certificate.laws
     coupled = moved_renyi(item, mechanism.noise, Fraction(budget.alpha), reach(mechanism.certificate, 1))
     assert actual <= bound <= 1.2 * actual and bound < 0.99 * coupled
     there = shift_renyi(mechanism.noise, 1, budget.alpha)
@@ -143,7 +143,7 @@ def test_proposition_a7_is_used_where_it_is_less_and_holds():
         fugu.LawPair(fugu.Normal(0, 1), fugu.Normal(0.5, 1)), fugu.Approx(1, 1e-5), noise="laplace"
     )
     bound = guarantee_within(mechanism, 0.1)
-    (item,) = mechanism.certificate.items
+    (item,) = mechanism.certificate.laws
     far = reach(mechanism.certificate, 0.1)
     actual = guarantee_against(mechanism, fugu.LawPair(fugu.Normal(-0.1, 1), fugu.Normal(0.6, 1)))
     assert actual.delta <= bound.delta < 0.5 * moved_delta(item, mechanism.noise, Fraction(1), far)
@@ -240,7 +240,7 @@ def test_one_law_of_distances_dominates_all():
     rng = np.random.default_rng(3)
     for _ in range(20):
         mechanism = fugu.calibrate(fugu.Scenario(beliefs(rng, 6, 3)), fugu.Renyi(2, 0.05), noise="laplace")
-        (item,) = mechanism.certificate.items
+        (item,) = mechanism.certificate.laws
         every = apart(item)
         one = dominating(every)
         assert sum(one.values()) == 1 and all(share > 0 for share in one.values())

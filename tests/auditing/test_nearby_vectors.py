@@ -9,10 +9,10 @@ import pytest
 
 import fugu
 from fugu.auditing import guarantee_against, guarantee_within, nearby
-from fugu.auditing.moved_vectors import vector_moved_delta, vector_moved_renyi
+from fugu.auditing.moved import vector_moved_delta, vector_moved_renyi
 from fugu.auditing.reach import Reach, reach, root_up
 from fugu.errors import NotProvable
-from fugu.laws.places import nearest
+from fugu.laws.components import nearest
 
 CASES = [
     (fugu.Pure(0.7), "laplace"),
@@ -145,7 +145,7 @@ def test_with_one_distance_in_place_of_two_the_bounds_are_broken(noise, monkeypa
     far = np.round(2 * way)
     ends = [(np.array([-far]), np.array([1])), (np.array([[2.0, 1.0]]) + far, np.array([1]))]
     p, q = (noised(law, mechanism.noise, None, mechanism.lattice) for law in ends)
-    item, k = mechanism.certificate.vectors[0], 2 if noise == "laplace" else root_up(5)
+    item, k = mechanism.certificate.laws[0], 2 if noise == "laplace" else root_up(5)
     renyi, delta = loss(fugu.Renyi(2, 0.4), p, q), loss(fugu.Approx(0.3, 0.1), p, q)
     far = Reach(k, None)
     assert renyi <= vector_moved_renyi(item, mechanism.noise, Fraction(2), far) * (1 + 1e-9)

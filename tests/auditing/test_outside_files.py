@@ -11,7 +11,7 @@ import pytest
 import fugu
 from fugu.documents.commitment import file_sha256
 from fugu.errors import CertificateError, UsageError
-from fugu.publication.issue import Beliefs, Outgoing, Published, issue
+from fugu.publication.files import Beliefs, Outgoing, Published, issue
 from release_files import (
     RELEASES,
     beside,

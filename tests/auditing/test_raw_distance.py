@@ -14,8 +14,9 @@ from fugu.auditing import guarantee_against, guarantee_within
 from fugu.auditing.reach import reach
 from fugu.documents.certificate import Certificate
 from fugu.errors import BadNoise, NotProvable
-from fugu.laws.places import nearest
-from fugu.report.nearby import curve, nearby_caption
+from fugu.laws.components import nearest
+from fugu.report.curves import curve
+from fugu.report.template import sentence
 from fugu.scenario.query import Query
 from hunting import search
 
@@ -167,9 +168,11 @@ def test_the_figure_takes_the_step_at_its_beginning():
     class Facts:
         query = "x"
 
-    assert "before they go into bins" in nearby_caption(found, Facts())
+    assert "before they go into bins" in sentence("nearby_caption", found, "x")
     plain = fugu.calibrate(LawPair(fugu.Discrete([0, 1, 2]), fugu.Discrete([1, 2, 4])), Pure(1))
-    assert not curve(plain.certificate).binned and "bins" not in nearby_caption(curve(plain.certificate), Facts())
+    assert not curve(plain.certificate).binned and "bins" not in sentence(
+        "nearby_caption", curve(plain.certificate), "x"
+    )
 
 
 def test_other_beliefs_about_raw_values_go_through_the_bins():

@@ -10,7 +10,7 @@ from beliefs import LINE, PAIRS
 import fugu
 from fugu.auditing import guarantee_against, guarantee_within
 from fugu.auditing.reach import reach
-from fugu.laws.places import nearest
+from fugu.laws.components import nearest
 
 
 def test_half_a_step_can_make_a_whole_one():

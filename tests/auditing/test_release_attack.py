@@ -12,19 +12,16 @@ import pytest
 
 import fugu
 from fugu import sequences
-from fugu.auditing.bounds import implied_epsilon
-from fugu.auditing.curve import Curve, ceiling, expected
+from fugu.auditing.bounds import Curve, ceiling, expected, implied_epsilon
 from fugu.auditing.release_attack import laws as running
-from fugu.auditing.release_attack.contests import contests
-from fugu.auditing.release_attack.divergence import of_coins
+from fugu.auditing.release_attack.contest import contests
 from fugu.auditing.release_attack.entries import drawn_given, neighbours
-from fugu.auditing.release_attack.patterns import contrast, look
-from fugu.auditing.release_attack.rebuilt import run as draw
 from fugu.auditing.release_attack.through_files import TableRoute
-from fugu.auditing.release_attack.trial import Halves, chosen, fight
+from fugu.auditing.release_attack.through_files import run as draw
+from fugu.auditing.release_attack.trial import Halves, chosen, contrast, fight, look, of_coins
 from fugu.errors import CertificateError, UsageError
 from fugu.iterate import LinearRegression
-from fugu.mechanism.additive import Additive
+from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.bits import RngBits
 from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.noise.laplace import Laplace
@@ -269,17 +266,17 @@ def test_a_wrong_sampler_is_caught(name, monkeypatch):
 
 
 def test_a_wrong_centre_is_caught(monkeypatch):
-    right = Additive._draw
-    monkeypatch.setattr(Additive, "_draw", lambda self, column, source: right(self, column, source) + 0.5 * column)
+    right = Mechanism._draw
+    monkeypatch.setattr(Mechanism, "_draw", lambda self, column, source: right(self, column, source) + 0.5 * column)
     found = audited(laplace())
     assert found.patterns.off_lattice > 0 and not found.clean
-    monkeypatch.setattr(Additive, "_draw", lambda self, column, source: right(self, column, source) + column)
+    monkeypatch.setattr(Mechanism, "_draw", lambda self, column, source: right(self, column, source) + column)
     assert audited(laplace()).refuted
 
 
 def test_a_shift_of_all_outputs_is_no_loss(monkeypatch):
-    right = Additive._draw
-    monkeypatch.setattr(Additive, "_draw", lambda self, column, source: right(self, column, source) + 1)
+    right = Mechanism._draw
+    monkeypatch.setattr(Mechanism, "_draw", lambda self, column, source: right(self, column, source) + 1)
     found = audited(laplace())
     assert not found.refuted and found.patterns.holes == 0
 
@@ -289,7 +286,7 @@ def test_float_noise_is_not_clean_and_the_contrast_counts_it(monkeypatch):
     assert found.patterns.clean and found.patterns.off_lattice == 0 and found.patterns.expected > 20
     assert 0.7 < found.naive.betrayed / found.naive.outputs < 0.9
     draws = rng(3)
-    monkeypatch.setattr(Additive, "_draw", lambda _, column, __: column + draws.laplace(0, 1.0, column.shape))
+    monkeypatch.setattr(Mechanism, "_draw", lambda _, column, __: column + draws.laplace(0, 1.0, column.shape))
     found = audited(laplace(), draws=20_000)
     assert found.patterns.off_lattice == 20_000 and not found.clean and "NOT those" in found.verdict
     far = contrast((0.0, 1.0), 1.0, rng(1))
@@ -361,7 +358,7 @@ def test_inputs_are_what_the_release_rounds_to_the_stated_points():
     mechanism = fugu.calibrate(fugu.LawPair(*laws), fugu.Pure(1), grid=1)
     (contest,) = contests(mechanism.certificate)
     placed = mechanism.lattice.index(contest.inputs(0, 500, rng()))
-    family = mechanism.certificate.vectors[0]
+    family = mechanism.certificate.laws[0]
     assert {tuple(x) for x in placed.tolist()} == {tuple(x) for x in family.points.tolist()}
 
 
@@ -455,7 +452,7 @@ def test_statistics_go_through_files(answered, query, more):
 
 
 def test_a_wrong_reading_shows_only_through_files(answered, monkeypatch):
-    from fugu.queries.records import Coding
+    from fugu.queries.statistic import Coding
 
     mechanism, right = answered("count(ward=a)"), Coding.read
 

@@ -147,7 +147,7 @@ def resealed(mechanism, change, laws=None):
         if k not in ("schema", "fugu", "families", "fingerprint", "digest")
     }
     change(body)
-    return Certificate.seal(body, mechanism.certificate.normal_pairs if laws is None else laws)
+    return Certificate.seal(body, mechanism.certificate.laws if laws is None else laws)
 
 
 def scaled(mechanism, share):

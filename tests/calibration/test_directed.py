@@ -10,10 +10,10 @@ import pytest
 
 import fugu
 from fugu import Approx, LawPair, Pure, Scenario, Shifted
-from fugu.calibration.integers import whole_basis
-from fugu.calibration.laplace_length import laplace_length
+from fugu.calibration.covariance.feasible import laplace_length
+from fugu.calibration.directed_offer import whole_basis
 from fugu.errors import BadNoise, CertificateError, NotProvable, UsageError
-from fugu.noise.directed import DirectedLaplace
+from fugu.noise.matrix import DirectedLaplace
 from hunting import search
 
 ADULT = (0.72566, 0.19677, -3.46022, -2.34048, 0.63185)
@@ -76,7 +76,7 @@ def test_anisotropic_scales_are_the_closed_form_and_beat_one_scale():
 
 
 def _steps(made) -> tuple[int, ...]:
-    points = made.certificate.vectors[0].points
+    points = made.certificate.laws[0].points
     return tuple(int(x) for x in points[-1] - points[0])
 
 
@@ -141,10 +141,13 @@ def test_delta_is_converted_and_other_budgets_are_refused():
 
 def test_errors_of_the_noise_are_those_of_its_draws():
     noise = DirectedLaplace(((1, 0), (0, 1)), (3.0, 9.0), Fraction(1, 2))
-    drawn = noise.draw(200_000, fugu.noise.bits.RngBits(np.random.default_rng(1))) * 0.5
+    drawn = (
+        noise.move(np.zeros((200_000, noise.dimension), dtype=int), fugu.noise.bits.RngBits(np.random.default_rng(1)))
+        * 0.5
+    )
     assert np.abs(drawn).sum(axis=1).mean() == pytest.approx(noise.expected_error(), rel=0.02)
     assert (drawn**2).sum(axis=1).mean() == pytest.approx(noise.expected_error("squared"), rel=0.03)
-    for k, half in enumerate(noise.halves(0.9)):
+    for k, half in enumerate(noise.each_quantile(0.9)):
         assert 0.9 <= (np.abs(drawn[:, k]) <= half).mean() < 0.93
     assert laplace_length([1.0] * 5) == pytest.approx(2.8634, abs=2e-3)
 

@@ -12,8 +12,8 @@ import fugu
 from fugu.calibration.lattice import problem
 from fugu.calibration.registry import attempted, methods
 from fugu.errors import BadBudget, NotProvable, UnknownName
-from fugu.laws.items import shapes
 from fugu.laws.pair import as_pairs
+from fugu.laws.shapes import shapes
 from fugu.noise.kind import kinds
 
 COV = [[1.0, 0.3], [0.3, 2.0]]
@@ -33,7 +33,7 @@ def test_what_is_calibrated_is_proved_again_by_every_way_to_ask(shape, budget):
     mechanism = fugu.calibrate(pair, budget)
     verdict = fugu.verify(mechanism)
     assert verdict.holds and fugu.guarantee_against(mechanism, pair) <= budget
-    drawn = mechanism.certificate.drawn
+    drawn = mechanism.certificate.in_steps
     if shape in ("line", "space"):  # laws as given and laws on the lattice are the same here
         alpha = getattr(budget, "alpha", None)
         loss = fugu.renyi(drawn, pair, alpha) if alpha else fugu.delta(drawn, pair, budget.epsilon)

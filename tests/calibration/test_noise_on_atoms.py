@@ -13,13 +13,13 @@ from scipy.optimize import linprog
 
 import fugu
 from fugu import Approx, Discrete, LawPair, Normal, Pure, Renyi, calibrate, compare, verify
-from fugu.calibration.limit import MOST_OF_A_PAIR, limit_of
+from fugu.calibration.beside import MOST_OF_A_PAIR, limit_of
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import digest_of
 from fugu.errors import BadNoise, CertificateError, NotProvable
-from fugu.laws.items import shapes
+from fugu.laws.shapes import shapes
 from fugu.noise.atoms import AtomLaplace
-from fugu.second.prove import prove_again
+from fugu_verify.prove import prove_again
 
 COUNTS = resources.files("fugu.examples") / "limits_counts.json"
 PAIR = LawPair(Discrete([0, 1, 3, 7], [3, 1, 5, 2]), Discrete([0, 1, 3, 7], [1, 4, 2, 9]), "a vs b")

@@ -17,9 +17,9 @@ from fugu.calibration import lattice as lattices
 from fugu.calibration import registry, scales
 from fugu.calibration.lattice import ladder
 from fugu.errors import BadNoise, NotProvable, OutOfReach
-from fugu.laws.items import items
-from fugu.loss.atoms.gaussian import prove_gaussian_delta
-from fugu.loss.search.gaussian import fast_gaussian_delta
+from fugu.laws.shapes import items
+from fugu.loss.lattice_gaussian import prove_gaussian_delta
+from fugu.loss.search.shapes import fast_gaussian_delta
 from fugu.noise.lattice import Lattice
 
 CENTS = [0.01, 25000.5, 99999.99]

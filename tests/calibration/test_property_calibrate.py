@@ -113,7 +113,7 @@ def test_forged_certificates_are_caught_or_refuted(found, name):
 
 
 def test_forged_laws_are_refuted(found):
-    first = found.certificate.normal_pairs[0]
+    first = found.certificate.laws[0]
     sharp = normal(first.p.mean, [[Fraction(1, 2), 0], [0, Fraction(1, 2)]])
     sharper = NormalPair(sharp, normal(first.q.mean, sharp.cov), "sharp")
     unequal = NormalPair(sharp, first.q, "unequal")

@@ -31,8 +31,8 @@ from fugu.calibration.covariance import (
     several_directions,
     spherical_length,
 )
-from fugu.calibration.covariance.anisotropic import least_error, programme
-from fugu.calibration.covariance.uncertain import harmonic
+from fugu.calibration.covariance.directions import harmonic
+from fugu.calibration.covariance.feasible import least_error, programme
 from fugu.errors import UnknownName, UsageError
 
 ADULT = [[0.72566, 0.19677, -3.46022, -2.34048, 0.63185]]

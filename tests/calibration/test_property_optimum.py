@@ -14,18 +14,14 @@ import fugu
 from fugu import Approx, LawPair, Renyi, Shifted
 from fugu.calibration.covariance import methods
 from fugu.calibration.covariance.below import least_trace, threshold
-from fugu.calibration.covariance.cost import Cost
-from fugu.calibration.covariance.descent import descend
+from fugu.calibration.covariance.descent import descend, enough, excess_of
 from fugu.calibration.covariance.methods import propose
-from fugu.calibration.covariance.scaling import enough, excess_of
-from fugu.calibration.covariance.slope import distance, divergence, log_delta
-from fugu.calibration.covariance.standard import Laws, units_of
-from fugu.calibration.covariance.symmetric import symmetric
+from fugu.calibration.covariance.slope import Cost, StandardPairs, distance, divergence, log_delta, symmetric, units_of
 from fugu.calibration.offer import Wishes
 from fugu.errors import NotProvable
 from fugu.laws.multinormal import NormalPair
 from fugu.loss.search.normal import fast_normal_delta
-from fugu.loss.shifts.gaussian import gaussian_mu
+from fugu.loss.shifts import gaussian_mu
 from hunting import search
 
 BUDGET = Approx(1, 1e-3)
@@ -98,7 +94,7 @@ def test_one_common_deviation_is_no_standard(monkeypatch):
     def common(listed):
         return np.full(3, math.sqrt(np.mean([np.trace(p.p.cov_array) for p in listed])))
 
-    monkeypatch.setattr("fugu.calibration.covariance.standard.units_of", common)
+    monkeypatch.setattr("fugu.calibration.covariance.slope.units_of", common)
     here, there = (
         propose(p, BUDGET.asks(), SQUARED)["expected-value"].covariance for p in (pairs, in_units(pairs, units))
     )
@@ -232,7 +228,7 @@ def test_proposed_noise_hides_the_pairs_by_integrals_of_their_own(rng):
 def test_descent_on_one_order_of_a_pair_is_not_enough(monkeypatch):
     """The wrong version: the other order of a pair then loses more than the budget."""
     pairs = (NormalPair(normal([0, 0], [[1, 0], [0, 1]]), normal([0.3, 0], [[1, 0], [0, 4]]), ""),)
-    laws, ask, cost = Laws.of(pairs), BUDGET.asks(), Cost(np.eye(2))
+    laws, ask, cost = StandardPairs.of(pairs), BUDGET.asks(), Cost(np.eye(2))
     start = enough(np.eye(2), laws, ask)
     right = descend(start, 0.01, laws, ask, cost)
     assert excess_of(right, laws, ask) <= 1
@@ -260,7 +256,7 @@ def test_several_pairs_bind_and_those_that_do_not_are_checked_as_well():
 
 def test_a_line_needs_the_noise_that_the_closed_form_says():
     pair = NormalPair(normal([2, 1], [[1, 0], [0, 4]]), normal([0, 0], [[1, 0], [0, 4]]), "")
-    laws = Laws.of((pair,))
+    laws = StandardPairs.of((pair,))
     for u in (np.array([1.0, 0.0]), np.array([0.6, -0.8]), np.array([3.0, 1.0])):
         needed = max(0.0, (u @ laws.shift[0]) ** 2 / gaussian_mu(1, 1e-3) ** 2 - u @ laws.first[0] @ u)
         assert threshold(u, laws, BUDGET.asks()) == pytest.approx(needed, rel=1e-6, abs=1e-9)
@@ -272,7 +268,7 @@ def test_no_noise_that_is_private_goes_below_the_bound(rng):
     d = int(rng.integers(2, 4))
     pairs = tuple(NormalPair(p.p, p.q, "") for p in random_pairs(rng, d, int(rng.integers(1, 3)), False, 2.0))
     budget = BUDGET if rng.random() < 0.5 else Renyi(2, 0.3)
-    laws, ask = Laws.of(pairs), budget.asks()
+    laws, ask = StandardPairs.of(pairs), budget.asks()
     W = np.diag(np.exp(rng.normal(size=d)))
     A = rng.normal(size=(d, d))
     floor = float(rng.choice([0, 0.2]))

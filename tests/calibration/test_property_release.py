@@ -105,8 +105,8 @@ def test_an_interval_of_noise_along_one_coarse_column_covers_at_every_level():
     """Z on steps of 100 with a width of 2.85 steps: tails of the normal law alone are too short by a step."""
     from dataclasses import replace
 
-    from fugu.noise.correlated import CorrelatedGaussian
     from fugu.noise.lattice import Lattice
+    from fugu.noise.matrix import CorrelatedGaussian
 
     mechanism = fugu.calibrate(shift((10, -10)), Approx(1, 1e-3), declared_exact=True)
     coarse = CorrelatedGaussian(0, ((100, 1),), (2.85,), Fraction(1))

@@ -16,8 +16,8 @@ from fugu.calibration.covariance import records_moved
 from fugu.documents.certificate import Certificate
 from fugu.errors import BadLaw, CertificateError, NotProvable, UsageError
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
-from fugu.mechanism.mixed import mix
-from fugu.scenario.property_shares import records_of, spread_shares
+from fugu.mechanism.mixture import mix
+from fugu.scenario.property_model import records_of, spread_shares
 from fugu.scenario.swap import swap_shift
 
 BUDGET = Approx(1, 1e-2)
@@ -126,7 +126,7 @@ def test_a_certificate_states_and_proves_each_pair(every):
     assert stated["every"] and stated["size"] == 40 and stated["statistics"] == ["mean(age)", "mean(years)"]
     assert verify(mechanism).holds
     for place in (0, len(stated["pairs"]) - 1):
-        laws = list(mechanism.certificate.normal_pairs)
+        laws = list(mechanism.certificate.laws)
         far = MultivariateNormal([2 * x for x in laws[place].p.mean], laws[place].p.cov)
         laws[place] = NormalPair(far, laws[place].q, laws[place].label)
         forged = resealed(mechanism, lambda body: body["property"].update(every=False), laws)
@@ -164,7 +164,7 @@ def _fewer(body):
 
 @pytest.mark.parametrize("forge", [_dropped, _gap, _renamed, _other_shares, _widened, _moved, _fewer])
 def test_a_certificate_that_says_every_share_and_leaves_some_out_is_refused(every, forge):
-    laws = every[1].certificate.normal_pairs
+    laws = every[1].certificate.laws
     left = {_dropped: laws[:-1], _gap: laws[:5] + laws[6:]}
     forged = resealed(every[1], forge, left.get(forge, laws))
     with pytest.raises(CertificateError):

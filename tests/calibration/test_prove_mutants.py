@@ -28,9 +28,9 @@ from fugu.calibration.lattice import problem
 from fugu.calibration.registry import Proposal, named
 from fugu.calibration.scales import ScaleOffer
 from fugu.errors import NotProvable
-from fugu.laws.items import shapes
+from fugu.laws.shapes import shapes
 from fugu.loss.door import bound
-from fugu.mechanism.context import Context
+from fugu.mechanism.intake import Context
 from fugu.numbers.exact import decimal_up
 
 PAIR = LawPair(Discrete([0, 1, 4], [5, 3, 2]), Discrete([0, 1, 4], [2, 3, 5]), "a vs b")

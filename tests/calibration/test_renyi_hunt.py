@@ -25,13 +25,12 @@ from calibration.renyi_oracle import (
     worst,
 )
 from forging import consistent
-from fugu.calibration.lattice import problem
-from fugu.calibration.problem import Problem
+from fugu.calibration.lattice import Problem, problem
 from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable
-from fugu.laws.items import shapes
 from fugu.laws.pair import as_pairs
-from fugu.loss.divergence.conditioning import kept
+from fugu.laws.shapes import shapes
+from fugu.loss.divergence import kept
 from fugu.noise.kind import kind_of
 from hunting import search
 

@@ -17,13 +17,12 @@ import fugu.cli.app as cli
 from fugu.documents.certificate import Certificate
 from fugu.errors import BadBudget, CertificateError, FuguError, NotProvable, UnknownName, UsageError
 from fugu.laws.masses import Masses
-from fugu.loss.shifts.cost import log_cost
-from fugu.loss.shifts.shift import shift_renyi
+from fugu.loss.cost import log_cost
+from fugu.loss.shifts import shift_renyi
 from fugu.noise import Gaussian, GeneralizedCauchy, Laplace
-from fugu.transport.closeness import closeness_index
 from fugu.transport.coupling import monotone
-from fugu.transport.partial import partial_plan
-from fugu.transport.plan import optimal_plan, plan_log_cost
+from fugu.transport.matching import closeness_index
+from fugu.transport.plan import optimal_plan, partial_plan, plan_log_cost
 from release_files import certificate_of
 
 POINTS = np.arange(5)
@@ -340,7 +339,7 @@ def test_certificates_survive_the_file_and_edits_do_not(tmp_path, noise, budget)
     with pytest.raises(CertificateError, match="edited"):
         fugu.verify(path)
     again = Certificate.seal(
-        {k: v for k, v in body.items() if k not in ("families", "fingerprint", "digest")}, mechanism.certificate.items
+        {k: v for k, v in body.items() if k not in ("families", "fingerprint", "digest")}, mechanism.certificate.laws
     )
     again.save(path)
     assert not fugu.verify(path).holds

@@ -13,9 +13,9 @@ from fugu import Approx, Ball, Band, Box, Discrete, Gaussian, Hull, Intersection
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import digest_of
 from fugu.errors import BadLaw, CertificateError, NotProvable
-from fugu.laws.items import shapes
+from fugu.laws.shapes import shapes
 from fugu.report import page
-from fugu.second import prove_again
+from fugu_verify import prove_again
 
 VALUES = [0, 1, 2, 3, 4]
 P = Box(VALUES, [0.5, 0.1, 0, 0, 0], [0.8, 0.3, 0.1, 0.05, 0.05])

@@ -167,7 +167,7 @@ def bare(p: dict, q: dict, budget: fugu.Renyi) -> float:
 
 def events(found: fugu.Mechanism, p: dict, q: dict, budget: fugu.Renyi, kind: str) -> tuple[dict, dict]:
     delta = Fraction(str(budget.delta))
-    for family in found.certificate.vectors:
+    for family in found.certificate.laws:
         for pair in family.pairs:
             laws = [as_dict(family, k) for k in pair]
             if laws != [p, q]:
@@ -206,7 +206,7 @@ def test_a_scale_two_percent_below_the_exact_one_is_caught(seed: int) -> None:
     if found.noise.scale == 0:
         pytest.skip("no noise is needed here")
     less = fugu.Laplace(found.noise.scale * 0.98, found.noise.grid)
-    assert not bound(found.certificate.vectors, less, fugu.Pure(1).asks()).holds
+    assert not bound(found.certificate.laws, less, fugu.Pure(1).asks()).holds
     placed = [oracle.rounded(law, found.lattice.grid, found.lattice.origin) for law in laws]
     rows = noised(placed, "laplace", float(less.scale) / float(found.lattice.grid), 2)
     assert max(oracle.pure(p, q) for p, q in itertools.combinations(rows, 2)) > 1

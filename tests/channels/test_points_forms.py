@@ -13,12 +13,10 @@ from scipy.optimize import linprog, minimize_scalar
 
 from channels.point_oracle import CASES, counted, every_pair, excess, expected, least_loss, on_line, printed
 from fugu.channels.bounds import lower
-from fugu.channels.cells.grid import solve_grid
-from fugu.channels.cells.rows import pairwise
-from fugu.channels.find import find
-from fugu.channels.point_laws import PointLaws
+from fugu.channels.cells import pairwise, solve_grid
+from fugu.channels.find import find, squared_outputs, with_outputs
 from fugu.channels.problem import ChannelProblem, Prices
-from fugu.channels.squared import squared_outputs, with_outputs
+from fugu.channels.program import PointLaws
 from hunting import search
 
 

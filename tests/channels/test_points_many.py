@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from channels.point_oracle import excess, expected, on_line
-from fugu.channels.cells.grid import solve_grid
+from fugu.channels.cells import solve_grid
 from fugu.channels.find import find
-from fugu.channels.point_laws import PointLaws
-from fugu.channels.rays.coarse import is_far, merged
-from fugu.channels.rays.pair import Pair
-from fugu.channels.rays.search import Search
+from fugu.channels.one_pair import RaySearch
+from fugu.channels.program import PointLaws
+from fugu.channels.rays import PointPair, is_far, merged
 
 
 def shifted(n, secrets=2, seed=0, epsilon=".5", **more):
@@ -91,17 +90,17 @@ def test_sifted_cells_reach_the_value_of_all_cells():
 
 def test_a_coarse_solution_alone_is_not_the_optimum():
     problem = shifted(200)
-    pair = Pair.of(PointLaws.of(problem), 0)
+    pair = PointPair.of(PointLaws.of(problem), 0)
     truth = expected(problem, find(problem).matrix)
-    coarse = Search(merged(pair), far=True)
+    coarse = RaySearch(merged(pair), far=True)
     assert abs(coarse.run(1e-5).value / truth - 1) > 1e-3
 
 
 def test_far_and_near_are_told_apart_and_agree():
     for problem, far in ((shifted(200), True), (local(300), False)):
-        pair = Pair.of(PointLaws.of(problem), 0)
+        pair = PointPair.of(PointLaws.of(problem), 0)
         assert is_far(pair) is far
-        values = [Search(pair, far=way).run().value for way in (True, False)]
+        values = [RaySearch(pair, far=way).run().value for way in (True, False)]
         assert values[0] == pytest.approx(values[1], rel=1e-11)
 
 

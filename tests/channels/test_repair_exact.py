@@ -13,8 +13,7 @@ import pytest
 from channels.channel_draws import draw_problem
 from fugu.channels import repair
 from fugu.channels.bounds import value
-from fugu.channels.powers import power_above, power_below
-from fugu.channels.problem import ChannelProblem
+from fugu.channels.problem import ChannelProblem, power_above, power_below
 from fugu.channels.repair import holds, repaired
 from fugu.errors import NotProvable, UsageError
 from fugu.laws.discrete import Discrete

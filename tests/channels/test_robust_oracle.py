@@ -17,7 +17,7 @@ from fugu.channels.problem import ChannelProblem
 from fugu.channels.repair import holds, repaired
 from fugu.channels.robust.interior import Interior
 from fugu.channels.robust.program import WholeProgram
-from fugu.channels.robust.promises import Promises
+from fugu.channels.robust.sets import Promises
 from fugu.laws.discrete import Discrete
 from fugu.laws.sets import Ball, Box, Intersection
 from hunting import search

@@ -11,10 +11,9 @@ from scipy.optimize import linprog
 
 from channels.channel_brute import corners, least_loss
 from channels.channel_draws import draw_problem, draw_set
-from fugu.channels import exact_prices
-from fugu.channels.bounds import lower
+from fugu.channels import bounds as exact_prices
+from fugu.channels.bounds import lower, member
 from fugu.channels.find import find
-from fugu.channels.members import member
 from fugu.channels.problem import ChannelProblem, Prices
 from fugu.errors import UsageError
 from fugu.laws.discrete import Discrete

@@ -18,13 +18,11 @@ from typer.testing import CliRunner
 
 import fugu
 import fugu.cli.app as cli
+from fugu.checking.columns import other_unit
 from fugu.checking.overlap import CHANCE, log_tail, shared_rows
-from fugu.checking.units import other_unit
 from fugu.data import Table
-from fugu.data.causes import causes, why_text
-from fugu.data.private import open_private
-from fugu.data.rules import column_rule, rule_of
-from fugu.data.weak import FEW, few_rows
+from fugu.data.private import causes, open_private, why_text
+from fugu.data.secrets import FEW, column_rule, few_rows, rule_of
 from fugu.errors import BadTable, UsageError
 from fugu.noise.laplace import Laplace
 from fugu.scenario.query import Query

@@ -11,9 +11,10 @@ from typer.testing import CliRunner
 
 import fugu
 import fugu.cli.app as cli
-from fugu.cli.after import After
+from fugu.cli.mechanisms import followed
 from fugu.errors import BadBudget, FuguError, UsageError
 from fugu.mechanism import post
+from fugu.question import Question
 
 EXAMPLES = "src/fugu/examples/"
 TODAY, LAST = EXAMPLES + "clinic_today.csv", EXAMPLES + "clinic_reference.csv"
@@ -54,14 +55,17 @@ def test_released_numbers_are_in_the_range_and_on_the_steps(tmp_path):
 
 def test_nothing_is_paid_and_nothing_else_changes():
     plain = made()
-    after = After("2020-01-05,2020-01-20", "7").applied(plain)
+    after = followed(Question(clip="2020-01-05,2020-01-20", round="7"), plain)
     assert after.guarantee == plain.guarantee and after.noise == plain.noise and after.once is plain.once
     assert after.certificate.body["post"] == ["clip(2020-01-05, 2020-01-20)", "round_to(7 days)"]
     assert fugu.verify(after.certificate).holds
     released = after.release(["2020-01-09"] * 300)
     assert set(released.values.tolist()) <= {"2020-01-02", "2020-01-09", "2020-01-16", "2020-01-23"}
-    assert After().applied(plain) is plain
-    assert After("0,1", "2").told() == {"clip": "0,1", "round": "2"} and After().told() == {}
+    assert followed(Question(), plain) is plain
+    named = Question(clip="0,1", round="2").told(None, None, {})
+    assert (named["clip"], named["round"]) == ("0,1", "2") and not {"clip", "round"} & set(
+        Question().told(None, None, {})
+    )
 
 
 def test_the_interval_of_a_release_knows_of_rounding():
@@ -86,7 +90,7 @@ def test_multiples_are_the_nearest_doubles():
 )  # fmt: skip
 def test_what_is_asked_wrongly(clip, step, error):
     with pytest.raises(error, match="two dates, .*the lower first" if step is None else "--round"):
-        After(clip, step).applied(made())
+        followed(Question(clip=clip, round=step), made())
 
 
 def test_names_and_statistics_are_not_clipped(tmp_path):
@@ -94,7 +98,7 @@ def test_names_and_statistics_are_not_clipped(tmp_path):
     scenario = fugu.Scenario.from_table(NAMES, publish="c", protect="s", schema=schema)
     named = fugu.optimal_channel(scenario, fugu.Pure(0.01))
     with pytest.raises(UsageError, match="no order"):
-        After("0,1").applied(named)
+        followed(Question(clip="0,1"), named)
     with pytest.raises(UsageError, match="--clip: for columns only"):
         run(
             "release",

@@ -15,8 +15,8 @@ import pytest
 
 import fugu
 from fugu.documents.document import digest_of
-from fugu.documents.promising import weakest
-from fugu.guarantee.promises import EACH_ENTRY, PUBLIC
+from fugu.documents.promises import weakest
+from fugu.guarantee.composition import EACH_ENTRY, PUBLIC
 from release_files import certificates_of, command
 
 NUMBER = r"(?:epsilon [0-9.e-]+(?: and delta [0-9.e-]+)?|none)"

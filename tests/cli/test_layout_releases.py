@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import fugu.cli.app as cli
 from fugu.errors import FuguError
-from fugu.telling.recipes import answers
+from fugu.queries.sequence_certificate import SequenceCertificate
 from release_files import certificate_of, checks, document_of, forged
 
 NEXT = {"home": (6, 3, 2), "work": (3, 6, 2), "shop": (4, 3, 3)}
@@ -196,10 +196,10 @@ def test_forged_layouts_are_refused(kind, change, check, made, tmp_path):
 def test_a_certificate_of_another_layout_does_not_answer_the_question(made):
     recipe = document_of(made / "months.csv")["question"]["recipe"]
     body = certificate_of(made / "months.csv").body
-    assert recipe["schema"]["sequence"] == {"columns": ["m1:m12"]} and answers(recipe, "", body)
+    assert recipe["schema"]["sequence"] == {"columns": ["m1:m12"]} and SequenceCertificate(body).answers(recipe, "")
     for wrong in ({"columns": [f"m{i}" for i in range(2, 13)]}, {}, {"repeats": "last"}):
         other = {**body, "reading": {**body["reading"], "sequence": wrong}}
-        assert not answers(recipe, "", other)
+        assert not SequenceCertificate(other).answers(recipe, "")
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 
 import fugu
 from fugu.cli.questions import joined, split, split_before
+from fugu.documents.question import question_words
 from fugu.errors import UsageError
-from fugu.queries.statistic import Question
-from fugu.telling.question import question_words
+from fugu.queries.statistic import StatisticQuestion
 from release_files import command, document_of
 
 TABLE = ("--protect", "sex", "--bounds", "0,50", "--step", "10", "--epsilon", "0.5")
@@ -85,7 +85,7 @@ def test_a_plan_on_one_line_is_that_plan_again_whatever_its_questions():
             + draw.choice(["", "", " by w", " by g"])
             for _ in range(draw.randint(1, 5))
         ]
-        assert split(joined(plan)) == plan and [str(Question.parse(text)) for text in plan] == plan
+        assert split(joined(plan)) == plan and [str(StatisticQuestion.parse(text)) for text in plan] == plan
         line = ", ".join(plan)
         assert (split_before(line) or split(line)) == plan  # what fugu 0.3 read
         changed += split_before(line) is not None

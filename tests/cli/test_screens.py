@@ -86,7 +86,7 @@ def test_labels_that_spreadsheets_run_are_warned_of_and_not_changed(tmp_path, ca
 
 
 def test_numbers_are_never_called_formulas():
-    from fugu.data.formulas import formula_columns
+    from fugu.data.files import formula_columns
 
     assert formula_columns({"x": np.array([-1.5, 2.0]), "y": ["-1", "+2"], "z": [-3], "w": ["a=b", None]}) == ()
     for text in ("=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-"):

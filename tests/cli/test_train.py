@@ -416,20 +416,20 @@ def test_no_table_is_overwritten(folder, tmp_path):
 
 
 def test_the_interval_knows_that_the_rows_trained_on_overlap():
-    from fugu.cli.train_rehearsal import Rehearsal
+    from fugu.cli.train_rehearsal import TrainingRehearsal
 
-    found = Rehearsal("R²", trained=160, tested=40, scores={"asked": (0.1, 0.2, 0.3, 0.4)})
+    found = TrainingRehearsal("R²", trained=160, tested=40, scores={"asked": (0.1, 0.2, 0.3, 0.4)})
     uncorrected = 3.182446305284 * (0.05 / 3 / 4) ** 0.5
     assert found.mean("asked") == pytest.approx(0.25) and found.half("asked") == pytest.approx(2**0.5 * uncorrected)
 
 
 @pytest.mark.parametrize("kind", ["ordered", "drawn", "groups"])
 def test_what_is_held_out_is_not_trained_on(kind):
-    from fugu.cli.train_data import Rows
+    from fugu.cli.train_data import TrainingRows
     from fugu.cli.train_rehearsal import _splits
 
     labels = np.arange(103) % 10 if kind == "groups" else None
-    rows = Rows(np.zeros((103, 1)), np.zeros(103), labels)
+    rows = TrainingRows(np.zeros((103, 1)), np.zeros(103), labels)
     splits = _splits(rows, 5, kind == "ordered", 60 if kind == "ordered" else None)
     assert sorted(np.concatenate([held for _, held in splits])) == list(range(103))
     for rest, held in splits:

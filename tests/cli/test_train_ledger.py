@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import fugu
 import fugu.cli.app as cli
 from fugu.cli.train_rehearsal import ASKED as MODEL
-from fugu.cli.train_rehearsal import CONSTANT, Rehearsal
+from fugu.cli.train_rehearsal import CONSTANT, TrainingRehearsal
 from fugu.errors import BudgetRefused, FuguError
 from fugu.ledger import Books, books
 
@@ -101,7 +101,7 @@ def test_the_sentence_compares_part_by_part():
 
     def verdict(*gains):
         scores = {MODEL: tuple(g + x for g, x in zip(guess, gains, strict=True)), CONSTANT: guess}
-        return Rehearsal("accuracy", 80, 20, scores).verdict
+        return TrainingRehearsal("accuracy", 80, 20, scores).verdict
 
     assert verdict(0.05, 0.06, 0.05, 0.04, 0.05) == ""
     assert verdict(0.3, -0.1, 0.2, -0.2, 0.1).startswith("the model is not clearly better")

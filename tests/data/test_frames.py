@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 import fugu
-from fugu.data import kinds, sources
-from fugu.data.kinds import Kind
+from fugu.data import frame as kinds
+from fugu.data import sources
+from fugu.data.frame import FrameKind
 from fugu.errors import BadLaw, BadTable, MissingExtra, UsageError
 from fugu.ledger.fingerprint import marks_of
 
@@ -174,20 +175,20 @@ def test_an_engine_that_needs_another_one_says_which(monkeypatch):
 
     monkeypatch.setattr(sources.nw, "LazyFrame", Lazy)
     with pytest.raises(MissingExtra, match="a frame of ibis is read with pyarrow, which is not installed") as told:
-        sources.Frame(Lazy()).fetch(("v",))
+        sources.FrameColumns(Lazy()).fetch(("v",))
     assert "SENTINEL" not in str(told.value)
     monkeypatch.setattr(sources, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="pyarrow or polars, and neither is installed"):
         fugu.release_column(mechanism(), pa.record_batch(TODAY))
     with pytest.raises(UsageError, match="session of their own"):
-        Kind("pyspark").frame({"v": [1.0]}, None)
+        FrameKind("pyspark").frame({"v": [1.0]}, None)
 
 
 def test_the_core_imports_no_frame_library():
     import subprocess
 
     heavy = "{'pandas', 'polars', 'pyarrow', 'duckdb', 'sklearn', 'scipy'}"
-    code = f"import sys, fugu, fugu.data.kinds, fugu.drawing.plots; print({heavy} & {{*sys.modules}})"
+    code = f"import sys, fugu, fugu.data.frame, fugu.drawing.figure; print({heavy} & {{*sys.modules}})"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert said.stdout.strip() == "set()"
 

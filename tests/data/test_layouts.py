@@ -18,9 +18,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fugu.data import Schema, plan, sequences
-from fugu.data.gaps import spacing_words, unbroken
 from fugu.data.layout import Layout
-from fugu.data.sequences import open_sequences, open_timed, read_sequences, read_timed, sequence_schema
+from fugu.data.sequences import (
+    open_sequences,
+    open_timed,
+    read_sequences,
+    read_timed,
+    sequence_schema,
+    spacing_words,
+    unbroken,
+)
 from fugu.errors import BadTable, ColumnNotFound, FuguError, MissingValues, NotProvable, UnknownName, UsageError
 from hunting import search
 
@@ -172,7 +179,7 @@ def by_value(users, by, order, layout, decimal, images=()):
     rows = sorted(range(len(codes)), key=lambda r: (codes[r], order.values[r], str(images[r]), r))
     kept = {(codes[r], order.values[r]): r for r in rows}
     cells = {name: [r for (c, _), r in kept.items() if names[c] == name] for name in names}
-    return plan.Plan(cells, None)
+    return plan.EntryPlan(cells, None)
 
 
 def test_keeping_the_last_by_its_value_is_caught(monkeypatch):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from fugu.data.cells import distinct, number_of, text_of
+from fugu.data.column import Raw
 from fugu.data.field import Field
-from fugu.data.raw import Raw
 from fugu.data.schema import Schema
 
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import fugu
 from fugu.data import Schema
-from fugu.data.categories import Categories
-from fugu.data.cells import distinct, is_missing, number_of, number_text, text_of
+from fugu.data.cells import Categories, distinct, is_missing, number_of, number_text, text_of
 from fugu.data.private import open_private
 from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
 

@@ -76,7 +76,7 @@ def test_a_sampler_that_reads_bits_by_the_value_is_seen(monkeypatch):
         return out
 
     mechanism = mechanisms()["optimal"]
-    monkeypatch.setattr(Channel, "draw", thrifty)
+    monkeypatch.setattr(Channel, "move", thrifty)
     column = [1] * 40
     base, moved = (
         mechanism.simulate([*column[:ROW], cell, *column[ROW + 1 :]], np.random.default_rng(3)).values

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 import fugu
 import fugu.cli.app as cli
 from fugu.data import Schema
+from fugu.data.column import Raw
 from fugu.data.field import Field
-from fugu.data.raw import Raw
-from fugu.queries.column import open_column
+from fugu.queries.answer import open_column
 from fugu.scenario.query import Query
 from hunting import search
 

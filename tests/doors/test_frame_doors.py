@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import fugu
-from fugu.data import kinds
-from fugu.queries.column import open_column
+from fugu.data import frame as kinds
+from fugu.queries.answer import open_column
 from fugu.scenario.query import Query
 
 ROWS, ROW = 12, 5
@@ -63,7 +63,7 @@ CASES = {
 def told(mechanism, table):
     """All that is public of a release: kind, columns, types, index, rows; and what noise is added to."""
     found = Query.from_json(mechanism.context.query).of_private(open_column(mechanism, table))
-    frame = kinds.Kind.of(table).frame({"v": found}, None)
+    frame = kinds.FrameKind.of(table).frame({"v": found}, None)
     if isinstance(frame, duckdb.DuckDBPyRelation):
         public = (frame.columns, list(map(str, frame.types)))
     elif isinstance(frame, pl.LazyFrame | pl.DataFrame):

@@ -25,8 +25,8 @@ from fugu.data.field import Field
 from fugu.errors import BadTable, FuguError
 from fugu.mechanism import mechanism as releasing
 from fugu.noise.bits import RngBits
-from fugu.queries.answering import prepare
-from fugu.queries.column import open_column
+from fugu.queries.answer import open_column
+from fugu.queries.statistics_release import prepare
 from fugu.scenario.query import Query
 from hunting import search
 from release_files import document_of, public_part
@@ -35,13 +35,13 @@ SRC = Path(fugu.__file__).parent
 HERE, SEQUENCES, TRAINING = "test_one_row.py", "test_sequence_doors.py", "test_training_doors.py"
 SESSIONS = "test_session_doors.py"
 DOORS = {
-    "queries/column.py:open_column": HERE,
+    "queries/answer.py:open_column": HERE,
     "mechanism/intake.py:as_column": HERE,
     "mechanism/intake.py:as_rows": HERE,
-    "queries/answering.py:open_query": HERE,
+    "queries/statistics_release.py:open_query": HERE,
     "queries/property_release.py:open_property": "test_property_doors.py",
     "queries/table_belief.py:example": SESSIONS,
-    "session/opening.py:open": SESSIONS,
+    "session/books.py:open": SESSIONS,
     "checking/check.py:check": "test_check_doors.py",
     "data/sequences.py:open_timed": SEQUENCES,
     "queries/sequence_data.py:_opened": SEQUENCES,
@@ -55,7 +55,6 @@ OTHER_READERS = {
     "auditing/outside/files.py:_differences": "a published file: its size is compared with the one that went out",
     "cli/demo.py:_run": "compares with the truth, as only a demo on synthetic data may",
     "cli/property.py:property_": "a reference, which is public",
-    "papers/chen_data.py:own_question": "a public or reference table: nothing of it is protected, which is said",
     "scenario/property.py:_needed": "a reference, which is public",
 }
 """Functions that read whole tables without a schema: of public data only."""

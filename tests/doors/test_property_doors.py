@@ -7,7 +7,7 @@ import pytest
 from hostile import CELLS
 
 from fugu import Pure, Schema
-from fugu.queries.property_release import PropertyAsked, prepare_property
+from fugu.queries.property_release import PropertyQuestion, prepare_property
 
 REFERENCE = {
     "age": [20, 30, 40, 50, 60, 70] * 20,
@@ -16,10 +16,10 @@ REFERENCE = {
 }
 TODAY = {name: cells[7:47] for name, cells in REFERENCE.items()}
 ROW = 11
-ASKED = PropertyAsked(statistics=["mean(age)", "count(job=x)"], hide="rich=yes", bounds={"age": (18, 90)})
+ASKED = PropertyQuestion(statistics=["mean(age)", "count(job=x)"], hide="rich=yes", bounds={"age": (18, 90)})
 MODES = {
     "as they come": ASKED,
-    "with a schema": PropertyAsked(
+    "with a schema": PropertyQuestion(
         statistics=["sum(age)", "count(job=x)"], hide="rich=yes", bounds={"age": (18, 90)},
         schema=Schema({"age": {"kind": "number", "bounds": (0, 120), "missing": 50}}),
     ),

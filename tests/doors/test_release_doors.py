@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 import fugu
 from fugu.cli.app import app
 from fugu.documents.commitment import file_sha256
-from fugu.documents.disclosure import PRIVATE_NUMBERS
+from fugu.documents.question import question_words
+from fugu.documents.sentences import PRIVATE_NUMBERS
 from fugu.errors import CertificateError, UsageError
-from fugu.telling.question import question_words
 
 EXAMPLES = "src/fugu/examples/"
 TODAY, LAST = EXAMPLES + "clinic_today.csv", EXAMPLES + "clinic_reference.csv"

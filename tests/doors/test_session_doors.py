@@ -14,9 +14,9 @@ from test_one_row import REFERENCE, ROW, TODAY, outcome
 import fugu
 from fugu.noise.selection import permute_and_flip
 from fugu.queries import drawing
-from fugu.queries.asking import Options, plan_of
-from fugu.queries.statistic import Question
-from fugu.session.opening import public_facts
+from fugu.queries.plan import Options, plan_of
+from fugu.queries.statistic import StatisticQuestion
+from fugu.session.books import public_facts
 from hunting import search
 
 PUBLIC = ("g", "s")
@@ -51,7 +51,7 @@ def features_of(table):
     opened = public_facts(REFERENCE, "s", SCHEMA, None).open(table)
     belief, columns, public = opened.belief, [], [opened.belief.fingerprint, len(opened.private)]
     for text, options in ASKED:
-        asked = Question.parse(text)
+        asked = StatisticQuestion.parse(text)
         plan = plan_of(asked, belief.reading, belief.table, Options(**options))
         columns += [feature.of(belief.reading, opened.private.table) for feature in plan.features]
         public += [str(plan)] if asked.by is None else [str(plan), belief.groups.of(asked.by).sizes]
@@ -108,7 +108,7 @@ def answers_of(table, monkeypatch):
         drawn.append(real(*args))
         return drawn[-1]
 
-    monkeypatch.setattr("fugu.session.releasing.draw", seen)
+    monkeypatch.setattr("fugu.session.release.draw", seen)
     for text, options in FEW:
         found = session.ask(text, 0.2, **options)
         told.append((str(found.question), [(c.group, c.cell, c.scale) for c in found.cells], found.own, found.note))

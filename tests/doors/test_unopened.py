@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import fugu
 import fugu.cli.app as cli
 from fugu.errors import BadTable, BudgetExceeded, ColumnNotFound, FuguError, UsageError
-from fugu.queries.public_groups import ExpectedGroups
+from fugu.queries.table_belief import ExpectedGroups
 
 
 class OpenedError(BaseException):
@@ -134,7 +134,7 @@ COMMANDS = {
     "reproduce": REFERENCE_ONLY,
 }
 """Commands that are given a table, by an argument or an option, and what they do with it."""
-PATHS = {"table", "data", "private"}
+PATHS = {"table", "reference", "data", "private"}
 SILENT = {"dry_run", "rehearse"}
 """Options that say: charge nothing."""
 

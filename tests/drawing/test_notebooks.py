@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
 
 import fugu
-from fugu.drawing import html, plots, sheet
-from fugu.drawing.sheet import MOST, Sheet, shown
-from fugu.drawing.shown import Shown
+from fugu.drawing import figure as plots
+from fugu.drawing import html
+from fugu.drawing import html as sheet
+from fugu.drawing.html import MOST, Sheet, shown
 from fugu.errors import UsageError
 from fugu.sequences import Count, Histogram, States, TopK
+from fugu.shown import VIEWS, Shown
 
 BAD = '<script>alert("1")</script>&\u202e'
 REFERENCE = {"s": [BAD, "b"] * 60, BAD: [0, 1, 2, 3, 1, 2, 5, 4] * 15, "g": [BAD, "y"] * 60}
@@ -191,3 +195,49 @@ def test_answers_of_a_session_are_frames_and_figures():
         ElementTree.fromstring(answer.plot().svg)
         assert "<script" not in answer._repr_html_() + answer.plot().svg and "7318" not in answer._repr_html_()
     assert list(session.ask("count").to_frame("dict")) == ["value", "low", "high"]
+
+
+def test_every_class_that_is_shown_has_a_view_of_one_name():
+    """Classes are found by name: two of one name would be shown by the view of one of them."""
+    code = (
+        "import pkgutil, importlib, fugu\n"
+        "for m in pkgutil.walk_packages(fugu.__path__, 'fugu.'):\n"
+        "    if not m.name.endswith('__main__'): importlib.import_module(m.name)\n"
+        "from fugu.shown import VIEWS, Shown\n"
+        "waiting, shown = [Shown], []\n"
+        "while waiting:\n"
+        "    more = waiting.pop().__subclasses__()\n"
+        "    waiting += more; shown += more\n"
+        "named = [c.__name__ for c in dict.fromkeys(shown) if c.__name__ in VIEWS]\n"
+        "assert sorted(named) == sorted(VIEWS), set(VIEWS) ^ set(named)\n"
+        "assert all({k.__name__ for k in c.__mro__} & set(VIEWS) for c in shown)\n"
+        "module = importlib.import_module('fugu.report.notebook')\n"
+        "for c in shown:\n"
+        "    kind = next(k for k in c.__mro__ if k.__name__ in VIEWS)\n"
+        "    view = VIEWS[kind.__name__].partition(':')[2]\n"
+        "    assert hasattr(module, view) and hasattr(c, 'plot') == hasattr(module, view + '_figure'), c\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_nothing_that_computes_loads_what_draws():
+    code = (
+        "import sys, fugu\n"
+        "mechanism = fugu.calibrate(fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([1, 2])), fugu.Pure(1))\n"
+        "print(mechanism, mechanism.certificate, mechanism.release([1]))\n"
+        "fugu.verify(mechanism.certificate)\n"
+        "drawn = [name for name in sys.modules if name.startswith(('fugu.drawing', 'fugu.report'))]\n"
+        "assert not drawn, drawn\n"
+        "assert '<table' in mechanism._repr_html_() and 'fugu.report.notebook' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_class_of_somebody_else_is_shown_as_what_it_is_made_from(every):
+    class Check(type(every["mechanism"])):
+        """Named as a class of fugu."""
+
+    assert "Check" in VIEWS
+    own = object.__new__(Check)
+    own.__dict__.update(vars(every["mechanism"]))
+    assert "<b>Mechanism: " in own._repr_html_()

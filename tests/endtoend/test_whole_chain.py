@@ -18,11 +18,11 @@ from whole_tables import write
 from whole_tampering import changes
 
 import fugu
+from fugu.auditing.outside import answers
 from fugu.auditing.outside import examine as outside
-from fugu.auditing.outside import twice
+from fugu.documents.release import ReleaseDocument
 from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.noise.laplace import Laplace
-from fugu.verifier.kinds import release as releases
 from hunting import note, search
 
 LONG = ("property", "training")
@@ -76,7 +76,7 @@ CARELESS = {
     "private table": (outside, "data_checks"),
     "reference": (outside, "reference_checks"),
     "ledger": (outside, "ledger_checks"),
-    "groups exchanged": (releases, "_question"),
+    "groups exchanged": (ReleaseDocument, "_check_question"),
 }
 """What may be changed, and the one check that sees it."""
 
@@ -110,7 +110,7 @@ def test_a_reference_is_the_file_and_gives_the_laws(tmp_path):
 def test_a_first_proof_that_believes_what_is_stated_is_caught(name, released, monkeypatch):
     believed = fugu.verify(fugu.calibrate(PAIR, fugu.Pure(1)))
     assert noticed(random.Random(0), *released, only=name) == name
-    monkeypatch.setattr(releases, "judge", lambda *_: believed)
+    monkeypatch.setattr(fugu.Certificate, "verdict", lambda *_: believed)
     with pytest.raises(AssertionError, match=f"goes unnoticed: {name}"):
         noticed(random.Random(0), *released, only=name)
 
@@ -120,12 +120,12 @@ def test_the_second_proof_stops_what_the_first_believes(tmp_path, monkeypatch):
     fugu.calibrate(PAIR, fugu.Pure(1)).certificate.save(certificate)
     honest = fugu.examine(certificate, twice=True)
     changes(random.Random(0), certificate, None)["noise"]()
-    monkeypatch.setattr(outside, "judge", lambda *_: replace(honest, checks=honest.checks[:-2] + honest.checks[-1:]))
-    monkeypatch.setattr(twice, "judge", lambda *_: honest)
+    without = replace(honest, checks=honest.checks[:-2] + honest.checks[-1:])
+    monkeypatch.setattr(fugu.Certificate, "verdict", lambda *_: without)
     found = fugu.examine(certificate, twice=True)
     assert not found.holds and "THE TWO PROOFS DISAGREE" in found.reason
     assert fugu.examine(certificate).holds  # without it, nothing would be seen
-    monkeypatch.setattr(twice, "twice_checks", lambda _: ())
+    monkeypatch.setattr(answers, "twice_checks", lambda _: ())
     assert fugu.examine(certificate, twice=True).holds
 
 

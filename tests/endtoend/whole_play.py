@@ -26,10 +26,10 @@ from whole_tampering import changes
 
 import fugu
 import fugu.cli.app as cli
+from fugu.documents.release import inner
+from fugu.documents.verdict import Verdict
 from fugu.errors import CertificateError, FuguError, UsageError
 from fugu.numbers.exact import read_number
-from fugu.verifier.kinds.release import inner
-from fugu.verifier.verdict import Verdict
 
 COMMANDS = {**ASKED, **BELIEVED, "many": many}
 KINDS = (*COMMANDS, *MADE)

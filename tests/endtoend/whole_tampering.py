@@ -21,12 +21,11 @@ from whole_beliefs import more_rows, surer
 
 import fugu
 from fugu.documents.document import digest_of
-from fugu.documents.release import PrivatePart, ReleaseDocument
+from fugu.documents.release import PrivatePart, ReleaseDocument, inner
+from fugu.documents.sentences import derived
 from fugu.errors import FuguError
 from fugu.ledger.charge import LAW, Charge
 from fugu.numbers.exact import read_number
-from fugu.telling import derived, told
-from fugu.verifier.kinds.release import inner
 
 Body = dict[str, Any]
 Forged = dict[str, Path]
@@ -201,7 +200,7 @@ def _put(certificate: Path, document: Body, bodies: list[Body]) -> None:
         return
     body = {k: v for k, v in document.items() if k != "digest"} | {"certificates": stated}
     with suppress(FuguError, KeyError, TypeError, ValueError):  # else the document keeps what it said
-        body |= derived({part["group"]: told(inner(part["certificate"])) for part in stated}, False)
+        body |= derived({part["group"]: inner(part["certificate"]).tell() for part in stated}, False)
     ReleaseDocument.sealed(body).save(certificate)
 
 

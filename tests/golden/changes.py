@@ -5,4 +5,16 @@ from __future__ import annotations
 
 from golden.comparing import Change
 
-EXPECTED: tuple[Change, ...] = ()
+EXPECTED: tuple[Change, ...] = (
+    Change("*", "*", "the decoder stands beside the other guessers", "*(fugu.auditing.guessers)*"),
+    Change("doors/scenario/*", "*.toml", "comments of scenario files are the words of the options: each said once"),
+    Change(
+        "doors/scenario/03 *",
+        "*",
+        "init writes epsilon as it was typed (1, not 1.0), and a request is named by what is typed",
+    ),
+    Change(
+        "*/mix/*", "noise*", "a mixture is a noise like others: it says so, and its scale is the larger of its halves'"
+    ),
+    Change("doors/wrong/*", "errors", "an option that does not fit is refused with its panel", "*(see * in --help)"),
+)

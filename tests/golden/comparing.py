@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -11,6 +14,8 @@ from typing import Any
 
 RELATIVE = 1e-12
 ABSENT = "(absent)"
+MASK, MASKED_LINES = "▒", "▒▒"
+"""What may differ by chance: a word, or any number of lines."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,8 @@ class Difference:
     after: Any
 
     def __str__(self) -> str:
+        if "\n" in str(self.before) and "\n" in str(self.after):
+            return f"{self.case}\n    {self.field}\n" + _line_by_line(self.before, self.after)
         return f"{self.case}\n    {self.field}\n    before: {self.before}\n    after:  {self.after}"
 
 
@@ -90,12 +97,69 @@ def same(before: Any, after: Any) -> bool:
     (True, False, False, False)
     """
     if isinstance(before, bool) or isinstance(after, bool):
-        return before is after
+        return before is after or before == MASK
+    if isinstance(before, str) and MASK in before:
+        return before == MASK or (isinstance(after, str) and re.fullmatch(_pattern(before), f"\n{after}") is not None)
     if (isinstance(before, float) and isinstance(after, int | float)) or (
         isinstance(after, float) and isinstance(before, int)
     ):
         return math.isclose(before, after, rel_tol=RELATIVE, abs_tol=0.0)
     return type(before) is type(after) and before == after
+
+
+def masked(values: Sequence[Any]) -> Any:
+    """One answer for several that chance alone tells apart: what they share, and a mask where they differ.
+
+    >>> masked([{"a": "noise 3.1 in x", "b": 2, "c": "x"}, {"a": "noise 2.5 in x", "b": 3, "c": "x"}])
+    {'a': 'noise ▒ in x', 'b': '▒', 'c': 'x'}
+    >>> same(masked(["a\\n1\\nb 1", "a\\nb 2"]), "a\\n1\\n2\\nb 7"), same(masked(["a 1", "a 2"]), "b 1")
+    (True, False)
+    """
+    first = values[0]
+    if all(same(first, value) and same(value, first) for value in values[1:]):
+        return first
+    if all(isinstance(value, dict) and value.keys() == first.keys() for value in values):
+        return {key: masked([value[key] for value in values]) for key in first}
+    if all(isinstance(value, list) and len(value) == len(first) for value in values):
+        return [masked(items) for items in zip(*values, strict=True)]
+    if all(isinstance(value, str) and ("\n" in value or " " in value) for value in values):
+        return functools.reduce(_masked_text, values)
+    return MASK
+
+
+def _masked_text(first: str, second: str) -> str:
+    one, two, lines = first.split("\n"), second.split("\n"), []
+    for how, a, b, c, d in difflib.SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
+        if how != "equal" and b - a != d - c:
+            lines.append(MASKED_LINES)
+        elif how == "equal":
+            lines += one[a:b]
+        else:
+            lines += map(_masked_line, one[a:b], two[c:d])
+    return "\n".join(lines)
+
+
+def _masked_line(first: str, second: str) -> str:
+    one, two = first.split(" "), second.split(" ")
+    if len(one) != len(two) or MASKED_LINES in (first, second):
+        return MASKED_LINES
+    return " ".join(a if a == b else MASK for a, b in zip(one, two, strict=True))
+
+
+def _pattern(text: str) -> str:
+    lines = [
+        r"(?:\n.*)*" if line == MASKED_LINES else r"\n" + re.escape(line).replace(MASK, r"\S+")
+        for line in text.split("\n")
+    ]
+    return "".join(lines)
+
+
+def _line_by_line(before: str, after: str) -> str:
+    """What differs between two screens, without the lines that a mask covers."""
+    known = before.split("\n")
+    new = [next((line for line in known if same(line, text)), text) for text in after.split("\n")]
+    shown = list(difflib.unified_diff(known, new, "before", "after", lineterm="", n=0))
+    return "\n".join(f"    {line}" for line in shown[2:])
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:

@@ -1,10 +1,13 @@
 """The golden record: compute it, check it, write it.
 
-    python tests/golden/record.py --check     every difference from record.json: case, field, before, after
-    python tests/golden/record.py --write     make what fugu answers today the record
+    python tests/golden/record.py --check              every difference: case, field, before, after
+    python tests/golden/record.py --check --doors      the same of the doors alone (screens, documents, pages; 30 s)
+    python tests/golden/record.py --write [--doors]    make what fugu answers today the record
 
-`tests/test_golden_record.py` runs the quick cases in every `make test`. Differences that are meant are listed, each
-with its reason, in `changes.py`. A JSON number is compared up to a relative 1e-12, a string exactly.
+record.json has the answers of public calls, doors.json those of whole stories through the command line (stories.py).
+`tests/test_golden_record.py` and `tests/test_golden_doors.py` run the quick cases and all stories in every `make test`.
+Differences that are meant are listed, each with its reason, in `changes.py`. A JSON number is compared up to a relative
+1e-12, a string exactly but for masks.
 """
 
 from __future__ import annotations
@@ -23,9 +26,12 @@ if __name__ == "__main__":
 
 from golden.cases import Workshop, cases
 from golden.changes import EXPECTED
-from golden.comparing import differences, needless, unexplained
+from golden.comparing import differences, masked, needless, unexplained
+from golden.doors import SEEDS, told
+from golden.stories import STORIES
 
 FILE = Path(__file__).with_name("record.json")
+DOORS = Path(__file__).with_name("doors.json")
 QUICK = 0.012
 """Seconds; a case that takes longer, with the calibrations it needs, is left to `--check`."""
 ALWAYS = "/approx/calibrate/best/best"
@@ -50,15 +56,22 @@ def compute(only: Iterable[str] | None = None, pattern: str = "") -> tuple[dict[
     return answers, seconds
 
 
-def load() -> tuple[dict[str, Any], set[str]]:
+def stories(seeds: Iterable[int] = SEEDS[:1], only: str = "") -> dict[str, Any]:
+    """What the stories answer, step by step; with several seeds, what differs by chance is masked."""
+    chosen = [name for name in STORIES if f"doors/{name}".startswith(only)]
+    answers = {name: [told(STORIES[name], seed) for seed in seeds] for name in chosen}
+    return {f"doors/{name}/{step}": answer for name in chosen for step, answer in masked(answers[name]).items()}
+
+
+def load(file: Path | None = None) -> tuple[dict[str, Any], set[str]]:
     """The answers on record, and the names of the slow cases."""
-    found = json.loads(FILE.read_text())
+    found = json.loads((file or FILE).read_text())
     texts, given = found["texts"], found["cases"]
     answers = {name: given[answer["as"]] if _repeats(answer) else answer for name, answer in given.items()}
     return {name: _with_texts(answer, texts) for name, answer in answers.items()}, set(found["slow"])
 
 
-def write(answers: dict[str, Any], slow: Iterable[str]) -> None:
+def write(answers: dict[str, Any], slow: Iterable[str], file: Path | None = None) -> None:
     """One line per case; long texts, which most certificates share, and long answers are written once."""
     texts: dict[str, str] = {}
     seen: dict[str, str] = {}
@@ -71,7 +84,7 @@ def write(answers: dict[str, Any], slow: Iterable[str]) -> None:
     said = ",\n".join(f'"{key}": {json.dumps(text, ensure_ascii=False)}' for text, key in texts.items())
     body = ",\n".join(lines)
     named = ",\n".join(json.dumps(name) for name in sorted(slow))
-    FILE.write_text(f'{{"texts": {{\n{said}\n}},\n"slow": [\n{named}\n],\n"cases": {{\n{body}\n}}}}\n')
+    (file or FILE).write_text(f'{{"texts": {{\n{said}\n}},\n"slow": [\n{named}\n],\n"cases": {{\n{body}\n}}}}\n')
 
 
 def _repeats(answer: Any) -> bool:
@@ -101,10 +114,13 @@ def _with_texts(value: Any, texts: dict[str, str]) -> Any:
     return texts[value] if isinstance(value, str) and value.startswith("§") else value
 
 
-def check(pattern: str = "") -> int:
+def check(pattern: str = "", doors: bool = False) -> int:
     """Print every difference; 1 if one is not explained, or an explanation is not needed."""
-    before, _ = load()
-    after, seconds = compute(pattern=pattern)
+    before, after, start = {}, {}, time.process_time()
+    if not doors:
+        before, after = load()[0], compute(pattern=pattern)[0]
+    before |= load(DOORS)[0]
+    after |= {name: answer for name, answer in stories().items() if pattern in name}
     asked = {name: answer for name, answer in before.items() if pattern in name}
     found = differences(asked, after)
     wrong, idle = unexplained(found, EXPECTED), needless(found, EXPECTED, before.keys() - asked.keys())
@@ -115,10 +131,20 @@ def check(pattern: str = "") -> int:
     meant = len(found) - len(wrong)
     changed = len({difference.case for difference in wrong})
     print(
-        f"{len(after)} cases in {sum(seconds.values()):.0f} s of work: {changed} differ without a reason "
+        f"{len(after)} cases in {time.process_time() - start:.0f} s of work: {changed} differ without a reason "
         f"({len(wrong)} fields), {meant} fields differ as listed, {len(idle)} listed reasons are idle"
     )
     return int(bool(wrong or idle))
+
+
+def _write_doors() -> int:
+    answers = stories(SEEDS)
+    if DOORS.exists():
+        for difference in differences(load(DOORS)[0], answers):
+            print(difference)
+    write(answers, (), DOORS)
+    print(f"{len(answers)} steps of {len(STORIES)} stories")
+    return 0
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -129,15 +155,18 @@ def main(arguments: list[str] | None = None) -> int:
     mode.add_argument("--write", action="store_true", help="make today's answers the record")
     mode.add_argument("--costs", action="store_true", help="print the slowest cases")
     parser.add_argument("--only", default="", help="only cases whose name holds this text (with --check, --costs)")
-    told = parser.parse_args(arguments)
-    if told.check:
-        return check(told.only)
+    parser.add_argument("--doors", action="store_true", help="the doors alone: screens, documents, pages")
+    options = parser.parse_args(arguments)
+    if options.check:
+        return check(options.only, options.doors)
+    if options.write and options.doors:
+        return _write_doors()
     start = time.perf_counter()
-    answers, seconds = compute(pattern=told.only if told.costs else "")
-    if told.costs:
+    answers, seconds = compute(pattern=options.only if options.costs else "")
+    if options.costs:
         for name in sorted(seconds, key=lambda n: -seconds[n])[:60]:
             print(f"{seconds[name]:8.2f}  {name}")
-    if told.write:
+    if options.write:
         slow = [name for name, took in seconds.items() if took > QUICK and not name.endswith(ALWAYS)]
         if FILE.exists():
             for difference in differences(load()[0], answers):

@@ -15,7 +15,7 @@ import pytest
 from fugu import Approx, Pure, Renyi, RenyiCurve
 from fugu.errors import BadBudget, NotProvable
 from fugu.guarantee import balle, exact_epsilon
-from fugu.guarantee.encoding import budget_from, budget_json
+from fugu.guarantee.curve import budget_from, budget_json
 from fugu.numbers.exact import as_fraction
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -11,7 +11,7 @@ import pytest
 from fugu import Ball, Band, Box, Discrete, Hull, Intersection
 from fugu.errors import CertificateError
 from fugu.laws.sets import check_confidence, confidence_set, law_set_from
-from fugu.laws.sets import local_levels as levels_file
+from fugu.laws.sets import levels as levels_file
 from hunting import search
 
 COUNTS = [8, 0, 20, 11, 5, 2]
@@ -116,6 +116,6 @@ def test_another_machines_last_digits_pass():
     mine = levels_file.proved(sum(COUNTS), Fraction(1, 40))
     shaken = levels_file.Levels(mine.n, mine.eta, mine.ranks, mine.low * (1 - 2e-13), mine.high * (1 + 2e-13))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fugu.laws.sets.checked.proved", lambda n, error: shaken)
+        patch.setattr("fugu.laws.sets.confidence.proved", lambda n, error: shaken)
         check_confidence(found, range(6), COUNTS, 0.05)
     assert math.isclose(mine.eta, levels_file.levels(sum(COUNTS), Fraction(1, 40)).eta, rel_tol=3e-6)

@@ -13,11 +13,8 @@ from scipy.stats import beta, binom
 from fugu import Ball, Band, Box, Intersection
 from fugu.errors import BadLaw, UsageError
 from fugu.laws.sets import confidence_set, secret_error
-from fugu.laws.sets.clopper import clopper_box
-from fugu.laws.sets.kolmogorov import kolmogorov_band
-from fugu.laws.sets.local_levels import level_band, levels
-from fugu.laws.sets.mixture import mixture_radius
-from fugu.laws.sets.radii import divergence_radius, variation_radius
+from fugu.laws.sets.levels import kolmogorov_band, level_band, levels
+from fugu.laws.sets.limits import clopper_box, divergence_radius, mixture_radius, variation_radius
 from hunting import search
 
 

@@ -13,13 +13,15 @@ from scipy.stats import beta, kstwo
 
 from fugu.errors import UsageError
 from fugu.laws.sets import mixture_interval, secret_error
-from fugu.laws.sets.chernoff import chernoff_limits
-from fugu.laws.sets.clopper import clopper_pearson, too_high, too_low
-from fugu.laws.sets.crossing import noncrossing
-from fugu.laws.sets.kolmogorov import kolmogorov_distance
-from fugu.laws.sets.local_levels import levels, proved
-from fugu.laws.sets.mixture import mixture_radius
-from fugu.laws.sets.radii import divergence_radius, variation_radius
+from fugu.laws.sets.levels import chernoff_limits, kolmogorov_distance, levels, noncrossing, proved
+from fugu.laws.sets.limits import (
+    clopper_pearson,
+    divergence_radius,
+    mixture_radius,
+    too_high,
+    too_low,
+    variation_radius,
+)
 from hunting import search
 
 FIVE = Fraction(1, 20)

@@ -92,7 +92,7 @@ def test_a_fine_resolution_changes_no_fit() -> None:
 
 
 def test_the_floor_is_never_above_the_spread_of_the_values() -> None:
-    from fugu.laws.fitting import least_std
+    from fugu.laws.normal import least_std
 
     rare = np.array([0.0] * 99 + [1.0])
     assert least_std(rare) == pytest.approx(rare.std())

@@ -17,12 +17,9 @@ from hypothesis import strategies as st
 import fugu
 from fugu import Discrete
 from fugu.errors import BadLaw, NotProvable, UnknownName, UsageError
-from fugu.laws import convolve, direct, poisson_binomial, sum_of
-from fugu.laws.convolve import convolve_exact, convolve_fft
-from fugu.laws.factor import factors
-from fugu.laws.spectrum import KAPPA, Roots, in_balls, in_doubles, spectrum
-from fugu.laws.term import Term
-from fugu.laws.window import bennett, enclose
+from fugu.laws import adding, poisson_binomial, sum_of
+from fugu.laws.adding import convolve_exact, convolve_fft
+from fugu.laws.spectrum import KAPPA, Roots, Term, bennett, enclose, factors, in_balls, in_doubles, spectrum
 from fugu.numbers import balls
 from fugu.numbers.exact import as_fraction
 
@@ -138,7 +135,7 @@ class TestFft:
         assert truthful(found, truth, 1e-12)
 
     def test_a_bound_without_roundoff_is_caught(self, monkeypatch):
-        monkeypatch.setattr(convolve, "roundoff", lambda *_: 0.0)
+        monkeypatch.setattr(adding, "roundoff", lambda *_: 0.0)
         law, n = LAWS["twenty levels"]
         assert not truthful(*by_fft(law, n))
 
@@ -147,7 +144,7 @@ class TestFft:
         law, n = LAWS["twenty levels"]
         honest = convolve_fft([Term.of(range(20), law.masses.whole()[0], n)], tail)
         assert tail / 100 < honest.error < 3 * tail
-        monkeypatch.setattr(convolve, "enclose", lambda terms, _: replace(enclose(terms, tail), outside=0.0))
+        monkeypatch.setattr(adding, "enclose", lambda terms, _: replace(enclose(terms, tail), outside=0.0))
         assert not truthful(*by_fft(law, n))
 
     def test_doubles_whose_error_is_not_counted_are_caught(self, monkeypatch):
@@ -161,9 +158,9 @@ class TestFft:
             wave = rough(found, length)
             return replace(wave, errors=0 * wave.errors)
 
-        monkeypatch.setattr(convolve, "spectrum", rough)
+        monkeypatch.setattr(adding, "spectrum", rough)
         assert truthful(law.iid_sum(n, method="fft"), truth, 1e-8)
-        monkeypatch.setattr(convolve, "spectrum", silent)
+        monkeypatch.setattr(adding, "spectrum", silent)
         assert not truthful(law.iid_sum(n, method="fft"), truth)
 
     def test_a_million_yes_or_no_answers_against_sixty_digits(self):
@@ -214,11 +211,11 @@ class TestOneUserAmongOthers:
         assert truthful(found, truth, 1e-12)
         exact = Discrete._with_error(others.values, others.masses, 0.0)
         assert truthful(sum_of([one, exact, other], method="fft"), sum_of([one, exact, other], method="exact"), 1e-13)
-        monkeypatch.setattr(direct, "UNIT", 0.0)
+        monkeypatch.setattr(adding, "UNIT", 0.0)
         assert not truthful(sum_of([one, exact, other], method="fft"), sum_of([one, exact, other], method="exact"))
 
     def test_long_rows_go_by_fft(self, monkeypatch):
-        monkeypatch.setattr(direct, "_MOST_PRODUCTS", 0)
+        monkeypatch.setattr(adding, "_MOST_PRODUCTS", 0)
         laws = [Discrete(range(300), RNG.integers(1, 9, 300)), Discrete(range(0, 600, 2), RNG.integers(1, 9, 300))]
         assert truthful(sum_of(laws, method="fft"), sum_of(laws, method="exact"), 1e-11)
 

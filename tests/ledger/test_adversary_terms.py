@@ -19,8 +19,8 @@ from fugu.errors import (
 )
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
 from fugu.ledger import Charge
-from fugu.ledger.accountant import Counted, Terms, total
-from fugu.ledger.amounts import at, fits
+from fugu.ledger.accountant import Charges, Terms, total
+from fugu.ledger.charge import at, fits
 from fugu.priors import BayesianNetwork, DependentGroups, IndependentBlocks, MarkovChain
 
 CHAIN = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=2)
@@ -126,7 +126,7 @@ def test_what_is_no_epsilon_is_no_charge_and_no_budget(path, number):
 
 def test_no_promise_fits_no_budget():
     """A delta of 1 or more is no promise; the largest finite budget does not allow it."""
-    charges = [Counted(Charge.per_entry(Approx(1, 0.6)), 2, 1, True)]
+    charges = [Charges(Charge.per_entry(Approx(1, 0.6)), 2, 1, True)]
     assert not fits(total(charges, Terms(Pure(1))), Approx(1.7e308, 0.999))
 
 
@@ -173,7 +173,7 @@ def test_an_order_that_only_equals_a_listed_one_is_another_order(path):
     ],
 )
 def test_entries_are_not_fewer_than_the_prior_speaks_of(prior, least):
-    charges = [Counted(Charge("law", Pure(1)), 1, 1), Counted(Charge.per_entry(0.5), 1, 2)]
+    charges = [Charges(Charge("law", Pure(1)), 1, 1), Charges(Charge.per_entry(0.5), 1, 2)]
     assert total(charges, Terms(Pure(9), prior, least)) == Pure(1 + Fraction(least, 2))
     if least > 1:
         with pytest.raises(UsageError, match=f"speaks of {least} entries"):

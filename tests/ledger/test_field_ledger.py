@@ -155,13 +155,13 @@ def number(told):
 
 
 def test_a_ledger_of_an_earlier_version_says_that_the_worth_is_not_known(tmp_path, monkeypatch):
-    from fugu.ledger import requests
+    from fugu.ledger import store
 
     def without(to, data, request, asked, refused, skipped=(), worth=None, people=None):
         return enter(to, data, request, asked, refused, skipped)
 
-    enter = requests.enter
-    monkeypatch.setattr(requests, "enter", without)
+    enter = store.enter
+    monkeypatch.setattr(store, "enter", without)
     with Ledger(tmp_path / "l.db", Pure(1), prior=CHAIN) as ledger:
         ledger.spend("a", Charge.per_entry(0.1), lambda: 0)
     assert "worth not known: the file does not hold the prior" in show(tmp_path / "l.db")
@@ -195,7 +195,7 @@ def test_errors_name_both_terms(tmp_path):
 
 
 def test_a_prior_in_words():
-    from fugu.ledger.believed import believed
+    from fugu.ledger.registration import believed
 
     class Own:
         def __repr__(self):

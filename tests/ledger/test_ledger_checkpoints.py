@@ -17,7 +17,8 @@ from test_ledger_interrupts import in_memory
 
 from fugu.errors import BadLedger, FuguError, LedgerBroken
 from fugu.guarantee import Pure
-from fugu.ledger import Books, Charge, Ledger, books, checkpoint, index, log, store
+from fugu.ledger import Books, Charge, Ledger, books, chain, log, store
+from fugu.ledger import state as checkpoint
 from fugu.ledger.state import Registered, State
 from hunting import search
 from ledger_files import BLOCK, base_of, records
@@ -34,7 +35,7 @@ def often(monkeypatch):
 def small(monkeypatch, every=6):
     monkeypatch.setattr(checkpoint, "EVERY", every)
     monkeypatch.setattr(checkpoint, "due", lambda events, _size, _weight: events >= checkpoint.EVERY)
-    monkeypatch.setattr(index, "_TIERS", (8, 30))
+    monkeypatch.setattr(chain, "_TIERS", (8, 30))
 
 
 def filled(path, many, budget=10**6):
@@ -166,7 +167,7 @@ def forgotten(events):
     length, (count, _) = last["body"]["state"][0], last["body"]["table"]
     pages = last["attached"][length : length + 64 * count]
     entries = {pages[k : k + 16]: pages[k : k + 64] for k in range(0, 64 * (count - 1), 64)}
-    content, root = index.Table.made(entries)
+    content, root = chain.IndexTable.made(entries)
     last["body"]["table"] = [count - 1, root]
     _sealed(last, last["attached"][:length], content)
 
@@ -289,10 +290,10 @@ def test_tables_find_every_name_and_no_other():
         entries = {}
         for _ in range(count):
             key = rng.randbytes(16)
-            entries[key] = index.entry_of(key, (rng.randrange(1, 1 << 40), rng.randbytes(32).hex()), None)
-        content, root = index.Table.made(entries)
+            entries[key] = chain.entry_of(key, (rng.randrange(1, 1 << 40), rng.randbytes(32).hex()), None)
+        content, root = chain.IndexTable.made(entries)
         read = lambda start, length, content=content: (b"#" * 100 + content)[start : start + length]  # noqa: E731
-        table = index.Table(100, count, root)
+        table = chain.IndexTable(100, count, root)
         assert table.entries(read, {}) == entries
         assert all(table.find(read, {}, key) == entry for key, entry in entries.items())
         others = [rng.randbytes(16) for _ in range(100)] + [bytes(16), b"\xff" * 16]
@@ -302,7 +303,7 @@ def test_tables_find_every_name_and_no_other():
 def test_few_tables_are_left_after_many_checkpoints():
     counts = []
     for _ in range(4000):
-        number = index.merged(counts, 256)
+        number = chain.merged(counts, 256)
         counts[len(counts) - number :] = [256 + sum(counts[len(counts) - number :])]
     assert sum(counts) == 1_024_000 and len(counts) < 80
 
@@ -349,7 +350,7 @@ def long_history(path, many):
 def test_the_old_tests_hold_with_a_checkpoint_after_every_few_events(tmp_path):
     """Deaths, places and processes, in a run of their own in which a checkpoint comes after every three events."""
     (tmp_path / "often.py").write_text(
-        "from fugu.ledger import checkpoint, index\n"
+        "from fugu.ledger import state as checkpoint, chain as index\n"
         "checkpoint.due = lambda events, _size, _weight: events >= 3\nindex._TIERS = (8, 30)\n"
     )
     here = os.path.dirname(__file__)

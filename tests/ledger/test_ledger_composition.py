@@ -14,8 +14,8 @@ import fugu
 from fugu.errors import BudgetExceeded, NotComposable, NotProvable, UsageError
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve, pure_as_renyi
 from fugu.ledger import Charge
-from fugu.ledger.accountant import Counted, Terms, total
-from fugu.ledger.amounts import fits, left
+from fugu.ledger.accountant import Charges, Terms, total
+from fugu.ledger.charge import fits, left
 from fugu.priors import MarkovChain
 
 
@@ -57,11 +57,11 @@ def test_ten_spends_of_a_tenth_are_one_and_not_a_bit_more(path):
 
 
 def entry(guarantee, count=1, first=9, planned=False):
-    return Counted(Charge.per_entry(guarantee), count, first, planned)
+    return Charges(Charge.per_entry(guarantee), count, first, planned)
 
 
 def law(guarantee, first=1, planned=False, **more):
-    return Counted(Charge("law", guarantee, "beliefs", **more), 1, first, planned)
+    return Charges(Charge("law", guarantee, "beliefs", **more), 1, first, planned)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -90,7 +90,7 @@ def test_a_law_based_release_beside_per_entry_ones_costs_n_epsilon_and_xor_reach
 
 
 def planned(*charges):
-    return [Counted(c.charge, c.count, c.first, True) for c in charges]
+    return [Charges(c.charge, c.count, c.first, True) for c in charges]
 
 
 def test_group_delta_to_fifty_digits():

@@ -19,7 +19,9 @@ import pytest
 import fugu
 from fugu.errors import BadLedger, BudgetExceeded, DataKnown, LedgerBroken, LedgerBusy, UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.ledger import Books, Charge, Ledger, beginnings, books, chain, fingerprint, fingerprints, locks, log, store
+from fugu.ledger import Books, Charge, Ledger, books, chain, fingerprints, locks, log, store
+from fugu.ledger import log as beginnings
+from fugu.ledger.fingerprint import fingerprint
 from fugu.priors import MarkovChain
 from ledger_files import drop, edit, forge, key_of, make_old, records
 

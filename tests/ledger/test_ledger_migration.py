@@ -11,7 +11,8 @@ import pytest
 
 from fugu.errors import BadLedger, DataKnown, LedgerBroken, LedgerBusy, UsageError
 from fugu.guarantee import Pure
-from fugu.ledger import Books, Charge, Ledger, books, fingerprint, log
+from fugu.ledger import Books, Charge, Ledger, books, log
+from fugu.ledger.fingerprint import fingerprint
 from ledger_files import in_sql, make_old, records
 
 TENTH = Charge.per_entry(0.1)

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from scipy.special import logsumexp
 
 from fugu import Ball, Band, Box, Discrete, Hull, Intersection, LawPair
-from fugu.laws.items import shapes
+from fugu.laws.shapes import shapes
 from fugu.noise.lattice import Lattice
 
 KINDS = ["box", "band", "tv", "hull", "both", "kl"]

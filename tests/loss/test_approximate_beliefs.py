@@ -10,11 +10,11 @@ import pytest
 
 from fugu.auditing.approximate_beliefs import proposition_a_7, theorem_5_6, theorem_5_7, translated_scale
 from fugu.errors import BadBudget, NotProvable
+from fugu.guarantee.composition import independent
 from fugu.guarantee.kinds import Approx
-from fugu.guarantee.parallel import independent
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
-from fugu.loss.normal.bounds import prove_normal_delta
-from fugu.loss.shifts.gaussian import gaussian_delta
+from fugu.loss.normal import prove_normal_delta
+from fugu.loss.shifts import gaussian_delta
 
 
 def stick(p, q, e):

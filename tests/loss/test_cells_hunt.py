@@ -13,11 +13,10 @@ from cells_oracle import as_rational, delta, delta_of_many, gaussian, laplace, p
 
 import fugu
 from fugu.laws import CellLaw
-from fugu.loss.cells import gaussian as gaussian_cells
-from fugu.loss.cells import laplace as laplace_cells
-from fugu.loss.cells.gaussian import gaussian_delta
-from fugu.loss.cells.laplace import laplace_delta
-from fugu.loss.cells.threshold import hockey_stick, holds, largest, worth
+from fugu.loss import histograms as gaussian_cells
+from fugu.loss import histograms as laplace_cells
+from fugu.loss.cells import hockey_stick, holds, largest, worth
+from fugu.loss.histograms import gaussian_delta, laplace_delta
 from fugu.numbers.exact import as_fraction, float_up
 from hunting import search
 

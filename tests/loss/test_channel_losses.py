@@ -14,9 +14,8 @@ import pytest
 import fugu
 from fugu import Approx, Ball, Band, Box, Discrete, Hull, LawPair, Pure, Renyi, Shifted
 from fugu.errors import BadNoise, NotProvable
-from fugu.laws.items import shapes
-from fugu.loss.channel.any_belief import any_belief
-from fugu.loss.channel.exponential import at_most_exp, exp_below, log_up
+from fugu.laws.shapes import shapes
+from fugu.loss.channel import any_belief, at_most_exp, exp_below, log_up
 from fugu.loss.door import bound, delta_bounds, divergence_bounds, pure_bounds
 from fugu.noise.channel import Channel
 from hunting import search

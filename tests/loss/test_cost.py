@@ -13,8 +13,18 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf, nsum
 
 from fugu.errors import BadBudget, BadNoise, NotProvable, UsageError
-from fugu.loss.shifts.cauchy import legendre_bound, log_concave, moment, ratios
-from fugu.loss.shifts.cost import ball_log_cost, convex_cost, finite_order, laplace_weights, log_cost, log_cost_error
+from fugu.loss.cost import (
+    ball_log_cost,
+    convex_cost,
+    finite_order,
+    laplace_weights,
+    legendre_bound,
+    log_concave,
+    log_cost,
+    log_cost_error,
+    moment,
+    ratios,
+)
 from fugu.noise import CustomNoise, Gaussian, GeneralizedCauchy, Laplace
 
 CONTINUOUS = [Laplace(1), Laplace(Fraction(7, 3)), Gaussian(0.3), GeneralizedCauchy(1), GeneralizedCauchy(2, 4)]
@@ -150,7 +160,7 @@ def test_the_moment_agrees_with_its_definition(k, nu, w):
 
 
 def test_the_hypergeometric_function_and_the_quadrature_meet():
-    import fugu.loss.shifts.cauchy as series
+    import fugu.loss.cost as series
 
     for k, nu, w in ((3, Fraction(5, 2), Fraction(1, 2)), (2, Fraction(1, 3), 1), (Fraction(3, 2), Fraction(7, 4), 1)):
         with series.balls.precision(128):
@@ -183,7 +193,7 @@ def test_log_concave_moments_are_concave(k):
 
 
 def test_even_tails_have_real_roots_as_proved():
-    import fugu.loss.shifts.cauchy as series
+    import fugu.loss.cost as series
 
     for k in (2, 4, 6, 12):
         for nu in (2, 5, 9):

@@ -24,13 +24,12 @@ from fugu import (
 )
 from fugu.errors import NotProvable
 from fugu.laws.family import Family
-from fugu.laws.items import shapes
 from fugu.laws.masses import Masses
+from fugu.laws.shapes import shapes
 from fugu.loss.door import bound, divergence_bounds, leakage
-from fugu.loss.leakage import PairLoss
-from fugu.loss.stated import steps_below
-from fugu.noise.correlated import CorrelatedGaussian
+from fugu.loss.leakage import PairLoss, steps_below
 from fugu.noise.lattice import Lattice
+from fugu.noise.matrix import CorrelatedGaussian
 from fugu.numbers.exact import as_fraction
 
 NEAR = LawPair(Discrete([0, 1], [1, 1]), Discrete([0, 1], [2, 3]), "near")

@@ -10,13 +10,8 @@ import pytest
 from mpmath.ctx_mp import MPContext
 
 from fugu.errors import BadBudget
-from fugu.loss.search.shifts import fast_gaussian_delta, fast_gaussian_log_delta, fast_gaussian_mu
-from fugu.loss.shifts.gaussian import (
-    classical_mu,
-    gaussian_delta,
-    gaussian_epsilon,
-    gaussian_mu,
-)
+from fugu.loss.search.normal import fast_gaussian_delta, fast_gaussian_log_delta, fast_gaussian_mu
+from fugu.loss.shifts import classical_mu, gaussian_delta, gaussian_epsilon, gaussian_mu
 from fugu.numbers.exact import as_fraction
 
 mp = MPContext()

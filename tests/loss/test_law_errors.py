@@ -68,7 +68,7 @@ class TestLawsWithAnError:
         assert mechanism.noise.scale == pytest.approx(float(plain.noise.scale), rel=1e-6)
         mechanism.certificate.save(tmp_path / "c.json")
         loaded = Certificate.load(tmp_path / "c.json")
-        assert loaded.families[0].errors == (BLURRED.p.error, BLURRED.q.error)
+        assert loaded.laws[0].errors == (BLURRED.p.error, BLURRED.q.error)
         assert Fraction(loaded.body["families"][0]["laws"][0]["error"]) == Fraction(BLURRED.p.error)
         assert verify(loaded).holds and verify(loaded, BLURRED).holds
         assert "error" not in plain.certificate.body["families"][0]["laws"][0]
@@ -113,4 +113,4 @@ def test_exact_sums_of_many_digits_are_certified(tmp_path):
     mechanism = calibrate(LawPair(*laws), Pure(0.01))
     mechanism.certificate.save(tmp_path / "c.json")
     assert verify(tmp_path / "c.json").holds
-    assert Certificate.load(tmp_path / "c.json").families[0].laws[0].same_as(laws[0].masses)
+    assert Certificate.load(tmp_path / "c.json").laws[0].laws[0].same_as(laws[0].masses)

@@ -13,9 +13,9 @@ from fugu import Box, Discrete, Hull, Laplace, LawPair, Pure, calibrate, delta, 
 from fugu.errors import BadNoise, NotProvable
 from fugu.guarantee.asks import Divergences, Ratio
 from fugu.laws import Shifted
-from fugu.laws.items import shapes
 from fugu.laws.pair import as_pairs
-from fugu.loss.atoms.on_atoms import spread_out
+from fugu.laws.shapes import shapes
+from fugu.loss.atoms import spread_out
 from fugu.loss.door import bound, delta_bounds, divergence_bounds, guess, pure_bounds
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.lattice import Lattice

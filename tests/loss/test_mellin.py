@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from flint import arb
 
-from fugu.loss.normal import mellin
-from fugu.loss.normal.bounds import fast_normal_delta, order_delta, renyi_delta
-from fugu.loss.normal.spectrum import Gap, spectrum
+from fugu.loss import normal
+from fugu.loss.normal import order_delta, renyi_delta
+from fugu.loss.normal_spectrum import Gap, spectrum
+from fugu.loss.search.normal import fast_normal_delta
 from fugu.numbers import balls
 
 F = Fraction
@@ -30,9 +31,9 @@ def test_an_eigenvalue_next_to_1_with_a_tiny_shift_costs_its_total_variation():
     true = fast_normal_delta(np.array(d), np.array(a), np.zeros(2), np.array(b), 10.0)
     assert alone < true <= found <= true + 2e-5 < renyi_delta(gap_of(d, a, b), F(10))
     with balls.precision(640):
-        left, cost = mellin.without_near_one(spectrum(gap_of(d, a, b)))
+        left, cost = normal.without_near_one(spectrum(gap_of(d, a, b)))
         assert len(left.scales) == 1 and 1.4e-5 < float(cost.mid()) < 1.6e-5
-        assert mellin.without_near_one(left) is None
+        assert normal.without_near_one(left) is None
 
 
 @pytest.mark.parametrize("e", [F(1, 10), F(1), F(2)])
@@ -41,17 +42,17 @@ def test_wherever_the_path_goes_the_ball_holds_the_truth(e, monkeypatch):
     for gap in (gap_of([1, -0.5], *COV), gap_of([1, -0.5], *COV).reversed, gap_of([-1], [[2]], [[1]])):
         with balls.precision(128):
             found = spectrum(gap)
-            kappa, true = mellin.slope(found, e), mellin.hockey_stick(found, e)
+            kappa, true = normal.slope(found, e), normal.hockey_stick(found, e)
             assert true.rel_accuracy_bits() > 40
             excluded = 0
             for height in (0.3, 2.0, 9.0):
                 for across in (None, 0.5, 3.0):
                     signed = across if across is None or kappa < 0 else -across
-                    monkeypatch.setattr(mellin, "_path", lambda *_, t=height, r=signed: (t, r))
-                    assert mellin.hockey_stick(found, e).overlaps(true)
+                    monkeypatch.setattr(normal, "_path", lambda *_, t=height, r=signed: (t, r))
+                    assert normal.hockey_stick(found, e).overlaps(true)
                     with monkeypatch.context() as without:
-                        without.setattr(mellin, "arb", _NoRadius)
-                        excluded += not mellin.hockey_stick(found, e).overlaps(true)
+                        without.setattr(normal, "arb", _NoRadius)
+                        excluded += not normal.hockey_stick(found, e).overlaps(true)
             monkeypatch.undo()
             assert excluded > 0
 

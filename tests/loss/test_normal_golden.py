@@ -10,13 +10,10 @@ import pytest
 
 from fugu.errors import BadBudget, BadNoise, NotProvable, UnknownName
 from fugu.laws.normal import Normal, NormalMixture
-from fugu.loss.search.continuous import least_continuous
-from fugu.loss.search.mixture_coupling import coupled_scale, repaired
-from fugu.loss.search.theorem1 import tau, theorem1_scale
-from fugu.loss.smooth.continuous import hockey_stick, one_order, pure_epsilon
-from fugu.loss.smooth.noised import cdf, density, log_density, sf
-from fugu.loss.smooth.reduced import parts
-from fugu.loss.smooth.two_normals import normal_hockey_stick
+from fugu.loss.densities import cdf, density, log_density, parts, sf
+from fugu.loss.integrals import normal_hockey_stick
+from fugu.loss.search.couplings import coupled_scale, least_continuous, repaired, tau, theorem1_scale
+from fugu.loss.smooth import hockey_stick, one_order, pure_epsilon
 
 # means and stds, epsilon, delta, Theorem 1, two-sided, eq (35), exact
 TABLE = [

@@ -17,10 +17,8 @@ from scipy.special import log_ndtr
 
 from fugu.laws.discrete import Discrete
 from fugu.laws.normal import Normal, NormalMixture
-from fugu.loss.search.continuous import least_continuous
-from fugu.loss.search.mixture_coupling import coupled_scale
-from fugu.loss.search.theorem1 import FORMS, theorem1_scale
-from fugu.loss.smooth.continuous import hockey_stick, pure_epsilon
+from fugu.loss.search.couplings import FORMS, coupled_scale, least_continuous, theorem1_scale
+from fugu.loss.smooth import hockey_stick, pure_epsilon
 from hunting import search
 
 mp = MPContext()

@@ -14,17 +14,10 @@ from scipy.stats import beta
 
 from fugu.errors import BadBudget, BadLaw, BadNoise
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
-from fugu.loss.normal.bounds import (
-    fast_normal_delta,
-    gap_delta,
-    gap_divergence,
-    normal_divergence,
-    order_delta,
-    prove_normal_delta,
-    renyi_delta,
-)
-from fugu.loss.normal.spectrum import Gap
-from fugu.loss.shifts.gaussian import classical_mu, gaussian_delta, gaussian_epsilon, gaussian_mu
+from fugu.loss.normal import gap_delta, gap_divergence, normal_divergence, order_delta, prove_normal_delta, renyi_delta
+from fugu.loss.normal_spectrum import Gap
+from fugu.loss.search.normal import fast_normal_delta
+from fugu.loss.shifts import classical_mu, gaussian_delta, gaussian_epsilon, gaussian_mu
 from hunting import search
 
 mp = MPContext()

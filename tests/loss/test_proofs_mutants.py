@@ -12,12 +12,11 @@ import pytest
 import oracle
 from fugu import Discrete, Laplace, LawPair, Normal
 from fugu.laws import families
-from fugu.laws.items import items
-from fugu.loss import prove_delta, prove_pure
-from fugu.loss.atoms import decay
-from fugu.loss.atoms.gaussian import prove_gaussian_delta
+from fugu.laws.shapes import items
+from fugu.loss import decay, prove_delta, prove_pure
 from fugu.loss.door import pure_bounds
-from fugu.loss.smooth.rounded import Span, ball_cells
+from fugu.loss.lattice_gaussian import prove_gaussian_delta
+from fugu.loss.rounded import Span, ball_cells
 from fugu.noise import Lattice
 from oracle import mp
 

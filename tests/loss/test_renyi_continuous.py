@@ -12,7 +12,7 @@ import pytest
 
 import fugu
 from fugu.errors import BadBudget, BadNoise
-from fugu.loss.divergence.quadrature import rule
+from fugu.loss.continuous_divergence import rule
 
 A = fugu.Discrete([0, 1, 4], [2, 1, 1])
 B = fugu.Discrete([0, 2, 3], [1, 2, 1])

@@ -12,13 +12,13 @@ import pytest
 
 import fugu
 from fugu.errors import BadBudget, NotProvable
-from fugu.laws.items import items
 from fugu.laws.pair import as_pairs
-from fugu.loss.divergence.gaussian import Window, _direct, _horner, _product
-from fugu.loss.divergence.lattice import renyi_bounds
-from fugu.loss.divergence.sums import divergence, theta
+from fugu.laws.shapes import items
+from fugu.loss.decay import divergence, theta
+from fugu.loss.divergence import renyi_bounds
+from fugu.loss.lattice_gaussian import LatticeWindow, _by_polynomials, _direct, _horner
+from fugu.loss.leakage import on_grid
 from fugu.loss.search.divergence import fast_renyi
-from fugu.loss.stated import on_grid
 from fugu.noise import Lattice
 
 ALPHAS = [F("1.01"), F(3, 2), F(2), F(5), F(20), F(100)]
@@ -166,10 +166,10 @@ def test_the_three_ways_to_convolve_agree():
 
     with balls.precision(1700):
         atoms = [(x, arb(k + 1) / 10) for k, x in enumerate([0, 1, 5, 9])]
-        window, c = Window(-40, 60), F(1, 8)
+        window, c = LatticeWindow(-40, 60), F(1, 8)
         for a, b, d in zip(
             _direct(atoms, window, balls.of(c)),
-            _product(atoms, window, c, 1600),
+            _by_polynomials(atoms, window, c, 1600),
             _horner(atoms, window, balls.of(c)),
             strict=True,
         ):

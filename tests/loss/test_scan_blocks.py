@@ -7,8 +7,7 @@ import pytest
 
 from fugu import Discrete, LawPair
 from fugu.laws import families
-from fugu.loss.search.laplace import pure_loss
-from fugu.loss.search.scan import _doubling, _prefix, decayed_sums, log_decayed_sums
+from fugu.loss.search.laplace import _doubling, _prefix, decayed_sums, log_decayed_sums, pure_loss
 
 
 def plain(points, weights, scale):

@@ -14,15 +14,12 @@ from sets_oracle import KINDS, delta_of, drawn, family, members, noised, renyi_o
 import fugu
 from fugu import Approx, Ball, Band, Box, Discrete, Gaussian, Hull, Laplace, LawPair, Renyi
 from fugu.errors import NotProvable, OutOfReach
-from fugu.laws.items import shapes
+from fugu.laws.shapes import shapes
 from fugu.loss.door import delta_bounds, divergence_bounds
-from fugu.loss.search import sets_bounds
-from fugu.loss.search.plane import least
-from fugu.loss.sets.bounds import dual, envelope
-from fugu.loss.sets.kernels import Kernel
-from fugu.loss.sets.measure import Excess, Power
-from fugu.loss.sets.outputs import bounded, outputs
-from fugu.loss.sets.tails import outside, reach
+from fugu.loss.search import sets as sets_bounds
+from fugu.loss.search.sets import least
+from fugu.loss.sets import Excess, RenyiMeasure, bounded, dual, envelope, outputs, outside, reach
+from fugu.loss.sets_extremes import DecayKernel
 from fugu.noise.lattice import Lattice
 from fugu.numbers import balls
 from hunting import search
@@ -44,9 +41,9 @@ def both(case, kernel):
 @pytest.mark.parametrize("side", ORDERS)
 def test_printed_bounds(number, side):
     case, order = VECTORS[number], ORDERS[side]
-    sets, quick, sure = both(case, Kernel.laplace(float(case["scale"])))
+    sets, quick, sure = both(case, DecayKernel.laplace(float(case["scale"])))
     measures = {"delta": (Excess(Fraction(case["epsilon"])), case[f"delta_{side}"])}
-    measures |= {alpha: (Power(Fraction(alpha)), found) for alpha, found in case[f"renyi_{side}"].items()}
+    measures |= {alpha: (RenyiMeasure(Fraction(alpha)), found) for alpha, found in case[f"renyi_{side}"].items()}
     for measure, stated in measures.values():
         first = measure.loss(sets_bounds.envelope(sets.sets[order[0]], quick, order, measure))
         value, at = sets_bounds.dual(quick, order, measure)
@@ -106,7 +103,7 @@ def test_what_lies_beyond_the_outputs_is_covered(alpha):
     """Far out Q may be minute: every output beyond the window together is less than what is added for them."""
     values = np.array([0.0, 3.0, 10.0])
     found, scale = Box(values, [0, 0.2, 0], [0.5, 0.6, 0.5]), 4.0
-    sets, measure, kernel = family((found, found)), Power(Fraction(alpha)), Kernel.gaussian(scale)
+    sets, measure, kernel = family((found, found)), RenyiMeasure(Fraction(alpha)), DecayKernel.gaussian(scale)
     far = reach(sets, kernel, measure)
     near = outputs(sets, kernel, max(1, far - 40))
     p, q = np.array([0.0, 0.5, 0.5]), np.array([0.5, 0.5, 0.0])

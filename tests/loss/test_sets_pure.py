@@ -14,15 +14,14 @@ from sets_oracle import KINDS, drawn, family, members, program, values_of
 
 import fugu
 from fugu import Ball, Band, Box, Discrete, Hull, Intersection, Laplace, LawPair, Pure
-from fugu.laws.items import shapes
-from fugu.loss.atoms import laplace as plain
-from fugu.loss.search import sets_pure
+from fugu.laws.shapes import shapes
+from fugu.loss import atoms as plain
+from fugu.loss.search import sets as sets_pure
 from fugu.loss.search.laplace import pure_loss as plain_pure
-from fugu.loss.search.sets_extremes import extreme_masses
-from fugu.loss.search.sets_pure import pure_loss, worst_laws
-from fugu.loss.sets.kernels import Kernel
-from fugu.loss.sets.pure import prove_pure
-from fugu.loss.sets.reach import extremes
+from fugu.loss.search.sets import extreme_masses, sets_pure_loss, worst_laws
+from fugu.loss.sets import prove_pure
+from fugu.loss.sets_extremes import DecayKernel
+from fugu.loss.sets_reach import extremes
 from fugu.noise.lattice import Lattice
 from fugu.numbers import balls
 from hunting import search
@@ -57,7 +56,7 @@ def test_extremes_are_those_of_the_definition(kind, rng):
     found, points = drawn(kind, rng, values), values.astype(np.int64)
     outputs = np.arange(points[0] - 2, points[-1] + 3)
     known = extremes(found, points, outputs)
-    for kernel in (Kernel(None), Kernel.laplace(0.3), Kernel.laplace(7.0), Kernel.gaussian(2.5)):
+    for kernel in (DecayKernel(None), DecayKernel.laplace(0.3), DecayKernel.laplace(7.0), DecayKernel.gaussian(2.5)):
         most, least = extreme_masses(known, kernel)
         above, below = known.proved(kernel)
         g = kernel.floats(np.abs(outputs[:, None] - points[None, :]))
@@ -90,9 +89,9 @@ def test_no_two_members_lose_more_and_two_lose_as_much(kind, rng):
     other = kind if kind == "kl" else str(rng.choice(KINDS[:5]))
     sets = family((drawn(kind, rng, values), drawn(other, rng, values)))
     points, scale = values.astype(np.int64), float(rng.choice([0.4, 2.0, 15.0]))
-    kernel = Kernel.laplace(scale)
+    kernel = DecayKernel.laplace(scale)
     (loss,) = prove_pure(sets, kernel)
-    assert pure_loss(sets, kernel) == pytest.approx(loss.value, rel=1e-9, abs=1e-9)
+    assert sets_pure_loss(sets, kernel) == pytest.approx(loss.value, rel=1e-9, abs=1e-9)
     g = kernel.floats(np.abs(points[:, None] - points[None, :]))
     each = [members(one, rng, 100) @ g for one in sets.sets]
     logs = [np.log(rows) for rows in each]
@@ -112,7 +111,7 @@ def test_a_box_without_width_is_the_plain_loss():
     for scale in (0.3, 1.0, 20.0):
         truth = plain.prove_pure(known.on(Lattice(Fraction(1))), 1 / Fraction(scale))[0].value
         for found in (sets, laws):
-            assert prove_pure(found, Kernel.laplace(scale))[0].value == pytest.approx(truth, rel=1e-14)
+            assert prove_pure(found, DecayKernel.laplace(scale))[0].value == pytest.approx(truth, rel=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,7 @@ def test_one_value_loses_nothing_and_zero_epsilon_is_refused():
 def test_a_set_against_itself_loses_too():
     box = Box([0, 1, 2], [0.2, 0.2, 0.2], [0.6, 0.6, 0.6])
     pair = family((box, box))
-    assert pair.pairs == ((0, 1),) and prove_pure(pair, Kernel.laplace(1.0))[0].value > 0.68
+    assert pair.pairs == ((0, 1),) and prove_pure(pair, DecayKernel.laplace(1.0))[0].value > 0.68
 
 
 def test_every_declared_value_counts_not_only_those_that_were_seen():
@@ -143,7 +142,7 @@ def test_every_declared_value_counts_not_only_those_that_were_seen():
     low, high = np.full(11, 0.35), np.full(11, 0.65)
     low[-1] = high[-1] = 1
     sets = family((Band(values, low, high), Band(values, low, high)))
-    kernel = Kernel.laplace(1.0)
+    kernel = DecayKernel.laplace(1.0)
     found = [extreme_masses(one, kernel) for one in sets_pure.at_points(sets)]
     losses = np.log(found[0][0] / found[1][1])
     seen = max(losses[0], losses[10])
@@ -160,7 +159,7 @@ def test_the_centres_alone_are_no_bound():
     p, q = Discrete(values, [8, 14, 20, 11, 5, 2]), Discrete(values, [5, 9, 18, 15, 9, 4])
     sets = family((Ball(p, 0.1), Ball(q, 0.1)))
     centres = fugu.epsilon(Laplace(2), LawPair(p, q))
-    assert prove_pure(sets, Kernel.laplace(2.0))[0].value > 2 * centres
+    assert prove_pure(sets, DecayKernel.laplace(2.0))[0].value > 2 * centres
 
 
 def test_masses_below_the_range_of_doubles_do_not_ask_for_more_noise():
@@ -168,7 +167,7 @@ def test_masses_below_the_range_of_doubles_do_not_ask_for_more_noise():
     values = [0, 1, 1000, 2000, 2001]
     box = Box(values, [0.2, 0.2, 0, 0.2, 0.2], [0.3, 0.3, 0, 0.3, 0.3])
     sets = family((box, Hull([Discrete(values, [1, 1, 0, 1, 1])])))
-    assert pure_loss(sets, Kernel.laplace(1.0)) < 1
+    assert sets_pure_loss(sets, DecayKernel.laplace(1.0)) < 1
     assert fugu.calibrate(LawPair(box, sets.sets[1].at(np.arange(5), values)), Pure(1), noise="laplace").noise.scale < 2
 
 
@@ -176,7 +175,7 @@ def test_windows_are_decided_in_whole_numbers():
     """A radius of k/49 is a double just above it, which moves a mass of 1e-17 across a gap of fifty scales. Sums of
     doubles do not see it, and D is wrong by its first digit."""
     points = np.arange(0, 490, 10)
-    kernel, outputs = Kernel.laplace(0.2), points[[4, 8, 16, 21, 26, 46, 48]]
+    kernel, outputs = DecayKernel.laplace(0.2), points[[4, 8, 16, 21, 26, 46, 48]]
     for k in (1, 3, 7, 8, 12, 18):
         found = Ball(Discrete(points), Fraction(k, 49))
         most, least = extreme_masses(extremes(found, points, outputs), kernel)
@@ -190,7 +189,7 @@ def test_windows_are_decided_in_whole_numbers():
 def test_what_is_no_number_counts_as_an_infinite_loss(monkeypatch):
     sets = family((Box.everything([0, 1]), Box.everything([0, 1])))
     monkeypatch.setattr(sets_pure, "extreme_masses", lambda *_: (np.array([math.nan, 1.0]), np.array([1.0, 1.0])))
-    assert pure_loss(sets, Kernel.laplace(1.0)) == math.inf
+    assert sets_pure_loss(sets, DecayKernel.laplace(1.0)) == math.inf
 
 
 def test_an_intersection_is_exact_where_its_parts_are_not():
@@ -199,7 +198,7 @@ def test_an_intersection_is_exact_where_its_parts_are_not():
     box = Box(values, [0.125, 0.0625, 0.125, 0], [0.4375, 0.5, 0.25, 0.375])
     band = Band(values, [0, 0.1875, 0.5625, 1], [0.4375, 0.4375, 1, 1])
     both, points = Intersection([box, band]), values.astype(np.int64)
-    kernel = Kernel.laplace(1.5)
+    kernel = DecayKernel.laplace(1.5)
     most, least = extreme_masses(extremes(both, points, points), kernel)
     parts = [extreme_masses(extremes(part, points, points), kernel) for part in (box, band)]
     assert np.any(most < np.minimum(parts[0][0], parts[1][0]) - 1e-3)
@@ -214,9 +213,9 @@ def test_beyond_some_hundred_values_an_intersection_is_bounded_by_its_parts():
     law = Discrete(values)
     found = Intersection([Box(values, [0.0] * 500, [0.01] * 500), Ball(law, 0.1)])
     both = family((Intersection([*found.sets, Band(values, [*([0.0] * 499), 1], [1.0] * 500)]), found))
-    kernel = Kernel.laplace(50.0)
+    kernel = DecayKernel.laplace(50.0)
     (loss,), (alone,) = prove_pure(both, kernel), prove_pure(family((found.sets[1], found.sets[1])), kernel)
-    assert 0 < loss.value <= alone.value and pure_loss(both, kernel) == pytest.approx(loss.value, rel=1e-9)
+    assert 0 < loss.value <= alone.value and sets_pure_loss(both, kernel) == pytest.approx(loss.value, rel=1e-9)
 
 
 def test_a_scale_costs_a_few_plain_ones():
@@ -237,9 +236,9 @@ def test_a_scale_costs_a_few_plain_ones():
         "band": [Band(values, low, high) for low, high in limits],
     }
     for kind, (one, other) in made.items():
-        sets, kernel = family((one, other)), Kernel.laplace(200.0)
-        pure_loss(sets, kernel)  # the windows
-        assert quickest(lambda sets=sets, kernel=kernel: pure_loss(sets, kernel)) < 30 * base, kind
+        sets, kernel = family((one, other)), DecayKernel.laplace(200.0)
+        sets_pure_loss(sets, kernel)  # the windows
+        assert quickest(lambda sets=sets, kernel=kernel: sets_pure_loss(sets, kernel)) < 30 * base, kind
 
 
 def quickest(call):

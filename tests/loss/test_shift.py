@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from fugu.errors import BadBudget, BadNoise, NotProvable, UsageError
-from fugu.loss.shifts.cauchy import log_concave
-from fugu.loss.shifts.cost import ball_log_cost
-from fugu.loss.shifts.shift import shift_renyi
+from fugu.loss.cost import ball_log_cost, log_concave
+from fugu.loss.shifts import shift_renyi
 from fugu.noise import Gaussian, GeneralizedCauchy, Laplace
 from loss.test_cost import lattice_sum
 

@@ -16,13 +16,13 @@ from scipy.special import ndtr
 
 from fugu.errors import NotProvable
 from fugu.laws import Discrete
-from fugu.loss.normal import smoothing
-from fugu.loss.vectors import gaussian as vector_gauss
+from fugu.loss import vectors_gaussian
+from fugu.loss import vectors_gaussian as vector_gauss
 from fugu.noise import Gaussian
-from fugu.noise.correlated import CorrelatedGaussian
+from fugu.noise.matrix import CorrelatedGaussian
 from fugu.numbers import balls
-from fugu.transport.cells import SubCoupling
-from fugu.transport.space import in_space
+from fugu.transport.coupling import SubCoupling
+from fugu.transport.matching import in_space
 from hunting import search
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
@@ -32,7 +32,7 @@ NODES, WEIGHTS = NODES / 2, WEIGHTS / 2
 @pytest.fixture
 def narrow(monkeypatch):
     """tau = 1/4: widths of a lattice step or so count as wide, at the price of a kappa that can be seen."""
-    monkeypatch.setattr(smoothing, "TAU", Fraction(1, 4))
+    monkeypatch.setattr(vectors_gaussian, "TAU", Fraction(1, 4))
 
 
 # --- eta ------------------------------------------------------------------------------------------------------------
@@ -42,7 +42,7 @@ def narrow(monkeypatch):
 def test_eta_is_never_below_the_deviation_of_a_sum_from_its_integral(tau):
     with mp.workdps(60), balls.precision(256):
         t = mp.mpf(tau)
-        stated = [mp.mpf(balls.upper(smoothing.eta(Fraction(tau), n))) for n in (1, 2)]
+        stated = [mp.mpf(balls.upper(vectors_gaussian.eta(Fraction(tau), n))) for n in (1, 2)]
         worst = [mp.mpf(0), mp.mpf(0)]
         reach = range(-int(16 * mp.sqrt(t)) - 12, int(16 * mp.sqrt(t)) + 13)
         lines = []
@@ -67,10 +67,12 @@ def test_eta_holds_for_correlated_sums_with_the_least_eigenvalue_and_not_with_th
         x = k - rng.uniform(size=2)
         total = np.exp(-0.5 * np.einsum("ki,ij,kj->k", x, np.linalg.inv(T), x)).sum()
         found = abs(total / (2 * math.pi * math.sqrt(np.linalg.det(T))) - 1)
-        assert found <= balls.upper(smoothing.eta(Fraction(tau), 2)) + 1e-12
+        assert found <= balls.upper(vectors_gaussian.eta(Fraction(tau), 2)) + 1e-12
     flat = np.array([[0.1, 0.0], [0.0, 9.9]])
     total = np.exp(-0.5 * np.einsum("ki,ij,kj->k", k, np.linalg.inv(flat), k)).sum()
-    assert abs(total / (2 * math.pi * math.sqrt(np.linalg.det(flat))) - 1) > balls.upper(smoothing.eta(Fraction(5), 2))
+    assert abs(total / (2 * math.pi * math.sqrt(np.linalg.det(flat))) - 1) > balls.upper(
+        vectors_gaussian.eta(Fraction(5), 2)
+    )
 
 
 # --- the law of what is released --------------------------------------------------------------------------------------
@@ -148,7 +150,7 @@ FULL = [
 @pytest.mark.parametrize(("base", "columns", "scales", "V"), FULL)
 def test_rounding_and_noise_of_full_rank_are_a_rounded_normal_law(base, columns, scales, V, grid):
     noise = CorrelatedGaussian(base * grid, columns, scales, Fraction(grid), 2)
-    kappa = balls.upper(smoothing.excess(noise, [exact(V, grid)]))
+    kappa = balls.upper(vectors_gaussian.excess(noise, [exact(V, grid)]))
     found = max(worst_ratio(noise, mu, np.array(V)) for mu in ((0.0, 0.0), (0.3, -0.45), (0.5, 0.5)))
     assert found <= kappa + 1e-7
     assert 0.01 < kappa < 0.15
@@ -165,7 +167,7 @@ def test_at_the_limit_of_the_widths_kappa_is_not_idle():
     shape = np.exp(-0.5 * (S[0, 0] * x * x + 2 * S[0, 1] * x * y + S[1, 1] * y * y))
     held = shape > 1e-9
     ratio = law[held] / (shape / shape.sum())[held]
-    kappa = balls.upper(smoothing.shift_excess(noise))
+    kappa = balls.upper(vectors_gaussian.shift_excess(noise))
     assert kappa / 12 < np.abs(np.log(ratio)).max() < kappa
 
 
@@ -180,7 +182,7 @@ ALONG = [
 @pytest.mark.parametrize(("columns", "scales", "V"), ALONG)
 def test_noise_along_columns_alone_is_enough_where_the_laws_cover_them(columns, scales, V):
     noise = CorrelatedGaussian(0, columns, scales, Fraction(1))
-    kappa = balls.upper(smoothing.excess(noise, [exact(V)]))
+    kappa = balls.upper(vectors_gaussian.excess(noise, [exact(V)]))
     found = max(worst_ratio(noise, mu, np.array(V)) for mu in ((0.0, 0.0), (0.3, -0.45)))
     assert found <= kappa + 1e-7
 
@@ -201,7 +203,7 @@ def test_a_law_on_a_line_is_covered_along_that_line_and_on_no_other():
     b, r, spread = (2, 1), Fraction(3, 4), 0.5
     noise = CorrelatedGaussian(0, (b,), (r,), Fraction(1))
     V = exact([[spread * b[i] * b[j] for j in (0, 1)] for i in (0, 1)])
-    kappa = balls.upper(smoothing.excess(noise, [V]))
+    kappa = balls.upper(vectors_gaussian.excess(noise, [V]))
     for mu in ((0.0, 0.0), (0.3, -0.45)):
         law = masses_on_a_line(mu, b, spread, 20)
         M = convolve2d(law, noise_law(noise, 20), mode="same")
@@ -210,14 +212,14 @@ def test_a_law_on_a_line_is_covered_along_that_line_and_on_no_other():
         assert R[held].sum() > 1 - 1e-6 and M[R == 0].sum() < 1e-12
         assert np.abs(np.log(M[held] / R[held])).max() <= kappa + 1e-7
     with pytest.raises(NotProvable, match="varies too little"):
-        smoothing.excess(CorrelatedGaussian(0, ((1, 2),), (r,), Fraction(1)), [V])
+        vectors_gaussian.excess(CorrelatedGaussian(0, ((1, 2),), (r,), Fraction(1)), [V])
 
 
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize(("base", "columns", "scales"), [case[:3] for case in FULL])
 def test_noise_at_a_point_is_a_post_processing_of_narrower_continuous_noise(base, columns, scales):
     noise = CorrelatedGaussian(base, columns, scales, Fraction(1), 2)
-    kappa = balls.upper(smoothing.shift_excess(noise))
+    kappa = balls.upper(vectors_gaussian.shift_excess(noise))
     S = np.array([[float(x) for x in row] for row in noise.covariance()])
     reach, fine, tau = 14, 12, 0.25
     y = np.arange(-reach * fine, reach * fine + 1) / fine
@@ -253,8 +255,8 @@ def test_random_noises_and_laws_at_the_limit_of_their_widths(rng):
         base, V = Fraction(0), 0.5001 * B @ B.T + np.outer(a, a) + 0.12 * np.eye(2)
     noise = CorrelatedGaussian(base, columns, scales, Fraction(1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(smoothing, "TAU", Fraction(1, 4))
-        kappa = balls.upper(smoothing.excess(noise, [exact(V.tolist())]))
+        patch.setattr(vectors_gaussian, "TAU", Fraction(1, 4))
+        kappa = balls.upper(vectors_gaussian.excess(noise, [exact(V.tolist())]))
     assert worst_ratio(noise, rng.uniform(-0.5, 0.5, size=2), V, 34) <= kappa + 1e-7
     return 1
 
@@ -267,7 +269,7 @@ EIGHT = exact([[8, 0], [0, 8]])
 
 def test_widths_are_decided_exactly_at_their_limits():
     def kappa(base, columns, scales, cov=exact([[9, 0], [0, 9]]), grid=1):
-        return balls.upper(smoothing.excess(CorrelatedGaussian(base, columns, scales, Fraction(grid), 2), [cov]))
+        return balls.upper(vectors_gaussian.excess(CorrelatedGaussian(base, columns, scales, Fraction(grid), 2), [cov]))
 
     assert 0 < kappa(8, ((2, 2),), (3,)) < 1e-32
     assert 0 < kappa(8, ((2, 2), (2, -2)), (3, 3)) < 1e-32
@@ -297,15 +299,15 @@ def test_widths_are_decided_exactly_at_their_limits():
     with pytest.raises(NotProvable, match="varies too little"):
         kappa(0, ((1, 2),), (3,), exact([[8, 16 - TINY], [16 - TINY, 32]]))
     with pytest.raises(NotProvable, match=bad):
-        smoothing.shift_excess(CorrelatedGaussian(0, ((1, 2),), (3,), Fraction(1)))
+        vectors_gaussian.shift_excess(CorrelatedGaussian(0, ((1, 2),), (3,), Fraction(1)))
 
 
 def test_no_noise_needs_no_width_and_every_law_of_a_list_is_looked_at():
     silent = CorrelatedGaussian(0, (), (), Fraction(1), 2)
-    assert smoothing.excess(silent, [exact([[0, 0], [0, 0]])]) == 0
-    assert smoothing.excess(CorrelatedGaussian(0, ((1, 1),), (0,), Fraction(1)), [exact([[1, 0], [0, 1]])]) == 0
+    assert vectors_gaussian.excess(silent, [exact([[0, 0], [0, 0]])]) == 0
+    assert vectors_gaussian.excess(CorrelatedGaussian(0, ((1, 1),), (0,), Fraction(1)), [exact([[1, 0], [0, 1]])]) == 0
     with pytest.raises(NotProvable):
-        smoothing.excess(CorrelatedGaussian(9, (), (), Fraction(1), 2), [EIGHT, exact([[8, 0], [0, 7]])])
+        vectors_gaussian.excess(CorrelatedGaussian(9, (), (), Fraction(1), 2), [EIGHT, exact([[8, 0], [0, 7]])])
 
 
 def test_each_condition_is_needed():
@@ -317,13 +319,13 @@ def test_each_condition_is_needed():
     assert worst_ratio(thin_base, (0.0, 0.0), np.diag([0.05, 0.05]) + 0.04, 30) > 0.5
     for noise in (thin_base, thin_column, far_columns):
         with pytest.raises(NotProvable):
-            smoothing.excess(noise, [exact(wide)])
+            vectors_gaussian.excess(noise, [exact(wide)])
     assert worst_ratio(far_columns, (0.0, 0.0), np.diag([0.5, 0.5]), 40) > 0.5
     narrow_law = np.diag([0.05, 0.05])  # V alone too small: with noise this narrow the rounded value shows
     isotropic = CorrelatedGaussian(Fraction(3, 10), (), (), Fraction(1), 2)
     assert worst_ratio(isotropic, (0.4, 0.0), narrow_law, 8) > 0.5
     with pytest.raises(NotProvable):
-        smoothing.excess(isotropic, [exact([[0.05, 0], [0, 0.05]])])
+        vectors_gaussian.excess(isotropic, [exact([[0.05, 0], [0, 0.05]])])
 
 
 # --- delta of independent noise over a plan ---------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 
 import fugu
 from fugu.laws.masses import Masses
-from fugu.loss.atoms.subnormal import widened
+from fugu.loss.door import widened
 from hunting import search
 
 CASES = 150
@@ -99,7 +99,7 @@ def test_many_stated_losses_are_at_or_above_the_truth(seed: int) -> int:
 
 def test_the_oracle_sees_the_stored_reading_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong version: masses below 2^-1022 read as the doubles they are, and no more."""
-    monkeypatch.setattr("fugu.loss.atoms.subnormal.widened", lambda family: family)
+    monkeypatch.setattr("fugu.loss.door.widened", lambda family: family)
     found = _hunt(CASES, 1)
     assert found["epsilon"] > 0 and found["renyi"] > 0
 

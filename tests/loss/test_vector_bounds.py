@@ -13,13 +13,12 @@ from mpmath import mp, mpf
 import fugu
 from fugu.errors import NotProvable
 from fugu.laws.family import Family, families
+from fugu.loss import vectors as vector_bounds
 from fugu.loss.door import leakage
-from fugu.loss.search.vectors import fast_vector_pure
-from fugu.loss.vectors import bounds as vector_bounds
-from fugu.loss.vectors.bounds import pure_as_delta, vector_delta, vector_pure, vector_renyi
-from fugu.loss.vectors.exact import LARGEST, vertices
+from fugu.loss.search.shapes import fast_vector_pure
+from fugu.loss.vectors import LARGEST, pure_as_delta, vector_delta, vector_pure, vector_renyi, vertices
 from fugu.noise.lattice import Lattice
-from fugu.transport.cells import SubCoupling
+from fugu.transport.coupling import SubCoupling
 
 FIRST, SECOND = [(0, 1), (0, 2), (2, 1), (2, 3)], [(0, 0), (1, 1), (1, 2), (2, 3)]
 NARROW = fugu.LawPair(fugu.Discrete([[0, 0], [2, 4]], [3, 1]), fugu.Discrete([[2, 0], [0, 4]]))

@@ -19,9 +19,9 @@ import fugu
 from forging import consistent
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import digest_of
-from fugu.documents.weakness import chance_after, exact_chance
+from fugu.documents.promises import chance_after
 from fugu.errors import NoiselessRelease, NotProvable, UsageError
-from fugu.guarantee.numbers import exact
+from fugu.guarantee.asks import exact
 from fugu.mechanism import post
 from hunting import search
 
@@ -228,7 +228,7 @@ def test_what_is_rounded_or_clipped_back_is_exact():
     points = [100, 150, 200, 250]
     pair = fugu.LawPair(fugu.Discrete(points, [40, 30, 20, 10]), fugu.Discrete(points, [26, 30, 24, 20]))
     plain = fugu.calibrate(pair, fugu.Pure(0.5), noise="laplace", grid=1)
-    assert not plain.certificate.exact and exact_chance(plain.certificate) < 0.1
+    assert not plain.certificate.exact and plain.certificate.exact_chance < 0.1
     for steps in ([post.round_to(50)], [post.clip(100, 250), post.round_to(50)]):
         made = fugu.calibrate(pair, fugu.Pure(0.5), noise="laplace", grid=1)
         for step in steps:

@@ -13,8 +13,8 @@ import pytest
 from forging import consistent
 from fugu import Approx, Certificate, Discrete, LawPair, Normal, Pure, Scenario, Shifted, calibrate, mix, verify
 from fugu.documents.document import digest_of
-from fugu.documents.labels import misnamed
 from fugu.documents.pushed import halves_agree
+from fugu.documents.said import misnamed
 from fugu.errors import BadLaw, CertificateError
 from hunting import search
 
@@ -127,7 +127,7 @@ def test_halves_agree_exactly_if_their_laws_are_images_of_the_whole(rng):
     counts[0, rng.integers(4)] += 1
     moved = LawPair(*(Discrete(values, row) for row in counts), "a vs b")
     forged = calibrate(moved, Pure(0.2), grid=grids[1]).certificate
-    assert halves_agree(whole, forged) == (len(forged.items[0].points) == 1)  # a coarse grid may join all atoms
+    assert halves_agree(whole, forged) == (len(forged.laws[0].points) == 1)  # a coarse grid may join all atoms
 
 
 # ---- a law and itself -----------------------------------------------------------------------------------------------
@@ -211,5 +211,5 @@ def test_labels_that_name_no_secrets_promise_nothing():
 def test_translates_are_named_by_their_distance():
     """Each pair of translates is written as 0 and its shift, wherever the laws are."""
     scenario = Scenario({"a": Shifted(0), "b": Shifted(2), "c": Shifted(5)})
-    assert misnamed(calibrate(scenario, Pure(1)).certificate.items, comparable=True) is None
+    assert misnamed(calibrate(scenario, Pure(1)).certificate.laws, comparable=True) is None
     assert verify(calibrate(scenario, Pure(1))).holds

@@ -16,7 +16,7 @@ from fugu import Approx, Certificate, Discrete, LawPair, MultivariateNormal, Nor
 from fugu.auditing import guarantee_against
 from fugu.documents.document import digest_of
 from fugu.errors import CertificateError, NotProvable
-from fugu.guarantee.weaker import join
+from fugu.guarantee.composition import join
 from fugu.report.page import page
 
 X = [0, 1, 4]

@@ -13,7 +13,7 @@ import pytest
 import fugu
 from fugu import Certificate, Pure, Renyi
 from fugu.documents.document import Document, digest_of
-from fugu.documents.frozen import frozen, thawed
+from fugu.documents.plain_json import frozen, thawed
 from fugu.errors import CertificateError
 from fugu.verifier.verify import document_of
 

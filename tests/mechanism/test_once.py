@@ -16,7 +16,8 @@ import pytest
 import fugu
 from fugu.errors import AlreadyReleased, UsageError
 from fugu.guarantee import Pure
-from fugu.mechanism import PerEntryDP, once, post
+from fugu.mechanism import PerEntryDP, post
+from fugu.mechanism import release as once
 from fugu.queries.sequences import Histogram, States
 
 PAIR = fugu.LawPair(fugu.Discrete([0, 1, 2], [9, 5, 1]), fugu.Discrete([0, 1, 2], [1, 5, 9]))

@@ -18,9 +18,9 @@ import fugu
 from fugu import Approx, Scenario
 from fugu.documents import swap as swap_document
 from fugu.documents.swap import RecordSwap
-from fugu.loss.shifts.gaussian import gaussian_mu
+from fugu.loss.shifts import gaussian_mu
 from fugu.noise.bits import BitSource, RngBits
-from fugu.scenario.swap_lengths import swap_blocks
+from fugu.scenario.swap import swap_blocks
 
 DRAWS, RARE = 200, 1e-5
 
@@ -62,12 +62,12 @@ def one_draw(mechanism, path):
             self.turn = 0
 
         def words(self, bits, count):
-            k = mechanism.model.swapped
+            k = mechanism.noise.model.swapped
             places = path[:k] if self.turn % 2 == 0 else path[k:]
             self.turn += 1
             return np.tile(np.array(places, dtype=np.uint64), count // k)
 
-    return swap_blocks(mechanism.model, 1, RecordSwap.of(mechanism.certificate).unit, Same())
+    return swap_blocks(mechanism.noise.model, 1, RecordSwap.of(mechanism.certificate).unit, Same())
 
 
 def joined(parts):
@@ -93,7 +93,7 @@ CASES = {
 def outcomes(mechanism, having, lacking, draws=DRAWS):
     """(probability, sigma) of every outcome of the draws, for classes in which a draw has two outcomes that differ."""
     plan = replace(RecordSwap.of(mechanism.certificate), draws=draws)
-    k = mechanism.model.swapped
+    k = mechanism.noise.model.swapped
     kinds: dict[tuple, tuple[float, list]] = {}
     for path in product(range(len(having)), repeat=k):
         for other in product(range(len(lacking)), repeat=k):
@@ -113,7 +113,9 @@ def outcomes(mechanism, having, lacking, draws=DRAWS):
 
 
 def chosen(mechanism, plan, parts):
-    found = mechanism.allowed(plan, joined([(blocks, times) for blocks, times in parts if times]))
+    found = mechanism.noise.allowed(
+        mechanism.certificate, plan, joined([(blocks, times) for blocks, times in parts if times])
+    )
     return found.sigma(found.step)
 
 
@@ -149,7 +151,11 @@ def test_only_the_largest_number_of_records_is_a_wrong_version():
     assert hockey(p, q, wrong, 0.0) > float(budget.delta)
     blocks = [one_draw(mechanism, path) for path in ((0, 0, 0, 0), (0, 1, 0, 0))]
     half = joined([(blocks[0], 50_000), (blocks[1], 50_000)])
-    right = float(mechanism.allowed(plan, half).sigma(mechanism.allowed(plan, half).step))
+    right = float(
+        mechanism.noise.allowed(mechanism.certificate, plan, half).sigma(
+            mechanism.noise.allowed(mechanism.certificate, plan, half).step
+        )
+    )
     assert hockey(p, q, right, 0.0) <= rest < float(budget.delta)
     assert right > 1.2 * wrong
 

@@ -13,8 +13,7 @@ import fugu
 from fugu import Approx, Discrete, LawPair, Pure, calibrate, verify
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import digest_of
-from fugu.documents.remap import LOSSES, Remap
-from fugu.documents.weighed import Weighed, weight_on
+from fugu.documents.remap import LOSSES, Remap, Weighed, weight_on
 from fugu.errors import CertificateError, NotProvable, PriorNotPublic, UnknownName, UsageError
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.gaussian import Gaussian

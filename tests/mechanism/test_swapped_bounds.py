@@ -12,11 +12,10 @@ from scipy.stats import norm
 import fugu
 from fugu import Approx, Certificate, Gaussian, Scenario
 from fugu.documents.swap import RecordSwap, longest_steps, proof_of
-from fugu.loss.search.swapped import steps_down
-from fugu.loss.vectors.swapped import PLACES, drawn_delta, length_at, rounded_steps
+from fugu.loss.search.normal import steps_down
+from fugu.loss.vectors_gaussian import PLACES, drawn_delta, length_at, rounded_steps
 from fugu.noise.bits import RngBits
-from fugu.scenario.swap_draws import from_bits
-from fugu.scenario.swap_lengths import places_of, swap_blocks
+from fugu.scenario.swap import from_bits, places_of, swap_blocks
 from hunting import search
 
 GRID = Fraction(1, 1000)

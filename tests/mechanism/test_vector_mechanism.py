@@ -22,8 +22,8 @@ from fugu.errors import (
     NoiselessRelease,
     NotProvable,
 )
+from fugu.laws.components import nearest
 from fugu.laws.masses import Masses
-from fugu.laws.places import nearest
 
 P = fugu.Discrete([[0, 0], [2, 4]], [3, 1])
 Q = fugu.Discrete([[2, 0], [0, 4]], [1, 1])

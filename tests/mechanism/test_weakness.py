@@ -13,7 +13,7 @@ from mpmath import mp
 import fugu
 from fugu import Approx, Certificate, Discrete, LawPair, Normal, Pure, Renyi, RenyiCurve, calibrate, mix
 from fugu.documents.document import digest_of
-from fugu.documents.weakness import exact_chance, warnings_of
+from fugu.documents.promises import warnings_of
 from fugu.guarantee import weaknesses
 from fugu.report import page
 
@@ -65,13 +65,13 @@ def test_the_chance_of_the_exact_value_is_that_of_noise_zero(epsilon):
         laplace = calibrate(APART, Pure(epsilon))
         steps = mp.mpf(str(laplace.noise.scale)) / mp.mpf(str(float(laplace.noise.grid)))
         mass = 1 / mp.nsum(lambda k: mp.exp(-abs(k) / steps), [-mp.inf, mp.inf])
-        assert exact_chance(laplace.certificate) == pytest.approx(float(mass), rel=1e-9)
+        assert laplace.certificate.exact_chance == pytest.approx(float(mass), rel=1e-9)
         gaussian = calibrate(APART, Approx(epsilon, 0.05), noise="gaussian")
         steps = mp.mpf(str(gaussian.noise.scale)) / mp.mpf(str(float(gaussian.noise.grid)))
         mass = 1 / mp.nsum(lambda k: mp.exp(-(k**2) / steps**2 / 2), [-mp.inf, mp.inf])
-        assert exact_chance(gaussian.certificate) == pytest.approx(float(mass), rel=1e-9)
+        assert gaussian.certificate.exact_chance == pytest.approx(float(mass), rel=1e-9)
     drawn = laplace.simulate(np.zeros(100_000), np.random.default_rng(1)).values
-    assert abs(np.mean(drawn == 0) - exact_chance(laplace.certificate)) < 6 * 0.5 / math.sqrt(100_000)
+    assert abs(np.mean(drawn == 0) - laplace.certificate.exact_chance) < 6 * 0.5 / math.sqrt(100_000)
 
 
 def test_exact_values_that_go_out_more_often_than_not():
@@ -90,8 +90,8 @@ def test_a_mixture_counts_both_halves_by_their_share():
     loud, quiet = (lambda: calibrate(silent, Pure(0.01))), (lambda: calibrate(silent, Pure(1)))
     for share in (0.4, 0.6):
         mixed = mix(share, quiet(), loud()).certificate
-        chance = share + (1 - share) * exact_chance(loud().certificate)
-        assert exact_chance(mixed) == pytest.approx(chance)
+        chance = share + (1 - share) * loud().certificate.exact_chance
+        assert mixed.exact_chance == pytest.approx(chance)
         assert bool(mixed.warnings) == (chance > 0.5)
 
 

@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from fugu.errors import BadNoise
-from fugu.noise.atom_sampler import AtomSampler, landed
-from fugu.noise.atoms import AtomLaplace
+from fugu.noise.atoms import AtomLaplace, AtomSampler, landed
 from fugu.noise.bits import RngBits
 from fugu.noise.kind import noise_from
 
@@ -79,7 +78,7 @@ def test_draws_follow_the_matrix(atoms, scale):
     noise, rng = AtomLaplace(scale, 1, atoms), np.random.default_rng(5)
     draws = 40_000
     for x, row in zip(atoms, noise.matrix(), strict=True):
-        moved = noise.move(np.full(draws, x), noise.sampler, RngBits(rng))
+        moved = noise.move(np.full(draws, x), RngBits(rng))
         counts = np.array([(moved == y).sum() for y in atoms])
         likely = row * draws > 5
         expected = np.append(row[likely], row[~likely].sum()) * draws

@@ -37,12 +37,12 @@ def test_every_word_leads_to_its_output_and_words_beyond_the_total_are_drawn_aga
     first = Counter()
     for word in range(8):
         try:
-            first[int(channel.draw(np.array([row]), Listed([word]))[0])] += 1
+            first[int(channel.move(np.array([row]), Listed([word]))[0])] += 1
         except EOFError:
             assert word >= channel.total
     assert [first[y] for y in range(3)] == ROWS[row]
-    again = channel.draw(np.array([row]), Listed([7, 5, 6, 4]))
-    assert again == channel.draw(np.array([row]), Listed([4]))
+    again = channel.move(np.array([row]), Listed([7, 5, 6, 4]))
+    assert again == channel.move(np.array([row]), Listed([4]))
 
 
 def test_a_draw_by_remainders_would_be_seen():
@@ -56,16 +56,16 @@ def test_totals_beyond_a_machine_word_are_drawn_exactly_too():
     total = 2**65 + 1
     channel = Channel([0, 1], [[2**65, 1], [1, 2**65]])
     bits = f"{2**65:066b}"
-    assert channel.draw(np.array([0]), TapeBits(bits)).tolist() == [1]
-    assert channel.draw(np.array([1]), TapeBits(bits)).tolist() == [1]
-    assert channel.draw(np.array([0]), TapeBits(f"{2**65 - 1:066b}")).tolist() == [0]
-    assert channel.draw(np.array([0]), TapeBits(f"{total:066b}{0:066b}")).tolist() == [0]
+    assert channel.move(np.array([0]), TapeBits(bits)).tolist() == [1]
+    assert channel.move(np.array([1]), TapeBits(bits)).tolist() == [1]
+    assert channel.move(np.array([0]), TapeBits(f"{2**65 - 1:066b}")).tolist() == [0]
+    assert channel.move(np.array([0]), TapeBits(f"{total:066b}{0:066b}")).tolist() == [0]
 
 
 def test_rows_are_not_mixed_up_in_a_column():
     channel = Channel([0, 1, 2], ROWS)
     places = np.tile([0, 1, 2], 20_000)
-    drawn = channel.draw(places, RngBits(np.random.default_rng(5)))
+    drawn = channel.move(places, RngBits(np.random.default_rng(5)))
     for row in range(3):
         seen = np.bincount(drawn[places == row], minlength=3) / 20_000
         assert np.abs(seen - np.array(ROWS[row]) / 5).max() < 0.02
@@ -73,7 +73,7 @@ def test_rows_are_not_mixed_up_in_a_column():
 
 
 def test_a_constant_total_of_one_needs_no_bits():
-    assert Channel([7.0], [[1], [1]]).draw(np.array([0, 1, 1]), TapeBits("")).tolist() == [0, 0, 0]
+    assert Channel([7.0], [[1], [1]]).move(np.array([0, 1, 1]), TapeBits("")).tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_what_is_no_channel_is_refused(outputs, rows, more):
 
 def test_a_value_without_a_row_is_refused():
     with pytest.raises(BadNoise, match="no row"):
-        Channel([0, 1], [[1, 0], [0, 1]]).draw(np.array([2]))
+        Channel([0, 1], [[1, 0], [0, 1]]).move(np.array([2]))
 
 
 def test_what_is_written_is_read_back_to_the_unit():

@@ -11,7 +11,7 @@ from scipy import stats
 
 from fugu.errors import BadNoise, UnknownName
 from fugu.noise.bits import RngBits
-from fugu.noise.correlated import CorrelatedGaussian
+from fugu.noise.matrix import CorrelatedGaussian
 
 ALPHA = 1e-6
 N = 200_000
@@ -22,6 +22,10 @@ SMALL = [
     CorrelatedGaussian(0.3, (), (), Fraction(1, 5), 2),
     CorrelatedGaussian(1.2, ((1, 1), (1, -1)), (0, 1), Fraction(1)),
 ]
+
+
+def drawn(noise, rows, source):
+    return noise.move(np.zeros((rows, noise.dimension), dtype=int), source)
 
 
 def bits(seed=1):
@@ -66,14 +70,14 @@ def p_value(draws, truth):
 
 @pytest.mark.parametrize("noise", SMALL, ids=range(len(SMALL)))
 def test_draws_have_exactly_the_law_of_the_sum(noise):
-    draws = noise.draw(N, bits())
+    draws = drawn(noise, N, bits())
     assert draws.shape == (N, 2) and draws.dtype == np.int64
     assert p_value(draws, law(noise)) > ALPHA
 
 
 def test_wrong_laws_are_told_apart():
     noise = SMALL[0]
-    draws = noise.draw(N, bits(2))
+    draws = drawn(noise, N, bits(2))
     for wrong in (
         CorrelatedGaussian(1.03, noise.columns, noise.scales, Fraction(1)),
         CorrelatedGaussian(1, noise.columns, (1.54,), Fraction(1)),
@@ -82,13 +86,19 @@ def test_wrong_laws_are_told_apart():
     ):
         assert p_value(draws, law(wrong)) < ALPHA
     assert p_value(draws[:, ::-1], law(noise)) > ALPHA  # the law is symmetric, its draws are no copies
-    assert not np.array_equal(noise.draw(50, bits(3)), noise.draw(50, bits(4)))
-    assert np.array_equal(noise.draw(50, bits(3)), noise.draw(50, bits(3)))
+    assert not np.array_equal(
+        drawn(noise, 50, bits(3)),
+        drawn(noise, 50, bits(4)),
+    )
+    assert np.array_equal(
+        drawn(noise, 50, bits(3)),
+        drawn(noise, 50, bits(3)),
+    )
 
 
 def test_moments_of_wide_noise_are_those_of_its_covariance():
     noise = CorrelatedGaussian(20, ((30, -17, 4), (1, 2, 40)), (12.5, 7), Fraction(1, 2))
-    draws = noise.draw(N, bits(5)) * 0.5
+    draws = drawn(noise, N, bits(5)) * 0.5
     S = np.array([[float(x) for x in row] for row in noise.covariance()])
     assert np.abs(draws.mean(axis=0) / np.sqrt(np.diag(S) / N)).max() < 5.5
     found = draws.T @ draws / N
@@ -111,7 +121,7 @@ def test_the_covariance_is_exact():
     assert noise.expected_error("squared") == pytest.approx(float(entry(0, 0) + entry(1, 1)))
     assert noise.expected_error() == pytest.approx(sum(math.sqrt(2 * entry(i, i) / math.pi) for i in (0, 1)))
     assert CorrelatedGaussian(0, (), (), 1, 3).covariance() == ((0,) * 3,) * 3
-    assert not CorrelatedGaussian(0, ((5, 5),), (0,), 1).draw(100, bits()).any()
+    assert not drawn(CorrelatedGaussian(0, ((5, 5),), (0,), 1), 100, bits()).any()
 
 
 def test_the_lattice_varies_no_more_than_the_covariance_says():

@@ -10,8 +10,8 @@ from flint import acb, arb
 from mpmath import mp, mpf, quad
 
 from fugu.errors import BadNoise, NotProvable
-from fugu.loss.shifts.cost import ball_log_cost, convex_cost
-from fugu.loss.shifts.shift import shift_renyi
+from fugu.loss.cost import ball_log_cost, convex_cost
+from fugu.loss.shifts import shift_renyi
 from fugu.noise import CustomNoise, GeneralizedCauchy, Laplace
 from fugu.numbers import balls
 

@@ -20,10 +20,9 @@ from test_tapes import never_above, run_of, tape_masses
 
 from fugu.errors import BadNoise
 from fugu.noise import discrete_gaussian
-from fugu.noise.bits import RngBits, TapeBits
+from fugu.noise.bits import RngBits, Table, TapeBits, Widths
 from fugu.noise.discrete_gaussian import MARGIN, Coin, LatticeGaussianSampler, Signed, Tail, exp_minus, half_sums
 from fugu.noise.geometric import LatticeLaplaceSampler
-from fugu.noise.table import Table, Widths
 from fugu.numbers import balls
 from hunting import search
 

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from fugu.errors import BadNoise
-from fugu.noise.bits import BitSource, OsBits, RngBits, TapeBits, Words
+from fugu.noise.bits import BitSource, OsBits, RngBits, TapeBits, Widths, Words
 from fugu.noise.geometric import LatticeLaplaceSampler, SignedTop, low_bases
-from fugu.noise.table import Widths
 from hunting import search
 
 ALPHA = 1e-6

@@ -18,9 +18,8 @@ from mpmath import mp, mpf
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
-from fugu.noise.bits import BitSource, TapeBits, Words, bernoulli
+from fugu.noise.bits import BitSource, Table, TapeBits, Widths, Words, bernoulli
 from fugu.noise.geometric import LatticeLaplaceSampler, LowDigit, SignedTop
-from fugu.noise.table import Table, Widths
 from fugu.numbers import balls
 
 DEPTH = 20

@@ -23,11 +23,10 @@ from fugu.priors.forgetting import Windowed
 from fugu.priors.groups import DependentGroups, IndependentBlocks
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.joint import JointTable
-from fugu.priors.prior import Belief, Curved, Prior, Quilted, Recorded, Several
-from fugu.priors.skipped import skipped
-from fugu.training.reading import prior_from, prior_of
+from fugu.priors.prior import Belief, Curved, Prior, Quilted, Recorded, SeveralPriors, skipped
+from fugu.training.accountant import prior_from, prior_of
 
-BASES = (Belief, Several, Recorded, Coupled, Windowed)
+BASES = (Belief, SeveralPriors, Recorded, Coupled, Windowed)
 OPTIONAL = ("opacus", "torch_objects")
 
 
@@ -45,7 +44,7 @@ PRIORS = [pytest.param(x.example(), id=x.__name__) for x in CLASSES]
 
 
 def translates(prior):
-    return isinstance(prior, Curved | Quilted | Several | fugu.MarkovChain)
+    return isinstance(prior, Curved | Quilted | SeveralPriors | fugu.MarkovChain)
 
 
 TRANSLATED = [p for p in PRIORS if translates(p.values[0])]
@@ -203,7 +202,7 @@ def test_training_costs_more_than_for_independent_records_and_less_than_for_all_
 def test_a_class_from_outside_needs_one_method():
     class Pairs:
         def influence_curve(self, max_b=None):
-            return fugu.priors.curve.InfluenceCurve(lambda _: math.inf, 2, max_b)
+            return fugu.priors.prior.InfluenceCurve(lambda _: math.inf, 2, max_b)
 
     class Wrong:
         def influence_curve(self, max_b=None):

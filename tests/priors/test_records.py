@@ -12,7 +12,7 @@ import fugu
 from fugu import Discrete, Records
 from fugu.errors import BadLaw, BadTable, ColumnNotFound, MissingValues, RepeatedUnit, UsageError
 from fugu.ledger.fingerprint import prior_digest
-from fugu.priors.record_laws import ASSUMPTIONS, KNOWN_GROUPS, RecordLaw
+from fugu.priors.records import ASSUMPTIONS, KNOWN_GROUPS, RecordLaw
 from hunting import search
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from fugu.documents.commitment import file_sha256
 from fugu.errors import UsageError
-from fugu.publication import drafts
-from fugu.publication.drafts import Draft, drafted, drafted_text
+from fugu.publication import files
+from fugu.publication.files import Draft, drafted, drafted_text
 from release_files import beside, checks, prepared, released
 
 STEPS = {
@@ -18,7 +18,7 @@ STEPS = {
     "the private part": "fugu.publication.files.writing",
     "the document": "fugu.documents.document.write_text",
     "the page": "fugu.publication.files.write_text",
-    "the name": "fugu.publication.drafts.give_name",
+    "the name": "fugu.publication.files.give_name",
 }
 CUTS = [("column", step) for step in STEPS]
 CUTS += [(kind, step) for kind in ("groups", "sequence", "model") for step in STEPS if step != "the page"]
@@ -26,6 +26,14 @@ CUTS += [(kind, step) for kind in ("groups", "sequence", "model") for step in ST
 
 class Cut(BaseException):
     """The power fails; no handler of errors sees it."""
+
+
+supersede = Draft.supersede
+
+
+def same(draft):
+    """Whether what lies there holds the very values that were drawn."""
+    return draft.target.exists() and file_sha256(draft.target) == draft.sha256
 
 
 def cut(*_, **__):
@@ -52,8 +60,10 @@ def test_a_release_that_is_cut_short_leaves_no_value_without_its_document(kind, 
             out = released(folder, kind)
             first = out.read_bytes()
             assert covered(out)
+        again = []
         with monkeypatch.context() as patch:
             patch.setattr(STEPS[step], cut)
+            patch.setattr(Draft, "supersede", lambda self, again=again: (again.append(same(self)), supersede(self)))
             with pytest.raises(Cut):
                 released(folder, kind, "--force")
         out = folder / "made" / ("model.json" if kind == "model" else "out.csv")
@@ -61,7 +71,7 @@ def test_a_release_that_is_cut_short_leaves_no_value_without_its_document(kind, 
         if before and step in ("the document is worked out", "the private part"):
             assert out.read_bytes() == first  # what went out before is still there, with its document
         else:
-            assert not out.exists()
+            assert not out.exists() or again == [True]  # a few counts may be drawn alike twice
         assert checks(released(folder, kind, "--force").parent)[0] == 0
         for path in out.parent.iterdir():
             path.unlink()
@@ -128,4 +138,4 @@ def test_another_file_under_the_name_gives_way_and_the_same_one_stays(tmp_path):
     (tmp_path / "link.csv").symlink_to(target)
     with pytest.raises(UsageError, match="a link"):
         drafted(tmp_path / "link.csv", {"v": [3]}).supersede()
-    assert target.exists() and drafts.holds(target, draft.sha256)
+    assert target.exists() and files.holds(target, draft.sha256)

@@ -16,7 +16,7 @@ import pytest
 
 from fugu.documents.commitment import file_sha256
 from fugu.ledger import Books, books
-from fugu.publication import drafts
+from fugu.publication import files
 from hunting import search
 from release_files import beside, checks, command, prepared, released
 
@@ -81,7 +81,7 @@ def one_kill(tables, kind, folder, number, after):
     """Whether there was such a call to die at, after which all is well."""
     if not killed(tables, kind, folder, number, after):
         return False
-    pending = [p for p in (folder / "made").iterdir() if p.name.endswith(drafts.PENDING)]
+    pending = [p for p in (folder / "made").iterdir() if p.name.endswith(files.PENDING)]
     drawn = {p.read_bytes() for p in pending}
     assert len(drawn) <= 1, "several draws on disk"
     out = run(tables, kind, folder)
@@ -147,8 +147,8 @@ def test_another_question_does_not_take_the_files_of_the_first(tables, tmp_path)
 
 def test_an_edited_draft_is_not_taken_for_the_draw(tables, tmp_path):
     place = tmp_path / "f"
-    assert killed(tables, "column", place, 1, True, about=drafts.PENDING)
-    (draft,) = (place / "made").glob(f".*{drafts.PENDING}")
+    assert killed(tables, "column", place, 1, True, about=files.PENDING)
+    (draft,) = (place / "made").glob(f".*{files.PENDING}")
     draft.write_text("v\n" + "7\n" * 60)
     states = [e.state for e in Books(place / "ledger" / "l.db").read(books.history)]
     assert states == ["reserved"]

@@ -6,7 +6,7 @@ import pytest
 
 import fugu
 from fugu.errors import UsageError
-from fugu.publication.issue import Beliefs, Outgoing, Published, issue
+from fugu.publication.files import Beliefs, Outgoing, Published, issue
 
 PAIR = fugu.LawPair(fugu.Discrete([0, 4], [3, 1]), fugu.Discrete([0, 4], [1, 3]), "a vs b")
 ROWS = {"s": ["x", "y"] * 30, "v": [1, 5, 2, 4, 3, 3] * 10}

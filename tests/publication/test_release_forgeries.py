@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from fugu.documents.release import DERIVED, SINCE_0_4, ReleaseDocument
+from fugu.documents.release import FOLLOW, SINCE_0_4, ReleaseDocument
 from fugu.errors import CertificateError
 from release_files import beside, checks, command, forged, prepared, released
 from release_files import resealed as sealed
@@ -44,7 +44,7 @@ def other(part):
 
 
 @pytest.mark.parametrize("kind", ["column", "groups", "sequence", "model", "count"])
-@pytest.mark.parametrize("part", DERIVED)
+@pytest.mark.parametrize("part", FOLLOW)
 def test_every_derived_part_is_worked_out_again(kind, part, made, tmp_path):
     body = copy.deepcopy(made[kind])
     assert verdict(tmp_path, body)[0] == 0  # so that the refusal means something
@@ -170,7 +170,7 @@ def test_a_foreign_certificate_is_no_answer_to_the_question(made, tmp_path):
     for kind, donor in (("count", "column"), ("column", "count"), ("sequence", "column"), ("model", "sequence")):
         body = copy.deepcopy(made[kind])
         body["certificates"] = [{"group": "", "certificate": inside(made[donor])}]
-        for part in (*DERIVED, *SINCE_0_4):
+        for part in (*FOLLOW, *SINCE_0_4):
             body[part] = made[donor][part]  # so that all that is said follows from the certificate
         code, lines = verdict(tmp_path, body)
         assert code == 4 and lines["question"][0] == "fails" and lines["what is said"][0] == "holds", kind

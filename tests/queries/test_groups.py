@@ -9,7 +9,7 @@ from fugu import Pure, answer
 from fugu.data import Table
 from fugu.data.secrets import read_protect
 from fugu.errors import UsageError
-from fugu.queries.grouping import require_public_groups
+from fugu.queries.groups import require_public_groups
 
 N = 60
 REFERENCE = {

@@ -11,12 +11,11 @@ import pytest
 
 import fugu
 from fugu.errors import NoiselessRelease, UnknownName, UsageError
-from fugu.loss.cells.threshold import largest, worth
+from fugu.loss.cells import largest, worth
 from fugu.queries import tables
-from fugu.queries.answering import prepare
-from fugu.queries.cell import Cell
-from fugu.queries.consistent import consistent, nearest
-from fugu.queries.grouped import rows_of
+from fugu.queries.answer import Cell, consistent, nearest
+from fugu.queries.groups import rows_of
+from fugu.queries.statistics_release import prepare
 
 EPSILON = Fraction(1, 2)
 

@@ -10,8 +10,8 @@ import pytest
 from fugu import answer
 from fugu.errors import NoiselessRelease
 from fugu.guarantee import Approx, Pure
-from fugu.queries.answering import prepare
 from fugu.queries.groups import PLAIN
+from fugu.queries.statistics_release import prepare
 from hunting import search
 
 

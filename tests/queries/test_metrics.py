@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fugu.errors import BadBudget, UsageError
-from fugu.queries.metrics import (
+from fugu.queries.sequence_errors import (
     accuracy_at,
     count_error,
     group_epsilon,

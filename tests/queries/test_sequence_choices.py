@@ -15,13 +15,10 @@ from sequence_oracle import Silent, datasets, em, peeled, pf, spread
 
 from fugu.errors import BadNoise, UsageError
 from fugu.noise.bits import OS
-from fugu.queries import (
-    sequence_counts,
-    sequence_lipschitz,
-    sequence_response,
-    sequence_selection,
-    sequence_sums,
-)
+from fugu.queries import sequence_counts, sequence_selection
+from fugu.queries import sequence_counts as sequence_response
+from fugu.queries import sequence_counts as sequence_sums
+from fugu.queries import sequence_selection as sequence_lipschitz
 from fugu.queries.sequences import (
     ArgMax,
     Histogram,

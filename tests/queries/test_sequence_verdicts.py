@@ -16,15 +16,12 @@ import fugu
 from fugu.errors import NoiselessRelease
 from fugu.noise.gaussian import at_least
 from fugu.priors.chain import MarkovChain
-from fugu.queries.sequence_counts import Count, Histogram, Transitions
+from fugu.queries.sequence_counts import Count, Histogram, Mean, RandomisedResponse, Sum, Transitions
 from fugu.queries.sequence_lattice import LatticeMechanism
-from fugu.queries.sequence_query import SequenceMechanism
-from fugu.queries.sequence_response import RandomisedResponse
+from fugu.queries.sequence_query import SequenceMechanism, Several
 from fugu.queries.sequence_selection import ArgMax, TopK
-from fugu.queries.sequence_several import Several
-from fugu.queries.sequence_sums import Mean, Sum
 from fugu.queries.sequences import Numbers, States
-from fugu.telling.sequence_usefulness import Noise, Walk, judged, usable_mechanism
+from fugu.queries.usable_sequences import Noise, Walk, judged, usable_mechanism
 from fugu.utility.figures import NOISE, USABLE
 from fugu.utility.numbers import CHANCE
 from release_files import command
@@ -167,7 +164,7 @@ def test_answers_of_a_session_are_judged_before_and_after(folder):
         assert figure.value == pytest.approx(np.mean(known))  # of the reference's group, not of the table's
         assert figure.chance == pytest.approx(CHANCE * np.std(known) / math.sqrt(40))
     assert not median.usable.figures and "ranks" in median.usable.why
-    assert "usable" in mean.to_json() and mean.usable.verdict in str(mean._sheet())
+    assert "usable" in mean.to_json() and mean.usable.verdict in mean._repr_html_()
 
 
 AB = States(("a", "b"))
@@ -191,7 +188,7 @@ def test_numbers_are_called_exact_from_a_noise_that_is_zero_more_often_than_not(
     with pytest.raises(NoiselessRelease, match=r"mostly 0: .*exact: each number"):
         above.release(data)
     answer = above.release(data, allow_no_noise=True)  # what was refused has used up nothing
-    assert said in repr(answer._sheet())
+    assert said in answer._repr_html_()
 
 
 def test_gaussian_noise_is_called_exact_by_its_own_law_and_choices_never_are():

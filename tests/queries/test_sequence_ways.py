@@ -16,10 +16,10 @@ from fugu.errors import CertificateError, UsageError
 from fugu.noise import selection
 from fugu.noise.bits import RngBits
 from fugu.priors.chain import MarkovChain
-from fugu.queries.sequence_budgets import ADDED, CONTRACTION, CURVE, GROUP, QUILTS, SEVENTH, rules
 from fugu.queries.sequence_certificate import entry_budget
 from fugu.queries.sequence_claims import query_from
 from fugu.queries.sequence_errors import SPLIT, expected_error, grouped_users
+from fugu.queries.sequence_promise import ADDED, CONTRACTION, CURVE, GROUP, QUILTS, SEVENTH, rules
 from fugu.queries.sequences import Count, Histogram, Lipschitz, Mean, Numbers, Several, States, Sum, TopK, Transitions
 
 ABC = States(("a", "b", "c"))
@@ -138,7 +138,7 @@ def test_a_users_own_function_cannot_pass_for_one_of_several():
     """Its word about its own sensitivity is not proved by standing beside others."""
     own = Lipschitz(len, Fraction(1), ABC, label="histogram")
     both = Several.of([own, Count("a", ABC)])
-    from fugu.verifier.kinds.per_entry import same_query
+    from fugu.queries.sequence_claims import same_query
 
     with pytest.raises(CertificateError):
         same_query(both.mechanism(E).certificate.claims)

@@ -8,21 +8,21 @@ from pathlib import Path
 import numpy as np
 
 import fugu
+import record_documents
 from fugu import PerEntryDP, Schema
 from fugu.auditing.property_attack import property_attack
 from fugu.calibration.covariance.methods import WAYS
 from fugu.iterate import LinearRegression
-from fugu.publication.issue import Beliefs, Outgoing, Published, issue, preview
-from fugu.queries.answering import prepare
-from fugu.queries.sequence_certificate import REFERENCE as REFERENCE_WORDS
+from fugu.publication.files import Beliefs, Outgoing, Published, issue, preview
 from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequence_sentences import REFERENCE as REFERENCE_WORDS
 from fugu.queries.sequences import Histogram, States
+from fugu.queries.statistics_release import prepare
 from fugu.report import page
+from fugu.report.compare import trade_page
 from fugu.report.dossier import Dossier, dossier_page
 from fugu.report.influence import influence_page
-from fugu.report.property import property_page
-from fugu.report.property_facts import MethodLine
-from fugu.report.trade_page import trade_page
+from fugu.report.property import MethodLine, property_page
 
 REFERENCE = Path(fugu.__file__).parent / "examples" / "clinic_reference.csv"
 LONG = "a name of an answer that goes on and on beyond every column"
@@ -153,5 +153,7 @@ SAMPLES = {
     "sequence": _sequence,
     "per entry": lambda: page(PerEntryDP(len, 0.5, 1e-9, name="f of the data " * 5).certificate),
     "training": _training,
+    "channel": lambda: page(fugu.optimal_channel(PAIR, fugu.Approx(0.3, 0.01)), query_name=LONG),
+    "records": lambda: page(record_documents.certificate()),
     "influence": lambda: influence_page([(1, 2.0), (2, 1.0), (8, 0.25), (100, 0.0)], "2 states, length 100"),
 }

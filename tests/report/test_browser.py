@@ -11,7 +11,7 @@ import pytest
 from browser import WHY_NOT, Browser, chromium
 from page_samples import SAMPLES
 
-from fugu.report.shell import policy, sheet
+from fugu.report.template import policy, sheet
 
 pytestmark = pytest.mark.skipif(chromium() is None, reason=WHY_NOT)
 MEASURE = Path(__file__).with_name("measure.js").read_text("utf-8")

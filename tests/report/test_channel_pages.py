@@ -10,7 +10,7 @@ import fugu
 from fugu import Box, Discrete, LawPair, Pure, optimal_channel
 from fugu.drawing.charts import Heat
 from fugu.report import page
-from fugu.report.shell import sheet
+from fugu.report.template import sheet
 
 EVIL = "<script>alert(1)</script>"
 PAIR = LawPair(Discrete([0, 1, 5], [3, 1, 2]), Discrete([0, 1, 5], [1, 3, 3]), f"{EVIL} vs b")

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fugu.drawing.charts import Axis, Bar, Bars, Chart, Heat, Level, Line, Note, Panel, Points, Rows, figure, padded
-from fugu.drawing.charts.axis import log_ticks, straight_ticks
-from fugu.drawing.charts.paths import NEAR, path, specks, thinned
-from fugu.drawing.charts.widths import SIZE, width_of, wrapped
-from fugu.drawing.text import factor, least
+from fugu.drawing.axis import SIZE, Axis, log_ticks, padded, straight_ticks, width_of, wrapped
+from fugu.drawing.charts import Bar, Chart, Heat, Panel, Rows, figure
+from fugu.drawing.marks import NEAR, Bars, Level, Line, Note, Points, path, specks, thinned
+from fugu.numbers.text import factor, least
 
 WIDTHS = (340.0, 760.0)
 ends = st.tuples(

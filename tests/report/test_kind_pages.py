@@ -13,19 +13,19 @@ from typer.testing import CliRunner
 import fugu
 from fugu import PerEntryDP
 from fugu.cli.app import app
-from fugu.drawing.text import factor
+from fugu.documents.document import SCHEMAS, later
 from fugu.iterate import LinearRegression
+from fugu.numbers.text import factor
 from fugu.queries.sequences import ArgMax, Count, Histogram, Mean, Numbers, RandomisedResponse, States, Sum
 from fugu.report import page
-from fugu.report.kinds import PAGES
-from fugu.report.kinds.query_noise import describe, noise_of
-from fugu.verifier.kinds import KINDS
+from fugu.report.page import PAGES
+from fugu.report.questions import describe, noise_of
 
 STATES = States(["a", "b", "c"])
 
 
 def test_every_kind_that_can_be_verified_has_a_page():
-    assert set(KINDS) <= set(PAGES)
+    assert {kind for place in SCHEMAS.values() for kind in later(place).KINDS} <= set(PAGES)
 
 
 @pytest.mark.parametrize("name", ["sequence", "per entry", "training"])

@@ -5,10 +5,12 @@ import pytest
 
 import fugu
 from fugu.auditing import guarantee_against, guarantee_within
-from fugu.drawing.charts.paths import path
-from fugu.report import page, words
+from fugu.drawing.marks import path
+from fugu.report import page
+from fugu.report.curves import Curve, curve
 from fugu.report.facts import REMAINDER, facts
-from fugu.report.nearby import Curve, curve, nearby_caption, nearby_figure
+from fugu.report.figures import nearby_figure
+from fugu.report.template import sentence
 
 VALUES = list(range(8))
 PAIR = fugu.LawPair(
@@ -63,15 +65,14 @@ def test_no_distance_is_drawn_or_told_farther_than_it_was_proved():
     found = Curve((0.0, 1.000005, 1.66666), (0.5, 0.7, 0.9), 0.5, "ε")
     (panel,) = nearby_figure(found, facts(fugu.calibrate(PAIR, fugu.Pure(0.5)).certificate)).panels
     assert panel.marks[1].xs == (0.0, 1.0, 1.6666) and panel.across.high == 1.6666
-    text = nearby_caption(found, facts(fugu.calibrate(PAIR, fugu.Pure(0.5)).certificate))
+    text = sentence("nearby_caption", found, facts(fugu.calibrate(PAIR, fugu.Pure(0.5)).certificate).query)
     assert "at a distance of 1.66, " in text
 
 
 def test_the_caption_needs_no_paper():
     mechanism = fugu.calibrate(PAIR, fugu.Pure(0.5))
-    text = nearby_caption(curve(mechanism.certificate), facts(mechanism.certificate, "grade"))
+    text = sentence("nearby_caption", curve(mechanism.certificate), facts(mechanism.certificate, "grade").query)
     assert "moving every value" in text and "“grade”" in text and "Wasserstein" not in text
-    assert nearby_caption(None, facts(mechanism.certificate)) == ""
 
 
 def test_no_figure_without_noise():
@@ -91,7 +92,7 @@ def test_renyi_promises_have_pages(budget, noise):
     odds = budget.to_approx(f.delta)
     assert f.delta == pytest.approx(float(budget.delta) + (1 - float(budget.delta)) * REMAINDER)
     assert f.epsilon == pytest.approx(float(odds.epsilon), rel=1e-9) and f.renyi[0][1] == 0.1
-    told = words.divergence(f)
+    told = sentence("divergence", f)
     assert "0.1" in told and ("outside events" in told) == (budget.delta > 0)
     assert fugu.verify(mechanism).holds
 
@@ -104,4 +105,4 @@ def test_the_odds_on_a_renyi_page_are_not_those_of_the_divergence():
 
 def test_other_promises_say_nothing_of_divergences():
     f = facts(fugu.calibrate(PAIR, fugu.Approx(0.5, 0.01)).certificate)
-    assert words.divergence(f) == "" and f.renyi == () and "Rényi" not in words.proof(f, {"epsilon": 1.0, "delta": 0.0})
+    assert sentence("divergence", f) == "" and f.renyi == ()

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.drawing.text import percent
 from fugu.errors import UsageError
+from fugu.numbers.text import percent
 from fugu.report import page, write
 from fugu.report.figures import laws_figure, ratio_figure
-from fugu.report.sections import Story
-from fugu.report.shell import sheet
+from fugu.report.story import Story
+from fugu.report.template import sheet
 
 STUDENT = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]), "yes vs no")
 EVIL = "<script>alert(1)</script>\"'><img src=http://evil.example/x>"
@@ -53,7 +53,7 @@ def own(text):
 
 
 def story_of(mechanism, **more):
-    return Story(mechanism.certificate, "title", **more)
+    return Story(mechanism.certificate, **more)
 
 
 def charts_of(story):

@@ -15,8 +15,8 @@ import fugu
 from fugu.cli.influence import _page
 from fugu.drawing.html import Html, escaped, joined, tag
 from fugu.report import page
-from fugu.report.shell import whole_page
-from fugu.report.trade_page import trade_page
+from fugu.report.compare import trade_page
+from fugu.report.template import render
 
 EVIL = "<script>document.title='RUN'</script><img src=x onerror=\"document.title='RUN'\">\u202e\x1b\u2028</script>"
 LAWS = {EVIL: fugu.Discrete([0, 1], [3, 1]), "b": fugu.Discrete([0, 1], [1, 3])}
@@ -25,7 +25,7 @@ PAGES = {
     "report": lambda: page(fugu.calibrate(SCENARIO, fugu.Pure(0.5)), title=EVIL, query_name=EVIL, secret_name=EVIL),
     "trade": lambda: trade_page(SCENARIO, fugu.compare(SCENARIO, fugu.Pure(0.5)), EVIL, EVIL, warnings=[EVIL]),
     "influence": lambda: _page([(1, 2.0), (2, 1.0)], EVIL),
-    "bare": lambda: whole_page(EVIL, tag("h1", EVIL, title=EVIL)),
+    "bare": lambda: render("page.html", title=EVIL),
 }
 
 

@@ -8,10 +8,19 @@ import pytest
 import fugu
 from fugu.auditing.property_attack import property_attack
 from fugu.calibration.offer import Wishes
-from fugu.drawing.charts import Bars, Line, Whiskers
+from fugu.drawing.marks import Bars, Line, Whiskers
 from fugu.errors import NotProvable, UsageError
-from fugu.report.property import attack_figure, error_figure, property_page
-from fugu.report.property_facts import at_tolerance, best, error_of, method_lines, swap_figure, sweep
+from fugu.report.property import (
+    at_tolerance,
+    attack_figure,
+    best,
+    error_figure,
+    error_of,
+    method_lines,
+    property_page,
+    swap_figure,
+    sweep,
+)
 
 BUDGET = fugu.Approx(1, 1e-3)
 EVIL = "</script><b>x"

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import fugu
 import fugu.cli.app as cli
 from fugu import answer
-from fugu.documents.disclosure import IN_THE_BOX, PRIVATE_NUMBERS, WITHHELD
+from fugu.documents.sentences import IN_THE_BOX, PRIVATE_NUMBERS, WITHHELD
 from fugu.report import page
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -26,7 +26,7 @@ def made(**more):
 def test_a_certificate_with_private_counts_says_so_and_the_page_has_a_box():
     mechanism = made(public_prior=True)
     assert PRIVATE_NUMBERS in mechanism.certificate.assumptions
-    (family,) = mechanism.certificate.families
+    (family,) = mechanism.certificate.laws
     assert sorted(int(n) for law in family.laws for n in law.parts if n) == [20, 20, 20], "exact counts of the table"
     html = page(mechanism)
     assert IN_THE_BOX in html and html.index(IN_THE_BOX) < html.index("before the release")

@@ -9,13 +9,15 @@ import pytest
 from scipy.stats import norm
 
 import fugu
-from fugu.cli import picture
-from fugu.drawing.text import factor, number, percent
+from fugu.cli import demo
 from fugu.laws import Discrete
-from fugu.report import captions, curves, page, words
+from fugu.noise import Gaussian, GeneralizedCauchy, Laplace
+from fugu.noise.atoms import AtomLaplace
+from fugu.numbers.text import factor, number, percent
+from fugu.report import curves, page
 from fugu.report.facts import facts
-from fugu.report.kernels import KERNELS
 from fugu.report.methods import methods
+from fugu.report.template import sentence, words
 from fugu.report.views import parts, views
 
 REFERENCE = Path(fugu.__file__).parent / "examples" / "clinic_reference.csv"
@@ -87,7 +89,7 @@ def test_page_is_whole(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_terminal_picture_has_four_lines_of_bars(name):
-    lines = picture.laws(made(name).certificate).splitlines()
+    lines = demo.laws(made(name).certificate).splitlines()
     assert [lines[0], lines[3]] == ["before noise", "after noise"]
     assert len(lines) == 6 and all("█" in lines[k] for k in (1, 2, 4, 5))
 
@@ -135,9 +137,9 @@ def test_shift_without_limit_is_called_so():
     (view,) = views(certificate)
     curve, f = curves.ratio(view), facts(certificate)
     assert math.isinf(curve.largest) and math.isinf(f.leak) and 1 < curve.drawn < 20
-    caption = captions.ratio_caption(view, curve, f)
+    caption = sentence("ratio_caption", view, curve, f)
     assert "unlimited" in caption and f"reaches {number(curve.drawn, 'up', 4)}" in caption and "10⁻¹²" in caption
-    assert "may shift them by any factor" in words.remainder(f) and "knows" not in words.remainder(f)
+    assert "may shift them by any factor" in sentence("remainder", f) and "knows" not in sentence("remainder", f)
 
 
 def test_gaussian_noise_tells_no_more_than_the_value_itself():
@@ -146,8 +148,8 @@ def test_gaussian_noise_tells_no_more_than_the_value_itself():
     (view,) = views(certificate)
     curve, f = curves.ratio(view), facts(certificate)
     assert f.leak == pytest.approx(math.log(2)) and 0.1 < curve.drawn < f.leak
-    assert f"no single value can shift them by more than a factor of {factor(f.leak)}" in words.remainder(f)
-    assert "unlimited" not in captions.ratio_caption(view, curve, f)
+    assert f"no single value can shift them by more than a factor of {factor(f.leak)}" in sentence("remainder", f)
+    assert "unlimited" not in sentence("ratio_caption", view, curve, f)
 
 
 def test_lines_are_interrupted_where_nothing_is_drawn():
@@ -165,7 +167,7 @@ def test_values_impossible_under_atoms_settle_the_question_before_noise():
 
 
 def test_noise_is_named():
-    told = {name: words.accuracy(facts(made(name).certificate)) for name in CASES}
+    told = {name: sentence("accuracy", facts(made(name).certificate)) for name in CASES}
     assert "Laplace noise" in told["normals, Laplace"] and "Gaussian noise" not in told["normals, Laplace"]
     assert "Gaussian noise" in told["atoms, Gaussian"] and "bell curve" in told["atoms, Gaussian"]
     assert "Laplace noise" in told["coin"] and "Gaussian noise" in told["coin"]
@@ -177,11 +179,11 @@ def test_loss_under_the_reference_itself_stands_beside_the_promise():
     certificate = made("fitted").certificate
     told = certificate.body["empirical"]
     assert told["holds"] is False
-    text = words.beside(facts(certificate))
+    text = sentence("beside", facts(certificate))
     assert "not for the reference values" in text and "would not keep the promise" in text
     assert number(told["delta"], "up") in text
     assert text in page(certificate)
-    assert words.beside(facts(made("normals, Laplace").certificate)) == ""
+    assert sentence("beside", facts(made("normals, Laplace").certificate)) == ""
 
 
 @pytest.mark.parametrize(
@@ -194,7 +196,7 @@ def test_loss_under_the_reference_itself_stands_beside_the_promise():
 )
 def test_every_way_the_reference_can_turn_out_has_words(found, budget, said):
     body = fugu.calibrate(DISCRETE, budget).certificate.body
-    assert said in words.beside(facts(fugu.Certificate({**body, "empirical": found})))
+    assert said in sentence("beside", facts(fugu.Certificate({**body, "empirical": found})))
 
 
 def test_methods_carry_the_names_of_their_noises():
@@ -207,7 +209,7 @@ def test_methods_carry_the_names_of_their_noises():
         assert all(line.note and line.epsilon is None for line in lines if math.isinf(line.scale))
         text = page(mechanism, comparison)
         assert f'★ used here</th>\n<td data-name="noise">{noise}</td>' in text and ">exact, Gaussian" in text
-    assert all(name in words.METHODS for name in (line.method for line in lines))
+    assert all(name in words()["methods"] for name in (line.method for line in lines))
     (alone,) = methods(made("atoms, Gaussian").certificate)
     assert (alone.noise, alone.proved, alone.used) == ("Gaussian", True, True)
 
@@ -226,9 +228,9 @@ def test_laws_known_up_to_an_error_say_so(noise):
     (view,) = views(mechanism.certificate)
     f, right = facts(mechanism.certificate), curves.guess(view)
     assert f.unlimited == view.unlimited == "error"
-    assert "known up to a small error" in words.remainder(f)
-    assert percent(max(view.pair.errors), "up") in captions.laws_caption(view, curves.laws(view), right)
-    assert "no limit is known" in captions.ratio_caption(view, curves.ratio(view), f)
+    assert "known up to a small error" in sentence("remainder", f)
+    assert percent(max(view.pair.errors), "up") in sentence("laws_caption", view, curves.laws(view), right)
+    assert "no limit is known" in sentence("ratio_caption", view, curves.ratio(view), f)
     assert not re.search(r"\bnan\b", page(mechanism))
 
 
@@ -243,10 +245,13 @@ def test_pairs_of_three_secrets_are_ranked_worst_first(noise):
 
 @pytest.mark.parametrize("jargon", ["hockey", "divergence", "sensitivity", "posterior", "empirical", "convolution"])
 def test_new_sentences_are_free_of_jargon(jargon):
-    text = [*(kernel.shape for kernel in KERNELS.values()), *words.UNLIMITED.values(), *words.METHODS.values()]
+    text = [
+        *(kind(1.0).words for kind in (Laplace, Gaussian, GeneralizedCauchy, AtomLaplace)),
+        *words()["methods"].values(),
+    ]
     for name in ("fitted", "normals, Gaussian"):
         certificate = made(name).certificate
         (view,) = views(certificate)
         f = facts(certificate)
-        text += [words.beside(f), words.accuracy(f), captions.ratio_caption(view, curves.ratio(view), f)]
+        text += [sentence("beside", f), sentence("accuracy", f), sentence("ratio_caption", view, curves.ratio(view), f)]
     assert jargon not in " ".join(text)

@@ -12,10 +12,9 @@ from fugu import Approx, Discrete, LawPair, Normal, Pure, Renyi, RenyiCurve, cal
 from fugu.calibration.comparison import Comparison, Row
 from fugu.cli.app import app
 from fugu.drawing.html import escaped
-from fugu.drawing.text import number
-from fugu.report.trade import deltas, epsilons, errors, noise_by_delta, noise_by_people, scaled
-from fugu.report.trade_page import trade_page
-from fugu.report.words import noted
+from fugu.numbers.text import number
+from fugu.report.compare import deltas, epsilons, errors, noise_by_delta, noise_by_people, scaled, trade_page
+from fugu.report.template import noted
 
 LAWS = {"a": Discrete([0, 1, 2], [5, 3, 2]), "b": Discrete([0, 1, 2], [2, 3, 5])}
 PAIR = LawPair(LAWS["a"], LAWS["b"], "a vs b")

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fugu
-from fugu.drawing.text import clean, factor, number, percent
-from fugu.report import captions, words
+from fugu.numbers.text import clean, factor, number, percent
 from fugu.report.curves import guess, laws, ratio
 from fugu.report.facts import facts
+from fugu.report.template import sentence, words
 from fugu.report.views import views
 
 STUDENT = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]), "yes vs no")
@@ -64,21 +64,21 @@ def test_names_become_one_short_line():
 
 def test_pure_page_speaks_of_odds_and_not_of_delta():
     f = facts(fugu.calibrate(STUDENT, fugu.Pure(0.3)).certificate, "grade", "support")
-    assert "“grade” was published with random noise" in words.headline(f)
-    assert "factor of 1.35 (ε\xa0=\xa00.3)" in words.headline(f)
-    assert "for every value that can be published" in words.odds(f)
-    assert "0.171" in words.accuracy(f)
-    assert "δ" not in words.headline(f) + words.odds(f)
-    assert words.stronger(f) == ""
+    assert "“grade” was published with random noise" in sentence("headline", f)
+    assert "factor of 1.35 (ε\xa0=\xa00.3)" in sentence("headline", f)
+    assert "for every value that can be published" in sentence("odds", f)
+    assert "0.171" in sentence("accuracy", f)
+    assert "δ" not in sentence("headline", f) + sentence("odds", f)
+    assert sentence("stronger", f) == ""
 
 
 def test_approx_page_states_the_exact_meaning_of_delta():
     f = facts(fugu.calibrate(FAR, fugu.Approx(0.5, 0.01)).certificate)
-    assert "δ\xa0=\xa00.01" in words.headline(f)
-    text = words.remainder(f)
+    assert "δ\xa0=\xa00.01" in sentence("headline", f)
+    text = sentence("remainder", f)
     assert "for every set of values" in text and "plus δ\xa0=\xa00.01, that is 1 in 100" in text
     assert "except with probability at most δ" in text
-    assert "every value" not in words.odds(f)
+    assert "every value" not in sentence("odds", f)
     assert f.leak > 0.5 and factor(f.leak) in text
 
 
@@ -87,24 +87,24 @@ def test_no_noise_under_approx_tells_that_values_can_settle_the_question():
     certificate = fugu.calibrate(pair, fugu.Approx(0.5, 0.01)).certificate
     f = facts(certificate)
     assert f.silent == 1 and math.isinf(f.leak)
-    assert "whoever sees one of them knows" in words.remainder(f)
+    assert "whoever sees one of them knows" in sentence("remainder", f)
     (view,) = views(certificate)
-    assert "unlimited" in captions.ratio_caption(view, ratio(view), f)
+    assert "unlimited" in sentence("ratio_caption", view, ratio(view), f)
 
 
 def test_no_noise_is_said_aloud():
     f = facts(fugu.calibrate(STUDENT, fugu.Pure(0.5)).certificate, "grade", "support")
-    assert "without any noise" in words.headline(f)
-    assert "The exact value is published" in words.silence(f) and "beliefs alone" in words.silence(f)
-    assert "exact" in words.accuracy(f)
-    assert "0.36615" in words.stronger(f)
+    assert "without any noise" in sentence("headline", f)
+    assert "The exact value is published" in sentence("silence", f) and "beliefs alone" in sentence("silence", f)
+    assert "exact" in sentence("accuracy", f)
+    assert "0.36615" in sentence("stronger", f)
 
 
 def test_mixture_with_a_silent_half_is_said_aloud():
     loud, quiet = fugu.calibrate(STUDENT, fugu.Pure(0.3)), fugu.calibrate(STUDENT, fugu.Pure(0.5))
     f = facts(fugu.mix(0.8, loud, quiet).certificate)
     assert f.silent == pytest.approx(0.2)
-    assert "20\xa0%" in words.headline(f) and "20\xa0%" in words.silence(f)
+    assert "20\xa0%" in sentence("headline", f) and "20\xa0%" in sentence("silence", f)
 
 
 def test_captions_carry_the_numbers_of_the_figures():
@@ -112,11 +112,11 @@ def test_captions_carry_the_numbers_of_the_figures():
     (view,) = views(certificate)
     f = facts(certificate)
     right = guess(view)
-    caption = captions.laws_caption(view, laws(view), right)
+    caption = sentence("laws_caption", view, laws(view), right)
     assert percent(right[0], "up") in caption and percent(right[1], "up") in caption
     assert "“low”" in caption and "gathered" not in caption
-    assert "gathered into 4 groups" in captions.laws_caption(view, laws(view, 4), right)
-    about = captions.ratio_caption(view, ratio(view), f)
+    assert "gathered into 4 groups" in sentence("laws_caption", view, laws(view, 4), right)
+    about = sentence("ratio_caption", view, ratio(view), f)
     assert "triangles" in about and percent(30 / 32) in about and "factor of 1.65" in about
 
 
@@ -125,6 +125,14 @@ def test_sentences_are_free_of_jargon(jargon):
     certificate = fugu.calibrate(FAR, fugu.Approx(0.5, 0.01)).certificate
     f = facts(certificate)
     (view,) = views(certificate)
-    text = [words.headline(f), words.accuracy(f), words.odds(f), words.remainder(f), words.silence(f)]
-    text += [captions.laws_caption(view, laws(view), guess(view)), captions.ratio_caption(view, ratio(view), f)]
-    assert jargon not in " ".join([*text, *words.METHODS.values(), *words.NOT_PROMISED.values()])
+    text = [
+        sentence("headline", f),
+        sentence("accuracy", f),
+        sentence("odds", f),
+        sentence("remainder", f),
+        sentence("silence", f),
+    ]
+    text += [sentence("laws_caption", view, laws(view), guess(view)), sentence("ratio_caption", view, ratio(view), f)]
+    assert jargon not in " ".join(
+        [*text, *words()["methods"].values(), *(each["why"] for each in words()["not_promised"])]
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from html import unescape
 
 import numpy as np
 import pytest
@@ -12,10 +11,9 @@ import pytest
 import fugu
 from fugu.documents.certificate import Certificate
 from fugu.loss import epsilon
-from fugu.queries.answering import prepare
-from fugu.report.dossier import Dossier
-from fugu.report.dossier.noise import amounts
-from fugu.report.dossier.wrong_beliefs import uses_no_beliefs, whatever_is_believed
+from fugu.queries.statistics_release import prepare
+from fugu.report.dossier import Dossier, amounts, uses_no_beliefs
+from fugu.report.template import sentence
 
 GRADES = fugu.LawPair(fugu.Discrete([0, 1, 4], [5, 3, 2]), fugu.Discrete([0, 1, 4], [2, 3, 5]), "yes vs no")
 HALVES = fugu.LawPair(fugu.Discrete([0, 3.5], [3, 1]), fugu.Discrete([0, 3.5], [1, 3]), "yes vs no")
@@ -28,7 +26,7 @@ LIMITED, ANYBODY, UNKNOWN = (
 
 def said(**certificates):
     """The words of the section, for certificates by group."""
-    return unescape(str(whatever_is_believed(Dossier({}, certificates))))
+    return sentence("wrong", Dossier({}, certificates).whatever_is_believed, of="sections.html")
 
 
 def answers(query, budget=fugu.Pure(1), thin=False, **more):
@@ -76,7 +74,7 @@ def test_halves_of_a_mixture_on_lattices_of_their_own_have_no_limit():
     assert amounts(mixed).reach is None
     assert UNKNOWN in said(one=mixed)
     assert LIMITED not in said(one=mixed)
-    (spread,) = {float(np.ptp(mixed.parts[1].families[0].points))}
+    (spread,) = {float(np.ptp(mixed.parts[1].laws[0].points))}
     assert spread > 3.5
 
 

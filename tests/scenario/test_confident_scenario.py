@@ -15,8 +15,7 @@ import fugu
 from fugu.documents.document import digest_of
 from fugu.errors import BadTable, CertificateError, UsageError
 from fugu.laws.sets import Box, Intersection
-from fugu.scenario.declared import declared_bins
-from fugu.scenario.sampling import sampled_of
+from fugu.scenario.confidence import declared_bins, sampled_of
 
 AGES = fugu.Schema({"age": {"kind": "number", "bounds": (0, 6), "step": 1}})
 
@@ -279,11 +278,15 @@ def test_secrets_told_by_a_function_have_no_recipe_and_are_checked_all_the_same(
 
 
 def test_a_page_tells_nothing_more_of_counts_that_are_the_private_table() -> None:
-    from fugu.report.sections.sureness import sureness
+    from fugu.report.story import sureness
+    from fugu.report.template import sentence
+
+    def told(scenario: fugu.Scenario) -> str:
+        return sentence("sure", sureness(fugu.calibrate(scenario, fugu.Pure(1)).certificate), of="sections.html")
 
     data = table()
     plain = fugu.Scenario.from_table(data, "age", "sex")
     own = fugu.Scenario.from_table(data, "age", "sex", public_prior=True)
-    assert "taken as they are" in str(sureness(fugu.calibrate(plain, fugu.Pure(1)).certificate))
-    assert "cannot rule out with 95 %" in str(sureness(fugu.calibrate(confident(data), fugu.Pure(1)).certificate))
+    assert "taken as they are" in told(plain)
+    assert "cannot rule out with 95 %" in told(confident(data))
     assert sureness(fugu.calibrate(own, fugu.Pure(1)).certificate) is None

@@ -12,7 +12,7 @@ from fugu import Approx, Discrete, Laplace, LawPair, Pure, Renyi, Scenario, cali
 from fugu.errors import UsageError
 from fugu.numbers.exact import as_fraction
 from fugu.scenario.moves import outward, positions
-from fugu.transport import wasserstein
+from fugu.transport.wasserstein import wasserstein
 
 
 def shift_of(scenario):

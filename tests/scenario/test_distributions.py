@@ -10,7 +10,7 @@ import pytest
 import fugu
 from fugu import Approx, Discrete, Laplace, LawPair, Normal, Pure, Scenario, Shifted
 from fugu.errors import BadBudget, UnknownName, UsageError
-from fugu.loss.search.one_order import both_orders
+from fugu.loss.search.shapes import both_orders
 from fugu.scenario.distributions import LABELS, chained
 
 THETA = {"mu": Discrete([1, 2, 100], [6, 2, 2]), "nu": Discrete([1, 2, 3, 100], [4, 3, 2, 1])}

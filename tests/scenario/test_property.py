@@ -13,8 +13,7 @@ from fugu import MultivariateNormal, Normal, Scenario
 from fugu.documents.sentences import APART
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, UnknownName, UsageError
 from fugu.laws.multinormal import is_semidefinite
-from fugu.scenario.property_moments import Classes, Moments, exact, semidefinite
-from fugu.scenario.property_statistic import RecordStatistic
+from fugu.scenario.property_statistic import Classes, Moments, RecordStatistic, exact, semidefinite
 
 TABLE = {
     "rich": ["yes", "no", "yes", "no", "yes", "no", "yes", "no"],

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fugu.data import Column, Schema
-from fugu.data.bins import equal_bins, middles
+from fugu.data.declared import equal_bins, middles
 from fugu.data.field import Field
 from fugu.data.private import open_private
 from fugu.errors import BadTable, CertificateError, FuguError, MissingValues, UnknownName, UsageError

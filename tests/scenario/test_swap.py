@@ -13,9 +13,15 @@ from scipy.stats import norm
 
 from fugu import Discrete, Laplace, LawPair, Pure, Scenario, calibrate, closeness, epsilon, verify, wasserstein
 from fugu.errors import BadBudget, NotProvable, UsageError
-from fugu.scenario.swap import swap_counts, swap_shift
-from fugu.scenario.swap_draws import from_generator, places_among
-from fugu.scenario.swap_monte import swap_closeness, swap_sigma, upper_mean
+from fugu.scenario.swap import (
+    from_generator,
+    places_among,
+    swap_closeness,
+    swap_counts,
+    swap_shift,
+    swap_sigma,
+    upper_mean,
+)
 
 
 def made(having, lacking, size, statistics=("mean(x)",), values=None, **more):

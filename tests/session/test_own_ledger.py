@@ -12,7 +12,7 @@ import pytest
 
 import fugu
 from fugu.errors import AlreadyReleased, BudgetExceeded, BudgetRefused, DataKnown, NoiselessRelease, UsageError
-from fugu.guarantee.promises import UNCHARGED
+from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger import Books, books
 from fugu.ledger.state import CHARGED
 

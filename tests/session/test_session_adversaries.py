@@ -11,8 +11,8 @@ import pytest
 
 import fugu
 from fugu.documents.records import RecordsCertificate
-from fugu.errors import BadBudget, BudgetExceeded, CertificateError, RequestReused, UsageError
-from fugu.second import prove_again
+from fugu.errors import BadBudget, BudgetExceeded, RequestReused, UsageError
+from fugu_verify import BadCertificate, prove_again
 
 
 def rows(count, seed=0):
@@ -67,7 +67,7 @@ def test_a_certificate_without_the_law_of_such_a_part_does_not_hold():
     forged["proofs"] = [{**p, "law": kept.index(p["law"])} for p in forged["proofs"] if p["law"] in kept]
     sealed = RecordsCertificate.sealed(forged)
     assert not fugu.verify(sealed).holds
-    with pytest.raises(CertificateError, match="lacks a law"):
+    with pytest.raises(BadCertificate, match="lacks a law"):
         prove_again(sealed.body)
 
 

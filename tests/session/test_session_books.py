@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import fugu
-import fugu.session.releasing as releasing
+import fugu.session.release as releasing
 import fugu.session.session as asking
 from fugu.errors import (
     AlreadyReleased,

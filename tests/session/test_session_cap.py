@@ -16,8 +16,8 @@ from transcripts import likelihoods, products
 import fugu
 from fugu.data import Table
 from fugu.errors import BudgetExceeded, UsageError
-from fugu.guarantee.numbers import exact
-from fugu.queries.noised import EXACT
+from fugu.guarantee.asks import exact
+from fugu.queries.session_certificate import EXACT
 from hunting import search
 
 WORDS = fugu.Schema({"w": {"kind": "category", "values": ["u", "v"]}})

@@ -14,8 +14,8 @@ import pytest
 from transcripts import loss
 
 import fugu
-from fugu.queries import noised as charging
-from fugu.translation.records.charges import Cells, Line
+from fugu.queries import session_certificate as charging
+from fugu.translation.records.problem import Jump, Rate
 from hunting import search
 
 SLACK = 1e-9
@@ -180,11 +180,11 @@ def test_a_thin_group_is_plain_and_so_is_one_that_the_reference_lacks():
 
 
 def halved(features, rates):
-    return (Cells(tuple(f.name for f in features), rates[0]),)
+    return (Jump(tuple(f.name for f in features), rates[0]),)
 
 
 def first_sum(features, rates):
-    return (Line(features[0].name, rates[0], features[0].top),)
+    return (Rate(features[0].name, rates[0], features[0].top),)
 
 
 WRONG = (

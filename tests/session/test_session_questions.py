@@ -13,12 +13,12 @@ import fugu
 from fugu.data import Schema
 from fugu.errors import BudgetExceeded, UsageError
 from fugu.noise.bits import RngBits
-from fugu.noise.single import draw_one
-from fugu.queries.asking import Options, plan_of
+from fugu.noise.selection import draw_one
 from fugu.queries.drawing import cells_of, draw, utilities
 from fugu.queries.features import feature_from
-from fugu.queries.noised import Noised
-from fugu.queries.statistic import Question, Statistic
+from fugu.queries.plan import Options, plan_of
+from fugu.queries.session_certificate import NoisedQuestion
+from fugu.queries.statistic import Statistic, StatisticQuestion
 
 RNG = np.random.default_rng(2)
 
@@ -36,18 +36,18 @@ AGE = {"bounds": (0, 100), "step": 10}
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("count", Question("count")),
-        ("COUNT by ward", Question("count", by="ward")),
-        ("count(job=sold by me) by ward", Question("count", ("job",), "sold by me", by="ward")),
-        ("proportion(income=>50K)", Question("proportion", ("income",), ">50K")),
-        ("median(age) by the ward", Question("quantile", ("age",), at=Fraction(1, 2), by="the ward")),
-        ("quantile(age (years), 0.25)", Question("quantile", ("age (years)",), at=Fraction(1, 4))),
-        ("top(ward, 3)", Question("top", ("ward",), at=Fraction(3))),
-        ("crosstab(a, b) by c", Question("crosstab", ("a", "b"), by="c")),
+        ("count", StatisticQuestion("count")),
+        ("COUNT by ward", StatisticQuestion("count", by="ward")),
+        ("count(job=sold by me) by ward", StatisticQuestion("count", ("job",), "sold by me", by="ward")),
+        ("proportion(income=>50K)", StatisticQuestion("proportion", ("income",), ">50K")),
+        ("median(age) by the ward", StatisticQuestion("quantile", ("age",), at=Fraction(1, 2), by="the ward")),
+        ("quantile(age (years), 0.25)", StatisticQuestion("quantile", ("age (years)",), at=Fraction(1, 4))),
+        ("top(ward, 3)", StatisticQuestion("top", ("ward",), at=Fraction(3))),
+        ("crosstab(a, b) by c", StatisticQuestion("crosstab", ("a", "b"), by="c")),
     ],
 )
 def test_questions_are_read_and_written(text, found):
-    assert Question.parse(text) == found == Question.parse(str(found))
+    assert StatisticQuestion.parse(text) == found == StatisticQuestion.parse(str(found))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_questions_are_read_and_written(text, found):
 )
 def test_other_texts_are_no_questions(text):
     with pytest.raises(UsageError):
-        Question.parse(text)
+        StatisticQuestion.parse(text)
 
 
 def test_the_law_route_reads_what_it_always_read():
@@ -67,7 +67,7 @@ def test_the_law_route_reads_what_it_always_read():
 
 def planned(text, **options):
     reading = Schema.from_table(REFERENCE)
-    return plan_of(Question.parse(text), reading, reading.read(REFERENCE), Options(**options)), reading
+    return plan_of(StatisticQuestion.parse(text), reading, reading.read(REFERENCE), Options(**options)), reading
 
 
 ALL = (
@@ -81,7 +81,7 @@ ALL = (
 def test_features_and_noise_survive_their_documents_and_cost_what_they_say(text, options):
     plan, _ = planned(text, **options)
     noised = plan.noised({"": Fraction(3, 7)})
-    assert Noised.from_json(noised.to_json()) == noised and noised.own("") == Fraction(3, 7) == noised.most
+    assert NoisedQuestion.from_json(noised.to_json()) == noised and noised.own("") == Fraction(3, 7) == noised.most
     for feature in plan.features:
         assert feature_from(feature.to_json()) == feature and feature_from(feature.to_json()).name == feature.name
     assert len({f.name for t, o in ALL for f in planned(t, **o)[0].features}) == 7

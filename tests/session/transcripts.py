@@ -15,7 +15,7 @@ import numpy as np
 
 from fugu.noise.selection import permute_and_flip_law
 from fugu.queries.drawing import utilities
-from fugu.queries.noised import FLIP, LINES
+from fugu.queries.session_certificate import FLIP, LINES
 
 
 def likelihoods(noised, group, states, others):

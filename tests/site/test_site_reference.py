@@ -16,9 +16,9 @@ sys.path.insert(0, str(ROOT))
 import fugu  # noqa: E402
 from fugu.aliases import own_method  # noqa: E402
 from fugu.calibration import driver, registry  # noqa: E402
-from fugu.calibration.calibrate import MethodName  # noqa: E402
+from fugu.calibration.comparison import NAMES  # noqa: E402
 from fugu.calibration.covariance.methods import WAYS  # noqa: E402
-from fugu.calibration.names import NAMES  # noqa: E402
+from fugu.calibration.driver import MethodName  # noqa: E402
 from fugu.noise.kind import kinds  # noqa: E402
 from site_hooks import api, commands, methods  # noqa: E402
 from site_hooks.generated import PAGES  # noqa: E402

@@ -12,7 +12,7 @@ import fugu
 from fugu import Approx, Pure, Renyi, RenyiCurve
 from fugu.errors import BadBudget, BadNoise, NotProvable, UsageError
 from fugu.iterate import AR1, Correlated, Groups, Mixing, NoisySGD, from_marginals, prior_from, shift_bound
-from fugu.training.reading import prior_of
+from fugu.training.accountant import prior_of
 
 PLAIN = {"steps": 6, "learning_rate": 1, "lipschitz": 1, "smoothness": 1}
 

@@ -12,8 +12,7 @@ from iteration_oracle import attaining, dual_value, laplace_cost, least, least_l
 import fugu
 from fugu.errors import FuguError
 from fugu.iterate import shift_bound
-from fugu.training.allocation import allocation, covered, feasible, isotonic
-from fugu.training.steps import Steps
+from fugu.training.allocation import Steps, allocation, covered, feasible, isotonic
 from hunting import search
 
 VECTORS = [  # shifts, noise, contraction, allocation, sum of squares

@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import check_estimator
 import fugu
 from fugu.errors import BadBudget, BadTable, MissingExtra, NotProvable, UsageError
 from fugu.iterate import AR1, LinearRegression, LinearSVC, LogisticRegression, Mixing
-from fugu.loss.search.shifts import fast_gaussian_delta
-from fugu.loss.shifts.gaussian import gaussian_mu
+from fugu.loss.search.normal import fast_gaussian_delta
+from fugu.loss.shifts import gaussian_mu
 from fugu.training.allocation import covered
 
 ALL = [LinearRegression, LogisticRegression, LinearSVC]

@@ -14,19 +14,16 @@ from scipy.special import ndtr
 import hunting
 from fugu.errors import BadBudget, BadLaw, BadNoise, NotProvable, UsageError
 from fugu.laws import Discrete
-from fugu.loss.shifts.gaussian import gaussian_delta
+from fugu.loss.shifts import gaussian_delta
 from fugu.noise import Gaussian, Laplace
 from fugu.priors.chain import MarkovChain
 from fugu.priors.coupling import Case
 from fugu.priors.joint import JointTable
-from fugu.training.accountant import NoisySGD
-from fugu.training.allocation import allocation, covered
-from fugu.training.joint import joint_bound, joint_delta, joint_mu
+from fugu.training.accountant import NoisySGD, prior_of
+from fugu.training.allocation import Steps, allocation, covered
+from fugu.training.joint import SequencePair, apart, fast_allocation, joint_bound, joint_delta, joint_mu
 from fugu.training.joint_coupling import Joint
-from fugu.training.joint_pair import Pair, apart, fast_allocation
-from fugu.training.reading import prior_of
-from fugu.training.steps import Steps
-from fugu.transport.cells import SubCoupling
+from fugu.transport.coupling import SubCoupling
 
 CUBE = np.array(list(itertools.product([-1, 1], repeat=3)))
 SAME, OPPOSITE = Discrete([[-1, -1], [1, 1]]), Discrete([[-1, 1], [1, -1]])
@@ -210,7 +207,7 @@ def test_records_that_all_equal_one_variable_need_the_joint_law_too():
 def test_the_plain_mean_of_the_bounds_is_below_the_truth():
     one, other = Discrete([[0, 0]]), Discrete([[0, 0], [2, 2]], [0.75, 0.25])  # only one coupling
     truth = max(true_divergences(output(one), output(other), 2))
-    pair = Pair.of(one, other, 1.0)
+    pair = SequencePair.of(one, other, 1.0)
     plan = pair.plan(alpha=Fraction(2))
     mean = float((pair.squares(plan) * plan.masses).sum()) / plan.total
     found = joint_bound(one, other, 1.0, 2).epsilon
@@ -240,7 +237,7 @@ def test_the_coupling_is_as_good_as_a_linear_program_finds():
     random = np.random.default_rng(5)
     for contraction in (1.0, 0.6):
         one, other = drawn(random, "secret")
-        pair = Pair.of(one, other, 1.0, contraction)
+        pair = SequencePair.of(one, other, 1.0, contraction)
         i, j = np.divmod(np.arange(len(pair.x) * len(pair.y)), len(pair.y))
         squares = np.array([covered(s, 1.0, contraction) for s in pair.shifts(i, j)]).reshape(len(pair.x), -1)
         best = math.log(linear_program(pair, np.exp(squares)))
@@ -265,7 +262,7 @@ def test_a_coupling_that_is_sure_serves_every_order_and_the_best_one_is_never_wo
 
 
 def test_a_coupling_with_the_wrong_marginals_is_rejected():
-    pair = Pair.of(Discrete([[0, 0], [1, 1]], [1, 2]), Discrete([[0, 0], [1, 1]], [2, 1]), 1.0)
+    pair = SequencePair.of(Discrete([[0, 0], [1, 1]], [1, 2]), Discrete([[0, 0], [1, 1]], [2, 1]), 1.0)
     order = Fraction(2)
 
     def plan(rows, columns, masses, total=3):
@@ -325,7 +322,7 @@ def test_points_are_two_known_sequences():
 
 def test_an_order_near_one_loses_nothing_to_rounding():
     one, other = drawn(np.random.default_rng(8), "secret")
-    pair = Pair.of(one, other, 4.0)
+    pair = SequencePair.of(one, other, 4.0)
     plan = pair.plan(alpha=Fraction(2))
     order = 1 + Fraction(1, 10**12)
     mean = float((pair.squares(plan) * plan.masses.astype(float)).sum()) / plan.total / 2

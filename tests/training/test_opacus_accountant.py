@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from fugu.errors import MissingExtra, NotProvable, UsageError
-from fugu.loss.shifts.gaussian import gaussian_delta, gaussian_epsilon
+from fugu.loss.shifts import gaussian_delta, gaussian_epsilon
 from fugu.priors.coupling import Move
 from fugu.priors.groups import Groups
 from fugu.training import opacus as room

@@ -11,9 +11,8 @@ from fugu.errors import NotProvable, UsageError
 from fugu.noise.bits import RngBits, TapeBits
 from fugu.progress import reporting
 from fugu.training.accountant import NoisySGD
-from fugu.training.draw import NormalStream, normals
 from fugu.training.losses import Hinge, Logistic, Squared
-from fugu.training.training import Objective, train
+from fugu.training.training import NormalStream, Objective, normals, train
 
 rng = np.random.default_rng(11)
 

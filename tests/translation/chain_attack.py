@@ -17,7 +17,7 @@ import numpy as np
 from lp_oracle import best_loss
 
 import fugu
-from fugu.priors.chain_quilts import ChainQuilts
+from fugu.priors.hidden import ChainQuilts
 from fugu.translation.contraction import chain as contraction_chain
 from fugu.translation.contraction.chain import Contraction
 from fugu.translation.quilts import guarantee

@@ -12,7 +12,7 @@ import fugu
 from fugu.errors import BadLaw, BadTable, FuguError, MissingValues, UsageError
 from fugu.priors.chains import ChainSet
 from fugu.priors.groups import DependentGroups, IndependentBlocks
-from fugu.priors.stationary import stationary_law
+from fugu.priors.transitions import stationary_law
 
 STICKY = [[0.6, 0.4], [0.2, 0.8]]
 
@@ -106,10 +106,10 @@ def test_stationary_laws_are_within_their_stated_error(seed):
 
 
 def test_elimination_in_floats_agrees_with_balls():
-    from fugu.priors import stationary
+    from fugu.priors import transitions
 
     kernel = np.random.default_rng(3).dirichlet(np.ones(60), 60)
-    assert stationary._in_floats(kernel) == pytest.approx(stationary._in_balls(kernel), rel=1e-13)
+    assert transitions._in_floats(kernel) == pytest.approx(transitions._in_balls(kernel), rel=1e-13)
     wide = np.random.default_rng(4).dirichlet(np.ones(150), 150)
     law, error = stationary_law(wide)
     assert abs(law @ wide - law).max() < 1e-14 and error > 1e-10

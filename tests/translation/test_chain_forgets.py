@@ -13,11 +13,9 @@ from test_contraction import exact_binary
 import fugu
 from fugu.translation.contraction import chain as contraction_chain
 from fugu.translation.contraction.chain import Contraction
-from fugu.translation.contraction.limit import limit_of
-from fugu.translation.contraction.pairwise import Sweep
-from fugu.translation.contraction.scalar_start import WideSweep
-from fugu.translation.contraction.side import levels
-from fugu.translation.contraction.start import AnyStart, GivenStart, through_any
+from fugu.translation.contraction.number import Sweep
+from fugu.translation.contraction.side import levels, limit_of
+from fugu.translation.contraction.start import AnyStart, GivenStart, WideSweep, through_any
 
 
 def sticky(rng, k, stay=0.6):
@@ -145,7 +143,7 @@ def test_the_closed_form_for_any_start_rounds_up():
 
 def test_frontiers_are_made_within_a_limit(monkeypatch):
     """Too many states and places for frontiers: fewer numbers d, then total variation alone; always a bound."""
-    from fugu.translation.contraction import scalar_start as scalar
+    from fugu.translation.contraction import start as scalar
 
     rng = np.random.default_rng(9)
     kernel, law = sticky(rng, 6, 0.3), rng.dirichlet(np.ones(6))

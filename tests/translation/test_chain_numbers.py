@@ -16,13 +16,13 @@ from test_contraction import exact_binary, lp_passed, random_rows
 
 import fugu
 from fugu.translation.contraction import chain as chains
-from fugu.translation.contraction import frontier, nodes, number, scalar
+from fugu.translation.contraction import chain as nodes
+from fugu.translation.contraction import number, scalar
+from fugu.translation.contraction import scalar as frontier
 from fugu.translation.contraction.chain import Contraction
-from fugu.translation.contraction.frontier import Frontier
 from fugu.translation.contraction.kernel import passed_scalar, sort_rows
 from fugu.translation.contraction.number import Numbered
-from fugu.translation.contraction.rowpairs import by_variation, passed_pairs, variations
-from fugu.translation.contraction.scalar import Wide
+from fugu.translation.contraction.scalar import Frontier, Wide, by_variation, passed_pairs, variations
 from fugu.translation.contraction.side import Side, levels
 from hunting import search
 

@@ -17,13 +17,13 @@ from fugu.iterate import Independent, NoisySGD, WorstCase
 from fugu.ledger import Charge
 from fugu.ledger.fingerprint import prior_digest
 from fugu.priors.chains import ChainSet
-from fugu.priors.coefficients import backward_coefficient, free_start_coefficient
+from fugu.priors.forgetting import backward_coefficient, free_start_coefficient
 from fugu.priors.groups import IndependentBlocks
 from fugu.priors.hidden import HiddenMarkov
-from fugu.priors.skipped import skipped
+from fugu.priors.prior import skipped
 from fugu.progress import reporting
 from fugu.queries.sequence_prior import chain_from, chain_json
-from fugu.training.reading import prior_from, prior_of
+from fugu.training.accountant import prior_from, prior_of
 from fugu.translation.contraction.chain import Contraction
 from fugu.translation.influence import members
 from fugu.translation.renyi import translate_zcdp

@@ -12,7 +12,8 @@ import pytest
 import fugu
 from fugu.errors import BadLaw, UsageError
 from fugu.priors.chains import ChainSet
-from fugu.priors.coefficients import (
+from fugu.priors.forgetting import (
+    ContractingChains,
     backward_coefficient,
     birkhoff,
     dobrushin,
@@ -20,7 +21,6 @@ from fugu.priors.coefficients import (
     free_start_coefficient,
     projective_diameter,
 )
-from fugu.priors.forgetting import ContractingChains
 
 ODD = [[0.9, 0.1], [0.99, 0.01]]
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from fugu.errors import BadLaw, UsageError
-from fugu.papers.collapse import box_epsilon, every_bit, many_priors, softened, two_secrets
-from fugu.translation.channels import joint_leakage, processed
-from fugu.translation.compose import Composition, composition, constraint, necessary
+from fugu.translation.compose import Composition, composition, constraint, joint_leakage, necessary, processed
+from fugu_papers.collapse import box_epsilon, every_bit, many_priors, softened, two_secrets
 
 HALF = Fraction(1, 2)
 

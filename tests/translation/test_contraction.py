@@ -11,10 +11,17 @@ from lp_oracle import best_loss, best_translation, chain_joint, random_chain
 
 import fugu
 from fugu.priors.chains import ChainSet
-from fugu.priors.coefficients import birkhoff
+from fugu.priors.forgetting import birkhoff
 from fugu.translation.contraction.chain import Contraction
-from fugu.translation.contraction.closed import from_coefficients, from_total_variation, row_variation
-from fugu.translation.contraction.kernel import passed, passed_scalar, shortest_paths, sort_rows
+from fugu.translation.contraction.kernel import (
+    from_coefficients,
+    from_total_variation,
+    passed,
+    passed_scalar,
+    row_variation,
+    shortest_paths,
+    sort_rows,
+)
 from fugu.translation.contraction.number import Numbered
 from fugu.translation.contraction.scalar import Wide, levels_scalar
 from fugu.translation.contraction.side import Side, levels

@@ -12,13 +12,12 @@ from lp_oracle import chain_joint
 
 import fugu
 from fugu.noise.selection import exponential_law, permute_and_flip_law
-from fugu.queries import sequence_counts, sequence_lipschitz, sequence_selection, sequence_sums
-from fugu.queries.sequence_counts import Count, Histogram, Transitions
+from fugu.queries import sequence_counts, sequence_selection
+from fugu.queries import sequence_counts as sequence_sums
+from fugu.queries import sequence_selection as sequence_lipschitz
+from fugu.queries.sequence_counts import Count, Histogram, Mean, RandomisedResponse, Sum, Transitions, rounded
 from fugu.queries.sequence_data import Numbers, States
-from fugu.queries.sequence_lipschitz import Lipschitz
-from fugu.queries.sequence_response import RandomisedResponse
-from fugu.queries.sequence_selection import ArgMax, Select, TopK
-from fugu.queries.sequence_sums import Mean, Sum, rounded
+from fugu.queries.sequence_selection import ArgMax, Lipschitz, Select, TopK
 
 LETTERS = States(("a", "b", "c"))
 LAWS = {"permute-and-flip": permute_and_flip_law, "exponential": exponential_law}

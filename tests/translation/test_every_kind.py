@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.guarantee.numbers import exact
+from fugu.guarantee.asks import exact
 
 CHAINS = [fugu.MarkovChain([[0.6, 0.4], [0.2, 0.8]], 6), fugu.MarkovChain([[0.7, 0.3], [0.3, 0.7]], 5)]
 

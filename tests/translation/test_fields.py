@@ -14,9 +14,9 @@ import fugu
 from fugu import ZCDP, Approx, GaussianField, Pure, Renyi, RenyiCurve
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee import rho_of
-from fugu.guarantee.encoding import budget_from, budget_json
+from fugu.guarantee.curve import budget_from, budget_json
 from fugu.ledger.fingerprint import prior_digest
-from fugu.priors.gaussian_influence import FieldInfluence
+from fugu.priors.gaussian_records import FieldInfluence
 
 FIELD = GaussianField.ar1(6, 0.5, width=0.2)
 CHAIN = fugu.MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=5)
@@ -147,7 +147,7 @@ def test_one_number_for_all_orders():
 def test_the_conversion_is_no_worse_than_the_best_closed_form(rho, delta):
     """And never below the Gaussian with this rho, which is zCDP and has an exact curve."""
     from fugu.guarantee import balle
-    from fugu.loss.shifts.gaussian import gaussian_delta
+    from fugu.loss.shifts import gaussian_delta
 
     found = ZCDP(rho).to_approx(delta).epsilon
     best = min(balle(1 + float(x), rho * (1 + float(x)), delta) for x in np.geomspace(1e-2, 1e6, 400))

@@ -14,12 +14,10 @@ from lp_oracle import best_loss, chain_joint
 import fugu
 from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.priors.forgetting import ContractingChains
-from fugu.priors.interval_chain import IntervalChain
-from fugu.priors.interval_counts import Counted
+from fugu.priors.interval_chain import Counted, IntervalChain
 from fugu.priors.interval_limits import Limits, tightened
 from fugu.translation.contraction import interval as accountant
-from fugu.translation.contraction.interval import IntervalContraction
-from fugu.translation.contraction.interval_rows import Pairwise, Prefixes, Spread, Subsets, Two
+from fugu.translation.contraction.interval import IntervalContraction, Pairwise, Prefixes, Spread, Subsets, Two
 from fugu.translation.contraction.kernel import passed_scalar, sort_rows
 from hunting import search
 

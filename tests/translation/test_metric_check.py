@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from fugu.errors import CertificateError
-from fugu.translation.records.charges import Cells, Line, charge_from
 from fugu.translation.records.checking import check
-from fugu.translation.records.price import price
+from fugu.translation.records.pricer import price
+from fugu.translation.records.problem import Jump, Rate, charge_from
 
 F = Fraction
 STATES = {"a": np.array([0, 0, 1, 1, 2]), "v": np.array([0, 3, 1, 3, 2])}
 P, Q = np.array([4, 0, 3, 2, 1]), np.array([1, 2, 3, 4, 0])
-CHARGES = [Cells(("a",), F(1, 2)), Line("v", F(1, 4), 3)]
+CHARGES = [Jump(("a",), F(1, 2)), Rate("v", F(1, 4), 3)]
 GOOD = [[0, 0, 0.5], [0, 1, 0.5], [2, 2, 1], [3, 3, 1], [4, 3, 2]]
 
 
@@ -71,7 +71,7 @@ def test_laws_from_outside_that_are_none_prove_nothing(states, p):
 
 def test_a_ratio_that_turns_is_not_monotone():
     """Along v the ratio p/q falls and rises again: the closed form would say less than the truth."""
-    states, p, q, line = {"v": np.arange(5)}, np.array([4, 1, 4, 1, 4]), np.array([1, 4, 1, 4, 1]), [Line("v", F(1), 4)]
+    states, p, q, line = {"v": np.arange(5)}, np.array([4, 1, 4, 1, 4]), np.array([1, 4, 1, 4, 1]), [Rate("v", F(1), 4)]
     with pytest.raises(CertificateError, match="rise or fall"):
         check(states, p, q, line, {"how": "monotone"})
     weights = np.exp(np.arange(5.0))
@@ -84,21 +84,21 @@ def test_a_ratio_that_turns_is_not_monotone():
     ([3, 1, 2, 0], [1, 3, 2, 4], [4, 2, 3, 1]), ([0, 1, 2], [0, 1, 5], [5, 1, 0]), ([0, 2, 5], [0, 0, 1], [3, 1, 1]),
 ])  # fmt: skip
 def test_the_closed_form_is_the_truth_in_both_directions(values, p, q):
-    states, line, p, q = {"v": np.array(values)}, [Line("v", F(1, 3), 9)], np.array(p), np.array(q)
+    states, line, p, q = {"v": np.array(values)}, [Rate("v", F(1, 3), 9)], np.array(p), np.array(q)
     for one, other in ((p, q), (q, p)):
         truth = metric_oracle.by_trees(metric_oracle.distances(states, line), one, other)
         assert check(states, one, other, line, {"how": "monotone"}) == pytest.approx(truth, abs=1e-12)
 
 
 def test_proofs_are_capped_by_the_sum_of_epsilons():
-    states, line = {"v": np.array([0, 4])}, [Line("v", F(1, 10), 4)]
+    states, line = {"v": np.array([0, 4])}, [Rate("v", F(1, 10), 4)]
     p, q = np.array([1, 0]), np.array([0, 1])
     for proof in ({"how": "sum"}, {"how": "threshold"}, {"how": "monotone"}, {"how": "plan", "plan": [[0, 1, 1.0]]}):
         assert check(states, p, q, line, proof) == 0.4  # 4/10 itself, not the double above it
 
 
 def test_large_distances_do_not_overflow():
-    states, line = {"v": np.array([0, 1000])}, [Line("v", F(5), 1000)]
+    states, line = {"v": np.array([0, 1000])}, [Rate("v", F(5), 1000)]
     p, q = np.array([1, 1]), np.array([1, 3])
     found = price(states, p, q, line)
     assert found.epsilon == pytest.approx(math.log(2), abs=1e-12)  # no more than the largest p/q

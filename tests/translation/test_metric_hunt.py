@@ -10,9 +10,9 @@ from itertools import product
 import metric_oracle
 import numpy as np
 
-from fugu.translation.records.charges import Apart, Cells, Line
 from fugu.translation.records.checking import check
-from fugu.translation.records.price import Pricer, price
+from fugu.translation.records.pricer import Pricer, price
+from fugu.translation.records.problem import Apart, Jump, Rate
 from hunting import search
 
 F = Fraction
@@ -30,11 +30,11 @@ def case(rng, size, largest):
         q = p * int(rng.integers(1, 4))
     number = lambda: F(int(rng.integers(1, 1000)), int(rng.choice([100, 300, 1000])))  # noqa: E731
     made = {
-        "cells": lambda: Cells((str(rng.choice(["a", "b", "v"])),), number() * largest / 10),
-        "table": lambda: Cells(
+        "cells": lambda: Jump((str(rng.choice(["a", "b", "v"])),), number() * largest / 10),
+        "table": lambda: Jump(
             tuple(rng.choice(["a", "b", "v", "w"], 2, replace=False).tolist()), number() * largest / 10
         ),
-        "line": lambda: Line(str(rng.choice(["v", "w"])), number() * largest / 50, 11),
+        "line": lambda: Rate(str(rng.choice(["v", "w"])), number() * largest / 50, 11),
         "apart": lambda: Apart(number() / 10),
     }
     chosen = rng.choice(list(made), int(rng.integers(1, 5)), p=[0.35, 0.2, 0.35, 0.1])
@@ -84,7 +84,7 @@ def test_marginal_cost(rng):
 def test_the_largest_rate(rng):
     states, p, q, charges = case(rng, int(rng.integers(2, 30)), F(1))
     target = F(int(rng.integers(1, 2000)), 1000)
-    new = (lambda r: Line("v", r, 11)) if rng.random() < 0.5 else (lambda r: Cells(("a", "v"), r))
+    new = (lambda r: Rate("v", r, 11)) if rng.random() < 0.5 else (lambda r: Jump(("a", "v"), r))
     rate = Pricer(states, p, q).largest(charges, new, target, F(3))
     assert 0 <= rate <= 3
     if rate:
@@ -101,7 +101,7 @@ def test_a_warm_start_changes_no_price(rng):
     pricer, seen = Pricer(states, p, q), p + q > 0
     for _ in range(4):
         share, rate = (F(int(10 ** rng.uniform(0, 4.5)), 1000) for _ in range(2))
-        charges = [Cells(("a", "b"), share), Line("v", rate / 10, 11), Cells(("w",), F(1, 7))]
+        charges = [Jump(("a", "b"), share), Rate("v", rate / 10, 11), Jump(("w",), F(1, 7))]
         lam = metric_oracle.distances({k: v[seen] for k, v in states.items()}, charges)
         truth = metric_oracle.by_trees(lam, p[seen], q[seen])
         found = pricer.price(charges).epsilon
@@ -114,10 +114,10 @@ def test_a_warm_start_changes_no_price(rng):
 
 def release(rng, charge, states, others):
     """P(1 | x, y) of a release with two outputs that is private as charged, for each state x and other record y."""
-    epsilon = float(charge.rate if isinstance(charge, Line) else charge.epsilon)
+    epsilon = float(charge.rate if isinstance(charge, Rate) else charge.epsilon)
     rows = []
     for _ in range(others):
-        if isinstance(charge, Line):
+        if isinstance(charge, Rate):
             value = states[charge.feature] * rng.choice([-1.0, 1.0])
             rows.append(1 / (1 + np.exp(-epsilon * (value - value[rng.integers(value.size)]))))
         else:
@@ -138,7 +138,7 @@ def test_no_transcript_tells_more_than_the_price_of_its_charges(rng):
 
     def request(history):
         if history not in requests:
-            charge = next(c for c in case(rng, size, F(2))[3] + [Cells(("a",), F(1, 3))] if not isinstance(c, Apart))
+            charge = next(c for c in case(rng, size, F(2))[3] + [Jump(("a",), F(1, 3))] if not isinstance(c, Apart))
             requests[history] = charge, release(rng, charge, states, others)
         return requests[history]
 

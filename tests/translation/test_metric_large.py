@@ -10,12 +10,11 @@ import metric_oracle
 import numpy as np
 import pytest
 
-from fugu.translation.records.charges import Cells, Line
 from fugu.translation.records.checking import check
 from fugu.translation.records.distances import Distances
 from fugu.translation.records.plan import find, lower_bound, proof_of
-from fugu.translation.records.price import Pricer, price
-from fugu.translation.records.problem import Problem
+from fugu.translation.records.pricer import Pricer, price
+from fugu.translation.records.problem import Jump, PricingProblem, Rate
 
 F = Fraction
 
@@ -34,12 +33,12 @@ def people(rows, seed=0):
 
 
 def charges(share=F(1)):
-    return [Cells(("education",), share), Line("hours", share / 100, 100), Line("age", share / 75, 75)]
+    return [Jump(("education",), share), Rate("hours", share / 100, 100), Rate("age", share / 75, 75)]
 
 
 def compared(states, p, q, asked, within):
     """A plan, checked from its text, and a Lipschitz function that shows how far it is from the best."""
-    problem = Problem.of(states, p, q, asked)
+    problem = PricingProblem.of(states, p, q, asked)
     found, distances = find(problem), Distances(problem)
     proof = json.loads(json.dumps(proof_of(found.plan, 7)))
     epsilon = check(states, p, q, asked, proof)
@@ -80,7 +79,7 @@ def test_the_largest_rate_on_many_states():
     states, p, q = people(10_000, seed=1)
     assert p.size > 4000
     before, target = charges()[:2], F(1, 4)
-    rate = Pricer(states, p, q).largest(before, lambda r: Line("age", r, 75), target, F(16, 75))
+    rate = Pricer(states, p, q).largest(before, lambda r: Rate("age", r, 75), target, F(16, 75))
     assert 0 < rate < F(16, 75)
-    at = price(states, p, q, [*before, Line("age", rate, 75)])
+    at = price(states, p, q, [*before, Rate("age", rate, 75)])
     assert at.epsilon == pytest.approx(0.25, rel=0.02)

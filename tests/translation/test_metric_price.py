@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from fugu.errors import UsageError
-from fugu.translation.records.charges import Apart, Cells, Line, charge_from, joined
 from fugu.translation.records.checking import check, checked
 from fugu.translation.records.plan import find, proof_of
-from fugu.translation.records.price import Pricer, both, derivatives, lower, price
-from fugu.translation.records.problem import Problem
+from fugu.translation.records.pricer import Pricer, both, derivatives, lower, price
+from fugu.translation.records.problem import Apart, Jump, PricingProblem, Rate, charge_from, joined
 
 F = Fraction
 VECTORS = json.loads((Path(__file__).parent / "metric_vectors.json").read_text())
@@ -26,15 +25,15 @@ def charges_of(vector):
     """The charges that the name of a recorded value speaks of."""
     name = vector["name"]
     if "b" in vector:
-        return [Line("f0", 1 / F(str(vector["b"])), int(np.ptp(vector["points"])))]
+        return [Rate("f0", 1 / F(str(vector["b"])), int(np.ptp(vector["points"])))]
     if (
         "published exactly" in name
     ):  # an exact release is a charge of inf, which is refused: any large one does the same
-        return [Cells(("f0",), F(40)), Cells(("f1",), F(str(vector["eps"])))]
+        return [Jump(("f0",), F(40)), Jump(("f1",), F(str(vector["eps"])))]
     each = {"XOR: both": None, "A at .5": (F(1, 2), F(1, 4)), "A at 1,": (F(1), F(1)),
             "conditionally": (F(1), F(1, 2)), "two records": (F(1, 2), F(1, 2))}  # fmt: skip
     found = next(value for key, value in each.items() if key in name) or (F(str(vector["eps"])),) * 2
-    return [Cells(("f0",), found[0]), Cells(("f1",), found[1])]
+    return [Jump(("f0",), found[0]), Jump(("f1",), found[1])]
 
 
 @pytest.mark.parametrize("vector", VECTORS["metric_lp"], ids=lambda v: v["name"][:40])
@@ -58,18 +57,18 @@ def on_a_line(values, p, q, charges):
 def test_the_solver_that_said_less_than_nothing():
     """Lam up to 28: a linear program over all pairs reports success and -27.3; the closed form is 2.880."""
     points, p, q = [0, 7, 8, 14], [0, 0, 0, 1], [5014, 1208, 3217, 561]
-    line = [Line("v", F(2), 14)]
+    line = [Rate("v", F(2), 14)]
     truth = -math.log(sum(n * math.exp(2 * (v - 14)) for v, n in zip(points, q, strict=True)) / sum(q))
     assert truth == pytest.approx(2.880, abs=1e-3)
     assert on_a_line(points, p, q, line).epsilon == pytest.approx(truth, abs=1e-12)
-    problem = Problem.of({"v": np.array(points)}, np.array(p), np.array(q), line)
+    problem = PricingProblem.of({"v": np.array(points)}, np.array(p), np.array(q), line)
     plan = find(problem).plan  # without the closed form
     assert checked(problem, proof_of(plan)) == pytest.approx(truth, abs=1e-9)
 
 
 def test_a_sum_and_a_histogram_of_one_column_add():
     """C1: line edges beside a node for all cells would give the smaller of the two, .5, where the truth is 2.5."""
-    charges = [Line("v", F(1, 2), 4), Cells(("v",), F(1, 2))]
+    charges = [Rate("v", F(1, 2), 4), Jump(("v",), F(1, 2))]
     assert on_a_line([0, 4], [1, 0], [0, 1], charges).epsilon == 2.5
     p, q, values = [5, 3, 1, 1, 1], [1, 1, 1, 2, 6], [0, 1, 2, 3, 4]
     truth = metric_oracle.by_trees(metric_oracle.distances({"v": values}, charges), np.array(p), np.array(q))
@@ -82,7 +81,7 @@ def test_a_sum_and_a_histogram_of_one_column_add():
 def test_a_crosstab_beside_one_of_its_columns():
     """C1: both charges are due when the shared column moves, and the crosstab's only once when both columns move."""
     a, b = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    states, one, table = {"a": a, "b": b}, Cells(("a",), F(3, 5)), Cells(("a", "b"), F(7, 10))
+    states, one, table = {"a": a, "b": b}, Jump(("a",), F(3, 5)), Jump(("a", "b"), F(7, 10))
     for p, q, truth in (
         ([1, 0, 0, 0], [0, 0, 1, 0], 1.3),
         ([1, 0, 0, 0], [0, 0, 0, 1], 1.3),
@@ -98,20 +97,20 @@ def test_a_column_that_tells_nothing_alone():
     """C3: B has one law under both secrets and is independent of A, and A at 1 with B at .3 costs .3, not 0."""
     a, b = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     p, q = np.array([1, 0, 0, 1]), np.array([0, 1, 1, 0])
-    first, second = Cells(("a",), F(1)), Cells(("b",), F(3, 10))
+    first, second = Jump(("a",), F(1)), Jump(("b",), F(3, 10))
     assert price({"a": a, "b": b}, p, q, [first]).epsilon == 0 == price({"a": a, "b": b}, p, q, [second]).epsilon
     assert price({"a": a, "b": b}, p, q, [first, second]).epsilon == pytest.approx(0.3, abs=1e-12)
 
 
 def test_translated_epsilons_do_not_add():
     p, q, states = np.array([1, 1]), np.array([0, 2]), {"a": np.array([0, 1])}
-    once, twice = (price(states, p, q, [Cells(("a",), F(1))] * k).epsilon for k in (1, 2))
+    once, twice = (price(states, p, q, [Jump(("a",), F(1))] * k).epsilon for k in (1, 2))
     assert twice == pytest.approx(1.4337808304830273, abs=1e-12) and 2 * once < twice - 0.1
 
 
 def test_equal_laws_cost_nothing_and_singular_laws_everything():
     states = {"a": np.arange(3), "v": np.array([0, 5, 9])}
-    charges = [Cells(("a",), F(3, 10)), Line("v", F(1, 10), 20)]
+    charges = [Jump(("a",), F(3, 10)), Rate("v", F(1, 10), 20)]
     assert price(states, np.array([1, 2, 3]), np.array([2, 4, 6]), charges).epsilon == 0
     assert price(states, np.array([1, 0, 0]), np.array([0, 1, 0]), [charges[0]]).epsilon == 0.3  # not the next double
     far = price(states, np.array([1, 0, 0]), np.array([0, 0, 1]), charges)
@@ -121,7 +120,7 @@ def test_equal_laws_cost_nothing_and_singular_laws_everything():
 
 def test_what_no_law_speaks_of_is_added():
     states, p, q = {"v": np.arange(4)}, np.array([4, 3, 2, 1]), np.array([1, 2, 3, 4])
-    line = Line("v", F(1, 2), 3)
+    line = Rate("v", F(1, 2), 3)
     alone = price(states, p, q, [line])
     more = price(states, p, q, [line, Apart(F(1, 10)), Apart(F(1, 5))])
     assert more.epsilon == pytest.approx(alone.epsilon + 0.3, abs=1e-12) and more.epsilon >= alone.epsilon + 0.3
@@ -135,7 +134,7 @@ def test_conditionally_independent_columns_add():
     grid = np.indices((3, 4)).reshape(2, -1)
     states = {"a": grid[0], "v": grid[1]}
     p, q = (np.outer(laws[0][k], laws[1][k]).ravel() for k in (0, 1))
-    charges = [Cells(("a",), F(4, 5)), Line("v", F(1, 3), 3)]
+    charges = [Jump(("a",), F(4, 5)), Rate("v", F(1, 3), 3)]
     apart = sum(price({name: np.arange(len(one[0]))}, *one, [c]).epsilon
                 for name, one, c in zip("av", laws, charges, strict=True))  # fmt: skip
     assert price(states, p, q, charges).epsilon == pytest.approx(apart, abs=1e-9)
@@ -147,14 +146,14 @@ def test_slopes_are_those_of_the_price():
     p, q = rng.integers(0, 20, 30), rng.integers(0, 20, 30)
     step = F(1, 10**5)
     for charges in (
-        [Cells(("a",), F(1, 2)), Line("v", F(1, 10), 12), Apart(F(1))],
-        [Cells(("a",), F(1))],
-        [Line("v", F(1, 10), 12)],
+        [Jump(("a",), F(1, 2)), Rate("v", F(1, 10), 12), Apart(F(1))],
+        [Jump(("a",), F(1))],
+        [Rate("v", F(1, 10), 12)],
     ):
         slopes = derivatives(price(states, p, q, charges))
         for k, charge in enumerate(charges):
             moved = [charge_from({**charge.to_json(), key: str(F(charge.to_json()[key]) + sign * step)})
-                     for sign in (1, -1) for key in ["rate" if isinstance(charge, Line) else "epsilon"]]  # fmt: skip
+                     for sign in (1, -1) for key in ["rate" if isinstance(charge, Rate) else "epsilon"]]  # fmt: skip
             up, down = (price(states, p, q, [*charges[:k], c, *charges[k + 1 :]]).epsilon for c in moved)
             assert slopes[k] == pytest.approx((up - down) / float(2 * step), abs=2e-3)
 
@@ -165,52 +164,52 @@ def test_the_largest_rate_is_proved_and_large(target):
     grid = np.indices((4, 15)).reshape(2, -1)
     states = {"a": grid[0], "v": grid[1]}
     p, q = rng.integers(0, 20, 60) + grid[0], rng.integers(0, 20, 60) + grid[1]
-    before, pricer, most = [Cells(("a",), F(1, 10)), Apart(F(1, 100))], Pricer(states, p, q), F(1)
+    before, pricer, most = [Jump(("a",), F(1, 10)), Apart(F(1, 100))], Pricer(states, p, q), F(1)
     spent = pricer.price(before).epsilon
-    rate = pricer.largest(before, lambda r: Line("v", r, 14), F(target), most)
+    rate = pricer.largest(before, lambda r: Rate("v", r, 14), F(target), most)
     if spent > float(target):
         assert rate == 0
         return
-    at = price(states, p, q, [*before, Line("v", rate, 14)])
+    at = price(states, p, q, [*before, Rate("v", rate, 14)])
     assert 0 < rate <= most and at.epsilon <= float(target)
-    assert check(states, p, q, [*before, Line("v", rate, 14)], at.proof) <= float(target)
+    assert check(states, p, q, [*before, Rate("v", rate, 14)], at.proof) <= float(target)
     if rate < most:
-        assert price(states, p, q, [*before, Line("v", rate * F(102, 100), 14)]).epsilon > float(target)
+        assert price(states, p, q, [*before, Rate("v", rate * F(102, 100), 14)]).epsilon > float(target)
 
 
 def test_the_largest_rate_is_nothing_where_all_is_spent():
     states, p, q = {"v": np.arange(3)}, np.array([1, 0, 0]), np.array([0, 0, 1])
     pricer = Pricer(states, p, q)
-    assert pricer.largest([Cells(("v",), F(1))], lambda r: Line("v", r, 2), F(1, 2), F(1)) == 0
-    assert pricer.largest([Cells(("v",), F(1))], lambda r: Line("v", r, 2), F(3, 2), F(1)) == F(1, 4)  # own epsilon .5
-    assert pricer.largest([], lambda r: Line("v", r, 2), F(9), F(1)) == 1
+    assert pricer.largest([Jump(("v",), F(1))], lambda r: Rate("v", r, 2), F(1, 2), F(1)) == 0
+    assert pricer.largest([Jump(("v",), F(1))], lambda r: Rate("v", r, 2), F(3, 2), F(1)) == F(1, 4)  # own epsilon .5
+    assert pricer.largest([], lambda r: Rate("v", r, 2), F(9), F(1)) == 1
     with pytest.raises(UsageError, match="target"):
-        pricer.largest([], lambda r: Line("v", r, 2), F(-1), F(1))
+        pricer.largest([], lambda r: Rate("v", r, 2), F(-1), F(1))
 
 
 def test_any_positive_g_is_a_bound_from_below():
     rng = np.random.default_rng(3)
     states = {"a": np.arange(6) % 3, "v": np.arange(6)}
     p, q = rng.integers(1, 9, 6), rng.integers(1, 9, 6)
-    charges = [Cells(("a",), F(1, 2)), Line("v", F(1, 4), 5), Apart(F(1, 8))]
+    charges = [Jump(("a",), F(1, 2)), Rate("v", F(1, 4), 5), Apart(F(1, 8))]
     top = price(states, p, q, charges)
     found = [lower(states, p, q, charges, np.exp(rng.normal(size=6))) for _ in range(50)]
     assert max(found) <= top.epsilon + 1e-12 and top.lower == pytest.approx(top.epsilon, abs=1e-9)
 
 
 def test_charges_are_read_back_and_added_by_shape():
-    first = [Line("v", F(1, 3), 9), Cells(("b", "a"), F(1, 7)), Apart(F(2)), Line("v", F(1, 6), 9), Line("v", F(1), 10)]
-    listed = [*first, Cells(("a", "b"), F(1)), Cells(("a",), F(1)), Apart(F(1)), Line("w", F(0), 4)]
+    first = [Rate("v", F(1, 3), 9), Jump(("b", "a"), F(1, 7)), Apart(F(2)), Rate("v", F(1, 6), 9), Rate("v", F(1), 10)]
+    listed = [*first, Jump(("a", "b"), F(1)), Jump(("a",), F(1)), Apart(F(1)), Rate("w", F(0), 4)]
     assert [charge_from(json.loads(json.dumps(c.to_json()))) for c in listed] == listed
-    added = (Line("v", F(1, 2), 9), Cells(("a", "b"), F(8, 7)), Apart(F(3)), Line("v", F(1), 10), Cells(("a",), F(1)))
+    added = (Rate("v", F(1, 2), 9), Jump(("a", "b"), F(8, 7)), Apart(F(3)), Rate("v", F(1), 10), Jump(("a",), F(1)))
     assert joined(listed) == added
     assert sum(c.own for c in added) == sum(c.own for c in listed)
 
 
 @pytest.mark.parametrize("wrong", [
-    lambda: Line("v", math.inf, 3), lambda: Line("v", 0.5, 3), lambda: Line("v", F(-1), 3), lambda: Line("v", F(1), -1),
-    lambda: Line("v", F(1), 2.0), lambda: Cells("v", F(1)), lambda: Cells((), F(1)), lambda: Cells(("v", "v"), F(1)),
-    lambda: Cells(("v",), math.nan), lambda: Apart(math.inf), lambda: Apart(True), lambda: Line(3, F(1), 1),
+    lambda: Rate("v", math.inf, 3), lambda: Rate("v", 0.5, 3), lambda: Rate("v", F(-1), 3), lambda: Rate("v", F(1), -1),
+    lambda: Rate("v", F(1), 2.0), lambda: Jump("v", F(1)), lambda: Jump((), F(1)), lambda: Jump(("v", "v"), F(1)),
+    lambda: Jump(("v",), math.nan), lambda: Apart(math.inf), lambda: Apart(True), lambda: Rate(3, F(1), 1),
 ])  # fmt: skip
 def test_no_charge_is_infinite_or_no_number(wrong):
     with pytest.raises(UsageError):
@@ -218,15 +217,15 @@ def test_no_charge_is_infinite_or_no_number(wrong):
 
 
 @pytest.mark.parametrize(("states", "p", "q", "charge", "word"), [
-    ({"v": [0, 9]}, [1, 1], [1, 2], Line("v", F(1), 8), "more than the 8"),
-    ({"v": [0, 9]}, [1, 1], [1, 2], Line("w", F(1), 8), "'w'"),
-    ({"v": [0.0, 9.0]}, [1, 1], [1, 2], Line("v", F(1), 9), "whole number"),
-    ({"v": [0, 9, 1]}, [1, 1], [1, 2], Line("v", F(1), 9), "one whole number for each state"),
-    ({"v": [0, 2**60]}, [1, 1], [1, 2], Cells(("v",), F(1)), "2.53"),
-    ({"v": [0, 9]}, [1, -1], [1, 2], Cells(("v",), F(1)), "given s"),
-    ({"v": [0, 9]}, [1, 1], [0, 0], Cells(("v",), F(1)), "given t"),
-    ({"v": [0, 9]}, [0.5, 0.5], [1, 2], Cells(("v",), F(1)), "whole-number"),
-    ({"v": [0, 9]}, [1, 1], [1, 2, 3], Cells(("v",), F(1)), "same states"),
+    ({"v": [0, 9]}, [1, 1], [1, 2], Rate("v", F(1), 8), "more than the 8"),
+    ({"v": [0, 9]}, [1, 1], [1, 2], Rate("w", F(1), 8), "'w'"),
+    ({"v": [0.0, 9.0]}, [1, 1], [1, 2], Rate("v", F(1), 9), "whole number"),
+    ({"v": [0, 9, 1]}, [1, 1], [1, 2], Rate("v", F(1), 9), "one whole number for each state"),
+    ({"v": [0, 2**60]}, [1, 1], [1, 2], Jump(("v",), F(1)), "2.53"),
+    ({"v": [0, 9]}, [1, -1], [1, 2], Jump(("v",), F(1)), "given s"),
+    ({"v": [0, 9]}, [1, 1], [0, 0], Jump(("v",), F(1)), "given t"),
+    ({"v": [0, 9]}, [0.5, 0.5], [1, 2], Jump(("v",), F(1)), "whole-number"),
+    ({"v": [0, 9]}, [1, 1], [1, 2, 3], Jump(("v",), F(1)), "same states"),
 ])  # fmt: skip
 def test_what_cannot_be_priced_is_refused(states, p, q, charge, word):
     with pytest.raises(UsageError, match=word):

@@ -15,17 +15,17 @@ from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.kinds import Approx, Pure
 from fugu.priors.chains import ChainSet
 from fugu.priors.joint import JointTable
-from fugu.translation.approx import by_windows
-from fugu.translation.gaussian import translate_gaussian_curve
-from fugu.translation.lifted import lifted
-from fugu.translation.profiles.bounds import epsilon_at, renyi_at
-from fugu.translation.profiles.entry import gaussian_lines, of_approx, of_curve, of_gaussian, of_zcdp
-from fugu.translation.profiles.inverse import largest_epsilon, least_sigma, profile_budget, translate_gaussian
-from fugu.translation.profiles.kernel import Corners
-from fugu.translation.profiles.levels import levels
-from fugu.translation.profiles.lines import Lines
-from fugu.translation.profiles.moments import Tail
-from fugu.translation.profiles.total import ChainProfile
+from fugu.translation.approx import by_windows, lifted
+from fugu.translation.gaussian import (
+    largest_epsilon,
+    least_sigma,
+    profile_budget,
+    translate_gaussian,
+    translate_gaussian_curve,
+)
+from fugu.translation.profiles.levels import Corners, levels
+from fugu.translation.profiles.lines import Lines, gaussian_lines, of_approx, of_curve, of_gaussian, of_zcdp
+from fugu.translation.profiles.total import ChainProfile, HigherOrder, epsilon_at, renyi_at
 from fugu.translation.pure import pure_bound
 from fugu.translation.renyi import chain_divergence, translate_zcdp, zcdp_cost
 from hunting import search
@@ -122,7 +122,7 @@ def test_no_gaussian_release_exceeds_its_profile(rng):
     alpha, rho = Fraction(int(rng.choice([2, 6]))), Fraction(mu) ** 2 / 2
     stated = translate_gaussian(chain, mu, delta)
     curve = translate_zcdp(chain, rho, [alpha])(alpha)
-    tails = [Tail(a, chain_divergence(chain, float(a), zcdp_cost(rho, a))) for a in (2 * alpha, 4 * alpha)]
+    tails = [HigherOrder(a, chain_divergence(chain, float(a), zcdp_cost(rho, a))) for a in (2 * alpha, 4 * alpha)]
     gauss = renyi_at(chain, of_gaussian(mu), {alpha: tails})[alpha]
     for weights in scores(joint, *pair):
         assert attack_delta(joint, *pair, weights, 1 / mu, stated) <= delta * (1 + 1e-6) + 1e-10
@@ -145,7 +145,7 @@ def test_it_is_close_to_the_linear_program_and_far_below_windows():
 def test_gaussian_noise_on_a_sum_is_nearly_attained():
     """T = 6, sigma 5, order 2: .18298 is true for a plain sum, .195 stated for Gaussian noise, windows .599."""
     chain, rho = fugu.MarkovChain(STICKY, 6), Fraction(1, 50)
-    tails = [Tail(Fraction(a), chain_divergence(chain, a, zcdp_cost(rho, Fraction(a)))) for a in (4, 8)]
+    tails = [HigherOrder(Fraction(a), chain_divergence(chain, a, zcdp_cost(rho, Fraction(a)))) for a in (4, 8)]
     stated = renyi_at(chain, of_gaussian(0.2), {Fraction(2): tails})[Fraction(2)]
     assert 0.182984 <= stated <= 0.2
     assert 0.182984 <= translate_zcdp(chain, rho, [2])(2) <= 0.3

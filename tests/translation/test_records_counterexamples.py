@@ -15,7 +15,7 @@ from records_oracle import best_loss, hockey
 
 import fugu
 from fugu import Records
-from fugu.priors.record_laws import INDEPENDENT, KNOWN_BEFORE, NO_AGGREGATE, OWN_RECORD, REFERENCE, WHOLE_DOMAIN
+from fugu.priors.records import INDEPENDENT, KNOWN_BEFORE, NO_AGGREGATE, OWN_RECORD, REFERENCE, WHOLE_DOMAIN
 from fugu.translation.records.bounds import share
 
 

@@ -19,9 +19,8 @@ from records_oracle import hockey
 import fugu
 from fugu import Approx, Charge, Ledger, PerEntryDP, Pure, Records, Renyi, RenyiCurve
 from fugu.errors import BudgetExceeded, NotComposable, NotProvable
-from fugu.loss.cells.ratios import Ratios
-from fugu.translation.records.bounds import renyi, share
-from fugu.translation.records.renyi import balanced, divergence
+from fugu.loss.cells import Ratios
+from fugu.translation.records.bounds import balanced, divergence, renyi, share
 from hunting import search
 
 VECTORS = json.loads((Path(__file__).parent / "records_vectors.json").read_text(encoding="utf-8"))

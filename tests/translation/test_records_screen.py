@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from records_oracle import mp, real, stick
 
-from fugu.loss.cells.threshold import hockey_stick, largest, worth
-from fugu.priors.record_laws import RecordLaw
-from fugu.translation.records import bounds, screen
+from fugu.loss.cells import hockey_stick, largest, worth
+from fugu.priors.records import RecordLaw
+from fugu.translation.records import bounds
+from fugu.translation.records import bounds as screen
 from hunting import search
 
 

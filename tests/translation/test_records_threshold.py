@@ -16,7 +16,7 @@ import pytest
 from records_oracle import attained, best_loss, inverse, mp, over_all_sets, real, stick, whole_tables
 
 from fugu.errors import BadBudget, BadLaw
-from fugu.loss.cells.threshold import hockey_stick, largest, worth
+from fugu.loss.cells import hockey_stick, largest, worth
 from fugu.numbers.exact import as_fraction
 from hunting import search
 

@@ -13,12 +13,13 @@ from tree_oracle import best_of_table, law, multiplied, possible, random_tree, s
 
 import fugu
 from fugu.priors.network import BayesianNetwork, contacts, household
-from fugu.priors.quilts import Quilts
-from fugu.translation.contraction import tree, ways
+from fugu.priors.products import Quilts
+from fugu.translation.contraction import tree
+from fugu.translation.contraction import tree as ways
 from fugu.translation.contraction.chain import Contraction
 from fugu.translation.contraction.tree import TreeContraction
+from fugu.translation.pure import lesser
 from fugu.translation.quilts import guarantee
-from fugu.translation.trees import lesser
 from hunting import search
 
 EPSILONS = (0.05, 0.3, 1.0, 2.5)

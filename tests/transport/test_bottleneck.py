@@ -11,10 +11,9 @@ from scipy.optimize import linprog
 from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.laws import Discrete
 from fugu.numbers.exact import as_fraction
-from fugu.transport import closeness, wasserstein
-from fugu.transport.bottleneck import bottleneck, kept_within
 from fugu.transport.coupling import monotone, on_line
-from fugu.transport.space import Space, in_space, root_up
+from fugu.transport.matching import Space, bottleneck, closeness, in_space, kept_within, root_up
+from fugu.transport.wasserstein import wasserstein
 
 NORMS = (1, 2, math.inf)
 
@@ -236,14 +235,14 @@ def test_wrong_use_is_refused(monkeypatch):
         closeness(p, Discrete([[0, 0, 1]]), 0.1)
     with pytest.raises(NotProvable, match="error"):
         in_space(p, Discrete._with_error(p.values.copy(), p.masses, 1e-9), 2)
-    monkeypatch.setattr("fugu.transport.space._MOST_PAIRS", 1)
+    monkeypatch.setattr("fugu.transport.matching._MOST_PAIRS", 1)
     with pytest.raises(NotProvable, match="fewer atoms"):
         wasserstein(p, p)
     assert isinstance(in_space(p, p, 1), Space)
 
 
 def test_a_flow_that_is_no_sub_coupling_never_counts(monkeypatch):
-    from fugu.transport import bottleneck as module
+    from fugu.transport import matching as module
 
     space, right = in_space(Discrete([[0, 0], [1, 0]]), Discrete([[0, 0], [9, 9]]), 1), module.max_flow
     assert kept_within(space, 1) == Fraction(1, 2)

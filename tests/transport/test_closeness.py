@@ -13,9 +13,9 @@ from fugu.errors import BadBudget, UsageError
 from fugu.laws import Discrete
 from fugu.laws.masses import Masses
 from fugu.numbers.exact import as_fraction, float_up
-from fugu.transport import closeness, wasserstein
-from fugu.transport.closeness import closeness_index, unmatched
 from fugu.transport.coupling import monotone, on_line, one_total
+from fugu.transport.matching import closeness, closeness_index, unmatched
+from fugu.transport.wasserstein import wasserstein
 
 
 def law(parts):

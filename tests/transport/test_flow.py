@@ -5,8 +5,8 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from fugu.transport.cells import gathered
-from fugu.transport.flow import max_flow
+from fugu.transport.coupling import gathered
+from fugu.transport.flows import max_flow
 
 
 def least_cut(a, b, rows, columns):

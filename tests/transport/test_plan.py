@@ -13,8 +13,7 @@ from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.laws.masses import Masses, masses
 from fugu.numbers.exact import as_fraction
 from fugu.transport import SubCoupling, optimal_plan, partial_plan, plan_log_cost
-from fugu.transport.cells import compact
-from fugu.transport.coupling import monotone, one_total
+from fugu.transport.coupling import compact, monotone, one_total
 
 A, B = np.array([0, 1, 4]), np.array([0, 2, 3])
 P, Q = Masses(np.array([2, 1, 1]), Fraction(4)), Masses(np.array([1, 2, 1]), Fraction(4))
@@ -191,13 +190,13 @@ def test_beyond_all_pairs_the_plan_is_still_a_coupling(monkeypatch):
     cost = 20 * ((x[:, None] - y) ** 2).sum(-1)
     p, q = law(rng.integers(1, 99, 60)), law(rng.integers(1, 99, 50))
     best = plan_log_cost(optimal_plan(cost, p, q), cost)
-    monkeypatch.setattr("fugu.transport.search._FULL", 10)
-    monkeypatch.setattr("fugu.transport.search._NEAREST", 3)
-    monkeypatch.setattr("fugu.transport.costs._BLOCK", 300)
+    monkeypatch.setattr("fugu.transport.plan._FULL", 10)
+    monkeypatch.setattr("fugu.transport.plan._NEAREST", 3)
+    monkeypatch.setattr("fugu.transport.plan._BLOCK", 300)
     sparse = optimal_plan(cost, p, q)
     assert sparse.kept == 1
     assert best - 1e-12 <= plan_log_cost(sparse, cost) <= best + 0.2
-    monkeypatch.setattr("fugu.transport.search._PIVOTS", -1000)
+    monkeypatch.setattr("fugu.transport.plan._PIVOTS", -1000)
     unfinished = optimal_plan(cost, p, q)
     assert unfinished.kept == 1
     assert plan_log_cost(unfinished, cost) > best  # a search cut short costs more, and is still a coupling

@@ -11,7 +11,7 @@ import pytest
 from fugu.errors import BadBudget, UnknownName
 from fugu.laws import Discrete
 from fugu.transport.coupling import Coupling, monotone, on_line
-from fugu.transport.relaxed import form_scale, paper_scale, relaxed_scale
+from fugu.transport.wasserstein import form_scale, paper_scale, relaxed_scale
 
 FORMS = ("col+", "row+", "col-", "row-")
 EPSILONS = [k / 10 for k in range(1, 11)]

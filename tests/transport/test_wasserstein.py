@@ -13,9 +13,8 @@ from scipy.stats import wasserstein_distance
 from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.laws import Discrete, Shifted
 from fugu.numbers.exact import as_fraction, float_up
-from fugu.transport import wasserstein
 from fugu.transport.coupling import on_line
-from fugu.transport.wasserstein import w_inf_index
+from fugu.transport.wasserstein import w_inf_index, wasserstein
 
 
 def fractions(law):

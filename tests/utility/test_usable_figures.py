@@ -11,12 +11,24 @@ import pytest
 
 import fugu
 from fugu.documents.certificate import Certificate
-from fugu.utility.added import Added
-from fugu.utility.believed import believed
-from fugu.utility.estimates import histogram, in_cells, quantile, wrong_share
-from fugu.utility.figures import AVERAGES, EXACT, NOISE, ROUGHLY, ROW_BY_ROW, USABLE, Column, Names, rows_for
-from fugu.utility.joint import Law, Moved
+from fugu.utility.figures import (
+    AVERAGES,
+    EXACT,
+    NOISE,
+    ROUGHLY,
+    ROW_BY_ROW,
+    USABLE,
+    Column,
+    Names,
+    histogram,
+    in_cells,
+    quantile,
+    rows_for,
+    wrong_share,
+)
+from fugu.utility.joint import Added, Law, Moved
 from fugu.utility.numbers import Statistic
+from fugu.utility.reading import believed
 from fugu.utility.usable import OWN_TABLE, Usable
 
 OLD = sorted((Path(__file__).parent.parent / "mechanism" / "old").glob("*.json"))

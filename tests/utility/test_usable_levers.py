@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.calibration.names import NAMES
+from fugu.calibration.comparison import NAMES
 from fugu.calibration.registry import methods
 from fugu.utility.usable import Lever, Usable
 

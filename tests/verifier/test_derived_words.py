@@ -9,11 +9,11 @@ import pytest
 from word_changes import changes, get, inside, kind_of, leaves, resealed, rest_of, with_part
 
 import fugu
+from fugu.documents.document import OWN_WORDS
 from fugu.documents.fields import PUBLISHER
 from fugu.errors import CertificateError
 from fugu.report import page
-from fugu.report.sections.own_words import _NAMES, MARK
-from fugu.verifier.kinds.registry import OWN_WORDS
+from fugu.report.template import words
 from fugu.verifier.verify import read
 from honest import NAMES, honest
 from hunting import search
@@ -67,7 +67,7 @@ def test_the_publishers_own_words_are_marked(name, rng):
         return 1
     assert any(part in why for name, _, why in fugu.verify(read(changed)).checks if name.endswith(OWN_WORDS))
     if name not in _WITHOUT_PAGE:
-        assert _NAMES[part] in page(read(changed))
+        assert words()["publisher"][part] in page(read(changed))
     return 1
 
 
@@ -89,7 +89,7 @@ def test_a_line_more_is_the_publishers_own_and_marked_wherever_it_is_printed(nam
         if not believed(changed):
             continue
         assert any(ANYBODY in why for name, _, why in fugu.verify(read(changed)).checks if name.endswith(OWN_WORDS))
-        assert f"<b>{MARK.replace(chr(39), '&#x27;')}</b>{ANYBODY}" in page(read(changed))
+        assert f"<b>{words()['mark'].replace(chr(39), '&#39;')} </b>{ANYBODY}" in page(read(changed))
 
 
 def inside_of(body) -> bool:
@@ -149,7 +149,7 @@ def test_the_forgeries_of_version_0_3(forge):
         assert not believed(resealed(body, marked=False)) and ANYBODY in said
         assert shown.count(ANYBODY) == shown.count(f"</b>{ANYBODY}") == 1
     else:
-        assert "empirical" in said and _NAMES["empirical"] in shown
+        assert "empirical" in said and words()["publisher"]["empirical"] in shown
 
 
 def test_a_mixture_on_another_lattice_than_its_halves_is_refused():

@@ -10,12 +10,11 @@ from fractions import Fraction
 import pytest
 
 import fugu
+from fugu.documents.document import read
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
-from fugu.queries.noised import OUTSIDE, Noised
-from fugu.queries.session_certificate import certificate_of
-from fugu.second import prove_again
-from fugu.verifier.verify import read
+from fugu.queries.session_certificate import OUTSIDE, NoisedQuestion, certificate_of
+from fugu_verify import BadCertificate, prove_again
 from record_documents import AGE, JOB, body_of, certificate, parsed, questions, sealed, state
 
 
@@ -43,7 +42,7 @@ def second(body):
     """How the second proof ends; "refused" where it cannot read the document."""
     try:
         return prove_again(sealed(body)).outcome
-    except CertificateError:
+    except BadCertificate:
         return "refused"
 
 
@@ -241,7 +240,7 @@ def test_the_word_of_others_is_not_taken_for_proved():
     """A mechanism from outside is charged its epsilon, and the document cannot show that it is that private."""
     means, tables = questions()
     own = {group: (2 * rates[0],) for group, rates in tables.rates.items()}
-    found = certificate_of(state((means, Noised("a library's table", OUTSIDE, "ward", (JOB,), OUTSIDE, own))))
+    found = certificate_of(state((means, NoisedQuestion("a library's table", OUTSIDE, "ward", (JOB,), OUTSIDE, own))))
     verdict = fugu.verify(found)
     assert not verdict.holds and verdict.checks[-1][1] == "not checked" and "as was said" in verdict.reason
     assert verdict.epsilon == fugu.verify(certificate()).epsilon
@@ -297,7 +296,7 @@ def test_hostile_content_never_crashes(body):
             inside[path[-1]] = value
             with suppress(CertificateError):
                 fugu.verify(read(sealed(forged)))
-            with suppress(CertificateError):
+            with suppress(BadCertificate):
                 prove_again(sealed(forged))
 
 

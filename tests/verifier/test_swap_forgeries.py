@@ -10,8 +10,8 @@ import pytest
 
 import fugu
 from fugu import Approx, Certificate, Scenario
+from fugu.documents.verdict import Verdict
 from fugu.errors import CertificateError
-from fugu.verifier.verdict import Verdict
 
 
 @cache

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from fugu.documents.document import SEAL, Document, digest_of
+from fugu.documents.document import SCHEMAS, SEAL, Document, digest_of, later
 from fugu.documents.fields import DERIVED, rests_on
-from fugu.verifier.verify import _SCHEMAS
 
 Way = tuple[Any, ...]
 LESS = "spent", "any belief", "epsilon", "delta"
@@ -19,7 +18,7 @@ LESS = "spent", "any belief", "epsilon", "delta"
 
 def kind_of(body: dict[str, Any]) -> type[Document]:
     """The class that reads a document."""
-    return _SCHEMAS[body["schema"]]
+    return later(SCHEMAS[body["schema"]])
 
 
 def inside(body: dict[str, Any]) -> Iterator[tuple[Way, dict[str, Any]]]:

@@ -1,13 +1,19 @@
 """Looking at a mechanism from outside: `verify`, `audit`, and what holds against other beliefs."""
 
-from fugu.auditing.against import guarantee_against as guarantee_against
-from fugu.auditing.attack import attack as attack
-from fugu.auditing.attack_report import AttackReport as AttackReport
-from fugu.auditing.nearby import guarantee_within as guarantee_within
-from fugu.auditing.release_attack import Audit as Audit
-from fugu.auditing.release_attack import audit as audit
-from fugu.auditing.theorems import corollary_a1 as corollary_a1
-from fugu.auditing.theorems import proposition_a7 as proposition_a7
-from fugu.auditing.theorems import theorem_a3 as theorem_a3
-from fugu.auditing.theorems import theorem_a4 as theorem_a4
-from fugu.auditing.theorems import theorem_a5 as theorem_a5
+from typing import TYPE_CHECKING
+
+from fugu.lazily import names
+
+if TYPE_CHECKING:
+    from fugu.auditing.against import guarantee_against as guarantee_against
+    from fugu.auditing.attack import AttackReport as AttackReport
+    from fugu.auditing.nearby import guarantee_within as guarantee_within
+    from fugu.auditing.release_attack import Audit as Audit
+    from fugu.auditing.release_attack import audit as audit
+    from fugu.auditing.theorems import corollary_a1 as corollary_a1
+    from fugu.auditing.theorems import proposition_a7 as proposition_a7
+    from fugu.auditing.theorems import theorem_a3 as theorem_a3
+    from fugu.auditing.theorems import theorem_a4 as theorem_a4
+    from fugu.auditing.theorems import theorem_a5 as theorem_a5
+else:
+    __getattr__ = names(__name__)

@@ -9,16 +9,17 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.documents.certificate import Certificate
+from fugu.documents.pushed import laws_given
 from fugu.errors import NotProvable
 from fugu.guarantee import Approx, Divergences, Guarantee, Pure, Renyi, RenyiCurve
-from fugu.guarantee.numbers import exact, outward
-from fugu.guarantee.numbers import plain as plain_number
-from fugu.guarantee.weaker import join
-from fugu.laws.items import Shape
+from fugu.guarantee.asks import exact, outward
+from fugu.guarantee.asks import plain as plain_number
+from fugu.guarantee.composition import join
 from fugu.laws.pair import PairsLike
-from fugu.loss.door import AnyNoise, bound, divergence_bounds, leakage
+from fugu.laws.shapes import Shape
+from fugu.loss.door import bound, divergence_bounds, leakage
+from fugu.noise.kind import Noise
 from fugu.numbers.exact import as_fraction, float_up, meant_up
-from fugu.verifier.given import laws_given
 from fugu.verifier.verify import Source, certificate_of
 
 
@@ -40,7 +41,7 @@ def guarantee_against(mechanism_or_certificate: Source, other_scenario: PairsLik
     """
     certificate = certificate_of(mechanism_or_certificate)
     budget = certificate.budget
-    return weakest([proved(laws_given(other_scenario, half), half.drawn, budget) for half in running(certificate)])
+    return weakest([proved(laws_given(other_scenario, half), half.in_steps, budget) for half in running(certificate)])
 
 
 def running(certificate: Certificate) -> tuple[Certificate, ...]:
@@ -63,7 +64,7 @@ def weakest(found: Sequence[Guarantee]) -> Guarantee:
     return weaker
 
 
-def proved(laws: Sequence[Shape], noise: AnyNoise, budget: Guarantee) -> Guarantee:
+def proved(laws: Sequence[Shape], noise: Noise, budget: Guarantee) -> Guarantee:
     """The least guarantee of the budget's kind that the proofs of `verify` give for this noise on these laws."""
     asked = budget.simplest()
     ask = asked.asks()
@@ -78,12 +79,12 @@ def proved(laws: Sequence[Shape], noise: AnyNoise, budget: Guarantee) -> Guarant
     return Approx(asked.epsilon, delta) if delta > 0 else Pure(asked.epsilon)
 
 
-def _largest_pure(laws: Sequence[Shape], noise: AnyNoise) -> float:
+def _largest_pure(laws: Sequence[Shape], noise: Noise) -> float:
     each = [pure_loss(item, noise) for item in laws]
     return math.inf if None in each else outward(max(e for e in each if e is not None))
 
 
-def pure_loss(item: Shape, noise: AnyNoise) -> Fraction | None:
+def pure_loss(item: Shape, noise: Noise) -> Fraction | None:
     """The largest pure loss of an item, in exact rationals where they are known; None if it is not finite."""
     return leakage(item.shape, noise.name).limit(item, noise)
 
@@ -98,14 +99,14 @@ class Kept:
     losses: dict[Fraction, float]
 
 
-def divergences(laws: Sequence[Shape], noise: AnyNoise, target: Divergences) -> tuple[dict[Fraction, float], Fraction]:
+def divergences(laws: Sequence[Shape], noise: Noise, target: Divergences) -> tuple[dict[Fraction, float], Fraction]:
     """D_alpha for every order of the target, and the delta that is used for it."""
     pieces = [piece for item in laws for piece in conditioned(item, noise, target)]
     worst = {alpha: max(piece.losses[alpha] for piece in pieces) for alpha, _ in target.orders}
     return worst, max(piece.left_out for piece in pieces)
 
 
-def conditioned(item: Shape, noise: AnyNoise, target: Divergences) -> list[Kept]:
+def conditioned(item: Shape, noise: Noise, target: Divergences) -> list[Kept]:
     """The item as it is if it meets the target or no delta is given; else its pairs, those that need it conditioned on
     the margins of one sub-coupling of mass 1 - delta, the same for all orders (as `calibrate` proves them)."""
     whole = _measured(item, noise, target)
@@ -133,7 +134,7 @@ def stated(budget: Guarantee, losses: dict[Fraction, float], left_out: Fraction)
     return RenyiCurve(listed, delta)
 
 
-def _measured(item: Shape, noise: AnyNoise, target: Divergences, left_out: Fraction = Fraction(0)) -> Kept:
+def _measured(item: Shape, noise: Noise, target: Divergences, left_out: Fraction = Fraction(0)) -> Kept:
     each = {
         alpha: max((loss.value for loss in divergence_bounds(item, noise, alpha)), default=0.0)
         for alpha, _ in target.orders

@@ -13,8 +13,8 @@ from fractions import Fraction
 from flint import arb
 
 from fugu.errors import NotProvable
+from fugu.guarantee.asks import check_delta, check_epsilon, exact, plain
 from fugu.guarantee.kinds import Approx
-from fugu.guarantee.numbers import check_delta, check_epsilon, exact, plain
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, meant_up
 

@@ -1,32 +1,41 @@
-"""`attack`: how well can somebody guess which of two hypotheses is true from what a mechanism puts out?
-
-Guessers are trained on PROTECTED shadow outputs: a guesser trained on clean statistics understates the leakage (this
-is how Table 4 of the paper on distribution privacy came about). The attack proves a lower bound on epsilon at a stated
-confidence; a low bound never proves privacy. All draws come from a seeded generator: experiments only, nothing is
-released and nothing is spent.
-"""
+"""`attack`: how well can somebody guess which of two hypotheses is true, beside what the mechanism promises?"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fugu.auditing.attack_report import AttackReport, Attempt
-from fugu.auditing.bounds import accuracy_implies, clopper_pearson, implied_epsilon
+from fugu.auditing.bounds import Curve, Implied, accuracy_implies, clopper_pearson, implied_epsilon
 from fugu.auditing.guessers import DecoderGuess, Score, likelihood_ratio, logistic
 from fugu.auditing.shadows import Floats, Hypothesis, Protection, draw, hypotheses, protect
 from fugu.errors import UnknownName, UsageError
 from fugu.guarantee import Guarantee
-from fugu.guarantee.numbers import exact, outward
+from fugu.guarantee.asks import exact, outward
 from fugu.laws.pair import LawPair
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.checks import is_count, is_share
 from fugu.numbers.exact import Real, as_fraction
 from fugu.scenario.scenario import Scenario
+from fugu.shown import Shown, figure_of
+from fugu.visible import Json
+
+if TYPE_CHECKING:
+    from fugu.drawing.figure import Figure
+
+
+# `attack`: how well can somebody guess which of two hypotheses is true from what a mechanism puts out?
+#
+# Guessers are trained on PROTECTED shadow outputs: a guesser trained on clean statistics understates the leakage (this
+# is how Table 4 of the paper on distribution privacy came about). The attack proves a lower bound on epsilon at a
+# stated confidence; a low bound never proves privacy. All draws come from a seeded generator: experiments only, nothing
+# is released and nothing is spent.
+
 
 AttackName = Literal["logistic", "likelihood-ratio", "decoder"]
 ATTACKS: tuple[AttackName, ...] = ("logistic", "likelihood-ratio", "decoder")
@@ -214,3 +223,144 @@ def _widened(clean: Floats) -> Floats:
 
 def _size(values: Floats) -> int:
     return 1 if values.ndim == 1 else values.shape[1]
+
+
+# `AttackReport`: what the attacks reach, beside what the mechanism promises.
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One guesser on the test outputs."""
+
+    attack: str
+    accuracy: float
+    interval: tuple[float, float]
+    """Clopper and Pearson, of the accuracy against fair random labels."""
+    tpr: float
+    fpr: float
+    """Rates at the threshold that the training data made best for refuting."""
+    implied: Implied
+    epsilon_lower: float
+    note: str
+
+
+@dataclass(frozen=True, repr=False)
+class AttackReport(Shown):
+    """What the attacks reach, beside what the mechanism promises; prints as a table.
+
+    `attempts`: one `Attempt` per attack. `guarantee`: what the mechanism promises, None if nothing is known; `epsilon`:
+    the guarantee's epsilon at `delta`. `confidence`: with which all bounds hold together. `shadow`, `test`: how many
+    outputs the guessers were trained and tried on. `best` is the strongest attempt, `consistent` whether the guarantee
+    still stands; `needed` about how many test outputs a meaningful bound needs."""
+
+    attempts: tuple[Attempt, ...]
+    guarantee: Guarantee | None
+    """What the mechanism promises for the pairs it was calibrated for; None if nothing is known."""
+    epsilon: Real | None
+    """The guarantee's epsilon at `delta`."""
+    delta: Real
+    confidence: Real
+    shadow: int
+    test: int
+
+    def __repr__(self) -> str:
+        found = f"accuracy {self.accuracy:.4f}, epsilon >= {self.epsilon_lower:.4f}"
+        return f"AttackReport({len(self.attempts)} attacks, best {self.best.attack!r}: {found})"
+
+    def plot(self) -> Figure:
+        """The epsilon that each attack shows, below what is promised: a figure for notebooks."""
+        return figure_of(self)
+
+    @property
+    def best(self) -> Attempt:
+        """The attempt with the largest lower bound on epsilon, then the most accurate one."""
+        return max(self.attempts, key=lambda a: (a.epsilon_lower, a.accuracy))
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right guesses of the best attempt."""
+        return self.best.accuracy
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The confidence interval of that accuracy."""
+        return self.best.interval
+
+    @property
+    def epsilon_lower(self) -> float:
+        """With the confidence stated, no smaller epsilon holds at `delta` for the two hypotheses."""
+        return self.best.epsilon_lower
+
+    @property
+    def consistent(self) -> bool | None:
+        """Whether the lower bound leaves the guarantee standing; None if there is no guarantee to compare with."""
+        return None if self.epsilon is None else self.epsilon_lower <= exact(self.epsilon)
+
+    @property
+    def needed(self) -> float | None:
+        """About how many test outputs of each hypothesis show half of the guarantee's epsilon if it is tight: guesses
+        right as often as `ceiling` allows. None without a finite epsilon above 0."""
+        if self.epsilon is None or not 0 < self.epsilon < math.inf:
+            return None
+        level = float(1 - as_fraction(self.confidence)) / (2 * len(self.attempts))
+        curve = Curve(np.array([self.ceiling]), np.array([1 - self.ceiling]))
+        return curve.needed(float(self.epsilon) / 2, level, float(self.delta))
+
+    @property
+    def ceiling(self) -> float:
+        """The best accuracy against fair labels that the guarantee allows: (e^epsilon + delta) / (1 + e^epsilon)."""
+        if self.epsilon is None:
+            return 1.0
+        small = math.exp(-float(self.epsilon))
+        return (1 + float(self.delta) * small) / (1 + small)
+
+    def to_json(self) -> Json:
+        """Plain data; an infinite epsilon as null."""
+        finite = self.epsilon is not None and math.isfinite(self.epsilon)
+        rows = [
+            {
+                "attack": a.attack,
+                "accuracy": a.accuracy,
+                "interval": list(a.interval),
+                "tpr": a.tpr,
+                "fpr": a.fpr,
+                "tpr_lower": a.implied.tpr_lower,
+                "fpr_upper": a.implied.fpr_upper,
+                "epsilon_lower": a.epsilon_lower if math.isfinite(a.epsilon_lower) else None,
+                "note": a.note,
+            }
+            for a in self.attempts
+        ]
+        return {
+            "best": self.best.attack,
+            "attempts": rows,
+            "guarantee": None if self.guarantee is None else str(self.guarantee),
+            "epsilon": float(self.epsilon) if finite and self.epsilon is not None else None,
+            "delta": float(self.delta),
+            "consistent": self.consistent,
+            "ceiling": self.ceiling,
+            "confidence": float(self.confidence),
+            "shadow": self.shadow,
+            "test": self.test,
+            "needed": self.needed if self.needed is not None and math.isfinite(self.needed) else None,
+        }
+
+    def __str__(self) -> str:
+        level = f"{float(self.confidence):.6g} interval"
+        lines = [f"{'attack':<18}{'accuracy':>9}  {level:<18}{'TPR >=':>9}{'FPR <=':>9}{'epsilon >=':>12}  note"]
+        for a in self.attempts:
+            ends = f"{a.interval[0]:.4f} .. {a.interval[1]:.4f}"
+            rates = f"{a.implied.tpr_lower:>9.4f}{a.implied.fpr_upper:>9.4f}{a.epsilon_lower:>12.4f}"
+            lines.append(f"{a.attack:<18}{a.accuracy:>9.4f}  {ends:<18}{rates}  {a.note}".rstrip())
+        if self.guarantee is None or self.epsilon is None:
+            return "\n".join([*lines, "guarantee: none stated"])
+        said = "leave it standing (which proves nothing)" if self.consistent else "REFUTE it for these two hypotheses"
+        at = f"epsilon {float(self.epsilon):.6g} at delta {float(self.delta):.6g}, accuracy at most {self.ceiling:.4f}"
+        return "\n".join([*lines, f"guarantee: {self.guarantee!r} ({at}); the attacks {said}", *self._too_few()])
+
+    def _too_few(self) -> list[str]:
+        """One line where the test outputs are too few to show half of what is promised, however good the guesses."""
+        if self.needed is None or 2 * self.needed <= self.test:
+            return []
+        shown = f"{self.test} test outputs show {self.epsilon_lower:.3g}"
+        return [f"draws: too few: {shown}; to show half of a tight epsilon, about {2 * self.needed:.2g} are needed"]

@@ -1,24 +1,31 @@
-"""Guessers: each learns from shadow outputs of both hypotheses a score that is larger where the first is likelier."""
+"""Guessers: each learns from shadow outputs a score of the first hypothesis; the lattice decoder is one."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fugu.auditing.decoder import Decoded, decode
 from fugu.auditing.shadows import Floats, Hypothesis, Protection
-from fugu.errors import MissingExtra
+from fugu.errors import MissingExtra, UsageError
+from fugu.fixed import fixed
+from fugu.laws.components import nearest
 from fugu.laws.discrete import Discrete
-from fugu.laws.places import nearest
-from fugu.mechanism.additive import Additive
+from fugu.mechanism.mechanism import Mechanism
+from fugu.noise.kind import Noise
+from fugu.noised import Noised
+
+# Guessers: each learns from shadow outputs of both hypotheses a score that is larger where the first is likelier.
+
 
 Score = Callable[[Floats], Floats]
 _MOST_VALUES = 200
 _CLIP = 700.0
-_BLOCK = 2_000_000
 
 
 def logistic(x1: Floats, x0: Floats) -> tuple[Score, str]:
@@ -95,23 +102,26 @@ def _known(laws: tuple[Hypothesis, Hypothesis], mechanism: Protection) -> Score 
         return None
     if mechanism is None:
         return lambda y: _difference(_mass(p, y), _mass(q, y))
-    if not isinstance(mechanism, Additive) or mechanism.post or mechanism.lattice is None or not mechanism.noise.scale:
+    if not isinstance(mechanism, Mechanism) or mechanism.post or mechanism.lattice is None:
         return None
     lattice, support, noise = mechanism.lattice, mechanism.support, mechanism.noise
-    rate = float(noise.decay)
+    if not isinstance(noise, Noise) or noise.silent or noise.tabled or noise.halves:
+        return None
+    points = np.unique(lattice.index(np.concatenate([_moved(law, support) for law in (p, q)])))
+    rows = np.zeros((2, len(points)))
+    for row, law in zip(rows, (p, q), strict=True):
+        np.add.at(row, np.searchsorted(points, lattice.index(_moved(law, support))), law.weights)
+    noised = Noised(points, rows, noise)
 
-    def log_mass(law: Discrete, y: Floats) -> Floats:
-        from scipy.special import logsumexp
+    def score(y: Floats) -> Floats:
+        told = noised.log_ratio(lattice.index(y))
+        return np.clip(np.where(np.isnan(told), 0.0, told), -_CLIP, _CLIP)
 
-        clean = law.values if support is None else nearest(support, law.values)
-        at, weights = lattice.index(clean), law.weights
-        at, weights, found = at[weights > 0], weights[weights > 0], []
-        for part in np.array_split(lattice.index(y), 1 + len(y) * len(at) // _BLOCK):
-            steps = np.abs(part[:, None] - at[None, :]).astype(np.float64)
-            found.append(logsumexp(-rate * steps**noise.norm, axis=1, b=weights))
-        return np.concatenate(found)
+    return score
 
-    return lambda y: _difference(log_mass(p, y), log_mass(q, y))
+
+def _moved(law: Discrete, support: Floats | None) -> Floats:
+    return law.values if support is None else nearest(support, law.values)
 
 
 def _mass(law: Discrete, y: Floats) -> Floats:
@@ -159,3 +169,139 @@ def _normal(x1: Floats, x0: Floats) -> Score:
 
 def _table(x: Floats) -> NDArray[np.float64]:
     return x[:, None] if x.ndim == 1 else x
+
+
+# The lattice decoder: noise that leaves out a direction hides nothing of statistics that lie on a lattice.
+#
+# Outputs z = F + Y V, the noise Y V in the span of r < d known directions (the rows of V), each coordinate of F a
+# multiple of a known step within known bounds: counts, means of whole numbers over n records. For V in general position
+# two lattice points never differ by a vector of the span, so z determines F: run through the values of r coordinates,
+# solve for Y, and keep the candidate whose other coordinates lie on the lattice.
+
+
+LARGEST = 5_000_000
+"""Candidates tried for one output at most."""
+_DECODED_BLOCK = 500_000
+_WORST_CONDITION = 1e6
+_FACTOR = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """The nearest candidates, one per row, with how far each is from the lattice (in steps), and the next best one."""
+
+    values: Floats
+    residual: Floats
+    runner_up: Floats
+    decoded: NDArray[np.bool_]
+    """Whether the candidate lies on the lattice within the tolerance and no other comes near it."""
+
+    def __post_init__(self) -> None:
+        for name in ("values", "residual", "runner_up", "decoded"):
+            object.__setattr__(self, name, fixed(getattr(self, name)))
+
+    @property
+    def share(self) -> float:
+        """The share of outputs that were decoded."""
+        return float(self.decoded.mean())
+
+    @property
+    def gap(self) -> float:
+        """The least distance of a runner-up among the decoded outputs, in steps; 0 if there are none."""
+        return float(self.runner_up[self.decoded].min()) if self.decoded.any() else 0.0
+
+    def __repr__(self) -> str:
+        return f"Decoded({int(self.decoded.sum())} of {len(self.values)} outputs, runner-up {self.gap:.2g} steps off)"
+
+
+def decode(
+    outputs: ArrayLike, directions: ArrayLike, steps: ArrayLike, bounds: ArrayLike, tolerance: float = 1e-6
+) -> Decoded:
+    """The lattice vectors F behind outputs F + Y V; rows of noise of full rank are not decoded.
+
+    Parameters: `outputs`, (n, d); `directions`, (r, d) with r < d, the rows of V; `steps`, the lattice step of each
+    statistic; `bounds`, (d, 2), the least and the largest value of each. An output counts as decoded if all coordinates
+    that were not enumerated lie within `tolerance` steps of the lattice, and the next candidate is 100 times as far.
+
+    Returns a `Decoded`, one row per output. Raises `UsageError` where the shapes do not fit or there are too many
+    candidates.
+
+    >>> v = np.array([0.61, 0.65, 0.4532])
+    >>> F = np.array([[3.25, 40.0, 7.0]])
+    >>> found = decode(F + 12.3456789 * v, v, [0.01, 1, 1], [[0, 10], [0, 100], [0, 100]])
+    >>> found.values.round(9), found.share
+    (array([[ 3.25, 40.  ,  7.  ]]), 1.0)
+    """
+    z, V, step, low, high = _checked(outputs, directions, steps, bounds, tolerance)
+    picked = _picked(V, high - low + 1)
+    rest = [j for j in range(z.shape[1]) if j not in picked]
+    shares: Floats = np.asarray(np.linalg.solve(V[:, picked], V[:, rest]), dtype=np.float64)
+    # F_rest = z_rest - (z_picked - F_picked) V_picked^-1 V_rest
+    counts = [int(high[j] - low[j]) + 1 for j in picked]
+    size = int(np.prod(counts))
+    best, second = np.full(len(z), np.inf), np.full(len(z), np.inf)
+    values = np.zeros_like(z)
+    rows = max(1, min(len(z), _DECODED_BLOCK // size))
+    for start in range(0, len(z), rows):
+        part = slice(start, start + rows)
+        for first in range(0, size, _DECODED_BLOCK):
+            index = np.arange(first, min(size, first + _DECODED_BLOCK))
+            tried = np.stack(np.unravel_index(index, counts), axis=1) + low[picked]
+            _try(z[part], tried, picked, rest, shares, step, low, high, best[part], second[part], values[part])
+    lone = second > _FACTOR * np.maximum(best, tolerance)
+    return Decoded(values, best, second, (best <= tolerance) & lone)
+
+
+def _try(
+    z: Floats, tried: Floats, picked: list[int], rest: list[int], shares: Floats, step: Floats, low: Floats,
+    high: Floats, best: Floats, second: Floats, values: Floats,
+) -> None:  # fmt: skip
+    """Measure these candidates for all outputs of a block, and keep the two nearest to the lattice."""
+    moved = z[:, None, picked] - (tried * step[picked])[None]
+    others = (z[:, None, rest] - moved @ shares) / step[rest]
+    whole = np.clip(np.rint(others), low[rest], high[rest])
+    far = np.abs(others - whole).max(axis=2)  # a value out of bounds is as far as the nearest bound
+    rows, nearest = np.arange(len(z)), far.argmin(axis=1)
+    distance = far[rows, nearest]
+    far[rows, nearest] = np.inf
+    other = far.min(axis=1)
+    won = distance < best
+    second[:] = np.where(won, np.minimum(best, other), np.minimum(second, distance))
+    best[won] = distance[won]
+    at = nearest[won]
+    values[np.ix_(won, picked)] = tried[at] * step[picked]
+    values[np.ix_(won, rest)] = whole[rows[won], at] * step[rest]
+
+
+def _picked(V: Floats, sizes: Floats) -> list[int]:
+    """The r coordinates with the fewest candidates among those that determine the noise in a stable way."""
+    choices = []
+    for chosen in combinations(range(V.shape[1]), V.shape[0]):
+        condition = np.linalg.cond(V[:, chosen])
+        if condition < _WORST_CONDITION:
+            choices.append((float(np.prod(sizes[list(chosen)])), float(condition), list(chosen)))
+    if not choices:
+        raise UsageError("the directions are not independent in a stable way; give a basis of the span of the noise")
+    size, _, picked = min(choices)
+    if size > LARGEST:
+        raise UsageError(f"{size:.3g} candidates for one output are too many (at most {LARGEST}); give tighter bounds")
+    return picked
+
+
+def _checked(outputs: Any, directions: Any, steps: Any, bounds: Any, tolerance: float) -> tuple[Floats, ...]:
+    z, V = np.atleast_2d(np.asarray(outputs, dtype=np.float64)), np.atleast_2d(np.asarray(directions, dtype=np.float64))
+    d = z.shape[1]
+    step, ends = np.asarray(steps, dtype=np.float64), np.asarray(bounds, dtype=np.float64)
+    if z.ndim != 2 or V.ndim != 2 or V.shape[1] != d or step.shape != (d,) or ends.shape != (d, 2):
+        raise UsageError(
+            f"for outputs of {d} statistics give directions of {d} coordinates, {d} steps and {d} rows of bounds; "
+            f"got shapes {V.shape}, {step.shape} and {ends.shape}"
+        )
+    if V.shape[0] >= d:
+        raise UsageError(f"noise along {V.shape[0]} directions of {d} leaves nothing out; fewer are needed to decode")
+    if not all(np.all(np.isfinite(a)) for a in (z, V, step, ends)) or np.any(step <= 0) or not 0 < tolerance < 0.5:
+        raise UsageError("outputs, directions and bounds must be finite, steps positive, the tolerance below 1/2")
+    low, high = np.ceil(ends[:, 0] / step - 1e-9), np.floor(ends[:, 1] / step + 1e-9)
+    if np.any(low > high):
+        raise UsageError("no multiple of the step lies within the bounds of some statistic")
+    return z, V, step, low, high

@@ -1,41 +1,48 @@
-"""Losses of laws moved by at most k steps, bounded through one coupling of the assumed laws.
-
-Let W_inf(mu'_s, mu_s) <= k for both secrets of a pair. Gluing the couplings along any coupling pi of mu_i and mu_j
-gives one of mu'_i and mu'_j with |X' - Y'| <= |X - Y| + 2k. Both sum P^a Q^(1-a) and the hockey stick are jointly
-convex, and for symmetric unimodal (log-concave) lattice noise both grow with the shift, so
-
-    exp((a-1) D_a(M'_i || M'_j)) <= E_pi c_a(|X - Y| + 2k),      HS_e(M'_i || M'_j) <= E_pi HS_e(shift by |X - Y| + 2k).
-
-The worst case over pi is the plain triangle inequality R_a(noise, W_inf + 2k). The monotone coupling is used; all
-masses are exact. Where a support confines the values, no distance exceeds its span.
-"""
+"""Losses of laws moved by at most k steps, of numbers or of vectors, bounded through one coupling of the assumed
+laws."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
-from fugu.auditing.moved_vectors import vector_moved_delta, vector_moved_renyi
-from fugu.auditing.reach import Reach
-from fugu.laws.analytic import Analytic
-from fugu.laws.family import Family
-from fugu.laws.items import Number
-from fugu.laws.masses import Masses
-from fugu.laws.set_family import SetFamily
-from fugu.loss.atoms.slack import largest_slack
-from fugu.loss.door import delta_bounds
-from fugu.loss.shifts.cost import ball_log_cost
-from fugu.noise import LatticeNoise
-from fugu.noise.lattice import MAX_INDEX
+from fugu.auditing.reach import Reach, root_up
+from fugu.errors import NotProvable
+from fugu.guarantee.conversion import exact_delta
+from fugu.laws.family import Family, SetFamily
+from fugu.laws.normal import Analytic
+from fugu.laws.shapes import Number
+from fugu.loss.cost import ball_log_cost
+from fugu.loss.door import shift_delta
+from fugu.loss.leakage import largest_slack
+from fugu.loss.vectors import ORDERS, PLANNED, plan_for, pure_as_delta, require_exact, space_of, steps_moved
+from fugu.loss.vectors_gaussian import shift_delta as vector_shift_delta
+from fugu.loss.vectors_gaussian import wide
+from fugu.noise import Gaussian, Laplace
+from fugu.noise.kind import Noise
 from fugu.numbers import balls
-from fugu.numbers.exact import float_up
-from fugu.transport.coupling import monotone
+from fugu.numbers.exact import Real, float_up
+from fugu.transport.coupling import SubCoupling, monotone
+from fugu.transport.matching import bottleneck
+
+# Losses of laws moved by at most k steps, bounded through one coupling of the assumed laws.
+#
+# Let W_inf(mu'_s, mu_s) <= k for both secrets of a pair. Gluing the couplings along any coupling pi of mu_i and mu_j
+# gives one of mu'_i and mu'_j with |X' - Y'| <= |X - Y| + 2k. Both sum P^a Q^(1-a) and the hockey stick are jointly
+# convex, and for symmetric unimodal (log-concave) lattice noise both grow with the shift, so
+#
+#     exp((a-1) D_a(M'_i || M'_j)) <= E_pi c_a(|X - Y| + 2k),      HS_e(M'_i || M'_j) <= E_pi HS_e(shift by |X - Y| +
+#     2k).
+#
+# The worst case over pi is the plain triangle inequality R_a(noise, W_inf + 2k). The monotone coupling is used; all
+# masses are exact. Where a support confines the values, no distance exceeds its span.
+
 
 _MOST = 64
 """At most this many different distances are told apart; others are raised to the next one."""
@@ -45,7 +52,7 @@ Apart = dict[int, Fraction]
 """The law of the distance |X - Y| of a coupling, in lattice steps."""
 
 
-def moved_delta(item: Any, noise: LatticeNoise, epsilon: Fraction, reach: Reach) -> float:
+def moved_delta(item: Any, noise: Noise, epsilon: Fraction, reach: Reach) -> float:
     """HS_epsilon of every pair of an item, both orders, for laws moved within the reach; 1 where nothing is known."""
     if noise.silent:
         return 1.0
@@ -59,7 +66,7 @@ def moved_delta(item: Any, noise: LatticeNoise, epsilon: Fraction, reach: Reach)
     return min(1.0, float_up(Fraction(found) + Fraction(slack)))
 
 
-def moved_renyi(item: Any, noise: LatticeNoise, alpha: Fraction, reach: Reach) -> float:
+def moved_renyi(item: Any, noise: Noise, alpha: Fraction, reach: Reach) -> float:
     """D_alpha of every pair of an item, both orders, for laws moved within the reach; inf where nothing is known."""
     if noise.silent:
         return math.inf
@@ -71,13 +78,13 @@ def moved_renyi(item: Any, noise: LatticeNoise, alpha: Fraction, reach: Reach) -
     return max(mean_renyi(cells, noise, alpha, reach) for cells in known)
 
 
-def mean_delta(cells: Apart, noise: LatticeNoise, epsilon: Fraction, reach: Reach) -> float:
+def mean_delta(cells: Apart, noise: Noise, epsilon: Fraction, reach: Reach) -> float:
     """E HS_epsilon(shift by the distance, lengthened by the reach), rounded up; the slack of inexact laws not added."""
     shares = (share * Fraction(shift_delta(noise, reach.apart(d), epsilon)) for d, share in cells.items())
     return float_up(sum(shares, Fraction(0)))
 
 
-def mean_renyi(cells: Apart, noise: LatticeNoise, alpha: Fraction, reach: Reach) -> float:
+def mean_renyi(cells: Apart, noise: Noise, alpha: Fraction, reach: Reach) -> float:
     """log E c_alpha(the distance, lengthened by the reach) / (alpha - 1), rounded up."""
     grid = noise.grid or Fraction(1)
     with balls.precision(_PRECISION):
@@ -136,13 +143,104 @@ def _apart(family: Family, pair: tuple[int, int]) -> Apart:
     return {int(d): Fraction(mass, plan.total) for d, mass in zip(known.tolist(), sums, strict=True)}
 
 
-@lru_cache(maxsize=4096)
-def shift_delta(noise: LatticeNoise, steps: int, epsilon: Fraction) -> float:
-    """sup_S P(N + steps in S) - e^epsilon P(N in S) for lattice noise, rounded up; it grows with |steps|."""
-    if steps == 0:
-        return 0.0
-    if abs(steps) > MAX_INDEX:
-        return 1.0
-    both = tuple(Masses(np.array(parts), Fraction(1)) for parts in ([1, 0], [0, 1]))
-    points = Family(np.array([0, steps], dtype=np.int64), both, ((0, 1),), ("",), translates=True)
-    return max(loss.value for loss in delta_bounds(points, noise, epsilon))
+# Losses of laws of vectors moved by at most k in the noise's own norm: l1 for Laplace noise, l2 for Gaussian noise.
+#
+# Any coupling of the assumed laws becomes one of the moved laws whose distances are longer by at most 2k, k for each of
+# the two secrets (docs/proofs/moves.md#vectors-moved-by-at-most-so-much).
+
+
+VectorApart = dict[Fraction, Fraction]
+"""The law of the distance of a coupling, in lattice steps and in the noise's norm."""
+
+
+def couplings(item: Family, pair: tuple[int, int], noise: Noise) -> list[VectorApart]:
+    """The distances of a coupling that keeps the largest one least, and of one of little cost where there are few
+    atoms; both have exact marginals."""
+    require_exact(item)
+    if item.laws[pair[0]].same_as(item.laws[pair[1]]):
+        return [{Fraction(0): Fraction(1)}]
+    space = space_of(item, pair, noise.norm)
+    widest = bottleneck(space, Fraction(0))[1]  # its rows and columns number the atoms of the family
+    moved = [(widest, np.abs(item.points[widest.rows] - item.points[widest.columns]))]
+    if isinstance(noise, Laplace | Gaussian) and len(space.x) * len(space.y) <= PLANNED:
+        plan = plan_for(space, noise, Fraction(2))
+        moved.append((plan, steps_moved(space, plan)))
+    return [_distances(plan, apart, _LENGTHS[noise.norm]) for plan, apart in moved]
+
+
+def _distances(plan: SubCoupling, apart: NDArray[Any], length: Callable[[list[int]], Fraction]) -> VectorApart:
+    law: VectorApart = {}
+    for steps, mass in zip(apart.tolist(), plan.masses.tolist(), strict=True):
+        distance = length(steps)
+        law[distance] = law.get(distance, Fraction(0)) + Fraction(int(mass), plan.total)
+    if sum(law.values()) != 1:
+        raise NotProvable("a plan that leaves mass where it is bounds no loss; give one with both whole margins")
+    return law
+
+
+_LENGTHS: dict[int, Callable[[list[int]], Fraction]] = {
+    1: lambda steps: Fraction(sum(steps)),
+    2: lambda steps: root_up(sum(k * k for k in steps)),
+}
+
+
+def vector_moved_delta(item: Family, noise: Noise, epsilon: Fraction, reach: Reach) -> float:
+    """HS_epsilon of every pair, both orders, for laws moved within the reach."""
+    return max(
+        min(_DELTAS[noise.name](cells, item.dimension, noise, epsilon, reach) for cells in couplings(item, pair, noise))
+        for pair in dict.fromkeys(item.pairs)
+    )
+
+
+def vector_moved_renyi(item: Family, noise: Noise, alpha: Fraction, reach: Reach) -> float:
+    """D_alpha of every pair, both orders, for laws moved within the reach."""
+    return max(
+        min(_renyi(cells, noise, alpha, reach) for cells in couplings(item, pair, noise))
+        for pair in dict.fromkeys(item.pairs)
+    )
+
+
+def vector_shift_renyi(noise: Noise, steps: Fraction, alpha: Fraction) -> float:
+    """D_alpha of a shift by at most that many steps in the noise's norm, rounded up."""
+    return _renyi({Fraction(steps): Fraction(1)}, noise, alpha, Reach(0, None))
+
+
+def _renyi(cells: VectorApart, noise: Noise, alpha: Fraction, reach: Reach) -> float:
+    """log E exp((a-1) h(distance + 2k)) / (a-1), rounded up."""
+    with balls.precision(_PRECISION):
+        cost = _COSTS[noise.name]
+        parts = [balls.of(mass) * cost(noise, alpha, reach.apart(d)).exp() for d, mass in cells.items()]
+        return max(0.0, balls.upper(sum(parts, arb(0)).log() / balls.of(alpha - 1)))
+
+
+def _laplace_cost(noise: Laplace, alpha: Fraction, steps: Fraction) -> arb:
+    """(a-1) h: a shift in one coordinate costs at least as much as one of the same l1 length in several."""
+    return ball_log_cost(noise, alpha, math.ceil(steps) * (noise.grid or Fraction(1)))
+
+
+def _gaussian_cost(noise: Gaussian, alpha: Fraction, steps: Fraction) -> arb:
+    """(a-1) a c |k|_2^2, which holds for every lattice shift k."""
+    return balls.of((alpha - 1) * alpha * noise.precision * steps * steps)
+
+
+def _laplace_delta(cells: VectorApart, dimension: int, noise: Laplace, epsilon: Fraction, reach: Reach) -> float:
+    """E of the delta that the pure loss of a distance implies."""
+    del dimension
+    shares = (m * Fraction(pure_as_delta(float_up(reach.apart(d) * noise.rate), epsilon)) for d, m in cells.items())
+    return min(1.0, float_up(sum(shares, Fraction(0))))
+
+
+def _gaussian_delta(cells: VectorApart, dimension: int, noise: Gaussian, epsilon: Fraction, reach: Reach) -> float:
+    """E of the analytic curve at the distance; for noise of few steps the best conversion of divergences."""
+    if wide(noise):
+        shares = (
+            m * Fraction(vector_shift_delta(float_up(reach.apart(d)), dimension, noise, epsilon))
+            for d, m in cells.items()
+        )
+        return min(1.0, float_up(sum(shares, Fraction(0))))
+    orders: dict[Real, Real] = {a: Fraction(_renyi(cells, noise, a, reach)) for a in ORDERS}
+    return exact_delta(orders, epsilon)
+
+
+_COSTS: dict[str, Callable[..., arb]] = {"laplace": _laplace_cost, "gaussian": _gaussian_cost}
+_DELTAS: dict[str, Callable[..., float]] = {"laplace": _laplace_delta, "gaussian": _gaussian_delta}

@@ -21,22 +21,19 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from fugu.auditing.against import conditioned, proved, pure_loss, running, stated, weakest
-from fugu.auditing.hoelder import best_a4, straight
-from fugu.auditing.moved import moved_delta, moved_renyi, shift_delta
-from fugu.auditing.moved_vectors import vector_shift_renyi
+from fugu.auditing.moved import moved_delta, moved_renyi, vector_shift_renyi
 from fugu.auditing.reach import Reach, checked, reach
-from fugu.auditing.theorems import proposition_a7, theorem_5_6, theorem_a3
+from fugu.auditing.theorems import best_a4, proposition_a7, straight, theorem_5_6, theorem_a3
 from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable, UnknownName, UsageError
 from fugu.guarantee import Approx, Divergences, Guarantee, Pure
-from fugu.guarantee.numbers import check_alpha, exact, outward
-from fugu.laws.items import Shape
-from fugu.loss.atoms.slack import require_exact
-from fugu.loss.door import AnyNoise, delta_bounds
-from fugu.loss.shifts.shift import shift_renyi
-from fugu.loss.vectors.gaussian import shift_delta as vector_shift_delta
-from fugu.noise import LatticeNoise
-from fugu.noise.atoms import AtomLaplace
+from fugu.guarantee.asks import check_alpha, exact, outward
+from fugu.laws.shapes import Shape
+from fugu.loss.door import delta_bounds, shift_delta
+from fugu.loss.leakage import require_exact
+from fugu.loss.shifts import shift_renyi
+from fugu.loss.vectors_gaussian import shift_delta as vector_shift_delta
+from fugu.noise.kind import Noise
 from fugu.numbers.exact import Real, as_fraction, float_up, meant_up
 from fugu.verifier.verify import Source, certificate_of
 
@@ -82,7 +79,7 @@ def guarantee_within(
 
 def moved_within(half: Certificate, budget: Guarantee, far: Reach) -> Guarantee:
     """The guarantee for laws moved within the reach."""
-    laws, noise, asked = half.laws, half.number_noise if half.kind == "additive" else half.noise, budget.simplest()
+    laws, noise, asked = half.laws, half.noise, budget.simplest()
     if far.steps == 0:
         return proved(laws, noise, budget)
     target = asked.asks()
@@ -103,16 +100,12 @@ def moved_within(half: Certificate, budget: Guarantee, far: Reach) -> Guarantee:
     return Approx(asked.epsilon, delta) if 0 < delta < 1 else Pure(pure if delta else asked.epsilon)
 
 
-def rate_of(noise: AnyNoise) -> Fraction | None:
+def rate_of(noise: Noise) -> Fraction | None:
     """The most that the logarithm of the noise changes in one step of its norm; None where it has no limit."""
-    return None if noise.silent or noise.name not in _RATES else _RATES[noise.name](noise)
+    return None if noise.silent else noise.rate
 
 
-_RATES: dict[str, Callable[[Any], Fraction]] = {name: lambda noise: noise.rate for name in ("laplace", "atoms")}
-"""Noise on atoms moves x and x' to every atom with chances within e^(rate steps) of each other, as Laplace noise."""
-
-
-def pure_within(laws: Sequence[Shape], noise: AnyNoise, far: Reach) -> float:
+def pure_within(laws: Sequence[Shape], noise: Noise, far: Reach) -> float:
     """min(epsilon + 2 k rate, span rate) for Laplace noise, as D_inf(M'_s, M_s) <= k rate both ways; else inf.
 
     epsilon is the proved loss, or W_inf rate in exact rationals where that is less."""
@@ -125,11 +118,11 @@ def pure_within(laws: Sequence[Shape], noise: AnyNoise, far: Reach) -> float:
     return min((outward(end) for end in ends), default=math.inf)
 
 
-def delta_within(laws: Sequence[Shape], noise: LatticeNoise | AtomLaplace, epsilon: Fraction, far: Reach) -> float:
+def delta_within(laws: Sequence[Shape], noise: Noise, epsilon: Fraction, far: Reach) -> float:
     """The least delta at epsilon: by couplings, or by Theorem 5.6 from delta(epsilon - 2 l) of the assumed laws.
 
     Laplace: l = k rate and eta = 0 (Proposition A.7). Gaussian: some l < epsilon / 2, eta = HS_l of a shift by k."""
-    found = 1.0 if isinstance(noise, AtomLaplace) else max(moved_delta(item, noise, epsilon, far) for item in laws)
+    found = max(moved_delta(item, noise, epsilon, far) for item in laws) if noise.added else 1.0
     if noise.silent:
         return found
     rate = rate_of(noise)
@@ -156,24 +149,22 @@ _SHIFTS: dict[str, Callable[[int, Any, Any, Fraction], float]] = {
 """HS of a shift of d coordinates by that many steps, by the shape of the laws."""
 
 
-def _moved_renyi(item: Shape, loss: float, noise: LatticeNoise | AtomLaplace, alpha: Fraction, far: Reach) -> float:
+def _moved_renyi(item: Shape, loss: float, noise: Noise, alpha: Fraction, far: Reach) -> float:
     """The least of the lengthened coupling, D_a + (2a-1)/(a-1) k rate (Laplace), and for numbers Theorem A.5."""
-    if isinstance(noise, AtomLaplace):
-        return math.inf if noise.silent else straight(loss, alpha, far.steps * noise.rate)
-    found = moved_renyi(item, noise, alpha, far)
+    found = moved_renyi(item, noise, alpha, far) if noise.added else math.inf
     if noise.silent:
         return found
     grid = noise.grid or Fraction(1)
     if (rate := rate_of(noise)) is not None:
         found = min(found, straight(loss, alpha, far.steps * rate))
-    if item.dimension > 1:
+    if item.dimension > 1 or not noise.added:
         return found
     return min(found, best_a4(item, noise, alpha, lambda order: shift_renyi(noise, far.steps * grid, order)))
 
 
 def _diverged(half: Certificate, budget: Guarantee, distance: Fraction, order: Real) -> Guarantee:
     """The guarantee for laws whose divergence of that order from the assumed ones is at most `distance`, both ways."""
-    laws, noise, asked, span = half.laws, half.drawn, budget.simplest(), _span(half)
+    laws, noise, asked, span = half.laws, half.in_steps, budget.simplest(), _span(half)
     target = asked.asks()
     if isinstance(target, Divergences):
         target = replace(target, delta=Fraction(0))  # likely events of one belief need not be so in another
@@ -198,7 +189,7 @@ def _span(half: Certificate) -> Any:
 
 
 def _diverged_renyi(
-    item: Shape, loss: float, noise: AnyNoise, alpha: Fraction, distance: Fraction, order: Real, span: Any
+    item: Shape, loss: float, noise: Noise, alpha: Fraction, distance: Fraction, order: Real, span: Any
 ) -> float:
     """Theorem A.4 at the best exponents that stay within the order; for order inf also its limit. Values that are
     confined to a support lose no more than a shift by its span."""

@@ -15,12 +15,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fugu.auditing.attack import AttackName, attack
-from fugu.auditing.attack_report import AttackReport
+from fugu.auditing.attack import AttackName, AttackReport, attack
 from fugu.auditing.shadows import Protection
 from fugu.errors import UnknownName, UsageError
 from fugu.guarantee import Guarantee
-from fugu.mechanism.correlated import CorrelatedAdditive
+from fugu.mechanism.mechanism import Mechanism
+from fugu.noise.matrix import CorrelatedGaussian
 from fugu.numbers.exact import Real
 from fugu.scenario.property_model import PropertyModel
 from fugu.scenario.scenario import Scenario
@@ -141,9 +141,11 @@ def _places(model: PropertyModel, pair: Sequence[str] | None) -> tuple[int, int]
 
 def _lines(mechanism: Protection, model: PropertyModel) -> tuple[Floats, Floats] | None:
     """The directions of noise of deficient rank and the statistics' steps, if the decoder has a chance in time."""
-    if not isinstance(mechanism, CorrelatedAdditive) or mechanism.noise.base or mechanism.post:
+    if not isinstance(mechanism, Mechanism) or mechanism.post:
         return None
     noise = mechanism.noise
+    if not isinstance(noise, CorrelatedGaussian) or noise.base:
+        return None
     held = [column for column, scale in zip(noise.columns, noise.scales, strict=True) if scale]
     steps = steps_of(model)
     if steps is None or not 0 < len(held) < noise.dimension:

@@ -1,19 +1,4 @@
-"""From a distance of raw values to steps of the lattice: how far the query and the rounding can take a value.
-
-The distance is of the values as they stand in the table, before the query. A query that publishes numbers as they are
-changes nothing. With bins, the beliefs say which bin a value is in and no more, so a value may stand at either edge of
-its bin: a raw move of r takes it from bin b, [e_b, e_{b+1}), at most to the bins of e_b - r and of e_{b+1} + r, however
-small r > 0 is. Places in an ordering of categories have no raw distance, and one record's distance is not that of a sum
-over records: both are refused. What is missing stays missing.
-
-A release moves a value to the nearest supported one, then to the lattice. Beliefs are assumed about supported values x;
-a value y with |x - y| <= r may be moved on, to the supported s' whose cell (up to the middle to the next supported
-value) it reaches. So |index(y) - index(x)| is at most the largest |index(s') - index(s)| over supported s, s' such that
-the cell of s' comes within r of s. Without a support, index(x) = floor(x / grid + 1/2), and |x - y| <= r gives
-floor(a) <= floor(b + ceil t) = floor(b) + ceil t for a <= b + t, t = r / grid: at most ceil(r / grid) steps.
-
-Vectors are measured in the norm of the noise (docs/proofs/moves.md#vectors-moved-by-at-most-so-much).
-"""
+"""From a distance of raw values to steps of the lattice: how far the query and the rounding can take a value."""
 
 from __future__ import annotations
 
@@ -26,14 +11,57 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.auditing.raw import raw_edges
-from fugu.data.bins import middles
+from fugu.data.declared import middles
 from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable, UsageError
-from fugu.laws.places import nearest
+from fugu.laws.components import nearest
 from fugu.noise.lattice import Lattice
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.scenario.query import Query
+
+# Raw values and the query of a certificate: which bins they go through before anything else.
+
+
+ONE_RECORD = "one record"
+"""The unit of sums and tables over records (`fugu.answer`)."""
+
+
+def raw_edges(certificate: Certificate) -> tuple[float, ...] | None:
+    """The edges of the query's bins, None where raw numbers go out; refuses where raw values have no distance."""
+    if certificate.body.get("unit") == ONE_RECORD:
+        raise NotProvable(
+            "this certificate is about a sum over records, in steps of its rounding; how far one record's raw value "
+            "may move is not what its laws speak of. kind='renyi' needs no distance of values"
+        )
+    stated = certificate.body.get("query")
+    if stated is None:
+        return None
+    query = Query.from_json(stated)
+    if query.categories is not None:
+        raise NotProvable(
+            f"{query.publish!r} is an ordering of categories, and between categories there is no distance; state the "
+            "other beliefs themselves (guarantee_against), or use kind='renyi'"
+        )
+    return query.edges
+
+
+# From a distance of raw values to steps of the lattice: how far the query and the rounding can take a value.
+#
+# The distance is of the values as they stand in the table, before the query. A query that publishes numbers as they are
+# changes nothing. With bins, the beliefs say which bin a value is in and no more, so a value may stand at either edge
+# of its bin: a raw move of r takes it from bin b, [e_b, e_{b+1}), at most to the bins of e_b - r and of e_{b+1} + r,
+# however small r > 0 is. Places in an ordering of categories have no raw distance, and one record's distance is not
+# that of a sum over records: both are refused. What is missing stays missing.
+#
+# A release moves a value to the nearest supported one, then to the lattice. Beliefs are assumed about supported values
+# x; a value y with |x - y| <= r may be moved on, to the supported s' whose cell (up to the middle to the next supported
+# value) it reaches. So |index(y) - index(x)| is at most the largest |index(s') - index(s)| over supported s, s' such
+# that the cell of s' comes within r of s. Without a support, index(x) = floor(x / grid + 1/2), and |x - y| <= r gives
+# floor(a) <= floor(b + ceil t) = floor(b) + ceil t for a <= b + t, t = r / grid: at most ceil(r / grid) steps.
+#
+# Vectors are measured in the norm of the noise (docs/proofs/moves.md#vectors-moved-by-at-most-so-much).
+
 
 _SLACK = 1e-12
 """Relative; doubles decide whether a cell is reached, and this covers their rounding, towards reaching it."""

@@ -15,7 +15,6 @@ from fugu.laws.discrete import Discrete
 from fugu.laws.multinormal import MultivariateNormal
 from fugu.laws.pair import Law, LawPair, Shifted
 from fugu.mechanism.mechanism import Mechanism
-from fugu.mechanism.mixed import Mixed
 from fugu.numbers.checks import is_row
 from fugu.scenario.scenario import Scenario
 
@@ -88,7 +87,7 @@ def protect(mechanism: Protection, values: Floats, rng: np.random.Generator) -> 
         return values
     if not isinstance(mechanism, Mechanism):
         return _rows(mechanism(values.copy(), rng), len(values))
-    if isinstance(mechanism, Mixed) or mechanism.post:
+    if mechanism.noise.halves or mechanism.post:
         each = [np.asarray(mechanism.simulate(value, rng).values, dtype=np.float64).ravel() for value in values]
         if len({one.shape for one in each}) != 1:
             raise UsageError("what follows the mechanism returns outputs of varying length; attack it without that")

@@ -1,7 +1,11 @@
 """Calibration: try methods, keep the least noise that is re-proved."""
 
-from fugu.calibration.calibrate import calibrate as calibrate
-from fugu.calibration.compare import compare as compare
-from fugu.calibration.comparison import Comparison as Comparison
-from fugu.calibration.comparison import Row as Row
-from fugu.calibration.plan import plan as plan
+from typing import TYPE_CHECKING
+
+from fugu.lazily import names
+
+if TYPE_CHECKING:
+    from fugu.calibration.comparison import Comparison as Comparison
+    from fugu.calibration.comparison import Row as Row
+else:
+    __getattr__ = names(__name__)

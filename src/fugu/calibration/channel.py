@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.channel_problem import Asked, WeightName, one_item
-from fugu.calibration.comparison import above
 from fugu.calibration.driver import asked
-from fugu.calibration.problem import beliefs_of
-from fugu.calibration.sealing import Proved
+from fugu.calibration.lattice import beliefs_of
+from fugu.calibration.offer import Tried
 from fugu.channels.bounds import lower, value
-from fugu.channels.errors import Errors
-from fugu.channels.find import find
-from fugu.channels.losses import LossName
-from fugu.channels.problem import ChannelProblem, Prices
+from fugu.channels.find import find, squared_outputs, with_outputs
+from fugu.channels.problem import STATED, ChannelProblem, Errors, LossName, Prices, mean_weight, named_loss, stated_loss
 from fugu.channels.repair import repaired
-from fugu.documents.optimum import Optimum
+from fugu.documents.optimum import Optimum, protected
 from fugu.documents.sentences import FITTED, UNSEEN, WEIGHT
-from fugu.errors import NotProvable
+from fugu.errors import NotProvable, UnknownName, UsageError
 from fugu.guarantee.asks import Ask
 from fugu.guarantee.curve import Guarantee
 from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family
-from fugu.laws.items import Shape, shapes
 from fugu.laws.masses import Masses
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.laws.sets import LawSet
-from fugu.loss.channel.outputs import law_list
+from fugu.laws.shapes import Shape, shapes
+from fugu.loss.channel import law_list
 from fugu.loss.door import bound
-from fugu.mechanism.channel import ChannelMechanism
-from fugu.mechanism.context import Context
+from fugu.loss.leakage import require_exact
+from fugu.mechanism.intake import Context
+from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.channel import Channel
 from fugu.noise.kind import OBJECTIVES, finite_or_none
-from fugu.numbers.exact import MatrixLike, Real, VectorLike, float_down, float_up
+from fugu.numbers.exact import MatrixLike, Real, VectorLike, as_fraction, float_down, float_up, number
 
 Floats = NDArray[np.float64]
 POINT, ROBUST = "optimal-channel", "robust-channel"
@@ -57,7 +56,7 @@ def optimal_channel(
     *,
     cap: Real | None = None,
     monotone: bool = False,
-) -> ChannelMechanism:
+) -> Mechanism:
     """The channel K(y | x) of least expected loss that meets the budget, for laws with finitely many values.
 
     Parameters:
@@ -74,7 +73,7 @@ def optimal_channel(
     - `cap`: a limit on the epsilon that holds whatever is believed; None: none is asked for.
     - `monotone`: True if larger values must give larger outputs (in the order of distributions).
 
-    Returns a `ChannelMechanism`, its certificate with the proved loss and a proved lower bound on that of every other
+    Returns a `Mechanism`, its certificate with the proved loss and a proved lower bound on that of every other
     channel with these outputs, cap and order. Raises `NotProvable` for laws without atoms or with too many,
     `UsageError` and `UnknownName` for arguments that make no sense.
 
@@ -129,37 +128,33 @@ class Solved:
         return Solved(Channel(problem.outputs.tolist(), rows, weight, names), optimum, constant)
 
 
-def made(given: tuple[Shape, ...], budget: Guarantee, ask: Ask, context: Context, wishes: Asked) -> ChannelMechanism:
+def made(given: tuple[Shape, ...], budget: Guarantee, ask: Ask, context: Context, wishes: Asked) -> Mechanism:
     """Solve, prove through the door, seal."""
-    solved = Solved.of(wishes.problem(given, ask), wishes)
-    return sealed(solved, given, budget, ask, context)
+    return tried(Solved.of(wishes.problem(given, ask), wishes), given, ask, context).mechanism(budget)
 
 
-def sealed(solved: Solved, given: tuple[Shape, ...], budget: Guarantee, ask: Ask, context: Context) -> ChannelMechanism:
-    """The mechanism of an exact channel; `NotProvable` if the door does not let it through."""
+def tried(solved: Solved, given: tuple[Shape, ...], ask: Ask, context: Context) -> Tried:
+    """An exact channel, and what the door says of it."""
     item, channel = one_item(given), solved.channel
     laws = (item.numbered(),)
-    proof = bound(laws, channel, ask)
-    if not proof.holds:
-        raise NotProvable(above(proof.epsilon, proof.delta))
     robust = item.shape == "sets"
     errors = Errors(channel, item.points, law_list(item))
-    certificate = Proved(
+    return Tried(
         kind="channel",
         method=ROBUST if robust else POINT,
         theorem=_CONSTANT if solved.constant else _THEOREM,
         noise=channel,
-        proof=proof,
+        proof=bound(laws, channel, ask),
         lattice=None,
         laws=laws,
         beliefs=beliefs_of(given),
+        context=context,
         scales={},
-        support=item.points.tolist(),
+        support=item.points,
         after=(WEIGHT[solved.optimum.weighing], *(() if robust else (FITTED, *_said(item)))),
         errors={name: finite_or_none(errors.expected(name)) for name in OBJECTIVES},
         more={"optimum": solved.optimum.to_json()},
-    ).seal(budget, context)
-    return ChannelMechanism(certificate=certificate, context=context, noise=channel, support=item.points)
+    )
 
 
 def _said(item: Family) -> tuple[str, ...]:
@@ -202,3 +197,142 @@ def _constant(problem: ChannelProblem) -> list[list[int]]:
         worst = [max(_mean(law, column) for law in problem.laws) for column in problem.loss.T]
         best = np.full(problem.n, int(np.argmin(worst)))
     return [[int(y == chosen) for y in range(problem.m)] for chosen in best.tolist()]
+
+
+WeightName = Literal["mean", "worst"]
+MOST_ATOMS = {"one pair": 2000, "several pairs": 500, "sets of laws": 200}
+"""Values up to which a channel is looked for: what fits a linear program of minutes."""
+_BINS = "lay bins over the values (bins=, declared before looking); what they round away is an error of its own"
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What a channel is asked for, beside the laws and the budget; `loss` None: the usual one for such values."""
+
+    loss: LossName | MatrixLike | None = None
+    outputs: VectorLike | Sequence[str] | None = None
+    weight: WeightName | Discrete = "mean"
+    cap: Real | None = None
+    monotone: bool = False
+    names: tuple[str, ...] | None = None
+    """The categories behind codes that have no order."""
+
+    @property
+    def loss_name(self) -> str:
+        """A name of the loss."""
+        if self.loss is None:
+            return "absolute" if self.names is None else "zero-one"
+        return self.loss if isinstance(self.loss, str) else STATED
+
+    @property
+    def weighing(self) -> str:
+        """How the values are weighed, in a word."""
+        return self.weight if isinstance(self.weight, str) else STATED
+
+    def problem(self, given: tuple[Shape, ...], ask: Ask) -> ChannelProblem:
+        """The problem, checked; refused with what to do instead where no channel can be made."""
+        if ask.finite:
+            raise NotProvable(
+                "a channel of least error is found for Pure and Approx budgets; ask for Pure(epsilon): it keeps every "
+                "Rényi divergence below epsilon too"
+            )
+        item = one_item(given)
+        points, laws = item.points, law_list(item)
+        weight = self._weight(points, laws)
+        outputs = points if self.outputs is None else self._stated(self.outputs)
+        found = ChannelProblem(
+            laws=laws,
+            pairs=protected(item.pairs),
+            epsilon=ask.epsilon,
+            delta=ask.delta,
+            loss=self._loss(points, outputs),
+            weight=weight,
+            cap=_cap(self.cap),
+            monotone=bool(self.monotone),
+            points=points,
+            outputs=outputs,
+        )
+        free = self.outputs is None and self.loss_name == "squared" and ask.epsilon > 0
+        return with_outputs(found, squared_outputs(found)) if free else found
+
+    def _stated(self, outputs: VectorLike | Sequence[str]) -> Floats:
+        """Outputs as given: numbers, or names of categories that have no order."""
+        if self.names is None:
+            return _outputs(outputs)
+        if isinstance(outputs, str) or not all(name in self.names for name in outputs):
+            raise UsageError(f"outputs are some of the categories {', '.join(map(repr, self.names))}")
+        return _outputs([self.names.index(str(name)) for name in outputs])
+
+    def _loss(self, points: Floats, outputs: Floats) -> Floats:
+        if self.names is not None and (self.loss_name not in ("zero-one", STATED) or self.monotone):
+            raise UsageError(
+                "categories without an order have no distances: take loss='zero-one' or a table of losses, without "
+                "monotone; or declare an order (kind 'ordered' in the schema)"
+            )
+        if isinstance(self.loss, str) or self.loss is None:
+            return named_loss(self.loss_name, points, outputs)
+        return stated_loss(self.loss, len(points), len(outputs))
+
+    def _weight(self, points: Floats, laws: tuple[Any, ...]) -> Floats | None:
+        if isinstance(self.weight, Discrete):
+            return _placed(self.weight, points)
+        if self.weight == "worst":
+            return None
+        if self.weight != "mean":
+            raise UnknownName("weight", self.weight, ("mean", "worst", "or a Discrete law"))
+        return mean_weight(laws)
+
+
+def one_item(given: tuple[Shape, ...]) -> Any:
+    """The one family of laws, or sets of laws, with atoms; refused if the laws have none, or too many."""
+    item = given[0]
+    if item.dimension > 1 or item.shape == "normal":
+        raise NotProvable("a channel publishes one number, and these are laws of vectors; make a channel for each")
+    if any(found.shape == "smooth" for found in given):
+        raise NotProvable(f"a channel needs laws with finitely many values, and some are normal: {_BINS}")
+    if any(found.translates for found in given):
+        raise NotProvable("a channel needs to know the values, and Shifted laws say only how far they move; use noise")
+    if len(given) > 1:
+        raise NotProvable(f"the laws have too many values for one table: {_BINS}")
+    if item.shape == "line":
+        require_exact(item)  # type: ignore[arg-type]
+    kind = "sets of laws" if item.shape == "sets" else "one pair" if len(protected(item.pairs)) < 2 else "several pairs"
+    if (count := len(item.points)) > MOST_ATOMS[kind]:  # type: ignore[union-attr]
+        raise NotProvable(
+            f"a channel for {kind} is looked for with at most {MOST_ATOMS[kind]} values, and there are {count}: {_BINS}"
+        )
+    return item
+
+
+def _outputs(given: VectorLike | Sequence[str]) -> Floats:
+    try:
+        shape = (array := np.array(given, dtype=np.float64) + 0.0).shape
+        found = np.unique(array)
+    except (TypeError, ValueError):
+        raise UsageError("outputs are numbers that may be published") from None
+    if len(shape) != 1 or not found.size or not np.all(np.isfinite(found)):
+        raise UsageError("outputs are finite numbers that may be published, at least one: they exclude everything now")
+    return found
+
+
+def _placed(law: Discrete, points: Floats) -> Floats:
+    """The probabilities of a law at the values; refused if it has others."""
+    places = np.searchsorted(points, law.values)
+    known = places < len(points)
+    if law.dimension > 1 or not np.all(known) or not np.array_equal(points[places], law.values):
+        raise UsageError("the weight is a law of values that the laws have; it has some that they do not")
+    found = np.zeros(len(points))
+    found[places] = law.weights
+    return _shares(found)
+
+
+def _shares(weights: Floats) -> Floats:
+    """With the sum 1."""
+    found: Floats = weights / weights.sum()
+    return found
+
+
+def _cap(cap: Real | None) -> Fraction | None:
+    if cap is None or (isinstance(cap, float) and math.isinf(cap) and cap > 0):
+        return None
+    return as_fraction(number(cap, "cap"))

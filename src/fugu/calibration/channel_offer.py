@@ -12,25 +12,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from fugu.calibration.channel import POINT, ROBUST, Solved, sealed
-from fugu.calibration.channel_problem import Asked, one_item
-from fugu.calibration.comparison import Row, refused
+from fugu.calibration.channel import POINT, ROBUST, Asked, Solved, one_item, tried
+from fugu.calibration.comparison import Row
 from fugu.calibration.lattice import problem
-from fugu.calibration.offer import Calibrated, Offer, Wishes
+from fugu.calibration.offer import Offer, Tried, Wishes
 from fugu.calibration.registry import ARITHMETIC, told
 from fugu.calibration.scales import Scales
 from fugu.calibration.search import least
-from fugu.channels.errors import Errors
+from fugu.channels.problem import Errors
 from fugu.errors import NotProvable, UsageError
-from fugu.guarantee.asks import Ask
-from fugu.guarantee.curve import Guarantee
-from fugu.guarantee.numbers import plain
-from fugu.laws.family import Family
-from fugu.laws.items import Shape
-from fugu.laws.set_family import SetFamily
-from fugu.loss.channel.any_belief import any_belief
-from fugu.loss.channel.outputs import law_list
-from fugu.mechanism.context import Context
+from fugu.guarantee.asks import Ask, plain
+from fugu.laws.family import Family, SetFamily
+from fugu.laws.shapes import Shape
+from fugu.loss.channel import any_belief, law_list
+from fugu.mechanism.intake import Context
 from fugu.noise.kind import Objective
 from fugu.noise.laplace import Laplace
 
@@ -95,14 +90,12 @@ class ChannelOffer(Offer):
         """Its expected error under the mean of the laws, or of the middles of the sets."""
         return self.errors.expected(objective), 0.0, True
 
-    def mechanism(self, budget: Guarantee, ask: Ask, context: Context) -> Calibrated:
-        """Prove through the door, and seal."""
-        return sealed(self._solved, self.given, budget, ask, context)
+    def tried(self, ask: Ask, context: Context) -> Tried:
+        """Through the door."""
+        return tried(self._solved, self.given, ask, context)
 
-    def row(self, ask: Ask) -> Row:
-        """The line of a comparison; its true epsilon is what the channel was asked for, which it meets exactly."""
-        if self.refusal is not None:
-            return refused(self.method, self.noise, self.refusal)
+    def _row(self, ask: Ask) -> Row:
+        """Its true epsilon is what the channel was asked for, which it meets exactly."""
         optimum, most = self._solved.optimum, any_belief(self._solved.channel)
         least_of_all = "" if optimum.lower is None else f"no {optimum.among} is below {optimum.lower:.6g}; "
         fitted = "" if self.method == ROBUST else "beliefs a little off may lose everything; "

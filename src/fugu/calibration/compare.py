@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache, partial
 
-from fugu.calibration.beside import beside
+from fugu.calibration.beside import beside, ordinary
 from fugu.calibration.comparison import Comparison
 from fugu.calibration.driver import best, table
 from fugu.calibration.offer import Wishes
-from fugu.calibration.ordinary import ordinary
 from fugu.calibration.usable import judged
 from fugu.guarantee.curve import Guarantee
 from fugu.laws.pair import PairsLike
-from fugu.mechanism.context import Context
+from fugu.mechanism.intake import Context
 from fugu.numbers.exact import Real
 from fugu.scenario.scenario import Scenario
-from fugu.utility.rows import RowsFor
+from fugu.utility.usable import RowsFor
 
 
 def compare(

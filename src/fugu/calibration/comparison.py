@@ -1,4 +1,4 @@
-"""`Comparison`: all methods side by side, as rows."""
+"""`Comparison`: all methods side by side, as rows; what people call each method."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from fugu.calibration.names import called
 from fugu.calibration.registry import nothing_proved
-from fugu.data.kinds import Column, KindName, to_frame
+from fugu.data.frame import KindName, PublishedColumn, to_frame
 from fugu.data.sources import FrameLike
 from fugu.documents.certificate import Certificate
-from fugu.drawing.figure import Figure
-from fugu.drawing.plots import bars
-from fugu.drawing.sheet import Sheet
-from fugu.drawing.shown import Shown
 from fugu.errors import NotProvable
 from fugu.guarantee.curve import Guarantee
+from fugu.shown import Shown, figure_of
 from fugu.utility.usable import Usable
 from fugu.visible import Json, several
+
+if TYPE_CHECKING:
+    from fugu.drawing.figure import Figure
+
+
+# `Comparison`: all methods side by side, as rows.
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,14 +166,14 @@ class Comparison(Shown):
             "basis": self.basis,
         }
 
-    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, Column]:
+    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, PublishedColumn]:
         """All rows as a frame; `beside` is true of those never taken by `calibrate` itself, `best` of its choice.
 
         `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the first of pandas, polars
         and pyarrow that is installed. Numbers that are not known are NaN."""
         every = [*((row, False) for row in self.rows), *((row, True) for row in (*self.beside, *self.ordinary))]
         taken = self._taken
-        columns: dict[str, Column] = {
+        columns: dict[str, PublishedColumn] = {
             name: [getattr(row, name) for row, _ in every]
             for name in (f.name for f in fields(Row))
             if name != "standardised" or any(row.standardised is not None for row, _ in every)
@@ -183,32 +186,13 @@ class Comparison(Shown):
 
     def plot(self) -> Figure:
         """The expected error of each method, and of ordinary differential privacy, as bars: a figure for notebooks."""
-        taken = self._taken
-        sizes = [
-            (f"{r.method}, {r.noise}" + (" ★" if r is taken else ""), r.expected_absolute, r.scale, r is taken)
-            for r in (*self.rows, *self.beside, *self.ordinary)
-            if r.proven or r in self.ordinary
-        ]
-        title = f"How far the noise of each method moves a published value on average, for {self.budget!r}"
-        return bars(title, "units of the published value", sizes, ("average error", "scale of the noise"))
+        return figure_of(self)
 
     @property
     def _taken(self) -> Row | None:
         """The best row, if there is one."""
         proven = [r for r in self.rows if r.proven and r.released]
         return self.best if proven else None
-
-    def _sheet(self) -> Sheet:
-        head = ("method", "noise", "scale", "E|error|", "E error²", "true epsilon", "proven", "note")
-        taken = self._taken
-        rows = [
-            (f"{r.method} ★" if r is taken else r.method, r.noise, r.scale, r.expected_absolute, r.expected_squared,
-             r.epsilon, r.proven, r.note if r.proven else r.note or r.why)
-            for r in (*self.rows, *self.beside, *self.ordinary)
-        ]  # fmt: skip
-        notes = (["★: what calibrate takes"] if taken else []) + ([f"usable: {self.basis}"] if self.basis else [])
-        facts = [("promised by ★", self.promises)] if taken and self.promises else []
-        return Sheet(f"Comparison for {self.budget!r}", facts, head, rows, notes)
 
     def _plain(self, row: Row) -> Json:
         told = {"name": called(row.method, row.noise), "times_limit": self.times_limit(row)}
@@ -269,3 +253,53 @@ def above(epsilon: float, delta: float) -> str:
 def refused(method: str, noise: str, why: str) -> Row:
     """The row of a method that has nothing to offer here, and why."""
     return Row(method, noise, math.inf, math.inf, math.inf, math.inf, False, why, "")
+
+
+# What people call each method: the one place for it, beside the names that options take.
+
+
+NAMES = {
+    "l1": "largest distance of any two values",
+    "wasserstein": "largest distance that any mass moves",
+    "closeness": "the same, all but a share delta",
+    "relaxed-paper": "average distance, as in the paper",
+    "relaxed": "average distance, sharpened",
+    "exact": "exact {noise} noise (best for these beliefs)",
+    "gaussian-prior-lambert": "bound for normal beliefs, older form",
+    "gaussian-prior": "bound for normal beliefs",
+    "mixture-coupling": "bound for mixtures of normals",
+    "cauchy-moments": "moments of the distance, for Cauchy noise",
+    "transport": "average cost of moving one law to the other",
+    "partial-transport": "the same, all but a share delta",
+    "conditioned": "exact {noise} noise, given likely events",
+    "envelope": "{noise} noise for every law in the sets",
+    "group": "whole group at once",
+    "record-group": "all records that may change",
+    "record-swap": "records swapped by drawing, inside the release",
+    "anisotropic-laplace": "its own scale for every number",
+    "several-directions": "noise along the differences only (exact translates)",
+    "expected-value": "distance of the expected values",
+    "directional": "noise in the directions that tell",
+    "eigenvector": "noise along the principal direction",
+    "directional-uncertainty": "noise in the directions that tell, others blurred",
+    "optimal": "least noise for normal beliefs",
+    "optimal-channel": "optimal channel (least error, exactly these beliefs)",
+    "robust-channel": "optimal channel for every law in the sets",
+    "constant": "one value whatever the data",
+    "atoms": "noise on the known values",
+    "remapped": "noise on the known values, moved to the likeliest middle",
+    "limit": "least error of any mechanism",
+    "at 95 %": "with 95 % confidence in the beliefs",
+    "local-dp": "local differential privacy (range / epsilon)",
+    "record-dp": "differential privacy for independent records (no guarantee here)",
+}
+
+
+def called(method: str, noise: str = "") -> str:
+    """The name for people; the method's own where there is none. `noise`: the noise that it is of.
+
+    >>> called("exact", "laplace"), called("exact"), called("mixed")
+    ('exact Laplace noise (best for these beliefs)', 'exact noise (best for these beliefs)', 'mixed')
+    """
+    told = {"laplace": "Laplace", "gaussian": "Gaussian", "cauchy": "Cauchy"}.get(noise, noise)
+    return NAMES.get(method, method).format(noise=told).replace("  ", " ")

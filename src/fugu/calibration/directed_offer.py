@@ -14,32 +14,27 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from fugu.calibration.comparison import Row, refused
-from fugu.calibration.covariance.anisotropic import anisotropic_laplace
+from fugu.calibration.covariance.feasible import anisotropic_laplace
 from fugu.calibration.covariance.methods import Way
-from fugu.calibration.integers import whole_basis
-from fugu.calibration.lattice import FINER, short_step
-from fugu.calibration.offer import Offer, Wishes
-from fugu.calibration.problem import beliefs_of, on
+from fugu.calibration.lattice import FINER, beliefs_of, on, short_step
+from fugu.calibration.offer import Offer, Tried, Wishes
 from fugu.calibration.registry import ARITHMETIC, told
-from fugu.calibration.sealing import Proved
 from fugu.documents.sentences import TRANSLATES
 from fugu.errors import BadBudget, BadNoise, NotProvable
-from fugu.guarantee.asks import Ask, Proof, Ratio
-from fugu.guarantee.curve import Guarantee
+from fugu.guarantee.asks import Ask, Ratio
 from fugu.laws import Shifted
 from fugu.laws.family import Family
-from fugu.laws.items import Shape, shapes
 from fugu.laws.pair import LawPair, as_pairs
+from fugu.laws.shapes import Shape, shapes
 from fugu.loss.door import bound
-from fugu.mechanism.context import Context
-from fugu.mechanism.directed import DirectedAdditive
-from fugu.noise.directed import DirectedLaplace
+from fugu.mechanism.intake import Context
 from fugu.noise.kind import Objective
 from fugu.noise.lattice import Lattice
+from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers.exact import decimal_up
 from fugu.scenario.moves import SYMMETRIC
 from fugu.scenario.property_model import PropertyModel
@@ -96,52 +91,31 @@ class DirectedOffer(Offer):
         noise = self.find().noise
         return noise.expected_error(objective), noise.scale, False
 
-    def mechanism(self, budget: Guarantee, ask: Ask, context: Context) -> DirectedAdditive:
-        """Prove the noise in exact rationals and seal the certificate."""
+    def tried(self, ask: Ask, context: Context) -> Tried:
+        """The noise, and its proof in exact rationals."""
         context = self.context or context
         if self.declared and SYMMETRIC in context.assumptions:
             raise NotProvable(_NOT_DECLARED)
         found = self.find()
-        proof = self._proof(found, ask)
-        if not proof.holds:
-            raise NotProvable(f"the bound is {proof.epsilon:.6g} for pair {proof.worst_pair!r}")
-        sealed = Proved(
+        laws = on(found.given, found.lattice).items
+        return Tried(
             kind="vector",
             method=self.method,
             theorem=_WAYS[self.method].theorem,
             noise=found.noise,
-            proof=proof,
+            proof=bound(laws, found.noise, ask),
             lattice=found.lattice,
-            laws=on(found.given, found.lattice).items,
+            laws=laws,
             beliefs=beliefs_of(found.given),
+            context=context,
             scales={self.method: found.noise.scale},
             dimension=found.noise.dimension,
             before=(TRANSLATES,) if self.declared else (),
-        ).seal(budget, context)
-        return DirectedAdditive(certificate=sealed, context=context, noise=found.noise, lattice=found.lattice)
-
-    def row(self, ask: Ask) -> Row:
-        """The scale is the root of the noise's total variance."""
-        if (why := self.refusal) is not None:
-            return refused(self.method, self.noise, why)
-        found = self.find()
-        proof = self._proof(found, ask)
-        squared = found.noise.expected_error("squared")
-        return Row(
-            method=self.method,
-            noise=self.noise,
-            scale=math.sqrt(squared),
-            expected_absolute=found.noise.expected_error(),
-            expected_squared=squared,
-            epsilon=proof.epsilon,
-            proven=proof.holds,
-            why=_WAYS[self.method].theorem,
-            note=TRANSLATES if self.declared else "",
         )
 
-    @staticmethod
-    def _proof(found: Found, ask: Ask) -> Proof:
-        return bound(on(found.given, found.lattice).items, found.noise, ask)
+    def _more(self, tried: Tried, ask: Ask) -> dict[str, Any]:
+        del tried, ask
+        return {"note": TRANSLATES if self.declared else ""}
 
 
 def _translates(given: Sequence[Shape]) -> list[Family]:
@@ -255,3 +229,49 @@ def _of_group(ask: Ask, wishes: Wishes) -> DirectedOffer:
         raise NotProvable("floor, weight and declared_exact are for Gaussian noise; leave them out with a pure budget")
     moved = swap_shift(model)
     return DirectedOffer(GROUP, ask, lambda: _group(model, ask, wishes.grid), Context.of(moved))
+
+
+Vector = tuple[int, ...]
+
+
+def whole_basis(vectors: Sequence[Sequence[int]]) -> tuple[Vector, ...]:
+    """Independent whole vectors of which each of `vectors` is a whole combination: rows of a Hermite form, shortened.
+
+    Row operations with whole factors keep the set of whole combinations. Pairs are then reduced as Gauss did, which
+    only makes them shorter.
+
+    >>> whole_basis([(2, 4), (3, 6)]), whole_basis([(2, 0), (0, 3), (2, 3)])
+    (((1, 2),), ((2, 0), (0, 3)))
+    """
+    rows = [list(map(int, v)) for v in vectors if any(v)]
+    found: list[list[int]] = []
+    for column in range(len(rows[0]) if rows else 0):
+        while len(held := [row for row in rows if row[column]]) > 1:
+            least = min(held, key=lambda row: abs(row[column]))
+            for row in held:
+                if row is not least:
+                    times = row[column] // least[column]
+                    row[:] = [x - times * y for x, y in zip(row, least, strict=True)]
+        if held:
+            rows.remove(held[0])
+            found.append(held[0])
+        rows = [row for row in rows if any(row)]
+    return tuple(tuple(row if next(x for x in row if x) > 0 else [-x for x in row]) for row in _shortened(found))
+
+
+def _shortened(rows: list[list[int]]) -> list[list[int]]:
+    """Each row less the nearest whole multiple of every other, while that makes it shorter."""
+    changed = True
+    while changed:
+        changed = False
+        for one in rows:
+            for other in rows:
+                if one is other:
+                    continue
+                dot, size = sum(x * y for x, y in zip(one, other, strict=True)), sum(y * y for y in other)
+                times = (2 * dot + size) // (2 * size)
+                moved = [x - times * y for x, y in zip(one, other, strict=True)]
+                if sum(x * x for x in moved) < sum(x * x for x in one):
+                    one[:] = moved
+                    changed = True
+    return rows

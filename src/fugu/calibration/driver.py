@@ -1,4 +1,5 @@
-"""The one driver: propose every method under its own refusal, order by expected error, prove until one holds, seal.
+"""`calibrate`, the least noise that provably meets a budget, by one driver: propose every method under its own refusal,
+order by expected error, prove until one holds, seal.
 
 It knows no law, no budget and no noise by name. Laws say their shape, and for each shape one module finds offers."""
 
@@ -6,16 +7,22 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import replace
+from typing import Literal
+
+from numpy.typing import ArrayLike
 
 from fugu.calibration.comparison import Comparison, Row
-from fugu.calibration.offer import Calibrated, Search, Wishes
-from fugu.calibration.registry import ARITHMETIC, nothing_proved, told
+from fugu.calibration.offer import Search, Wishes
+from fugu.calibration.registry import ARITHMETIC, OUT_OF_RANGE, nothing_proved, told
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.asks import Ask
 from fugu.guarantee.curve import Guarantee
-from fugu.laws.items import Shape, shapes
 from fugu.laws.pair import PairsLike, as_pairs
-from fugu.mechanism.context import Context
+from fugu.laws.shapes import Shape, shapes
+from fugu.mechanism.intake import Context
+from fugu.mechanism.mechanism import Mechanism
+from fugu.noise.kind import Objective, check_objective, kind_of
+from fugu.numbers.exact import Real
 
 SEARCHES = {
     "line": "fugu.calibration.scales",
@@ -60,7 +67,7 @@ def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Search:
     return importlib.import_module(room).search(given, ask, wishes)  # type: ignore[no-any-return]
 
 
-def best(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Calibrated:
+def best(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Mechanism:
     """The mechanism of least expected error among the offers, its guarantee proved in ball arithmetic."""
     ask, context = asked(budget), Context.of(source)
     budget = budget.simplest()
@@ -82,3 +89,78 @@ def table(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Comparison:
     ask, wishes = asked(budget), replace(wishes, names=Context.of(source).nominal)
     found = search_for(shapes(as_pairs(source)), ask, wishes).everything()
     return Comparison(tuple(x if isinstance(x, Row) else x.row(ask) for x in found), budget.simplest())
+
+
+NoiseName = Literal["best", "laplace", "gaussian", "cauchy", "atoms"]
+MethodName = Literal[
+    "best", "exact",
+    "l1", "wasserstein", "closeness", "relaxed-paper", "relaxed",
+    "gaussian-prior-lambert", "gaussian-prior", "mixture-coupling",
+    "cauchy-moments", "transport", "partial-transport", "conditioned",
+    "group", "record-group", "expected-value", "directional", "eigenvector", "directional-uncertainty", "optimal",
+    "record-swap", "anisotropic-laplace", "several-directions",
+    "optimal-channel", "robust-channel",
+    "GWM", "W1", "AWM", "GAWM", "DAGWM", "ExpM", "DirM", "EigM", "DauM", "GDP",
+]  # fmt: skip
+"""The last line has names of the papers that are accepted (`fugu.aliases`)."""
+
+
+def calibrate(
+    scenario_or_pairs: PairsLike,
+    budget: Guarantee,
+    noise: NoiseName = "best",
+    method: MethodName = "best",
+    grid: Real | str = "auto",
+    objective: Objective = "absolute",
+    *,
+    declared_exact: bool = False,
+    floor: float | None = None,
+    weight: ArrayLike | None = None,
+    cap: Real | None = None,
+) -> Mechanism:
+    """The mechanism of least expected error among the noises and methods, its guarantee proved in ball arithmetic.
+
+    Parameters:
+
+    - `scenario_or_pairs`: a `Scenario`, a `LawPair`, a `Shifted`, or a list of pairs: what must look alike.
+    - `budget`: `Pure`, `Approx`, `Renyi` or `RenyiCurve` with a finite epsilon.
+    - `noise`: "best" (all that is added and can be released, so without bias), "laplace", "gaussian", "atoms" (Laplace
+      noise on the atoms of the laws: never a value off the support, biased towards the middle at the ends), or "cauchy"
+      (analysis only).
+    - `method`: "best", or one of the names that `compare` lists, or what the papers call one of them ("GWM" is
+      "wasserstein", docs/glossary.md): the certificate carries fugu's name. "optimal-channel" publishes through the
+      channel of least error for exactly these laws (`optimal_channel` has its options), which is never taken by itself
+      unless values are categories without an order. For sets of laws "robust-channel" is among the best.
+    - `grid`: the lattice step as a number, a Fraction or a text such as "0.1"; "auto" chooses it.
+    - `objective`: "absolute" or "squared", the error that is made least.
+    - `declared_exact`, `floor`, `weight`: for MultivariateNormal laws only, whose statistics are each measured by their
+      own deviation under the laws, so that the answer is the same in every unit. `floor` is the least noise variance
+      in every direction, in these units: 0.04 leaves every statistic at least a fifth of its own deviation. `weight`
+      is the matrix W of the error tr(W S), in the units of the values; without it every statistic counts in its own.
+      `declared_exact=True` says that the laws are exactly normal, which allows noise of deficient rank and none at all.
+    - `cap`: the most epsilon against anybody, whatever is believed of the value: Laplace noise, noise on atoms and
+      channels can promise it for values that are kept within a support. None: as the budget alone leaves it, which
+      `certificate.anybody` says.
+
+    Returns a `Mechanism`; nothing is drawn yet. Raises `NotProvable` where no noise is proved, with the reason of every
+    method; `BadBudget`, `UnknownName` and `UsageError` for arguments that make no sense.
+
+    >>> import fugu
+    >>> student = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]))
+    >>> mechanism = calibrate(student, fugu.Pure(0.1))
+    >>> mechanism.noise.scale, mechanism.certificate.method
+    (1.574457111, 'exact')
+    >>> mechanism.certificate.promises
+    'epsilon 0.1 against whoever believes the stated laws; epsilon 0.63514 against anybody'
+    >>> float(calibrate(student, fugu.Pure(0.1), cap=0.5).noise.scale)
+    2.0
+    """
+    check_objective(objective)
+    if noise != "best":
+        kind_of(noise)
+    try:
+        model = getattr(scenario_or_pairs, "property", None)
+        wishes = Wishes.of(method, grid, declared_exact, floor, weight, objective, model, noise, cap)
+        return best(scenario_or_pairs, budget, wishes)
+    except ARITHMETIC as error:
+        raise NotProvable(OUT_OF_RANGE) from error

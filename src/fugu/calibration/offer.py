@@ -1,10 +1,13 @@
-"""`Offer`: what one method asks for, whatever the laws and the noise. The driver knows offers, not what is behind."""
+"""`Offer`: what one method asks for, whatever the laws and the noise. The driver knows offers, not what is behind.
+
+`Tried`: a noise and its proof, on the way to a certificate: one body for every kind of mechanism."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -12,25 +15,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.aliases import own_method, own_noise
-from fugu.calibration.comparison import Row
-from fugu.errors import UsageError
-from fugu.guarantee.asks import Ask
-from fugu.guarantee.curve import Guarantee
-from fugu.mechanism.additive import Additive
-from fugu.mechanism.analysis import Analysis
-from fugu.mechanism.channel import ChannelMechanism
-from fugu.mechanism.context import Context
-from fugu.mechanism.correlated import CorrelatedAdditive
-from fugu.mechanism.directed import DirectedAdditive
-from fugu.mechanism.record_swap import RecordSwapAdditive
-from fugu.mechanism.vector import VectorAdditive
-from fugu.noise.kind import Objective
-from fugu.noise.lattice import as_grid
+from fugu.calibration.comparison import Row, refused
+from fugu.calibration.registry import ARITHMETIC, told
+from fugu.documents.certificate import Certificate
+from fugu.documents.sentences import CELLS, ENOUGH, INDEPENDENT_ROWS, NO_NOISE, ONE_RELEASE, ONE_VALUE
+from fugu.errors import NotProvable, UsageError
+from fugu.guarantee.asks import Ask, Proof
+from fugu.guarantee.curve import Guarantee, budget_json
+from fugu.laws.shapes import Shape
+from fugu.mechanism.intake import Context
+from fugu.mechanism.mechanism import Mechanism
+from fugu.noise.kind import OBJECTIVES, Floats, Noise, Objective, finite_or_none
+from fugu.noise.lattice import Lattice, as_grid
 from fugu.numbers.exact import Real, number
-
-Calibrated = (
-    Additive | VectorAdditive | Analysis | CorrelatedAdditive | ChannelMechanism | RecordSwapAdditive | DirectedAdditive
-)
+from fugu.visible import Json
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +86,7 @@ class Wishes:
 
 
 class Offer(ABC):
-    """A noise that a method proposes, not proved yet; or why the method has none."""
+    """A noise that a method proposes, not proved yet; or why the method has none. Sealed and listed are all alike."""
 
     method: str
     noise: str
@@ -103,12 +101,43 @@ class Offer(ABC):
         """What to choose by: the expected error, then the scale (some errors are infinite), then the exact method."""
 
     @abstractmethod
-    def mechanism(self, budget: Guarantee, ask: Ask, context: Context) -> Calibrated:
-        """Prove the noise and seal the certificate; what is not proved becomes nothing (`NotProvable`)."""
+    def tried(self, ask: Ask, context: Context) -> Tried:
+        """The noise and its proof, whether it holds or not."""
 
-    @abstractmethod
+    def mechanism(self, budget: Guarantee, ask: Ask, context: Context) -> Mechanism:
+        """Prove the noise and seal the certificate; what is not proved becomes nothing (`NotProvable`)."""
+        return self.tried(ask, context).mechanism(budget)
+
     def row(self, ask: Ask) -> Row:
         """The line of a comparison, proved or not."""
+        if (why := self.refusal) is not None:
+            return refused(self.method, self.noise, why)
+        try:
+            return self._row(ask)
+        except (NotProvable, *ARITHMETIC) as error:
+            return refused(self.method, self.noise, told(error))
+
+    def _row(self, ask: Ask) -> Row:
+        """Of vectors: the scale is the root of the noise's total variance."""
+        tried = self.tried(ask, Context())
+        noise, proof, d = tried.noise, tried.proof, tried.dimension
+        squared = noise.total_error("squared", d)
+        return Row(
+            method=self.method,
+            noise=self.noise,
+            scale=math.sqrt(squared),
+            expected_absolute=noise.total_error("absolute", d),
+            expected_squared=squared,
+            epsilon=proof.epsilon,
+            proven=proof.holds,
+            why=tried.theorem,
+            **self._more(tried, ask),
+        )
+
+    def _more(self, tried: Tried, ask: Ask) -> dict[str, Any]:
+        """What the row says beside: a `note` at least."""
+        del tried, ask
+        return {"note": ""}
 
 
 class Search(Protocol):
@@ -119,3 +148,87 @@ class Search(Protocol):
 
     def everything(self) -> list[Any]:
         """Every method, beaten or not: offers, or finished rows of what was refused as a whole."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """What is sealed: a noise, why it was chosen, what was proved of it, and for which laws."""
+
+    kind: str
+    method: str
+    theorem: str
+    noise: Noise
+    proof: Proof
+    lattice: Lattice | None
+    """Where values are rounded; None if neither noise nor rounding is applied."""
+    laws: tuple[Shape, ...]
+    beliefs: str
+    context: Context
+    scales: dict[str, float | None]
+    """The scale that each method tried would have needed."""
+    dimension: int = 1
+    support: Floats | None = None
+    """Where values are moved before anything else; None if they are not."""
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    """What is assumed beside the scenario's own assumptions."""
+    empirical: dict[str, float | bool | None] | None = None
+    errors: dict[str, float | None] | None = None
+    """Expected errors, where they are not those of the noise by itself."""
+    more: Json = field(default_factory=dict)
+    """Parts that one kind of certificate has beside those of all."""
+
+    def mechanism(self, budget: Guarantee) -> Mechanism:
+        """What runs, under the sealed certificate; `NotProvable` where the proof does not hold, and nothing is."""
+        if not (proof := self.proof).holds:
+            what = "the channel" if self.noise.tabled else f"the {self.noise.name} scale {float(self.noise.scale):g}"
+            raise NotProvable(
+                f"{what} could not be proved for pair {proof.worst_pair!r}: the bound is epsilon {proof.epsilon:.12g}, "
+                f"delta {proof.delta:.3g}; ask for a larger epsilon or delta"
+            )
+        return Mechanism(
+            certificate=self._seal(budget),
+            noise=self.noise,
+            lattice=self.lattice if self.noise.released else None,
+            support=self.support,
+            context=self.context,
+        )
+
+    def _seal(self, budget: Guarantee) -> Certificate:
+        """The certificate: what was asked, what was proved, and all that a reader needs to check it."""
+        context = self.context
+        silent, d = (NO_NOISE,) if self.noise.silent else (), self.dimension
+        stated = [a for a in context.assumptions if a not in self.before]
+        if context.unit == ONE_VALUE and not {*ENOUGH, CELLS} & {*stated, *self.after}:
+            stated.append(INDEPENDENT_ROWS)
+        body = {
+            "kind": self.kind,
+            **({"dimension": d} if d > 1 else {}),
+            "budget": budget_json(budget),
+            "proved": {"epsilon": self.proof.epsilon, "delta": self.proof.delta},
+            "worst_pair": self.proof.worst_pair,
+            "method": self.method,
+            "theorem": self.theorem,
+            "noise": self.noise.to_json(),
+            "lattice": None if self.lattice is None else self.lattice.to_json(),
+            "support": None if self.support is None else _stated(self.support, self.lattice),
+            "expected_error": self.errors or {o: finite_or_none(self.noise.total_error(o, d)) for o in OBJECTIVES},
+            "scales": self.scales,
+            "assumptions": [*self.before, *stated, ONE_RELEASE, *self.after, *silent],
+            "unit": context.unit,
+            "query": context.query,
+            "recipe": context.recipe,
+            "reading": context.schema,
+            "beliefs": self.beliefs,
+            "empirical": self.empirical,
+            **context.parts(),
+            **self.more,
+        }
+        return Certificate.seal(body, self.laws)
+
+
+def _stated(support: Floats, lattice: Lattice | None) -> Any:
+    """ "lattice" if these are the atoms of the laws on the lattice, else their values."""
+    if support.ndim == 1 and lattice is not None and np.array_equal(lattice.value(lattice.index(support)), support):
+        return "lattice"
+    return support.tolist()

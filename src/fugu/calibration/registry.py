@@ -15,10 +15,9 @@ from typing import Any
 
 from fugu.aliases import accepted
 from fugu.errors import NotProvable, UnknownName
-from fugu.guarantee.asks import Ask
+from fugu.guarantee.asks import Ask, exact
 from fugu.guarantee.curve import Guarantee
-from fugu.guarantee.numbers import exact
-from fugu.laws.items import Shape
+from fugu.laws.shapes import Shape
 from fugu.loss.door import covers
 from fugu.noise.kind import Kind
 

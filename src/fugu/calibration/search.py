@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask
-from fugu.laws.items import Shape
+from fugu.laws.shapes import Shape
 from fugu.loss.door import guess, leakage
 from fugu.noise.kind import Kind
 

@@ -12,24 +12,21 @@ from fractions import Fraction
 
 import numpy as np
 
-from fugu.calibration.comparison import Row, refused
+from fugu.calibration.comparison import Row
 from fugu.calibration.covariance.methods import Way
-from fugu.calibration.lattice import short_step
-from fugu.calibration.offer import Offer, Wishes
-from fugu.calibration.problem import beliefs_of, on
-from fugu.calibration.sealing import Proved
+from fugu.calibration.lattice import beliefs_of, on, short_step
+from fugu.calibration.offer import Offer, Tried, Wishes
 from fugu.documents.sentences import APART, DRAWN_INSIDE, ONE_DATA_SET
 from fugu.documents.swap import METHOD, SHARE, SWAP, RecordSwap, cap_delta, longest_steps, planned_draws
 from fugu.errors import NotProvable
+from fugu.guarantee import Approx
 from fugu.guarantee.asks import Ask, Proof, Ratio
-from fugu.guarantee.curve import Guarantee
 from fugu.laws import Shifted
-from fugu.laws.items import Shape, shapes
 from fugu.laws.pair import LawPair, as_pairs
-from fugu.loss.shifts.gaussian import gaussian_mu
-from fugu.mechanism.context import Context
-from fugu.mechanism.record_swap import RecordSwapAdditive
-from fugu.mechanism.shares import shares_json
+from fugu.laws.shapes import Shape, shapes
+from fugu.loss.shifts import gaussian_mu
+from fugu.mechanism.intake import Context, shares_json
+from fugu.mechanism.record_swap import Swapped
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Objective
 from fugu.noise.lattice import Lattice
@@ -75,47 +72,39 @@ class SwapOffer(Offer):
         del objective
         return 0.0, 0.0, False
 
-    def mechanism(self, budget: Guarantee, ask: Ask, context: Context) -> RecordSwapAdditive:
-        """Prove the cap and seal the plan."""
+    def tried(self, ask: Ask, context: Context) -> Tried:
+        """The plan, and the proof of its cap."""
         del context
         if (why := self.refusal) is not None:
             raise NotProvable(why)
         assert self.model is not None
         assert isinstance(ask, Ratio)
         swap, noise, laws, proof = _plan(self.model, ask, self.wishes.grid)
-        context = _context(self.model)
         lattice = Lattice(noise.grid)  # type: ignore[arg-type]
         dimension = len(self.model.statistics)
         given = on(laws, lattice).items
-        sealed = Proved(
+        return Tried(
             kind="vector" if dimension > 1 else "additive",
             method=METHOD,
             theorem=WAY.theorem,
-            noise=noise,
+            noise=Swapped(noise, dimension, self.model),
             proof=proof,
             lattice=lattice,
             laws=given,
             beliefs=beliefs_of(laws),
+            context=_context(self.model),
             scales={METHOD: float(swap.cap)},
             dimension=dimension,
             more={SWAP: swap.to_json()},
-        ).seal(budget, context)
-        return RecordSwapAdditive(
-            certificate=sealed, context=context, noise=noise, lattice=lattice, dimension=dimension, model=self.model
         )
 
-    def row(self, ask: Ask) -> Row:
+    def _row(self, ask: Ask) -> Row:
         """An estimate, from draws of its own: what a release uses comes from its own draws."""
-        if (why := self.refusal) is not None:
-            return refused(self.method, self.noise, why)
         assert isinstance(ask, Ratio)
-        try:
-            made = self.mechanism(_budget(ask), ask, Context())
-        except NotProvable as error:
-            return refused(self.method, self.noise, str(error))
+        made = self.mechanism(Approx(ask.epsilon, ask.delta), ask, Context())
         rng = np.random.Generator(np.random.PCG64())
         found = made.estimate(rng, min(_SHOWN, RecordSwap.of(made.certificate).draws))
-        noise = Gaussian(found.sigma, made.lattice.grid)
+        noise = Gaussian(found.sigma, made.noise.grid)
         return Row(
             method=self.method,
             noise=self.noise,
@@ -127,12 +116,6 @@ class SwapOffer(Offer):
             why=WAY.theorem,
             note=f"an estimate from {found.draws} draws; the release makes its own, and uses at most {found.cap:.6g}",
         )
-
-
-def _budget(ask: Ratio) -> Guarantee:
-    from fugu.guarantee import Approx
-
-    return Approx(ask.epsilon, ask.delta)
 
 
 def _plan(

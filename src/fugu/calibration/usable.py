@@ -1,25 +1,41 @@
-"""`usable`: whether what a mechanism publishes can be used, and what would help."""
+"""`usable`: whether what a mechanism publishes can be used, and what would help, measured.
+
+Each lever is calibrated anew on the same beliefs, and only those that help are told. The cost is bounded: at most a
+dozen calibrations, none on more than `_MOST_CELLS` (pair, value) cells; what was not tried is said."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Protocol, runtime_checkable
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Protocol, cast, runtime_checkable
 
-from fugu.calibration.beside import beside
+import numpy as np
+
+from fugu.calibration.beside import ATOMS, LIMIT, REMAPPED, beside
 from fugu.calibration.comparison import Row
 from fugu.calibration.driver import best
-from fugu.calibration.levers import Levers, pairs_in
-from fugu.calibration.offer import Calibrated, Wishes
+from fugu.calibration.offer import Wishes
+from fugu.calibration.registry import ARITHMETIC
 from fugu.documents.certificate import Certificate
-from fugu.errors import UsageError
-from fugu.laws.pair import PairsLike, as_pairs
+from fugu.documents.said import secrets_named
+from fugu.errors import FuguError, UsageError
+from fugu.guarantee.curve import Guarantee
+from fugu.guarantee.kinds import Approx, Pure, Renyi
+from fugu.laws.discrete import Discrete
+from fugu.laws.family import Family, families
+from fugu.laws.pair import LawPair, PairsLike, as_pairs
+from fugu.laws.sets import LawSet
 from fugu.mechanism.mechanism import Mechanism
+from fugu.noise.laplace import Laplace
+from fugu.numbers.exact import as_fraction
 from fugu.scenario.scenario import Scenario
 from fugu.utility.figures import Column
+from fugu.utility.joint import Law
 from fugu.utility.numbers import Statistic
-from fugu.utility.reading import Figures
-from fugu.utility.usable import Usable
+from fugu.utility.reading import Figures, believed
+from fugu.utility.usable import Lever, Usable
 
 
 class Published(Protocol):
@@ -91,7 +107,7 @@ def _with_levers(
     pairs = tuple(as_pairs(scenario)) if scenario is not None else pairs_in(certificate.laws, certificate.lattice)
     if not pairs or certificate.parts:
         return replace(found, untried=("levers: the laws are not at hand; give the scenario",))
-    made = released if isinstance(released, Calibrated) else best(pairs, certificate.budget, Wishes())
+    made = released if isinstance(released, Mechanism) else best(pairs, certificate.budget, Wishes())
     others = known or (lambda: beside(list(pairs), certificate.budget, Wishes()))
     column = certificate.body.get("query") is not None
     measured = Levers(pairs, certificate.budget, made, rows or found.figures[0].rows, others, column).measured()
@@ -114,7 +130,7 @@ def _answered(answer: Answered) -> Usable:
 
 
 def judged(
-    source: PairsLike, make: Callable[[], Calibrated], known: Callable[[], Sequence[Row]] | None = None,
+    source: PairsLike, make: Callable[[], Mechanism], known: Callable[[], Sequence[Row]] | None = None,
     rows: int | None = None,
 ) -> Usable:  # fmt: skip
     """The same of the mechanism that `calibrate` would take, with what a comparison knows already."""
@@ -123,3 +139,215 @@ def judged(
         rows = source.report.used
     found = Usable.of(made.certificate, rows)
     return _with_levers(found, made, made.certificate, source, rows, known)
+
+
+_MOST_CELLS = 40_000
+_MORE_ROWS = (
+    "more rows of the reference, which beliefs with confidence gain by: compare with --rows-within says how many"
+)
+_BINS = (10, 5)
+_LARGEST_DELTA = 1e-4
+Found = Iterator[tuple[str, str, float, str]]
+"""What, the option, the expected error, the price."""
+
+
+@dataclass(frozen=True, eq=False)
+class Levers:
+    """The pairs of laws of one number, the budget, the mechanism as it is, and how many rows are published."""
+
+    pairs: tuple[LawPair, ...]
+    budget: Guarantee
+    mechanism: Mechanism
+    rows: int
+    beside: Callable[[], Sequence[Row]] = tuple
+    """Rows of a comparison that may be known already: noise on atoms, its remap, the optimal channel."""
+    column: bool = True
+    """Whether it is a column of a table, which could be published as a mean too."""
+
+    def measured(self) -> tuple[tuple[Lever, ...], tuple[str, ...]]:
+        """The levers, in no order, and what was not tried."""
+        now = self.mechanism.expected_error()
+        if now == 0:
+            return (), ()
+        if not all(isinstance(law, Discrete) and law.dimension == 1 for pair in self.pairs for law in (pair.p, pair.q)):
+            found, untried = self._of((self._epsilon,), now)
+            sets = any(isinstance(law, LawSet) for pair in self.pairs for law in (pair.p, pair.q))
+            return found, (*untried, _MORE_ROWS) if sets else untried
+        (family, *more) = families(self.pairs)
+        cells = len(family.points) * len(self.pairs)
+        if more or cells > _MOST_CELLS:
+            return (), (f"levers: not tried unasked on more than {_MOST_CELLS:,} pairs of laws times values",)
+        ways = (
+            self._mean,
+            self._delta,
+            self._bins,
+            self._pairs,
+            self._secrets,
+            self._remap,
+            self._others,
+            self._epsilon,
+        )
+        return self._of(ways, now)
+
+    def _of(self, ways: Sequence[Callable[[], Found]], now: float) -> tuple[tuple[Lever, ...], tuple[str, ...]]:
+        found: list[Lever] = []
+        untried: list[str] = []
+        for way in ways:
+            try:
+                for what, option, error, price in way():
+                    times = math.inf if error == 0 else now / error
+                    found.append(Lever(what, option, error, times, price))
+            except (FuguError, *ARITHMETIC) as reason:
+                untried.append(f"{(way.__doc__ or '').split('.')[0].lower()}: {reason}")
+        return tuple(found), tuple(untried)
+
+    def _error(self, pairs: Sequence[LawPair] | None = None, budget: Guarantee | None = None) -> Mechanism:
+        return best(pairs or self.pairs, budget or self.budget, Wishes())
+
+    def _epsilon(self) -> Found:
+        """Twice the epsilon."""
+        if not isinstance(self.budget, Pure | Approx | Renyi):
+            return
+        twice = replace(cast(Any, self.budget), epsilon=2 * as_fraction(self.budget.epsilon))
+        error = self._error(budget=twice).expected_error()
+        yield "twice the epsilon", f"--epsilon {float(twice.epsilon):g}", error, "odds may change by the factor squared"
+
+    def _delta(self) -> Found:
+        """A delta."""
+        if not isinstance(self.budget, Pure):
+            return
+        delta = min(_LARGEST_DELTA, 0.01 / self.rows)
+        error = self._error(budget=Approx(self.budget.epsilon, delta)).expected_error()
+        yield "a small delta", f"--delta {delta:.1g}", error, "a remainder of that probability, a hundredth of a row"
+
+    def _mean(self) -> Found:
+        """A mean instead of rows. The noise of one row suffices for the sum of all: the others are added after it."""
+        if self.column and self.rows > 1:
+            yield (
+                "publish its mean instead of its rows", "--query 'mean(...)'",
+                self.mechanism.expected_error() / self.rows, "one number goes out",
+            )  # fmt: skip
+
+    def _bins(self) -> Found:
+        """Bins."""
+        (family,) = families(self.pairs)
+        mean = self._mean_law()
+        for count in _BINS:
+            if len(family.points) <= count:
+                continue
+            low, high = mean.ends
+            width = (high - low) / count
+            middles = low + (np.arange(count) + 0.5) * width
+            place = np.clip(((mean.points - low) / width).astype(np.int64), 0, count - 1)
+            moved = {p: float(middles[k]) for p, k in zip(mean.points.tolist(), place.tolist(), strict=True)}
+            made = self._error([_moved(pair, moved) for pair in self.pairs])
+            if not made.noise.remaps:
+                continue
+            error = float(mean.shares @ [_offset(made, x) for x in (middles[place] - mean.points).tolist()])
+            yield f"{count} bins", f"--bins {count}", error, "values come as the middles of bins, which is counted in"
+
+    def _pairs(self) -> Found:
+        """Fewer pairs."""
+        worst = self.mechanism.certificate.worst_pair
+        rest = [pair for pair in self.pairs if pair.label != worst]
+        if rest and len(rest) < len(self.pairs):
+            price = f"{worst} could then be told apart"
+            yield f"without the pair that needs most, {worst}", "--pairs ...", self._error(rest).expected_error(), price
+
+    def _secrets(self) -> Found:
+        """A coarser secret."""
+        named = secrets_named(self.mechanism.certificate.worst_pair)
+        laws = {name: law for pair in self.pairs for name, law in _named(pair)}
+        if named is None or named[0] or len(laws) < 3 or not {*named[1:]} <= set(laws):
+            return
+        first, second = named[1:]
+        both = _pooled([laws[first], laws[second]])
+        if both is None:
+            return
+        joined: list[LawPair] = []
+        for pair in self.pairs:
+            ends = [both if name in (first, second) else law for name, law in _named(pair)]
+            if len(ends) == 2 and pair.label != self.mechanism.certificate.worst_pair:
+                joined.append(LawPair(ends[0], ends[1], pair.label))
+        what, price = f"{first} and {second} as one secret", "the two could then be told apart"
+        yield what, "", self._error(joined).expected_error(), price
+
+    def _remap(self) -> Found:
+        """A remap."""
+        if self.mechanism.noise.remaps and self.mechanism.dimension == 1 and self.mechanism.remap is None:
+            error = self.mechanism.remapped("absolute").expected_error()
+            yield "outputs moved to the likeliest middle", "--remap absolute", error, "biased towards common values"
+
+    def _others(self) -> Found:
+        """Noise on atoms and the optimal channel."""
+        told = {
+            ATOMS: ("noise on the known values", "--noise atoms", "biased towards the middle at the ends"),
+            REMAPPED: ("noise on the known values, remapped", "--noise atoms --remap absolute", "biased"),
+            LIMIT: ("the optimal channel", "--mechanism optimal", "safe for exactly these beliefs only"),
+        }
+        for row in self.beside():
+            if row.method in told and row.proven:
+                what, option, price = told[row.method]
+                yield what, option, row.expected_absolute, price
+
+    def _mean_law(self) -> Law:
+        return believed(self.mechanism.certificate).joint.value
+
+
+def _moved(pair: LawPair, to: dict[float, float]) -> LawPair:
+    assert isinstance(pair.p, Discrete)
+    assert isinstance(pair.q, Discrete)
+    return LawPair(_at(pair.p, to), _at(pair.q, to), pair.label)
+
+
+def _at(law: Discrete, to: dict[float, float]) -> Discrete:
+    """A law with every value moved to the nearest of the known ones, and then to where that one goes; exact masses."""
+    known = np.array(sorted(to))
+    places = np.clip(np.searchsorted(known, law.values), 1, len(known) - 1) if len(known) > 1 else np.zeros(1, np.int64)
+    if len(known) > 1:
+        places = places - (law.values - known[places - 1] < known[places] - law.values)
+    sums: dict[float, Fraction] = {}
+    parts, total = law.masses.whole()
+    for place, part in zip(places.tolist(), parts, strict=True):
+        at = to[float(known[place])]
+        sums[at] = sums.get(at, Fraction(0)) + Fraction(part, total)
+    values = sorted(sums)
+    return Discrete(values, [sums[x] for x in values])
+
+
+def _offset(mechanism: Mechanism, apart: float) -> float:
+    """E|N + apart| for Laplace or Gaussian noise, as of real numbers."""
+    scale, far = float(mechanism.noise.scale), abs(apart)
+    if scale == 0:
+        return far
+    if isinstance(mechanism.noise, Laplace):
+        return far + scale * math.exp(-far / scale)
+    bell = scale * math.sqrt(2 / math.pi) * math.exp(-(far**2) / (2 * scale**2))
+    return bell + far * math.erf(far / (scale * math.sqrt(2)))
+
+
+def _named(pair: LawPair) -> list[tuple[str, Any]]:
+    named = secrets_named(pair.label)
+    return [] if named is None else list(zip(named[1:], (pair.p, pair.q), strict=True))
+
+
+def _pooled(laws: Sequence[Discrete]) -> Discrete | None:
+    """Two laws together by their counts; None where they are not counts."""
+    if any(law.masses.parts.dtype != np.int64 for law in laws):
+        return None
+    values = np.concatenate([law.values for law in laws])
+    return Discrete(values, np.concatenate([law.masses.parts for law in laws]))
+
+
+def pairs_in(certificate_laws: Sequence[object], lattice: Any) -> tuple[LawPair, ...]:
+    """The pairs of laws of a certificate, on the values of its lattice, where they are counts; else nothing."""
+    made: list[LawPair] = []
+    for item in certificate_laws:
+        if lattice is None or not isinstance(item, Family) or item.dimension > 1:
+            return ()
+        values = lattice.value(item.points)
+        if any(law.parts.dtype != np.int64 for law in item.laws):
+            return ()
+        laws = [Discrete(values, law.parts) for law in item.laws]
+        made += [LawPair(laws[i], laws[j], label) for (i, j), label in zip(item.pairs, item.labels, strict=True)]
+    return tuple(made)

@@ -1,28 +1,35 @@
-"""What a channel costs, exactly, and what no channel can go below: together a proved distance from the optimum.
-
-Lower bound (weak duality): for prices alpha_cy >= 0 of the ordered pairs c = (s, t), ANY members p of the set of s and
-q of the set of t, chosen for each c and y, E >= e^epsilon, and w the weight (or any mixture of members, for the worst),
-
-    optimum >= sum_x min_y [ w_x loss(x, y) + sum_c alpha_cy (p_cy(x) - E q_cy(x)) + cap and order terms ]
-               - delta sum_c max_y alpha_cy.
-
-Proof: a channel that keeps the promises makes every price term at most 0 (at most delta), and the rows of K are free.
-With delta the promise is about one pair of members for all outputs, so there p and q must not depend on y
-(docs/proofs/robust-channels.md).
-Only rationals decide: doubles with a proved error merely leave out the outputs that cannot be the least.
-"""
+"""What a channel costs, exactly, and what no channel can go below: together a proved distance from the optimum."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.channels.exact_prices import ExactPrices
-from fugu.channels.exact_sets import Extremes
-from fugu.channels.problem import ChannelProblem, Prices
+from fugu.channels.problem import ChannelProblem, Prices, power_above
+from fugu.channels.repair import ExactExtremes
+from fugu.errors import NotProvable, UsageError
+from fugu.laws.masses import Masses
+from fugu.laws.sets import Ball, Band, Box, Hull, Intersection
+from fugu.laws.sets.law_set import LawSet
+
+# What a channel costs, exactly, and what no channel can go below: together a proved distance from the optimum.
+#
+# Lower bound (weak duality): for prices alpha_cy >= 0 of the ordered pairs c = (s, t), ANY members p of the set of s
+# and q of the set of t, chosen for each c and y, E >= e^epsilon, and w the weight (or any mixture of members, for the
+# worst),
+#
+#     optimum >= sum_x min_y [ w_x loss(x, y) + sum_c alpha_cy (p_cy(x) - E q_cy(x)) + cap and order terms ]
+#                - delta sum_c max_y alpha_cy.
+#
+# Proof: a channel that keeps the promises makes every price term at most 0 (at most delta), and the rows of K are free.
+# With delta the promise is about one pair of members for all outputs, so there p and q must not depend on y
+# (docs/proofs/robust-channels.md).
+# Only rationals decide: doubles with a proved error merely leave out the outputs that cannot be the least.
 
 
 def value(problem: ChannelProblem, rows: Sequence[Sequence[int]]) -> Fraction:
@@ -36,7 +43,7 @@ def value(problem: ChannelProblem, rows: Sequence[Sequence[int]]) -> Fraction:
     sums = [sum(k * a for k, a in zip(row, loss, strict=True) if k) for row, loss in zip(rows, losses, strict=True)]
     means = [Fraction(a) / (total * scale) for a in sums]
     if problem.weight is None:
-        return max(Extremes(law).top(means) for law in problem.laws)
+        return max(ExactExtremes(law).top(means) for law in problem.laws)
     return sum((Fraction(w) * mean for w, mean in zip(problem.weight.tolist(), means, strict=True)), Fraction(0))
 
 
@@ -61,3 +68,346 @@ def _dyadics(array: NDArray[np.float64]) -> tuple[int, list[list[int]]]:
     ratios = [[a.as_integer_ratio() for a in row] for row in array.tolist()]
     scale = max(d for row in ratios for _, d in row)
     return scale, [[a * (scale // d) for a, d in row] for row in ratios]
+
+
+# Prices of a solver as exact numbers that the lower bound of `bounds` may use, and near them in doubles.
+
+
+Table = list[list[Fraction]]
+
+_UNIT = 2.0**-52
+_TINY = 1e-290
+"""More than all that underflow can hide in one of the sums."""
+_LARGE = 1e300
+
+
+class ExactPrices:
+    """term(x, y) = w_x loss(x, y) + sum_s (up_sy p_sy(x) - down_sy q_sy(x)) + cap and order, in rationals.
+
+    up_sy = sum_t alpha_(s,t),y and down_sy = E sum_t alpha_(t,s),y with E >= e^epsilon; p and q are members of law s.
+
+    - `problem`: what the channel must do.
+    - `prices`: any numbers; refused only if their shapes are wrong or they are not finite.
+    """
+
+    def __init__(self, problem: ChannelProblem, prices: Prices) -> None:
+        self.problem = problem
+        self.alpha, (self.up, self.down) = _pair_prices(problem, prices)
+        self.p = [self._members(s, self.up[s], prices.upper) for s in range(len(problem.laws))]
+        self.q = [self._members(s, self.down[s], prices.lower) for s in range(len(problem.laws))]
+        self.weight = _weight(problem, prices)
+        self.cap = _cap_prices(problem, prices)
+        self.rise = _rise_prices(problem, prices)
+
+    def _members(
+        self, s: int, factor: list[Fraction], hints: NDArray[np.float64] | None
+    ) -> list[list[Fraction] | None]:
+        """The member of law s for each output with a price; with delta one for all outputs."""
+        law = self.problem.laws[s]
+        if isinstance(law, Masses):
+            parts, total = law.whole()
+            return [[Fraction(part, total) for part in parts]] * len(factor)
+        if hints is not None:
+            check("members", hints, (len(self.problem.laws), self.problem.m, self.problem.n))
+        found = [member(law, None if hints is None else hints[s, y]) if a else None for y, a in enumerate(factor)]
+        return mean_member(found, factor) if self.problem.delta else found
+
+    def spent(self) -> Fraction:
+        """delta sum_c max_y alpha_cy."""
+        return self.problem.delta * sum((max(row, default=Fraction(0)) for row in self.alpha), Fraction(0))
+
+    def term(self, x: int, y: int) -> Fraction:
+        """The bracket of the lower bound at (x, y)."""
+        total = self.weight[x] * Fraction(float(self.problem.loss[x, y]))
+        for factors, laws, sign in ((self.up, self.p, 1), (self.down, self.q, -1)):
+            for factor, law in zip(factors, laws, strict=True):
+                chosen = law[y]
+                if chosen is not None and factor[y]:
+                    total += sign * factor[y] * chosen[x]
+        if self.cap is not None:
+            total += self.cap[x][y]
+        if self.rise is not None:
+            total += self.rise[x][y]
+        return total
+
+    def near(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """All terms in doubles, and for each a proved limit of its error. (Every factor is within two units in the last
+        place, every product and sum adds one; numbers too large for doubles give an error of infinity.)"""
+        near = np.array([float(w) for w in self.weight])[:, None] * self.problem.loss
+        size, count = np.abs(near), 1
+        for factors, laws, sign in ((self.up, self.p, 1.0), (self.down, self.q, -1.0)):
+            for factor, law in zip(factors, laws, strict=True):
+                if any(factor):
+                    part = _floats([factor])[0] * _stacked(law, self.problem.n)
+                    near, size, count = near + sign * part, size + part, count + 1
+        for table in (self.cap, self.rise):
+            if table is not None:
+                part = _floats(table)
+                near, size, count = near + part, size + np.abs(part), count + 1
+        error = (2 * count + 10) * _UNIT * size + _TINY
+        lost = ~np.isfinite(near) | ~np.isfinite(error) | (size > _LARGE)
+        return np.where(lost, 0.0, near), np.where(lost, np.inf, error)
+
+
+def _pair_prices(problem: ChannelProblem, prices: Prices) -> tuple[Table, tuple[Table, Table]]:
+    """alpha of each ordered pair (none in the form of shares), and what they add up to for each law."""
+    ratio, m, ordered = power_above(problem.epsilon), problem.m, problem.ordered()
+    up = [[Fraction(0)] * m for _ in problem.laws]
+    down = [[Fraction(0)] * m for _ in problem.laws]
+    alpha = [[Fraction(0)] * m for _ in ordered]
+    if prices.ratio is not None:
+        check("ratio", prices.ratio, (len(ordered), m))
+        alpha = [[Fraction(max(a, 0.0)) for a in row] for row in prices.ratio.tolist()]
+        for (s, t), row in zip(ordered, alpha, strict=True):
+            for y, a in enumerate(row):
+                if a:
+                    up[s][y] += a
+                    down[t][y] += ratio * a
+    if prices.shares is not None:
+        check("shares", prices.shares, (len(problem.laws), m))
+        if problem.delta or problem.robust:
+            raise UsageError("shares are prices for single laws and delta 0; give a price for each pair")
+        for group in groups(problem):
+            _add_shares(group, prices.shares, ratio, up, down)
+    return alpha, (up, down)
+
+
+def _add_shares(group: list[int], shares: NDArray[np.float64], ratio: Fraction, up: Table, down: Table) -> None:
+    """g_s of the laws of ONE group: sum g^- >= E sum g^+ is made true, output by output, by less of g^+."""
+    for y in range(shares.shape[1]):
+        g = [Fraction(float(shares[s, y])) for s in group]
+        gain, pay = sum((a for a in g if a > 0), Fraction(0)), -sum((a for a in g if a < 0), Fraction(0))
+        part = Fraction(1) if pay >= ratio * gain else pay / (ratio * gain)
+        for s, a in zip(group, g, strict=True):
+            up[s][y] += max(a, Fraction(0)) * part
+            down[s][y] += max(-a, Fraction(0))
+
+
+def groups(problem: ChannelProblem) -> list[list[int]]:
+    """The laws that pairs link, group by group (adversaries); every two of a group must be a pair."""
+    owner = list(range(len(problem.laws)))
+    for s, t in problem.pairs:
+        a, b = owner[s], owner[t]
+        owner = [a if o == b else o for o in owner]
+    found = [[s for s, o in enumerate(owner) if o == first] for first in sorted(set(owner))]
+    linked = {frozenset(pair) for pair in problem.pairs}
+    for group in found:
+        if any(frozenset((s, t)) not in linked for s in group for t in group if s < t):
+            raise UsageError("shares need every two laws of a group to be a pair; give a price for each pair")
+    return [group for group in found if len(group) > 1]
+
+
+def _weight(problem: ChannelProblem, prices: Prices) -> list[Fraction]:
+    """The declared weight; for the worst of the laws a mixture of members, equal parts if there are no prices."""
+    if problem.weight is not None:
+        return [Fraction(w) for w in problem.weight.tolist()]
+    size, n = len(problem.laws), problem.n
+    mix = np.ones(size) if prices.mix is None else np.clip(prices.mix, 0.0, None)
+    check("mix", mix, (size,))
+    if not mix.any():
+        mix = np.ones(size)
+    if prices.mixed is not None:
+        check("mixed", prices.mixed, (size, n))
+    parts = [Fraction(a) for a in mix.tolist()]
+    total = sum(parts, Fraction(0))
+    weight = [Fraction(0)] * n
+    for s, (law, part) in enumerate(zip(problem.laws, parts, strict=True)):
+        if part:
+            chosen = (
+                _law(law) if isinstance(law, Masses) else member(law, None if prices.mixed is None else prices.mixed[s])
+            )
+            weight = [w + part / total * c for w, c in zip(weight, chosen, strict=True)]
+    return weight
+
+
+def _law(law: Masses) -> list[Fraction]:
+    parts, total = law.whole()
+    return [Fraction(part, total) for part in parts]
+
+
+def _cap_prices(problem: ChannelProblem, prices: Prices) -> Table | None:
+    """kappa with sum_x kappa^- >= e^cap sum_x kappa^+ for each output, made true by less of kappa^+."""
+    if problem.cap is None or prices.cap is None:
+        return None
+    check("cap", prices.cap, (problem.n, problem.m))
+    ratio, columns = power_above(problem.cap), []
+    for column in prices.cap.T.tolist():
+        kappa = [Fraction(a) for a in column]
+        gain, pay = sum((a for a in kappa if a > 0), Fraction(0)), -sum((a for a in kappa if a < 0), Fraction(0))
+        part = Fraction(1) if pay >= ratio * gain else pay / (ratio * gain)
+        columns.append([a * part if a > 0 else a for a in kappa])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _rise_prices(problem: ChannelProblem, prices: Prices) -> Table | None:
+    """sum_{j >= y} (nu_(x-1)j - nu_xj) with nu >= 0: what K(y|x) pays for F(j|x) >= F(j|x + 1)."""
+    if not problem.monotone or prices.rise is None:
+        return None
+    check("rise", prices.rise, (problem.n - 1, problem.m - 1))
+    after: Table = [[Fraction(0)] * problem.m]
+    for row in np.clip(prices.rise, 0.0, None).tolist():
+        tail = [Fraction(0)]
+        for a in reversed(row):
+            tail.append(tail[-1] + Fraction(a))
+        after.append(tail[::-1])
+    after.append([Fraction(0)] * problem.m)
+    return [[a - b for a, b in zip(one, two, strict=True)] for one, two in pairwise(after)]
+
+
+def check(name: str, array: NDArray[np.float64], shape: tuple[int, ...]) -> None:
+    """Refuse prices of another shape, and NaN."""
+    if array.shape != shape or not np.all(np.isfinite(array)):
+        raise UsageError(f"the prices {name!r} must be finite numbers of shape {shape}, got shape {array.shape}")
+
+
+def _floats(table: Sequence[Sequence[Fraction]]) -> NDArray[np.float64]:
+    """Nearest doubles; infinity where there is none."""
+    return np.array([[_float(a) for a in row] for row in table], dtype=np.float64)
+
+
+def _float(a: Fraction) -> float:
+    try:
+        return float(a)
+    except OverflowError:
+        return np.inf if a > 0 else -np.inf
+
+
+def _stacked(law: list[list[Fraction] | None], n: int) -> NDArray[np.float64]:
+    """Members as an array (points, outputs)."""
+    known: dict[int, NDArray[np.float64]] = {}
+    columns = []
+    for chosen in law:
+        key = id(chosen)
+        if key not in known:
+            known[key] = np.zeros(n) if chosen is None else np.array([float(a) for a in chosen])
+        columns.append(known[key])
+    return np.stack(columns, axis=1)
+
+
+# Laws that are in a set for sure: a law in doubles near its edge is moved into it in exact arithmetic.
+
+
+_BITS = 60
+_STEPS = 24
+"""How often the way from the centre to a law outside is halved."""
+
+Law = list[Fraction]
+
+
+def member(law_set: LawSet, near: NDArray[np.float64] | None) -> Law:
+    """A law of the set, exactly: the one near a law in doubles, or the centre.
+
+    - `law_set`: where it must be.
+    - `near`: about a law of the set; None, or a vector without mass, asks for the centre.
+
+    Raises `NotProvable` if not even the centre is proved to be in the set.
+    """
+    given = near is not None and bool(np.any(near > 0))
+    found = _moved(law_set, np.clip(near, 0.0, None)) if given and near is not None else _centre(law_set)
+    if not law_set.contains(found):
+        raise NotProvable(f"no law was proved to be in {law_set!r}, so the error of the best channel is not bounded")
+    return found
+
+
+def mean_member(laws: Sequence[Law | None], weights: Sequence[Fraction]) -> list[Law | None]:
+    """The same law in every place: the mean of those given, by weight; sets are convex, so it is a member."""
+    total = sum(weights, Fraction(0))
+    if not total:
+        return list(laws)
+    pairs = [(law, weight) for law, weight in zip(laws, weights, strict=True) if law is not None]
+    size = len(pairs[0][0])
+    mean = [sum((weight * law[x] for law, weight in pairs), Fraction(0)) / total for x in range(size)]
+    return [mean] * len(laws)
+
+
+def _moved(law_set: LawSet, near: NDArray[np.float64]) -> Law:
+    parts = law_set.sets if isinstance(law_set, Intersection) else (law_set,)
+    if all(isinstance(part, Box | Band) for part in parts):
+        return _between(_limits(law_set), near)
+    if isinstance(law_set, Hull):
+        return _mixture(law_set, near)
+    return _towards_centre(law_set, near)
+
+
+def _exactly(near: NDArray[np.float64]) -> Law:
+    """A law in rationals of few bits: rounded, the rest to the largest."""
+    whole = [int(a) for a in np.floor(np.ldexp(near / near.sum(), _BITS)).tolist()]
+    whole[int(np.argmax(near))] += (1 << _BITS) - sum(whole)
+    return [Fraction(a, 1 << _BITS) for a in whole]
+
+
+@lru_cache(maxsize=64)
+def _centre(law_set: LawSet) -> Law:
+    parts, total = law_set.centre().masses.whole()
+    return [Fraction(part, total) for part in parts]
+
+
+@lru_cache(maxsize=64)
+def _limits(law_set: LawSet) -> tuple[list[int], list[int], list[int], list[int], int]:
+    """Limits of p and of what the cumulated law can reach from the left, as whole numbers over one total."""
+    parts = law_set.sets if isinstance(law_set, Intersection) else (law_set,)
+    size = law_set.values.size
+    ends = [np.zeros(size), np.ones(size), np.zeros(size), np.ones(size)]
+    for part in parts:
+        first = 0 if isinstance(part, Box) else 2
+        if isinstance(part, Box | Band):
+            ends[first] = np.maximum(ends[first], part.lower)
+            ends[first + 1] = np.minimum(ends[first + 1], part.upper)
+    ratios = [[a.as_integer_ratio() for a in row.tolist()] for row in ends]
+    total = max(1 << _BITS, *(d for row in ratios for _, d in row))
+    lower, upper, low, high = ([a * (total // d) for a, d in row] for row in ratios)
+    left = right = 0
+    for i in range(size):
+        left, right = max(left + lower[i], low[i]), min(right + upper[i], high[i])
+        low[i], high[i] = left, right
+    return lower, upper, low, high, total
+
+
+def _between(limits: tuple[list[int], list[int], list[int], list[int], int], near: NDArray[np.float64]) -> Law:
+    """From the last value back: each cumulated mass as near to the wanted one as the limits on both sides allow."""
+    lower, upper, low, high, total = limits
+    wanted = np.cumsum(near / near.sum()).tolist()
+    law, after = [], total
+    for i in range(len(lower) - 1, -1, -1):
+        before = 0
+        if i:
+            want = int(Fraction(wanted[i - 1]) * total)
+            before = min(max(want, low[i - 1], after - upper[i]), high[i - 1], after - lower[i])
+        law.append(Fraction(after - before, total))
+        after = before
+    return law[::-1]
+
+
+def _mixture(hull: Hull, near: NDArray[np.float64]) -> Law:
+    """The mixture of the laws nearest in least squares."""
+    from scipy.optimize import nnls
+
+    weights = _exactly(np.clip(nnls(hull.weights.T, near / near.sum())[0], 0.0, None) + 1e-300)
+    rows = [law.masses.whole() for law in hull.laws]
+    return [
+        sum((w * Fraction(parts[x], total) for w, (parts, total) in zip(weights, rows, strict=True)), Fraction(0))
+        for x in range(near.size)
+    ]
+
+
+def _towards_centre(law_set: LawSet, near: NDArray[np.float64]) -> Law:
+    """The last law of the set on the way from its centre; for a ball in total variation where the radius ends."""
+    centre, wanted = _centre(law_set), _exactly(near)
+    if isinstance(law_set, Ball) and law_set.distance == "tv":
+        away = sum((abs(a - b) for a, b in zip(centre, wanted, strict=True)), Fraction(0)) / 2
+        radius = Fraction(law_set.radius)
+        return wanted if away <= radius else _way(centre, wanted, radius / away)
+    if law_set.contains(wanted):
+        return wanted
+    inside, outside = Fraction(0), Fraction(1)
+    for _ in range(_STEPS):
+        middle = (inside + outside) / 2
+        if law_set.contains(_way(centre, wanted, middle)):
+            inside = middle
+        else:
+            outside = middle
+    return _way(centre, wanted, inside)
+
+
+def _way(one: Law, two: Law, part: Fraction) -> Law:
+    return [a + part * (b - a) for a, b in zip(one, two, strict=True)]

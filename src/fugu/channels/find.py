@@ -1,19 +1,28 @@
-"""The channel of least loss for a problem, by the solver that suits it."""
+"""The channel of least loss for a problem, by the solver that suits it; its outputs, and a cap on any belief."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fugu.channels.capped import solve_capped
-from fugu.channels.cells.sift import solve_sifted
-from fugu.channels.point_laws import PointLaws
-from fugu.channels.problem import ChannelProblem, Found, Prices
-from fugu.channels.rays.search import solve_pair
+from fugu.channels.bounds import lower, value
+from fugu.channels.cells import solve_sifted
+from fugu.channels.one_pair import RaySearch, solve_pair
+from fugu.channels.pricing import MasterState
+from fugu.channels.problem import ChannelProblem, Prices, RoughChannel, power_below
+from fugu.channels.program import INFINITE, Matrix, PointLaws, Program, Solution, Triplets
+from fugu.channels.rays import Floats, PointPair
+from fugu.channels.repair import repaired
+from fugu.errors import NotProvable, UsageError
+from fugu.laws.masses import Masses
+
+# The channel of least loss for a problem, by the solver that suits it.
 
 
-def find(problem: ChannelProblem) -> Found:
+def find(problem: ChannelProblem) -> RoughChannel:
     """A channel of least expected loss in doubles, with prices that bound the optimum from below.
 
     - `problem`: the laws, the pairs, the budget and the loss.
@@ -52,7 +61,7 @@ def _without_pairs(prices: Prices) -> Prices:
     return replace(prices, ratio=None, upper=None, lower=None)
 
 
-def _best_outputs(laws: PointLaws) -> Found:
+def _best_outputs(laws: PointLaws) -> RoughChannel:
     """No pair can bind: every point goes to its best output, which is the best under every law."""
     problem = laws.problem
     matrix = np.zeros((problem.n, problem.m))
@@ -62,3 +71,206 @@ def _best_outputs(laws: PointLaws) -> Found:
         mix = np.zeros(len(laws.law))
         mix[np.argmax(laws.law @ problem.loss.min(axis=1))] = 1.0
     return laws.found(matrix, Prices(ratio=np.zeros((len(laws.ordered), problem.m)), mix=mix))
+
+
+# Outputs for the squared error: the published values are free, so they are found together with the channel.
+#
+# For one pair of laws and a ray with telling point h and partner x the best output is the conditional mean, and the ray
+# costs A B / (A + B) (h - x)^2 for each unit, A = w_h / a_h, B = w_x / |a_x|. Outputs are added where a ray at its mean
+# would pay, until none does: the channel is then the best over all real outputs. For several secrets the outputs are a
+# grid of step s, which costs at most s^2 / 4 more, and the means of the columns that were found.
+
+
+_ROUNDS = 60
+_PAYS = 1e-11
+_GRID = 33
+_USED = 1e-9
+
+
+def squared_outputs(problem: ChannelProblem) -> Floats:
+    """The values to publish for the least squared error, increasing; `problem.loss` and `problem.outputs` are ignored.
+
+    - `problem`: the laws, pairs and budget, with `points`.
+
+    The best over all real outputs for point laws where one pair can bind. With more pairs a grid, and the means of the
+    columns of the best channel on it; with sets of laws, a cap or a monotone channel the grid alone.
+    """
+    points = problem.points
+    if points is None:
+        raise UsageError("the squared error needs points with values, not labels")
+    grid = np.unique(np.concatenate([points, np.linspace(points[0], points[-1], _GRID)]))
+    if problem.robust or problem.cap is not None or problem.monotone:
+        return grid
+    laws = PointLaws.of(problem)
+    if not laws.binding.any():
+        return points
+    if laws.only_pair is not None:
+        return np.union1d(_of_pair(problem, laws.only_pair), points[~laws.active])
+    weight = laws.law.mean(axis=0) if problem.weight is None else problem.weight
+    matrix = find(with_outputs(problem, grid)).matrix
+    used = matrix.max(axis=0) > _USED
+    mass = weight @ matrix[:, used]
+    means = (weight * points) @ matrix[:, used] / np.maximum(mass, np.finfo(np.float64).tiny)
+    return np.unique(np.concatenate([grid[used], means[mass > _USED]]))
+
+
+def with_outputs(problem: ChannelProblem, outputs: Floats) -> ChannelProblem:
+    """The problem with these outputs and the squared error."""
+    assert problem.points is not None
+    return replace(problem, loss=(problem.points[:, None] - outputs) ** 2, outputs=outputs)
+
+
+def _of_pair(problem: ChannelProblem, c: int) -> Floats:
+    points, outputs = problem.points, problem.points
+    assert points is not None
+    assert outputs is not None
+    for _ in range(_ROUNDS):
+        laws = PointLaws.of(with_outputs(problem, outputs))
+        pair = PointPair.of(laws, c)
+        search = RaySearch(pair)
+        state = search.run()
+        used = outputs[search.master.matrix().max(axis=0) > _USED]
+        new = _paying_means(pair, state, points[laws.active])
+        if not new.size:
+            return np.asarray(used)
+        outputs = np.unique(np.concatenate([points, used, new]))
+    return outputs
+
+
+def _paying_means(pair: PointPair, state: MasterState, points: Floats) -> Floats:
+    """The means of the rays that would pay, the best one of every telling point and of every partner."""
+    found = [np.zeros(0)]
+    for side in (0, 1):
+        tell, hide = pair.tellers[side], pair.partners[side]
+        if not tell.size or not hide.size:
+            continue
+        up, down = pair.rate[side, tell], -pair.rate[side, hide]
+        dear, spare = (state.weight[tell] / up)[:, None], state.weight[hide] / down
+        both = np.maximum(dear + spare, np.finfo(np.float64).tiny)
+        value = dear * (spare / both) * (points[tell][:, None] - points[hide]) ** 2
+        value -= (state.u[tell] / up)[:, None] + state.u[hide] / down
+        value *= np.minimum(up[:, None], down)
+        mean = (dear * points[tell][:, None] + spare * points[hide]) / both
+        for best in ((np.arange(tell.size), value.argmin(axis=1)), (value.argmin(axis=0), np.arange(hide.size))):
+            found.append(mean[best][value[best] < -_PAYS * pair.scale])
+    return np.unique(np.concatenate(found))
+
+
+# Channels for single laws with a cap on what any belief can learn, as one linear program with rows of size 1.
+#
+# Laws that hardly differ leave rows p - e^epsilon q far below the tolerance of any solver, beside a delta that is as
+# small: a violation of 1e-10 is then all of the budget, and its repair costs most of the channel. So each pair's rows
+# are divided by the largest of their entries, which are worked out in rationals first, and so is its share of delta.
+
+
+Places = NDArray[np.int64]
+_CELLS = 2500
+"""Points times outputs: beyond, the method of `robust` is faster, and takes sets of laws."""
+_POWER = 30.0
+
+
+def solve_capped(problem: ChannelProblem) -> RoughChannel | None:
+    """The best channel of the program in doubles, with its prices; None where there is no such program, or no answer.
+
+    - `problem`: with a cap above 0 and single laws, without an order."""
+    single = all(isinstance(law, Masses) for law in problem.laws)
+    if not single or problem.monotone or problem.cap == 0 or problem.n * problem.m > _CELLS:
+        return None
+    rows = _Rows(problem)
+    try:
+        answers = rows.program().answers()
+    except NotProvable:
+        return None
+    made = [(rows.channel(answer), rows.prices(answer)) for answer in answers]
+    losses = [value(problem, repaired(problem, matrix)[0]) for matrix, _ in made]
+    matrix, prices = made[int(np.argmin([float(loss) for loss in losses]))][0], [prices for _, prices in made]
+    least = max(prices, key=lambda known: lower(problem, known))
+    return RoughChannel(matrix, least, float(min(losses) - lower(problem, least)))
+
+
+class _Rows:
+    """Variables: the channel k (n, m), the largest of each column, the slack of each pair and output, and, for the
+    worst of the laws, the loss that none exceeds."""
+
+    def __init__(self, problem: ChannelProblem) -> None:
+        self.problem, n, m = problem, problem.n, problem.m
+        laws = [[Fraction(int(x)) / law.total for x in law.parts] for law in problem.laws if isinstance(law, Masses)]
+        ratio = power_below(problem.epsilon) if problem.epsilon <= _POWER else Fraction(float(np.exp(_POWER)))
+        self.held: list[tuple[int, Floats, float]] = []
+        """Of each ordered pair that can bind: its place, (p - e^epsilon q) / size, and the size."""
+        for c, (s, t) in enumerate(problem.ordered()):
+            over = [p - ratio * q for p, q in zip(laws[s], laws[t], strict=True)]
+            size = max(map(abs, over))
+            if sum((x for x in over if x > 0), Fraction(0)) > problem.delta:
+                self.held.append((c, np.array([float(x / size) for x in over]), float(size)))
+        self.laws = np.array([[float(x) for x in law] for law in laws]).reshape(len(laws), n)
+        self.k = np.arange(n * m).reshape(n, m)
+        self.top = n * m + np.arange(m)
+        self.slack = n * m + m + np.arange(len(self.held) * m).reshape(len(self.held), m)
+        self.worst = n * m + m + self.slack.size
+        self.columns = self.worst + (problem.weight is None)
+
+    def program(self) -> Program:
+        """min cost.k with every promise a row."""
+        problem, n, m = self.problem, self.problem.n, self.problem.m
+        entries: list[Triplets] = []
+        low: list[Floats] = []
+        high: list[Floats] = []
+
+        def rows(count: int, least: float, most: float) -> Places:
+            start = sum(part.size for part in low)
+            low.append(np.full(count, least))
+            high.append(np.full(count, most))
+            return np.arange(start, start + count)
+
+        def enter(at: Places, columns: Places, values: Floats | float) -> None:
+            parts = np.broadcast_arrays(at, columns, np.asarray(values, dtype=np.float64))
+            entries.append((parts[0].ravel(), parts[1].ravel(), parts[2].ravel()))
+
+        self.sums = rows(n, 1.0, 1.0)
+        enter(self.sums[:, None], self.k, 1.0)
+        fall = float(np.exp(-min(float(problem.cap or 0), _POWER)))
+        self.under = rows(n * m, 0.0, INFINITE).reshape(n, m)  # k <= top
+        enter(self.under, self.k, -1.0)
+        enter(self.under, np.broadcast_to(self.top, (n, m)), 1.0)
+        self.over = rows(n * m, 0.0, INFINITE).reshape(n, m)  # e^-cap top <= k
+        enter(self.over, self.k, 1.0)
+        enter(self.over, np.broadcast_to(self.top, (n, m)), -fall)
+        self.pairs = rows(len(self.held) * m, 0.0, INFINITE).reshape(len(self.held), m)
+        for i, (_, over, size) in enumerate(self.held):
+            enter(np.broadcast_to(self.pairs[i], (n, m)), self.k, -over[:, None])
+            if problem.delta:
+                enter(self.pairs[i], self.slack[i], 1.0)
+                enter(rows(1, -INFINITE, float(problem.delta) / size), self.slack[i], 1.0)
+        scale = max(float(problem.loss.max()), 1e-300)
+        cost = np.zeros(self.columns)
+        if problem.weight is not None:
+            cells = problem.weight[:, None] * problem.loss
+            scale = max(float(cells.max()), 1e-300)
+            cost[self.k] = cells / scale
+        else:
+            cost[self.worst] = 1.0
+            self.means = rows(len(self.laws), 0.0, INFINITE)
+            for s, law in enumerate(self.laws):
+                enter(np.broadcast_to(self.means[s], (n, m)), self.k, -law[:, None] * problem.loss / scale)
+            enter(self.means, np.full(len(self.laws), self.worst), 1.0)
+        self.scale = scale
+        total = sum(part.size for part in low)
+        matrix = Matrix.of(entries, total, self.columns)
+        most = np.full(self.columns, INFINITE)
+        return Program(cost, matrix, np.concatenate(low), np.concatenate(high), np.zeros(self.columns), most)
+
+    def channel(self, answer: Solution) -> Floats:
+        """Rows of chances."""
+        chances = np.clip(answer.x[self.k], 0.0, None)
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+    def prices(self, answer: Solution) -> Prices:
+        """The duals in units of the loss."""
+        problem = self.problem
+        ratio = np.zeros((2 * len(problem.pairs), problem.m))
+        for i, (c, _, size) in enumerate(self.held):
+            ratio[c] = np.clip(answer.y[self.pairs[i]], 0.0, None) * self.scale / size
+        cap = (answer.y[self.under] - answer.y[self.over]) * self.scale
+        mix = np.clip(answer.y[self.means], 0.0, None) if problem.weight is None else None
+        return Prices(ratio=ratio, cap=cap, mix=mix)

@@ -1,19 +1,26 @@
-"""What a channel must do, and what a solver hands back: nothing here is a proof, `repair` and `bounds` prove."""
+"""What a channel must do, what an output costs, and how far a channel takes values; nothing here is a proof."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import cached_property, lru_cache
+from typing import Literal
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
-from fugu.errors import BadBudget, BadLaw, UsageError
+from fugu.errors import BadBudget, BadLaw, BadNoise, UnknownName, UsageError
 from fugu.laws.masses import Masses
+from fugu.laws.sets import LawSet
+from fugu.noise.channel import Channel
+from fugu.numbers.balls import of, precision
+from fugu.numbers.exact import MatrixLike
 
-if TYPE_CHECKING:
-    from fugu.laws.sets.law_set import LawSet
+# What a channel must do, and what a solver hands back: nothing here is a proof, `repair` and `bounds` prove.
+
 
 _SUM = 1e-9
 """How far a weight may be from the sum 1: rounding, not a choice."""
@@ -119,7 +126,7 @@ class Prices:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class RoughChannel:
     """A channel in doubles, before it is made exact.
 
     - `matrix`: n rows that sum to 1 up to rounding, m columns.
@@ -153,3 +160,192 @@ def _check_weight(weight: NDArray[np.float64], n: int) -> None:
         raise UsageError("every weight must be a finite number that is not negative")
     if abs(float(weight.sum()) - 1) > _SUM:
         raise UsageError(f"the weights must sum to 1, got {float(weight.sum()):.12g}")
+
+
+# What an output costs: distances of numbers, categories that went out as others, or a table that the user states.
+
+
+Floats = NDArray[np.float64]
+LossName = Literal["absolute", "squared", "zero-one"]
+STATED = "stated"
+"""What a loss is called that was given as a table."""
+
+
+def _absolute(points: Floats, outputs: Floats) -> Floats:
+    found: Floats = np.abs(points[:, None] - outputs[None, :])
+    return found
+
+
+def _squared(points: Floats, outputs: Floats) -> Floats:
+    found: Floats = np.square(_absolute(points, outputs))
+    return found
+
+
+def _zero_one(points: Floats, outputs: Floats) -> Floats:
+    return np.where(points[:, None] == outputs[None, :], 0.0, 1.0)
+
+
+LOSSES: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "absolute": _absolute,
+    "squared": _squared,
+    "zero-one": _zero_one,
+}
+
+
+def named_loss(name: str, points: Floats, outputs: Floats) -> Floats:
+    """|x - y|, (x - y)^2 or 1 where x and y differ, in doubles: one row for each point, one column for each output.
+
+    >>> named_loss("squared", np.array([0.0, 2.0]), np.array([1.0, 2.0])).tolist()
+    [[1.0, 4.0], [1.0, 0.0]]
+    """
+    if name not in LOSSES:
+        raise UnknownName("loss", name, (*LOSSES, "or a table with one row for each value, one column for each output"))
+    with np.errstate(over="ignore"):
+        found = LOSSES[name](points, outputs)
+    if not np.all(np.isfinite(found)):
+        raise UsageError(f"the {name} loss of these values is beyond the range of doubles; rescale the values")
+    return found
+
+
+def stated_loss(table: MatrixLike, values: int, outputs: int) -> Floats:
+    """A table of losses as given: finite numbers >= 0, one row for each value, one column for each output."""
+    try:
+        found = np.array(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UsageError("a loss is a name, or a table of numbers") from None
+    if found.shape != (values, outputs):
+        raise UsageError(
+            f"a table of losses has one row for each of the {values} values and one column for each of the {outputs} "
+            f"outputs, got shape {found.shape}"
+        )
+    if not np.all(np.isfinite(found)) or np.any(found < 0):
+        raise UsageError("losses are finite numbers that are not negative; NaN and infinity say nothing here")
+    return found
+
+
+# How far a channel takes values, in doubles: expected losses, quantiles of the error, and what goes out as it is.
+#
+# Means are under the channel's own weight; where it states none, under the law that makes them largest.
+
+
+MEAN, WORST = "mean", "worst"
+WEIGHINGS = (MEAN, WORST, STATED)
+"""What expected losses are means under: the average of the laws, the worst of them, or weights that were stated."""
+_SLACK = 1e-12
+"""More than the rounding of a sum of probabilities."""
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """The errors of a channel on the values of `support`, under its weight or under the worst of `laws`.
+
+    Of categories without an order (the channel has names) an error is 1 where another category goes out.
+
+    >>> coin = Errors(Channel([0, 2], [[3, 1], [1, 3]], weight=[1, 1]), np.array([0.0, 2.0]), ())
+    >>> coin.expected("absolute"), coin.expected("squared"), coin.quantile(0.7), coin.quantile(0.8)
+    (0.5, 1.0, 0.0, 2.0)
+    """
+
+    channel: Channel
+    support: Floats
+    laws: Sequence[Masses | LawSet]
+
+    @cached_property
+    def rows(self) -> Floats:
+        """K(y | x), one row for each value."""
+        return self.channel.conditional()
+
+    @property
+    def nominal(self) -> bool:
+        """Whether values are categories without an order."""
+        return self.channel.names is not None
+
+    def loss(self, name: str) -> Floats:
+        """What each output costs for each value; whatever is asked, categories are the same or another."""
+        return named_loss("zero-one" if self.nominal else name, self.support, np.array(self.channel.outputs))
+
+    def expected(self, name: str) -> float:
+        """The mean of the loss of that name."""
+        return self.mean((self.rows * self.loss(name)).sum(axis=1))
+
+    def quantile(self, level: float) -> float:
+        """The least error h that occurs with P(error <= h) >= level, up to rounding, which makes it larger."""
+        if not 0 <= level < 1:
+            raise BadNoise(f"a level must be in [0, 1), got {level!r}")
+        loss = self.loss("absolute")
+        sizes = np.unique(loss)
+        low, high = 0, len(sizes) - 1  # the largest error is never exceeded
+        while low < high:
+            middle = (low + high) // 2
+            beyond = self.mean((self.rows * (loss > sizes[middle])).sum(axis=1))
+            low, high = (low, middle) if beyond <= 1 - level - _SLACK else (middle + 1, high)
+        return float(sizes[low])
+
+    @cached_property
+    def kept(self) -> Floats:
+        """K(x | x) of every value; 0 for values that are not among the outputs."""
+        same = self.support[:, None] == np.array(self.channel.outputs)[None, :]
+        found: Floats = np.where(same, self.rows, 0.0).sum(axis=1)
+        return found
+
+    @property
+    def unchanged(self) -> float:
+        """The probability that a value goes out as it is."""
+        return min(1.0, self.mean(self.kept))
+
+    def mean(self, each: Floats) -> float:
+        """The mean of a number of each value: under the weight, else the largest of any law."""
+        if self.channel.weight is not None:
+            weight = np.array(self.channel.weight)
+            return float(weight @ each / weight.sum())
+        return max(_largest(law, each) for law in self.laws)
+
+
+def _largest(law: Masses | LawSet, each: Floats) -> float:
+    """The mean under a law, or the largest under any law of a set."""
+    return float(law.floats() @ each) if isinstance(law, Masses) else float(law.tops(each[None, :])[0])
+
+
+def mean_weight(laws: Sequence[Masses | LawSet]) -> Floats:
+    """The average of the laws, or of the middles of sets of laws, with the sum 1."""
+    each = [law.floats() if isinstance(law, Masses) else _middle(law) for law in laws]
+    total = np.sum(each, axis=0)
+    found: Floats = total / total.sum()
+    return found
+
+
+def _middle(laws: LawSet) -> Floats:
+    law = laws.centre()
+    found = np.zeros(len(laws.values))
+    found[np.searchsorted(laws.values, law.values)] = law.weights
+    return found
+
+
+# Rational numbers on either side of e^x: below it where privacy is proved, above it where a limit of utility is.
+
+
+_BITS = 96
+"""Bits that count: those of e^x, or of e^x - 1 where that is smaller."""
+
+
+@lru_cache(maxsize=256)
+def power_below(x: Fraction) -> Fraction:
+    """A rational E with 1 <= E <= e^x for x >= 0, relative distance of E - 1 from e^x - 1 below 2^-90."""
+    return 1 + _end(x, -1)
+
+
+@lru_cache(maxsize=256)
+def power_above(x: Fraction) -> Fraction:
+    """A rational E >= e^x for x >= 0, relative distance of E - 1 from e^x - 1 below 2^-90."""
+    return 1 + _end(x, 1)
+
+
+def _end(x: Fraction, side: int) -> Fraction:
+    """One end of a ball around e^x - 1: a dyadic number."""
+    if x == 0:
+        return Fraction(0)
+    with precision(_BITS + max(0, x.numerator.bit_length() - x.denominator.bit_length())):
+        ball = of(x).expm1()
+        end: arb = ball.upper() if side > 0 else ball.lower()
+        mantissa, exponent = end.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

@@ -1,10 +1,4 @@
-"""From a channel in doubles to an exact one in integers: no tolerance of a solver enters a promise.
-
-A column that is constant has the same mean under every law, so it has slack (e^epsilon - 1) times its height. Adding to
-column y of the integer channel q a constant w_y >= v_y / (e^epsilon - 1), v_y its largest violation, repairs it, for
-sets of laws as for single ones: weights q_xy + w_y, row sum 2^B + T, T = sum w, theta = T / (2^B + T) of the draws are
-then independent of x, and the loss is at most (1 - theta) loss + theta max loss. The cap is repaired the same way.
-"""
+"""From a channel in doubles to an exact one in integers: no tolerance of a solver enters a promise."""
 
 from __future__ import annotations
 
@@ -12,14 +6,27 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.channels.exact_sets import Extremes
-from fugu.channels.powers import power_below
-from fugu.channels.problem import ChannelProblem
+from fugu.channels.problem import ChannelProblem, power_below
 from fugu.errors import NotProvable, UsageError
+from fugu.laws.masses import Masses
+
+if TYPE_CHECKING:
+    from fugu.laws.sets.law_set import LawSet
+
+
+# From a channel in doubles to an exact one in integers: no tolerance of a solver enters a promise.
+#
+# A column that is constant has the same mean under every law, so it has slack (e^epsilon - 1) times its height. Adding
+# to column y of the integer channel q a constant w_y >= v_y / (e^epsilon - 1), v_y its largest violation, repairs it,
+# for sets of laws as for single ones: weights q_xy + w_y, row sum 2^B + T, T = sum w, theta = T / (2^B + T) of the
+# draws are then independent of x, and the loss is at most (1 - theta) loss + theta max loss. The cap is repaired the
+# same way.
+
 
 _LEAST = 2.0**-40
 """Outputs that every point takes with less than this chance are dropped."""
@@ -72,7 +79,7 @@ class Judge:
 
     def __init__(self, problem: ChannelProblem) -> None:
         self.problem, self.ordered = problem, problem.ordered()
-        self.sides = [Extremes(law) for law in problem.laws]
+        self.sides = [ExactExtremes(law) for law in problem.laws]
         self.ratio = power_below(problem.epsilon)
         self.cap = None if problem.cap is None else power_below(problem.cap)
 
@@ -169,3 +176,31 @@ def _rising(rows: Sequence[Sequence[int]]) -> bool:
     """Whether the cumulated rows fall with x."""
     ends = [[sum(row[: j + 1]) for j in range(len(row))] for row in rows]
     return all(b <= a for one, two in pairwise(ends) for a, b in zip(one, two, strict=True))
+
+
+# The least and the largest mean of whole numbers over a law, or over a set of laws, exactly.
+
+
+class ExactExtremes:
+    """max and min of sum_x p(x) v_x over p in a set of laws, in rationals; both are the mean for a single law.
+
+    - `law`: the law, or the set; for a set the largest is `law.top`, an exact upper bound where it is not the maximum.
+    """
+
+    def __init__(self, law: Masses | LawSet) -> None:
+        self.law = law
+        if isinstance(law, Masses):
+            parts, total = law.whole()
+            self.support = [(x, part) for x, part in enumerate(parts) if part]
+            self.total = total
+
+    def top(self, v: Sequence[Fraction | int]) -> Fraction:
+        """The largest mean, or more."""
+        return self._mean(v) if isinstance(self.law, Masses) else self.law.top(v)
+
+    def bottom(self, v: Sequence[Fraction | int]) -> Fraction:
+        """The least mean, or less."""
+        return self._mean(v) if isinstance(self.law, Masses) else -self.law.top([-a for a in v])
+
+    def _mean(self, v: Sequence[Fraction | int]) -> Fraction:
+        return Fraction(sum(part * v[x] for x, part in self.support)) / self.total

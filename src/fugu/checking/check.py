@@ -10,16 +10,14 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from fugu.checking.columns import ColumnCheck, checked_column, tally
-from fugu.checking.known import in_ledger
-from fugu.checking.overlap import Overlap, shared_people, shared_rows
+from fugu.checking.overlap import Overlap, in_ledger, shared_people, shared_rows
 from fugu.data.field import Field
 from fugu.data.frame import Table
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
 from fugu.data.sources import TableLike
-from fugu.drawing.sheet import Cell, Sheet
-from fugu.drawing.shown import Shown
 from fugu.errors import BadTable, UsageError, did_you_mean
+from fugu.shown import Shown
 from fugu.visible import Json, several, visible
 
 OWNER: Final = "for the owner's eyes; not for publication"
@@ -73,11 +71,6 @@ class Check(Shown):
             "absent": list(self.absent),
             "alarms": list(self.alarms),
         }
-
-    def _sheet(self) -> Sheet:
-        facts: list[tuple[str, Cell]] = [("records", self.records), ("marked", OWNER)]
-        rules = [row.rule for row in self.rows if row.rule and (row.missing or row.unreadable or row.unknown)]
-        return Sheet("Check", facts, HEAD, self.cells(), [*self.causes, *rules, OUTSIDE], self.alarms)
 
     def __str__(self) -> str:
         lines = [HEAD, *self.cells()]

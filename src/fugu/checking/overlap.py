@@ -1,16 +1,11 @@
-"""Which rows two tables share, and whether chance alone would make them.
-
-Two independent samples of one law coincide in a row as often as rows within one of them do: put all rows together, and
-every row is in the first with the same probability q = n / (n + m), whatever its twins are. A value that c rows have is
-then in both min(a, c - a) times with a ~ Bin(c, q), and the number of shared rows is a sum of such numbers, nearly
-independent (of a fixed number of rows they are negatively associated, so the bound below still holds). Chernoff's bound
-on its tail says how likely chance alone shares as many.
-"""
+"""Which rows two tables share, whether chance alone would make them, and which data sets of a ledger hold them."""
 
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Final, final
 
 import numpy as np
@@ -19,11 +14,26 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from scipy.stats import binom
 
-from fugu.data.field import Field
+from fugu.data.field import Field, is_gone
 from fugu.data.frame import Table
 from fugu.data.private import label_of
+from fugu.data.schema import ABSENT
+from fugu.errors import UsageError
 from fugu.ledger.cells import Bits, cells
+from fugu.ledger.fingerprint import Keyed, beyond_chance, fingerprints, keyed_marks, within
+from fugu.ledger.keys import key_of
+from fugu.ledger.state import Registered
+from fugu.ledger.store import File, LockedView, stored
 from fugu.visible import Json
+
+# Which rows two tables share, and whether chance alone would make them.
+#
+# Two independent samples of one law coincide in a row as often as rows within one of them do: put all rows together,
+# and every row is in the first with the same probability q = n / (n + m), whatever its twins are. A value that c rows
+# have is then in both min(a, c - a) times with a ~ Bin(c, q), and the number of shared rows is a sum of such numbers,
+# nearly independent (of a fixed number of rows they are negatively associated, so the bound below still holds).
+# Chernoff's bound on its tail says how likely chance alone shares as many.
+
 
 CHANCE: Final = 1e-4
 """Shared rows that chance makes less often than this are said to be beyond it."""
@@ -142,3 +152,44 @@ def _counts(one: Bits, two: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     values, codes = np.unique(np.concatenate([one, two]), return_inverse=True)
     found = (np.bincount(part, minlength=len(values)) for part in np.split(codes, [len(one)]))
     return next(found), next(found)
+
+
+# Which data sets of a ledger hold the same people, or the same rows: for the owner, and without charging anything.
+
+
+def in_ledger(
+    table: Table, ledger: str | os.PathLike[str], unit: str | None, data: str | None = None
+) -> list[Overlap | None]:
+    """Of every data set that the ledger would take for one of the same people: how many of them are in both.
+
+    By the column that names the person, where the ledger knows who is in the data set; else by its rows. `data`: the
+    name of the table itself in the ledger, which may be new yet."""
+    path = Path(ledger)
+    if not path.is_file():
+        if data is not None:
+            return []
+        raise UsageError(f"no ledger {path.name!r}; check the path")
+    named = () if unit is None or unit not in table.columns else table.raw(unit).to_list()
+    marks = fingerprints(table, [cell for cell in named if not is_gone(cell, frozenset(ABSENT))] or None)
+
+    def look(view: LockedView) -> list[Overlap | None]:
+        own = keyed_marks(marks, key_of(view, path))
+        others = {name: known for name, known in view.state.sets.items() if name != data}
+        return [_shared(view, own, name, known, len(table)) for name, known in others.items()]
+
+    return File(path, 30.0).read(look)
+
+
+def _shared(view: LockedView, own: Keyed, name: str, known: Registered, rows: int) -> Overlap | None:
+    """What of the table is in one data set; None if nothing is, or no more than by chance."""
+    other = f"data set {name!r} of the ledger"
+    if own.people is not None and known.people:
+        inside = np.any([within(own.people, stored(view, held)) for held in known.people], axis=0)
+        shared = int(np.count_nonzero(inside))
+        return Overlap(other, "people", shared, len(own.people), None, True) if shared else None
+    if (bits := own.rows) is not None:
+        for held in known.rows:
+            if beyond_chance(bits, theirs := stored(view, held)):
+                return Overlap(other, "rows", int(within(bits, theirs).sum()), rows, None, True)
+    same = bool(own.marks.keys() & set(known.marks))
+    return Overlap(other, "rows", rows, rows, None, True) if same else None

@@ -1,15 +1,62 @@
-"""The commands, wired together; each lives in its own file."""
+"""The commands: a name and a sentence suffice to list them, and each is imported when it is called."""
 
 from __future__ import annotations
 
 import sys
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
-from fugu.cli.later import add_later
-from fugu.errors import FuguError, UsageError
+from fugu.errors import FuguError, MissingExtra, UsageError
+
+
+class Later(TyperCommand):
+    """A command in name only; whatever is asked of it beyond its sentence is asked of the real one.
+
+    `place`: "module:name" of a function or of a Typer, or the package that has it as an entry point."""
+
+    place: ClassVar[str]
+
+    @cached_property
+    def real(self) -> Any:
+        """The command itself, imported now."""
+        module, _, name = self.place.partition(":")
+        found: Any = getattr(import_module(module), name) if name else _of_sister(str(self.name), module)
+        if isinstance(found, typer.Typer):
+            return typer.main.get_group(found)
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        alone.command(self.name, cls=getattr(found, "command", None))(found)
+        return typer.main.get_command(alone)
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """That of the real command."""
+        return self.real.make_context(info_name, args, parent, **extra)
+
+
+def _of_sister(name: str, package: str) -> Any:
+    """The command `name` of another package, by its entry point: those of all packages take 40 ms to read."""
+    from importlib.metadata import entry_points
+
+    for found in entry_points(group="fugu.commands", name=name):
+        return found.load()
+    raise MissingExtra(f"fugu {name} comes with the package {package}; install it: pip install {package}")
+
+
+def add_later(app: typer.Typer, name: str, where: str, sentence: str) -> None:
+    """Add the command `name`, which is at `where` ("file:name" below `fugu.cli`, or a package); `sentence` begins its
+    help."""
+    place = f"fugu.cli.{where}" if ":" in where else where
+    named = type(Later.__name__, (Later,), {"place": place})
+
+    def nothing() -> None:
+        """What stands for the command until it is called."""
+
+    app.command(name, cls=named, help=sentence)(nothing)
+
 
 app = typer.Typer(
     name="fugu",
@@ -21,61 +68,61 @@ app = typer.Typer(
 _COMMANDS = {
     "demo": ("demo:demo", "Publish a column of a synthetic clinic table, with every step shown and explained."),
     "init": (
-        "starting:init",
+        "init:init",
         "Write a commented scenario.toml from TABLE, a reference. It tells of TABLE, so never give a private one.",
     ),
     "compare": (
-        "comparing:compare",
+        "commands:compare",
         "Show every method's noise side by side. TABLE is the reference that beliefs are fitted on.",
     ),
-    "plan": ("calibrating:plan", "Find the least epsilon whose mechanism has at most this expected error."),
+    "plan": ("commands:plan", "Find the least epsilon whose mechanism has at most this expected error."),
     "calibrate": (
-        "calibrating:calibrate",
+        "commands:calibrate",
         "Find and prove the least noise; nothing is released. TABLE is the reference that beliefs are fitted on.",
     ),
     "property": (
-        "property:property_",
+        "commands:property_",
         "Hide a property of the whole: noise, record swap and attack, from a reference TABLE. Nothing is released.",
     ),
     "influence": (
-        "influence:influence",
+        "commands:influence",
         "Fit a chain on SEQ: its influence curve, and the largest epsilon for each entry that keeps EPSILON.",
     ),
     "check": (
-        "checking:check",
+        "commands:check",
         "How your own TABLE is read, column by column, and what of it is elsewhere too: for your eyes, not to publish.",
     ),
     "release": (
-        "releasing:release",
+        "commands:release",
         "Publish a column or statistics of TABLE, or of its sequences: OUT.csv, its certificate and its page.",
     ),
     "train": (
-        "train:train",
+        "commands:train",
         "Train a private model of TABLE once, with its certificate; utility is measured on public rows only.",
     ),
     "field": (
-        "field:field",
+        "influence:field",
         "Entries that are jointly normal: what they say of each other, what RHO is worth, what keeps a budget.",
     ),
-    "errata": ("errata:errata", "List the slips of the papers; with an ID, or --all, run their counterexamples."),
+    "errata": ("fugu-papers", "List the slips of the papers; with an ID, or --all, run their counterexamples."),
     "papers": (
-        "papers:papers",
+        "fugu-papers",
         "List the papers; with a number its results; with a label or a name what fugu says of it.",
     ),
     "reproduce": (
-        "reproduce:reproduce",
+        "fugu-papers",
         "List the experiments of the papers; with a NAME run one, all of a paper, or all.",
     ),
     "report": (
-        "reporting:report",
+        "outside:report",
         "Make the page of a release, or of a certificate of any kind, from its files alone; it works offline.",
     ),
     "verify": (
-        "verifying:verify",
+        "outside:verify",
         "Check a release from outside: every proof again, the published file, reference, ledger; exit 4 if one fails.",
     ),
     "audit": (
-        "auditing:audit",
+        "outside:audit",
         "Attack the release path on data drawn from the beliefs of a certificate; exit 4 if its guarantee is refuted.",
     ),
     "ledger": (
@@ -83,9 +130,8 @@ _COMMANDS = {
         "Read a ledger: what was asked and spent, whether it holds, a copy for others; or mend it.",
     ),
 }
-_WITH_SCENARIO = {"compare", "plan", "calibrate", "property", "influence", "check", "release", "train"}
 for _name, (_where, _sentence) in _COMMANDS.items():
-    add_later(app, _name, _where, _sentence, scenario=_name in _WITH_SCENARIO)
+    add_later(app, _name, _where, _sentence)
 
 
 @app.callback(invoke_without_command=True)

@@ -1,4 +1,4 @@
-"""What the commands print: tables on stdout, progress and refusals on stderr."""
+"""What the commands print: tables on stdout, progress and refusals on stderr; on narrow terminals no number is cut."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from rich import markup
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from fugu.calibration.comparison import shown
-from fugu.calibration.names import called
-from fugu.cli.fitting import fitted
+from fugu.calibration.comparison import called, shown
 from fugu.cli.spoken import promised, spoken
 from fugu.data import write_csv
-from fugu.data.formulas import formula_columns, hidden_columns
-from fugu.documents.disclosure import ON_THE_TERMINAL
+from fugu.data.files import formula_columns, hidden_columns
+from fugu.documents.sentences import ON_THE_TERMINAL
 from fugu.errors import FuguError
 from fugu.guarantee import ZCDP, Guarantee, is_guarantee
 from fugu.progress import BLINK, bars
@@ -239,3 +238,37 @@ def limit_table(comparison: Comparison) -> Table | None:
     notes = [f"{row.method}: {row.note if row.proven else row.why}" for row in comparison.beside]
     table.caption = "\n".join(escape(spoken(note)) for note in [*notes, WEIGHED] if not note.endswith(": "))
     return table
+
+
+def fitted(console: Console, table: Table) -> RenderableType:
+    """The table itself where its longest words and all its numbers fit; else its rows as lists."""
+    needed = Measurement.get(console, console.options.update(max_width=10_000), table).minimum
+    return table if needed <= console.width else listed(console, table)
+
+
+def listed(console: Console, table: Table) -> Group:
+    """Every row as its first cell and, below it, the other cells with the names of their columns."""
+    lines: list[RenderableType] = []
+    if table.title is not None:
+        lines.append(_text(console, table.title, "bold"))
+    columns = [list(column.cells) for column in table.columns]
+    names = [_text(console, column.header).plain for column in table.columns]
+    for number, row in enumerate(table.rows):
+        first, *others = (_text(console, cells[number], str(row.style or "")) for cells in columns)
+        lines.append(first)
+        for name, cell in zip(names[1:], others, strict=True):
+            if cell.plain:
+                lines.append(Text("  ").append_text(Text(f"{name}: " if name else "")).append_text(cell))
+    if table.caption is not None:
+        lines.append(_text(console, table.caption, "italic"))
+    return Group(*lines)
+
+
+def _text(console: Console, cell: RenderableType, style: str = "") -> Text:
+    """A cell as text that folds and is never cut."""
+    found = console.render_str(cell) if isinstance(cell, str) else cell if isinstance(cell, Text) else Text(str(cell))
+    found = found.copy()
+    found.overflow, found.no_wrap = "fold", False
+    if style:
+        found.stylize_before(style)
+    return found

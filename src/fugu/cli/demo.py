@@ -1,4 +1,4 @@
-"""`fugu demo`: a first release from beginning to end, explained."""
+"""`fugu demo`: a column of a synthetic clinic table is published, with every step shown and explained."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 import fugu
-from fugu.cli import picture
 from fugu.cli.charging import Account
 from fugu.cli.console import comparison_table, escape, out, progress
-from fugu.cli.paging import DRAWS, Kept
+from fugu.cli.dispatch import DRAWS, PageFacts
 from fugu.data import read_table
 from fugu.errors import AlreadyReleased
 from fugu.ledger import fingerprints
-from fugu.publication.drafts import drafted
-from fugu.publication.files import Files, publish
-from fugu.publication.issue import Beliefs, Outgoing
+from fugu.mechanism import Certificate
+from fugu.publication.files import Beliefs, Files, Outgoing, drafted, publish
 from fugu.publication.releasing import release_column
+from fugu.report.curves import distribution, groups
+from fugu.report.views import View, views
 from fugu.visible import several
 
 _EPSILON = 0.5
@@ -91,7 +92,7 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
     except AlreadyReleased as refusal:
         out.print(f"  [dim]{escape(refusal)}[/]")
     out.print()
-    out.print(picture.laws(mechanism.certificate))
+    out.print(laws(mechanism.certificate))
 
     out.rule("[bold]4  Checked from outside, and attacked")
     with progress():
@@ -146,4 +147,40 @@ def _publish(
         ledger=account.entry(),
     )
     columns = {"chol": released.values}
-    publish(files, going, drafted(files.published, columns), columns, Kept(audit).after(files, account))
+    publish(files, going, drafted(files.published, columns), columns, PageFacts(audit).after(files, account))
+
+
+_BARS = " ▁▂▃▄▅▆▇█"
+_WIDTH = 64
+
+
+def laws(certificate: Certificate) -> str:
+    """Four lines of bars: both laws before noise, both after; after noise they must look alike."""
+    view = views(certificate, most=1)[0]
+    before, after = _heights(view)
+    names = (escape(view.first), escape(view.second))
+    width = max(len(name) for name in names)
+    lines = ["before noise"]
+    lines += [f"  {name:<{width}} {_bars(row)}" for name, row in zip(names, before, strict=True)]
+    lines += ["after noise"]
+    lines += [f"  {name:<{width}} {_bars(row)}" for name, row in zip(names, after, strict=True)]
+    return "\n".join(lines) + "\n"
+
+
+def _heights(view: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Probabilities of equal cells along the axis before and after noise, one row a law."""
+    points, weights = view.pair.points, view.pair.weights
+    first, group = groups(*view.shown, _WIDTH)
+    inside = (points >= view.shown[0]) & (points <= view.shown[1])
+    place = (points[inside] - first[0]) // group
+    before = np.array([np.bincount(place, weights=row[inside], minlength=len(first)) for row in weights])
+    if not view.noisy:
+        return before, before
+    edges = np.append(first - 1, first[-1] + group - 1)
+    return before, np.maximum(np.diff(distribution(view, edges), axis=1), 0.0)
+
+
+def _bars(heights: NDArray[np.float64]) -> str:
+    """Each height as one character."""
+    scaled = np.ceil(heights / (heights.max() or 1.0) * (len(_BARS) - 1)).astype(int)
+    return "".join(_BARS[level] for level in scaled)

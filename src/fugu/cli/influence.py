@@ -1,26 +1,30 @@
-"""`fugu influence`: how much the entries of a sequence say about each other, and what that costs."""
+"""`fugu influence`, `fugu field`: how much the entries of sequences and fields say about each other, and its price."""
 
 from __future__ import annotations
 
+import csv
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
 import fugu
-from fugu.cli import options, sequence_options
+from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, progress
-from fugu.cli.sequence_output import shown, unprotected
-from fugu.cli.sequence_reading import Columns, spacing
-from fugu.data.layout import MODELLED, Layout
+from fugu.cli.sequence_reading import EntryColumns, columns_of, shown, spacing, unprotected
+from fugu.data.layout import MODELLED
 from fugu.data.sequences import Timed, declared_states
 from fugu.errors import UsageError
-from fugu.numbers.exact import Real, as_fraction, float_down
+from fugu.guarantee import ZCDP, Approx
+from fugu.numbers.exact import Real, as_fraction, float_down, read_number
+from fugu.priors.gaussian_field import GaussianField
+from fugu.priors.gaussian_records import FieldInfluence
 from fugu.progress import report, stage
-from fugu.queries.sequence_beliefs import believed, steps_of
-from fugu.queries.sequence_prior import Chain, chain_json
+from fugu.queries.sequence_prior import Chain, believed, chain_json, steps_of
+from fugu.question import Question
 from fugu.visible import several
 
 _USUAL, _FEW = 0.95, 12
@@ -28,41 +32,17 @@ _USUAL, _FEW = 0.95, 12
 _AT = (1, 2, 3, 5, 8, 12, 20, 35, 60, 100)
 
 
-def influence(
-    table: Annotated[str, typer.Argument(metavar="SEQ", help="Reference sequences: a CSV or Parquet file.")],
-    epsilon: options.Epsilon,
-    by: sequence_options.UserIfAny = None,
-    order: options.OrderIfAny = None,
-    state: options.StateIfAny = None,
-    smoothing: options.Smoothing = 0.0,
-    start: options.Start = "fitted",
-    confidence: options.Confidence = None,
-    length: Annotated[int | None, typer.Option(help="Length of the sequences to be released.")] = None,
-    plot: Annotated[str | None, typer.Option(metavar="OUT.html", help="Write a page with the curve.")] = None,
-    schema: options.SchemaFile = None,
-    no_header: options.NoHeader = False,
-    repeats: sequence_options.Repeats = None,
-    columns: sequence_options.Wide = None,
-    end: sequence_options.End = None,
-    every: sequence_options.Every = None,
-    between: sequence_options.Between = None,
-    overlaps: sequence_options.Overlaps = None,
-    backwards: sequence_options.Backwards = None,
-    bins: sequence_options.Cuts = None,
-    gaps: sequence_options.Gaps = None,
-    inside: sequence_options.Inside = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Fit a chain on SEQ: its influence curve, and the largest epsilon for each entry that keeps EPSILON."""
-    asked, level = options.positive("epsilon", epsilon), options.confidence(confidence)
+def influence(question: Question, plot: str | None, as_json: bool) -> None:
+    """The influence curve of a chain fitted on the reference, and what each entry may cost."""
+    table, smoothing, start, length = str(question.reference), question.smoothing, question.start, question.length
+    asked, level = options.positive("epsilon", question.epsilon), options.confidence(question.confidence)
     if level is not None and smoothing:
         raise UsageError("--smoothing makes another prior, and --confidence covers the true one: give one of the two")
     if plot is not None:
-        options.target(plot, table, schema)
+        options.target(plot, table, question.schema)
     with progress():
         stage("reading the sequences")
-        layout = Layout.of(repeats, columns, end, every, between, overlaps, backwards, bins, gaps, inside)
-        wanted = Columns.of(by, order, state, schema, not no_header, layout)
+        wanted = columns_of(question)
         known, told_before = wanted.timed(table)[1], wanted.told()
         stage("fitting the chain")
         modelled = told_before.sequence.gaps == MODELLED and length is None and level is None
@@ -110,7 +90,7 @@ def influence(
         _show(told, group)
 
 
-def _beside(columns: Columns, known: Timed, length: int | None, start: str, asked: Real) -> float | str | None:
+def _beside(columns: EntryColumns, known: Timed, length: int | None, start: str, asked: Real) -> float | str | None:
     """The same budget for every chain that the reference does not rule out; or why it is not known; None if no states
     were declared, which limits need, or too many to do unasked."""
     told = columns.told()
@@ -171,3 +151,97 @@ def _page(points: list[tuple[int, float]], name: str) -> str:
     from fugu.report.influence import influence_page
 
     return influence_page(points, name)
+
+
+_DELTA = "1e-6"
+
+
+def field(
+    covariance: Annotated[
+        str | None, typer.Argument(metavar="COV.csv", help="The covariance: a CSV of numbers, without names.")
+    ] = None,
+    width: Annotated[str, typer.Option(help="How far apart two values of an entry are that must look alike.")] = "",
+    ar1: Annotated[str | None, typer.Option(help="In place of COV.csv: the correlation of neighbours.")] = None,
+    entries: Annotated[int, typer.Option(help="With --ar1: how many entries.")] = 0,
+    variance: Annotated[str, typer.Option(help="With --ar1: the variance of an entry.")] = "1",
+    rho: Annotated[str | None, typer.Option(help="What a release costs for each entry (zCDP).")] = None,
+    budget: Annotated[str | None, typer.Option(help="The rho to keep, all entries considered (zCDP).")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="In place of --budget: an epsilon to keep, with --delta.")] = None,
+    delta: Annotated[str, typer.Option(help="The delta of every epsilon.")] = _DELTA,
+    as_json: options.AsJson = False,
+) -> None:
+    """Entries that are jointly normal: what they say of each other, what RHO is worth, what keeps a budget."""
+    if not width:
+        raise UsageError("give --width, in the units of the entries: two values at most so far apart must look alike")
+    slip = options.positive("delta", delta)
+    with progress():
+        stage("reading the field")
+        prior = _field(covariance, ar1, entries, variance, options.positive("width", width))
+        stage("what the entries say of each other")
+        curve = fugu.influence(prior)
+        assert isinstance(curve, FieldInfluence)
+        points = [(b, curve.rho(b)) for b in (*(b for b in _AT[:8] if b < prior.size), prior.size)]
+        told: dict[str, Any] = {
+            "entries": prior.size,
+            "width": float(prior.wide()),
+            "influence": [{"b": b, "rho": r} for b, r in points],
+            "assumptions": list(prior.assumptions),
+        }
+        if rho is not None:
+            stage("what the release is worth")
+            worth = fugu.translate(prior, ZCDP(options.positive("rho", rho)))
+            told["worth"] = {"rho per entry": rho, "worth": worth, "approximately": worth.to_approx(slip)}
+        if (asked := _asked(budget, epsilon, slip)) is not None:
+            stage("the largest rho for each entry")
+            told["kept"] = {"budget": asked, "rho per entry": float(fugu.dp_budget(prior, asked).rho)}
+    if as_json:
+        print_json(told)
+    else:
+        _show_field(told)
+
+
+def _field(path: str | None, ar1: str | None, entries: int, variance: str, width: Any) -> GaussianField:
+    """The field of the file, or the sequence that was described."""
+    if (path is None) == (ar1 is None):
+        raise UsageError("give COV.csv, or --ar1 with --entries")
+    if ar1 is not None:
+        if entries < 1:
+            raise UsageError("--ar1 needs --entries, how many entries there are")
+        return GaussianField.ar1(entries, options.number("ar1", ar1), options.positive("variance", variance), width)
+    if not Path(str(path)).is_file():
+        raise UsageError(f"there is no file {path!r}")
+    with Path(str(path)).open(newline="", encoding="utf-8-sig") as file:
+        rows = [row for row in csv.reader(file) if row]
+    try:
+        return GaussianField([[read_number(cell.strip()) for cell in row] for row in rows], width)
+    except (ValueError, TypeError):
+        raise UsageError(f"{path!r} must hold a square table of numbers, without names") from None
+
+
+def _asked(budget: str | None, epsilon: str | None, delta: Any) -> ZCDP | Approx | None:
+    if budget is not None and epsilon is not None:
+        raise UsageError("give --budget, a rho, or --epsilon with --delta, not both")
+    if epsilon is not None:
+        return Approx(options.positive("epsilon", epsilon), delta)
+    return None if budget is None else ZCDP(options.positive("budget", budget))
+
+
+def _show_field(told: dict[str, Any]) -> None:
+    """What is learnt is shown rounded up, what may be spent rounded down."""
+    out.print(f"{told['entries']} entries; values of an entry that are at most {told['width']:g} apart must look alike")
+    table = Table(header_style="bold")
+    table.add_column("entries set aside, b", justify="right")
+    table.add_column("what the others say, rho(b)", justify="right")
+    for point in told["influence"]:
+        table.add_row(str(point["b"]), shown(point["rho"], ROUND_CEILING))
+    out.print(table)
+    if "worth" in told:
+        found, odds = told["worth"]["worth"], told["worth"]["approximately"]
+        out.print(
+            f"rho {told['worth']['rho per entry']} for each entry is worth rho {shown(found.rho, ROUND_CEILING)}: "
+            f"epsilon {shown(odds.epsilon, ROUND_CEILING)} at delta {float(odds.delta):g}",
+            soft_wrap=True,
+        )
+    if "kept" in told:
+        kept = shown(told["kept"]["rho per entry"], ROUND_FLOOR)
+        out.print(f"to keep {told['kept']['budget']!r}: rho {kept} for each entry, of all releases together")

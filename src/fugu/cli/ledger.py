@@ -13,9 +13,9 @@ from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, say
 from fugu.errors import UsageError
 from fugu.ledger import Books, books
-from fugu.ledger.account import BEFORE, HELD, Account, accounts
 from fugu.ledger.books import Entry
-from fugu.ledger.own import own_ledger
+from fugu.ledger.keys import own_ledger
+from fugu.ledger.sharing import BEFORE, HELD, Account, accounts
 from fugu.ledger.store import File
 
 app = typer.Typer(

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their texts become arguments of the library."""
+"""How the texts of options become arguments of the library."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Any, cast
 
-import typer
-
-from fugu import aliases
-from fugu.cli.console import err, escape
+from fugu.cli.forms import AsJson as AsJson  # noqa: PLC0414
 from fugu.data.schema import Schema
 from fugu.errors import BadBudget, UsageError
 from fugu.files import check_apart
@@ -20,152 +17,6 @@ from fugu.guarantee import Approx, Guarantee, Pure, Renyi
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.scenario.scenario import PairsOfSecrets
 from fugu.visible import brief
-
-
-def own_method(name: str) -> str:
-    """fugu's name for what the papers call a method, which is said on stderr; any other name as it is."""
-    if (told := aliases.told(name)) is not None:
-        err.print(f"[bold yellow]note[/]: {escape(told)}", soft_wrap=True)
-    return aliases.own_method(name)
-
-
-TablePath = Annotated[str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file.")]
-Publish = Annotated[str, typer.Option(help="The column to publish.")]
-_protect = typer.Option(
-    help='What is secret: "sex", "sex,ward", "sex=Male", "age>=65", "born<1960-01-01", cut points "age:18,40,65".'
-)
-Protect = Annotated[str, _protect]
-ProtectIfAny = Annotated[str | None, _protect]
-Epsilon = Annotated[str, typer.Option(help="How much may be learnt: odds change by at most e^epsilon.")]
-Delta = Annotated[str, typer.Option(help="Slack in probability; 0 for a pure guarantee.")]
-Alpha = Annotated[
-    str | None, typer.Option(help="Order of a Renyi budget, above 1: epsilon then bounds the Renyi divergence.")
-]
-Pairs = Annotated[str, typer.Option(help='Which secrets must look alike: "all", "adjacent", or "F:M,F:X".')]
-Bins = Annotated[
-    str | None,
-    typer.Option(
-        help='Discretise the published column: "20", edges "0,10,20", ordering "low,mid,high"; sequences: cut points.'
-    ),
-]
-Missing = Annotated[str, typer.Option(help='Missing values: "error", "drop", or the value they count as.')]
-Prior = Annotated[str, typer.Option(help="Beliefs fitted on the reference: empirical, gaussian, mixture, shared.")]
-Components = Annotated[
-    int | None, typer.Option(help="Bells of a mixture or shared prior; left out, BIC chooses for a mixture.")
-]
-Confidence = Annotated[
-    str | None,
-    typer.Option(help="Hold for every law that the reference cannot rule out at this level, e.g. 0.95."),
-]
-Shift = Annotated[
-    str, typer.Option(help="With --confidence: total variation between the reference's population and the table's.")
-]
-NoiseName = Annotated[
-    str,
-    typer.Option(
-        "--noise",
-        callback=aliases.own_noise,
-        help="best, laplace, gaussian, or atoms, which keeps to the support (cauchy: analysis).",
-    ),
-]
-Remap = Annotated[
-    str | None,
-    typer.Option(
-        "--remap",
-        metavar="LOSS",
-        help="Move outputs to the value of least expected loss under the beliefs: absolute, squared, zero-one.",
-    ),
-]
-Clip = Annotated[
-    str | None,
-    typer.Option(help='Move released values into this range, "0,100"; free, a function of what goes out.'),
-]
-Round = Annotated[
-    str | None, typer.Option("--round", help="Round released values to multiples of this, in days for dates; free.")
-]
-MechanismName = Annotated[
-    str, typer.Option("--mechanism", help="noise, or optimal: the channel of least error for exactly these beliefs.")
-]
-LossName = Annotated[
-    str | None,
-    typer.Option("--loss", help="With --mechanism optimal: the loss made least, absolute, squared or zero-one."),
-]
-Cap = Annotated[
-    str | None,
-    typer.Option(
-        help="The most epsilon against anybody, whatever is believed; with --query five times the budget if left out."
-    ),
-]
-Unit = Annotated[str | None, typer.Option(help="The column that names the person; it must not repeat.")]
-MethodName = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        callback=own_method,
-        help="best, exact, relaxed, relaxed-paper, closeness, wasserstein, l1, transport, ...",
-    ),
-]
-Grid = Annotated[str, typer.Option(help='Lattice step of the noise, e.g. "0.1" or "1/3"; "auto" finds it.')]
-User = Annotated[str, typer.Option("--by", help="The column that names the user of a row.")]
-_order = typer.Option(help="Sequences: the column of times, by which a user's rows are ordered.")
-Order = Annotated[str, _order]
-OrderIfAny = Annotated[str | None, _order]
-_state = typer.Option(help="Sequences: the column of states, the entries of a sequence.")
-State = Annotated[str, _state]
-StateIfAny = Annotated[str | None, _state]
-Smoothing = Annotated[float, typer.Option(help="Sequences: added to every transition count; makes another prior.")]
-Start = Annotated[
-    str,
-    typer.Option(help="Sequences: the law of the first entry: fitted (one sequence fits none: any), any, stationary."),
-]
-SchemaFile = Annotated[
-    str | None,
-    typer.Option("--schema", metavar="FILE", help="What the columns mean: the \\[schema] part of a TOML file."),
-]
-NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The table has no line of names: they are the schema's, or the reference's.")
-]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist; never a ledger's refusal.")]
-Attack = Annotated[bool, typer.Option("--attack", help="Attack the noise first; what it reaches is shown on the page.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-
-Rows = Annotated[
-    int | None,
-    typer.Option(
-        "--rows",
-        help="The number of rows of the private table, which is public: what is shown before it is opened is for that "
-        "many; the reference's number if left out.",
-    ),
-]
-LedgerFile = Annotated[
-    str | None, typer.Option("--ledger", help="The ledger that is charged; your own (FUGU_LEDGER) if left out.")
-]
-NoLedger = Annotated[
-    bool, typer.Option("--no-ledger", help="Charge no ledger: nothing then prevents a second release.")
-]
-Request = Annotated[
-    str | None,
-    typer.Option("--request", help="The name of this request in the ledger; a digest of the question if left out."),
-]
-Total = Annotated[str | None, typer.Option("--budget", help="Epsilon of all requests; --epsilon if left out.")]
-TotalDelta = Annotated[
-    str | None,
-    typer.Option(
-        "--budget-delta", help="Delta of all requests, beside --budget: trainings and statistics then share one budget."
-    ),
-]
-OtherPeople = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--other-people",
-        metavar="NAME",
-        help="A data set of the ledger whose people are others than those of TABLE, whatever ids or rows say: your "
-        "word, which the ledger records and the certificate prints. May be given again.",
-    ),
-]
-DataName = Annotated[
-    str | None, typer.Option("--data", help="The name of the data, in ledger and certificate; the file's if left out.")
-]
 
 
 def budget(epsilon: str, delta: str = "0", alpha: str | None = None) -> Pure | Approx | Renyi:
@@ -227,7 +78,7 @@ def positive(name: str, text: str) -> Real:
     return value
 
 
-def level(text: str | None, shift: str) -> dict[str, Real | None]:
+def level(text: str | None, shift: str) -> dict[str, Any]:
     """The confidence of sets of beliefs, and how far the table's population may be from the reference's."""
     return {"confidence": confidence(text), "shift": number("--shift", shift)}
 
@@ -295,3 +146,15 @@ def pairs(text: str) -> PairsOfSecrets:
             raise UsageError(f'pairs must be "all", "adjacent" or like "F:M,F:X", got {text!r}')
         found.append((first.strip(), second.strip()))
     return found
+
+
+def bounds(text: str | None) -> tuple[Real, Real] | None:
+    """ "0,400" as two numbers."""
+    if text is None:
+        return None
+    low, comma, high = text.partition(",")
+    if not comma or ":" in text:
+        raise UsageError(
+            f"bounds are two numbers here, such as --bounds 0,400, got {text!r}; --route records takes a list"
+        )
+    return number("bounds", low), number("bounds", high)

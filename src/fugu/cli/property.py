@@ -2,102 +2,89 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, cast
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
 
 import numpy as np
-import typer
+from rich.table import Table as Rich
 
 import fugu
-from fugu.calibration.offer import Calibrated, Wishes
+from fugu.auditing import AttackReport
+from fugu.auditing.property_attack import steps_of
+from fugu.calibration.comparison import called
+from fugu.calibration.offer import Wishes
 from fugu.cli import options
-from fugu.cli.console import print_json, progress
-from fugu.cli.property_output import Found, content, show
+from fugu.cli.console import escape, out, print_json, progress, say, usable_table
+from fugu.cli.forms import Sharing
+from fugu.cli.mechanisms import figures
+from fugu.cli.spoken import spoken
 from fugu.data import Table, read_table
 from fugu.errors import BadTable, NotProvable, UsageError
+from fugu.guarantee.curve import Guarantee
+from fugu.mechanism.intake import shares_json
+from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real
 from fugu.progress import report
-from fugu.report.property_facts import DRAWS, SwapFigure, method_lines, swap_figure, sweep
+from fugu.question import Question
+from fugu.report.property import (
+    MethodLine,
+    SwapFigure,
+    best,
+    deviations,
+    error_of,
+    method_lines,
+    swap_figure,
+    sweep,
+)
 from fugu.scenario import Scenario
+from fugu.scenario.property_model import PropertyModel
+from fugu.scenario.swap import model_of
+from fugu.utility.usable import Usable
 
 Budget = fugu.Pure | fugu.Approx | fugu.Renyi
 _TICK = 20_000
 
 
-def property_(
-    table: options.TablePath,
-    statistics: Annotated[
-        list[str], typer.Option(help='What is published: "mean(age)", "sum(hours)", "count(sex=Female)"; repeat it.')
-    ],
-    hide: Annotated[str, typer.Option(help='The property: "income=>50K", or a column with two values.')],
-    size: Annotated[int, typer.Option(help="The number of records of the data set to be published about.")],
-    epsilon: options.Epsilon,
-    delta: options.Delta = "0",
-    alpha: options.Alpha = None,
-    tolerance: Annotated[str, typer.Option(help="Shares that differ by at most this must look alike.")] = "0.1",
-    values: Annotated[str | None, typer.Option(help='Only these shares, such as "0.45,0.55"; by default all.')] = None,
-    bounds: Annotated[
-        list[str] | None, typer.Option(help='Clip a column before it is averaged: "age:17,90"; repeat it.')
-    ] = None,
-    replacement: Annotated[bool, typer.Option(help="Records are drawn independently, or all different.")] = True,
-    missing: Annotated[str, typer.Option(help='Records with missing values: "error" or "drop".')] = "error",
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            callback=options.own_method,
-            help="best, optimal, expected-value, directional, eigenvector, record-group, record-swap, ...",
-        ),
-    ] = "best",
-    declared_exact: Annotated[
-        bool, typer.Option("--declared-exact", help="The laws are exactly normal: noise may leave out directions.")
-    ] = False,
-    floor: Annotated[
-        float | None,
-        typer.Option(help="The least noise variance in every direction, each statistic in units of its own deviation."),
-    ] = None,
-    no_attack: Annotated[bool, typer.Option("--no-attack", help="Leave out the attack.")] = False,
-    sweep_: Annotated[bool, typer.Option("--sweep", help="Also show the least error for other tolerances.")] = False,
-    draws: Annotated[int, typer.Option(help="Draws of the record swap; more of them find less noise.")] = DRAWS,
-    figure: Annotated[str | None, typer.Option(help="Write error by tolerance, and the attack, here (HTML).")] = None,
-    output: Annotated[str | None, typer.Option("--output", "-o", help="Write the certificate here (JSON).")] = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Hide a property of the whole: noise, record swap and attack, from a reference TABLE. Nothing is released."""
+def property_(question: Question, sharing: Sharing, figure: str | None, output: str | None, as_json: bool) -> None:
+    """Noise, record swap and attack for a property, from a reference."""
+    table, hide, method, declared_exact = str(question.reference), sharing.hide, sharing.method, sharing.declared_exact
     if output is not None:
         options.certificate(output, table)
     if figure is not None:
         options.target(figure, table, output)
-    budget = options.budget(epsilon, delta, alpha)
+    budget = options.budget(question.epsilon, question.delta, question.alpha)
     records = read_table(table)
     if len(records) == 0:
         raise BadTable(f"{table!r} has no rows, so there is nothing to fit")
-    name = hidden_property(records, hide)
+    name, shares = hidden_property(records, hide), sharing.values
     scenario = Scenario.from_property(
         records,
-        _asked(statistics),
+        _asked(sharing.statistics or []),
         name,
-        size,
-        values=None if values is None else [options.number("values", text) for text in values.split(",")],
-        tolerance=options.number("tolerance", tolerance),
-        bounds=_bounds(bounds or []),
-        replacement=replacement,
-        missing=cast(Literal["error", "drop"], missing),  # other words are refused
+        sharing.size,
+        values=None if shares is None else [options.number("values", text) for text in shares.split(",")],
+        tolerance=options.number("tolerance", sharing.tolerance),
+        bounds=_bounds(sharing.bounds or []),
+        replacement=sharing.replacement,
+        missing=cast(Literal["error", "drop"], sharing.missing),  # other words are refused
     )
-    wishes = Wishes.of(method, "auto", declared_exact, floor)
+    wishes = Wishes.of(method, "auto", declared_exact, sharing.floor)
     rng = _generator()
     with progress():
         report("noise", 0, 3 * _TICK)
         mechanism = fugu.calibrate(
-            scenario, budget, method=cast(Any, method), declared_exact=declared_exact, floor=floor
+            scenario, budget, method=cast(Any, method), declared_exact=declared_exact, floor=sharing.floor
         )
         report("noise", _TICK, 3 * _TICK)
         lines = method_lines(scenario, budget, wishes)
         report("noise", 2 * _TICK, 3 * _TICK)
-        swap = _swap(scenario, budget, draws, rng)
+        swap = _swap(scenario, budget, sharing.draws, rng)
         report("noise", 3 * _TICK, 3 * _TICK)
-        attacks = None if no_attack else _attacks(mechanism, scenario, rng)
-        by_tolerance = sweep(scenario, budget, wishes) if sweep_ or figure is not None else None
-    found = Found(scenario, budget, name, hide, mechanism, lines, swap, attacks, by_tolerance, declared_exact)
+        attacks = None if sharing.no_attack else _attacks(mechanism, scenario, rng)
+        by_tolerance = sweep(scenario, budget, wishes) if sharing.sweep or figure is not None else None
+    found = PropertyFigures(scenario, budget, name, hide, mechanism, lines, swap, attacks, by_tolerance, declared_exact)
     if output is not None:
         mechanism.certificate.save(output)
     if figure is not None:
@@ -106,7 +93,7 @@ def property_(
     if as_json:
         print_json({**content(found), "files": list(files)})
     else:
-        show(found, sweep_, files)
+        show(found, sharing.sweep, files)
 
 
 def _generator() -> np.random.Generator:
@@ -165,7 +152,7 @@ def _swap(scenario: Scenario, budget: Budget, draws: int, rng: np.random.Generat
         return str(error)
 
 
-def _attacks(mechanism: Calibrated, scenario: Scenario, rng: np.random.Generator) -> Any:
+def _attacks(mechanism: Mechanism, scenario: Scenario, rng: np.random.Generator) -> Any:
     """What is guessed without noise and with it, at the same delta."""
     from fugu.auditing.property_attack import property_attack
 
@@ -177,10 +164,187 @@ def _attacks(mechanism: Calibrated, scenario: Scenario, rng: np.random.Generator
     return before, after
 
 
-def _draw(found: Found, path: str) -> None:
+def _draw(found: PropertyFigures, path: str) -> None:
     from fugu.report import write
     from fugu.report.property import property_page
 
     swap = found.swap if isinstance(found.swap, SwapFigure) else None
     stated = found.mechanism.certificate.assumptions
     write(path, property_page(found.model, found.budget, found.by_tolerance or {}, found.attacks, swap, stated))
+
+
+@dataclass(frozen=True, eq=False)
+class PropertyFigures:
+    """All that the command computed."""
+
+    scenario: Scenario
+    budget: Guarantee
+    name: str
+    asked: str
+    """The property as the user wrote it."""
+    mechanism: Mechanism
+    lines: tuple[MethodLine, ...]
+    swap: SwapFigure | str
+    """The record-swap figure, or why there is none."""
+    attacks: tuple[AttackReport, AttackReport] | None
+    by_tolerance: Mapping[float, tuple[MethodLine, ...]] | None
+    declared_exact: bool
+
+    @property
+    def model(self) -> PropertyModel:
+        """The records behind it."""
+        return model_of(self.scenario)
+
+    @property
+    def used(self) -> MethodLine | None:
+        """The line of the mechanism's own method."""
+        _, kind = next(self.mechanism.noise.along_each(self.mechanism.dimension), (None, None))
+        method = self.mechanism.certificate.method
+        return next((x for x in self.lines if kind is not None and (x.method, x.noise) == (method, kind.name)), None)
+
+    @property
+    def warning(self) -> str:
+        """A declaration that the records themselves contradict."""
+        if not self.declared_exact or steps_of(self.model) is None:
+            return ""
+        return (
+            "the laws were declared exactly normal, but every record adds whole numbers: the statistics are multiples "
+            "of a step, no normal law is exact for them, and noise that leaves out directions can be decoded"
+        )
+
+
+def content(found: PropertyFigures) -> dict[str, Any]:
+    """Everything as plain data."""
+    model = found.model
+    swap = found.swap.to_json() if isinstance(found.swap, SwapFigure) else {"refused": found.swap}
+    return {
+        "property": found.name,
+        "statistics": [str(s) for s in model.statistics],
+        "size": model.size,
+        "tolerance": float(model.tolerance),
+        "counts": dict(zip(model.labels, model.counts, strict=True)),
+        **{key: shares_json(model)[key] for key in ("shares", "pairs", "every", "limits")},
+        "budget": found.budget,
+        "methods": [line.to_json() for line in found.lines],
+        "chosen": {
+            **figures(found.mechanism),
+            "error": error_of(found.mechanism),
+            "deviations": dict(zip(map(str, model.statistics), deviations(found.mechanism), strict=True)),
+        },
+        "record_swap": swap,
+        "attack": None
+        if found.attacks is None
+        else {
+            name: {**each.to_json(), "guarantee": each.guarantee}
+            for name, each in zip(("before", "after"), found.attacks, strict=True)
+        },
+        "sweep": None
+        if found.by_tolerance is None
+        else [{"tolerance": t, "methods": [x.to_json() for x in xs]} for t, xs in found.by_tolerance.items()],
+        "warning": found.warning or None,
+        "released": False,
+    }
+
+
+def show(found: PropertyFigures, sweep: bool, files: tuple[str, ...]) -> None:
+    """The same for people."""
+    model, mechanism = found.model, found.mechanism
+    if found.asked.strip() != found.name.strip():
+        say(f"hidden is {found.name!r}, the rarer of the two values of {found.asked.strip()!r}")
+    out.print(_methods(found))
+    each = ", ".join(f"{s} {x:.4g}" for s, x in zip(model.statistics, deviations(mechanism), strict=True))
+    chosen = escape(mechanism.certificate.method)
+    most = "at most " if mechanism.noise.prepares else ""
+    out.print(
+        f"[bold]{chosen}[/] is used: expected l2 error {most}{error_of(mechanism):.5g} under "
+        f"{escape(repr(mechanism.guarantee))}; standard deviation of the noise: {escape(each)}"
+    )
+    if mechanism.noise.prepares:
+        guess = mechanism.estimate()
+        say(
+            f"an estimate from {guess.draws} draws of its own: sigma {guess.sigma:.5g}, expected l2 error "
+            f"{guess.error:.5g}; a release makes its own draws"
+        )
+    if not any(deviations(mechanism)):
+        out.print("no noise is needed if the statistics are normal: the guarantee rests on the Gaussian model alone")
+    if found.warning:
+        out.print(f"[bold red]warning[/]: {escape(found.warning)}")
+    out.print(usable_table(Usable.of(mechanism.certificate)))
+    say(_swapped(found.swap))
+    if found.attacks is not None:
+        out.print(_attacked(*found.attacks))
+    if sweep and found.by_tolerance is not None:
+        out.print(_swept(found.by_tolerance))
+    say("assumptions: " + "; ".join(mechanism.certificate.assumptions))
+    say("nothing was released" + (f"; wrote {', '.join(files)}" if files else ""))
+
+
+def _methods(found: PropertyFigures) -> Rich:
+    count = len(found.model.statistics)
+    title = (
+        f"Noise to publish {count} statistic{'' if count == 1 else 's'} of {found.model.size} records while hiding the "
+        f"share of {found.name} at {found.budget}"
+    )
+    table = Rich(title=escape(title), title_justify="left", caption_justify="left", header_style="bold")
+    table.add_column("method")
+    for name in ("total noise std", "expected l2 error"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("proven", no_wrap=True)
+    methods = [line.method for line in found.lines]
+    remarks: dict[str, list[str]] = {}
+    for line in found.lines:
+        name = f"{line.method} ({line.noise})" if methods.count(line.method) > 1 else line.method
+        numbers = (f"{x:.6g}" if math.isfinite(x) else "-" for x in (line.deviation, line.error))
+        style = "bold green" if line == found.used else ""
+        told = f"{escape(name)}\n[dim]{escape(called(line.method, line.noise))}[/]"
+        table.add_row(told, *numbers, "yes" if line.proven else "no", style=style)
+        if line.why:
+            remarks.setdefault(line.why, []).append(name)
+    table.caption = "\n".join(escape(f"{', '.join(names)}: {spoken(why)}") for why, names in remarks.items())
+    return table
+
+
+def _swapped(swap: SwapFigure | str) -> str:
+    if isinstance(swap, str):
+        return f"record swap, without a Gaussian model: none ({swap})"
+    b = swap.bound
+    return (
+        f"record swap, with confidence {b.confidence:.10g}, no Gaussian model: Gaussian noise of sigma {b.value:.5g} "
+        f"on every statistic, expected l2 error {swap.error:.5g} (delta <= {b.bound:.3g} over {b.draws} draws of up to "
+        f"{b.records} swapped records; to release it, with draws of its own: --method record-swap)"
+    )
+
+
+def _attacked(before: AttackReport, after: AttackReport) -> Rich:
+    level = f"{float(after.confidence):g} interval"
+    title = "Guessing the share from data sets drawn from the reference's records"
+    table = Rich(title=title, title_justify="left", caption_justify="left", header_style="bold")
+    table.add_column("published", no_wrap=True)
+    table.add_column("best attack", no_wrap=True)
+    for name in ("right guesses", level, "epsilon at least", "guaranteed"):
+        table.add_column(name, justify="right")
+    for name, found in (("without noise", before), ("with noise", after)):
+        low, high = found.interval
+        promised = "-" if found.epsilon is None else f"{float(found.epsilon):.4g}"
+        numbers = (f"{found.accuracy:.3f}", f"{low:.3f} .. {high:.3f}", f"{found.epsilon_lower:.3f}", promised)
+        table.add_row(name, found.best.attack, *numbers)
+    if after.epsilon is not None:
+        verdict = (
+            "The attack leaves the guarantee standing, which proves nothing."
+            if after.consistent
+            else "The attack REFUTES the guarantee for these records: the Gaussian model is wrong for them."
+        )
+        limit = f"The guarantee allows {after.ceiling:.3f} right guesses at most, at delta {float(after.delta):g}."
+        table.caption = f"{limit} {verdict}"
+    return table
+
+
+def _swept(by_tolerance: Mapping[float, tuple[MethodLine, ...]]) -> Rich:
+    table = Rich(title="Least error by tolerance", title_justify="left", header_style="bold")
+    table.add_column("tolerance", justify="right")
+    table.add_column("best method")
+    table.add_column("expected l2 error", justify="right")
+    for tolerance, lines in by_tolerance.items():
+        line = best(lines)
+        table.add_row(f"{tolerance:g}", line.method if line else "none proved", f"{line.error:.5g}" if line else "-")
+    return table

@@ -7,17 +7,21 @@ every question of it that has no "by" of its own. This is version 2 of the gramm
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from fugu.cli import options
 from fugu.cli.console import err, escape, out
 from fugu.errors import UnknownName, UsageError
 from fugu.numbers.exact import Real
-from fugu.queries.statistic import GRAMMAR, Question, what_and_by
+from fugu.queries.statistic import GRAMMAR, StatisticQuestion, what_and_by
 from fugu.visible import Json, several
 
 Asked = dict[str, object]
 """One question for `Session.ask_all`: "query", and "bounds", "step" or "bins" where it takes them."""
 _NUMBERS, _TABLES = ("sum", "mean", "variance", "quantile"), ("histogram", "crosstab", "top")
+RECORDS: Final = "records"
+LAW: Final = "law"
+"""Two routes for statistics: charged to each record, which composes; or by the law of the total, once."""
 ALL = ""
 """Under this name stands what is said of every column."""
 
@@ -64,7 +68,7 @@ def named(query: str | None, sequences: bool) -> Json:
     if query is None:
         return {}
     texts = split(query)
-    return {"what": joined(texts if sequences else map(Question.parse, texts)), "grammar": GRAMMAR}
+    return {"what": joined(texts if sequences else map(StatisticQuestion.parse, texts)), "grammar": GRAMMAR}
 
 
 def named_before(query: str | None) -> Json:
@@ -107,7 +111,7 @@ def questions_of(
 
     `bounds`: "0,400" for all, or "age:0:110,chol:100:400"; `step`: "5", or "age:5,chol:10"; `bins`: edges "0,50,100",
     or "age:0:50:100". A column that no question looks at is refused."""
-    parsed = [_grouped(Question.parse(text), by) for text in texts]
+    parsed = [_grouped(StatisticQuestion.parse(text), by) for text in texts]
     columns = tuple(dict.fromkeys(column for asked in parsed for column in asked.columns))
     ranges = {name: _pair(found) for name, found in _by_column("--bounds", bounds, columns).items()}
     steps = {name: _one(found) for name, found in _by_column("--step", step, columns).items()}
@@ -122,7 +126,7 @@ def weights_of(text: str | None, questions: Sequence[Asked]) -> list[Real] | str
     if text is None or text.strip().lower() == "error":
         return None if text is None else "error"
     found = [options.positive("--weights", part) for part in text.split(",")]
-    costing = [str(asked["query"]) for asked in questions if Question.parse(str(asked["query"])).columns]
+    costing = [str(asked["query"]) for asked in questions if StatisticQuestion.parse(str(asked["query"])).columns]
     if len(found) != len(costing):
         listed = ", ".join(costing)
         raise UsageError(
@@ -133,10 +137,10 @@ def weights_of(text: str | None, questions: Sequence[Asked]) -> list[Real] | str
     return found
 
 
-def _grouped(asked: Question, by: str | None) -> Question:
+def _grouped(asked: StatisticQuestion, by: str | None) -> StatisticQuestion:
     if by is None or asked.by is not None:
         return asked
-    return Question(asked.kind, asked.columns, asked.equals, asked.at, by)
+    return StatisticQuestion(asked.kind, asked.columns, asked.equals, asked.at, by)
 
 
 def _by_column(name: str, text: str | None, columns: tuple[str, ...]) -> dict[str, list[Real]]:
@@ -167,7 +171,7 @@ def _one(numbers: list[Real]) -> Real:
 
 
 def _told(
-    asked: Question,
+    asked: StatisticQuestion,
     ranges: Mapping[str, tuple[Real, Real]],
     steps: Mapping[str, Real],
     edges: Mapping[str, list[float]],

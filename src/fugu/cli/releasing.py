@@ -1,300 +1,184 @@
-"""`fugu release`: publish a column, a statistic, or a statistic of sequences, with its certificate."""
+"""`fugu release`: what is asked is checked, named in the ledger, and goes out by its route."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from fugu.cli import options, questions, sequence_options
-from fugu.cli.after import After
-from fugu.cli.answering import Asks, bounds_of, release_query
-from fugu.cli.channels import Wanted
-from fugu.cli.charging import account_of, data_name, say_uncharged
-from fugu.cli.checking import Eyes
+from fugu.cli import options
+from fugu.cli.charging import account_of, data_name, ready, say_uncharged
 from fugu.cli.console import warn_of_private_counts
-from fugu.cli.dry_run import UNNAMED, required
-from fugu.cli.paging import Pages
-from fugu.cli.property_release import Hiding, PropertyTold, release_hidden
-from fugu.cli.publishing import ColumnAsked, publish_column
-from fugu.cli.receipts import ready
-from fugu.cli.recording import RecordsAsked, release_records
-from fugu.cli.refusing import refuse
-from fugu.cli.routes import RECORDS, Way
-from fugu.data.layout import PLAIN, Layout
-from fugu.errors import UsageError
-from fugu.guarantee import Pure
+from fugu.cli.dispatch import UNNAMED, Dispatch, Pages, required
+from fugu.cli.forms import Booking, Delivery
+from fugu.cli.mechanisms import check_mechanism
+from fugu.cli.questions import LAW, RECORDS, named, named_before, split
+from fugu.cli.sequence_reading import layout_of
+from fugu.data.layout import PLAIN
+from fugu.errors import UnknownName, UsageError
+from fugu.numbers.exact import read_number
 from fugu.publication.files import Files
+from fugu.question import COLUMN, PROPERTY, SEQUENCES, STATISTICS, Question
 
 
-def release(
-    epsilon: options.Epsilon,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", help="Where the published file goes (OUT.csv); --dry-run goes without it."),
-    ] = None,
-    table: Annotated[
-        str | None,
-        typer.Argument(metavar="TABLE", help="The private table, a CSV or Parquet file; --dry-run goes without it."),
-    ] = None,
-    protect: options.ProtectIfAny = None,
-    publish: Annotated[str | None, typer.Option(help="The column to publish, row by row.")] = None,
-    query: Annotated[
-        str | None,
-        typer.Option(
-            help='Or statistics: "mean(chol)", "count, mean(age), histogram(ward) by sex" (all of the list by sex), '
-            '"count; mean(age) by sex" (each by itself).'
-        ),
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option(help="With --query: the public column that groups the rows; sequences: the user.")
-    ] = None,
-    bounds: Annotated[
-        str | None, typer.Option(help='With --query: values are clipped to these, "0,400" or "age:0:110,bmi:10:60".')
-    ] = None,
-    step: Annotated[
-        str | None, typer.Option(help='With --query: values are rounded to this step, "5" or "age:5,chol:10".')
-    ] = None,
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            help='With several questions: how they share epsilon, "2,1,1"; "error" for the least total error.'
-        ),
-    ] = None,
-    route: Annotated[
-        str | None,
-        typer.Option(
-            help='With --query: "records" (many questions, one budget; pure epsilon) or "law" (one question, and no '
-            "other release of the table); records if left out, where it can be."
-        ),
-    ] = None,
-    delta: options.Delta = "0",
-    alpha: options.Alpha = None,
-    reference: Annotated[str | None, typer.Option(help="The table that beliefs are fitted on.")] = None,
-    public_reference: Annotated[
-        bool, typer.Option("--public-reference", help="The reference is public: publish its plain SHA-256.")
-    ] = False,
-    public_prior: Annotated[
-        bool,
-        typer.Option("--public-prior", help="Fit beliefs on TABLE itself; the private part holds its exact counts."),
-    ] = False,
-    pairs: options.Pairs = "all",
-    bins: options.Bins = None,
-    missing: options.Missing = "error",
-    unit: options.Unit = None,
-    prior: options.Prior = "empirical",
-    components: options.Components = None,
-    confidence: options.Confidence = None,
-    shift: options.Shift = "0",
-    noise: options.NoiseName = "best",
-    method: options.MethodName = "best",
-    grid: options.Grid = "auto",
-    remap: options.Remap = None,
-    mechanism: options.MechanismName = "noise",
-    loss: options.LossName = None,
-    cap: options.Cap = None,
-    clip: options.Clip = None,
-    round_: options.Round = None,
-    allow_no_noise: Annotated[
-        bool,
-        typer.Option("--allow-no-noise", help="Publish exact values: no noise is needed, or it is mostly 0."),
-    ] = False,
-    order: options.OrderIfAny = None,
-    state: options.StateIfAny = None,
-    smoothing: options.Smoothing = 0.0,
-    start: options.Start = "fitted",
-    repeats: sequence_options.Repeats = None,
-    columns: sequence_options.Wide = None,
-    end: sequence_options.End = None,
-    every: sequence_options.Every = None,
-    between: sequence_options.Between = None,
-    overlaps: sequence_options.Overlaps = None,
-    backwards: sequence_options.Backwards = None,
-    gaps: sequence_options.Gaps = None,
-    inside: sequence_options.Inside = None,
-    hide: Annotated[
-        str | None, typer.Option(help='Hide which share of all records has this: "smoker=yes"; with --statistics.')
-    ] = None,
-    statistics: Annotated[
-        str | None, typer.Option(help='With --hide: what is published, "mean(chol),count(sex=F)".')
-    ] = None,
-    size: Annotated[
-        int | None, typer.Option(help="With --hide: the number of records, which is public; refused if TABLE differs.")
-    ] = None,
-    tolerance: Annotated[str, typer.Option(help="With --hide: shares that differ by at most this look alike.")] = "0.1",
-    shares: Annotated[str | None, typer.Option(help='With --hide: only these shares, "0.45,0.55".')] = None,
-    length: Annotated[int | None, typer.Option(help="Sequences: the length of the prior, if longer.")] = None,
-    other: Annotated[str | None, typer.Option(help="Sequences: the state that unknown states count as.")] = None,
-    schema: options.SchemaFile = None,
-    no_header: options.NoHeader = False,
-    rows: options.Rows = None,
-    ledger: options.LedgerFile = None,
-    no_ledger: options.NoLedger = False,
-    request: options.Request = None,
-    total: options.Total = None,
-    budget_delta: options.TotalDelta = None,
-    other_people: options.OtherPeople = None,
-    data: options.DataName = None,
-    force: options.Force = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Calibrate and prove; no private table is opened, nothing released or written."),
-    ] = False,
-    report: Annotated[
-        str | None,
-        typer.Option(help="Also write the page to sign here (HTML), from what is public before TABLE is opened."),
-    ] = None,
-    attack: options.Attack = False,
-    no_check: Annotated[
-        bool, typer.Option("--no-check", help="Do not check how TABLE is read, for your eyes, before it is released.")
-    ] = False,
-    as_json: options.AsJson = False,
-) -> None:
-    """Publish a column or statistics of TABLE, or of its sequences: OUT.csv, its certificate and its page."""
-    _check_sources(table, reference, public_prior, public_reference, dry_run)
-    files = _targets(output, dry_run, force, table, reference, ledger, schema)
-    if report is not None:
-        options.fresh(options.target(report, table, reference, ledger, schema, output), force)
-    warn_of_private_counts(public_prior)
-    sequences = state is not None or order is not None or columns is not None
-    if query is not None and missing == "drop" and not sequences:
+def release(question: Question, books: Booking, delivery: Delivery) -> None:
+    """What is wrong is found before anything is charged; a dry run ends before the table is opened."""
+    dry_run, as_json = delivery.dry_run, delivery.as_json
+    _check_sources(question, dry_run)
+    read = (question.table, question.reference, books.ledger, question.schema)
+    files = _targets(delivery, *read)
+    if delivery.report is not None:
+        options.fresh(options.target(delivery.report, *read, delivery.output), delivery.force)
+    warn_of_private_counts(question.public_prior)
+    if question.query is not None and question.missing == "drop" and not question.sequential:
         raise UsageError(
             "--missing drop is for a column that is published row by row: a statistic counts every record. Give "
             "--missing VALUE, what a missing cell counts as, or leave it out"
         )
-    laid = {
-        "repeats": repeats, "columns": columns, "end": end, "every": every, "between": between, "overlaps": overlaps,
-        "backwards": backwards, "gaps": gaps, "inside": inside,
-    }  # fmt: skip
-    layout = Layout.of(**laid, bins=bins if sequences else None) if sequences else PLAIN
-    reading = options.schema(schema, no_header and not sequences)
-    data = UNNAMED if table is None and data is None else data_name(data, table or "")
-    budget = options.budget(epsilon, delta, alpha)
-    wanted, after = Wanted(noise, method, grid, remap, mechanism, loss, cap), After(clip, round_)
-    whole = options.whole(total, budget_delta, delta, alpha)
-    question = {
-        "what": query or publish, "protect": protect, "by": by, "bounds": bounds, "step": step, "epsilon": epsilon,
-        "delta": delta, "alpha": alpha, "pairs": pairs, "bins": bins, "missing": missing, "unit": unit, "prior": prior,
-        "components": components, **({} if confidence is None else {"confidence": confidence, "shift": shift}),
-        "noise": noise, "method": method, "grid": grid, **({} if remap is None else {"remap": remap}), **wanted.told(),
-        **after.told(),
-        "order": order, "state": state, "smoothing": smoothing, **({} if weights is None else {"weights": weights}),
-        "start": start,
-        "length": length, "other": other, "public prior": public_prior,
-        "schema": None if reading is None else reading.to_json(),
-        **({} if layout.plain else {"sequence": layout.to_json()}),
-    }  # fmt: skip
-    pages = Pages(report, attack, Eyes(not no_check))
-    hiding = Hiding(hide, statistics, size, tolerance, shares).with_rows(rows)
-    account = None if dry_run else account_of(
-        ledger, no_ledger, request, budget, whole, data,
-        question | questions.named(query, sequences) | hiding.told(),
-        question | questions.named_before(query) | hiding.told(), unit, other_people,
-    )  # fmt: skip
-    ready(files, account, as_json, named=query is None or sequences)
+    layout = layout_of(question) if question.sequential else PLAIN
+    schema = options.schema(question.schema, question.no_header and not question.sequential)
+    data = UNNAMED if question.table is None and books.data is None else data_name(books.data, question.table or "")
+    budget = options.budget(question.epsilon, question.delta, question.alpha)
+    check_mechanism(question)
+    total = options.whole(books.total, books.budget_delta, question.delta, question.alpha)
+    question = _sized(question)
+    public = None if schema is None else schema.to_json(), None if layout.plain else layout.to_json()
+    now, before = (
+        question.told(*public, said)
+        for said in (named(question.query, question.sequential), named_before(question.query))
+    )
+    account = None if dry_run else account_of(books, budget, total, data, now, before, question.unit)
+    ready(files, account, as_json, named=question.query is None or question.sequential)
     say_uncharged(account, dry_run)
-    if hide is not None:
-        refuse(
-            "not with --hide",
-            publish=publish, query=query, protect=protect, by=by, step=step, weights=weights, route=route, pairs=pairs,
-            bins=bins, unit=unit, prior=prior, components=components, confidence=confidence, shift=shift, noise=noise,
-            grid=grid, remap=remap, mechanism=mechanism, loss=loss, cap=cap, clip=clip, round=round_, order=order,
-            state=state, smoothing=smoothing, length=length, other=other, start=start,
-        )  # fmt: skip
-        told = PropertyTold(
-            table, hiding.required(reference), hiding, bounds, missing, method, reading, budget, public_reference,
-            allow_no_noise,
-        )  # fmt: skip
-        release_hidden(told, account, files, data, dry_run, as_json, pages)
-        return
-    hiding.refuse_alone()
-    if sequences:
-        refuse(
-            "not for sequences",
-            publish=publish, protect=protect, step=step, pairs=pairs,
-            missing=missing, unit=unit, prior=prior, components=components, shift=shift, grid=grid,
-            remap=remap, mechanism=mechanism, loss=loss, cap=cap, clip=clip, round=round_, route=route, rows=rows,
-        )  # fmt: skip
-        from fugu.cli.sequences import Asked, release_sequences
+    if question.kind == STATISTICS and question.publish is not None:
+        _ = question.published  # refused, and says why
+    question.refuse()
+    pages = Pages(delivery.report, delivery.attack, not delivery.no_check)
+    dispatch = Dispatch(question, account, files, data, pages, dry_run, as_json)
+    if question.kind == PROPERTY:
+        from fugu.cli.hidden import release_hidden
 
-        asked = Asked(
-            table, *sequence_options.needed(query, by, order, state, schema, not no_header, layout),
-            options.number("epsilon", epsilon), reference, smoothing, length,
-            other, bounds_of(bounds), account, schema, not no_header, layout, start, data, public_reference,
-            options.confidence(confidence), weights, method, noise, None if isinstance(budget, Pure) else budget,
-            allow_no_noise,
-        )  # fmt: skip
-        release_sequences(asked, files, dry_run, as_json, pages)
-        return
-    refuse(
-        "for sequences only (--order and --state)",
-        smoothing=smoothing, length=length, other=other, start=start, **laid,
-    )  # fmt: skip
-    if protect is None:
-        raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")
-    if (publish is None) == (query is None):
-        raise UsageError("say what to publish: --publish COLUMN, or --query 'mean(COLUMN)'; one of the two")
-    if query is not None:
-        way = Way(
-            route, query, alpha, delta, public_prior, weights, missing, attack,
-            account is not None and account.kept_by_law(),
-        )  # fmt: skip
-        refuse(
-            "for columns only, not with --query",
-            pairs=pairs, prior=prior, components=components, confidence=confidence, shift=shift, noise=noise,
-            method=method, grid=grid, remap=remap, mechanism=mechanism, loss=loss, clip=clip, round=round_,
-            **({} if way.taken == RECORDS else {"cap": cap}),
-        )  # fmt: skip
-        if way.taken == RECORDS:
-            many = RecordsAsked.of(
-                table, query, by, bounds, step, bins, protect, epsilon, weights, reference, unit, reading,
-                public_reference, request, cap, allow_no_noise, rows,
-            )  # fmt: skip
-            release_records(many, account, files, data, dry_run, as_json, pages)
-            return
-        statistic = Asks(
-            table, query, protect, options.odds(epsilon, delta), reference, by, bounds_of(bounds), step, bins, unit,
-            reading,
-            None if missing == "error" else options.missing(missing), allow_no_noise, public_reference, rows,
-            way.why,
-        )  # fmt: skip
-        release_query(statistic, account, files, data, dry_run, as_json, pages)
-        return
-    assert publish is not None
-    refuse("for --query only", by=by, bounds=bounds, step=step, weights=weights, route=route)
-    column = ColumnAsked(
-        table, publish, protect, budget, reference, pairs, bins, missing, unit, prior, components,
-        options.level(confidence, shift), reading, allow_no_noise, public_reference, wanted, after, rows,
-    )  # fmt: skip
-    publish_column(column, account, files, data, dry_run, as_json, pages)
+        release_hidden(dispatch)
+    elif question.kind == SEQUENCES:
+        from fugu.cli.sequences import release_sequences
+
+        release_sequences(dispatch)
+    elif question.kind == COLUMN:
+        from fugu.cli.column import release_column
+
+        release_column(dispatch)
+    else:
+        _statistics(dispatch, books.request)
 
 
-def _check_sources(
-    table: str | None, reference: str | None, public_prior: bool, public_reference: bool, dry_run: bool
-) -> None:
+def _statistics(dispatch: Dispatch, request: str | None) -> None:
+    """Statistics go charged to each record, or by the law of the total where that is asked for or cannot be else."""
+    question, account = dispatch.question, dispatch.account
+    _ = question.secret  # before the route is chosen
+    way = StatisticRoute(question, dispatch.pages.attack, account is not None and account.kept_by_law())
+    if way.taken == RECORDS:
+        from fugu.cli.records import release_records
+
+        if request is not None:
+            raise UsageError("--request: on the records route requests are named by their questions; leave it out")
+        release_records(dispatch)
+        return
+    from fugu.cli.law import release_query
+
+    if question.cap is not None:
+        question.refuse("cap")
+    release_query(dispatch, way.why)
+
+
+def _sized(question: Question) -> Question:
+    """The same with the number of records that --rows declares, where a property is hidden."""
+    if question.hide is None or question.rows is None:
+        return question
+    if question.size not in (None, question.rows):
+        raise UsageError(f"--size says {question.size} records and --rows {question.rows}; give one of the two")
+    return replace(question, size=question.rows)
+
+
+def _check_sources(question: Question, dry_run: bool) -> None:
     """Beliefs come from one place, and what is released, or fitted on TABLE, needs TABLE."""
-    if (reference is None) == (not public_prior):
+    if (question.reference is None) == (not question.public_prior):
         raise UsageError(
             "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
             "--public-prior to fit them on TABLE itself and count them as public; one of the two"
         )
-    if public_reference and reference is None:
+    if question.public_reference and question.reference is None:
         raise UsageError("--public-reference says that the file of --reference is public; give both")
-    if not dry_run or public_prior:
-        required(table)
+    if not dry_run or question.public_prior:
+        required(question.table)
 
 
-def _targets(output: str | None, dry_run: bool, force: bool, *read: str | None) -> Files:
+def _targets(delivery: Delivery, *read: str | None) -> Files:
     """The files of a release; the folder must exist, and no table or ledger is ever overwritten."""
-    if output is None and not dry_run:
+    if delivery.output is None and not delivery.dry_run:
         raise UsageError(
             "say where the release goes: -o OUT.csv; only --dry-run, which writes nothing, goes without it"
         )
-    output = output or "release.csv"
+    output = delivery.output or "release.csv"
     if Path(output).suffix != ".csv":
         raise UsageError(f"the column is written as CSV; give a name that ends in .csv, not {output!r}")
-    files = Files(Path(output), force or dry_run)
+    files = Files(Path(output), delivery.force or delivery.dry_run)
     for file in files.all():
         options.target(str(file), *read)
     return files
+
+
+@dataclass(frozen=True)
+class StatisticRoute:
+    """What decides between the two routes of statistics.
+
+    `kept`: the ledger has this request already, from the law route, or another budget than a pure one."""
+
+    question: Question
+    attack: bool
+    kept: bool
+
+    @property
+    def taken(self) -> str:
+        """The route: the one that was asked for, if it can be gone; else records where they can do what is asked."""
+        asked = self.question.route
+        if self.question.alpha is not None:
+            raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
+        several = len(split(self.question.asked)) > 1 or self.question.weights is not None
+        why = self._not_records()
+        if asked not in (None, RECORDS, LAW):
+            raise UnknownName("route", str(asked), (RECORDS, LAW))
+        if asked is None and not several and (why is not None or self.kept):
+            return LAW
+        if asked == LAW and several:
+            raise UsageError(
+                "the law route answers one question and closes the table, so --weights and several questions are for "
+                "the records route: leave out --route law"
+            )
+        if asked != LAW and why is not None:
+            raise UsageError(why)
+        return asked or RECORDS
+
+    @property
+    def why(self) -> str:
+        """Why the law route is taken, where nobody asked for it; empty otherwise."""
+        if self.question.route is not None or self.taken == RECORDS:
+            return ""
+        return self._not_records() or "this request, or this budget, is in the ledger by the law route already"
+
+    def _not_records(self) -> str | None:
+        """Why the records route cannot do what is asked; None if it can."""
+        if read_number(self.question.delta) != 0:
+            return (
+                "--delta: the records route has a pure epsilon. With a delta, what is asked next may depend on an "
+                "answer that reveals everything, and then delta does not shrink as it would for one question. Leave "
+                "out --delta, or ask one question with --route law"
+            )
+        if self.question.public_prior:
+            return (
+                "--public-prior: the records route needs a reference that is not the table: its noise depends on the "
+                "reference, and would tell rows of the table. Give --reference, or one question with --route law"
+            )
+        if self.question.missing != "error":
+            return "--missing: on the records route the schema says what missing cells count as (--schema)"
+        if self.attack:
+            return "--attack: there is no attack on the records route; prove it twice with fugu verify --twice"
+        return None

@@ -9,46 +9,47 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import textwrap
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, final
 
+from fugu.cli.forms import FORMS
 from fugu.cli.questions import joined
-from fugu.data.schema import Schema
+from fugu.data.schema import Schema, value_text
 from fugu.errors import UnknownName, UsageError
 from fugu.numbers.checks import is_real, is_texts
+from fugu.question import SECTIONS, Ask, Question, facts
 from fugu.visible import brief
 
 Values = Mapping[str, Any]
 SCHEMA = "schema"
-SECTIONS: dict[str, tuple[str, ...]] = {
-    "data": ("reference", "table", "rows", "name", "ledger", "no_ledger", "request", "other_people", "output"),
-    "question": ("publish", "query", "weights", "route", "by", "bounds", "step", "bins", "missing", "unit", "order",
-                 "state", "start", "smoothing", "length", "other", "clip", "round"),
-    "sequence": ("repeats", "columns", "end", "every", "between", "overlaps", "backwards", "bins", "gaps", "inside"),
-    "secrets": ("protect", "pairs"),
-    "beliefs": ("prior", "components", "confidence", "shift", "public_reference", "public_prior"),
-    "budget": ("epsilon", "delta", "alpha", "total", "budget_delta", "error"),
-    "noise": ("mechanism", "noise", "method", "grid", "remap", "loss", "cap", "allow_no_noise"),
-    "training": ("target", "features", "model", "prior", "order", "by", "state", "smoothing", "start", "bounds",
-                 "max_norm", "classes", "private", "public_table", "rehearse", "folds", "output"),
-    "property": ("statistics", "hide", "size", "tolerance", "values", "bounds", "replacement", "missing", "method",
-                 "declared_exact", "floor", "no_attack", "sweep", "draws"),
-}  # fmt: skip
+
+
+def _keys() -> dict[str, dict[str, tuple[str, Ask]]]:
+    """{section: {key: (field, what it states)}}, read off the forms; the sections in their order."""
+    listed: dict[str, dict[str, tuple[str, Ask]]] = {section: {} for section in SECTIONS}
+    for form in (Question, *FORMS):
+        for name, said in facts(form).items():
+            if said.section:
+                listed[said.section][said.key or name] = name, said
+    listed["sequence"]["bins"] = listed["question"]["bins"]  # cut points of states
+    return listed
+
+
+KEYS = _keys()
 """The keys of each section; [schema] is that of `Schema.load`."""
 _ALONE = {"train": "training", "property": "property"}
 """Commands with a section of their own, beside [data], [budget] and [schema]."""
+_OPTION = re.compile(r"--([a-z][a-z-]*)")
 _PATHS = ("reference", "table", "ledger", "output")
-_OTHER_NAMES = {"name": "data", "total": "budget"}
-"""Keys that are called otherwise than their option."""
 _CONDITIONS = "protect"
 _BY_COLUMN = ("bounds", "step", "bins")
 """Keys that may say something of each column."""
-_PRIVATE = ("release", "train", "check")
-"""Commands whose TABLE is the private one; of the others it is the reference."""
 
 
 @final
@@ -71,40 +72,36 @@ class ScenarioFile:
             why = str(error).splitlines()[0][:100]
             raise UsageError(f"{place.name!r} is not TOML: {why}; fugu init writes a file to start from") from None
         for section, values in found.items():
-            if section not in (*SECTIONS, SCHEMA):
+            if section not in (*KEYS, SCHEMA):
                 _refuse_key(place, section, values)
             if not isinstance(values, dict):
                 raise UsageError(f"[{section}] of {place.name!r} must be a section with keys")
             for key in values if section != SCHEMA else ():
-                if key not in SECTIONS[section]:
-                    homes = [name for name, keys in SECTIONS.items() if key in keys]
+                if key not in KEYS[section]:
+                    homes = [name for name, keys in KEYS.items() if key in keys]
                     if homes:
                         raise UsageError(f"{key!r} of {place.name!r} belongs to [{homes[0]}], not to [{section}]")
-                    raise UnknownName(f"key in [{section}] of {place.name!r} called", key, SECTIONS[section])
+                    raise UnknownName(f"key in [{section}] of {place.name!r} called", key, tuple(KEYS[section]))
         if SCHEMA in found:
             Schema.load(place)  # checked now
         return ScenarioFile(place, found)
 
-    def options(self, command: str, known: Iterable[str]) -> dict[str, Any]:
+    def options(self, command: str, known: Collection[str]) -> dict[str, Any]:
         """The values by name of the option, for a command with the options `known`.
 
         UsageError for a key of this command's own sections that it has no option for: nothing is ignored in silence
         that changes what a release is."""
-        own = _ALONE.get(command)
-        taken, names = {}, set(known)
-        sections = ("data", "budget", own) if own else tuple(name for name in SECTIONS if name not in _ALONE.values())
-        for section in sections:
+        own, taken = _ALONE.get(command), {}
+        for section in ("data", "budget", own) if own else (name for name in KEYS if name not in _ALONE.values()):
             for key, value in self.sections.get(section, {}).items():
-                name = _OTHER_NAMES.get(key, key)
-                if key in ("table", "reference") and (key == "table") == (command in _PRIVATE):
-                    name = "table"
-                elif key == "table" or (section == "data" and key == "output" and command != "release"):
+                name = KEYS[section][key][0]
+                if section == "data" and key == "output" and command != "release":
                     continue
-                if name in names:
+                if name in known:
                     taken[name] = self._value(section, key, value)
                 elif command == "release" and key != "error":
                     raise UsageError(f"{key!r} in [{section}] of {self.path.name!r}: fugu release has no --{key} here")
-        if SCHEMA in self.sections and SCHEMA in names:
+        if SCHEMA in self.sections and SCHEMA in known:
             taken[SCHEMA] = str(self.path)
         return taken
 
@@ -161,7 +158,35 @@ def _item(value: object) -> str:
 
 def _refuse_key(place: Path, name: str, value: object) -> None:
     """A name at the top of the file that is no section."""
-    homes = [section for section, keys in SECTIONS.items() if name in keys and section not in _ALONE.values()]
+    homes = [section for section, keys in KEYS.items() if name in keys and section not in _ALONE.values()]
     if homes and not isinstance(value, dict):
         raise UsageError(f"{name!r} of {place.name!r} stands outside a section; put it under [{homes[0]}]")
-    raise UnknownName(f"section of {place.name!r} called", name, (*SECTIONS, SCHEMA))
+    raise UnknownName(f"section of {place.name!r} called", name, (*KEYS, SCHEMA))
+
+
+def scenario_text(
+    head: str, chosen: Mapping[str, Mapping[str, Any]], why: Mapping[str, str], schema: str, examples: bool
+) -> str:
+    """The file: `head` as a comment, what is `chosen` by section and key with the reasons `why`, then `schema`.
+
+    `examples`: whether keys that were not chosen, and have an example, are shown as comments."""
+    lines = [*_comment(head), ""]
+    for section, keys in KEYS.items():
+        values = chosen.get(section, {})
+        shown = {key: said for key, (_, said) in keys.items() if key in values or (examples and said.like is not None)}
+        if not shown or (section == "sequence" and "sequence" not in chosen):
+            continue
+        lines.append(f"[{section}]")
+        for key, said in shown.items():
+            words = _OPTION.sub(lambda found: found[1].replace("-", "_"), said.help).replace("TABLE", "the table")
+            lines += [*_comment(words), *_comment(why.get(key, ""))]
+            lines.append(
+                f"{key} = {value_text(values[key])}" if key in values else f"# {key} = {value_text(said.like)}"
+            )
+        lines.append("")
+    return "\n".join(lines) + schema
+
+
+def _comment(text: str) -> list[str]:
+    """A text as lines of comment."""
+    return [f"# {line}" for part in text.splitlines() for line in textwrap.wrap(part, 116)] if text else []

@@ -9,25 +9,23 @@ from typing import Any
 
 from rich.table import Table
 
+from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, progress, say, usable_table
-from fugu.cli.sequence_questions import Wording
-from fugu.cli.sequence_reading import Columns
-from fugu.data.sequences import Timed
+from fugu.cli.sequence_reading import Wording, columns_of
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.guarantee.promises import EACH_ENTRY, both, promise
-from fugu.numbers.exact import Real, as_fraction
+from fugu.guarantee.composition import EACH_ENTRY, both, promise
+from fugu.numbers.exact import as_fraction
 from fugu.progress import report, stage
-from fugu.queries.sequence_beliefs import believed
-from fugu.queries.sequence_budgets import CONTRACTION, CURVE, GROUP, QUILTS, Rule, rules
 from fugu.queries.sequence_certificate import entry_budget
 from fugu.queries.sequence_errors import SPLIT, expected_error, grouped_users
 from fugu.queries.sequence_lattice import LatticeMechanism
-from fugu.queries.sequence_prior import Chain
-from fugu.queries.sequence_promise import least_noise
+from fugu.queries.sequence_prior import Chain, believed
+from fugu.queries.sequence_promise import CONTRACTION, CURVE, GROUP, QUILTS, Rule, least_noise, rules
 from fugu.queries.sequence_query import SequenceMechanism
 from fugu.queries.sequences import Histogram, SequenceQuery, Several, TopK, Transitions
-from fugu.telling.sequence_usefulness import usable_mechanism
+from fugu.queries.usable_sequences import usable_mechanism
+from fugu.question import Question
 from fugu.visible import Json, several
 
 _LITTLE = 1.05
@@ -36,26 +34,7 @@ _WORDS = {_VECTOR: "one vector", SPLIT: "split over the counts"}
 
 
 @dataclass(frozen=True)
-class Comparing:
-    """What a comparison for sequences is told on the command line."""
-
-    table: str
-    query: str
-    epsilon: Real
-    columns: Columns
-    weights: str | None = None
-    smoothing: float = 0.0
-    start: str = "fitted"
-    length: int | None = None
-    confidence: Real | None = None
-    bounds: tuple[Real, Real] | None = None
-    users: int | None = None
-    budget: Approx | None = None
-    """With a delta: what Gaussian or Laplace noise reaches is compared too."""
-
-
-@dataclass(frozen=True)
-class Row:
+class RuleLine:
     """One line: a rule, how each question is answered under it, and what is expected of that."""
 
     rule: Rule
@@ -73,44 +52,51 @@ class Row:
         }  # fmt: skip
 
 
-def compare_sequences(asked: Comparing, as_json: bool) -> None:
-    """Show every rule; TABLE, the reference, stands in for the sequences to be released."""
+def compare_sequences(question: Question, users: int | None, as_json: bool) -> None:
+    """Show every rule; TABLE, the reference, stands in for the sequences to be released, and `users` for theirs."""
+    text, allowed = question.asked, options.positive("epsilon", question.epsilon)
+    columns, odds = columns_of(question), options.odds(question.epsilon, question.delta)
+    budget = odds if isinstance(odds, Approx) else None
+    confidence = options.confidence(question.confidence)
+    if confidence is not None and question.smoothing:
+        raise UsageError("--smoothing makes another prior, and --confidence covers the true one: give one of the two")
     with progress():
         stage("reading the sequences")
-        schema, known, _ = asked.columns.timed(asked.table)
+        schema, known, _ = columns.timed(str(question.reference))
         stage("fitting the chain")
-        chain = _chain(asked, known)
-        wording = Wording(asked.query, asked.columns.state, schema.fields[asked.columns.state], asked.weights,
-                          bounds=asked.bounds)  # fmt: skip
+        state, smoothing, length = columns.state, question.smoothing, question.length
+        chain = believed(known, columns.told(), state, smoothing, length, question.start, confidence)
+        bounds = options.bounds(question.bounds)
+        wording = Wording(text, state, schema.fields[state], question.weights, bounds=bounds)
         query = wording.made(chain)
         parts, shares = (query.parts, query.shares) if isinstance(query, Several) else ((query,), (Fraction(1),))
         stage("what every rule allows an entry")
-        found, skipped = rules(chain, asked.epsilon, shares)
-        groups = [grouped_users(part.domain.read(known.sequences), asked.users) for part in parts]
+        found, skipped = rules(chain, allowed, shares)
+        groups = [grouped_users(part.domain.read(known.sequences), users) for part in parts]
         rows = list(_rows(found, parts, groups))
         entries = round(sum(len(user) for group in groups[0] for user in group) / len(groups[0]))
         stage("how usable it is")
-        made = _released(asked, chain, query, found)
-        usable = usable_mechanism(made, chain, entries, asked.budget or Pure(asked.epsilon))
+        made = _released(budget, chain, query, found)
+        usable = usable_mechanism(made, chain, entries, budget or Pure(allowed))
     note = gain_of(found, chain)
-    promised = both(asked.budget or Pure(asked.epsilon), made.guarantee, "the chain", EACH_ENTRY)
+    promised = both(budget or Pure(allowed), made.guarantee, "the chain", EACH_ENTRY)
     told: dict[str, Any] = {
-        "epsilon": float(asked.epsilon), "promise": promised, "questions": [part.name for part in parts],
+        "epsilon": float(allowed), "promise": promised, "questions": [part.name for part in parts],
         "shares": [str(share) for share in shares], "states": list(chain.states), "length": chain.length,
-        "users": len(known.sequences), "users released": asked.users or len(known.sequences),
+        "users": len(known.sequences), "users released": users or len(known.sequences),
         "rows": [row.to_json() for row in rows], "gain over the group bound": _gain(found), "note": note,
         "left out": list(skipped), "errors": _ERRORS, "plan": [part.name for part in parts],
         "entries": entries, "usable": usable.to_json(),
-        **({} if asked.budget is None else {"delta": float(asked.budget.delta), "with delta": _told(made)}),
+        **({} if budget is None else {"delta": float(budget.delta), "with delta": _told(made)}),
     }  # fmt: skip
     if as_json:
         print_json(told)
         return
     whom = "whoever believes the chain"
     size = f"{several(len(chain.states), 'state')}, length {chain.length}, {told['users released']} users"
-    out.print(_table(rows, parts, f"{query.name} of sequences at {promise(asked.epsilon)} against {whom} ({size})"))
-    if asked.budget is not None:
-        say(f"with delta {float(asked.budget.delta):g}: {_told(made)}")
+    out.print(_table(rows, parts, f"{query.name} of sequences at {promise(allowed)} against {whom} ({size})"))
+    if budget is not None:
+        say(f"with delta {float(budget.delta):g}: {_told(made)}")
     say(f"promised by what is released: {promised}")
     out.print(usable_table(usable))
     say(_ERRORS)
@@ -125,11 +111,11 @@ _ERRORS = (
 
 
 def _released(
-    asked: Comparing, chain: Chain, query: SequenceQuery, found: Sequence[Rule]
+    budget: Approx | None, chain: Chain, query: SequenceQuery, found: Sequence[Rule]
 ) -> SequenceMechanism | LatticeMechanism:
     """What `fugu release` would draw: what contraction allows each entry, or with a delta the least noise."""
-    if asked.budget is not None:
-        return least_noise(chain, asked.budget, query, lambda epsilon: entry_budget(chain, epsilon))
+    if budget is not None:
+        return least_noise(chain, budget, query, lambda epsilon: entry_budget(chain, epsilon))
     return SequenceMechanism(query, as_fraction(next(rule.total for rule in found if rule.name == CONTRACTION)))
 
 
@@ -140,14 +126,7 @@ def _told(made: SequenceMechanism | LatticeMechanism) -> str:
     return f"noise as without it, at epsilon {float(made.epsilon):.4g} for each entry"
 
 
-def _chain(asked: Comparing, known: Timed) -> Chain:
-    if asked.confidence is not None and asked.smoothing:
-        raise UsageError("--smoothing makes another prior, and --confidence covers the true one: give one of the two")
-    columns = asked.columns
-    return believed(known, columns.told(), columns.state, asked.smoothing, asked.length, asked.start, asked.confidence)
-
-
-def _rows(found: Sequence[Rule], parts: Sequence[SequenceQuery], groups: Sequence[Any]) -> Iterator[Row]:
+def _rows(found: Sequence[Rule], parts: Sequence[SequenceQuery], groups: Sequence[Any]) -> Iterator[RuleLine]:
     """Every rule with every way to answer that is worth showing; the last is the one that is released."""
     best = tuple(part.way if isinstance(part, TopK) else _VECTOR for part in parts)
     for place, rule in enumerate(found):
@@ -157,7 +136,7 @@ def _rows(found: Sequence[Rule], parts: Sequence[SequenceQuery], groups: Sequenc
                 expected_error(part, epsilon, way, group)
                 for part, epsilon, way, group in zip(parts, rule.entry, ways, groups, strict=True)
             )
-            yield Row(rule, ways, errors, rule.name == CONTRACTION and ways == best)
+            yield RuleLine(rule, ways, errors, rule.name == CONTRACTION and ways == best)
     report("rules", len(found), len(found))
 
 
@@ -190,7 +169,7 @@ def gain_of(found: Sequence[Rule], chain: Chain) -> str:
     )
 
 
-def _table(rows: Sequence[Row], parts: Sequence[SequenceQuery], title: str) -> Table:
+def _table(rows: Sequence[RuleLine], parts: Sequence[SequenceQuery], title: str) -> Table:
     table = Table(title=escape(title), title_justify="left", header_style="bold")
     table.add_column("rule")
     table.add_column("answered by")

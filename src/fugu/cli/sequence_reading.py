@@ -1,38 +1,66 @@
-"""What a command about sequences reads: the reference first, which is public; then the table, through its schema."""
+"""What a command about sequences reads: the reference first, which is public; then the table, through its schema.
+
+Then the questions that `--query "top3, histogram, mean(x)"` stands for, and their answers for people."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+import re
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any
 
+from rich.table import Table as Rich
+
+from fugu.aliases import own_method
+from fugu.cli import options
+from fugu.cli.console import escape
+from fugu.cli.questions import split
 from fugu.data import Schema, Table
-from fugu.data.categories import Categories
-from fugu.data.cells import OTHER, text_of
-from fugu.data.entries import missing_state
+from fugu.data.cells import OTHER, Categories, text_of
 from fugu.data.field import Field
-from fugu.data.gaps import spacing_words
 from fugu.data.layout import MODELLED, PLAIN, ROWS, Layout
-from fugu.data.plan import Plan
+from fugu.data.plan import EntryPlan
 from fugu.data.private import Private
 from fugu.data.sequences import (
     Sequences,
     Timed,
+    missing_state,
     open_timed,
     read_timed,
     sequence_schema,
     sequences_digest,
+    spacing_words,
     usual_state,
 )
-from fugu.errors import PriorNotPublic, UsageError
-from fugu.numbers.exact import Real
-from fugu.queries.sequence_beliefs import steps_of
+from fugu.errors import PriorNotPublic, UnknownName, UsageError
+from fugu.numbers.exact import Real, as_fraction
+from fugu.queries.sequence_certificate import SequenceCertificate
+from fugu.queries.sequence_prior import Chain, steps_of
+from fugu.queries.sequence_selection import WAYS
+from fugu.queries.sequences import (
+    Count,
+    Histogram,
+    Mean,
+    Numbers,
+    SequenceQuery,
+    Several,
+    States,
+    Sum,
+    TopK,
+    Transitions,
+)
+from fugu.question import Question, facts
+from fugu.visible import several
 
 STATE = "state"
 """What the schema calls the states of a wide table, where no other name is given."""
 
 
 @dataclass(frozen=True)
-class Columns:
+class EntryColumns:
     """The columns of sequences, how files are read, and how their rows become entries."""
 
     by: str | None
@@ -49,9 +77,9 @@ class Columns:
     @staticmethod
     def of(
         by: str | None, order: str | None, state: str | None, schema: str | None, header: bool, layout: Layout
-    ) -> Columns:
+    ) -> EntryColumns:
         """The columns that options name; `UsageError` says which are needed for this layout."""
-        columns = Columns(by, order, state or STATE, schema, header, layout)
+        columns = EntryColumns(by, order, state or STATE, schema, header, layout)
         wanted = columns.told().sequence
         if wanted.wide:
             return columns
@@ -87,8 +115,20 @@ class Columns:
         return schema.only(name for name in (*public, self.state) if name is not None)
 
 
+def layout_of(question: Question) -> Layout:
+    """How rows become entries, as the options say."""
+    stated = {name: getattr(question, name) for name, said in facts(Question).items() if said.section == "sequence"}
+    return Layout.of(**stated, bins=question.bins)
+
+
+def columns_of(question: Question) -> EntryColumns:
+    """The columns that a question names."""
+    asked = question
+    return EntryColumns.of(asked.by, asked.order, asked.state, asked.schema, not asked.no_header, layout_of(asked))
+
+
 @dataclass(frozen=True, repr=False)
-class Reading:
+class SequenceReading:
     """The reference, the private sequences, and the public rules by which they were read."""
 
     schema: Schema
@@ -103,13 +143,13 @@ class Reading:
     """The table as it stands, for a ledger to recognise it by; None where it was not opened."""
     known: Timed
     """The reference with its times."""
-    plan: Plan
+    plan: EntryPlan
     """The private table's public times."""
     opened: Private | None = None
     """The private table, for its owner's eyes."""
 
     @staticmethod
-    def of(columns: Columns, table: str | None, reference: str | None, other: str | None) -> Reading:
+    def of(columns: EntryColumns, table: str | None, reference: str | None, other: str | None) -> SequenceReading:
         """Everything that is decided is decided by the reference, before the table is opened.
 
         `table`: None for a dry run, in which the reference stands in for it; `reference`: None to take the table's own
@@ -121,7 +161,7 @@ class Reading:
             schema = replace(schema, header=names)
         spare, rule = _spare(schema.fields[columns.state], columns.state, known, other, schema.sequence)
         if table is None:
-            return Reading(schema, known, known, spare, rule, None, timed, timed.plan)
+            return SequenceReading(schema, known, known, spare, rule, None, timed, timed.plan)
         whole = schema.open(table)
         opened = open_timed(whole, columns.by, columns.order, columns.state, schema)
         private = opened.sequences
@@ -130,7 +170,7 @@ class Reading:
                 "the reference holds the very sequences to be released; give another reference, or --public-prior to "
                 "count what is fitted on them as public"
             )
-        return Reading(schema, known, private, spare, rule, whole, timed, opened.plan, opened.opened)
+        return SequenceReading(schema, known, private, spare, rule, whole, timed, opened.plan, opened.opened)
 
     @property
     def longest(self) -> int:
@@ -149,7 +189,7 @@ class Reading:
         return () if self.schema.sequence.end is not None else spacing(self.plan)
 
 
-def spacing(plan: Plan) -> tuple[str, ...]:
+def spacing(plan: EntryPlan) -> tuple[str, ...]:
     """A sentence about the times of entries, if these are not equally far apart."""
     said = spacing_words(plan)
     return () if said is None else (said,)
@@ -189,3 +229,134 @@ def _spare(known: Field, state: str, reference: Sequences, other: str | None, la
     if gone == spare:
         return spare, f"unknown and missing states count as {spare!r}, {why}"
     return spare, f"unknown states count as {spare!r}, {why}; missing ones as {gone!r}"
+
+
+_QUERY = re.compile(r"\s*(?P<name>[a-z]+?)\s*(?:(?P<k>\d+)|\(\s*(?P<of>.*?)\s*\))?\s*")
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How questions are worded: the texts of `--query`, `--weights`, `--method`, and what they are about.
+
+    `state`: the column; `known`: what is known of it; `bounds` of numbers, if declared; `other`: the state that
+    undeclared ones count as, None for the first; `declared`: whether that was given as an option."""
+
+    query: str
+    state: str
+    known: Field
+    weights: str | None = None
+    method: str = "best"
+    bounds: tuple[Real, Real] | None = None
+    other: Any = None
+    declared: bool = False
+
+    def made(self, chain: Chain) -> SequenceQuery:
+        """The question, or all of them as one; the domain is that of the chain or declared, never the data's."""
+        texts = split(self.query)
+        parts = [self._one(text, chain) for text in texts]
+        if self.bounds is not None and not any(isinstance(part.domain, Numbers) for part in parts):
+            raise UsageError("--bounds are for mean(COLUMN) and sum(COLUMN)")
+        if self.declared and not any(isinstance(part.domain, States) for part in parts):
+            raise UsageError("--other is for states; numbers are clipped to --bounds")
+        if self.method != "best" and not any(isinstance(part, TopK) for part in parts):
+            raise UsageError("--method: for sequences it says how the top ones are chosen; leave it out, or ask top3")
+        if len(parts) == 1:
+            if self.weights is not None:
+                raise UsageError("--weights: shares of one budget by several questions; leave it out")
+            return parts[0]
+        return Several.of(parts, weights_of(self.weights, texts))
+
+    def _one(self, text: str, chain: Chain) -> SequenceQuery:
+        found = _QUERY.fullmatch(text)
+        name, k, of = (found["name"], found["k"], found["of"]) if found else ("", None, None)
+        if name in _AVERAGES and k is None and of:
+            if of != self.state:
+                raise UsageError(
+                    f"the prior is about column {self.state!r} and says nothing of {of!r}; give --state {of!r}"
+                )
+            return _AVERAGES[name](self._numbers(chain))
+        made = _OF_STATES.get((name, k is not None, bool(of)))
+        if made is not None and (of is None or of):
+            return made(States(chain.states, self.other), k or of, chain.length, self.method)
+        raise UsageError(
+            f"no query {text!r} of sequences; there are top3 (any number), histogram, count(STATE), transitions, "
+            "mean(COLUMN) and sum(COLUMN)"
+        )
+
+    def _numbers(self, chain: Chain) -> Numbers:
+        """The bounds declared, or the reference's; a missing number is what the schema says, or its median there."""
+        if not self.known.numeric:
+            raise UsageError(f"column {self.state!r} holds text; a mean or sum needs numbers")
+        found: list[Any] = list(chain.states)
+        low, high = map(as_fraction, self.bounds or (min(found), max(found)))
+        return Numbers(low, high, min(max(as_fraction(float(self.known.replacement)), low), high))
+
+
+def weights_of(text: str | None, questions: list[str]) -> list[Fraction] | None:
+    """One positive number for each question; None without any."""
+    if text is None:
+        return None
+    found = [as_fraction(options.positive("--weights", part)) for part in text.split(",")]
+    if len(found) != len(questions):
+        raise UsageError(
+            f"--weights has {several(len(found), 'number')} for {several(len(questions), 'question')}; give one each"
+        )
+    return found
+
+
+def method_of(name: str) -> str:
+    """A way to choose the top ones, by name."""
+    name = own_method(name)
+    if name not in WAYS:
+        raise UnknownName("method for sequences", name, WAYS)
+    return name
+
+
+_AVERAGES: dict[str, Callable[[Numbers], SequenceQuery]] = {"mean": Mean, "sum": Sum}
+_OF_STATES: dict[tuple[str, bool, bool], Callable[[States, Any, int, str], SequenceQuery]] = {
+    ("top", True, False): lambda domain, k, _, method: TopK(int(k), domain, method),
+    ("count", False, True): lambda domain, of, *_: Count(domain.names[domain.code(of)], domain),
+    ("histogram", False, False): lambda domain, *_: Histogram(domain),
+    ("transitions", False, False): lambda domain, _, length, __: Transitions(domain, 2 if length == 2 else None),
+}
+"""Queries of states by name, whether a number follows it, and whether something stands in brackets."""
+
+
+def words(certificate: SequenceCertificate) -> str:
+    """Two lines: what is asked, both promises about each entry's state, the prior; what odd entries become."""
+    prior, promise = certificate["prior"], certificate["pufferfish"]
+    how = " (Gaussian noise)" if "lattice" in certificate.body else ""
+    return (
+        f"{certificate['query']}{how}, of each entry's state: {certificate.promises}; the prior has "
+        f"{len(prior['states'])} states and length {prior['length']} ({prior['class']})"
+        f"{unprotected(promise['skipped'])}\n{certificate['odd entries']}"
+    )
+
+
+def unprotected(skipped: list[str]) -> str:
+    """What the guarantee does not speak of, if there is anything."""
+    return f"; not protected, as they are never taken under the prior: {', '.join(skipped)}" if skipped else ""
+
+
+def shown(number: Real, rounding: str) -> str:
+    """Six digits, rounded to the safe side: influences and losses up, budgets down."""
+    if isinstance(number, float) and not math.isfinite(number):
+        return "inf"
+    exact = as_fraction(number)
+    digits = Context(prec=6, rounding=rounding).divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    return f"{digits.normalize():g}"
+
+
+def table_of(columns: dict[str, list[Any]]) -> Rich:
+    """The columns, for people."""
+    table = Rich(header_style="bold")
+    for name in columns:
+        table.add_column(name, justify="left" if name in ("state", "from", "to", "query") else "right")
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*(_cell(cell) for cell in row))
+    return table
+
+
+def _cell(cell: Any) -> str:
+    """A cell, for people; what an answer has not is blank."""
+    return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else escape(str(cell))

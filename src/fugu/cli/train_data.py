@@ -1,21 +1,22 @@
-"""The rows of a training: columns of a table read by public rules, in the order of a public column."""
+"""What `fugu train` reads: the columns and rows, and what is believed about the other rows."""
 
 from __future__ import annotations
 
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Column, Schema, Table
 from fugu.data.cells import OTHER
+from fugu.data.column import Raw
+from fugu.data.field import Field
 from fugu.data.private import open_private
-from fugu.data.raw import Raw
 from fugu.data.sequences import ranks
-from fugu.errors import BadTable, MissingValues, UsageError
+from fugu.errors import BadTable, MissingValues, NotProvable, UnknownName, UsageError
 
 Floats = NDArray[np.float64]
 Bounds = dict[str, tuple[float, float]]
@@ -23,7 +24,7 @@ _BOUNDS = re.compile(r"\s*(?P<name>[^:]+?)\s*:(?P<low>[^:,]+):(?P<high>[^:,]+)(?
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class TrainingRows:
     """Features, target and, if rows belong to groups, the number of the group of each row."""
 
     features: Floats
@@ -33,12 +34,12 @@ class Rows:
     def __len__(self) -> int:
         return len(self.target)
 
-    def take(self, places: NDArray[np.int64]) -> Rows:
+    def take(self, places: NDArray[np.int64]) -> TrainingRows:
         """Some of the rows."""
         groups = None if self.groups is None else self.groups[places]
-        return Rows(self.features[places], self.target[places], groups)
+        return TrainingRows(self.features[places], self.target[places], groups)
 
-    def same(self, other: Rows) -> bool:
+    def same(self, other: TrainingRows) -> bool:
         """Whether both hold the same rows, in any order."""
         if self.features.shape != other.features.shape or self.target.dtype.kind != other.target.dtype.kind:
             return False
@@ -47,7 +48,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TrainingColumns:
     """Which columns are used as what."""
 
     target: str
@@ -67,7 +68,7 @@ class Wanted:
 class Rules:
     """How cells are read: `schema` for features and target, `beside` for the columns of times and groups."""
 
-    wanted: Wanted
+    wanted: TrainingColumns
     schema: Schema
     beside: Schema
     labels: list[Any] | None
@@ -77,7 +78,7 @@ class Rules:
         """Both in one, for the certificate."""
         return replace(self.schema, columns={**self.beside.fields, **self.schema.fields})
 
-    def rows(self, table: str | Table, where: str, distinct: bool) -> Rows:
+    def rows(self, table: str | Table, where: str, distinct: bool) -> TrainingRows:
         """The rows of a table in order, each read by itself; `distinct`: no two at one time.
 
         Only the columns of times and groups, which are declared public, are refused for what they hold."""
@@ -93,12 +94,12 @@ class Rules:
             target = np.array(self.labels)[opened.places(wanted.target, known.values or ())]
         beside = open_private(whole, self.beside, (), wanted.public) if wanted.public else opened
         groups = None if wanted.by is None else beside.public(wanted.by).codes()[0]
-        rows = Rows(features, target, groups)
+        rows = TrainingRows(features, target, groups)
         if wanted.order is None:
             return rows
         return rows.take(places(beside.public(wanted.order), where, distinct, self.schema.decimal))
 
-    def public_rows(self, table: Table, where: str, distinct: bool) -> Rows:
+    def public_rows(self, table: Table, where: str, distinct: bool) -> TrainingRows:
         """The same of rows that are public."""
         self._check_public(table, where)
         return self.rows(table, where, distinct)
@@ -171,3 +172,87 @@ def _bound(text: str, name: str) -> float:
         if np.isfinite(found):
             return found
     raise UsageError(f"--bounds of column {name!r} must be two finite numbers")
+
+
+if TYPE_CHECKING:
+    from fugu.priors.coupling import Coupled as Prior
+
+PRIVATE = ("both", "features", "target")
+_NEEDING = ("groups", "markov")
+"""Priors that need a column: of groups, of states."""
+_FITTED = "fitted"
+
+
+@dataclass(frozen=True)
+class RowBelief:
+    """The prior as it was written, and the columns it needs."""
+
+    text: str
+    order: str | None
+    state: str | None
+    smoothing: float
+    ordered: bool
+    start: str = "fitted"
+
+    @staticmethod
+    def of(
+        text: str,
+        order: str | None,
+        by: str | None,
+        state: str | None,
+        smoothing: float,
+        source: str | None,
+        start: str = _FITTED,
+    ) -> RowBelief:
+        """Checked: what the prior needs is there, and nothing that it does not know."""
+        from fugu.training.accountant import prior_from
+
+        name = text.strip()
+        grouped, chained = (name == needing for needing in _NEEDING)
+        if grouped != (by is not None):
+            raise UsageError("--prior groups and --by COLUMN, the group of each row, go together; give both")
+        if chained != (state is not None):
+            raise UsageError("--prior markov and --state COLUMN, the state of each row, go together; give both")
+        if not chained and (smoothing or start != _FITTED):
+            raise UsageError("--smoothing and --start are for --prior markov; leave them out")
+        if chained and source is None:
+            raise UsageError(
+                "--prior markov is fitted on --reference rows, never on the private ones; give --reference"
+            )
+        try:
+            ordered = chained or (not grouped and prior_from(name).ordered)
+        except UsageError as error:
+            more = ', "groups" (with --by), "markov" (with --state)' if str(error).startswith("no prior") else ""
+            raise UsageError(f"{error}{more}") from None
+        if ordered and order is None:
+            raise UsageError(f"--prior {name} speaks of rows in order: give --order COLUMN, the public column of times")
+        return RowBelief(name, order, state, smoothing, ordered, start)
+
+    def prior(self, rows: TrainingRows, known: Table | None) -> Prior:
+        """The prior of these rows; the chain of states is that of the public table."""
+        from fugu.priors.groups import Groups
+        from fugu.training.accountant import prior_from
+
+        if rows.groups is not None:
+            return Groups(rows.groups)
+        if self.state is None or self.order is None or known is None:
+            return prior_from(self.text)
+        from fugu.queries.sequence_prior import chain_of
+
+        column = known.exact(self.state)
+        if column.missing.any():
+            raise BadTable(f"column {self.state!r} of the reference has missing cells; fill them in")
+        times = Field("time").read(self.order, known.raw(self.order))
+        states = column.values[places(times, "reference", True)].tolist()
+        return prior_from(chain_of({"reference": states}, self.state, self.smoothing, len(rows), self.start))
+
+
+def check_private(private: str, numbers: bool, belief: RowBelief) -> None:
+    """A label cannot be normal."""
+    if private not in PRIVATE:
+        raise UnknownName("part of a row for --private", private, PRIVATE)
+    if belief.text.startswith("ar1") and not numbers and private != "features":
+        raise NotProvable(
+            f"--prior {belief.text} is about normal numbers, and a label is none: for a classifier give --prior "
+            "mixing:0.3, markov or groups, or keep it with --private features if the labels are public"
+        )

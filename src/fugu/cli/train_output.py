@@ -10,8 +10,8 @@ from rich.table import Table as Rich
 
 from fugu._version import __version__
 from fugu.cli.console import escape, out, say
-from fugu.cli.train_data import Bounds, Wanted
-from fugu.cli.train_rehearsal import ASKED, CONSTANT, Cost, Rehearsal
+from fugu.cli.train_data import Bounds, TrainingColumns
+from fugu.cli.train_rehearsal import ASKED, CONSTANT, Cost, TrainingRehearsal
 from fugu.guarantee import Approx
 
 SCHEMA = "fugu/model/1"
@@ -25,17 +25,17 @@ CHARGED = "charged to the ledger: the same command gives this model again, anoth
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class TrainedModel:
     """All that the command computed."""
 
     fitted: Any
     kind: str
-    wanted: Wanted
+    wanted: TrainingColumns
     budget: Approx
     limits: Bounds
     max_norm: float | None
     costs: list[Cost]
-    rehearsal: Rehearsal | None
+    rehearsal: TrainingRehearsal | None
     records: int
     table: str | None
     """The table that the model was trained on; None in a rehearsal."""
@@ -77,7 +77,7 @@ class Found:
         return found
 
 
-def content(found: Found) -> dict[str, Any]:
+def content(found: TrainedModel) -> dict[str, Any]:
     """Everything as plain data."""
     rehearsal = found.rehearsal
     return {
@@ -104,7 +104,7 @@ def content(found: Found) -> dict[str, Any]:
     }
 
 
-def model_file(found: Found) -> dict[str, Any]:
+def model_file(found: TrainedModel) -> dict[str, Any]:
     """The model in the units of the columns, with what it promises."""
     fitted, certificate = found.fitted, found.fitted.certificate_
     labels = None if found.kind == "linear" else fitted.classes_.tolist()
@@ -130,7 +130,7 @@ def model_file(found: Found) -> dict[str, Any]:
     }
 
 
-def show(found: Found) -> None:
+def show(found: TrainedModel) -> None:
     """The same for people."""
     if found.wanted.left_out:
         say(f"no features, since they hold no numbers: {', '.join(found.wanted.left_out)}")
@@ -150,7 +150,7 @@ def show(found: Found) -> None:
         say(f"wrote {', '.join(found.files)}", soft_wrap=True)
 
 
-def _comparison(found: Found) -> Rich:
+def _comparison(found: TrainedModel) -> Rich:
     rehearsal, where = found.rehearsal, found.table or found.source
     count = len(found.wanted.features)
     title = f"{type(found.fitted).__name__} of {found.wanted.target} from {count} feature{'' if count == 1 else 's'}"
@@ -186,7 +186,7 @@ def _comparison(found: Found) -> Rich:
     return table
 
 
-def _model(found: Found) -> Rich:
+def _model(found: TrainedModel) -> Rich:
     told = model_file(found)
     title = f"Trained on the {found.records} rows of {found.table}"
     table = Rich(title=escape(title), title_justify="left", caption_justify="left", header_style="bold")
@@ -200,13 +200,13 @@ def _model(found: Found) -> Rich:
     return table
 
 
-def _score(rehearsal: Rehearsal, name: str) -> tuple[str, ...]:
+def _score(rehearsal: TrainingRehearsal, name: str) -> tuple[str, ...]:
     """The cells of a model's scores."""
     found = [(rehearsal.mean(name), rehearsal.half(name)), rehearsal.auc(name)][: 2 if rehearsal.aucs else 1]
     return tuple("" if x is None else " ± ".join(f"{n:.3f}" if abs(n) < 10 else f"{n:.1f}" for n in x) for x in found)
 
 
-def _scores(rehearsal: Rehearsal | None, name: str) -> dict[str, Any]:
+def _scores(rehearsal: TrainingRehearsal | None, name: str) -> dict[str, Any]:
     if rehearsal is None:
         return {"utility": None}
     mean, half = rehearsal.mean(name), rehearsal.half(name)

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from fugu.cli.train_data import Bounds, Rules, Wanted, names_of
+from fugu.cli.train_data import Bounds, Rules, TrainingColumns, names_of
 from fugu.data import Column, Schema, Table
-from fugu.data.categories import Categories
-from fugu.data.cells import number_of
+from fugu.data.cells import Categories, number_of
 from fugu.data.declared import canonical
 from fugu.data.field import Field
 from fugu.data.private import numbers
@@ -36,10 +35,10 @@ class Public:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class TrainingOptions:
     """What the options say about columns; `schema` is `--schema`, or empty."""
 
-    wanted: Wanted
+    wanted: TrainingColumns
     schema: Schema
     model: str | None
     classes: str | None
@@ -56,7 +55,7 @@ class Told:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class TrainingReading:
     """The rules of every column that is used, and what follows from them."""
 
     rules: Rules
@@ -64,7 +63,7 @@ class Reading:
     limits: Bounds
 
     @staticmethod
-    def of(told: Told, public: Public | None) -> Reading:
+    def of(told: TrainingOptions, public: Public | None) -> TrainingReading:
         """Worked out from public knowledge alone."""
         seen = _seen(told, public)
         wanted = _filled(told, seen, public)
@@ -81,9 +80,9 @@ class Reading:
         limits = {name: _limit(found.fields[name]) for name in needed}
         kinds = {wanted.by: Field("identifier"), wanted.order: Field("time")}
         beside = replace(found, columns={name: known for name, known in kinds.items() if name is not None})
-        return Reading(Rules(wanted, found, beside, labels), kind, limits)
+        return TrainingReading(Rules(wanted, found, beside, labels), kind, limits)
 
-    def headless(self, told: Told, public: Public | None) -> Reading:
+    def headless(self, told: TrainingOptions, public: Public | None) -> TrainingReading:
         """For a table without a header line: its columns are those of --schema, or of the public rows, in order."""
         names = tuple(told.schema.fields) or (() if public is None else public.table.columns)
         if not names:
@@ -92,7 +91,7 @@ class Reading:
         return replace(self, rules=replace(self.rules, schema=schema, beside=beside))
 
 
-def _seen(told: Told, public: Public | None) -> Schema:
+def _seen(told: TrainingOptions, public: Public | None) -> Schema:
     """What --schema says, completed by what the public rows show."""
     base = told.schema
     if base.header is False:
@@ -115,7 +114,7 @@ def _is_number(table: Table, name: str) -> bool:
     return column.numeric and column.values.dtype != bool
 
 
-def _filled(told: Told, seen: Schema, public: Public | None) -> Wanted:
+def _filled(told: TrainingOptions, seen: Schema, public: Public | None) -> TrainingColumns:
     """With all columns of numbers that public knowledge names as features, if none are named."""
     wanted = told.wanted
     if wanted.features:
@@ -132,7 +131,7 @@ def _filled(told: Told, seen: Schema, public: Public | None) -> Wanted:
     return replace(wanted, features=found, left_out=tuple(name for name in others if name not in found))
 
 
-def _kind(told: Told, seen: Schema, public: Public | None) -> str:
+def _kind(told: TrainingOptions, seen: Schema, public: Public | None) -> str:
     """The model asked for, or the one that fits what is declared, or shown by public rows, of the target."""
     target, model = told.wanted.target, told.model
     if told.classes is not None and model == _LINEAR:
@@ -159,7 +158,7 @@ def _undecided(known: Field | None, public: Public | None) -> bool:
     return known is None or (known.numeric and public is None)
 
 
-def _two(known: Field, told: Told, seen: Schema, public: Public | None) -> bool:
+def _two(known: Field, told: TrainingOptions, seen: Schema, public: Public | None) -> bool:
     """Whether a target is to be taken as two labels, rather than as numbers."""
     target = told.wanted.target
     if known.numeric:
@@ -178,7 +177,7 @@ def _values(seen: Schema, public: Public, target: str) -> list[Any]:
     return [_whole(x) for x in found]
 
 
-def _labels(told: Told, seen: Schema, public: Public | None) -> list[Any]:
+def _labels(told: TrainingOptions, seen: Schema, public: Public | None) -> list[Any]:
     """The two labels, in the order declared."""
     target = told.wanted.target
     if told.classes is not None:
@@ -251,7 +250,7 @@ def _within(known: Field | None, low: float, high: float) -> float | None:
     return min(max(float(known.missing), low), high)
 
 
-def _check_bounds(told: Told, wanted: Wanted, kind: str) -> None:
+def _check_bounds(told: TrainingOptions, wanted: TrainingColumns, kind: str) -> None:
     if wanted.target in told.bounds and kind != _LINEAR:
         raise UsageError(
             f"--bounds for {wanted.target!r}, which holds two labels; leave them out, or give --model linear"

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.cli.train_data import Floats, Rows
+from fugu.cli.train_data import Floats, TrainingRows
 from fugu.errors import BadTable, UsageError
 from fugu.priors.coupling import Coupled as Prior
 from fugu.priors.groups import Independent, WorstCase
 from fugu.progress import report
 from fugu.training.accountant import NoisySGD
-from fugu.training.assessment import auc, verdict
+from fugu.training.losses import auc, verdict
 from fugu.training.scaling import Scaling, TargetScaling
 from fugu.training.training import Objective, train
 
@@ -43,7 +43,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class TrainingRehearsal:
     """Scores of every model on the parts held out, each trained on `trained` rows (at least), tested on `tested`.
 
     `aucs`: the areas under the ROC curve, for two labels, in those parts that hold both."""
@@ -100,7 +100,9 @@ def costs(fitted: Any, text: str) -> list[Cost]:
     return [*found, Cost(ASKED, text, float(asked.noise), asked.steps, float(asked.approx(budget.delta).epsilon))]
 
 
-def rehearse(make: Callable[[Rows], Any], public: Rows, folds: int, ordered: bool, most: int | None) -> Rehearsal:
+def rehearse(
+    make: Callable[[TrainingRows], Any], public: TrainingRows, folds: int, ordered: bool, most: int | None
+) -> TrainingRehearsal:
     """Score all models on public rows. `make`: a model for some rows, not fitted; `most`: how many to train on."""
     splits = _splits(public, folds, ordered, most)
     scores: dict[str, list[float]] = {PLAIN: []}
@@ -129,7 +131,7 @@ def rehearse(make: Callable[[Rows], Any], public: Rows, folds: int, ordered: boo
     trained, tested = min(len(rest) for rest, _ in splits), max(len(held) for _, held in splits)
     measure = "accuracy" if _labels(model) else "R²"
     shown = [{name: tuple(found) for name, found in listed.items()} for listed in (scores, aucs)]
-    return Rehearsal(measure, trained, tested, *shown)
+    return TrainingRehearsal(measure, trained, tested, *shown)
 
 
 def _weights(fitted: Any) -> int:
@@ -140,7 +142,7 @@ def _labels(model: Any) -> bool:
     return hasattr(model, "classes")
 
 
-def _trained(model: Any, rows: Rows, objective: Objective, accountant: NoisySGD) -> tuple[Floats, float]:
+def _trained(model: Any, rows: TrainingRows, objective: Objective, accountant: NoisySGD) -> tuple[Floats, float]:
     """The training of `model` on other rows: what was proved depends on their number alone."""
     scaling = Scaling.of(rows.features.shape[1], model.bounds, model.max_norm, model.fit_intercept)
     scaled = scaling.rows(rows.features)
@@ -151,7 +153,7 @@ def _trained(model: Any, rows: Rows, objective: Objective, accountant: NoisySGD)
     return target.back(*scaling.back(weights))
 
 
-def _plain(model: Any, rows: Rows, test: Rows) -> Floats:
+def _plain(model: Any, rows: TrainingRows, test: TrainingRows) -> Floats:
     """What scikit-learn's own model, without any privacy, says of the rows held out."""
     from sklearn import linear_model, preprocessing, svm
 
@@ -169,16 +171,16 @@ def _plain(model: Any, rows: Rows, test: Rows) -> Floats:
     return np.asarray(plain.decision_function(scale.transform(test.features)))
 
 
-def _constant(model: Any, rows: Rows) -> float:
+def _constant(model: Any, rows: TrainingRows) -> float:
     """The mean, or the more frequent label: what is said without looking at any feature."""
     return float(np.mean(_signs(model, rows) if _labels(model) else rows.target))
 
 
-def _signs(model: Any, rows: Rows) -> Floats:
+def _signs(model: Any, rows: TrainingRows) -> Floats:
     return np.where(rows.target == np.unique(model.classes)[1], 1.0, -1.0)
 
 
-def _score(model: Any, test: Rows, said: Floats) -> float:
+def _score(model: Any, test: TrainingRows, said: Floats) -> float:
     """Accuracy, or R^2 = 1 - squared error / squared distance from the mean."""
     if _labels(model):
         return float(np.mean((said > 0) == (_signs(model, test) > 0)))
@@ -188,7 +190,7 @@ def _score(model: Any, test: Rows, said: Floats) -> float:
     return 1 - float(np.sum((test.target - said) ** 2)) / spread
 
 
-def _splits(rows: Rows, folds: int, ordered: bool, most: int | None) -> list[tuple[Places, Places]]:
+def _splits(rows: TrainingRows, folds: int, ordered: bool, most: int | None) -> list[tuple[Places, Places]]:
     """(rest, held out) for each part: consecutive rows where there is an order, whole groups, else drawn rows."""
     rng, count = _generator(), len(rows)
     if folds < 2 or count < 4 * folds:

@@ -1,22 +1,24 @@
-"""One cell by itself: the number or the category it stands for, whatever it is.
-
-Both readings are total functions of the cell alone. No other cell, no type that an engine guessed for the column and no
-cell whatever makes them raise: this is what keeps one person's record from deciding how another one is read.
-"""
+"""One cell by itself: the number or the category it stands for; declared categories, and counts of values."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import singledispatch
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+# One cell by itself: the number or the category it stands for, whatever it is.
+#
+# Both readings are total functions of the cell alone. No other cell, no type that an engine guessed for the column and
+# no cell whatever makes them raise: this is what keeps one person's record from deciding how another one is read.
+
 
 OTHER = "(other)"
 """What a cell becomes that is none of the declared categories, unless the schema names another one."""
@@ -254,3 +256,97 @@ for _kind in (*_SCALARS, *_TIMES):
 def is_time(cell: object) -> bool:
     """Whether a cell is a date or a time of day."""
     return isinstance(cell, datetime | date | time | np.datetime64)
+
+
+# `Categories`: declared categories, and the one way in which texts are compared with them.
+
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+@final
+class Categories:
+    """Declared categories, and the place of any text among them: the one comparison of categories there is.
+
+    A text is a category if it is its name to the letter; else if it spells the same number ("1" and "1.0"), truth
+    value ("true", "True") or time (a day is its midnight). If two categories are the same number, only the letters
+    of numbers count, and a cell that is a number, whatever its column is, has the letters of its one form: which
+    dtype an engine gives a column may depend on one cell of it. Where there are no categories but True and False,
+    these are the numbers 1 and 0: one missing cell makes an engine turn them into those.
+
+    >>> Categories(["1.0", "V27.0", "True"]).places(["1", "V27", "true"]).tolist()
+    [0, -1, 2]
+    >>> Categories(["250.0", "250.00"]).places(["250.00", "250"]).tolist()
+    [1, -1]
+    """
+
+    def __init__(self, values: Sequence[str], decimal: str = ".") -> None:
+        self.values, self.decimal = tuple(values), decimal
+        self._place = {value: i for i, value in enumerate(self.values)}
+        reading = meant if set(self.values) <= {"False", "True"} else number_of
+        spelt = [(reading(value, decimal), reading(value)) for value in self.values]
+        numbers = self.numbers = tuple(plain if math.isnan(own) else own for own, plain in spelt)
+        """What the categories are as numbers, in the file's notation or with a point; NaN for those that are none."""
+        known = [x for x in numbers if not math.isnan(x)]
+        self.twins = len(set(known)) < len(known)
+        """Whether two categories are the same number, so that only their letters tell them apart."""
+        self._numbers = {} if self.twins else {x: i for i, x in enumerate(numbers) if not math.isnan(x)}
+        times = [_time_text(value) for value in self.values]
+        self._times = {text: i for i, text in enumerate(times) if text is not None and times.count(text) == 1}
+
+    def place(self, text: str, number: float | None = None) -> int:
+        """The place of one text, -1 if it is none of the categories; `number` is given if the cell was one."""
+        found = self._place.get(text, -1)
+        if found < 0 and (word := text.lower()) in TRUTHS:
+            found = max(self._place.get(word.capitalize(), -1), self._place.get(word, -1))
+        if found < 0 and self._numbers:
+            found = self._numbers.get(meant(text, self.decimal) if number is None else number, -1)
+        if found < 0 and self._times:
+            found = self._times.get(_time_text(text) or "", -1)
+        return found
+
+    def places(self, texts: Iterable[str]) -> NDArray[np.int64]:
+        """The place of each text, -1 where it is none."""
+        return np.array([self.place(text) for text in texts], dtype=np.int64)
+
+
+def _time_text(text: str) -> str | None:
+    """A time in one form, a day for midnight; None if the text begins with no day.
+
+    >>> _time_text("2020-01-01T00:00:00.000"), _time_text("2020-01-01 03:00"), _time_text("V27")
+    ('2020-01-01', '2020-01-01 03:00:00', None)
+    """
+    if _DAY.match(text) is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = None
+    if found is None:
+        return None
+    whole = found.isoformat(" ")
+    return whole.removesuffix(" 00:00:00") if found.tzinfo is None else whole
+
+
+# How often each value occurs in each group: whole numbers, counted exactly.
+
+
+Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Places of the values that occur, and how often each does."""
+
+
+def count_pairs(groups: NDArray[np.int64], places: NDArray[np.int64], size: int) -> dict[int, Counts]:
+    """For each group >= 0: which of the `size` places occur in it, and how often; O(n log n), by one sort.
+
+    >>> count_pairs(np.array([0, 1, 0, -1]), np.array([2, 2, 2, 0]), 3)
+    {0: (array([2]), array([2])), 1: (array([2]), array([1]))}
+    """
+    inside = groups >= 0
+    keys, counts = np.unique(groups[inside] * np.int64(max(size, 1)) + places[inside], return_counts=True)
+    owners = keys // max(size, 1)
+    starts = np.flatnonzero(np.diff(owners, prepend=-1))
+    ends = np.append(starts, len(keys))[1:]
+    return {
+        int(owners[a]): (keys[a:b] - owners[a] * size, counts[a:b].astype(np.int64))
+        for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
+    }

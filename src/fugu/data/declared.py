@@ -1,21 +1,29 @@
-"""What a user or a document declares of one column, checked before any cell is seen."""
+"""What a user or a document declares of one column before any cell is seen: its kind, its bins, its cuts."""
 
 from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from datetime import date
 from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.data.cells import OTHER, number_of, number_text, text_of
 from fugu.data.moments import DAY, EPOCH, days_between, read_day, seconds_of
-from fugu.errors import UnknownName, UsageError
+from fugu.errors import BadTable, UnknownName, UsageError
 from fugu.numbers.checks import is_iterable, is_real
-from fugu.numbers.exact import as_fraction
+from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.visible import brief
+
+# What a user or a document declares of one column, checked before any cell is seen.
+
 
 Said = dict[str, Any]
 KINDS = ("number", "category", "ordered", "time", "identifier")
@@ -179,3 +187,120 @@ def canonical(value: object) -> str | None:
     if math.isnan(number):
         return None
     return text_of(value) if isinstance(value, bool | np.bool_ | int) else number_text(number)
+
+
+# Cut points: every number has a bin, whatever it is, and the bins have names.
+
+
+_MOST = 4096
+
+
+def read_cuts(said: object) -> tuple[float, ...]:
+    """Cut points from a list, from "0,200,400", or from "LOW:HIGH:STEP", whose outer bins reach on for ever.
+
+    >>> read_cuts("0,200"), read_cuts("0:800:200"), read_cuts([0.5])
+    ((0.0, 200.0), (200.0, 400.0, 600.0), (0.5,))
+    """
+    found: list[Real]
+    if isinstance(said, str):
+        found = _equal(said) if ":" in said else [_exact(part) for part in said.split(",")]
+    elif isinstance(said, list | tuple) and all(is_real(cut) for cut in said):
+        found = list(said)
+    else:
+        raise UsageError('bins must be cut points such as "0,200,400", or "LOW:HIGH:STEP"')
+    cuts = [_double(cut) for cut in found]
+    if any(not math.isfinite(cut) for cut in cuts) or any(a >= b for a, b in pairwise(cuts)):
+        raise UsageError("the cut points of --bins must be finite numbers that rise")
+    if len(cuts) >= _MOST:
+        raise UsageError(f"--bins: at most {_MOST} bins are states of a chain")
+    return tuple(cut + 0.0 for cut in cuts)
+
+
+def labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
+    """The names of the bins (-inf, c1), [c1, c2), ..., [cm, inf), from low to high; none without cut points."""
+    if not cuts:
+        return ()
+    texts = [number_text(cut) for cut in cuts]
+    return (f"<{texts[0]}", *(f"{a}..{b}" for a, b in pairwise(texts)), f">={texts[-1]}")
+
+
+def bin_of(number: float, cuts: tuple[float, ...], names: tuple[str, ...]) -> str:
+    """The name of the bin of a number that is not NaN; a cut point belongs to the bin above it.
+
+    >>> [bin_of(x, (0.0, 10.0), labels((0.0, 10.0))) for x in (-math.inf, -1.0, 0.0, 9.5, 10.0, math.inf)]
+    ['<0', '<0', '0..10', '0..10', '>=10', '>=10']
+    """
+    return names[bisect_right(cuts, number)]
+
+
+def _equal(said: str) -> list[Real]:
+    parts = said.split(":")
+    if len(parts) != 3:
+        raise UsageError(f"bins of one width are LOW:HIGH:STEP, such as 0:4000:200, not {brief(said, 40)}")
+    low, high, step = (_exact(part) for part in parts)
+    if step <= 0 or high - low < 2 * step or (high - low) % step:
+        raise UsageError("--bins LOW:HIGH:STEP: HIGH must lie two or more whole steps above LOW")
+    if (high - low) / step > _MOST:
+        raise UsageError(f"--bins: at most {_MOST} bins are states of a chain")
+    return [low + i * step for i in range(1, int((high - low) / step))]
+
+
+def _double(cut: Real) -> float:
+    try:
+        return float(cut)
+    except OverflowError:
+        return math.inf
+
+
+def _exact(text: str) -> Fraction:
+    try:
+        return read_number(text.strip())
+    except (UsageError, ValueError):
+        raise UsageError(f"--bins: {brief(text.strip(), 40)} is not a number") from None
+
+
+# Bins with short decimal edges, so that their middles are short decimals and a coarse lattice holds them.
+
+
+def equal_bins(low: float, high: float, count: int) -> tuple[float, ...]:
+    """Edges of `count` equal bins over [low, high]; rounding outward adds at most a fifth of a bin in all.
+
+    >>> equal_bins(126, 564, 4)
+    (126.0, 236.0, 346.0, 456.0, 566.0)
+    """
+    start, stop = as_fraction(low), as_fraction(high)
+    span = stop - start or max(abs(start), Fraction(1))
+    unit = Fraction(10) ** _exponent(span / (10 * count * count))
+    first = math.floor(start / unit) * unit
+    width = math.ceil((start + span - first) / count / unit) * unit
+    try:
+        edges = sorted({float(first + i * width) for i in range(count + 1)})
+    except OverflowError:
+        raise BadTable("the published values reach too far for equal bins; give bins as edges") from None
+    return tuple(edges)
+
+
+def day_bins(low: float, high: float, count: int) -> tuple[float, ...]:
+    """The same for days: edges of whole days, `count` bins at most, the last day inside the last.
+
+    >>> day_bins(0, 9, 3)
+    (0.0, 4.0, 8.0, 12.0)
+    """
+    first, days = math.floor(low), math.floor(high) + 1 - math.floor(low)
+    width = -(-days // count)
+    return tuple(float(first + i * width) for i in range(-(-days // width) + 1))
+
+
+@lru_cache(maxsize=64)
+def middles(edges: tuple[float, ...]) -> NDArray[np.float64]:
+    """The middle of each bin, edges read as decimals: (0.1, 0.2) gives 0.15."""
+    exact = [as_fraction(edge) for edge in edges]
+    found = np.array([float((a + b) / 2) for a, b in pairwise(exact)])
+    found.setflags(write=False)
+    return found
+
+
+def _exponent(x: Fraction) -> int:
+    """The greatest whole e with 10^e <= x."""
+    guess = len(str(x.numerator)) - len(str(x.denominator))
+    return guess if Fraction(10) ** guess <= x else guess - 1

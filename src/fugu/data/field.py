@@ -13,12 +13,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.categories import Categories
-from fugu.data.cells import OTHER, is_missing, meant, number_of, number_text, text_of
-from fugu.data.column import Column
+from fugu.data.cells import OTHER, Categories, is_missing, meant, number_of, number_text, text_of
+from fugu.data.column import Column, Raw
 from fugu.data.declared import NEAREST, canonical, declared
 from fugu.data.moments import DAY, EPOCH, days_text, placed, seconds_of, written
-from fugu.data.raw import Raw
 from fugu.numbers.exact import as_fraction
 
 TRUTH = ("False", "True")

@@ -13,8 +13,8 @@ from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any, final
 
-from fugu.data.cuts import labels, read_cuts
-from fugu.data.steps import Step
+from fugu.data.declared import labels, read_cuts
+from fugu.data.moments import Step
 from fugu.errors import ColumnNotFound, UnknownName, UsageError
 from fugu.numbers.checks import is_texts
 from fugu.visible import Json

@@ -1,19 +1,28 @@
-"""Dates and times as numbers: days since an origin, in whole steps, and back again.
-
-Reading is a total function of one cell, as in `cells`: what is no date is missing, and nothing raises."""
+"""Dates and times as exact numbers on a line: days since an origin, whole steps, and the step of a public grid."""
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from functools import singledispatch
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import UsageError
+from fugu.data.cells import number_of
+from fugu.data.column import Column
+from fugu.errors import BadTable, UsageError
+from fugu.numbers.exact import as_fraction, read_number
+from fugu.visible import brief
+
+# Dates and times as numbers: days since an origin, in whole steps, and back again.
+#
+# Reading is a total function of one cell, as in `cells`: what is no date is missing, and nothing raises.
+
 
 EPOCH = date(1970, 1, 1)
 """The day that numbers count from where no origin is declared."""
@@ -136,3 +145,146 @@ def written(origin: date, step: Fraction, low: float, days: NDArray[Any]) -> NDA
     texts = np.full(days.shape, "", dtype="U19" if unit == "s" else "U10")
     texts[known] = np.datetime_as_string(moments, unit=unit)
     return texts
+
+
+# Times as exact numbers on a line, and the step of a public grid on it.
+
+
+_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_STEP = re.compile(r"(?P<number>[0-9./eE+-]+)\s*(?P<unit>s|min|h|d|w)?")
+_WHOLE = re.compile(r"[+-]?\d{1,1000}", re.ASCII)
+_ORIGIN = datetime(1970, 1, 1)
+
+
+@final
+@dataclass(frozen=True)
+class Step:
+    """A step of time in seconds (`timed`), or of numbers.
+
+    >>> Step.read("30min"), Step.read("0.5").width
+    (Step(width=Fraction(1800, 1), timed=True, text='30min'), Fraction(1, 2))
+    """
+
+    width: Fraction
+    timed: bool
+    text: str
+
+    @staticmethod
+    def read(text: object) -> Step:
+        """From "1h", "30min", "1d", "10s", "2w", or a number."""
+        found = _STEP.fullmatch(str(text).strip())
+        try:
+            number = read_number(found["number"]) if found else Fraction(0)
+        except (UsageError, ValueError):
+            number = Fraction(0)
+        if found is None or number <= 0:
+            raise UsageError(
+                f"--every must be a step such as 1h, 30min, 1d, 10s, 2w, or a number; not {brief(str(text), 40)}"
+            )
+        unit = found["unit"]
+        return Step(number * _SECONDS[unit] if unit else number, unit is not None, str(text).strip())
+
+    def said(self, steps: int | Fraction) -> str:
+        """So many steps, in words."""
+        span = steps * self.width
+        return span_words(span) if self.timed else f"{float(span):g}"
+
+
+@final
+@dataclass(frozen=True)
+class Times:
+    """The times of rows: exact numbers, seconds since 1970 where they are dates (`timed`)."""
+
+    at: tuple[Fraction | int, ...]
+    timed: bool
+    zoned: bool = False
+
+    def places(self, step: Step, column: str) -> list[int]:
+        """The multiple of the step that each time lies at or above."""
+        self.require(step, column)
+        once = {moment: math.floor(moment / step.width) for moment in set(self.at)}
+        return [once[moment] for moment in self.at]
+
+    def require(self, step: Step, column: str) -> None:
+        """`UsageError` where numbers meet a step of time, or times a number."""
+        if self.timed != step.timed:
+            holds, give = ("times", "1h") if self.timed else ("numbers", "1")
+            raise UsageError(f"--every {step.text}: column {column!r} holds {holds}; give a step such as {give}")
+
+
+def times_of(column: Column, decimal: str = ".") -> Times:
+    """The times of a public column: numbers, or ISO 8601, all with or all without a zone."""
+    if column.numeric:
+        return Times(tuple(_of_number(x) for x in column.values.tolist()), timed=False)
+    texts = column.values.tolist()
+    numbers = {text: _number(text, decimal) for text in set(texts)}
+    if all(number is not None for number in numbers.values()):
+        return Times(tuple(numbers[text] or 0 for text in texts), timed=False)
+    try:
+        read = {text: datetime.fromisoformat(text) for text in numbers}
+        zones = {moment.utcoffset() is None for moment in read.values()}
+        if len(zones) > 1:
+            raise ValueError
+    except (ValueError, TypeError):
+        raise BadTable(
+            f"column {column.name!r} must hold numbers, or times in ISO 8601 such as 2024-11-05T08:30, all with or all "
+            "without a time zone; other text has no order in time"
+        ) from None
+    moments = {text: _seconds(moment) for text, moment in read.items()}
+    return Times(tuple(moments[text] for text in texts), True, not zones.pop() if zones else False)
+
+
+def moment_of(text: str | None, step: Step, decimal: str = ".") -> Fraction | int | None:
+    """The time that one text spells, in the unit of the step; None if it spells none. It never raises.
+
+    >>> hour = Step.read("1h")
+    >>> moment_of("1970-01-01T01:00", hour), moment_of("7", hour), moment_of(None, hour), moment_of("7", Step.read("1"))
+    (3600, None, None, 7)
+    """
+    if text is None:
+        return None
+    if not step.timed:
+        return _number(text, decimal)
+    try:
+        return _seconds(datetime.fromisoformat(text))
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def span_words(seconds: Fraction | int) -> str:
+    """A span of time with its two largest units.
+
+    >>> span_words(90061), span_words(3600), span_words(Fraction(1, 2))
+    ('1 d 1 h', '1 h', '0.5 s')
+    """
+    left, said = Fraction(seconds), []
+    for name, width in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if left >= width:
+            said.append(f"{left // width} {name}")
+            left %= width
+    if left or not said:
+        said.append(f"{float(left):g} s")
+    return " ".join(said[:2])
+
+
+def _seconds(moment: datetime) -> Fraction | int:
+    away = moment.utcoffset()
+    since = moment.replace(tzinfo=None) - _ORIGIN - (away if away is not None else _ORIGIN - _ORIGIN)
+    whole = since.days * 86_400 + since.seconds
+    return whole if not since.microseconds else whole + Fraction(since.microseconds, 1_000_000)
+
+
+def _of_number(number: float | int | bool) -> Fraction | int:
+    if isinstance(number, int):
+        return int(number)
+    if not math.isfinite(number):
+        raise BadTable("the column of times holds numbers that are not finite")
+    return int(number) if number.is_integer() else as_fraction(number)
+
+
+def _number(text: str, decimal: str) -> Fraction | int | None:
+    """The finite number that a text spells, whole ones exactly; None if it is none."""
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    number = number_of(text, decimal)
+    return _of_number(number) if math.isfinite(number) else None

@@ -1,4 +1,4 @@
-"""`Plan`: which cell each entry of each sequence is taken from; a function of public columns alone.
+"""`EntryPlan`: which cell each entry of each sequence is taken from; a function of public columns alone.
 
 No state is looked at here: users, times, ends and the places of rows are declared public, and decide by themselves how
 many entries there are, in which order, and which cell each of them shows. What a cell means is decided elsewhere, cell
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fugu.data.column import Column
 from fugu.data.layout import DROP, FIRST, LAST, REFUSE, ROWS, Layout
-from fugu.data.steps import Step, Times, moment_of, times_of
+from fugu.data.moments import Step, Times, moment_of, times_of
 from fugu.errors import BadTable, UsageError
 
 BETWEEN = -1
@@ -29,7 +29,7 @@ Places = NDArray[np.int64]
 
 @final
 @dataclass(frozen=True)
-class Plan:
+class EntryPlan:
     """For each user the cells that the entries show, in order of time, and the times of these entries.
 
     `times`: exact; whole numbers of steps where there is a grid; None where nothing is known of them."""
@@ -62,16 +62,16 @@ class Plan:
         return max((at[-1] - at[0] + 1 for at in (self.times or {}).values() if at), default=0)
 
 
-def wide_plan(users: list[str], columns: int, by: str | None) -> Plan:
+def wide_plan(users: list[str], columns: int, by: str | None) -> EntryPlan:
     """One row for each user; cell i * columns + j is that of row i and the j-th column."""
     if len(set(users)) < len(users):
         raise BadTable(f"column {by!r} repeats a user, and a wide table has one row for each")
-    return Plan({user: list(range(i * columns, (i + 1) * columns)) for i, user in enumerate(users)}, None)
+    return EntryPlan({user: list(range(i * columns, (i + 1) * columns)) for i, user in enumerate(users)}, None)
 
 
 def long_plan(
     users: tuple[Places, list[str]], by: str | None, order: Column | None, layout: Layout, decimal: str
-) -> Plan:
+) -> EntryPlan:
     """One row for each entry: `users` are the places of users and their names, from column `by`; `order` the times."""
     codes, names = users
     if order is None:
@@ -79,7 +79,7 @@ def long_plan(
             raise UsageError(
                 "give --order, the column of times; or --repeats rows, if the rows of the file are in order of time"
             )
-        return Plan(_split(names, codes, np.arange(len(codes))), None)
+        return EntryPlan(_split(names, codes, np.arange(len(codes))), None)
     times, step = times_of(order, decimal), layout.step
     at: list[Any] = list(times.at) if step is None else times.places(step, order.name)
     rank = {moment: i for i, moment in enumerate(sorted(set(at)))}
@@ -98,7 +98,7 @@ def long_plan(
     elif layout.repeats == LAST:
         rows = rows[np.concatenate([~same, [True]])]
     cells = _split(names, codes, rows)
-    return Plan(cells, {user: [at[row] for row in found] for user, found in cells.items()}, step, times.timed)
+    return EntryPlan(cells, {user: [at[row] for row in found] for user, found in cells.items()}, step, times.timed)
 
 
 def secret_interval_plan(
@@ -107,7 +107,7 @@ def secret_interval_plan(
     ends: Sequence[str | None],
     layout: Layout,
     decimal: str,
-) -> Plan:
+) -> EntryPlan:
     """The same where the times of a row are as secret as its state: each text is read by itself, and a row without two
     times covers nothing, as one that ends before it begins.
 
@@ -122,7 +122,9 @@ def secret_interval_plan(
     return _intervals(codes, names, first, last, layout, step)
 
 
-def interval_plan(users: tuple[Places, list[str]], start: Column, end: Column, layout: Layout, decimal: str) -> Plan:
+def interval_plan(
+    users: tuple[Places, list[str]], start: Column, end: Column, layout: Layout, decimal: str
+) -> EntryPlan:
     """Intervals [start, end): an entry for every multiple of the step from a user's first start to the last end."""
     codes, names = users
     begins, ends, step = times_of(start, decimal), times_of(end, decimal), layout.step
@@ -137,7 +139,7 @@ def interval_plan(users: tuple[Places, list[str]], start: Column, end: Column, l
 def _intervals(
     codes: Places, names: list[str], begins: Times, ends: Times, layout: Layout, step: Step,
     columns: tuple[str, str] = ("", ""),
-) -> Plan:  # fmt: skip
+) -> EntryPlan:  # fmt: skip
     start, end = columns
     rows = _forward(begins, ends, layout, end)
     first, last = _ceilings(begins, step), _ceilings(ends, step)
@@ -167,7 +169,7 @@ def _intervals(
             f"there are gaps between the intervals of columns {start!r} and {end!r}; say which state an "
             "entry there has: --between none"
         )
-    return Plan(cells, times, step, begins.timed)
+    return EntryPlan(cells, times, step, begins.timed)
 
 
 def _forward(begins: Times, ends: Times, layout: Layout, end: str) -> list[int]:

@@ -1,27 +1,31 @@
-"""The one door to private data: `open_private`.
-
-Every way into fugu that takes private records (a file, a frame, an array) opens them here, through a schema that was
-fixed before. What comes out is a function of each record alone, and is defined for every record. Only columns that are
-declared public (the unit, a group, the user, the order) may be refused for what they hold, and then without a cell of
-it. tests/doors enumerates the callers of this function: a new one needs a case in the one-row harness.
-"""
+"""The one door to private data, `open_private`, and why cells are not what they were meant to be."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, final
+from typing import Any, Final, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.causes import why_text
-from fugu.data.cells import text_of
+from fugu.data.cells import number_of, text_of
 from fugu.data.column import Column
 from fugu.data.frame import Table
+from fugu.data.moments import is_moment
 from fugu.data.schema import Schema
 from fugu.data.sources import TableLike
 from fugu.errors import BadTable
+
+# The one door to private data: `open_private`.
+#
+# Every way into fugu that takes private records (a file, a frame, an array) opens them here, through a schema that was
+# fixed before. What comes out is a function of each record alone, and is defined for every record. Only columns that
+# are declared public (the unit, a group, the user, the order) may be refused for what they hold, and then without a
+# cell of it. tests/doors enumerates the callers of this function: a new one needs a case in the one-row harness.
+
 
 Floats = NDArray[np.float64]
 _LARGEST = float(np.finfo(np.float64).max)
@@ -114,3 +118,216 @@ def places(schema: Schema, table: Table, name: str, labels: Sequence[str]) -> ND
 def label_of(value: object) -> str:
     """The label of a cell that was read: a text as it is, a number in its one form."""
     return value if isinstance(value, str) else text_of(value)
+
+
+# Why cells are not what they were meant to be: the likely cause of text among numbers, dates or categories.
+#
+# What is found here is said of public tables in errors, and of a private one to its owner alone (`fugu.check`). It
+# decides nothing: how a cell is read is fixed by the schema, whatever its cause is.
+
+
+DECIMAL_COMMA: Final = "decimal comma"
+DECIMAL_POINT: Final = "decimal point"
+THOUSANDS: Final = "thousands separator"
+DAY_FIRST: Final = "day-first dates"
+MONTH_FIRST: Final = "month-first dates"
+YEAR_FIRST: Final = "year-first dates"
+IN_WORDS: Final = "dates in words"
+SPREADSHEET: Final = "spreadsheet errors"
+ENCODING: Final = "encoding"
+GONE: Final = "missing code"
+LIMIT: Final = "limits of detection"
+BESIDE: Final = "unit beside the number"
+SEPARATOR: Final = "another separator"
+SPELLING: Final = "another spelling"
+STRAY: Final = "stray text"
+_ADVICE: Final = {
+    DECIMAL_COMMA: 'numbers are written with a decimal comma; declare decimal = "," in the schema',
+    DECIMAL_POINT: 'numbers are written with a decimal point, and the schema declares decimal = ","',
+    THOUSANDS: "numbers are written with a mark between thousands; write them without it",
+    DAY_FIRST: "dates are written with the day first; write them as YYYY-MM-DD",
+    MONTH_FIRST: "dates are written with the month first; write them as YYYY-MM-DD",
+    SPREADSHEET: "a spreadsheet left error values such as #N/A; mend them there, or list them under absent",
+    ENCODING: "bytes do not decode; save the file as UTF-8, or declare its encoding in the schema",
+    GONE: "a word or a sign stands for missing cells; list it under absent in the schema",
+    LIMIT: "numbers have a sign such as < in front; write the number that is meant",
+    BESIDE: "numbers have their unit or a percent sign beside them; write the numbers alone",
+    SEPARATOR: 'the file has another separator; declare it in the schema (separator = ";")',
+    SPELLING: "categories are spelt otherwise; write them as the reference and the schema do",
+    STRAY: "some cells are text; correct them, or list what stands for missing under absent in the schema",
+}
+_COMMA = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:[.\s'\u2019\u202f\xa0]\d{3})+),\d+(?:e[+-]?\d+)?", re.IGNORECASE)
+_POINT = re.compile(r"[+-]?\d+\.\d+(?:e[+-]?\d+)?", re.IGNORECASE)
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:[,\s'\u2019\u202f\xa0]\d{3})+(?:\.\d+)?")
+_DATE = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d{2})(?:[ T].{1,20})?")
+_ANY_DATE = re.compile(r"(\d{4}|\d{1,2})([./-])(\d{1,2})\2(?:\d{4}|\d{1,2})(?:[ T].{1,20})?")
+_MONTH = r"(?:jan|feb|f\xe9v|mar|m\xe4r|apr|avr|ma[iy]|jun|jul|juin|aug|ao\xfb|sep|o[ck]t|nov|de[cz]|d\xe9c)[^\W\d]*\.?"
+_WORDED = re.compile(rf"\d{{1,2}}\.?[ -]?{_MONTH}[ -]?\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}}", re.IGNORECASE)
+_ERROR = re.compile(r"#(?:N/A|DIV/0!|REF!|VALUE!|NAME\?|NULL!|NUM!|NV|WERT!|BEZUG!)", re.IGNORECASE)
+_UNITS = (
+    r"%|\u2030|\xb0\s?[cf]|[km\xb5\u03bcu]?g|[mk\xb5\u03bcu]?g/[dm]?l|[m\xb5\u03bcun]?mol(?:/l)?|lbs?|oz|[ckm]?m|km/h|mi|in|ft|bpm|"
+    r"mm\s?hg|years?|yrs?|y|jahre?|months?|days?|tage?|h|hrs?|min|sec|s|\u20ac|eur|\$|usd|\xa3|gbp"
+)
+_UNIT = re.compile(rf"[+-]?\d+(?:[.,]\d+)?\s*(?:{_UNITS})\.?", re.IGNORECASE)
+_BELOW = re.compile(r"[<>\u2264\u2265~]=?\s*[+-]?\d+(?:[.,]\d+)?.*")
+_WORDS = {
+    "?", ".", "-", "--", "\u2013", "\u2014", "*", "nan", "nat", "null", "none", "n/a", "na", "nil", "missing",
+    "unknown", "not available", "k.a.", "k. a.", "keine angabe", "fehlt", "unbekannt", "inconnu", "manquant", "",
+}  # fmt: skip
+_MEANINGS = (
+    {"yes", "y", "ja", "j", "oui", "o", "si", "s\xed", "sim", "true", "t", "wahr", "vrai", "1"},
+    {"no", "n", "nein", "non", "n\xe3o", "nao", "false", "f", "falsch", "faux", "0"},
+    {"male", "m", "man", "mann", "m\xe4nnlich", "homme", "hombre", "h", "masculino"},
+    {"female", "f", "w", "woman", "frau", "weiblich", "femme", "mujer", "feminino", "femenino"},
+)
+"""Words of one meaning each, in the languages that tables come in."""
+
+
+@final
+@dataclass(frozen=True)
+class Cause:
+    """`name`: in two words; `cells`: how many of them look like it; `advice`: what is the case, and what to do."""
+
+    name: str
+    cells: int
+    advice: str
+
+    @staticmethod
+    def of(name: str, cells: int, more: str = "") -> Cause:
+        """The cause of this name; `more`: what is seen of it."""
+        return Cause(name, cells, _ADVICE[name] + more)
+
+
+def causes(cells: Iterable[tuple[str, int]], decimal: str = ".") -> tuple[Cause, ...]:
+    """Why texts with their counts are no numbers (or dates, if that is what they are), the most frequent cause first.
+
+    >>> [cause.name for cause in causes([("139,5", 9), ("7,25", 3), ("31.12.2024", 2), ("?", 1)])]
+    ['decimal comma', 'day-first dates', 'missing code']
+    """
+    counts: Counter[str] = Counter()
+    dates: list[tuple[int, int]] = []
+    grouped = True
+    for text, count in cells:
+        name = _cause(text.strip(), decimal, dates)
+        counts[name] += count
+        grouped &= name != DECIMAL_COMMA or _GROUPED.fullmatch(text.strip()) is not None
+    if grouped and DECIMAL_COMMA in counts:  # "1,234" alone: nobody measures three digits every time
+        counts[THOUSANDS] += counts.pop(DECIMAL_COMMA)
+    if DAY_FIRST in counts and not any(first > 12 for first, _ in dates) and any(second > 12 for _, second in dates):
+        counts[MONTH_FIRST] = counts.pop(DAY_FIRST)
+    return tuple(Cause.of(name, count) for name, count in counts.most_common())
+
+
+def why_text(values: Iterable[object], decimal: str = ".") -> str:
+    """The end of a sentence about a public column that holds text: the likely cause, "" where it is meant to be text.
+
+    >>> why_text(["139,5", "140,1"])
+    ': numbers are written with a decimal comma; declare decimal = "," in the schema'
+    >>> why_text(["low", "high"])
+    ''
+    """
+    texts = [value for value in values if isinstance(value, str)]
+    meant = [text for text in texts if number_of(text, decimal) == number_of(text, decimal)]
+    rest = [(text, 1) for text in texts if text not in set(meant)]
+    known = [cause for cause in causes(rest, decimal) if cause.name != GONE]
+    if known and known[0].name != STRAY and 2 * known[0].cells > len(rest):
+        return f": {known[0].advice}"
+    if texts and 2 * len(meant) > len(texts):  # mostly numbers
+        return f": {_ADVICE[known[0].name if known else GONE]}"
+    if len(texts) > 1 and all(map(is_moment, texts)):
+        return ': it holds dates; declare it in the schema (kind = "time" with an origin)'
+    return ""
+
+
+def other_dates(cells: Iterable[tuple[str, int]], declared: Iterable[str]) -> Cause | None:
+    """Why texts with their counts are none of the declared dates: they are written in another way. None where they are
+    written alike, or are no dates.
+
+    >>> other_dates([("31.12.2024", 2), ("01.02.2024", 1)], ["2024-12-31", "2024-02-01"]).advice
+    "dates are not written as in the reference; write '31.12.2024' as it writes '2024-12-31'"
+    """
+    cells, declared = tuple(cells), tuple(declared)
+    usual, seen = _date_form([(text, 1) for text in declared]), _date_form(cells)
+    if usual is None or seen is None or seen == usual:
+        return None
+    dates = [(text, count) for text, count in cells if _is_date(text)]
+    model = next(text for text in declared if _is_date(text))
+    advice = f"dates are not written as in the reference; write {dates[0][0]!r} as it writes {model!r}"
+    return Cause(seen[0], sum(count for _, count in dates), advice)
+
+
+def respelt(text: str, known: Mapping[str, str]) -> str | None:
+    """The declared category that a text may mean: in other case or spacing, by a word of the same meaning, or by bytes
+    that were read in another encoding. `known`: `spellings` of the categories.
+
+    >>> known = spellings(["yes", "no"])
+    >>> respelt("JA", known), respelt(" Yes", known), respelt("perhaps", known)
+    ('yes', 'yes', None)
+    """
+    plain = _folded(text)
+    if plain in known:
+        return known[plain]
+    for meaning in _MEANINGS:
+        named = [known[word] for word in meaning if word in known] if plain in meaning else []
+        if len(set(named)) == 1:
+            return named[0]
+    return known.get(_folded(_mended(text)))
+
+
+def spellings(values: Iterable[str]) -> dict[str, str]:
+    """Declared categories by their letters alone; those that are then the same are left out."""
+    folded = Counter(map(_folded, values := tuple(values)))
+    return {_folded(value): value for value in values if folded[_folded(value)] == 1}
+
+
+def undecoded(text: str) -> bool:
+    """Whether a text holds what other bytes become that do not decode, or that were decoded twice."""
+    return "\ufffd" in text or _mended(text) != text
+
+
+def _mended(text: str) -> str:
+    """UTF-8 that was taken for Latin-1, put right."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode("cp1252").decode("utf-8")
+    except (UnicodeError, ValueError):
+        return text
+
+
+def _is_date(text: str) -> bool:
+    return any(form.fullmatch(text.strip()) is not None for form in (_ANY_DATE, _WORDED))
+
+
+def _date_form(cells: Sequence[tuple[str, int]]) -> tuple[str, str] | None:
+    """The order of day, month and year with the mark between them, if more than half of the cells are dates."""
+    if 2 * sum(count for text, count in cells if _is_date(text)) <= sum(count for _, count in cells):
+        return None
+    found = [date for text, _ in cells if (date := _ANY_DATE.fullmatch(text.strip()))]
+    if not found:
+        return IN_WORDS, ""
+    ((first, mark),) = Counter(("y" if len(date[1]) == 4 else "", date[2]) for date in found).most_common(1)[0][:1]
+    if first:
+        return YEAR_FIRST, mark
+    days = [int(date[1]) > 12 for date in found], [int(date[3]) > 12 for date in found]
+    return MONTH_FIRST if any(days[1]) and not any(days[0]) else DAY_FIRST, mark
+
+
+def _folded(text: str) -> str:
+    return re.sub(r"[\s_\-]+", " ", text).strip(" .,;:\"'").casefold()
+
+
+def _cause(text: str, decimal: str, dates: list[tuple[int, int]]) -> str:
+    """The cause of one text; the first two numbers of a date are noted."""
+    if "\ufffd" in text:
+        return ENCODING
+    if text.casefold() in _WORDS:
+        return GONE
+    if date := _DATE.fullmatch(text):
+        dates.append((int(date[1]), int(date[2])))
+        return DAY_FIRST
+    if sum(map(text.count, ";\t|")) > 1:
+        return SEPARATOR
+    marks = {DECIMAL_POINT: _POINT} if decimal == "," else {DECIMAL_COMMA: _COMMA}
+    forms = {SPREADSHEET: _ERROR, **marks, THOUSANDS: _GROUPED, LIMIT: _BELOW, BESIDE: _UNIT}
+    return next((name for name, form in forms.items() if form.fullmatch(text)), STRAY)

@@ -1,38 +1,40 @@
-"""`Schema`: how records of a table are read, from public information alone.
-
-The way from a private record to its contribution is a function of that record alone, fixed before the private table is
-opened, defined for every possible record. A schema is that function's first half: from cells as they stand in a file or
-a frame to numbers and categories. It comes from a reference table or from a declaration, never from private cells.
-"""
+"""`Schema`: how records of a table are read, from public information alone; its TOML."""
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import singledispatch
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from fugu.data.cells import is_missing, is_time, number_of, text_of
-from fugu.data.column import Column
-from fugu.data.dialect import Dialect
+from fugu.data.column import Column, Raw
 from fugu.data.field import TRUTH, Field, is_gone
 from fugu.data.files import read_table
 from fugu.data.frame import Table
 from fugu.data.layout import PLAIN, Layout
 from fugu.data.moments import is_moment
-from fugu.data.raw import Raw
-from fugu.data.sources import TableLike
-from fugu.data.toml import schema_text
+from fugu.data.sources import Dialect, TableLike
 from fugu.errors import ColumnNotFound, UsageError
 from fugu.files import write_text
 from fugu.fixed import Fixed
 from fugu.numbers.checks import is_path, is_texts
 from fugu.visible import Json, brief, several
+
+# `Schema`: how records of a table are read, from public information alone.
+#
+# The way from a private record to its contribution is a function of that record alone, fixed before the private table
+# is opened, defined for every possible record. A schema is that function's first half: from cells as they stand in a
+# file or a frame to numbers and categories. It comes from a reference table or from a declaration, never from private
+# cells.
+
 
 ABSENT = ("", "NA")
 _MARKS = (".", ",")
@@ -250,3 +252,61 @@ def _seen(public: Table, name: str, schema: Schema, rounded: bool) -> Field:
     if len(named) > _MOST_CATEGORIES or not named:
         return Field("identifier")
     return Field("category", named)
+
+
+# A schema as TOML, which `tomllib` reads and does not write.
+
+
+def schema_text(said: Mapping[str, Any]) -> str:
+    """The [schema] part of a file, with one table for each column; and its [sequence] part, if there is one.
+
+    >>> print(schema_text({"columns": {"age": {"kind": "number", "bounds": [0.0, 110.0]}}, "separator": None,
+    ...                    "decimal": "."}), end="")
+    [schema]
+    decimal = "."
+    <BLANKLINE>
+    [schema.columns."age"]
+    kind = "number"
+    bounds = [0.0, 110.0]
+    """
+    lines = ["[schema]", *_lines({key: value for key, value in said.items() if key not in ("columns", "sequence")})]
+    for name, known in said["columns"].items():
+        lines += ["", f"[schema.columns.{_text(name)}]", *_lines(known)]
+    if "sequence" in said:
+        lines += ["", "[sequence]", *_lines(said["sequence"])]
+    return "\n".join(lines) + "\n"
+
+
+def _lines(part: Mapping[str, Any]) -> list[str]:
+    return [f"{key} = {value_text(value)}" for key, value in part.items() if value is not None]
+
+
+@singledispatch
+def value_text(value: object) -> str:
+    """A value in TOML: a text, a truth value, a number, a list or a table of them."""
+    return _text(str(value))
+
+
+@value_text.register
+def _(value: bool) -> str:
+    return str(value).lower()
+
+
+@value_text.register
+def _(value: int | float) -> str:
+    return repr(value)
+
+
+@value_text.register
+def _(value: list | tuple) -> str:  # type: ignore[type-arg]
+    return "[" + ", ".join(map(value_text, value)) + "]"
+
+
+@value_text.register
+def _(value: dict) -> str:  # type: ignore[type-arg]
+    return "{" + ", ".join(f"{_text(str(k))} = {value_text(v)}" for k, v in value.items() if v is not None) + "}"
+
+
+def _text(text: str) -> str:
+    """A basic string: JSON's escapes are TOML's, but for the one character JSON leaves as it is."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,22 +1,31 @@
-"""What `protect` may be, and which rows of a table hold which secret."""
+"""What `protect` may be and which rows hold which secret; what a schema makes of other cells, in public sentences."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.conditions import AnyOf, Mask, Test, called, read_test
-from fugu.data.dialect import require_decoded
+from fugu.data.cells import Categories, number_text
+from fugu.data.conditions import AnyOf, Mask, Test, called, read_test, spelt
+from fugu.data.field import Field
 from fugu.data.frame import Table
-from fugu.data.spelt import spelt
+from fugu.data.moments import days_text
+from fugu.data.schema import Schema
+from fugu.data.sources import require_decoded
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, TooManySecrets, UnknownName, UsageError
+from fugu.numbers.exact import Real
+from fugu.visible import Json
+
+# What `protect` may be, and which rows of a table hold which secret.
+
 
 REFUSE = "error"
 """What `missing` says by default: missing cells of the reference are an error."""
@@ -239,3 +248,169 @@ def _too_many(count: int, where: str) -> TooManySecrets:
         f"{where} gives {count} secrets, and at most {MAX_SECRETS} can be paired; group them with ranges "
         "(protect='age:18,40,65') or a dict of conditions, and list the pairs that matter"
     )
+
+
+# What a schema makes of cells that cannot be used, in sentences: public, since they say nothing of any cell.
+
+
+OF_NUMBERS = ("sum", "mean", "variance", "quantile")
+"""Statistics that add up or order numbers; the others count cells."""
+
+
+def rule_of(name: str, known: Field, counted: bool = True) -> str | None:
+    """What a missing or unreadable cell of a column counts as; None for a column that is declared public.
+
+    `counted`: whether to say also what it is where cells are counted: a median is for sums, and no category.
+
+    >>> rule_of("chol", Field("number", missing=240.0))
+    "a missing or unreadable cell of 'chol' counts as 240, as the schema says"
+    >>> rule_of("chol", Field("number", typical=240.0), counted=False)
+    "a missing or unreadable cell of 'chol' counts as 240, the reference's median"
+    >>> rule_of("ward", Field("category", ("a", "b"), missing="a"))
+    "a missing cell of 'ward' counts as 'a', as the schema says; one of no known category counts as '(other)'"
+    """
+    if known.public:
+        return None
+    instead = f"{_said(known, known.replacement)}, {_source(known)}"
+    none = ", and in counts as none of the named values" if counted and known.missing is None else ""
+    if known.numeric:
+        drops = "; a number beyond the bounds counts as missing" if known.drops_outside and known.bounds else ""
+        return f"a missing or unreadable cell of {name!r} counts as {instead}{none}{drops}"
+    if known.values is None:
+        return f"a missing cell of {name!r} counts as {_said(known, known.replacement)}"
+    beyond = "the nearest number's, and text as " if known.nearest else ""
+    other = f"one of no known category counts as {beyond}{_said(known, known.elsewhere)}"
+    return f"a missing cell of {name!r} counts as {instead}{none if known.ordered else ''}; {other}"
+
+
+def column_rule(query: Json, known: Field) -> str:
+    """What a cell of a column counts as that is published row by row: as `Query.of_private` reads it.
+
+    `query`: the query in JSON types.
+
+    >>> asked = {"publish": "chol", "categories": None, "missing": "drop"}
+    >>> column_rule(asked, Field("number"))
+    "a cell of 'chol' that is missing or unreadable is left out with its row, and which rows these are is public"
+    """
+    name, categories, missing = query["publish"], query["categories"], query["missing"]
+    what = f"a cell of {name!r} that is missing or unreadable"
+    if missing == "drop":
+        return f"{what} is left out with its row, and which rows these are is public"
+    if categories is None:
+        given = f"{what} counts as {missing}, as was asked"
+        return given if missing != REFUSE else rule_of(name, known, counted=False) or ""
+    usual = int(query.get("typical") or 0)
+
+    def category(text: str) -> str:
+        place = Categories(categories).place(text)
+        return repr(categories[place if place >= 0 else usual])
+
+    gone = category(str(known.replacement)) if missing == REFUSE else repr(missing)
+    return (
+        f"a missing cell of {name!r} counts as {gone}; one of no known category counts as {category(known.elsewhere)}"
+    )
+
+
+def rules(
+    schema: Schema, columns: Iterable[str] | None = None, counted: Collection[str] | None = None
+) -> tuple[str, ...]:
+    """The rules of these columns of a schema (all by default), one sentence each; `counted`: those of which cells are
+    counted, not added up (all by default)."""
+    wanted = schema.fields if columns is None else [name for name in columns if name in schema.fields]
+    said = (rule_of(name, schema.fields[name], counted is None or name in counted) for name in wanted)
+    return tuple(sentence for sentence in said if sentence is not None)
+
+
+def _said(known: Field, rule: float | str) -> str:
+    if isinstance(rule, str):
+        return repr(rule)
+    return number_text(rule) if known.origin is None else days_text(known.origin, rule)
+
+
+def _source(known: Field) -> str:
+    if known.missing is not None:
+        return "as the schema says"
+    if known.typical is not None:
+        return "the reference's median"
+    return "the category for all others" if known.unordered else "the middle of its domain"
+
+
+# What a reference is too small for, or cut too much by: sentences about public data, which cost nothing.
+
+
+FEW: Final = 30
+"""Rows of the reference for a secret below which its law is hardly known: with 30 the distribution function is off by
+up to 0.25 with probability .95 (Dvoretzky, Kiefer, Wolfowitz 1956; Massart 1990), and with 4 by up to 0.68."""
+CUT: Final = 0.05
+"""A share of the reference's cells beyond the bounds above which bounds change what is asked."""
+
+
+def few_rows(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """Of secrets with their numbers of rows in the reference: those of which it knows too little.
+
+    >>> few_rows({"ill": 4, "well": 400})
+    ("the reference has 4 rows for 'ill': beliefs from fewer than 30 are hardly better than a guess; take a larger \
+reference, or say how sure it is (confidence)",)
+    """
+    return tuple(
+        f"the reference has {rows} row{'' if rows == 1 else 's'} for {secret!r}: beliefs from fewer than {FEW} are "
+        "hardly better than a guess; take a larger reference, or say how sure it is (confidence)"
+        for secret, rows in counts.items()
+        if 0 < rows < FEW
+    )
+
+
+def cut_cells(reference: Table, schema: Schema, bounds: Mapping[str, tuple[Real, Real] | None]) -> tuple[str, ...]:
+    """Of columns with the bounds that are asked for (None: those of the schema): which cut off much of the reference.
+
+    `reference`: as it stands; `schema`: how it is read."""
+    said = []
+    for name, asked in bounds.items():
+        known = schema.fields.get(name)
+        if known is None or not known.numeric or name not in reference.columns:
+            continue
+        ends = [pair for pair in (known.bounds, asked) if pair is not None]
+        free = replace(known, bounds=None, step=known.step if known.dated else None, outside=None)
+        column = free.read(name, reference.raw(name), schema.decimal, schema.absent)
+        numbers = column.floats()[~column.missing]
+        if not ends or not len(numbers):
+            continue
+        low, high = max(float(a) for a, _ in ends), min(float(b) for _, b in ends)
+        share = float(np.mean((numbers < low) | (numbers > high)))
+        if share > CUT:
+            said.append(
+                f"the bounds of {name!r} cut off {share:.1%} of the reference's cells, which then count as the bound; "
+                "widen them if that is not what is asked"
+            )
+    return tuple(said)
+
+
+# How a statistic is written, wherever one is asked for: a kind and what its brackets hold, "count(sex=Female)".
+
+
+_FORM = re.compile(r"\s*(?P<kind>[A-Za-z_]+)\s*\((?P<inside>.*)\)\s*")
+
+
+def kind_and_inside(text: object, kinds: Iterable[str], what: str, looks: str) -> tuple[str, str]:
+    """The kind, one of `kinds`, and what stands in the brackets; `what` it is and how it `looks` go into the refusal.
+
+    >>> kind_and_inside(" Mean( age )", ("mean", "sum"), "statistic", "a statistic looks like mean(age)")
+    ('mean', 'age')
+    """
+    form = _FORM.fullmatch(text) if isinstance(text, str) else None
+    if form is None:
+        raise UsageError(f"{looks}, got {text!r}")
+    kind = form["kind"].lower()
+    if kind not in (known := tuple(kinds)):
+        raise UnknownName(what, kind, known)
+    return kind, form["inside"].strip()
+
+
+def column_and_value(text: str) -> tuple[str, str] | None:
+    """The two sides of the first "=": "income=>50K" is column income, value >50K; None where one is empty.
+
+    >>> column_and_value("income=>50K"), column_and_value("income")
+    (('income', '>50K'), None)
+    """
+    column, equals, value = (part.strip() for part in text.partition("="))
+    return (column, value) if column and equals and value else None

@@ -1,10 +1,4 @@
-"""Rows of a table as sequences: one per user, in order of time.
-
-A reference is public: `sequence_schema` takes from it what the cells of the state column mean, and `read_sequences`
-refuses what it cannot read. Private sequences are read through that schema, by `open_sequences`, each entry by itself:
-no state of one row decides how another is read, and none is refused. The user and the time are declared public, and so
-are the ends of intervals and the places of rows in the file. How rows become entries, the schema's `Layout` says.
-"""
+"""Rows of a table as sequences: one per user, in order of time, with gaps and entries by public rules."""
 
 from __future__ import annotations
 
@@ -13,25 +7,33 @@ import json
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.cells import OTHER, text_of
-from fugu.data.column import Column
-from fugu.data.dialect import require_decoded
-from fugu.data.entries import EXACT, entries_of, flat, joined, spread, state_between
+from fugu.data.cells import OTHER, number_of, text_of
+from fugu.data.column import Column, Raw
+from fugu.data.declared import bin_of
 from fugu.data.field import Field
 from fugu.data.frame import Table
 from fugu.data.layout import SECRET, Layout
-from fugu.data.plan import Plan, interval_plan, long_plan, secret_interval_plan, wide_plan
+from fugu.data.moments import span_words, times_of
+from fugu.data.plan import EntryPlan, interval_plan, long_plan, secret_interval_plan, wide_plan
 from fugu.data.private import Private, open_private
-from fugu.data.raw import Raw
 from fugu.data.schema import Schema
-from fugu.data.sources import TableLike
-from fugu.data.steps import times_of
+from fugu.data.sources import TableLike, require_decoded
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, NotProvable, UsageError
+
+# Rows of a table as sequences: one per user, in order of time.
+#
+# A reference is public: `sequence_schema` takes from it what the cells of the state column mean, and `read_sequences`
+# refuses what it cannot read. Private sequences are read through that schema, by `open_sequences`, each entry by
+# itself: no state of one row decides how another is read, and none is refused. The user and the time are declared
+# public, and so are the ends of intervals and the places of rows in the file. How rows become entries, the schema's
+# `Layout` says.
+
 
 Sequences = dict[Hashable, list[Any]]
 
@@ -42,7 +44,7 @@ class Timed:
     """Sequences with what is public about them: the plan by which their entries were found."""
 
     sequences: Sequences
-    plan: Plan
+    plan: EntryPlan
     opened: Private | None = None
     """The private table that they were read from, for its owner's eyes; None of a reference."""
 
@@ -274,3 +276,98 @@ def ranks(column: Column, decimal: str = ".") -> NDArray[Any]:
     at = times_of(column, decimal).at
     rank = {time: i for i, time in enumerate(sorted(set(at)))}
     return np.array([rank[time] for time in at], dtype=np.int64)
+
+
+# What each cell of a state column becomes as an entry: a function of that cell and of the schema alone.
+
+
+EXACT = 2.0**53
+"""Whole numbers up to here are doubles."""
+
+
+def entries_of(known: Field, column: Column, layout: Layout) -> list[Any]:
+    """Each state as a text or a number, 2 and 2.0 as one, or as a bin; a missing one as what the schema declares it to
+    be, or None.
+
+    This is a function of each cell alone."""
+    cells, instead = column.values.tolist(), missing_state(known, layout)
+    if known.numeric:
+        cells = [_number(x, layout) for x in cells]
+    return [instead if gone else cell for cell, gone in zip(cells, column.missing.tolist(), strict=True)]
+
+
+def missing_state(known: Field, layout: Layout) -> Any:
+    """What the schema declares a missing state to be, as an entry; None if it does not."""
+    return known.missing if known.missing is None or not known.numeric else _number(float(known.missing), layout)
+
+
+def _number(x: float, layout: Layout) -> Any:
+    if layout.cuts:
+        return bin_of(x, layout.cuts, layout.labels)
+    return int(x) if x.is_integer() and abs(x) <= EXACT else x
+
+
+def state_between(known: Field, layout: Layout, state: str) -> Any:
+    """The state where no interval is: itself, or a number among numbers."""
+    if layout.between is None or not known.numeric or layout.cuts:
+        return layout.between
+    number = number_of(layout.between)
+    if not np.isfinite(number):
+        raise UsageError(f"--between: column {state!r} holds numbers, so the state between intervals must be one")
+    return _number(number, layout)
+
+
+def joined(table: Table, layout: Layout) -> Raw:
+    """All cells of the columns of a public wide table, one under the other."""
+    raws = [table.raw(name) for name in layout.columns]
+    return Raw.of("", [cell for raw in raws for cell in raw.to_list()])
+
+
+def spread(schema: Schema, state: str) -> Schema:
+    """With what is known of the state said of each column of a wide table."""
+    if not schema.sequence.wide:
+        return schema
+    each = dict.fromkeys(schema.sequence.columns, schema.fields[state])
+    return replace(schema, columns={**schema.fields, **each}, header=schema.dialect.names or True)
+
+
+def flat(columns: list[list[Any]]) -> list[Any]:
+    """Images row by row."""
+    return columns[0] if len(columns) == 1 else [image for row in zip(*columns, strict=True) for image in row]
+
+
+# Gaps in time: what is said of them, and where they cut a sequence; all from times, which are public.
+
+
+def spacing_words(plan: EntryPlan) -> str | None:
+    """How far apart the entries of a user are, in a sentence; None where all are equally far, or nothing is known.
+
+    On a grid: the largest gap and the share of entries after one. Else the largest distance and the usual one."""
+    found = plan.distances
+    if not found or max(found) == min(found):
+        return None
+    if plan.step is not None:
+        after, most = sum(1 for steps in found if steps > 1), max(found) - 1
+        share = 100 * after / len(found)
+        return (
+            f"Gaps in time: {share:.3g} % of the entries with one before them come after a gap; the largest is "
+            f"{most:,} missing {'step' if most == 1 else 'steps'} of {plan.step.text} ({plan.step.said(most)})."
+        )
+    least, middle, most = min(found), sorted(found)[(len(found) - 1) // 2], max(found)
+    said = [span_words(x) if plan.timed else f"{float(x):g}" for x in (least, middle, most)]
+    apart = f"between {said[0]} and {said[2]} apart, half of them at most {said[1]}"
+    return f"Gaps in time: neighbouring entries of a user are {apart}."
+
+
+def unbroken(timed: Timed) -> Sequences:
+    """The parts of sequences on a grid in which no step is missing, by user and number of the part."""
+    if timed.plan.times is None:
+        return timed.sequences
+    found: Sequences = {}
+    for user, entries in timed.sequences.items():
+        at = timed.plan.times[str(user)]
+        cuts = [0, *(i + 1 for i, (a, b) in enumerate(pairwise(at)) if b - a > 1), len(entries)]
+        for number, (a, b) in enumerate(pairwise(cuts)):
+            key: Hashable = (user, number)
+            found[key] = entries[a:b]
+    return found

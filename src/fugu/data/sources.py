@@ -1,20 +1,31 @@
-"""Where columns come from: a dict, a frame that narwhals reads, or a duckdb relation (without pyarrow)."""
+"""Where columns come from: a dict, a frame that narwhals reads, a duckdb relation, a text file and how it is cut."""
 
 from __future__ import annotations
 
+import atexit
+import codecs
+import fcntl
 import os
-from collections.abc import Callable, Mapping
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol, TypeVar, final
 
 import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError, NarwhalsError
 
-from fugu.data.engine import refused
-from fugu.errors import BadTable, MissingExtra
+from fugu.errors import BadTable, MissingExtra, UsageError
+from fugu.visible import brief
+
+# Where columns come from: a dict, a frame that narwhals reads, or a duckdb relation (without pyarrow).
+
 
 T = TypeVar("T")
 
@@ -41,7 +52,7 @@ class Source(Protocol):
 
 def source_of(data: object) -> Source:
     """The source that reads this object."""
-    if isinstance(data, Columns | Frame | Relation):  # by type: a frame may have a column of any name
+    if isinstance(data, Columns | FrameColumns | Relation):  # by type: a frame may have a column of any name
         return data
     if isinstance(data, Mapping):
         return Columns(data)
@@ -52,7 +63,7 @@ def source_of(data: object) -> Source:
             f"reads), got {type(data).__name__}"
         )
     native = known.to_native()
-    return Relation(native) if type(native).__name__ == "DuckDBPyRelation" else Frame(known)
+    return Relation(native) if type(native).__name__ == "DuckDBPyRelation" else FrameColumns(known)
 
 
 def framed(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
@@ -109,7 +120,7 @@ class Columns:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Frame:
+class FrameColumns:
     """Any frame that narwhals reads, eager or lazy."""
 
     frame: nw.DataFrame[Any] | nw.LazyFrame[Any]
@@ -192,3 +203,124 @@ def _is_wide(kind: str) -> bool:
 def _decimals(texts: Any) -> list[Any]:
     items = np.ma.asarray(texts).tolist()
     return [None if text is None else Decimal(text) for text in items]
+
+
+# The embedded engine (duckdb), and where it puts what does not fit into memory: a private folder that does not stay.
+#
+# Left to itself it spills private rows into `./.tmp`, readable by everybody, and leaves them there when it is killed.
+
+
+_PREFIX = "fugu-spill-"
+_own: tuple[int, int, Path] | None = None
+"""Process, open descriptor (which holds the lock) and folder."""
+
+
+def connect() -> Any:
+    """A connection in memory that loads no extension and spills into this process's own folder only."""
+    import duckdb
+
+    safe = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    made = duckdb.connect(config={**safe, "temp_directory": str(spill_folder() / "spill")})
+    made.execute("SET enable_progress_bar = false")  # it would be drawn on stdout, into the JSON of a command
+    return made
+
+
+def refused(error: Exception, otherwise: str) -> BadTable:
+    """What an error of the engine means to a reader: too little room if it says so, else `otherwise`.
+
+    Its own message is not passed on, because it may quote a cell."""
+    import duckdb
+
+    if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
+        return BadTable(
+            "there is not enough memory, or room in the folder for temporary files, to read the table; free some, name "
+            "a larger folder in TMPDIR, or give a table with fewer rows or columns"
+        )
+    if isinstance(error, duckdb.IOException) and "No space left" in str(error):
+        return BadTable("no space is left in the folder for temporary files; name a larger one in TMPDIR")
+    return BadTable(otherwise)
+
+
+def spill_folder() -> Path:
+    """This process's folder for temporary files: 0700, under a random name, removed when the process ends.
+
+    A process that is killed leaves its folder; the next one that needs a folder removes it. The folder itself is
+    locked while its process lives, which no reuse of process numbers can fake; a fork gets a folder of its own."""
+    global _own
+    if _own is not None and _own[0] == os.getpid() and _own[2].is_dir():
+        return _own[2]
+    _sweep(Path(tempfile.gettempdir()))
+    while True:
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=_PREFIX))  # 0700
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise UsageError(
+                f"no folder for temporary files can be made ({error.strerror}); name one in TMPDIR"
+            ) from None
+        with suppress(OSError):  # where folders cannot be locked, nobody sweeps them either
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if folder.is_dir():  # not swept before it was locked
+            break
+        os.close(lock)
+    _own = os.getpid(), lock, folder
+    atexit.register(_remove, os.getpid(), folder)
+    return folder
+
+
+def _remove(process: int, folder: Path) -> None:
+    if os.getpid() == process:  # not in a fork
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what dead processes left: folders of this user, of our name and mode, that nobody holds."""
+    for folder in parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                known = os.fstat(held)
+                if known.st_uid == os.getuid() and stat.S_IMODE(known.st_mode) == 0o700:
+                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: its process lives
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(held)
+
+
+# `Dialect`: how a text file is cut into cells, said before the file is opened.
+
+
+@final
+@dataclass(frozen=True)
+class Dialect:
+    """separator: None reads it off the first line, which names the columns. names: of a file without such a line."""
+
+    separator: str | None = None
+    encoding: str = "utf-8"
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
+            raise UsageError(f"the separator of a file is one character, such as , or ;, got {brief(self.separator)}")
+        try:
+            if not getattr(codecs.lookup(self.encoding), "_is_text_encoding", True):
+                raise LookupError
+            b"".decode(self.encoding, "replace")
+        except (LookupError, TypeError, ValueError):
+            raise UsageError(
+                f"no encoding {brief(self.encoding)}; the usual ones are utf-8, latin-1 and cp1252"
+            ) from None
+        if self.names is not None and (len(set(self.names)) < len(self.names) or not all(self.names)):
+            raise UsageError("the names of a file without a header line must all be different, and none empty")
+
+
+def require_decoded(column: str, texts: Iterable[object], what: str) -> None:
+    """`BadTable` if a text of a public column holds U+FFFD, which stands for bytes that did not decode.
+
+    Different bytes become the same U+FFFD: two secrets would be one, and nothing would hide which of them it is.
+    `column`: its name; `texts`: its different texts; `what`: what they are, "secrets" or "states"."""
+    if any("\ufffd" in text for text in texts if isinstance(text, str)):
+        raise BadTable(
+            f"column {column!r} holds {what} that do not decode, and different ones may look the same; save the table "
+            "as UTF-8, or declare its encoding in the schema"
+        )

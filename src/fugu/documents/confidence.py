@@ -1,4 +1,4 @@
-"""Certificates with confidence: their sets of laws are those that the counts give, or hold them."""
+"""Certificates with confidence: what it means in words, and that their sets of laws are those that the counts give."""
 
 from __future__ import annotations
 
@@ -7,26 +7,48 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.bins import middles
+from fugu.data.declared import middles
 from fugu.data.field import TRUTH
 from fugu.data.schema import Schema
-from fugu.documents.meaning import BEGINS, meaning
 from fugu.documents.plain_json import reading
+from fugu.documents.sentences import CONFIDENT
 from fugu.errors import CertificateError
-from fugu.laws.set_family import SetFamily
+from fugu.laws.family import SetFamily
 from fugu.laws.sets import Band, Box, Intersection
+from fugu.laws.sets.confidence import Sampled
 from fugu.laws.sets.law_set import LawSet
-from fugu.laws.sets.sampled import Sampled
 from fugu.numbers.exact import as_fraction, read_number
 
 if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
 
+_EVENT = (
+    "over the draw of the reference, before it was seen, the promise holds for the true laws with at least this "
+    "probability. It is one event, common to all rows and all releases that rest on this reference; it is spent once "
+    "and is not a delta"
+)
+_ROWS = (
+    "reference rows are independent draws given their secret, one row each, from the population of the protected rows, "
+    "and independent of the protected rows"
+)
 
-def speaks_of_confidence(certificate: Certificate) -> bool:
-    """Whether a certificate states a confidence anywhere: in its own part, its recipe, or its words."""
-    asked = (certificate.body.get("recipe") or {}).get("confidence") is not None
-    return asked or "confidence" in certificate.body or any(line.startswith(BEGINS) for line in certificate.assumptions)
+
+def meaning(sampled: Sampled) -> tuple[str, ...]:
+    """What must be true, and what is then true: docs/proofs/confidence.md#1-what-confidence-means has the theorem.
+
+    If the reference is independent of the protected row and its secret, and the sets cover with probability at least
+    1 - alpha, then P(A | s) <= e^epsilon P(A | t) + delta + alpha for every event A on (reference, output)."""
+    shares = "independent rows" if sampled.disjoint else "a union bound, since rows may hold several secrets"
+    declared = f"declared before the counts were looked at: {sampled.declared}; the error is shared among"
+    said = [
+        f"{CONFIDENT}{float(sampled.confidence) * 100:.10g} %: {_EVENT}",
+        f"{declared} {len(sampled.counts)} secrets by {shares}",
+        _ROWS,
+    ]
+    if sampled.shift:
+        far = f"{float(sampled.shift):g}"
+        said.append(f"the protected rows are within total variation {far} of the population of the reference")
+    return tuple(said)
 
 
 def _check_told(certificate: Certificate) -> None:
@@ -44,7 +66,7 @@ def _check_told(certificate: Certificate) -> None:
         domain = _domain(certificate)
     if (level, shift) != (sampled.confidence, sampled.shift) or stated["public_prior"] is not False:
         raise CertificateError("the recipe of the certificate asks for another confidence than its counts are used at")
-    said = [line for line in certificate.assumptions if line.startswith(BEGINS)]
+    said = [line for line in certificate.assumptions if line.startswith(CONFIDENT)]
     if len(said) != 1 or not set(meaning(sampled)) <= set(certificate.assumptions):
         raise CertificateError("the assumptions do not say what the confidence of the certificate means")
     if not np.array_equal(domain, np.array(sampled.values)):

@@ -2,31 +2,50 @@
 
 A document is sealed once and never changes: `body` is read-only at every depth. Reading one is bounded in size and
 depth, and refuses what is truncated, edited or of another schema. The digest detects edits; it is not a signature, and
-nothing a document says of itself is believed because of it: `fugu.verify` proves again."""
+nothing a document says of itself is believed because of it: `fugu.verify` proves again.
+
+To add a kind: a class with its SCHEMA, PARTS and NEEDS, `early` checks, `prove`, `late` checks and `tell`, and a line
+in `SCHEMAS`; reading, limits, digests, verdicts and pages are written once, over these."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import FrozenInstanceError, dataclass
-from typing import Any, ClassVar, NoReturn, Self
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from fugu._version import __version__
 from fugu.documents import plain_json
 from fugu.documents.fields import SEALED, Field, by_publisher, read_parts
-from fugu.documents.frozen import frozen
-from fugu.documents.plain_json import check_plain, load_json, reading
-from fugu.drawing.sheet import Sheet
-from fugu.drawing.shown import Shown
+from fugu.documents.plain_json import check_plain, frozen, guarded, load_json, reading
+from fugu.documents.verdict import Check, Checked, Proved, Verdict, checked, settled, unchecked
 from fugu.errors import CertificateError, UsageError
 from fugu.files import write_text
+from fugu.shown import Shown
 from fugu.visible import Json, brief, visible_json
+
+if TYPE_CHECKING:
+    from fugu.documents.sentences import Told
+    from fugu.laws.pair import PairsLike
 
 SEAL = ("schema", "fugu", "publisher", "digest")
 """The parts that sealing adds."""
+OWN_WORDS, _MOST_SAID = "publisher's own words", 2_000
+SCHEMAS = {
+    "fugu/certificate/1": "fugu.documents.certificate:Certificate",
+    "fugu/per-entry/1": "fugu.documents.per_entry:PerEntryCertificate",
+    "fugu/sequence/1": "fugu.queries.sequence_certificate:SequenceCertificate",
+    "fugu/sequence/2": "fugu.queries.sequence_certificate:BudgetedSequenceCertificate",
+    "fugu/records/1": "fugu.documents.records:RecordsCertificate",
+    "fugu/training/1": "fugu.training.record:TrainingCertificate",
+    "fugu/release/1": "fugu.documents.release:ReleaseDocument",
+}
+"""The documents that `fugu.verify` reads, each imported when it is met: one of the classes may stand further down."""
 
 
 class Sealed:
@@ -46,14 +65,15 @@ class Document(Sealed, Shown):
     body: Json
 
     SCHEMA: ClassVar[str] = ""
-    SCHEMAS: ClassVar[tuple[str, ...]] = ()
-    """Further schemas that `parse` reads, of documents of the same kinds."""
-    REQUIRED: ClassVar[tuple[str, ...]] = ()
-    KINDS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """The kinds of this schema, each with the parts that it needs beyond those that all need."""
+    KINDS: ClassVar[Mapping[str, str]] = {}
+    """The kinds of this schema, each with the class that reads it: this one where nothing is said."""
+    NEEDS: ClassVar[tuple[str, ...]] = ()
+    """The parts without which there is no document."""
     PARTS: ClassVar[Mapping[str, Field]] = SEALED
     """Every part that a document may have: its form, and what it rests on."""
     INDENT: ClassVar[int | None] = 1
+    was_read = False
+    """Whether `parse` made this object, so that its digest matches and every early check holds; copies lose it."""
 
     def __post_init__(self) -> None:
         try:
@@ -61,12 +81,12 @@ class Document(Sealed, Shown):
         except RecursionError:
             raise CertificateError("the certificate is nested deeper than any that fugu wrote") from None
 
-    def _sheet(self) -> Sheet:
-        said = [(name, str(self.body[name])) for name in ("schema", "kind", "digest") if name in self.body]
-        return Sheet(type(self).__name__, said, notes=["nothing it says is believed: fugu.verify proves it again"])
-
     def __hash__(self) -> int:
         return hash(self.body.get("digest"))
+
+    def __getstate__(self) -> Json:
+        """The content alone: what was read of it is read again."""
+        return {"body": self.body}
 
     @classmethod
     def sealed(cls, body: Mapping[str, object]) -> Self:
@@ -90,20 +110,28 @@ class Document(Sealed, Shown):
             raise CertificateError(f"not a certificate of schema {cls.SCHEMA}{_hint(content)}")
         if not isinstance(content.get("kind"), str) or content["kind"] not in cls.KINDS:
             raise CertificateError("the certificate is of a kind that this version of fugu does not know")
-        required = ("schema", "kind", *cls.REQUIRED, *cls.KINDS[content["kind"]], "digest")
-        if missing := [key for key in required if key not in content]:
+        made = cls.of_kind(content["kind"])
+        if missing := [key for key in ("schema", "kind", *made.NEEDS, "digest") if key not in content]:
             raise CertificateError(f"the certificate lacks {', '.join(missing)}; it may be truncated")
         if digest_of({k: v for k, v in content.items() if k != "digest"}) != content["digest"]:
             raise CertificateError("the certificate's content does not match its digest: it was edited after sealing")
-        return cls._read(content)
+        return made._read(content)
+
+    @classmethod
+    def of_kind(cls, name: object) -> type[Self]:
+        """The class that reads documents of this kind."""
+        place = cls.KINDS.get(name) if isinstance(name, str) else None
+        return later(place) if place else cls
 
     @classmethod
     def _read(cls, content: Json) -> Self:
-        """The document, each part of its form."""
+        """The document, each part of its form, and every early check passed."""
         read_parts(cls.PARTS, content)
         document = cls(content)
         with reading():
-            document.check()
+            for _, _, step in document.early():
+                step()
+        object.__setattr__(document, "was_read", True)
         return document
 
     @classmethod
@@ -111,8 +139,58 @@ class Document(Sealed, Shown):
         """Read the file at `path`; refuses what `parse` refuses. It proves nothing yet."""
         return cls.parse(load_json(path))
 
-    def check(self) -> None:
-        """CertificateError if parts cannot be read or do not belong together; any error while reading becomes one."""
+    def early(self) -> Iterator[Check]:
+        """Whether parts can be read and belong together: reading refuses at the first that fails."""
+        yield from ()
+
+    def prove(self, given: PairsLike | None = None) -> Proved:
+        """What is proved now, of the document's own laws or of those `given`, using no figure that it states."""
+        del given
+        raise UsageError(f"nothing is proved of a document of kind {self.kind!r}")
+
+    def late(self, proved: Proved, given: PairsLike | None = None) -> Iterator[Check]:
+        """Everything else that is looked at, the proof at hand."""
+        del proved, given
+        yield from ()
+
+    def tell(self) -> Told:
+        """What it says in the words of all kinds; CertificateError if it cannot be read, or says nothing of itself."""
+        with reading():
+            return self.told()
+
+    def told(self) -> Told:
+        """The same, unguarded."""
+        raise CertificateError(f"a document of kind {self.kind!r} says nothing of itself")
+
+    def verdict(self, given: PairsLike | None = None) -> Verdict:
+        """The proof first, then every check by its name: the one place that runs them, so that no file, whatever is in
+        it, ends in a traceback. What was made in memory is read first, as a file is: it is not believed."""
+        if not self.was_read:
+            return type(self).parse(self.body).verdict(given)
+        with guarded(self.kind):
+            proved = self.prove(given)
+            return settled(proved, self.checks(proved, given))
+
+    def checks(self, proved: Proved, given: PairsLike | None = None) -> Iterator[Checked]:
+        """How every check ended; those that reading has made sure of already hold."""
+        yield from self.seals()
+        yield from ((name, "holds", says) for name, says, _ in self.early() if name)
+        for name, says, step in self.late(proved, given):
+            yield checked(name, says, guard(step))
+
+    def seals(self) -> Iterator[Checked]:
+        """What the digest and the schema say."""
+        yield "digest", "holds", "the content is the one that was sealed"
+        yield "kind and schema", "holds", f"{self.kind}, {self.SCHEMA}, with every part that it needs"
+
+    def own_words(self) -> Iterator[Check]:
+        """What it leaves to its publisher's word: one line, if there is any; that it is marked is checked."""
+        yield "marks", "what does not follow from the document is marked as the publisher's own words", self.check_marks
+        own: Json = {}
+        with suppress(CertificateError), reading():  # which the check above has named
+            own = self.by_publisher()
+        if any(own.values()):
+            yield unchecked(OWN_WORDS, "; ".join([", ".join(own["parts"]), *own["assumptions"]])[:_MOST_SAID])
 
     def own_lines(self) -> list[str]:
         """The assumptions that do not follow from the other parts: the publisher's own words."""
@@ -159,7 +237,43 @@ class Document(Sealed, Shown):
 
     def __repr__(self) -> str:
         kind, digest = self.body.get("kind"), str(self.body.get("digest"))
-        return f"{type(self).__name__}({kind!r}, digest {brief(digest, 12)})"
+        name = next(each.__name__ for each in type(self).__mro__ if "SCHEMA" in vars(each))
+        return f"{name}({kind!r}, digest {brief(digest, 12)})"
+
+
+@cache
+def later(place: str) -> Any:
+    """What stands at "module:name", imported now: documents of records and entries are proved by rooms further down."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+def read(content: Any) -> Any:
+    """The document that decoded JSON is, by its schema; CertificateError if it is none."""
+    schema = content.get("schema") if isinstance(content, dict) else None
+    default = "fugu/sequence/1" if is_unsealed(content) else "fugu/certificate/1"
+    return later(SCHEMAS[schema if isinstance(schema, str) and schema in SCHEMAS else default]).parse(content)
+
+
+def is_unsealed(content: object) -> bool:
+    """Whether this is what version 0.1 wrote for sequences: no schema, no digest."""
+    return isinstance(content, dict) and "schema" not in content and {"pufferfish", "prior"} <= content.keys()
+
+
+def guard(step: Callable[[], object]) -> Callable[[], None]:
+    """The same check; whatever goes wrong with the parts of the document is a `CertificateError`."""
+
+    def run() -> None:
+        with reading():
+            step()
+
+    return run
+
+
+def no_laws(given: object, what: str) -> None:
+    """Refuse laws where there is nothing to put them in place of."""
+    if given is not None:
+        raise UsageError(f"laws or a scenario can be given for certificates of releases; this one is of {what}")
 
 
 def _hint(content: object) -> str:

@@ -224,6 +224,19 @@ def parts(needed: Mapping[str, Form], optional: Mapping[str, Form] | None = None
     return read
 
 
+def with_words(also: dict[str, Form] | None = None) -> Form:
+    """An object that says itself in words, and perhaps has these parts; others are compared, and not read."""
+
+    def read(content: Any, name: str) -> None:
+        thing(content, name)
+        text(content.get("words"), f"{name}/words")
+        for key, form in (also or {}).items():
+            if key in content:
+                form(content[key], f"{name}/{key}")
+
+    return read
+
+
 def _finite(x: float) -> bool:
     try:
         return math.isfinite(x)
@@ -232,6 +245,22 @@ def _finite(x: float) -> bool:
 
 
 TEXTS = each(text, 10_000)
+GUARANTEE = parts(
+    {"kind": one_of("Pure", "Approx", "Renyi", "RenyiCurve", "ZCDP")},
+    {"epsilon": exact, "delta": exact, "alpha": exact, "rho": exact, "epsilons": text},
+)
+SCHEMA = parts(
+    {"columns": named(thing)},
+    {
+        "separator": maybe(text),
+        "decimal": text,
+        "encoding": text,
+        "header": either(truth, TEXTS),
+        "absent": TEXTS,
+        "sequence": thing,
+    },
+)
+"""How cells are read; what a column may say is for `Schema`."""
 SEALED: Fixed[str, Field] = Fixed(
     {
         "schema": Field(text, SEAL),

@@ -1,246 +1,402 @@
-"""The parts of every kind of document, each once: of which form it is, and what it rests on (`documents.fields`)."""
+"""`Part`: what certificates of several kinds may have: a statistic, a query, a reading, a confidence, a remap, a
+property of the whole, a record swap. Each part says once what is checked of it, what it adds to the assumptions, and
+how it is written; whoever reads a certificate goes through `PARTS` and knows none by name."""
 
 from __future__ import annotations
 
-from fugu.documents.fields import (
-    DERIVED,
-    PROOF,
-    PUBLISHER,
-    SEAL,
-    SEALED,
-    TEXTS,
-    Field,
-    digest,
-    each,
-    either,
-    exact,
-    figure,
-    items,
-    maybe,
-    named,
-    one_of,
-    parts,
-    plain,
-    text,
-    thing,
-    truth,
-    whole,
-)
-from fugu.documents.forms import ACCOUNTANT, BELIEF, CHAIN, GUARANTEE, MECHANISM, OBJECTIVE, SAMPLED, SCHEMA
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fugu.documents import fields as of
+from fugu.documents import sentences as say
+from fugu.documents.document import canonical_json
+from fugu.documents.remap import Remap
+from fugu.documents.shares import check_shares
+from fugu.documents.swap import WORD, RecordSwap, check_swap
+from fugu.documents.verdict import Check, NotChecked, unchecked
+from fugu.errors import CertificateError
 from fugu.fixed import Fixed
+from fugu.laws.family import Family
+from fugu.numbers.exact import read_number, read_whole
+from fugu.visible import Json
 
-EDGES = each(either(figure, text))
-QUERY = parts(
-    {"publish": text, "edges": maybe(EDGES), "categories": maybe(TEXTS), "missing": either(text, figure)},
-    {"typical": maybe(either(figure, text)), "nominal": one_of(True)},
-)
-RECIPE = parts(
-    {
-        "publish": text,
-        "protect": either(text, items, thing),
-        "pairs": either(one_of("all", "adjacent"), each(each(text, 2, 2))),
-        "prior": one_of("empirical", "gaussian", "mixture", "shared"),
-        "bins": maybe(EDGES),
-        "missing": either(text, figure),
-        "unit": maybe(text),
-    },
-    {
-        "public_prior": truth,
-        "components": maybe(either(whole, text)),
-        "confidence": exact,
-        "shift": exact,
-        "schema": maybe(SCHEMA),
-    },
-)
-STATISTIC = parts(
-    {"query": text, "by": maybe(text), "group": text},
-    {"rows": whole, "low": exact, "step": exact, "steps": whole, "averaged": truth, "cells": items},
-)
-PROPERTY = parts(
-    {
-        "name": text,
-        "size": whole,
-        "tolerance": exact,
-        "statistics": TEXTS,
-        "limits": each(maybe(each(exact, 2, 2))),
-        "shares": each(parts({"name": text, "from": whole, "to": whole})),
-        "pairs": each(each(text, 2, 2)),
-        "every": truth,
-    },
-    {"records": each(parts({"mean": each(exact), "cov": each(each(exact))}), 2, 2)},
-)
-REMAP = parts({"loss": one_of("absolute", "squared", "zero-one"), "weight": either(text, thing), "starts": items,
-               "to": items})  # fmt: skip
-LAWS: Fixed[str, Field] = Fixed(
-    {
-        **SEALED,
-        "fingerprint": Field(digest, SEAL),
-        "beliefs": Field(digest, PUBLISHER),
-        "budget": Field(GUARANTEE, PROOF),
-        "noise": Field(thing, PROOF),
-        "lattice": Field(maybe(parts({"grid": exact, "origin": exact})), PROOF),
-        "dimension": Field(whole, DERIVED),
-        "support": Field(maybe(either(one_of("lattice"), items)), PROOF),
-        "families": Field(each(thing), PROOF),
-        "share": Field(exact, PROOF),
-        "parts": Field(each(thing, 2, 2), PROOF),
-        "method": Field(text, PUBLISHER),
-        "theorem": Field(text, PUBLISHER),
-        "proved": Field(parts({"epsilon": figure, "delta": figure}), DERIVED),
-        "worst_pair": Field(text, DERIVED),
-        "expected_error": Field(parts({"absolute": maybe(figure), "squared": maybe(figure)}), DERIVED),
-        "scales": Field(maybe(named(maybe(figure))), PUBLISHER),
-        "assumptions": Field(TEXTS, DERIVED),
-        "unit": Field(text, DERIVED),
-        "query": Field(maybe(QUERY), PROOF),
-        "recipe": Field(maybe(RECIPE), PUBLISHER),
-        "reading": Field(maybe(SCHEMA), PROOF),
-        "empirical": Field(maybe(parts({"epsilon": maybe(figure), "delta": figure, "holds": truth})), PUBLISHER),
-        "property": Field(PROPERTY, PROOF),
-        "confidence": Field(SAMPLED, PROOF),
-        "remap": Field(REMAP, DERIVED),
-        "swap": Field(thing, PROOF),
-        "post": Field(TEXTS, PUBLISHER),
-        "statistic": Field(maybe(STATISTIC), PROOF),
-        "optimum": Field(thing, PROOF),
-        "warnings": Field(TEXTS, DERIVED),
-        "anybody": Field(maybe(GUARANTEE), DERIVED),
-        "cap": Field(exact, PROOF),
-    }
-)
+if TYPE_CHECKING:
+    from fugu.data.schema import Schema
+    from fugu.documents.certificate import Certificate
 
-CLAIMS: Fixed[str, Field] = Fixed(
+_EDGES = of.each(of.either(of.figure, of.text))
+_QUERY = of.parts(
     {
-        "epsilon": Field(maybe(exact), PROOF),
-        "delta": Field(maybe(exact), PROOF),
-        "guarantee": Field(GUARANTEE, PROOF),
-        "query": Field(text, PROOF),
-        "sensitivity": Field(maybe(exact), DERIVED),
-        "neighbours": Field(text, DERIVED),
-        "domain": Field(text, DERIVED),
-        "claimed by": Field(text, PUBLISHER, checked="fugu"),
-        "entries": Field(thing, PROOF),
-        "longest sequence": Field(maybe(whole), PROOF),
-        "rounded to multiples of": Field(exact, PROOF),
-        "method": Field(text, PROOF),
-        "sensitivity of": Field(text, DERIVED),
-        "sensitivity stated by": Field(text, PUBLISHER),
-        "stated": Field(exact, PUBLISHER),
-        "function": Field(text, PUBLISHER),
-        "dimension": Field(maybe(whole), PUBLISHER),
-        "utility": Field(text, PUBLISHER),
-        "candidates": Field(items, PUBLISHER),
-        "parts": Field(each(thing, 1000), PROOF),
-        "lattice": Field(thing, DERIVED),
-        "belief": Field(thing, DERIVED),
+        "publish": of.text,
+        "edges": of.maybe(_EDGES),
+        "categories": of.maybe(of.TEXTS),
+        "missing": of.either(of.text, of.figure),
+    },
+    {"typical": of.maybe(of.either(of.figure, of.text)), "nominal": of.one_of(True)},
+)
+_RECIPE = of.parts(
+    {
+        "publish": of.text,
+        "protect": of.either(of.text, of.items, of.thing),
+        "pairs": of.either(of.one_of("all", "adjacent"), of.each(of.each(of.text, 2, 2))),
+        "prior": of.one_of("empirical", "gaussian", "mixture", "shared"),
+        "bins": of.maybe(_EDGES),
+        "missing": of.either(of.text, of.figure),
+        "unit": of.maybe(of.text),
+    },
+    {
+        "public_prior": of.truth,
+        "components": of.maybe(of.either(of.whole, of.text)),
+        "confidence": of.exact,
+        "shift": of.exact,
+        "schema": of.maybe(of.SCHEMA),
+    },
+)
+_STATISTIC = of.parts(
+    {"query": of.text, "by": of.maybe(of.text), "group": of.text},
+    {"rows": of.whole, "low": of.exact, "step": of.exact, "steps": of.whole, "averaged": of.truth, "cells": of.items},
+)
+_SAMPLED = of.parts(
+    {
+        "level": of.exact,
+        "values": of.each(of.figure),
+        "counts": of.named(of.each(of.whole)),
+        "ordered": of.truth,
+        "disjoint": of.truth,
+        "shift": of.exact,
+        "declared": of.text,
     }
 )
-"""What is claimed of a mechanism that is private for each entry."""
-PER_ENTRY: Fixed[str, Field] = Fixed({**SEALED, **CLAIMS})
-SEQUENCE: Fixed[str, Field] = Fixed(
+_PROPERTY = of.parts(
     {
-        **SEALED,
-        **CLAIMS,
-        "pufferfish": Field(
-            parts(
-                {"secrets": text, "skipped": TEXTS, "asked": either(exact, GUARANTEE)},
-                {"epsilon": exact, "proved": GUARANTEE},
-            ),
-            DERIVED,
-            {"asked": PROOF},
+        "name": of.text,
+        "size": of.whole,
+        "tolerance": of.exact,
+        "statistics": of.TEXTS,
+        "limits": of.each(of.maybe(of.each(of.exact, 2, 2))),
+        "shares": of.each(of.parts({"name": of.text, "from": of.whole, "to": of.whole})),
+        "pairs": of.each(of.each(of.text, 2, 2)),
+        "every": of.truth,
+    },
+    {"records": of.each(of.parts({"mean": of.each(of.exact), "cov": of.each(of.each(of.exact))}), 2, 2)},
+)
+_REMAP = of.parts(
+    {
+        "loss": of.one_of("absolute", "squared", "zero-one"),
+        "weight": of.either(of.text, of.thing),
+        "starts": of.items,
+        "to": of.items,
+    }
+)
+LAWS: Fixed[str, of.Field] = Fixed(
+    {
+        **of.SEALED,
+        "fingerprint": of.Field(of.digest, of.SEAL),
+        "beliefs": of.Field(of.digest, of.PUBLISHER),
+        "budget": of.Field(of.GUARANTEE, of.PROOF),
+        "noise": of.Field(of.thing, of.PROOF),
+        "lattice": of.Field(of.maybe(of.parts({"grid": of.exact, "origin": of.exact})), of.PROOF),
+        "dimension": of.Field(of.whole, of.DERIVED),
+        "support": of.Field(of.maybe(of.either(of.one_of("lattice"), of.items)), of.PROOF),
+        "families": of.Field(of.each(of.thing), of.PROOF),
+        "share": of.Field(of.exact, of.PROOF),
+        "parts": of.Field(of.each(of.thing, 2, 2), of.PROOF),
+        "method": of.Field(of.text, of.PUBLISHER),
+        "theorem": of.Field(of.text, of.PUBLISHER),
+        "proved": of.Field(of.parts({"epsilon": of.figure, "delta": of.figure}), of.DERIVED),
+        "worst_pair": of.Field(of.text, of.DERIVED),
+        "expected_error": of.Field(
+            of.parts({"absolute": of.maybe(of.figure), "squared": of.maybe(of.figure)}), of.DERIVED
         ),
-        "reading": Field(SCHEMA, PROOF),
-        "odd entries": Field(text, PUBLISHER),
-        "prior": Field(CHAIN, PROOF, {"smoothing": PUBLISHER, "fitted on": PUBLISHER, "digest": PUBLISHER}),
-        "assumptions": Field(TEXTS, DERIVED),
-        "ledger": Field(maybe(named(text)), PUBLISHER),
-    }
-)
-RECORDS: Fixed[str, Field] = Fixed(
-    {
-        **SEALED,
-        "budget": Field(GUARANTEE, PROOF),
-        "cap": Field(exact, PROOF),
-        "warnings": Field(TEXTS, DERIVED),
-        "spent": Field(exact, DERIVED),
-        "any belief": Field(exact, DERIVED),
-        "elsewhere": Field(exact, PUBLISHER),
-        "protect": Field(maybe(either(text, items, thing)), PROOF),
-        "secrets": Field(TEXTS, PROOF),
-        "skipped": Field(TEXTS, PROOF),
-        "unit": Field(maybe(text), DERIVED),
-        "reading": Field(SCHEMA, PROOF),
-        "columns": Field(TEXTS, PUBLISHER),
-        "features": Field(named(thing), PROOF),
-        "questions": Field(each(thing), PROOF),
-        "types": Field(each(thing, 200_000), PROOF),
-        "loads": Field(each(each(thing)), PROOF),
-        "laws": Field(each(thing, 200_000), PROOF),
-        "proofs": Field(each(thing, 1_000_000), PROOF, {"*/epsilon": DERIVED}),
-        "assumptions": Field(TEXTS, DERIVED),
-    }
-)
-TRAINING: Fixed[str, Field] = Fixed(
-    {
-        **SEALED,
-        "version": Field(whole, SEAL),
-        "model": Field(text, PUBLISHER),
-        "budget": Field(GUARANTEE, PROOF),
-        "proved": Field(GUARANTEE, DERIVED),
-        "objective": Field(OBJECTIVE, PROOF),
-        "accountant": Field(ACCOUNTANT, PROOF),
-        "prior": Field(BELIEF, PROOF, {"words": DERIVED}),
-        "neighbours": Field(text, DERIVED),
-        "assumptions": Field(TEXTS, DERIVED),
-        "reading": Field(SCHEMA, PROOF),
-    }
-)
-RELEASE: Fixed[str, Field] = Fixed(
-    {
-        **SEALED,
-        "date": Field(text, PUBLISHER),
-        "data": Field(parts({"name": text, "commitment": digest, "rows": maybe(whole)}), PUBLISHER),
-        "published": Field(
-            each(parts({"name": text, "bytes": whole, "sha256": digest, "rows": maybe(whole), "columns": TEXTS})),
-            PUBLISHER,
+        "scales": of.Field(of.maybe(of.named(of.maybe(of.figure))), of.PUBLISHER),
+        "assumptions": of.Field(of.TEXTS, of.DERIVED),
+        "unit": of.Field(of.text, of.DERIVED),
+        "query": of.Field(of.maybe(_QUERY), of.PROOF),
+        "recipe": of.Field(of.maybe(_RECIPE), of.PUBLISHER),
+        "reading": of.Field(of.maybe(of.SCHEMA), of.PROOF),
+        "empirical": of.Field(
+            of.maybe(of.parts({"epsilon": of.maybe(of.figure), "delta": of.figure, "holds": of.truth})), of.PUBLISHER
         ),
-        "question": Field(parts({"words": maybe(text), "recipe": maybe(thing)}), DERIVED, {"recipe": PUBLISHER}),
-        "skipped": Field(maybe(TEXTS), PUBLISHER),
-        "beliefs": Field(
-            parts(
-                {
-                    "from": text,
-                    "name": maybe(text),
-                    "sha256": maybe(digest),
-                    "commitment": maybe(digest),
-                    "declared public": truth,
-                }
-            ),
-            PUBLISHER,
-        ),
-        "ledger": Field(maybe(parts({"data": text, "request": text, "entry": digest}, {"at": plain})), PUBLISHER),
-        "certificates": Field(maybe(each(parts({"group": text, "certificate": thing}))), PROOF),
-        "withheld": Field(maybe(parts({"commitment": digest})), PUBLISHER),
-        "budget": Field(GUARANTEE, DERIVED),
-        "unit": Field(text, DERIVED),
-        "secrets": Field(TEXTS, DERIVED),
-        "pairs": Field(TEXTS, DERIVED),
-        "mechanisms": Field(each(MECHANISM, 200_000), DERIVED),
-        "reading": Field(maybe(SCHEMA), DERIVED),
-        "assumptions": Field(TEXTS, DERIVED),
-        "rules": Field(TEXTS, DERIVED),
+        "property": of.Field(_PROPERTY, of.PROOF),
+        "confidence": of.Field(_SAMPLED, of.PROOF),
+        "remap": of.Field(_REMAP, of.DERIVED),
+        "swap": of.Field(of.thing, of.PROOF),
+        "post": of.Field(of.TEXTS, of.PUBLISHER),
+        "statistic": of.Field(of.maybe(_STATISTIC), of.PROOF),
+        "optimum": of.Field(of.thing, of.PROOF),
+        "warnings": of.Field(of.TEXTS, of.DERIVED),
+        "anybody": of.Field(of.maybe(of.GUARANTEE), of.DERIVED),
+        "cap": of.Field(of.exact, of.PROOF),
     }
 )
-PRIVATE: Fixed[str, Field] = Fixed(
-    {
-        **SEALED,
-        "marking": Field(text, DERIVED),
-        "release": Field(digest, PUBLISHER),
-        "data salt": Field(maybe(text), PUBLISHER),
-        "reference salt": Field(maybe(text), PUBLISHER),
-        "beliefs salt": Field(maybe(text), PUBLISHER),
-        "certificates": Field(maybe(each(parts({"group": text, "certificate": thing}))), PROOF),
-        "recipe": Field(maybe(thing), PUBLISHER),
-        "check": Field(plain, PUBLISHER),
-    }
-)
+"""The parts of every certificate with laws, each with its form and what it rests on; a kind leaves out some."""
+
+
+class Part:
+    """One part, for every certificate that has it."""
+
+    name: ClassVar[str]
+
+    def there(self, certificate: Certificate) -> bool:
+        """Whether the certificate has it."""
+        return certificate.body.get(self.name) is not None
+
+    def early(self, certificate: Certificate) -> Iterator[Check]:
+        """What reading makes sure of."""
+        del certificate
+        yield from ()
+
+    def late(self, certificate: Certificate) -> Iterator[Check]:
+        """What a verdict looks at."""
+        del certificate
+        yield from ()
+
+    def words(self, certificate: Certificate) -> None:
+        """CertificateError unless what it says fits what other parts say."""
+
+    def needed(self, certificate: Certificate) -> Iterator[str]:
+        """Assumptions that no certificate may leave out."""
+        del certificate
+        yield from ()
+
+    def described(self, certificate: Certificate) -> Iterator[str]:
+        """Further ones that follow from it, which versions before 0.4 could leave out."""
+        del certificate
+        yield from ()
+
+    def written(self, certificate: Certificate) -> Any:
+        """The part, read and written again."""
+        return certificate.body.get(self.name)
+
+
+class Statistic(Part):
+    """A statistic of independent records."""
+
+    name = "statistic"
+
+    def needed(self, certificate: Certificate) -> Iterator[str]:
+        del certificate
+        yield from (say.INDEPENDENT_RECORDS, say.SIZES)
+
+    def words(self, certificate: Certificate) -> None:
+        """The laws are of codes 0 to `steps` of one record, in steps of 1, or of totals of all `rows` where the
+        assumptions say so. What one record can change is read off `steps`, so no law may reach further."""
+        stated = certificate.body[self.name]
+        if "steps" not in stated or certificate.noise.silent:  # without noise nothing is promised against anybody
+            return
+        steps, rows, lattice = read_whole(stated["steps"]), read_whole(stated.get("rows", 1)), certificate.lattice
+        if steps < 1 or rows < 1 or lattice is None or lattice.grid != 1 or lattice.origin != 0:
+            raise CertificateError("the steps of the certificate's statistic are not those of its lattice")
+        totals = any(f"{rows - 1} {say.TOTALS}" in line for line in certificate.assumptions)
+        reach, families = steps * (rows if totals else 1), [x for x in certificate.laws if isinstance(x, Family)]
+        if any(item.points.min() < 0 or item.points.max() > reach for item in families):
+            raise CertificateError("the laws of the certificate reach further than one record of its statistic can")
+
+
+class Query(Part):
+    """A column, published row by row."""
+
+    name = "query"
+
+    def there(self, certificate: Certificate) -> bool:
+        return any(certificate.body.get(part) is not None for part in (self.name, "recipe"))
+
+    def _alone(self, certificate: Certificate) -> bool:
+        return certificate.body.get(self.name) is not None and certificate.body.get(Statistic.name) is None
+
+    def needed(self, certificate: Certificate) -> Iterator[str]:
+        if self._alone(certificate):
+            yield say.INDEPENDENT
+
+    def described(self, certificate: Certificate) -> Iterator[str]:
+        if self._alone(certificate):
+            name = person(certificate)
+            yield "one row is one person" if name is None else f"unit: {name}, one row each"
+
+    def words(self, certificate: Certificate) -> None:
+        """What is published is one thing, in the query, the recipe and the reading."""
+        query, recipe, stated = (certificate.body.get(part) for part in (self.name, "recipe", "reading"))
+        if query is None:
+            raise CertificateError("the certificate has a recipe for its beliefs, and does not say what is published")
+        if stated is not None and query["publish"] not in stated["columns"]:
+            raise CertificateError("the certificate publishes a column that it does not say how to read")
+        if recipe is None:
+            return
+        if (query["publish"], query["missing"]) != (recipe["publish"], recipe["missing"]):
+            raise CertificateError("the certificate publishes another column than its recipe, or fills it otherwise")
+        bins, laid = recipe["bins"], query["edges"] or (None if query.get("nominal") else query["categories"])
+        dated = laid is not None and bins is not None and all(isinstance(edge, str) for edge in bins) and query["edges"]
+        same = len(bins or ()) == len(laid or ()) if dated else canonical_json(bins) == canonical_json(laid)
+        if not same:
+            raise CertificateError("the certificate's bins are not those of its recipe")
+
+
+class Reading(Part):
+    """How records are read."""
+
+    name = "reading"
+
+    def there(self, certificate: Certificate) -> bool:
+        del certificate
+        return True  # where there is none, that is said
+
+    def late(self, certificate: Certificate) -> Iterator[Check]:
+        yield "reading", "records are read by a schema that can be read back", lambda: self._schema(certificate)
+
+    def _schema(self, certificate: Certificate) -> None:
+        if certificate.body.get(self.name) is None:
+            raise NotChecked("no schema is stated: the laws were given directly, or the statistics worked out before")
+        schema_of(certificate)
+
+    def written(self, certificate: Certificate) -> Any:
+        return None if certificate.body.get(self.name) is None else schema_of(certificate).to_json()
+
+
+def speaks_of_confidence(certificate: Certificate) -> bool:
+    """Whether a certificate states a confidence anywhere: in its own part, its recipe, or its words."""
+    asked = (certificate.body.get("recipe") or {}).get("confidence") is not None
+    return (
+        asked
+        or "confidence" in certificate.body
+        or any(line.startswith(say.CONFIDENT) for line in certificate.assumptions)
+    )
+
+
+class Confidence(Part):
+    """Sets of laws that counts give at a confidence."""
+
+    name = "confidence"
+
+    def late(self, certificate: Certificate) -> Iterator[Check]:
+        says = "the sets of laws are those that the counts give at the confidence stated, or hold them"
+        yield self.name, says, lambda: self._check(certificate)
+
+    def _check(self, certificate: Certificate) -> None:
+        from fugu.documents.confidence import check_sampled
+
+        check_sampled(certificate)
+
+    def there(self, certificate: Certificate) -> bool:
+        return speaks_of_confidence(certificate)
+
+    def described(self, certificate: Certificate) -> Iterator[str]:
+        if self.name in certificate.body:
+            from fugu.documents.confidence import meaning
+            from fugu.laws.sets.confidence import Sampled
+
+            yield from meaning(Sampled.from_json(certificate.body[self.name]))
+
+    def written(self, certificate: Certificate) -> Any:
+        if (stated := certificate.body.get(self.name)) is None:
+            return None
+        from fugu.laws.sets.confidence import Sampled
+
+        return Sampled.from_json(stated).to_json()
+
+
+class Remapped(Part):
+    """Outputs that are moved by a table."""
+
+    name = "remap"
+
+    def early(self, certificate: Certificate) -> Iterator[Check]:
+        yield "", "", lambda: Remap.in_certificate(certificate)
+
+    def late(self, certificate: Certificate) -> Iterator[Check]:
+        least = "outputs go where the stated loss is least for the stated weight, by a table of outputs alone"
+        yield self.name, least, lambda: Remap.of_certificate(certificate).check()
+
+    def needed(self, certificate: Certificate) -> Iterator[str]:
+        stated = certificate.body[self.name]
+        yield say.remapped(stated["loss"], stated["weight"] != "mean")
+
+    def written(self, certificate: Certificate) -> Any:
+        return Remap.of_certificate(certificate).to_json()
+
+
+class Property(Part):
+    """A property of the whole that is the secret."""
+
+    name = "property"
+
+    def early(self, certificate: Certificate) -> Iterator[Check]:
+        says = "shares, statistics and their ends are those of the laws"
+        yield self.name, says, lambda: check_shares(certificate)
+
+    def late(self, certificate: Certificate) -> Iterator[Check]:
+        """How far one record moves a statistic without ends; where there are ends, shifts are held against them."""
+        if certificate.runs == "correlated":  # laws of the statistics are in it
+            return
+        stated = certificate.body[self.name]
+        free = [name for name, ends in zip(stated["statistics"], stated["limits"], strict=True) if ends is None]
+        if free:
+            why = (
+                f"how far one record moves {', '.join(free)} is the range of its column in the reference, by the "
+                "publisher's word: no bounds were declared, to which records are clipped and shifts are held against"
+            )
+            yield unchecked("reach of a record", why)
+
+
+class Swapped(Part):
+    """Noise whose size comes from draws of record swaps."""
+
+    name = "swap"
+
+    def early(self, certificate: Certificate) -> Iterator[Check]:
+        says = "plan, noise, shares and counted lengths of the record swap belong together"
+        yield self.name, says, lambda: check_swap(certificate)
+
+    def late(self, certificate: Certificate) -> Iterator[Check]:
+        del certificate
+        yield unchecked("draws", WORD)
+
+    def needed(self, certificate: Certificate) -> Iterator[str]:
+        del certificate
+        yield say.DRAWN_INSIDE
+
+    def written(self, certificate: Certificate) -> Any:
+        return RecordSwap.of(certificate).to_json()
+
+
+PARTS: tuple[Part, ...] = (Statistic(), Query(), Reading(), Confidence(), Remapped(), Property(), Swapped())
+
+
+def schema_of(certificate: Certificate) -> Schema:
+    """By which schema records are read, where the certificate says so: tables are known only then."""
+    from fugu.data.schema import Schema
+
+    return Schema.from_json(certificate.body[Reading.name])
+
+
+def person(certificate: Certificate) -> str | None:
+    """The column that names the person: that of the recipe; where the secret was told in code, the one that is read
+    beside the published column."""
+    recipe, query = certificate.body.get("recipe"), certificate.body.get(Query.name)
+    if recipe is not None:
+        return None if recipe["unit"] is None else str(recipe["unit"])
+    if query is None or certificate.body.get(Reading.name) is None:
+        return None
+    beside = set(schema_of(certificate).fields) - {query["publish"]}
+    return next(iter(beside)) if len(beside) == 1 else None
+
+
+def unit_of(certificate: Certificate) -> str:
+    """Whose secret is protected: a record, where a statistic of records is published; a data set, where the secret is a
+    property of the whole; a row, or the person that a column of the reading names; else the one published value."""
+    body = certificate.body
+    if body.get(Statistic.name) is not None:
+        return say.ONE_RECORD
+    if Property.name in body:
+        return say.ONE_DATA_SET
+    if body.get(Query.name) is None:
+        return say.ONE_VALUE
+    name = person(certificate)
+    return say.ONE_ROW if name is None else say.unit_of_person(name)
+
+
+def published_unit(certificate: Certificate) -> Fraction:
+    """What one step of the laws is in the published numbers: the step of a sum, over the rows of a mean."""
+    stated: Json = certificate.body.get(Statistic.name) or {}
+    share = read_number(stated["rows"]) if stated.get("averaged") else Fraction(1)
+    return (read_number(stated["step"]) if "step" in stated else Fraction(1)) / share

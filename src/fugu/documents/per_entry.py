@@ -1,28 +1,41 @@
-"""`PerEntryCertificate`: what is claimed of a mechanism that is differentially private for each entry.
-
-A mechanism is (epsilon, delta)-DP per entry if, for all data sets D, D' of the *full product domain* that differ in
-one entry and all events E, P(M(D) in E) <= e^epsilon P(M(D') in E) + delta. In the Rényi sense the divergences of M(D)
-and M(D') are bounded, and the document holds a "guarantee" in place of the two numbers. "Full product" matters: data
-sets of prior probability zero count too. On {00, 11} alone no two data sets are neighbours, and publishing all is 0-DP.
-"""
+"""Guarantees for each entry of a sequence or a field in a certificate, and the belief under which they are
+translated."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from fugu.documents.document import SEAL
-from fugu.documents.entry_noise import exact_numbers
-from fugu.documents.parts import PER_ENTRY
-from fugu.documents.promising import Promising
+from fugu.documents import fields as of
+from fugu.documents.document import SEAL, later, no_laws
+from fugu.documents.plain_json import reading
+from fugu.documents.promises import HALF, Promising
+from fugu.documents.sentences import Told
+from fugu.documents.verdict import Check, NotChecked, Proved
 from fugu.errors import BadBudget, CertificateError
+from fugu.fixed import Fixed
 from fugu.guarantee import Approx, Guarantee, Pure
-from fugu.guarantee.encoding import budget_from, budget_json
-from fugu.guarantee.numbers import check_epsilon
-from fugu.guarantee.promises import EACH_ENTRY, promise
+from fugu.guarantee.asks import check_epsilon
+from fugu.guarantee.composition import EACH_ENTRY, called_exact, promise
+from fugu.guarantee.curve import budget_from, budget_json
+from fugu.laws.pair import PairsLike
+from fugu.noise.gaussian import at_least
+from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import as_fraction, read_number
+from fugu.priors.gaussian_field import GaussianField
+from fugu.translation.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS, translate
+from fugu.visible import Json
+
+# `PerEntryCertificate`: what is claimed of a mechanism that is differentially private for each entry.
+#
+# A mechanism is (epsilon, delta)-DP per entry if, for all data sets D, D' of the *full product domain* that differ in
+# one entry and all events E, P(M(D) in E) <= e^epsilon P(M(D') in E) + delta. In the Rényi sense the divergences of
+# M(D) and M(D') are bounded, and the document holds a "guarantee" in place of the two numbers. "Full product" matters:
+# data sets of prior probability zero count too. On {00, 11} alone no two data sets are neighbours, and publishing all
+# is 0-DP.
+
 
 NEIGHBOURS = "one entry replaced by any other value"
 DOMAIN = "full product"
@@ -52,10 +65,39 @@ def promised(prior: Any, guarantee: Pure) -> dict[str, Any]:
     >>> round(said["epsilon"], 12), said["skipped"]
     (0.5, ["'dead' at entry 1"])
     """
-    from fugu.priors.skipped import skipped
-    from fugu.translation.translate import translate
+    from fugu.priors.prior import skipped
 
     return {"epsilon": translate(prior, guarantee.epsilon), "skipped": list(skipped(prior))}
+
+
+CLAIMS: Fixed[str, of.Field] = Fixed(
+    {
+        "epsilon": of.Field(of.maybe(of.exact), of.PROOF),
+        "delta": of.Field(of.maybe(of.exact), of.PROOF),
+        "guarantee": of.Field(of.GUARANTEE, of.PROOF),
+        "query": of.Field(of.text, of.PROOF),
+        "sensitivity": of.Field(of.maybe(of.exact), of.DERIVED),
+        "neighbours": of.Field(of.text, of.DERIVED),
+        "domain": of.Field(of.text, of.DERIVED),
+        "claimed by": of.Field(of.text, of.PUBLISHER, checked="fugu"),
+        "entries": of.Field(of.thing, of.PROOF),
+        "longest sequence": of.Field(of.maybe(of.whole), of.PROOF),
+        "rounded to multiples of": of.Field(of.exact, of.PROOF),
+        "method": of.Field(of.text, of.PROOF),
+        "sensitivity of": of.Field(of.text, of.DERIVED),
+        "sensitivity stated by": of.Field(of.text, of.PUBLISHER),
+        "stated": of.Field(of.exact, of.PUBLISHER),
+        "function": of.Field(of.text, of.PUBLISHER),
+        "dimension": of.Field(of.maybe(of.whole), of.PUBLISHER),
+        "utility": of.Field(of.text, of.PUBLISHER),
+        "candidates": of.Field(of.items, of.PUBLISHER),
+        "parts": of.Field(of.each(of.thing, 1000), of.PROOF),
+        "lattice": of.Field(of.thing, of.DERIVED),
+        "belief": of.Field(of.thing, of.DERIVED),
+    }
+)
+"""What is claimed of a mechanism that is private for each entry."""
+PER_ENTRY: Fixed[str, of.Field] = Fixed({**of.SEALED, **CLAIMS})
 
 
 class PerEntryCertificate(Promising):
@@ -65,8 +107,8 @@ class PerEntryCertificate(Promising):
     cannot, and `fugu.verify` says so."""
 
     SCHEMA = "fugu/per-entry/1"
-    REQUIRED = ("epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "claimed by")
-    KINDS: ClassVar = {"per-entry": ()}
+    KINDS: ClassVar = {"per-entry": ""}
+    NEEDS = ("epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "claimed by")
     PARTS = PER_ENTRY
     WHOM = EACH_ENTRY
 
@@ -82,11 +124,48 @@ class PerEntryCertificate(Promising):
             {"epsilon": None, "delta": None, "guarantee": budget_json(guarantee), **claims},
         )
 
-    def check(self) -> None:
+    def early(self) -> Iterator[Check]:
+        yield "", "", self._check_parts
+
+    def _check_parts(self) -> None:
         """Numbers that can be read, and the neighbours that every per-entry guarantee is about."""
         _ = self.guarantee
         if self["neighbours"] != NEIGHBOURS or self["domain"] != DOMAIN:
             raise CertificateError(f"a guarantee per entry is about {NEIGHBOURS!r} on the {DOMAIN} domain")
+
+    def prove(self, given: PairsLike | None = None) -> Proved:
+        """The epsilon of a query whose sensitivity fugu works out; nothing where somebody's word is all there is."""
+        no_laws(given, "a mechanism that is private for each entry")
+        try:
+            self.same_query()
+        except NotChecked as why:
+            return Proved.nothing(str(why), "not checked", NEIGHBOURS)
+        except CertificateError as error:
+            return Proved.nothing(str(error), worst_pair=NEIGHBOURS)
+        found, words = self.guarantee, later("fugu.queries.sequence_claims:stated_words")(self.claims)
+        epsilon = math.inf if found.renyi else float(found.epsilon)  # a divergence is no epsilon: the words say it
+        reason = f"noise for the sensitivity {self['sensitivity']} of {self['query']}{words}"
+        return Proved(epsilon, float(found.delta), NEIGHBOURS, "holds", reason)
+
+    def late(self, proved: Proved, given: PairsLike | None = None) -> Iterator[Check]:
+        """The query, made again from its name."""
+        del proved, given
+        yield "query", "the query named has the sensitivity stated", self.same_query
+        yield from self.own_words()
+
+    def same_query(self) -> None:
+        """CertificateError unless the query that is named says of itself what the claims say."""
+        later("fugu.queries.sequence_claims:same_query")(self.claims)
+
+    def told(self) -> Told:
+        """One entry against any other value; the query stands for the noise."""
+        return Told(
+            budget=budget_json(self.guarantee), unit="one entry", secrets=(), pairs=(NEIGHBOURS,),
+            method=str(self["claimed by"]), theorem=f"noise for the sensitivity of {self['query']}",
+            proof="docs/proofs/translation.md", noise=entry_noise(self.claims),
+            figures={"epsilon": self["epsilon"], "delta": self["delta"]}, worst_pair=NEIGHBOURS, assumptions=(),
+            about={"query": self["query"]},
+        )  # fmt: skip
 
     @property
     def guarantee(self) -> Guarantee:
@@ -116,3 +195,96 @@ class PerEntryCertificate(Promising):
     def promised(self, found: Guarantee) -> str:
         """The one promise; what it is worth where entries depend on each other follows from a belief."""
         return f"{promise(found)} {self.WHOM}"
+
+
+STATES = "the number of entries changed"
+"""What the sensitivity of randomised response is of: it publishes states, and no number."""
+_SHARP = Fraction(10**4)
+
+
+def exact_numbers(claims: Mapping[str, Any]) -> tuple[str, ...]:
+    """A sentence for each question whose numbers are called exact, worked out from the noise that is claimed.
+
+    Choices (`TopK`, `ArgMax`, `Select`) and randomised response publish no number; of a mechanism from outside no noise
+    is known."""
+    if claims["claimed by"] != "fugu":
+        return ()
+    parts = claims.get("parts") or [claims]
+    with reading():
+        chances = [(str(part["query"]), zero_chance(claims, part, k)) for k, part in enumerate(parts)]
+    said = [(name, called_exact(chance)) for name, chance in chances if chance > HALF]
+    return tuple(f"{name}: {words}" if len(parts) > 1 else words for name, words in said)
+
+
+def zero_chance(claims: Mapping[str, Any], part: Mapping[str, Any], k: int) -> float:
+    """P(N = 0) of the noise on a number of question k: tanh(r / 2) of Laplace noise of rate r; 0 of a choice."""
+    if "method" in part or part.get("sensitivity of") == STATES:
+        return 0.0
+    if "lattice" in claims:
+        return 1 - at_least(float(min(1 / (2 * read_number(claims["lattice"]["variance"][k])), _SHARP)), 1)
+    step, share = read_number(part.get("rounded to multiples of", "1")), read_number(part.get("share", "1"))
+    rate = read_number(claims["epsilon"]) * share * step / read_number(part["sensitivity"])
+    return 1 - Laplace(1 / rate, grid=1).tail(0.0)
+
+
+def entry_noise(claims: Mapping[str, Any]) -> Json:
+    """What is drawn for a query of sequences: noise for its sensitivity at its epsilon for each entry."""
+    sensitivity = claims["sensitivity"]
+    made = "a draw" if sensitivity is None else f"noise for a sensitivity of {float(read_number(sensitivity)):.4g}"
+    figures = {"epsilon per entry": claims["epsilon"], "sensitivity": sensitivity}
+    if (noise := claims.get("lattice")) is not None:
+        spread = ", ".join(f"{float(read_number(variance)) ** 0.5:.4g}" for variance in noise["variance"])
+        words = f"lattice Gaussian noise with a standard deviation of {spread} steps, rho {_short(noise['rho'])}-zCDP"
+        return {**figures, "rho": noise["rho"], "words": f"{words} for each entry"}
+    if "parts" in claims:
+        each = [f"{part['query']} with {float(read_number(part['share'])):.4g} of it" for part in claims["parts"]]
+        epsilon = float(read_number(claims["epsilon"]))
+        return {**figures, "words": f"noise at epsilon {epsilon:.4g} for each entry, shared: {', '.join(each)}"}
+    return {**figures, "words": f"{made} at epsilon {float(read_number(claims['epsilon'])):.4g} for each entry"}
+
+
+def _short(text: str) -> str:
+    return f"{float(read_number(text)):.4g}"
+
+
+# A Gaussian field in a certificate: the belief in numbers, what the release is worth under it, and read back.
+#
+# Whoever reads the document translates the guarantee per entry under the field *as written*, and compares.
+
+
+SECRETS = "x_i = u against x_i = v for every entry i of every user and all |u - v| <= width, in both orders"
+
+
+def belief_claims(field: GaussianField, guarantee: Guarantee) -> dict[str, Any]:
+    """The field, what is protected, what `guarantee` per entry is worth under it, and what that takes for granted."""
+    return {
+        "kind": "gaussian field",
+        "covariance": [[str(x) for x in row] for row in field.covariance],
+        "width": str(field.wide()),
+        "secrets": SECRETS,
+        "worth": budget_json(translate(field, guarantee)),
+        "assumptions": [*field.assumptions, INDEPENDENT_BLOCKS, FULL_DOMAIN],
+    }
+
+
+def field_from(stated: Mapping[str, Any]) -> GaussianField:
+    """The field that `belief_claims` wrote."""
+    if stated["kind"] != "gaussian field":
+        raise CertificateError("the certificate's belief is of a kind that this version of fugu does not know")
+    rows = [[read_number(x) for x in row] for row in stated["covariance"]]
+    return GaussianField(rows, read_number(stated["width"]))
+
+
+def check_belief(claims: Mapping[str, Any], guarantee: Guarantee) -> None:
+    """CertificateError unless the belief in a document, if there is one, writes itself as the document does, and what
+    is stated as its worth is not below what is proved now."""
+    if "belief" not in claims:
+        return
+    stated = claims["belief"]
+    own = belief_claims(field_from(stated), guarantee)
+    if any(stated.get(name) != part for name, part in own.items() if name not in ("worth", "assumptions")):
+        raise CertificateError("the belief in the certificate is not what its numbers say")
+    if not set(own["assumptions"]) <= set(stated["assumptions"]):
+        raise CertificateError("the certificate leaves out assumptions that its proof needs")
+    if not budget_from(own["worth"]) <= budget_from(dict(stated["worth"])):
+        raise CertificateError("what is stated under the belief is below what is proved now")

@@ -1,7 +1,9 @@
 """Reading a document that anybody may have written: plain JSON of bounded size and depth, or a `CertificateError`.
 
-Nothing is converted to a number here that costs more than its length in the file; what the numbers *ask for* is
-bounded where they are used (`fugu.mechanism.limits`)."""
+A document hands out what was sealed: its lists and objects cannot be changed, at any depth. `copy.deepcopy` gives a
+copy that can be edited; a document made of it has to be sealed anew. Nothing is converted to a number here that costs
+more than its length in the file; what the numbers *ask for* is bounded where they are used (`fugu.mechanism.limits`).
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,10 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from fugu.documents.frozen import FrozenDict, FrozenList
 from fugu.errors import CertificateError, FuguError
 
 MOST_BYTES = 16 * 1024**2
@@ -26,6 +27,60 @@ _MOST_DEEP = 24
 _MOST_SAID = 400
 _UNREADABLE = (FuguError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError,
                RecursionError, MemoryError)  # fmt: skip
+
+
+def _unchanged(*_: object, **__: object) -> NoReturn:
+    raise TypeError("a document cannot be changed after it is made; copy.deepcopy(document.body) can")
+
+
+class FrozenDict(dict[str, Any]):
+    """An object of a document.
+
+    >>> FrozenDict(a=1)["a"] = 2
+    Traceback (most recent call last):
+        ...
+    TypeError: a document cannot be changed after it is made; copy.deepcopy(document.body) can
+    """
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __ior__ = _unchanged
+    clear = pop = popitem = setdefault = update = _unchanged
+
+    def __deepcopy__(self, _: dict[int, Any]) -> dict[str, Any]:
+        return {key: thawed(part) for key, part in self.items()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenDict, (dict(self),)
+
+
+class FrozenList(list[Any]):
+    """A list of a document."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _unchanged
+    append = extend = insert = pop = remove = clear = sort = reverse = _unchanged
+
+    def __deepcopy__(self, _: dict[int, Any]) -> list[Any]:
+        return [thawed(part) for part in self]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenList, (list(self),)
+
+
+def frozen(content: Any) -> Any:
+    """The same content, read-only at every depth; what is frozen already is not copied."""
+    kind = type(content)
+    if kind is dict:
+        return FrozenDict({key: frozen(part) for key, part in content.items()})
+    return FrozenList(map(frozen, content)) if kind in (list, tuple) else content
+
+
+def thawed(content: Any) -> Any:
+    """The same content in lists and objects that can be changed."""
+    kind = type(content)
+    if kind in (dict, FrozenDict):
+        return {key: thawed(part) for key, part in content.items()}
+    return [thawed(part) for part in content] if kind in (list, tuple, FrozenList) else content
 
 
 def load_json(path: str | os.PathLike[str]) -> Any:

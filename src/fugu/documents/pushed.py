@@ -1,19 +1,25 @@
-"""What a release does to the laws of a value: to the nearest supported one, then onto the lattice."""
+"""What a release does to the laws of a value: into its bin, to the nearest supported one, then onto the lattice."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fugu.documents.certificate import Certificate
-from fugu.errors import BadNoise
-from fugu.laws.analytic import Analytic
+from fugu.documents.plain_json import reading
+from fugu.errors import BadNoise, CertificateError
 from fugu.laws.cells import CellFamily
-from fugu.laws.family import Family
-from fugu.laws.items import Shape
-from fugu.laws.set_family import SetFamily
+from fugu.laws.family import Family, SetFamily
+from fugu.laws.normal import Analytic
+from fugu.laws.pair import PairsLike, as_pairs
+from fugu.laws.shapes import Shape, shapes
+
+if TYPE_CHECKING:
+    from fugu.documents.certificate import Certificate
 
 
 def pushed(given: Sequence[Shape], certificate: Certificate) -> tuple[Shape, ...]:
@@ -33,6 +39,58 @@ def _by_row(item: Shape, certificate: Certificate) -> Shape:
     seen = item.push(support)
     places = np.searchsorted(support, seen.points)
     return seen.moved(places) if isinstance(seen, SetFamily) else replace(seen, points=places)
+
+
+def edges_of(certificate: Certificate) -> tuple[float, ...] | None:
+    """The edges of the bins that the query puts numbers into, in order; None if it has none."""
+    with reading():
+        stated = (certificate.body.get("query") or {}).get("edges")
+        edges = None if stated is None else tuple(float(edge) for edge in stated)
+    if edges is not None and (len(edges) < 2 or not all(a < b for a, b in pairwise(edges))):
+        raise CertificateError("the edges of the bins in the certificate are not in order")
+    return edges
+
+
+def through_bins(items: Sequence[Shape], certificate: Certificate) -> Sequence[Shape]:
+    """Laws with atoms, each atom moved to the middle of its bin, as the query does; middles stay where they are.
+
+    So laws of raw values and laws of published ones give the same. Laws without atoms are of the published value."""
+    edges = edges_of(certificate)
+    if edges is None:
+        return items
+    from fugu.data.declared import middles
+
+    if any(item.translates for item in items):
+        raise BadNoise("it puts every value into a bin, and these laws say nothing of where the value is")
+    places, inner = middles(edges), np.array(edges[1:-1])
+    return [
+        moved_to(item, places[np.searchsorted(inner, item.points, "right")])
+        if isinstance(item, Family | SetFamily)
+        else item
+        for item in items
+    ]
+
+
+def moved_to(family: Family | SetFamily, to: NDArray[np.float64]) -> Family | SetFamily:
+    """The laws with each atom moved to another value; masses that meet are added exactly."""
+    if isinstance(family, SetFamily):
+        return family.moved(to)
+    points, where = np.unique(to, return_inverse=True)
+    return replace(family, points=points, laws=tuple(law.scatter(where, len(points)) for law in family.laws))
+
+
+def laws_given(scenario_or_pairs: PairsLike, certificate: Certificate) -> tuple[Shape, ...]:
+    """The laws given, pushed through what a release does to a value: into its bin if there are bins, to the nearest
+    supported one, onto the lattice. BadNoise if they do not fit."""
+    given = shapes(as_pairs(scenario_or_pairs))
+    if given[0].dimension != certificate.dimension:
+        raise BadNoise("they are laws of values of another dimension")
+    running = certificate.parts[0] if certificate.parts else certificate
+    if {item.shape for item in given} - running.SHAPES:
+        raise BadNoise("they are laws of another kind than its own")
+    if certificate.runs == "vector" and {item.shape for item in given} != {item.shape for item in certificate.laws}:
+        raise BadNoise("they are laws of another kind than its own")
+    return pushed(through_bins(given, certificate), certificate)
 
 
 def halves_agree(whole: Certificate, half: Certificate) -> bool:

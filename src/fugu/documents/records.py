@@ -11,21 +11,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.documents.disclosure import UNPROTECTED
-from fugu.documents.parts import RECORDS
-from fugu.documents.promising import Promising
+from fugu.documents import fields as of
+from fugu.documents.document import later, no_laws
+from fugu.documents.plain_json import proving, reading
+from fugu.documents.promises import Promising
+from fugu.documents.sentences import UNPROTECTED, Told
+from fugu.documents.verdict import Check, NotChecked, Outcome, Proved
 from fugu.errors import CertificateError
+from fugu.fixed import Fixed
 from fugu.guarantee import Pure
-from fugu.guarantee.encoding import budget_from, budget_json
-from fugu.guarantee.numbers import plain
+from fugu.guarantee.asks import exact as exactly
+from fugu.guarantee.asks import plain
+from fugu.guarantee.curve import budget_from, budget_json
+from fugu.laws.pair import PairsLike
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
-from fugu.priors.record_laws import ASSUMPTIONS, REFERENCE
+from fugu.priors.records import ASSUMPTIONS, REFERENCE
+from fugu.translation.records.checking import said
 from fugu.visible import Json, brief
 
 
@@ -132,13 +139,46 @@ class Step:
         return found | {"epsilon": self.epsilon, "proof": self.proof}
 
 
+RECORDS: Fixed[str, of.Field] = Fixed(
+    {
+        **of.SEALED,
+        "budget": of.Field(of.GUARANTEE, of.PROOF),
+        "cap": of.Field(of.exact, of.PROOF),
+        "warnings": of.Field(of.TEXTS, of.DERIVED),
+        "spent": of.Field(of.exact, of.DERIVED),
+        "any belief": of.Field(of.exact, of.DERIVED),
+        "elsewhere": of.Field(of.exact, of.PUBLISHER),
+        "protect": of.Field(of.maybe(of.either(of.text, of.items, of.thing)), of.PROOF),
+        "secrets": of.Field(of.TEXTS, of.PROOF),
+        "skipped": of.Field(of.TEXTS, of.PROOF),
+        "unit": of.Field(of.maybe(of.text), of.DERIVED),
+        "reading": of.Field(of.SCHEMA, of.PROOF),
+        "columns": of.Field(of.TEXTS, of.PUBLISHER),
+        "features": of.Field(of.named(of.thing), of.PROOF),
+        "questions": of.Field(of.each(of.thing), of.PROOF),
+        "types": of.Field(of.each(of.thing, 200_000), of.PROOF),
+        "loads": of.Field(of.each(of.each(of.thing)), of.PROOF),
+        "laws": of.Field(of.each(of.thing, 200_000), of.PROOF),
+        "proofs": of.Field(of.each(of.thing, 1_000_000), of.PROOF, {"*/epsilon": of.DERIVED}),
+        "assumptions": of.Field(of.TEXTS, of.DERIVED),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Exactly(Proved):
+    """What is proved, as a number that no double rounds."""
+
+    least: Fraction
+
+
 class RecordsCertificate(Promising):
     """What all questions of a session promise together; everything that the proof needs can be read back."""
 
     SCHEMA = "fugu/records/1"
-    REQUIRED = ("budget", "spent", "any belief", "elsewhere", "protect", "secrets", "skipped", "unit", "reading",
-                "columns", "features", "questions", "types", "loads", "laws", "proofs", "assumptions")  # fmt: skip
-    KINDS: ClassVar = {"records": ()}
+    KINDS: ClassVar = {"records": ""}
+    NEEDS = ("budget", "spent", "any belief", "elsewhere", "protect", "secrets", "skipped", "unit", "reading",
+             "columns", "features", "questions", "types", "loads", "laws", "proofs", "assumptions")  # fmt: skip
     PARTS = RECORDS
     INDENT = None
 
@@ -186,7 +226,10 @@ class RecordsCertificate(Promising):
         follow = {*ASSUMPTIONS, UNPROTECTED + ", ".join(self["skipped"])} - {REFERENCE}
         return [line for line in self["assumptions"] if line not in follow]
 
-    def check(self) -> None:
+    def early(self) -> Iterator[Check]:
+        yield "", "", self._check_parts
+
+    def _check_parts(self) -> None:
         """Every part can be read, within limits; a pure budget; whether it holds together is for `fugu.verify`."""
         _ = self.budget, self.spent, self.any_belief, self.elsewhere, self.questions, self.types, self.laws, self.steps
         _ = self.cap, _texts(self.body.get("warnings", ()))
@@ -197,6 +240,58 @@ class RecordsCertificate(Promising):
             raise CertificateError("the certificate does not name two or more different secrets")
         if set(_texts(self["skipped"])) & set(self["secrets"]):
             raise CertificateError("a secret of the certificate is named as protected and as skipped")
+
+    def prove(self, given: PairsLike | None = None) -> Proved:
+        """The largest of what is proved for any type of records: its plans summed anew, or its own epsilons."""
+        no_laws(given, "many statistics of one table; its laws are in it")
+        try:
+            with reading(), proving():
+                least, pair = later("fugu.queries.record_checks:worst")(self)
+        except CertificateError as error:
+            return Proved.nothing(str(error))
+        holds = least <= exactly(self.budget.epsilon)
+        reason = f"all questions together are {'within' if holds else 'above'} the budget, for every law and pair"
+        outcome: Outcome = "holds" if holds else "fails"
+        if holds and later("fugu.queries.record_checks:on_their_word")(self):
+            outcome, reason = "not checked", f"{reason}, if what fugu did not draw is as private as was said of it"
+        return Exactly(said(least), 0.0, pair, outcome, reason, least)
+
+    def late(self, proved: Proved, given: PairsLike | None = None) -> Iterator[Check]:
+        """Each part against what follows from the questions and their noise, then the figures."""
+        del given
+        for name, says, step in later("fugu.queries.record_checks:CHECKS"):
+            yield name, says, partial(step, self)
+        says = "what is stated is not below what is proved now, and not above the budget"
+        yield "stated figures", says, lambda: self._check_figures(proved)
+        yield from self.own_words()
+
+    def _check_figures(self, proved: Proved) -> None:
+        if not isinstance(proved, Exactly):
+            raise NotChecked(proved.reason)
+        own = later("fugu.queries.record_checks:largest_own")(self)
+        if self.spent < proved.least or self.spent > exactly(self.budget.epsilon):
+            spent = f"{float(self.spent):.10g} is stated as spent, and {proved.epsilon:.10g} is proved"
+            raise CertificateError(f"{spent}, of {float(self.budget.epsilon):.10g}")
+        if self.any_belief < own:
+            raise CertificateError("against any belief less is stated than the epsilons of the questions add up to")
+
+    def told(self) -> Told:
+        told: Told = later("fugu.queries.record_words:told_of_records")(self)
+        return told
+
+    def answers(self, recipe: Json, group: str) -> bool:
+        del group
+        return recipe["what"] == "records" and bool(
+            later("fugu.queries.record_checks:answers_recipe")(recipe, self.body)
+        )
+
+    @property
+    def left_out(self) -> str:
+        return ", ".join(self["skipped"])
+
+    @property
+    def rows(self) -> int:
+        return sum(kind.rows for kind in self.types)
 
     @property
     def budget(self) -> Pure:

@@ -13,14 +13,21 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, ClassVar
 
+from fugu.documents import fields as of
 from fugu.documents.commitment import commit_text, same
-from fugu.documents.document import Document, canonical_json
-from fugu.documents.parts import PRIVATE, RELEASE
+from fugu.documents.document import SCHEMAS, Document, canonical_json, guard, later, no_laws
+from fugu.documents.plain_json import guarded
+from fugu.documents.promises import Promising
+from fugu.documents.question import question_words, without_fitted
+from fugu.documents.sentences import derived
+from fugu.documents.verdict import Check, Checked, NotChecked, Outcome, Proved, Verdict, checked, settled, unchecked
 from fugu.errors import CertificateError
+from fugu.fixed import Fixed
+from fugu.laws.pair import PairsLike
 from fugu.numbers.exact import read_whole
 from fugu.visible import Json
 
-DERIVED = ("budget", "unit", "secrets", "pairs", "mechanisms", "reading", "assumptions")
+FOLLOW = ("budget", "unit", "secrets", "pairs", "mechanisms", "reading", "assumptions")
 """The parts that are worked out from the certificates."""
 SINCE_0_4 = ("rules",)
 """Those of them that earlier versions did not write: what missing and unreadable cells count as, in sentences."""
@@ -36,13 +43,105 @@ OTHER_PEOPLE = "other people"
 _HEX = set("0123456789abcdef")
 
 
+NOT_CHECKABLE = (
+    "the beliefs hold numbers of the private table, so the certificates are withheld; whoever has the "
+    "file that is marked not for publication can check them"
+)
+_NUMBER = of.maybe(of.exact)
+_ASKED = of.with_words({"query": of.text, "own": of.exact, "groups": of.whole})
+_NOISE = of.with_words(
+    {
+        "kind": of.maybe(of.text),
+        "questions": of.each(_ASKED),
+        "post": of.TEXTS,
+        **dict.fromkeys(("scale", "step", "sensitivity", "epsilon per entry", "noise", "share"), _NUMBER),
+    }
+)
+MECHANISM = of.parts(
+    {
+        **dict.fromkeys(("group", "method", "theorem", "proof"), of.text),
+        "about": of.maybe(of.thing),
+        "noise": _NOISE,
+        "proved": of.maybe(of.thing),
+        "worst pair": of.maybe(of.text),
+    }
+)
+"""What a release document says of one certificate."""
+RELEASE: Fixed[str, of.Field] = Fixed(
+    {
+        **of.SEALED,
+        "date": of.Field(of.text, of.PUBLISHER),
+        "data": of.Field(
+            of.parts({"name": of.text, "commitment": of.digest, "rows": of.maybe(of.whole)}), of.PUBLISHER
+        ),
+        "published": of.Field(
+            of.each(
+                of.parts(
+                    {
+                        "name": of.text,
+                        "bytes": of.whole,
+                        "sha256": of.digest,
+                        "rows": of.maybe(of.whole),
+                        "columns": of.TEXTS,
+                    }
+                )
+            ),
+            of.PUBLISHER,
+        ),
+        "question": of.Field(
+            of.parts({"words": of.maybe(of.text), "recipe": of.maybe(of.thing)}), of.DERIVED, {"recipe": of.PUBLISHER}
+        ),
+        "skipped": of.Field(of.maybe(of.TEXTS), of.PUBLISHER),
+        "beliefs": of.Field(
+            of.parts(
+                {
+                    "from": of.text,
+                    "name": of.maybe(of.text),
+                    "sha256": of.maybe(of.digest),
+                    "commitment": of.maybe(of.digest),
+                    "declared public": of.truth,
+                }
+            ),
+            of.PUBLISHER,
+        ),
+        "ledger": of.Field(
+            of.maybe(of.parts({"data": of.text, "request": of.text, "entry": of.digest}, {"at": of.plain})),
+            of.PUBLISHER,
+        ),
+        "certificates": of.Field(of.maybe(of.each(of.parts({"group": of.text, "certificate": of.thing}))), of.PROOF),
+        "withheld": of.Field(of.maybe(of.parts({"commitment": of.digest})), of.PUBLISHER),
+        "budget": of.Field(of.GUARANTEE, of.DERIVED),
+        "unit": of.Field(of.text, of.DERIVED),
+        "secrets": of.Field(of.TEXTS, of.DERIVED),
+        "pairs": of.Field(of.TEXTS, of.DERIVED),
+        "mechanisms": of.Field(of.each(MECHANISM, 200_000), of.DERIVED),
+        "reading": of.Field(of.maybe(of.SCHEMA), of.DERIVED),
+        "assumptions": of.Field(of.TEXTS, of.DERIVED),
+        "rules": of.Field(of.TEXTS, of.DERIVED),
+    }
+)
+PRIVATE: Fixed[str, of.Field] = Fixed(
+    {
+        **of.SEALED,
+        "marking": of.Field(of.text, of.DERIVED),
+        "release": of.Field(of.digest, of.PUBLISHER),
+        "data salt": of.Field(of.maybe(of.text), of.PUBLISHER),
+        "reference salt": of.Field(of.maybe(of.text), of.PUBLISHER),
+        "beliefs salt": of.Field(of.maybe(of.text), of.PUBLISHER),
+        "certificates": of.Field(of.maybe(of.each(of.parts({"group": of.text, "certificate": of.thing}))), of.PROOF),
+        "recipe": of.Field(of.maybe(of.thing), of.PUBLISHER),
+        "check": of.Field(of.plain, of.PUBLISHER),
+    }
+)
+
+
 class ReleaseDocument(Document):
     """What went out in one release, why it may, and what binds the files to it."""
 
     SCHEMA = "fugu/release/1"
-    REQUIRED = ("fugu", "date", "data", "published", "question", "skipped", "beliefs", "ledger", "certificates",
-                "withheld", *DERIVED)  # fmt: skip
-    KINDS: ClassVar = {"release": ()}
+    KINDS: ClassVar = {"release": ""}
+    NEEDS = ("fugu", "date", "data", "published", "question", "skipped", "beliefs", "ledger", "certificates",
+             "withheld", *FOLLOW)  # fmt: skip
     PARTS = RELEASE
     INDENT = None
 
@@ -54,7 +153,10 @@ class ReleaseDocument(Document):
         own = {line for marks in inside for line in marks.get("assumptions", ())}
         return [line for line in self["assumptions"] if line in own]
 
-    def check(self) -> None:
+    def early(self) -> Iterator[Check]:
+        yield "", "", self._check_parts
+
+    def _check_parts(self) -> None:
         """Parts that can be read: digests, counts, names that are no paths; the certificates, or why there are none."""
         for file in self.published:
             if not is_name(file["name"]) or not is_digest(file["sha256"]) or read_whole(file["bytes"]) < 0:
@@ -86,6 +188,101 @@ class ReleaseDocument(Document):
         if self["certificates"] is not None:
             by_group(self["certificates"])
         _check_beliefs(self["beliefs"], self["withheld"] is not None)
+
+    def prove(self, given: PairsLike | None = None) -> Proved:
+        """The worst of the certificates inside; of withheld ones nothing."""
+        no_laws(given, "a whole release; give its certificate")
+        bodies = self.certificates
+        return Proved.nothing(NOT_CHECKABLE, "not checked") if bodies is None else _proved(_judged(bodies))
+
+    def verdict(self, given: PairsLike | None = None) -> Verdict:
+        """Every certificate judged once, for the proof and for the checks."""
+        if self.certificates is None or given is not None or not self.was_read:
+            return super().verdict(given)
+        with guarded(self.kind):
+            return self.judged(self.certificates)
+
+    def late(self, proved: Proved, given: PairsLike | None = None) -> Iterator[Check]:
+        del proved, given
+        yield from self.own_words()
+        yield unchecked("certificates", NOT_CHECKABLE)
+
+    def judged(self, bodies: Mapping[str, Json]) -> Verdict:
+        """The verdict with certificates at hand, also if they were withheld."""
+        verdicts = _judged(bodies)
+        return settled(_proved(verdicts), self._checked(bodies, verdicts))
+
+    def _checked(self, bodies: Mapping[str, Json], verdicts: Mapping[str, Verdict]) -> Iterator[Checked]:
+        """That it is whole, and says of its certificates what they say."""
+        yield from self.seals()
+        yield from (checked(*check) for check in self.own_words())
+        yield from _of_groups(verdicts)
+        yield from (checked(name, says, guard(step)) for name, says, step in self._around(bodies))
+
+    def _around(self, bodies: Mapping[str, Json]) -> Iterator[Check]:
+        if len(bodies) > 1:
+            says = "each record is in one group of one statistic, so all groups together spend no more than one of them"
+            yield "groups", says, lambda: _check_groups(bodies)
+        says = "noise, secrets, unit, assumptions and figures are those of the certificates"
+        yield "what is said", says, lambda: self._check_same(bodies)
+        says = "the words are those of the recipe, and the certificates answer it"
+        yield "question", says, lambda: self._check_question(bodies)
+        yield "rows", "as many as the certificates and the published file have", lambda: self._check_rows(bodies)
+        yield "skipped secrets", "no secret is both protected and left out", lambda: self._check_skipped(bodies)
+
+    def _check_same(self, bodies: Mapping[str, Json]) -> None:
+        """CertificateError unless every derived part is what the certificates make of it."""
+        own = derived({group: inner(body).told() for group, body in bodies.items()}, self.withheld)
+        for name in (*FOLLOW, *(part for part in SINCE_0_4 if part in self.body)):
+            if canonical_json(self[name]) != canonical_json(own[name]):
+                raise CertificateError(f"the part {name!r} of the document is not what its certificates say")
+
+    def _check_question(self, bodies: Mapping[str, Json]) -> None:
+        """CertificateError unless the recipe makes the words, and every certificate answers the recipe's question."""
+        stated = self["question"]
+        recipe = stated["recipe"]
+        if recipe is None:
+            self._check_without_recipe(bodies)
+            raise NotChecked("there is no recipe: the question was asked in code, or holds what is withheld")
+        if stated["words"] != question_words(recipe):
+            raise CertificateError("the words of the question are not those of its recipe")
+        if recipe["what"] == "statistic" and set(recipe["groups"]) != set(bodies):
+            raise CertificateError("the recipe and the certificates are for other groups")
+        for group, body in bodies.items():
+            if not inner(body).answers(recipe, group):
+                raise CertificateError(f"the certificate of group {group!r} is for another question than the recipe")
+
+    def _check_without_recipe(self, bodies: Mapping[str, Json]) -> None:
+        """CertificateError if a recipe was taken away from the document, and the certificate still has it."""
+        for own in (body.get("recipe") for body in bodies.values()):
+            if own is None:
+                continue
+            if not self.withheld:
+                raise CertificateError("the document has no recipe for its question, and its certificate has one")
+            if self["question"]["words"] != question_words(without_fitted({"what": "column", **own})):
+                raise CertificateError("the words of the question are not those of the certificate's recipe")
+
+    def _check_rows(self, bodies: Mapping[str, Json]) -> None:
+        """CertificateError unless the rows that are named are those of the parts that have them, too."""
+        recipe, rows, own = self["question"]["recipe"], self["data"]["rows"], None
+        if recipe is not None:
+            named = {"statistic": sum((recipe.get("groups") or {}).values()), "column": self.published[0]["rows"]}
+            own = named[recipe["what"]] if recipe["what"] in named else inner(next(iter(bodies.values()))).rows
+        if own is None or rows is None:
+            raise NotChecked("no other part says how many rows the data has")
+        if own != rows:
+            raise CertificateError("the data is said to have another number of rows than was released")
+
+    def _check_skipped(self, bodies: Mapping[str, Json]) -> None:
+        """CertificateError unless the skipped secrets are those that certificates name, and none is protected."""
+        stated = self["skipped"]
+        if stated is None:
+            raise NotChecked("which secrets the beliefs leave out is not known of this release")
+        for body in bodies.values():
+            if (own := inner(body).left_out) is not None and own != ", ".join(stated):
+                raise CertificateError("the certificates leave out other secrets than the document names")
+        if both := sorted(set(stated) & set(self["secrets"])):
+            raise CertificateError(f"the secret {both[0]!r} is named as protected and as skipped")
 
     @property
     def published(self) -> list[Json]:
@@ -123,16 +320,78 @@ class PrivatePart(Document):
     """What opens the commitments of one release document; not for publication."""
 
     SCHEMA = "fugu/release-private/1"
-    REQUIRED = ("marking", "release", "data salt", "reference salt", "beliefs salt", "certificates", "recipe")
-    KINDS: ClassVar = {"release-private": ()}
+    KINDS: ClassVar = {"release-private": ""}
+    NEEDS = ("marking", "release", "data salt", "reference salt", "beliefs salt", "certificates", "recipe")
     PARTS = PRIVATE
 
-    def check(self) -> None:
+    def early(self) -> Iterator[Check]:
+        yield "", "", self._check_marking
+
+    def _check_marking(self) -> None:
         """It says aloud what it is, and names one release."""
         if self["marking"] != NOT_FOR_PUBLICATION:
             raise CertificateError("the private part of a release is not marked as such")
         if not is_digest(self["release"]):
             raise CertificateError("the private part does not name its release")
+
+
+def inner(body: Json) -> Promising:
+    """The certificate inside a release document, read and checked by its own schema."""
+    place = SCHEMAS.get(str(body.get("schema")))
+    if place is None or not issubclass(kind := later(place), Promising):
+        raise CertificateError("a release document holds something that is no certificate")
+    document: Promising = kind.parse(body)
+    return document
+
+
+def _judged(bodies: Mapping[str, Json]) -> dict[str, Verdict]:
+    return {group: inner(body).verdict() for group, body in bodies.items()}
+
+
+def _proved(verdicts: Mapping[str, Verdict]) -> Proved:
+    """The largest figures, and the first group that does not hold."""
+    worst = max(verdicts.values(), key=lambda v: (v.epsilon, v.delta))
+    wrong = next(((group, v) for group, v in verdicts.items() if not v.holds), None)
+    outcome: Outcome = "holds"
+    reason = next(iter(verdicts.values())).reason
+    if len(verdicts) > 1:
+        reason = f"all {len(verdicts)} certificates hold"
+    if wrong is not None:
+        group, verdict = wrong
+        open_only = all(outcome != "fails" for _, outcome, _ in verdict.checks)
+        outcome = "not checked" if open_only else "fails"
+        reason = f"group {group!r}: {verdict.reason}" if group else verdict.reason
+    epsilon, delta = max(v.epsilon for v in verdicts.values()), max(v.delta for v in verdicts.values())
+    return Proved(epsilon, delta, worst.worst_pair, outcome, reason)
+
+
+def _of_groups(verdicts: Mapping[str, Verdict]) -> Iterator[Checked]:
+    """The checks of the only certificate, or one line for each name over all groups."""
+    if len(verdicts) == 1:
+        for name, outcome, why in next(iter(verdicts.values())).checks[:-1]:
+            yield f"certificate: {name}", outcome, why
+        return
+    lines: dict[str, list[tuple[str, Outcome, str]]] = {}
+    for group, verdict in verdicts.items():
+        for name, outcome, why in verdict.checks[:-1]:
+            lines.setdefault(name, []).append((group, outcome, why))
+    for name, found in lines.items():
+        group, outcome, why = min(found, key=lambda line: ("fails", "not checked", "holds").index(line[1]))
+        same = sum(line[1] == outcome for line in found)
+        count = f"all {len(found)} groups" if same == len(found) else f"{same} of {len(found)} groups, first {group!r}"
+        yield f"certificates: {name}", outcome, f"{count}: {why}"
+
+
+def _check_groups(bodies: Mapping[str, Json]) -> None:
+    """CertificateError unless several certificates are one statistic, group by group: others do not add up."""
+    stated = {group: body.get("statistic") or {} for group, body in bodies.items()}
+    asked = {(about.get("query"), about.get("by")) for about in stated.values()}
+    named = all(about.get("group") == group for group, about in stated.items())
+    if len(asked) > 1 or not named or None in next(iter(asked)):
+        raise CertificateError(
+            "the document holds several certificates that are not one statistic by group; what releases of one data "
+            "set promise alone, they do not promise together"
+        )
 
 
 def _check_ledger(stated: Json | None) -> None:

@@ -1,4 +1,5 @@
 """`Remap`: every output is moved to the value of least expected loss given it. Free post-processing: a fixed table.
+It is made in doubles from the noise, where values lie, and a public weight, since no guarantee rests on it.
 
 Given the output y, a value x has weight w_x K(y | x). The output becomes
 
@@ -12,19 +13,107 @@ move *every* output to the private value."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fugu.documents.weighed import Floats, Places, Weighed, weighed
-from fugu.errors import CertificateError, UnknownName
+from fugu.errors import CertificateError, NotProvable, UnknownName, UsageError
 from fugu.fixed import fixed
+from fugu.laws.components import nearest
+from fugu.laws.discrete import Discrete
+from fugu.laws.family import Family, SetFamily
+from fugu.laws.shapes import mean_law
+from fugu.noise.kind import Noise
+from fugu.noise.lattice import Lattice
+from fugu.noised import Noised
 from fugu.numbers.exact import read_whole
 from fugu.visible import Json
 
 if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+MOST = 16_000_000
+"""Most (output, atom) cells that a table is worked out for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """Rounding, noise, and the weight: what a table is made from."""
+
+    noise: Noise
+    points: Places
+    """Where values lie, as lattice indices, sorted."""
+    shown: Floats
+    """The values there."""
+    weight: tuple[int, ...]
+    """Public whole numbers, one for each point."""
+
+    @property
+    def shares(self) -> Floats:
+        """The weight as probabilities."""
+        total = sum(self.weight)
+        return np.array([w / total for w in self.weight])
+
+    @property
+    def noised(self) -> Noised:
+        """The law of an output, for a value of the weight."""
+        return Noised(self.points, self.shares[None, :], self.noise)
+
+    def outputs(self) -> Places:
+        """Every output that a table lists: the atoms, or the lattice points between the ends, and some beyond."""
+        if not self.noise.added:
+            self._affordable(len(self.points))
+            return self.points
+        low, high, margin = int(self.points[0]), int(self.points[-1]), self.noise.margin
+        self._affordable(high - low + 1 + 2 * margin)
+        return np.arange(low - margin, high + margin + 1)
+
+    def _affordable(self, outputs: int) -> None:
+        if outputs * len(self.points) > MOST:
+            raise NotProvable(
+                f"a remap would list {outputs:,} outputs for {len(self.points):,} atoms, and at most {MOST:,} cells "
+                "are worked out: give a coarser grid or bins; noise='atoms' has no outputs between the atoms"
+            )
+
+
+def weighed(certificate: Certificate, weight: Sequence[int] | None = None) -> Weighed:
+    """What a certificate says it draws, with its weight; refused where a remap is not known."""
+    noise, lattice = certificate.in_steps, certificate.lattice
+    items = certificate.laws if certificate.kind == "additive" else ()
+    families = [item for item in items if isinstance(item, Family | SetFamily)]
+    if not isinstance(noise, Noise) or not noise.released or lattice is None or noise.silent:
+        raise UsageError("a remap is for one number with lattice noise or noise on atoms; here nothing would change")
+    support = certificate.support
+    if not families or len(families) < len(items) or support is None:
+        raise UsageError("a remap needs laws whose values are known; these have spread, or are translates")
+    points, mean = mean_law(families)
+    if weight is not None and (len(weight) != len(points) or min(weight) < 0 or not any(weight)):
+        raise CertificateError("the weight of a remap must be whole numbers >= 0, one for each point, not all 0")
+    if not noise.added and not np.array_equal(points, noise.outputs(points, 0.0, MOST)[0]):
+        raise UsageError("a remap needs the atoms of the noise to be those of the laws")
+    shown = nearest(support, lattice.value(points))
+    return Weighed(noise, points, shown, tuple(mean if weight is None else weight))
+
+
+def weight_on(law: Discrete, points: Places, support: Floats | None, lattice: Lattice) -> list[int]:
+    """A declared law as whole numbers on these points: its values are moved and rounded as data is."""
+    if law.values.ndim > 1:
+        raise UsageError("the weight of a remap is a law of one number")
+    moved = law.values if support is None else nearest(support, law.values)
+    places = lattice.index(lattice.within(moved))
+    parts, _ = law.masses.whole()
+    sums = dict.fromkeys(points.tolist(), 0)
+    for place, part in zip(places.tolist(), parts, strict=True):
+        if place not in sums:
+            raise UsageError("the weight of a remap has values that the laws do not have; give it on their values")
+        sums[place] += part
+    return list(sums.values())
+
 
 Loss = Literal["absolute", "squared", "zero-one"]
 LOSSES: tuple[Loss, ...] = ("absolute", "squared", "zero-one")
@@ -49,7 +138,7 @@ class Remap:
         if loss not in LOSSES:
             raise UnknownName("loss", loss, LOSSES)
         outputs = channel.outputs()
-        to = np.concatenate([_least(loss, channel.shown, rows) for _, rows in channel.posteriors(outputs)])
+        to = np.concatenate([_least(loss, channel.shown, rows) for _, rows in channel.noised.posteriors(0, outputs)])
         first = np.concatenate(([True], to[1:] != to[:-1]))
         known: Loss = next(name for name in LOSSES if name == loss)
         return Remap(known, declared, channel, fixed(outputs[first]), fixed(to[first]))
@@ -60,7 +149,7 @@ class Remap:
 
     def chances(self) -> Floats:
         """P(published as to[k] | x), one row for each point x."""
-        upper = self.channel.above(self.starts)
+        upper = self.channel.noise.above(self.channel.points, self.starts)
         upper[:, 0] = 1.0
         return upper - np.column_stack([upper[:, 1:], np.zeros(len(upper))])
 
@@ -88,7 +177,7 @@ class Remap:
     def check(self) -> None:
         """CertificateError unless every output goes where its expected loss is least, up to rounding."""
         outputs, shown = self.channel.outputs(), self.channel.shown
-        for own, rows in self.channel.posteriors(outputs):
+        for own, rows in self.channel.noised.posteriors(0, outputs):
             stated = _costs(self.loss, shown, rows, self.apply(outputs[own]))
             least = _costs(self.loss, shown, rows, _least(self.loss, shown, rows))
             if np.any(stated > least * (1 + _SAME) + _SAME * np.ptp(shown) ** (2 if self.loss == "squared" else 1)):
@@ -103,9 +192,12 @@ class Remap:
     @staticmethod
     def in_certificate(certificate: Certificate) -> Remap | None:
         """The remap of a certificate, read and its shape checked; None if it has none."""
-        found = certificate.body.get("remap")
-        if found is None:
-            return None
+        return None if certificate.body.get("remap") is None else Remap.of_certificate(certificate)
+
+    @staticmethod
+    def of_certificate(certificate: Certificate) -> Remap:
+        """The same of a certificate that has one."""
+        found = certificate.body["remap"]
         stated = found["weight"]
         given = None if stated == "mean" else [read_whole(w) for w in stated["parts"]]
         channel = weighed(certificate, given)

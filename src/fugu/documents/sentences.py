@@ -1,10 +1,22 @@
-"""The sentences that certificates with laws are made of, in one place: those of this version and of versions before.
-
-A line of a certificate is either one of these, and follows from its parts, or it is the publisher's own words."""
+"""The sentences that certificates are made of, of this version and of versions before, and the words that every kind
+has."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fugu.documents.document import canonical_json
+from fugu.errors import CertificateError
+from fugu.numbers.exact import read_number
+from fugu.visible import Json
+
+# The sentences that certificates with laws are made of, in one place: those of this version and of versions before.
+#
+# A line of a certificate is either one of these, and follows from its parts, or it is the publisher's own words.
+
 
 ONE_RELEASE = "one release of this data; Pufferfish guarantees do not add up by themselves"
 NO_NOISE = "no noise is added: the guarantee rests on the beliefs alone"
@@ -41,6 +53,8 @@ CELLS = (
     "every cell's count gets independent noise of the same scale. The laws are of the cell of one record given its "
     "secret; the other records are independent of it and its secret, and may be known; how many there are is public"
 )
+OF_SHAPES = {"sets": SETS, "cells": CELLS, "space": COORDINATES}
+"""What is said of laws of a shape, where noise of one scale is added to each number."""
 UNSEEN = "a value that no stated law has is published as one that some law has: it has no row of its own"
 FITTED = "the channel is fitted to the stated laws: nothing is promised for others"
 WEIGHT = {
@@ -89,3 +103,123 @@ PAST_WARNINGS = tuple(
 """Warnings of versions 0.2 and 0.3; pages and `fugu verify` print those that are worked out now."""
 TOTALS = "independent others"
 """In the beliefs of a certificate whose laws are of the total of all records."""
+
+# --- of beliefs that were fitted on the private table itself ----------------------------------------------------------
+
+PRIVATE_NUMBERS = (
+    "the beliefs were fitted on the private table itself and count as public: this certificate, and a page made from "
+    "it, hold exact numbers of that table without any noise (how many rows have each value and each secret, or what "
+    "was fitted to them)"
+)
+WITHHELD = (
+    "the beliefs were fitted on the private table itself and count as public; its exact numbers are withheld from this "
+    "document and its page, but how much noise there is depends on them"
+)
+"""What a release document says in place of `PRIVATE_NUMBERS`: it does not hold these numbers."""
+ON_THE_TERMINAL = (
+    "--public-prior: the beliefs are fitted on the private table itself. Its exact counts (how many rows have each "
+    "value and each secret) go into OUT.private.json, which is not for publication; the certificate holds a commitment "
+    "to them, which nobody else can check. How much noise is added still depends on them. --reference TABLE avoids this"
+)
+UNPROTECTED = "no reference row holds these secrets, and nothing is promised of them: "
+"""What the names of skipped secrets follow, in the assumptions of a statistic."""
+CONFIDENT = "confidence "
+"""How the line begins that states a confidence."""
+IN_THE_BOX = (
+    "The beliefs behind this release were fitted on the private table itself and declared public. The laws drawn and "
+    "printed here, and in the certificate, are exact counts of that table: how many rows have each value and each "
+    "secret, without any noise. The promise below does not cover them. Publish this page and the certificate only if "
+    "those counts are public already."
+)
+
+
+def holds_private_numbers(assumptions: Iterable[str]) -> bool:
+    """Whether a certificate with these assumptions contains exact numbers of the private table."""
+    return PRIVATE_NUMBERS in tuple(assumptions)
+
+
+# What a document says in the few words that every kind has: the parts of a release document that follow from it.
+
+
+@dataclass(frozen=True)
+class Told:
+    """One document in the words of all kinds.
+
+    `budget`: what is promised, as `budget_json` writes it; `unit`: whose secret; `secrets`, `pairs`: by name; `noise`:
+    what is drawn, in figures and words; `figures`: what the document states as proved; `theorem`, `proof`: what the
+    method stands on, and the page that proves the noise; `reading`: how records are read; `assumptions`."""
+
+    budget: Json
+    unit: str
+    secrets: tuple[str, ...]
+    pairs: tuple[str, ...]
+    method: str
+    theorem: str
+    proof: str
+    noise: Json
+    figures: Json
+    worst_pair: str
+    assumptions: tuple[str, ...]
+    reading: Any = None
+    about: Any = None
+    """What is published: the statistic and its group, or the query."""
+    rules: tuple[str, ...] = ()
+    """What missing and unreadable cells count as, in sentences, which say nothing of any cell."""
+
+
+def derived(parts: Mapping[str, Told], withheld: bool = False) -> Json:
+    """What a release document says of its certificates: one budget and unit, the rest of all groups together.
+
+    Where beliefs were fitted on the private table and are withheld, what else tells its numbers is left out too: which
+    secrets there are, how records are read (categories, medians), edges and bounds, and exact figures, since a scale in
+    17 digits tells the counts behind it."""
+    first = next(iter(parts.values()))
+    for part in parts.values():
+        for name in ("budget", "unit", "reading"):
+            if canonical_json(getattr(part, name)) != canonical_json(getattr(first, name)):
+                raise CertificateError(f"the certificates of one release differ in their {name}")
+    mechanism = _rough if withheld else _exact
+    return {
+        "budget": first.budget,
+        "unit": first.unit,
+        "secrets": [] if withheld else _united(part.secrets for part in parts.values()),
+        "pairs": [] if withheld else _united(part.pairs for part in parts.values()),
+        "mechanisms": [mechanism(group, part) for group, part in parts.items()],
+        "reading": None if withheld else first.reading,
+        "rules": [] if withheld else _united(part.rules for part in parts.values()),
+        "assumptions": [
+            WITHHELD if withheld and line == PRIVATE_NUMBERS else line
+            for line in _united(part.assumptions for part in parts.values())
+        ],
+    }
+
+
+def _exact(group: str, part: Told) -> Json:
+    said = {"about": part.about, "noise": part.noise, "proved": part.figures, "worst pair": part.worst_pair}
+    return {"group": group, **_proof(part), **said}
+
+
+def _rough(group: str, part: Told) -> Json:
+    """Without exact figures: two digits of the scale, and of what is published only the question."""
+    kind = part.noise.get("kind")
+    words = _rough_words(part.noise)
+    about = {"query": part.about.get("query") or part.about.get("publish")} if part.about else None
+    said = {"about": about, "noise": {"kind": kind, "words": words}, "proved": None, "worst pair": None}
+    return {"group": group, **_proof(part), **said}
+
+
+def _rough_words(noise: Json) -> str:
+    """Two digits of the figure that says how much noise there is; a sensitivity may be a range of the table."""
+    if (scale := noise.get("scale")) is not None:
+        return f"{str(noise['kind']).capitalize()} noise of scale about {scale:.2g}"
+    if (epsilon := noise.get("epsilon per entry")) is not None:
+        return f"noise at epsilon about {float(read_number(epsilon)):.2g} for each entry"
+    return "noise as the withheld certificate says"
+
+
+def _proof(part: Told) -> Json:
+    return {"method": part.method, "theorem": part.theorem, "proof": part.proof}
+
+
+def _united(lists: Iterable[tuple[str, ...]]) -> list[str]:
+    return list(dict.fromkeys(item for items in lists for item in items))

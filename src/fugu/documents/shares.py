@@ -8,9 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from fugu.errors import CertificateError
-from fugu.laws.classes import RecordLaw, mixed_law
 from fugu.laws.family import Family
-from fugu.laws.multinormal import MultivariateNormal
+from fugu.laws.multinormal import ClassMoments, MultivariateNormal, mixed_law
 from fugu.numbers.exact import read_number, read_whole
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def check_shares(certificate: Certificate) -> None:
         if ends is not None and not read_number(ends[0]) <= read_number(ends[1]):
             raise CertificateError("the ends of a statistic in the certificate are not in order")
     if certificate.kind == "correlated":
-        if labels != [pair.label for pair in certificate.normal_pairs]:
+        if labels != [label for pair in certificate.laws for label in pair.labels]:
             raise CertificateError("the shares that the certificate names are not those of its laws")
         if stated["every"]:
             _check_every(certificate, stated)
@@ -87,7 +86,9 @@ def _affine(certificate: Certificate, stated: Stated, cells: dict[str, tuple[int
     """Whether each law is the one that its range and the laws of one record of each class make."""
     n = read_whole(stated["size"])
     one, other = (
-        RecordLaw(tuple(map(read_number, found["mean"])), tuple(tuple(map(read_number, row)) for row in found["cov"]))
+        ClassMoments(
+            tuple(map(read_number, found["mean"])), tuple(tuple(map(read_number, row)) for row in found["cov"])
+        )
         for found in stated["records"]
     )
     for law in (one, other):
@@ -96,5 +97,5 @@ def _affine(certificate: Certificate, stated: Stated, cells: dict[str, tuple[int
         name: MultivariateNormal(*mixed_law(one, other, Fraction(g), Fraction(n - h), g, n - g))
         for name, (g, h) in cells.items()
     }
-    pairs = zip(stated["pairs"], certificate.normal_pairs, strict=True)
+    pairs: Any = zip(stated["pairs"], certificate.laws, strict=True)
     return all(pair.p == made[a] and pair.q == made[b] for (a, b), pair in pairs)

@@ -21,15 +21,13 @@ from fugu.errors import CertificateError
 from fugu.guarantee.asks import Proof, Ratio
 from fugu.laws.family import Family
 from fugu.loss.door import bound
-from fugu.loss.vectors.gaussian import shift_delta
-from fugu.loss.vectors.swapped import PLACES, drawn_delta, length_at
 from fugu.noise.gaussian import Gaussian
 from fugu.numbers.exact import decimal_up, float_up, read_number, read_whole
 from fugu.visible import Json
 
 if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
-    from fugu.laws.items import Shape
+    from fugu.laws.shapes import Shape
 
 SWAP = "swap"
 """The part of a certificate."""
@@ -44,7 +42,6 @@ MOST_STEPS = 1000
 _RATIO = Fraction(995, 1000)
 """Each step is half a percent less noise; a thousand of them are a factor of 150."""
 _DIGITS = 8
-_FINE = Fraction(PLACES + 1, PLACES)
 WORD = (
     "that the records were swapped and counted once, inside the release, by the operating system's randomness and from "
     "the reference, is the publisher's word"
@@ -129,6 +126,8 @@ class RecordSwap:
         self, dimension: int, noise: Gaussian, epsilon: Fraction, farthest: Fraction
     ) -> list[tuple[Block, float]]:
         """For every block the bound from its draws; `farthest`: a bound on the length that one swapped record adds."""
+        from fugu.loss.vectors_gaussian import drawn_delta
+
         return [
             (b, drawn_delta(b.places, b.counts, self.unit, farthest * b.most, dimension, noise, epsilon, self.beta))
             for b in self.blocks
@@ -154,8 +153,8 @@ def proof_of(certificate: Certificate, laws: Sequence[Shape], own: bool = True) 
     swaps from their counts. Of such noise beta is added to what was proved of the noise."""
     ask = certificate.budget.asks()
     if SWAP not in certificate.body or not own:
-        return bound(laws, certificate.drawn, ask)
-    swap, noise = RecordSwap.of(certificate), certificate.released_noise
+        return bound(laws, certificate.in_steps, ask)
+    swap, noise = RecordSwap.of(certificate), certificate.noise
     assert isinstance(ask, Ratio)
     assert isinstance(noise, Gaussian)
     rest = Ratio(ask.epsilon, ask.delta - swap.beta)
@@ -194,6 +193,8 @@ def longest_steps(laws: Sequence[Shape]) -> Fraction:
 
 def cap_delta(steps: Fraction, dimension: int, noise: Gaussian, epsilon: Fraction) -> float:
     """delta(epsilon) of noise on values that move by at most so many steps: what needs no draw."""
+    from fugu.loss.vectors_gaussian import shift_delta
+
     return shift_delta(float_up(steps), dimension, noise, epsilon)
 
 
@@ -201,7 +202,7 @@ def check_swap(certificate: Certificate) -> None:
     """CertificateError unless plan, noise, counts, shares and budget belong together."""
     if SWAP not in certificate.body:
         return
-    swap, ask, noise = RecordSwap.of(certificate), certificate.budget.asks(), certificate.released_noise
+    swap, ask, noise = RecordSwap.of(certificate), certificate.budget.asks(), certificate.noise
     if not isinstance(ask, Ratio) or swap.beta != ask.delta * SHARE:
         raise CertificateError("the probability that the draws mislead is not a tenth of the budget's delta")
     if swap.draws != planned_draws(swap.records, certificate.dimension):
@@ -237,13 +238,16 @@ def _check_shares(certificate: Certificate, swap: RecordSwap) -> None:
 
 def _check_blocks(certificate: Certificate, swap: RecordSwap) -> None:
     """Every number of records from 1 on has its draws, as many as planned, none longer than records can move."""
+    from fugu.loss.vectors_gaussian import PLACES, length_at
+
+    fine = Fraction(PLACES + 1, PLACES)
     least = 1
     for block in swap.blocks:
         if block.least != least or block.most < least:
             raise CertificateError("the draws of the certificate leave out a number of swapped records")
         if sum(block.counts) != swap.draws:
             raise CertificateError("the certificate counts more or fewer draws than its plan has")
-        if length_at(max(block.places), swap.unit) > max(swap.unit, farthest_of(certificate) * block.most * _FINE):
+        if length_at(max(block.places), swap.unit) > max(swap.unit, farthest_of(certificate) * block.most * fine):
             raise CertificateError("a draw of the certificate is longer than the swapped records can move anything")
         least = block.most + 1
     if least != swap.records + 1:

@@ -1,19 +1,31 @@
-"""`Figure`: a drawing that stands alone, with its title on it, in a notebook or in a file."""
+"""`Figure`: a drawing that stands alone, with its title; the figures of notebooks, from plain numbers."""
 
 from __future__ import annotations
 
+import math
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import final
 
-from fugu.drawing.charts.show import WIDE, Drawing
-from fugu.drawing.charts.widths import SIZE, wrapped
+from fugu.drawing.axis import SIZE, Axis, padded, wrapped
+from fugu.drawing.charts import WIDE, Bar, Chart, Drawing, Panel, Rows
 from fugu.drawing.html import Html, joined, tag
-from fugu.drawing.style import alone
+from fugu.drawing.marks import Level, Line, Mark, Points, Whiskers
+from fugu.errors import UsageError
 from fugu.files import write_text
+from fugu.numbers.text import clean, number
+
+# `Figure`: a drawing that stands alone, with its title on it, in a notebook or in a file; the colours and rules of
+# figures, one text for the style sheet of pages and for these.
+
 
 _SCOPE = "fugu-figure"
 _TITLE = 1.5 * SIZE
+_RULE = re.compile(r"([^{}\n]+)\{([^}]*)\}")
 
 
 @final
@@ -58,3 +70,164 @@ class Figure:
 
     def __repr__(self) -> str:
         return f"Figure({self.title!r})"
+
+
+def palette() -> str:
+    """The colours on light ground, as custom properties."""
+    return _read("palette.css")
+
+
+def chart_rules() -> str:
+    """How the parts of a figure look, by their classes."""
+    return _read("charts.css")
+
+
+@cache
+def alone(scope: str) -> str:
+    """Palette and rules for one element of the class `scope` and nothing around it: a notebook has styles of its own.
+
+    Its ground is light whatever the notebook's is, since the colours are."""
+    ground = f".{scope} {{ {palette()} background: var(--card); color: var(--ink); max-width: 48rem; }}"
+    font = f".{scope} text {{ font-family: system-ui, sans-serif; }}"
+    return "\n".join((ground, font, _RULE.sub(lambda rule: _scoped(rule, scope), chart_rules())))
+
+
+def _scoped(rule: re.Match[str], scope: str) -> str:
+    inside = ", ".join(f".{scope} {selector.strip()}" for selector in rule[1].split(","))
+    return f"{inside} {{{rule[2]}}}"
+
+
+@cache
+def _read(name: str) -> str:
+    return files("fugu.drawing").joinpath(name).read_text("utf-8").replace("\r\n", "\n").rstrip("\n")
+
+
+# The figures of notebooks, from plain numbers: bars, intervals, curves, laws. Titles can be read without a paper.
+
+
+MOST = 60
+"""Names that find a place on an axis."""
+_LINES = ("m0", "m1", "m2", "m3", "m4", "m5")
+_FEW = 40
+"""Points of a line that get a dot."""
+
+
+def bars(
+    title: str, axis: str, sizes: Sequence[tuple[str, float, float | None, bool]], keys: tuple[str, str]
+) -> Figure:
+    """One bar per line, on a log axis: its name, its size, where its diamond stands, whether it is the one taken.
+
+    `keys`: what a bar is, and what a diamond."""
+    known = [line for line in sizes if 0 < line[1] < math.inf]
+    if not known:
+        raise UsageError("there is nothing to draw: no size is above 0 and finite")
+    lengths = [x for _, size, other, _ in known for x in (size, other) if x is not None and 0 < x < math.inf]
+    low, high = max(min(lengths), max(lengths) * 1e-5) / 2.5, max(lengths) * 2
+    drawn = []
+    for name, size, other, taken in known:
+        at = other if other is not None and 0 < other < math.inf else None
+        said = f"{keys[0]} {number(size, digits=4)}" + ("" if at is None else f", {keys[1]} {number(at, digits=4)}")
+        drawn.append(Bar(clean(name, 80), size, at, "b" if taken else "a", said))
+    about = "; ".join(f"{bar.name}: {bar.told}" for bar in drawn)
+    return Figure(Rows("bars", title, about, tuple(drawn), Axis(f"{axis} (log scale)", low, high, log=True), keys))
+
+
+def intervals(
+    title: str, axis: str, names: Sequence[str], values: Sequence[float], ends: Sequence[tuple[float, float]]
+) -> Figure:
+    """A point for each value, in a bar that holds the exact one with 95 %; the first `MOST` of them."""
+    shown = min(len(values), MOST)
+    if not shown:
+        raise UsageError("there is nothing to draw: no number was released")
+    xs, ys = tuple(map(float, range(shown))), tuple(map(float, values[:shown]))
+    lows, highs = (tuple(float(pair[k]) for pair in ends[:shown]) for k in (0, 1))
+    told = tuple(f"{clean(n)}: {number(v, digits=6)}" for n, v in zip(names, ys, strict=False))
+    marks: list[Mark] = [Whiskers(xs, lows, highs, name="holds the exact value with 95 %"),
+                         Points(xs, ys, "a", "dot", "published", told=told)]  # fmt: skip
+    ticks = tuple((x, clean(n, 24)) for x, n in zip(xs, names, strict=False))
+    rest = "" if shown == len(values) else f"; the first {shown} of {len(values)}"
+    upward = Axis(axis, *_room((*lows, *highs)))
+    panel = Panel(tuple(marks), Axis("", -0.5, shown - 0.5, marks=ticks, named=True), upward, 260.0)
+    return Figure(Chart("intervals", title + rest, "; ".join(told[:12]), (panel,)))
+
+
+def curve(
+    title: str, about: str, points: Sequence[tuple[float, float]], across: str, upward: str, log: bool = False
+) -> Figure:
+    """A line through points; those that are not finite are left out."""
+    known = [(float(x), float(y)) for x, y in points if math.isfinite(y)]
+    if not known:
+        raise UsageError("there is nothing to draw: no value is finite")
+    xs, ys = zip(*known, strict=True)
+    told = tuple(f"{number(x, digits=4)}: {number(y, 'up', 4)}" for x, y in known)
+    line = Line(xs, ys, "a", dots=len(xs) <= _FEW, told=told)
+    low, high = (min(xs), max(*xs, 2 * min(xs))) if log else padded(min(xs), max(xs))
+    axes = Axis(across, low, high, log=log), Axis(upward, 0.0, 1.06 * (max(ys) or 1.0))
+    return Figure(Chart("curve", title, about, (Panel((line,), *axes, 260.0),)))
+
+
+def laws(title: str, axis: str, given: Sequence[tuple[str, Sequence[float], Sequence[float]]], height: str) -> Figure:
+    """Several laws over one axis, each a line with its name; the first six of them."""
+    marks = tuple(
+        Line(tuple(xs), tuple(ys), look, clean(name, 40), dots=len(xs) <= _FEW)
+        for (name, xs, ys), look in zip(given, _LINES, strict=False)
+    )
+    if not marks:
+        raise UsageError("there is nothing to draw: no law has a picture")
+    every = [x for mark in marks for x in mark.xs]
+    top = max((y for mark in marks for y in mark.ys), default=0.0) or 1.0
+    rest = "" if len(given) <= len(_LINES) else f"; the first {len(_LINES)} of {len(given)}"
+    panel = Panel(marks, Axis(axis, *padded(min(every), max(every))), Axis(height, 0.0, 1.06 * top), 260.0)
+    about = "Lines that lie close together are hard to tell apart by the value."
+    return Figure(Chart("laws", title + rest, about, (panel,)))
+
+
+def odds(epsilon: float, delta: float) -> Figure:
+    """What somebody may come to believe, against what was believed: odds move by e^epsilon at most, both ways."""
+    if not math.isfinite(epsilon):
+        raise UsageError("there is nothing to draw: no finite epsilon is promised")
+    before = [k / 100 for k in range(101)]
+    most = [1.0 if p == 1 else p / (p + (1 - p) * math.exp(-epsilon)) for p in before]
+    least = [1 - x for x in reversed(most)]
+    marks = (
+        Line(tuple(before), tuple(most), "a", "at most"), Line(tuple(before), tuple(least), "b", "at least"),
+        Line((0.0, 1.0), (0.0, 1.0), "mark", "nothing learnt"),
+    )  # fmt: skip
+    slack = "" if not delta else f", but for a chance of {number(delta, 'up')}"
+    title = (
+        f"What the release can teach about two secrets: odds change by a factor of {_factor(epsilon)} at most{slack}"
+    )
+    half = most[50]
+    about = (
+        f"Whoever thinks one of two secrets is as likely as the other believes at most {number(half, 'up')} after it."
+    )
+    axes = Axis("probability of a secret before the release", 0.0, 1.0), Axis("after it", 0.0, 1.0)
+    return Figure(Chart("odds", title, about, (Panel(marks, *axes, 300.0),)))
+
+
+def level_bars(
+    title: str, axis: str, names: Sequence[str], values: Sequence[float], limit: float | None, said: str
+) -> Figure:
+    """Values side by side below a line at a `limit`, of which `said` says what it is."""
+    known = [(n, v) for n, v in zip(names, values, strict=True) if math.isfinite(v)]
+    if not known:
+        raise UsageError("there is nothing to draw: no value is finite")
+    xs, ys = tuple(map(float, range(len(known)))), tuple(float(v) for _, v in known)
+    told = tuple(f"{clean(n)}: {number(v, digits=4)}" for n, v in known)
+    marks: list[Mark] = [Points(xs, ys, "a", "diamond", "shown by attacks", told=told)]
+    top = max(ys)
+    if limit is not None and math.isfinite(limit):
+        marks.append(Level(limit, "promised", said))
+        top = max(top, limit)
+    ticks = tuple((x, clean(n, 24)) for x, (n, _) in zip(xs, known, strict=True))
+    across = Axis("", -0.5, len(known) - 0.5, marks=ticks, named=True)
+    panel = Panel(tuple(marks), across, Axis(axis, min(0.0, *ys), 1.06 * (top or 1.0)), 260.0)
+    return Figure(Chart("levels", title, "; ".join(told), (panel,)))
+
+
+def _room(values: Sequence[float]) -> tuple[float, float]:
+    return padded(min(values), max(values))
+
+
+def _factor(epsilon: float) -> str:
+    return number(math.exp(epsilon) if epsilon < 700 else math.inf, "up")

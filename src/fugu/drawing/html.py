@@ -1,20 +1,30 @@
-"""`Html` and `tag`: markup that is built, never pasted. What is not markup already becomes text that cannot act.
-
-Every text passes `visible` first: names from tables and certificates can hide nothing, turn no direction of writing
-around and end no element."""
+"""`Html` and `tag`: markup that is built, never pasted; `Sheet`: what a result is, on a few lines, for a notebook."""
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import final
 
+from markupsafe import escape
+
+from fugu.numbers.text import clean
 from fugu.visible import visible
+
+# `Html` and `tag`: markup that is built, never pasted. What is not markup already becomes text that cannot act.
+#
+# Every text passes `visible` first: names from tables and certificates can hide nothing, turn no direction of writing
+# around and end no element.
 
 
 class Html(str):
     """Markup of fugu's own, in which every text from outside is escaped already."""
 
     __slots__ = ()
+
+    def __html__(self) -> str:
+        """Itself: templates take it as it is."""
+        return self
 
 
 Inside = str | int | float | None | Iterable["Inside"]
@@ -29,7 +39,7 @@ def escaped(text: object) -> Html:
     >>> escaped("<b>A&B</b>"), escaped(Html("<b>x</b>"))
     ('&lt;b&gt;A&amp;B&lt;/b&gt;', '<b>x</b>')
     """
-    return text if isinstance(text, Html) else Html(html.escape(visible(text, keep="\n")))
+    return Html(escape(text if hasattr(text, "__html__") else visible(text, keep="\n")))
 
 
 def joined(*parts: Inside) -> Html:
@@ -56,7 +66,7 @@ def tag(element: str, /, *inside: Inside, **attributes: str | int | float | bool
     value; numbers are written with at most two decimals.
 
     >>> tag("p", "a < b", class_="lead", aria_label='"')
-    '<p class="lead" aria-label="&quot;">a &lt; b</p>'
+    '<p class="lead" aria-label="&#34;">a &lt; b</p>'
     >>> tag("input", type="radio", checked=True, disabled=False)
     '<input type="radio" checked>'
     """
@@ -82,3 +92,68 @@ def short(x: float) -> str:
     """
     text = f"{x:.2f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
+
+
+# `Sheet`: what a result is, on a few lines, for a notebook: facts, at most one table, remarks. Everything is escaped.
+#
+# Objects say what they are in words and numbers (`sheet`); how that looks is decided here, once.
+
+
+MOST = 30
+"""Lines of a table that are shown; it says how many there are."""
+_LONG = 200
+_LEFT, _CELL = "text-align: left; padding: .15rem .7rem .15rem 0; vertical-align: top", "padding: .15rem .7rem .15rem 0"
+_LOUD = "border-left: .25rem solid #8a2c00; padding-left: .6rem"
+Cell = str | float | int | bool | None
+
+
+@final
+@dataclass(frozen=True)
+class Sheet:
+    """`title`: what it is. `facts`: (name, what is said of it). `head`, `rows`: a table. `notes`: remarks below.
+    `warnings`: what must not be overlooked."""
+
+    title: str
+    facts: Sequence[tuple[str, Cell]] = ()
+    head: Sequence[str] = ()
+    rows: Sequence[Sequence[Cell]] = ()
+    notes: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+
+    def html(self) -> Html:
+        """A block of HTML without scripts, links, or style for anything around it.
+
+        >>> Sheet("Laws", [("secret", "<script>")]).html().count("<script>")
+        0
+        """
+        parts = [tag("div", tag("b", clean(self.title, _LONG)))]
+        parts += [tag("p", clean(text, 2 * _LONG), style=_LOUD) for text in self.warnings]
+        if self.facts:
+            lines = [tag("tr", tag("th", clean(name), scope="row", style=_LEFT), tag("td", shown(said), style=_LEFT))
+                     for name, said in self.facts]  # fmt: skip
+            parts.append(tag("table", tag("tbody", lines)))
+        if self.head:
+            parts.append(self._table())
+        parts += [tag("p", tag("small", clean(text, 2 * _LONG))) for text in self.notes]
+        return joined(tag("div", "\n".join(["", ""]), parts, class_="fugu"))
+
+    def _table(self) -> Html:
+        columns = tag("tr", [tag("th", clean(name), scope="col", style=_LEFT) for name in self.head])
+        lines = [tag("tr", [tag("td", shown(cell), style=_LEFT if isinstance(cell, str) else _CELL) for cell in line])
+                 for line in self.rows[:MOST]]  # fmt: skip
+        more = len(self.rows) - MOST
+        rest = tag("p", tag("small", f"and {more} more; to_frame() or columns() has all")) if more > 0 else None
+        return joined(tag("table", tag("thead", columns), tag("tbody", lines)), rest)
+
+
+def shown(cell: Cell) -> str:
+    """A cell as text: numbers in six digits, truth values as words, nothing where nothing is known.
+
+    >>> [shown(x) for x in (0.123456789, True, None, float("nan"), "a  b", 3)]
+    ['0.123457', 'yes', '', '', 'a b', '3']
+    """
+    if cell is None or cell != cell:  # noqa: PLR0124 - NaN
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return clean(cell, _LONG) if isinstance(cell, str) else f"{cell:.6g}"

@@ -7,27 +7,33 @@
 - ZCDP(r):            D_a(P || Q) <= r a at all orders.
 
 `g <= h` reads "g is at least as strong as h" and is decided by proofs (`order`). `conversion` goes from Rényi
-divergences to (epsilon, delta); `parallel` speaks of independent data sets; `weakness` of budgets that protect nobody.
+divergences to (epsilon, delta); `composition` speaks of independent data sets, and of budgets that protect nobody.
 """
 
-from fugu.guarantee.asks import Ask as Ask
-from fugu.guarantee.asks import Divergences as Divergences
-from fugu.guarantee.asks import Proof as Proof
-from fugu.guarantee.asks import Ratio as Ratio
-from fugu.guarantee.conversion import balle as balle
-from fugu.guarantee.conversion import exact_delta as exact_delta
-from fugu.guarantee.conversion import exact_epsilon as exact_epsilon
-from fugu.guarantee.conversion import mironov as mironov
-from fugu.guarantee.curve import Guarantee as Guarantee
-from fugu.guarantee.curve import RenyiCurve as RenyiCurve
-from fugu.guarantee.kinds import Approx as Approx
-from fugu.guarantee.kinds import Pure as Pure
-from fugu.guarantee.kinds import Renyi as Renyi
-from fugu.guarantee.order import implies as implies
-from fugu.guarantee.order import is_guarantee as is_guarantee
-from fugu.guarantee.order import pure_as_renyi as pure_as_renyi
-from fugu.guarantee.parallel import independent as independent
-from fugu.guarantee.parallel import parallel as parallel
-from fugu.guarantee.weakness import weaknesses as weaknesses
-from fugu.guarantee.zcdp import ZCDP as ZCDP
-from fugu.guarantee.zcdp import rho_of as rho_of
+from typing import TYPE_CHECKING
+
+from fugu.lazily import names
+
+if TYPE_CHECKING:
+    from fugu.guarantee.asks import Ask as Ask
+    from fugu.guarantee.asks import Divergences as Divergences
+    from fugu.guarantee.asks import Proof as Proof
+    from fugu.guarantee.asks import Ratio as Ratio
+    from fugu.guarantee.composition import independent as independent
+    from fugu.guarantee.composition import weaknesses as weaknesses
+    from fugu.guarantee.conversion import balle as balle
+    from fugu.guarantee.conversion import exact_delta as exact_delta
+    from fugu.guarantee.conversion import exact_epsilon as exact_epsilon
+    from fugu.guarantee.conversion import mironov as mironov
+    from fugu.guarantee.curve import ZCDP as ZCDP
+    from fugu.guarantee.curve import Guarantee as Guarantee
+    from fugu.guarantee.curve import RenyiCurve as RenyiCurve
+    from fugu.guarantee.curve import rho_of as rho_of
+    from fugu.guarantee.kinds import Approx as Approx
+    from fugu.guarantee.kinds import Pure as Pure
+    from fugu.guarantee.kinds import Renyi as Renyi
+    from fugu.guarantee.kinds import implies as implies
+    from fugu.guarantee.kinds import is_guarantee as is_guarantee
+    from fugu.guarantee.kinds import pure_as_renyi as pure_as_renyi
+else:
+    __getattr__ = names(__name__)

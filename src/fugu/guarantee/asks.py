@@ -1,8 +1,4 @@
-"""What a budget asks of two noised laws, and how proved losses are held against it: once, in exact rationals.
-
-`budget.asks()` is one of two things. A `Ratio`: P(S) <= e^epsilon Q(S) + delta for every event S; with delta 0 it is
-the order infinity. `Divergences`: D_alpha(P || Q) <= epsilon(alpha) for every order listed, outside events of
-probability delta. Both are for every pair of laws and in both orders."""
+"""What a budget asks of two noised laws: its numbers, read exactly, and how proved losses are held against it."""
 
 from __future__ import annotations
 
@@ -10,9 +6,17 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
-from fugu.numbers.exact import float_down, float_up
+from fugu.errors import BadBudget
+from fugu.numbers.checks import is_number
+from fugu.numbers.exact import Real, as_fraction, float_down, float_up
+
+# What a budget asks of two noised laws, and how proved losses are held against it: once, in exact rationals.
+#
+# `budget.asks()` is one of two things. A `Ratio`: P(S) <= e^epsilon Q(S) + delta for every event S; with delta 0 it is
+# the order infinity. `Divergences`: D_alpha(P || Q) <= epsilon(alpha) for every order listed, outside events of
+# probability delta. Both are for every pair of laws and in both orders.
 
 
 class Loss(Protocol):
@@ -170,3 +174,52 @@ def _ratio(loss: float, epsilon: Fraction) -> float:
 
 def _floats(order: tuple[Fraction, Fraction]) -> tuple[float, float]:
     return float(order[0]), float(order[1])
+
+
+# The numbers of a guarantee: read exactly, checked, written back plainly.
+
+
+def exact(x: Real) -> Fraction:
+    """The rational that x means; infinity becomes a number beyond every other."""
+    return Fraction(10**400) if math.isinf(x) else as_fraction(x)
+
+
+def plain(x: Fraction) -> Real:
+    """A whole number, or a float where one means exactly this, else the Fraction.
+
+    >>> plain(Fraction(1, 10)), plain(Fraction(4, 2)), plain(Fraction(1, 3))
+    (0.1, 2, Fraction(1, 3))
+    """
+    if x.denominator == 1:
+        return int(x)
+    return float(x) if as_fraction(float(x)) == x else x
+
+
+def outward(x: Fraction) -> float:
+    """The least float at or above x that also means a number at or above x.
+
+    >>> outward(Fraction(1, 10)), outward(Fraction(1, 3)) > Fraction(1, 3)
+    (0.1, True)
+    """
+    found = float_up(x)
+    while math.isfinite(found) and as_fraction(found) < x:
+        found = math.nextafter(found, math.inf)
+    return found
+
+
+def check_alpha(x: Any) -> None:
+    """Refuse what is no order of a Rényi divergence above 1."""
+    if not is_number(x) or not x > 1:
+        raise BadBudget(f"alpha must be a number above 1 (inf allowed), got {x!r}")
+
+
+def check_epsilon(x: Any) -> None:
+    """Refuse what is no epsilon."""
+    if not is_number(x) or not x >= 0:
+        raise BadBudget(f"epsilon must be a number >= 0 (inf allowed), got {x!r}")
+
+
+def check_delta(x: Any, positive: bool = False) -> None:
+    """Refuse what is no delta; with `positive` also zero."""
+    if not is_number(x) or not 0 <= x < 1 or (positive and x == 0):
+        raise BadBudget(f"delta must be a number in {'(' if positive else '['}0, 1), got {x!r}")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fugu.guarantee.numbers import check_alpha, check_delta, check_epsilon, exact, outward
+from fugu.guarantee.asks import check_alpha, check_delta, check_epsilon, exact, outward
 from fugu.numbers.exact import Real, meant_up
 
 if TYPE_CHECKING:

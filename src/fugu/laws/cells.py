@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, BadNoise
 from fugu.fixed import fixed
-from fugu.laws.components import Described
+from fugu.laws.components import Described, Digest, SeveralPairs
 from fugu.laws.masses import Masses, masses
-from fugu.laws.places import Digest
-from fugu.laws.several_pairs import SeveralPairs
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import Real
 

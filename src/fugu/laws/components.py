@@ -1,18 +1,22 @@
-"""`Components`: one view of all laws with a bell shape, and what every law answers for itself."""
+"""What every law and every family of laws answers for itself, whatever it is a law of: places, components, pairs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Protocol, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import BadLaw
+from fugu.errors import BadLaw, BadNoise
 from fugu.numbers.exact import Real, as_fraction
+
+# `Components`: one view of all laws with a bell shape, and what every law answers for itself.
+
 
 Floats = NDArray[np.float64]
 
@@ -81,3 +85,130 @@ class Components:
     def components(self) -> Components:
         """Itself."""
         return self
+
+
+# `OnePair`: what two laws without atoms that must look alike have in common, whatever they are laws of.
+
+
+class OnePair:
+    """One pair of laws with a spread: nothing can be moved to atoms, and values are always rounded."""
+
+    label: str
+    atoms: ClassVar[bool] = False
+    translates: ClassVar[bool] = False
+    inexact: ClassVar[bool] = False
+    point_masses: ClassVar[bool] = False
+
+    @property
+    def same(self) -> bool:
+        """Whether the two laws are equal."""
+        raise NotImplementedError
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label of the pair."""
+        return (self.label,)
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """One pair."""
+        return ((0, 1),)
+
+    @property
+    def differing(self) -> int:
+        """How many pairs differ."""
+        return 0 if self.same else 1
+
+    def alone(self) -> Iterator[Self]:
+        """The pair, if it differs."""
+        if not self.same:
+            yield self
+
+    def push(self, support: NDArray[np.float64]) -> Self:  # noqa: ARG002
+        """Refused: values without atoms are not moved to atoms."""
+        raise BadNoise("it moves every value to its own atoms, and these laws have none")
+
+    def numbered(self) -> Self:
+        """Refused: values without atoms are always rounded."""
+        raise BadNoise("laws without atoms need a lattice, and this certificate has none")
+
+
+# `SeveralPairs`: what families of laws have in common, whatever they are laws of: which pairs differ, one by one.
+
+
+class SeveralPairs:
+    """Laws by their places, and the pairs of them that must look alike. A frozen dataclass says which pairs differ."""
+
+    pairs: tuple[tuple[int, int], ...]
+    labels: tuple[str, ...]
+
+    @property
+    def different(self) -> tuple[tuple[tuple[int, int], str], ...]:
+        """The pairs whose two laws are not surely the same law, with their labels; the others lose nothing."""
+        raise NotImplementedError
+
+    @property
+    def same(self) -> bool:
+        """Whether no pair differs."""
+        return not self.different
+
+    @property
+    def differing(self) -> int:
+        """How many pairs differ."""
+        return len(self.different)
+
+    def alone(self) -> Iterator[Self]:
+        """Every pair that differs, by itself."""
+        for pair, label in self.different:
+            yield replace(self, pairs=(pair,), labels=(label,))  # type: ignore[type-var]
+
+
+# Where values lie: the nearest supported one, and how far values are spread.
+
+
+_BLOCK = 10_000_000
+
+
+class Digest(Protocol):
+    """A running hash."""
+
+    def update(self, data: bytes, /) -> None: ...
+
+
+def nearest(support: Floats, values: NDArray[Any]) -> Floats:
+    """Each value, or each row, moved to the nearest supported one.
+
+    Numbers: halves downward, infinities to the ends. Vectors: in the l2 norm, the first in the list on ties.
+
+    >>> nearest(np.array([0.0, 1.0, 5.0]), np.array([-3.0, 0.4, 3.0, 9.0]))
+    array([0., 0., 1., 5.])
+    >>> nearest(np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([[0.9, 0.1], [5.0, 5.0]]))
+    array([[0., 0.],
+           [2., 0.]])
+    """
+    if support.ndim > 1:
+        return _nearest_rows(support, values)
+    right = np.clip(np.searchsorted(support, values), 0, len(support) - 1)
+    left = np.maximum(right - 1, 0)
+    closer_left = np.abs(values - support[left]) <= np.abs(support[right] - values)
+    return np.where(closer_left & (values < support[right]), support[left], support[right])
+
+
+def _nearest_rows(support: Floats, rows: Floats) -> Floats:
+    out = np.empty_like(rows)
+    step = max(1, _BLOCK // support.size)
+    scale = 2.0 ** -math.frexp(float(np.max(np.abs(support))))[1] if support.any() else 1.0
+    placed = support * scale  # a power of two, so that no square of a gap between supported vectors underflows
+    with np.errstate(over="ignore", under="ignore"):
+        for start in range(0, len(rows), step):
+            block = rows[start : start + step] * scale
+            gaps = ((block[:, None, :] - placed[None, :, :]) ** 2).sum(axis=2)
+            out[start : start + step] = support[np.argmin(gaps, axis=1)]
+    return out
+
+
+def spread(weights: Floats, means: Floats, stds: Floats) -> float:
+    """sqrt(sum w (std^2 + (mean - centre)^2)), in a unit that keeps squares from overflowing or vanishing."""
+    unit = float(np.maximum(np.abs(means), stds).max()) or 1.0
+    centred = means / unit - weights @ (means / unit)
+    return float(np.sqrt(weights @ ((stds / unit) ** 2 + centred**2))) * unit

@@ -1,4 +1,4 @@
-"""`MultivariateNormal`: a normal law of a vector, its mean and covariance held exactly; pairs of such laws."""
+"""`MultivariateNormal`: a normal law of a vector, held exactly; pairs of such laws, and laws of sums of records."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw
 from fugu.fixed import fixed
-from fugu.laws.components import Described
-from fugu.laws.one_pair import OnePair
-from fugu.laws.places import Digest
+from fugu.laws.components import Described, Digest, OnePair
 from fugu.noise.lattice import Lattice
 from fugu.numbers.checks import is_number, listed
 from fugu.numbers.exact import MatrixLike, VectorLike, as_fraction
+
+# `MultivariateNormal`: a normal law of a vector, its mean and covariance held exactly; pairs of such laws.
+
 
 Row = tuple[Fraction, ...]
 Matrix = tuple[Row, ...]
@@ -165,3 +166,48 @@ def _row(values: Any, what: str) -> Row:
     if not found:
         raise BadLaw(f"{what} is empty; give one number for each coordinate")
     return tuple(found)
+
+
+# Normal laws of sums of records of two classes, as exact rationals: mean and covariance from those of one record.
+
+
+@final
+@dataclass(frozen=True)
+class ClassMoments:
+    """Mean and covariance of what one record of a class adds to the statistics."""
+
+    mean: Row
+    cov: Matrix
+
+    @staticmethod
+    def scaled(
+        mean: Sequence[Fraction], cov: Sequence[Sequence[Fraction]], factors: Sequence[Fraction]
+    ) -> ClassMoments:
+        """A m and A C A, A the diagonal matrix of the factors."""
+        return ClassMoments(
+            tuple(a * x for a, x in zip(factors, mean, strict=True)),
+            tuple(
+                tuple(a * b * x for b, x in zip(factors, row, strict=True)) for a, row in zip(factors, cov, strict=True)
+            ),
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """The numbers exactly."""
+        return {"mean": [str(x) for x in self.mean], "cov": [[str(x) for x in row] for row in self.cov]}
+
+
+def mixed_law(
+    one: ClassMoments, other: ClassMoments, spread_one: Fraction, spread_other: Fraction, k: int, rest: int
+) -> tuple[Row, Matrix]:
+    """k m_1 + rest m_0, and a C_1 + b C_0 with a, b the spreads.
+
+    >>> unit, none = ClassMoments((Fraction(1),), ((Fraction(2),),)), ClassMoments((Fraction(0),), ((Fraction(1),),))
+    >>> mixed_law(unit, none, Fraction(3), Fraction(4), 3, 4)
+    ((Fraction(3, 1),), ((Fraction(10, 1),),))
+    """
+    mean = tuple(k * x + rest * y for x, y in zip(one.mean, other.mean, strict=True))
+    cov = tuple(
+        tuple(spread_one * x + spread_other * y for x, y in zip(r, s, strict=True))
+        for r, s in zip(one.cov, other.cov, strict=True)
+    )
+    return mean, cov

@@ -1,8 +1,4 @@
-"""The characteristic function of a sum at the frequencies of an FFT, each value with a bound on its error.
-
-Z(w) = prod_g z_g(w)^n_g is first found in doubles, everywhere, with an error bound that is good enough where |Z| is
-small: almost everywhere, because sums of many users have smooth laws. The few frequencies whose error still matters
-are found again in balls."""
+"""The characteristic function of a sum at the frequencies of an FFT, and the window that holds next to all its mass."""
 
 from __future__ import annotations
 
@@ -11,11 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from flint import acb, arb, fmpq, fmpz
+from flint import acb, arb, arb_poly, fmpq, fmpz
 from numpy.typing import NDArray
 
-from fugu.laws.factor import Factor
 from fugu.numbers import balls
+
+# The characteristic function of a sum at the frequencies of an FFT, each value with a bound on its error.
+#
+# Z(w) = prod_g z_g(w)^n_g is first found in doubles, everywhere, with an error bound that is good enough where |Z| is
+# small: almost everywhere, because sums of many users have smooth laws. The few frequencies whose error still matters
+# are found again in balls.
+
 
 _UNIT = 2.0**-53
 KAPPA = 32 * _UNIT
@@ -33,7 +35,7 @@ _ABYSS = 1e-290
 
 
 @dataclass(frozen=True, eq=False)
-class Spectrum:
+class SumSpectrum:
     """|E exp(-2 pi i k (S - shift) / N) - values[k]| <= errors[k] for k = 0 ... N/2, but for a mass `lost`."""
 
     values: NDArray[np.complex128]
@@ -42,7 +44,7 @@ class Spectrum:
     lost: float
 
 
-def spectrum(found: Sequence[Factor], length: int, most_balls: int = _MOST_BALLS) -> Spectrum:
+def spectrum(found: Sequence[Factor], length: int, most_balls: int = _MOST_BALLS) -> SumSpectrum:
     """Doubles everywhere, balls where the error is largest, until what is left is a tenth of the error of one FFT."""
     rough = in_doubles(found, length)
     order = np.argsort(-rough.errors, kind="stable")
@@ -54,10 +56,10 @@ def spectrum(found: Sequence[Factor], length: int, most_balls: int = _MOST_BALLS
         roots = Roots(length)
         for k in order[: min(wanted, affordable)].tolist():
             values[k], errors[k] = in_balls(found, k, roots, rough.shift)
-    return Spectrum(values, errors, rough.shift, rough.lost)
+    return SumSpectrum(values, errors, rough.shift, rough.lost)
 
 
-def in_doubles(found: Sequence[Factor], length: int) -> Spectrum:
+def in_doubles(found: Sequence[Factor], length: int) -> SumSpectrum:
     """All frequencies at once. With |z_g - computed| <= d_g and c_g = |computed| + d_g,
         |Z - computed| <= prod c_g^n_g (sum n_g d_g / c_g + rounding of the products),
     one factor exchanged at a time; where the bracket is 1 or more, 0 is as good a value, with error prod c_g^n_g.
@@ -88,7 +90,7 @@ def in_doubles(found: Sequence[Factor], length: int) -> Spectrum:
     useless = ~(relative < 0.5)
     values[useless] = 0.0
     errors = np.where(useless, np.minimum(bound, 1.0), bound * relative) + _ABYSS
-    return Spectrum(values, errors, shift % length, math.fsum(f.times * f.lost for f in found) * 1.001)
+    return SumSpectrum(values, errors, shift % length, math.fsum(f.times * f.lost for f in found) * 1.001)
 
 
 def in_balls(found: Sequence[Factor], k: int, roots: Roots, shift: int) -> tuple[complex, float]:
@@ -138,3 +140,189 @@ def _power(z: NDArray[np.complex128], n: int) -> NDArray[np.complex128]:
         if n:
             z = z * z
     return result
+
+
+# `Factor`: a law whose characteristic function is raised to a power; many small laws are first joined into few.
+
+
+_FEW = 32
+_MOST_ATOMS = 2**22
+_SHORT = 128
+_NOTHING = 150
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """`times` draws from parts / total at the places `at`; `row` is the same in doubles.
+
+    |row - parts / total|_1 <= blur, and a mass of at most `lost` of each draw is in neither."""
+
+    at: list[int]
+    parts: list[arb]
+    total: arb
+    row: NDArray[np.float64]
+    times: int
+    blur: float
+    lost: float = 0.0
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """`at` as an array."""
+        return np.array(self.at, dtype=np.int64)
+
+
+def factors(terms: Sequence[Term]) -> list[Factor]:
+    """One factor a term; more than 32 terms become one factor for each binary digit of their multiplicities.
+
+    prod_g z_g^n_g = prod_b (prod of the z_g whose n_g has digit b)^(2^b), and the inner product is the convolution of
+    the laws, found in balls. (Very long laws are better left alone: their products cost more than their FFTs.)"""
+    if len(terms) <= _FEW or sum(len(term.at) for term in terms) > _MOST_ATOMS:
+        return [_single(term) for term in terms]
+    most = max(term.times for term in terms)
+    with balls.precision(_BITS):
+        buckets = [[term for term in terms if term.times >> b & 1] for b in range(most.bit_length())]
+        return [_joined(bucket, 1 << b) for b, bucket in enumerate(buckets) if bucket]
+
+
+def _single(term: Term) -> Factor:
+    row = np.array(term.floats())
+    return Factor(term.at, [arb(fmpz(p)) for p in term.parts], arb(fmpz(term.total)), row, term.times, 2 * _UNIT)
+
+
+def _joined(terms: Sequence[Term], times: int) -> Factor:
+    """The convolution of the laws by a tree of products; ends below 2^-150 are dropped, and their mass is counted."""
+    laws = [(0, arb_poly([arb(fmpz(p)) / fmpz(term.total) for p in term.dense()])) for term in terms]
+    lost = arb(0)
+    while len(laws) > 1:
+        joined = []
+        for (i, a), (j, b) in zip(laws[::2], laws[1::2], strict=False):
+            start, product, dropped = _stripped(a * b)
+            joined.append((i + j + start, product))
+            lost += dropped
+        laws = joined + laws[len(laws) & ~1 :]
+    start, law = laws[0]
+    parts = law.coeffs()
+    row = np.array([float(part.mid()) for part in parts])
+    blur = sum((abs(part - arb(x)) for part, x in zip(parts, row.tolist(), strict=True)), arb(0))
+    at = list(range(start, start + len(parts)))
+    return Factor(at, parts, arb(1), row, times, balls.upper(blur), balls.upper(lost))
+
+
+def _stripped(law: arb_poly) -> tuple[int, arb_poly, arb]:
+    """The law without the ends that hold nothing: where it starts, what is left, what was dropped."""
+    nothing = arb(2) ** -_NOTHING
+    if law.degree() < _SHORT:
+        return 0, law, arb(0)
+    parts = law.coeffs()
+    first, last = 0, len(parts)
+    while parts[first] < nothing:
+        first += 1
+    while parts[last - 1] < nothing:
+        last -= 1
+    dropped = sum(parts[:first] + parts[last:], arb(0))
+    return first, arb_poly(parts[first:last]), dropped
+
+
+# The window outside of which a sum of independent numbers has next to no mass, by Bennett's inequality.
+
+
+TAIL = 1e-17
+"""The mass that may lie beyond either end of the window."""
+_WINDOW_BITS = 192
+_MARGIN = 1e-12
+
+
+@dataclass(frozen=True)
+class SumWindow:
+    """low <= S <= high but for a probability of at most `outside`."""
+
+    low: int
+    high: int
+    outside: float
+
+    @property
+    def width(self) -> int:
+        """How many whole numbers it holds."""
+        return self.high - self.low + 1
+
+
+def enclose(terms: Sequence[Term], tail: float = TAIL) -> SumWindow:
+    """A window with P(S < low) <= tail and P(S > high) <= tail; an end that is an end of the support costs nothing.
+
+    Moments are doubles. The mean m is within 8 units of 2^-53 of itself, so less than 1 off (sums stay below 10^15),
+    and an integer S > high >= m + s is at least s above the true mean. E (X - c)^2 >= Var X for every c, so V is on the
+    safe side wherever its centre falls; the margin of 1e-12 covers its rounding and that of the bounds.
+
+    >>> enclose([Term([0, 1], [1, 1], 2, times=10**6)], 1e-15).width
+    8325
+    """
+    span = sum(term.times * term.at[-1] for term in terms)
+    means, seconds, up, down = [], [], 0.0, 0.0
+    for term in terms:
+        weights = term.floats()
+        mean = math.fsum(w * k for w, k in zip(weights, term.at, strict=True))
+        second = math.fsum(w * (k - mean) ** 2 for w, k in zip(weights, term.at, strict=True))
+        means.append(term.times * mean)
+        seconds.append(term.times * second)
+        up, down = max(up, term.at[-1] - mean), max(down, mean)
+    mean, margin = math.fsum(means), _MARGIN * max(term.at[-1] for term in terms)
+    with balls.precision(_WINDOW_BITS):
+        variance = arb(math.fsum(seconds)) * arb(1 + _MARGIN)
+        above, beyond = _distance(variance, arb(up) + arb(margin), tail, span)
+        below, before = _distance(variance, arb(down) + arb(margin), tail, span)
+    low, high = max(0, math.floor(mean - below)), min(span, math.ceil(mean + above))
+    return SumWindow(low, high, math.fsum([before if low > 0 else 0.0, beyond if high < span else 0.0]) * (1 + _MARGIN))
+
+
+def bennett(variance: arb, bound: arb, distance: int) -> arb:
+    """P(S - E S >= s) <= exp(-(V / b^2) h(b s / V)), h(u) = (1 + u) ln(1 + u) - u, if all X_i - E X_i <= b.
+
+    Bennett 1962; Boucheron, Lugosi, Massart 2013, Theorem 2.9. V is the variance of S, or anything above it."""
+    u = bound * distance / variance
+    return (-(variance / bound**2) * ((1 + u) * u.log1p() - u)).exp()
+
+
+def _distance(variance: arb, bound: arb, tail: float, span: int) -> tuple[int, float]:
+    """The least whole distance at which Bennett's bound is at most `tail` (at most the span), and the bound there."""
+    low, high = 0, 1
+    while high <= span and not bennett(variance, bound, high) <= tail:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if bennett(variance, bound, middle) <= tail else (middle, high)
+    return high, balls.upper(bennett(variance, bound, high))
+
+
+# `Term`: some users of one kind, who add a whole number each to the sum.
+
+
+@dataclass(frozen=True)
+class Term:
+    """`times` independent users with P(X = at[k]) = parts[k] / total, where 0 = at[0] < at[1] < ... and parts > 0.
+
+    >>> Term.of([0, 3], [2, 4])
+    Term(at=[0, 3], parts=[1, 2], total=3, times=1)
+    """
+
+    at: list[int]
+    parts: list[int]
+    total: int
+    times: int = 1
+
+    @staticmethod
+    def of(at: Sequence[int], parts: Sequence[int], times: int = 1) -> Term:
+        """The term with these counts, in lowest terms."""
+        common = math.gcd(*parts)
+        reduced = [part // common for part in parts]
+        return Term(list(at), reduced, sum(reduced), times)
+
+    def dense(self) -> list[int]:
+        """The counts at 0, 1, 2, ..., zeros between the atoms."""
+        filled = [0] * (self.at[-1] + 1)
+        for k, part in zip(self.at, self.parts, strict=True):
+            filled[k] = part
+        return filled
+
+    def floats(self) -> list[float]:
+        """The probabilities, each correctly rounded."""
+        return [part / self.total for part in self.parts]

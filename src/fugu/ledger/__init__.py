@@ -2,10 +2,16 @@
 
 No release leaves the process before its charge is on disk; one request id, one charge, one value."""
 
-from fugu.ledger.books import Books as Books
-from fugu.ledger.books import Entry as Entry
-from fugu.ledger.charge import Charge as Charge
-from fugu.ledger.fingerprint import Marks as Marks
-from fugu.ledger.fingerprint import fingerprint as fingerprint
-from fugu.ledger.fingerprint import fingerprints as fingerprints
-from fugu.ledger.ledger import Ledger as Ledger
+from typing import TYPE_CHECKING
+
+from fugu.lazily import names
+
+if TYPE_CHECKING:
+    from fugu.ledger.books import Books as Books
+    from fugu.ledger.books import Entry as Entry
+    from fugu.ledger.charge import Charge as Charge
+    from fugu.ledger.fingerprint import Marks as Marks
+    from fugu.ledger.fingerprint import fingerprints as fingerprints
+    from fugu.ledger.ledger import Ledger as Ledger
+else:
+    __getattr__ = names(__name__)

@@ -1,23 +1,5 @@
-"""What several releases of the same data promise together: compose first, translate once, refuse what does not add up.
-
-- Charges for each entry add: epsilons, deltas, Rényi divergences order by order. The sum is translated once with the
-  prior of the data. Adding translated epsilons instead would not be sound under the best rule
-  (docs/proofs/composition.md#compose-first). A prior that knows what each release reads of an entry (`Together`) adds
-  and translates by itself, all charges at once.
-- One law-based release stands alone. Law-based releases of blocks that are independent given every secret multiply as
-  laws, and so do point masses: the published values are functions of the secret, so only the coins are left, and the
-  epsilons add. Every other second law-based release is refused: s XOR r and r leak nothing alone and all together.
-- A law-based release (e1, d1) beside an (e, d) for each of n entries: (e1 + n e, d1 + d (e^{ne} - 1) / (e^e - 1)).
-  Any two tables differ in at most n entries, so given the law-based output the rest is (n e, ...)-close, whatever the
-  law of the table. It is tight: the XOR pair reaches it
-  (docs/proofs/composition.md#one-law-based-release-beside-per-entry-ones).
-
-Parameters that were chosen after looking at earlier answers are covered where a theorem says so (`_adaptive`,
-docs/proofs/composition.md#adaptive-choices).
-
-Proofs: docs/proofs/composition.md#the-xor-pair, docs/proofs/composition.md#independent-data and
-docs/proofs/composition.md#point-masses.
-"""
+"""What several releases of the same data promise together: compose first, translate once, refuse what does not add
+up."""
 
 from __future__ import annotations
 
@@ -31,13 +13,31 @@ from typing import Any
 
 from fugu.errors import NotComposable, NotProvable, UsageError
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, RenyiCurve, independent, is_guarantee, rho_of
-from fugu.guarantee.numbers import exact, plain
-from fugu.ledger.amounts import at, orders_of
-from fugu.ledger.charge import LAW, Charge
-from fugu.ledger.fields import check_terms, has_field, translated_in_field
-from fugu.ledger.names import canonical
+from fugu.guarantee.asks import exact, plain
+from fugu.ledger.charge import LAW, Charge, at, canonical, orders_of
 from fugu.numbers.exact import Real, meant_up
 from fugu.priors.prior import Recorded, Together
+
+# What several releases of the same data promise together: compose first, translate once, refuse what does not add up.
+#
+# - Charges for each entry add: epsilons, deltas, Rényi divergences order by order. The sum is translated once with the
+#   prior of the data. Adding translated epsilons instead would not be sound under the best rule
+#   (docs/proofs/composition.md#compose-first). A prior that knows what each release reads of an entry (`Together`) adds
+#   and translates by itself, all charges at once.
+# - One law-based release stands alone. Law-based releases of blocks that are independent given every secret multiply as
+#   laws, and so do point masses: the published values are functions of the secret, so only the coins are left, and the
+#   epsilons add. Every other second law-based release is refused: s XOR r and r leak nothing alone and all together.
+# - A law-based release (e1, d1) beside an (e, d) for each of n entries: (e1 + n e, d1 + d (e^{ne} - 1) / (e^e - 1)).
+#   Any two tables differ in at most n entries, so given the law-based output the rest is (n e, ...)-close, whatever the
+#   law of the table. It is tight: the XOR pair reaches it
+#   (docs/proofs/composition.md#one-law-based-release-beside-per-entry-ones).
+#
+# Parameters that were chosen after looking at earlier answers are covered where a theorem says so (`_adaptive`,
+# docs/proofs/composition.md#adaptive-choices).
+#
+# Proofs: docs/proofs/composition.md#the-xor-pair, docs/proofs/composition.md#independent-data and
+# docs/proofs/composition.md#point-masses.
+
 
 _SECOND_LAW = (
     "a second law-based release of the same data: two releases that leak nothing alone can reveal everything together",
@@ -79,7 +79,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Counted:
+class Charges:
     """Equal charges: how many, when the first was made, and whether all were fixed beforehand."""
 
     charge: Charge
@@ -94,10 +94,10 @@ def by_records(prior: Any) -> bool:
     return isinstance(prior, Recorded | Together)
 
 
-def total(charges: Iterable[Counted], terms: Terms) -> Guarantee:
+def total(charges: Iterable[Charges], terms: Terms) -> Guarantee:
     """A guarantee that holds for all charged releases together, or `NotComposable`.
 
-    >>> tenth = Counted(Charge.per_entry(0.1), count=10)
+    >>> tenth = Charges(Charge.per_entry(0.1), count=10)
     >>> total([tenth], Terms(Pure(1)))
     Pure(epsilon=1)
     """
@@ -116,7 +116,7 @@ def total(charges: Iterable[Counted], terms: Terms) -> Guarantee:
     return _beside(by_law, _added([c for c in listed if c.charge.kind != LAW], None), _number_of_entries(terms))
 
 
-def summed(charges: Iterable[Counted], terms: Terms) -> Guarantee:
+def summed(charges: Iterable[Charges], terms: Terms) -> Guarantee:
     """What charges for each entry promise for each entry, before any translation."""
     listed = _checked(charges, terms)
     if terms.tied and terms.budget.renyi:
@@ -126,7 +126,7 @@ def summed(charges: Iterable[Counted], terms: Terms) -> Guarantee:
     return _added(listed, None if terms.prior is not None else terms.budget)
 
 
-def _checked(charges: Iterable[Counted], terms: Terms) -> list[Counted]:
+def _checked(charges: Iterable[Charges], terms: Terms) -> list[Charges]:
     listed = [c for c in charges if c.count]
     laws = [c for c in listed if c.charge.kind == LAW]
     entries = [c for c in listed if c.charge.kind != LAW]
@@ -163,7 +163,7 @@ def _guarantee(found: Any) -> Guarantee:
     return found
 
 
-def _adaptive(laws: list[Counted], entries: list[Counted], terms: Terms) -> bool:
+def _adaptive(laws: list[Charges], entries: list[Charges], terms: Terms) -> bool:
     """Whether the sum holds even if each request was chosen after seeing the answers to those before it.
 
     - all pure: the ratio of probabilities is a product, output by output.
@@ -196,7 +196,7 @@ def _adaptive(laws: list[Counted], entries: list[Counted], terms: Terms) -> bool
     return not terms.budget.pure and not any(c.charge.guarantee.renyi for c in entries)
 
 
-def _added(entries: list[Counted], budget: Guarantee | None) -> Guarantee:
+def _added(entries: list[Charges], budget: Guarantee | None) -> Guarantee:
     """Sequential composition for each entry: sums of epsilons and deltas, or of divergences at common orders.
 
     With a Rényi budget the divergences are added at the budget's own orders: each order is a filter by itself."""
@@ -234,7 +234,7 @@ def _rhos(guarantees: list[tuple[Guarantee, int]], asked: bool) -> Fraction | No
     return sum((rho * k for rho, k in found if rho is not None), Fraction(0))
 
 
-def _laws(laws: list[Counted]) -> Guarantee:
+def _laws(laws: list[Charges]) -> Guarantee:
     """One law-based release, or several of independent blocks, or several about the same pairs of point masses."""
     if sum(c.count for c in laws) == 1:
         return laws[0].charge.guarantee
@@ -292,5 +292,79 @@ def stated(epsilon: Fraction, delta: Fraction) -> Guarantee:
     return Approx(plain(epsilon), plain(delta)) if delta else Pure(plain(epsilon))
 
 
-def _pure(counted: Counted) -> bool:
+def _pure(counted: Charges) -> bool:
     return counted.charge.guarantee.pure
+
+
+# The second sum of a ledger: what all releases promise against anybody, whatever the stated beliefs are.
+
+
+def against_anybody(charges: Iterable[Charges], prior: object = None) -> Guarantee | None:
+    """What all charged releases promise for each record, whatever is believed of independent records: epsilons add, and
+    deltas, whichever was chosen after which answer (ordinary composition); None where one of them promises nothing.
+
+    `prior`: one that knows what each release reads of a record (`Together`) adds them type by type.
+
+    >>> from fugu import Approx
+    >>> from fugu.ledger import Charge
+    >>> against_anybody([Charges(Charge.per_entry(0.1), count=10), Charges(Charge.per_entry(Approx(1, 1e-6)))])
+    Approx(epsilon=2, delta=1e-06)
+    """
+    listed = [c for c in charges if c.count]
+    if isinstance(prior, Together) and all(_by_its_epsilon(c.charge) for c in listed):
+        return prior.anybody([(c.charge.guarantee, c.charge.reads, c.count) for c in listed])
+    epsilon = delta = Fraction(0)
+    for c in listed:
+        if c.charge.anybody is None:
+            return None
+        epsilon += c.count * (c.charge.anybody or 0)
+        delta += 0 if c.charge.kind == LAW else c.count * exact(c.charge.guarantee.delta)
+    return stated(epsilon, delta)
+
+
+def _by_its_epsilon(charge: Charge) -> bool:
+    """Whether a charge is for each entry and promises its own epsilon to anybody, and no more."""
+    return charge.kind != LAW and charge.guarantee.pure and charge.anybody == exact(charge.guarantee.epsilon)
+
+
+# What a ledger does under a Gaussian field: which budgets it opens with, and what a sum for each entry is worth.
+#
+# Proofs: docs/proofs/fields.md#the-ledger.
+
+
+def has_field(prior: Any) -> bool:
+    """Whether the prior is a Gaussian field, or has one among several."""
+    from fugu.translation import fields
+
+    return fields.has_field(prior)
+
+
+def check_terms(prior: Any, budget: Guarantee) -> None:
+    """Refuse, before anything is spent, a budget that no release under a Gaussian field can be held against."""
+    from fugu.translation.fields import check_widths, refused
+
+    check_widths(prior)
+    if budget.pure or not (budget.renyi or budget.delta):
+        raise refused(prior)
+
+
+def translated_in_field(prior: Any, budget: Guarantee, spent: Guarantee) -> Guarantee:
+    """Pure epsilons and deltas as an (epsilon, delta) where the budget has a delta, else, like divergences, in the
+    Rényi sense, a pure epsilon as epsilon^2 / 2."""
+    from fugu.translation.translate import translate
+
+    if spent.renyi:
+        return translate(prior, spent)
+    found: list[Guarantee] = []
+    if not budget.renyi:
+        with suppress(NotProvable):
+            found.append(translate(prior, Approx(spent.epsilon, spent.delta), delta=budget.delta))
+    if (rho := rho_of(spent)) is not None:
+        curved = translate(prior, ZCDP(plain(rho)))
+        found.append(curved if budget.renyi else curved.to_approx(budget.delta))
+    if not found:
+        raise NotComposable(
+            "an (epsilon, delta) for each entry under a Gaussian field has no bound within this budget",
+            "use mechanisms with a ZCDP guarantee for each entry, or a budget with a larger delta",
+        )
+    return min(found, key=lambda g: exact(g.epsilon)) if len(found) > 1 else found[0]

@@ -1,27 +1,32 @@
-"""Reading a ledger: who asked what, whether the chain holds, and a copy for others. Nothing here charges anything.
-
-All of it works on a copy that may only be read, in a folder that may only be read."""
+"""Reading a ledger: who asked what, whether the chain holds, a copy for others; why a charge is refused."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from fugu.errors import LedgerBroken
+from fugu.errors import BudgetExceeded, LedgerBroken
 from fugu.files import write_text, writing
-from fugu.guarantee import Guarantee
-from fugu.guarantee.encoding import budget_from
+from fugu.guarantee import Guarantee, Pure
+from fugu.guarantee.asks import exact, plain
+from fugu.guarantee.composition import promise
+from fugu.guarantee.curve import budget_from
 from fugu.ledger import chain, log
-from fugu.ledger.accountant import Counted
-from fugu.ledger.charge import Charge
-from fugu.ledger.second_sum import against_anybody
-from fugu.ledger.state import CHARGED, SETTLED, Asked
-from fugu.ledger.store import File, View
+from fugu.ledger.accountant import Charges, against_anybody
+from fugu.ledger.charge import LAW, Charge
+from fugu.ledger.charge import left as left_of
+from fugu.ledger.state import CHARGED, SETTLED, Request
+from fugu.ledger.store import File, LockedView
 from fugu.visible import visible_json
+
+# Reading a ledger: who asked what, whether the chain holds, and a copy for others. Nothing here charges anything.
+#
+# All of it works on a copy that may only be read, in a folder that may only be read.
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class DataSet:
     """The most epsilon against anybody; None for no cap."""
 
 
-def datasets(view: View) -> list[DataSet]:
+def datasets(view: LockedView) -> list[DataSet]:
     """All data sets, by name."""
     found = []
     for name, known in sorted(view.state.sets.items()):
@@ -71,56 +76,56 @@ def datasets(view: View) -> list[DataSet]:
     return found
 
 
-def history(view: View, data: str | None = None) -> list[Entry]:
+def history(view: LockedView, data: str | None = None) -> list[Entry]:
     """All requests in the order in which they came, of one data set or of all."""
     return [_entry(*name, asked) for name, asked in view.requests().items() if data is None or name[0] == data]
 
 
-def entry(view: View, data: str, request: str) -> Entry | None:
+def entry(view: LockedView, data: str, request: str) -> Entry | None:
     """One request; None if it was never asked."""
     asked = view.request(data, request)
     return None if asked is None else _entry(data, request, asked)
 
 
-def _entry(data: str, request: str, asked: Asked) -> Entry:
+def _entry(data: str, request: str, asked: Request) -> Entry:
     charge = Charge.parse(asked.charge)
     worth = None if asked.worth is None else budget_from(json.loads(asked.worth))
     terms = (charge.kind, charge.guarantee, asked.note, asked.at, asked.skipped)
-    return Entry(data, request, asked.state, *terms, worth, against_anybody([Counted(charge)]))
+    return Entry(data, request, asked.state, *terms, worth, against_anybody([Charges(charge)]))
 
 
-def settled(view: View, data: str, request: str) -> chain.Event | None:
+def settled(view: LockedView, data: str, request: str) -> chain.Event | None:
     """The event that settled a request: its hash stands for the whole ledger up to there."""
     asked = view.request(data, request)
     return view.event(asked.ended) if asked is not None and asked.state == SETTLED and asked.ended else None
 
 
-def charges(view: View, data: str) -> list[Counted]:
+def charges(view: LockedView, data: str) -> list[Charges]:
     """What counts against the budget of a data set, equal charges together."""
     return [
-        Counted(Charge.parse(text), count, first, bool(planned))
+        Charges(Charge.parse(text), count, first, bool(planned))
         for text, (count, first, planned) in view.state.charges(data)
     ]
 
 
-def cap(view: View, data: str) -> Fraction | None:
+def cap(view: LockedView, data: str) -> Fraction | None:
     """The most epsilon against anybody that a data set was opened with; None for no cap."""
     known = view.state.sets[data].cap
     return None if known is None else Fraction(known)
 
 
-def other_people(view: View, data: str) -> tuple[str, ...]:
+def other_people(view: LockedView, data: str) -> tuple[str, ...]:
     """The data sets whose people are others than those of this one, by the word of who opened it."""
     return view.state.sets[data].apart
 
 
-def charge_of(view: View, data: str, request: str) -> Charge | None:
+def charge_of(view: LockedView, data: str, request: str) -> Charge | None:
     """The charge under which a request stands; None if there is none."""
     asked = view.request(data, request)
     return None if asked is None or asked.state not in CHARGED else Charge.parse(asked.charge)
 
 
-def verify(view: View, head: str | None = None) -> str:
+def verify(view: LockedView, head: str | None = None) -> str:
     """Walk the chain with every stored value; look for an earlier head. The present head, or an error."""
     passed = {chain.START}
     found = view.whole(lambda event: passed.add(event.hash) if head is not None else None)
@@ -132,7 +137,7 @@ def verify(view: View, head: str | None = None) -> str:
     return found.head
 
 
-def export(view: View) -> dict[str, Any]:
+def export(view: LockedView) -> dict[str, Any]:
     """Every event with its hash, and the head: keep it elsewhere, and a rolled-back ledger will be noticed."""
     events: list[chain.Event] = []
     found = view.whole(events.append)
@@ -145,7 +150,7 @@ def save(content: dict[str, Any], path: str | os.PathLike[str]) -> None:
     write_text(path, visible_json(json.dumps(content, indent=1, ensure_ascii=False)) + "\n")
 
 
-def copy(view: View, path: str | os.PathLike[str]) -> str:
+def copy(view: LockedView, path: str | os.PathLike[str]) -> str:
     """A copy of the whole file, of one moment, once it was checked; private, like the ledger. Its head.
 
     The key is not part of it: whoever is to charge the copy needs its key file too."""
@@ -165,3 +170,70 @@ class Books:
     def read(self, what: Any, *args: Any) -> Any:
         """Apply one of the functions above to the open file, in one snapshot of it."""
         return File(Path(self.path), self.timeout).read(lambda view: what(view, *args))
+
+
+# Why a charge is refused: which of the two promises of a data set would break, and by how much.
+#
+# The first promise is the budget, against those who hold the stated beliefs; the second the cap, against anybody. A
+# refusal names data sets, never who is in them or how many.
+
+
+ADVICE = "Ask for less, or repeat an earlier request by its id, which costs nothing"
+CAPS = "a cap on each session of the same people, before the first one is opened (cap=), bounds what it takes from all"
+
+
+def for_shared(own_budget: bool) -> str:
+    """What can be done where a person is in several data sets; `own_budget`: it is not that of another one."""
+    larger = (
+        "a data set to which nothing was charged yet can be opened with a larger budget, and " if own_budget else ""
+    )
+    return (
+        "If these are other people, say so (other_people=, --other-people), and the certificate says it too. If not: "
+        f"{larger}{CAPS}"
+    )
+
+
+def over_budget(
+    data: str, charge: Charge, spent: Guarantee, after: Guarantee, budget: Guarantee, tied: bool
+) -> BudgetExceeded:
+    """The first promise would break: all charges would be `after`; `tied`: they are translated with a prior."""
+    left = left_of(spent, budget)
+    by = ", translated with the prior," if tied and charge.kind != LAW else ""
+    return BudgetExceeded(
+        f"the budget of data set {data!r} does not allow this: spent {spent!r}, asked {charge.guarantee!r} "
+        f"({charge.kind}), left {left!r} of {budget!r}; together they would be{by} {after!r}. {ADVICE}",
+        spent=spent, asked=charge.guarantee, left=left, budget=budget,
+    )  # fmt: skip
+
+
+def over_cap(
+    data: str, before: Sequence[Charges], new: Charges, cap: Fraction | None, prior: object = None
+) -> BudgetExceeded | None:
+    """The second promise would break; None where it holds, or where the data set has no cap."""
+    if cap is None:
+        return None
+    after = against_anybody([*before, new], prior)
+    if after is not None and exact(after.epsilon) <= cap:
+        return None
+    spent, asked, budget = against_anybody(before, prior), against_anybody([new], prior), Pure(plain(cap))
+    left = Pure(0) if spent is None else left_of(Pure(spent.epsilon), budget)
+    return BudgetExceeded(
+        f"the cap of data set {data!r}, the most against anybody, does not allow this: spent {promise(spent)}, asked "
+        f"{promise(asked)}, left {promise(left)} of {promise(budget)}, each against anybody. {ADVICE}",
+        spent=spent, asked=asked, left=left, budget=budget,
+    )  # fmt: skip
+
+
+def over_shared(
+    own: str, named: str, data: str, asked: Guarantee | None, after: Guarantee | None, budget: Guarantee,
+    against: str = "",
+) -> BudgetExceeded:  # fmt: skip
+    """A promise would break for somebody who is in other data sets (`named`) too: that of `data`."""
+    whose = "its own" if data == own else f"that of {data!r}"
+    what = "cap" if against else "budget"
+    return BudgetExceeded(
+        f"people of {own!r} are in {named} too, and a person has one {what}, whatever tables are called: with this, "
+        f"all that was charged to somebody would be {promise(after)}{against}, above {whose}, {promise(budget)}. "
+        f"{ADVICE}. {for_shared(data == own)}",
+        spent=None, asked=asked, left=None, budget=budget,
+    )  # fmt: skip

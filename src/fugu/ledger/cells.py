@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.column import Raw
 from fugu.data.frame import Table
-from fugu.data.raw import Raw
 from fugu.data.sources import framed
 from fugu.errors import BadTable
 from fugu.numbers.checks import is_row

@@ -1,30 +1,133 @@
-"""`Charge`: what one release costs, and of which kind the promise behind it is.
-
-- "per-entry": differential privacy for every entry, on the full product domain. Such charges add.
-- "law": a law-based Pufferfish certificate. Two of them say nothing together, unless something more is known.
-"""
+"""`Charge`: what one release costs and of which kind its promise is; amounts of privacy; names that look alike are
+one."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, TypeGuard
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import canonical_json, digest_of
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import BadBudget, LedgerBroken, UsageError
-from fugu.guarantee import Guarantee, Pure, is_guarantee
-from fugu.guarantee.encoding import budget_from, budget_json
-from fugu.guarantee.numbers import exact
-from fugu.ledger.names import LONGEST, is_text
+from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, is_guarantee, rho_of
+from fugu.guarantee.asks import exact, plain
+from fugu.guarantee.curve import budget_from, budget_json
 from fugu.mechanism.mechanism import Mechanism
-from fugu.numbers.exact import Real
+from fugu.numbers.exact import Real, as_fraction, float_down
 from fugu.training.record import TrainingCertificate
+
+# Amounts of privacy: whether a budget allows one, what is left of it, and what a guarantee says at a Rényi order.
+
+
+def fits(spent: Guarantee, budget: Guarantee) -> bool:
+    """Whether the budget allows this much: number by number for epsilon and delta, else by a proved conversion."""
+    if spent.renyi or budget.renyi:
+        return spent <= budget
+    return exact(spent.epsilon) <= exact(budget.epsilon) and exact(spent.delta) <= exact(budget.delta)
+
+
+def left(spent: Guarantee, budget: Guarantee) -> Guarantee:
+    """The budget minus what was spent, in the budget's own language; never below nothing."""
+    if isinstance(budget, ZCDP):
+        used = rho_of(spent)
+        return ZCDP(_rest(budget.rho, math.inf if used is None else plain(used)))
+    if budget.renyi:
+        return budget.with_epsilons({a: _rest(e, at(spent, a)) for a, e in budget.orders})
+    if budget.pure:
+        return Pure(_rest(budget.epsilon, at(spent, math.inf) if spent.renyi else spent.epsilon))
+    if not spent.renyi:
+        delta = plain(max(Fraction(0), exact(budget.delta) - exact(spent.delta)))
+        return Approx(_rest(budget.epsilon, spent.epsilon), delta)
+    if exact(spent.delta) >= exact(budget.delta):
+        return Approx(0, 0)
+    return Approx(_rest(budget.epsilon, spent.to_approx(budget.delta).epsilon), 0)
+
+
+def at(g: Guarantee, alpha: Real) -> Real:
+    """A proved bound on D_alpha under g, or inf; none holds outside some events only."""
+    return math.inf if g.delta else g.divergence_at(alpha)
+
+
+def orders_of(g: Guarantee | None) -> list[Real]:
+    """The orders at which a Rényi guarantee speaks."""
+    return [a for a, _ in g.orders] if g is not None and g.renyi else []
+
+
+def _rest(have: Real, used: Real) -> Real:
+    """have - used, exactly if that is short to write, else the nearest double that does not mean more."""
+    found = Fraction(0) if math.isinf(used) else max(Fraction(0), exact(have) - exact(used))
+    if found.denominator <= 10**15 or as_fraction(float(found)) == found:
+        return plain(found)
+    below = float_down(found)
+    while as_fraction(below) > found:
+        below = math.nextafter(below, 0)
+    return below
+
+
+# Names that look alike are one name: letters in other forms, case, spacing and characters that are not seen.
+
+
+LONGEST = 500
+_FORMS = ("Cc", "Cf")
+_UNSEEN = {"\u034f", *map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0xE0100, 0xE01F0))}
+
+
+def canonical(name: str) -> str:
+    """The name without case, spacing, forms of letters, and control or invisible characters.
+
+    >>> canonical(" \\uff2eorth\\u200b\\t side") == canonical("north side")
+    True
+    """
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    spaced = " ".join(folded.split())
+    seen = "".join(c for c in spaced if unicodedata.category(c) not in _FORMS and c not in _UNSEEN)
+    return " ".join(seen.split())
+
+
+def is_text(found: object) -> TypeGuard[str]:
+    """Whether it is a text that is not blank and can be stored: half of a surrogate pair cannot."""
+    return isinstance(found, str) and bool(found.strip()) and not any("\ud800" <= c <= "\udfff" for c in found)
+
+
+def checked(found: object, what: str) -> str:
+    """The name of a data set, a request or a block."""
+    if not is_text(found) or len(found) > LONGEST:
+        raise UsageError(f"the name of a {what} is a text of 1 to {LONGEST} characters, got {type(found).__name__}")
+    return found
+
+
+def declared(blocks: Iterable[str] | None) -> tuple[str, ...] | None:
+    """The blocks that a data set is registered with; no two of them may look alike."""
+    if blocks is None:
+        return None
+    if isinstance(blocks, str | bytes):
+        raise UsageError("blocks is a list of names, each of one block of the data")
+    names = tuple(checked(block, "block") for block in blocks)
+    forms = [canonical(name) for name in names]
+    if "" in forms or len(set(forms)) != len(forms):
+        raise UsageError("two names of blocks look alike, or one shows nothing; give each block a name of its own")
+    return tuple(sorted(names))
+
+
+def stated_others(names: Iterable[str]) -> tuple[str, ...]:
+    """The data sets whose people are stated to be others."""
+    if isinstance(names, str | bytes):
+        raise UsageError("other_people is a list of names of data sets, whose people are others than those of this one")
+    return tuple(checked(name, "data set") for name in names)
+
+
+# `Charge`: what one release costs, and of which kind the promise behind it is.
+#
+# - "per-entry": differential privacy for every entry, on the full product domain. Such charges add.
+# - "law": a law-based Pufferfish certificate. Two of them say nothing together, unless something more is known.
+
 
 PER_ENTRY: Final = "per-entry"
 LAW: Final = "law"
@@ -149,14 +252,14 @@ class Charge:
             raise LedgerBroken("a stored charge cannot be read: the ledger was edited or damaged") from error
 
 
-class PerEntry(Protocol):
+class PerEntryMechanism(Protocol):
     """A mechanism that is private for each entry and says so: {"kind": "per-entry", "guarantee": ...}."""
 
     @property
     def charge(self) -> Mapping[str, object]: ...
 
 
-Chargeable = Charge | Certificate | TrainingCertificate | Mechanism | PerEntry
+Chargeable = Charge | Certificate | TrainingCertificate | Mechanism | PerEntryMechanism
 """What a ledger can charge."""
 
 

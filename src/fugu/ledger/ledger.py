@@ -14,26 +14,23 @@ from typing import Any, Self, TypeVar
 
 from fugu.errors import BadBudget, DataKnown, FuguError, LedgerBroken, NotProvable, RequestReused, UsageError
 from fugu.guarantee import Guarantee, is_guarantee
-from fugu.ledger import accountant, books, requests, second_sum
-from fugu.ledger.accountant import Counted, Terms
-from fugu.ledger.amounts import fits
-from fugu.ledger.amounts import left as left_of
-from fugu.ledger.books import Entry
-from fugu.ledger.charge import LAW, Charge, Chargeable, finite, read_mechanism
-from fugu.ledger.claims import claimed
+from fugu.ledger import accountant, books, store
+from fugu.ledger import accountant as second_sum
+from fugu.ledger.accountant import Charges, Terms
+from fugu.ledger.books import Entry, over_budget, over_cap
+from fugu.ledger.charge import LAW, Charge, Chargeable, checked, declared, finite, fits, read_mechanism, stated_others
+from fugu.ledger.charge import left as left_of
 from fugu.ledger.fingerprint import Marks, Recognised, marks_of, with_people
 from fugu.ledger.keys import key_of, secured
-from fugu.ledger.names import checked, declared, stated_others
-from fugu.ledger.refusals import over_budget, over_cap
+from fugu.ledger.locks import claimed
 from fugu.ledger.registration import Opening, declared_block, known_already, register
 from fugu.ledger.sharing import Burden, Elsewhere, Shared, Standing, held, refusal
 from fugu.ledger.state import CHARGED, FAILED, SETTLED
-from fugu.ledger.store import File, View, Writing
+from fugu.ledger.store import File, LockedView, Writing
 from fugu.ledger.values import decode, encode
 from fugu.numbers.checks import is_count
 from fugu.numbers.exact import Real, as_fraction, number
-from fugu.priors.prior import Believed, Together
-from fugu.priors.skipped import skipped
+from fugu.priors.prior import Believed, Together, skipped
 
 _TURNS = 4
 Released = TypeVar("Released")
@@ -249,7 +246,7 @@ class Ledger:
         """The data sets whose people are others than those of this one, by the word of who opened it."""
         return self._read(books.other_people, self.data)  # type: ignore[no-any-return]
 
-    def charges(self) -> list[Counted]:
+    def charges(self) -> list[Charges]:
         """All charges that count against the budget, equal ones together, as they are on disk now."""
         return self._read(books.charges, self.data)  # type: ignore[no-any-return]
 
@@ -281,7 +278,7 @@ class Ledger:
     def _read(self, what: Callable[..., Any], *args: Any) -> Any:
         return self._file.read(lambda view: what(self._still(view), *args))
 
-    def _still(self, view: View) -> View:
+    def _still(self, view: LockedView) -> LockedView:
         """The file, in which the data set is still what it was opened as: one that was never charged may be replaced
         (`registration`); once charged it stays."""
         if not self._fixed:
@@ -304,7 +301,7 @@ class Ledger:
                 return str(found)
             if self._terms.prior is not None:
                 with suppress(NotProvable):
-                    self._total([*before, Counted(charge, 1, 1 << 62, planned)])
+                    self._total([*before, Charges(charge, 1, 1 << 62, planned)])
             self._step("reserving")
             enter = partial(self._enter, request, charge, question, planned, before if turn + 1 < _TURNS else None)
             done, stored, refused = self._file.write(enter, lambda step: self._step(f"charge {step}"))
@@ -315,7 +312,7 @@ class Ledger:
         raise AssertionError("the last turn takes the charges as they are")
 
     def _enter(
-        self, request: str, charge: Charge, question: str, planned: bool, before: list[Counted] | None, to: Writing
+        self, request: str, charge: Charge, question: str, planned: bool, before: list[Charges] | None, to: Writing
     ) -> tuple[bool, str | None, FuguError | None]:
         """Whether it is done, the stored value of a settled request, and why the charge was refused; it is not done
         where another caller has charged the data between the look and the lock, and the prior has to be asked again."""
@@ -326,17 +323,19 @@ class Ledger:
         if self._terms.prior is not None and before is not None and now != before:
             return False, None, None
         key_of(to, self.path)
-        own, new = Standing.of(to, self.data), Counted(charge, 1, 1 << 62, planned)
+        own, new = Standing.of(to, self.data), Charges(charge, 1, 1 << 62, planned)
         refused, worth = self._refusal(own, new)
         if refused is None:
             after = replace(own, charges=(*own.charges, new), worth=worth)
             refused = refusal(to, after, self._shared.groups(to), new)
         asked, people = (charge.text(), question, int(planned)), [digest for digest, *_ in own.known.people]
         who = people[-1] if people else None
-        requests.enter(to, self.data, request, asked, refused, skipped(self._terms.prior), worth, who)
+        store.enter(to, self.data, request, asked, refused, skipped(self._terms.prior), worth, who)
         return True, None, refused
 
-    def _find(self, view: View, request: str, question: str, block: str | None) -> tuple[str | None, list[Counted]]:
+    def _find(
+        self, view: LockedView, request: str, question: str, block: str | None
+    ) -> tuple[str | None, list[Charges]]:
         """The stored value of a settled request, and all charges so far; one id asks one question."""
         asked = view.request(self.data, request)
         if asked is not None and asked.state in CHARGED:
@@ -351,7 +350,7 @@ class Ledger:
             declared_block(view.state, self.data, block)
         return None, books.charges(view, self.data)
 
-    def _refusal(self, own: Standing, new: Counted) -> tuple[FuguError | None, Guarantee | None]:
+    def _refusal(self, own: Standing, new: Charges) -> tuple[FuguError | None, Guarantee | None]:
         """Why the charge cannot be taken, or None; and under a prior what all charges promise together after it."""
         before, tied = list(own.charges), own.known.prior is not None
         try:
@@ -363,7 +362,7 @@ class Ledger:
         refused = over_cap(self.data, before, new, own.cap, self._terms.prior)
         return refused, after if tied and refused is None else None
 
-    def _promise(self, own: Standing, new: list[Counted]) -> Guarantee:
+    def _promise(self, own: Standing, new: list[Charges]) -> Guarantee:
         """What all charges of the data set promise together with new ones. Whoever opened it without its prior, which
         is about independent records, adds to what the file says that the others are worth."""
         if self._terms.prior is None and own.known.prior is not None:
@@ -386,10 +385,10 @@ class Ledger:
         return self._finish(request, SETTLED, text) or text
 
     def _finish(self, request: str, state: str, value: str | None, note: str = "") -> str | None:
-        finish = partial(requests.finish, data=self.data, request=request, state=state, value=value, note=note)
+        finish = partial(store.finish, data=self.data, request=request, state=state, value=value, note=note)
         return self._file.write(finish, lambda step: self._step(f"{state} {step}"))
 
-    def _total(self, charges: list[Counted]) -> Guarantee:
+    def _total(self, charges: list[Charges]) -> Guarantee:
         """`accountant.total`, with translations remembered."""
         alone = self._terms.prior is None or isinstance(self._terms.prior, Together)  # the latter remembers by itself
         if alone or any(c.charge.kind == LAW for c in charges) or not charges:

@@ -1,11 +1,4 @@
-"""Locks on the file itself: whoever reaches it, by whichever name, meets the same lock.
-
-A lock belongs to an open file (`F_OFD_SETLK` on Linux, `flock` on other Unix systems), so two threads exclude each
-other as two processes do, a hard link or a file mounted into a container shares the lock of the file, and the system
-drops it when its holder dies. Other programs that open and close the file drop nothing.
-
-An exception may be raised between any two instructions: a keyboard interrupt, a worker's time limit. `holding` releases
-twice, one `finally` around the other, so one exception cannot keep a lock, wherever it strikes."""
+"""Locks on the file itself, and one live caller per request."""
 
 from __future__ import annotations
 
@@ -17,10 +10,22 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from io import FileIO
+from pathlib import Path
 from typing import TypeVar
 from weakref import WeakSet
 
-from fugu.errors import BadLedger
+from fugu.errors import BadLedger, LedgerBusy
+from fugu.ledger.chain import sha256
+
+# Locks on the file itself: whoever reaches it, by whichever name, meets the same lock.
+#
+# A lock belongs to an open file (`F_OFD_SETLK` on Linux, `flock` on other Unix systems), so two threads exclude each
+# other as two processes do, a hard link or a file mounted into a container shares the lock of the file, and the system
+# drops it when its holder dies. Other programs that open and close the file drop nothing.
+#
+# An exception may be raised between any two instructions: a keyboard interrupt, a worker's time limit. `holding`
+# releases twice, one `finally` around the other, so one exception cannot keep a lock, wherever it strikes.
+
 
 Result = TypeVar("Result")
 
@@ -145,3 +150,28 @@ def _close_inherited() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_inherited)
+
+
+# One live caller per request: others with the same id wait, and then read the stored value.
+#
+# On Linux a byte far behind the end of the ledger is locked, at a place that the id decides; the system drops the lock
+# when its holder dies, so a crashed request can be taken up at once. (Two ids at one place only wait for each other.)
+# Where there are no such locks, two callers may both evaluate; one value is stored and both return it, the other is
+# thrown away unseen.
+
+
+_FROM = 1 << 61
+
+
+def claimed(path: Path, name: str, timeout: float, work: Callable[[], Result]) -> Result:
+    """Hold the request while `work` runs, or raise `LedgerBusy` after the timeout."""
+
+    def alone(held: Held) -> Result:
+        place = _FROM + int(sha256(name)[:14], 16)
+        with suppress(OSError):  # read-only: nothing can be charged, and what is stored can be read by all
+            held.open(path, write=True)
+        if held.opened and not held.take(place, timeout):
+            raise LedgerBusy("another caller is evaluating this request; wait, and repeat with the same id")
+        return work()
+
+    return work() if sys.platform != "linux" else holding(alone)

@@ -1,36 +1,43 @@
-"""The file: a text that only grows, one event in each line with its hash; the file alone is always whole.
-
-    byte 0      header: what this is, and at which byte the log begins
-    log         two slots of 512 bytes, written in turn: how many events there are, the last one's hash, and where the
-                last checkpoint stands
-    log + 1024  events:  HASH LENGTH [seq, at, kind, body, previous]  and then LENGTH bytes of attached text, if any
-
-An event is written behind the last one and synced, and then a slot is. So there is no journal beside the file that a
-copy, a second name or a move could leave behind or find again too late. What a reader takes:
-
-- the last checkpoint that a slot names, or the start; and every event that follows from it. One that was synced counts,
-  also if the slot was never written: more may be counted than was granted, never less.
-- as far as either slot says, at least. Where a line was edited or deleted the chain ends too early, and the ledger is
-  broken. Behind that, what is no event is a write that was cut short, and nothing was granted for it.
-
-A slot that names another checkpoint gains nothing: the chain must lead from there to the head in the slots.
-"""
+"""The file: a text that only grows, one event in each line with its hash; how a new one comes to be."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from fugu.errors import BadLedger, LedgerBroken
-from fugu.ledger import chain, checkpoint
-from fugu.ledger.chain import Event
-from fugu.ledger.index import Table, key_of, lines_of
-from fugu.ledger.state import Asked, State, nowhere
+from fugu.files import place_new
+from fugu.ledger import chain, keys
+from fugu.ledger import state as checkpoint
+from fugu.ledger.chain import Event, IndexTable, key_of, lines_of
+from fugu.ledger.state import Request, State, nowhere
+
+# The file: a text that only grows, one event in each line with its hash; the file alone is always whole.
+#
+#     byte 0      header: what this is, and at which byte the log begins
+#     log         two slots of 512 bytes, written in turn: how many events there are, the last one's hash, and where the
+#                 last checkpoint stands
+#     log + 1024  events:  HASH LENGTH [seq, at, kind, body, previous]  and then LENGTH bytes of attached text, if any
+#
+# An event is written behind the last one and synced, and then a slot is. So there is no journal beside the file that a
+# copy, a second name or a move could leave behind or find again too late. What a reader takes:
+#
+# - the last checkpoint that a slot names, or the start; and every event that follows from it. One that was synced
+#   counts,
+#   also if the slot was never written: more may be counted than was granted, never less.
+# - as far as either slot says, at least. Where a line was edited or deleted the chain ends too early, and the ledger is
+#   broken. Behind that, what is no event is a write that was cut short, and nothing was granted for it.
+#
+# A slot that names another checkpoint gains nothing: the chain must lead from there to the head in the slots.
+
 
 FORMAT = 4
 FORMATS = (3, 4)
@@ -69,7 +76,7 @@ class Log:
     before: str = chain.START
     place: int = 0
     weight: int = 0
-    tables: tuple[Table, ...] = ()
+    tables: tuple[IndexTable, ...] = ()
 
     @staticmethod
     def begun(base: int) -> Log:
@@ -110,7 +117,7 @@ class Log:
         """Body and attachment of a checkpoint of all that was read."""
         return checkpoint.made(self.state, self.place, self.tables, partial(at, fd), _DIRECTORIES)
 
-    def request(self, fd: int, data: str, request: str) -> Asked | None:
+    def request(self, fd: int, data: str, request: str) -> Request | None:
         """What is known of a request; None if it was never asked."""
         return self.state.asked.get((data, request)) or earlier(fd, self.tables, data, request)
 
@@ -159,7 +166,7 @@ class Log:
         same = end == self.end
         return self if same else replace(start, end=end, hashes=tuple(hashes), state=state, pieces=tuple(pieces))
 
-    def _from(self, event: Event, line: bytes, state: State, tables: tuple[Table, ...]) -> Log:
+    def _from(self, event: Event, line: bytes, state: State, tables: tuple[IndexTable, ...]) -> Log:
         """What is known at a checkpoint."""
         assert event.attached is not None  # it would have been no event
         end, weight = sum(event.attached) + 1, int(event.body["state"][0])
@@ -180,7 +187,7 @@ def _check_end(hashes: list[str], first: int, before: str, slots: list[Slot]) ->
         raise LedgerBroken("the last event is not the one the ledger ended with: the ledger was edited")
 
 
-def earlier(fd: int, tables: Sequence[Table], data: str, request: str) -> Asked | None:
+def earlier(fd: int, tables: Sequence[IndexTable], data: str, request: str) -> Request | None:
     """A request from before the last checkpoint, by its tables; None if none of them has it.
 
     What is found is read at its place: the line has the hash that the table states, and is about this very request."""
@@ -194,7 +201,7 @@ def earlier(fd: int, tables: Sequence[Table], data: str, request: str) -> Asked 
     for event in (entered,) if ended is None else (entered, ended):
         if (event.body.get("dataset"), event.body.get("request")) != (data, request):
             raise LedgerBroken("the index of a checkpoint leads to another request: the ledger was edited")
-    return Asked.of(entered) if ended is None else Asked.of(entered).after(ended)
+    return Request.of(entered) if ended is None else Request.of(entered).after(ended)
 
 
 def event_at(fd: int, place: int, start: str = "") -> tuple[Event, bytes]:
@@ -339,3 +346,70 @@ def put(fd: int, start: int, content: bytes) -> None:
     while rest:
         done = os.pwrite(fd, rest, start)
         start, rest = start + done, rest[done:]
+
+
+# What a path must lead to before a ledger is opened there, and how a new ledger comes to be: whole, or not at all.
+
+
+def checked(path: Path) -> Path:
+    """The path, if what it leads to may be opened; a pipe would wait for ever."""
+    if not path.parent.is_dir():
+        raise BadLedger(f"the folder of the ledger {path.name!r} does not exist; create it first")
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise BadLedger(f"no ledger file {path.name!r}: it is a folder or a device")
+    return path
+
+
+def check_name(path: Path) -> None:
+    """A ledger is a file: no URI, and no name that SQLite took for memory."""
+    name = str(path)
+    if name.startswith("file:") or name == ":memory:" or "\0" in name:
+        raise BadLedger("a ledger is a file, given by its path, not a URI; leave out what stands before the path")
+
+
+def check_kind(fd: int, path: Path) -> None:
+    """A file of another kind is left alone."""
+    if not at(fd, 0, BLOCK).startswith(MAGIC):
+        raise BadLedger(f"{path.name!r} is no ledger of fugu; choose another file")
+
+
+def check_content(fd: int, path: Path) -> None:
+    """A new ledger takes its name when it is whole, so an empty file is never one."""
+    if os.fstat(fd).st_size == 0:
+        raise LedgerBroken(
+            f"{path.name!r} is empty: the ledger that was kept in it was truncated, and what was spent is not known; "
+            "or the file was made beforehand. Put back the newest copy; if there never was a ledger, delete the file, "
+            "and fugu makes it"
+        )
+
+
+def make(path: Path) -> None:
+    """A new ledger, if there is none: whole, for its owner alone, and never over what has the name by then."""
+    if not checked(path).exists():
+        place_new(path.resolve(), _first(path))
+
+
+def _first(path: Path) -> bytes:
+    """The content of a new ledger; its key is on disk before it."""
+    told = {"schema": FORMAT, "commitment": chain.sha256(keys.made(path))}
+    first, head = record(1, chain.START, "open", chain.written(told))
+    return header(BLOCK) + 2 * slot(1, head) + first
+
+
+def finish(fd: int, path: Path) -> None:
+    """Complete what a crash of version 0.3 left of a new ledger; the header comes last, so what has one is whole."""
+    content = _first(path)
+    os.fchmod(fd, 0o600)
+    os.ftruncate(fd, 0)
+    put(fd, BLOCK, content[BLOCK:])
+    os.fsync(fd)
+    put(fd, 0, content[:BLOCK])
+    os.fsync(fd)
+
+
+def unfinished(fd: int) -> bool:
+    """Whether the file is what a crash of version 0.3 left of a new one: no header, and no room for anything but the
+    first event."""
+    start = at(fd, 0, 4 * BLOCK)
+    return len(start) < 4 * BLOCK and start[: BLOCK + 2] == bytes(BLOCK) + b"1 " and b"register" not in start

@@ -1,7 +1,4 @@
-"""Entering a data set into a ledger: its terms are fixed once, and known data gets no second budget.
-
-A data set to which nothing was charged binds nobody: the same data may be entered under another name, and its name with
-other terms or for other data; the new entry takes its place, and whoever has the old one open charges nothing more."""
+"""Entering a data set into a ledger: its terms are fixed once, and known data gets no second budget."""
 
 from __future__ import annotations
 
@@ -14,17 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from fugu.errors import DataKnown, UsageError, did_you_mean
-from fugu.guarantee.encoding import budget_from, budget_json
+from fugu.guarantee import Guarantee
+from fugu.guarantee.curve import budget_from, budget_json
 from fugu.ledger.accountant import Terms, by_records
-from fugu.ledger.believed import believed
-from fugu.ledger.charge import LAW, Charge
-from fugu.ledger.fingerprint import COLUMN, Keyed, Marks, keyed, keyed_marks, prior_digest
+from fugu.ledger.charge import LAW, Charge, canonical
+from fugu.ledger.fingerprint import COLUMN, Keyed, Marks, Tokens, encoded, keyed, keyed_marks, prior_digest, within
 from fugu.ledger.keys import key_of
-from fugu.ledger.names import canonical
-from fugu.ledger.people import Tokens, encoded, within
-from fugu.ledger.sets import stored
 from fugu.ledger.state import Registered, State
-from fugu.ledger.store import View, Writing
+from fugu.ledger.store import File, LockedView, Writing, stored
+
+# Entering a data set into a ledger: its terms are fixed once, and known data gets no second budget.
+#
+# A data set to which nothing was charged binds nobody: the same data may be entered under another name, and its name
+# with other terms or for other data; the new entry takes its place, and whoever has the old one open charges nothing
+# more.
+
 
 _NOTHING = ("", None, None, (), None, False)
 
@@ -42,7 +43,7 @@ class Opening:
     others: tuple[str, ...] = ()
     _keyed: dict[str, Keyed] = field(default_factory=dict, compare=False, repr=False)
 
-    def keyed(self, view: View) -> Keyed:
+    def keyed(self, view: LockedView) -> Keyed:
         """What the data is recognised by, under the key of the ledger; worked out once."""
         if self.marks is None:
             return Keyed({})
@@ -52,12 +53,12 @@ class Opening:
         return self._keyed[key]
 
 
-def known_already(view: View, given: Opening) -> bool:
+def known_already(view: LockedView, given: Opening) -> bool:
     """Whether the data set is there with these terms and marks, so that nothing has to be written; errors as below."""
     return _found(view, given, given.keyed(view)) == {}
 
 
-def kept_cap(view: View, given: Opening) -> Fraction | None:
+def kept_cap(view: LockedView, given: Opening) -> Fraction | None:
     """The cap that a data set keeps when it is opened with these terms; None without one, or where the entry, to which
     nothing was charged, is replaced. Terms that bind and are others are refused where something is asked."""
     known = view.state.sets.get(given.name)
@@ -108,7 +109,7 @@ def declared_block(state: State, name: str, block: str) -> None:
         )
 
 
-def _found(view: View, given: Opening, fresh: Keyed) -> dict[str, Any] | None:
+def _found(view: LockedView, given: Opening, fresh: Keyed) -> dict[str, Any] | None:
     """What a known data set does not have yet; None where it is to be entered: it is not known, or was entered with
     other terms or for other data, and never charged."""
     if given.name not in view.state.sets:
@@ -121,7 +122,7 @@ def _found(view: View, given: Opening, fresh: Keyed) -> dict[str, Any] | None:
         return None
 
 
-def _missing(view: View, given: Opening, fresh: Keyed) -> dict[str, Any]:
+def _missing(view: LockedView, given: Opening, fresh: Keyed) -> dict[str, Any]:
     """What a known data set does not have yet, the body of one event; an error if its terms are others.
 
     A cap may be added to a data set that has none, which only refuses more, and never changed. So may a belief about
@@ -166,7 +167,7 @@ def _attached(to: Writing, body: dict[str, Any], fresh: Keyed) -> str:
     return encoded(tokens)
 
 
-def _believed_later(view: View, name: str, terms: Terms) -> dict[str, Any]:
+def _believed_later(view: LockedView, name: str, terms: Terms) -> dict[str, Any]:
     """The belief of a data set that was opened without one, if all its charges are for each record."""
     known, digest = view.state.sets[name], prior_digest(terms.prior)
     if known.prior is not None or digest is None or not by_records(terms.prior):
@@ -198,7 +199,7 @@ def _apart(state: State, given: Opening, fresh: Keyed) -> dict[str, Any]:
     return {"apart": new} if new else {}
 
 
-def _require_new(view: View, given: Opening, fresh: Keyed, anew: bool = False) -> list[str]:
+def _require_new(view: LockedView, given: Opening, fresh: Keyed, anew: bool = False) -> list[str]:
     """An error if the ledger knows the data otherwise; the names that it has for it and never charged. Any one mark in
     common makes it the same data: its rows, or a column with many values. Where the same people are in both, columns
     say nothing: tables of one panel have some in common, and who is in them is what counts. Nor does any mark by the
@@ -237,13 +238,13 @@ def _require_new(view: View, given: Opening, fresh: Keyed, anew: bool = False) -
     return unused
 
 
-def _told_apart(view: View, given: Opening, fresh: Keyed, other: str, looked: set[str]) -> bool:
+def _told_apart(view: LockedView, given: Opening, fresh: Keyed, other: str, looked: set[str]) -> bool:
     same = looked & {*view.state.sets[other].marks}
     words = view.state.words(given.name, other)
     return other in given.others or any({*fresh.marks} <= {*here} and same <= {*there} for here, there in words)
 
 
-def _shares(view: View, people: Tokens, known: Registered) -> bool:
+def _shares(view: LockedView, people: Tokens, known: Registered) -> bool:
     return any(bool(within(people, stored(view, held)).any()) for held in known.people)
 
 
@@ -274,3 +275,77 @@ def _other(name: str, what: str, both: str = "") -> UsageError:
         f"data set {name!r} was registered with another {what}{both}; a ledger's terms are fixed once something is "
         "charged under them. Open it with those terms, or give new data a new name"
     )
+
+
+# The terms that a data set has in a ledger already.
+
+
+def known_budget(path: Path, data: str) -> Guarantee | None:
+    """The budget of the data set of this name; None where there is no such ledger or nothing in it binds the name."""
+    known = _known(path, data)
+    return None if known is None else budget_from(json.loads(known.budget))
+
+
+def known_prior(path: Path, data: str) -> bool | None:
+    """Whether the data set of this name was charged under a prior; None where it is not known."""
+    known = _known(path, data)
+    return None if known is None else known.prior is not None
+
+
+def known_cap(given: Opening) -> Fraction | None:
+    """The most epsilon against anybody that a data set has when it is opened so; None where there is no cap."""
+    return File(given.path, 30.0).read(lambda view: kept_cap(view, given)) if given.path.is_file() else None
+
+
+def released_by_law(path: Path, data: str) -> bool:
+    """Whether the data set of this name has a law-based release, with which nothing charged to each record adds."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return False
+    return File(path, 30.0).read(
+        lambda view: any(Charge.parse(text).kind == LAW for text, _ in view.state.charges(data))
+    )
+
+
+def _known(path: Path, data: str) -> Registered | None:
+    """A data set to which nothing was charged binds nothing."""
+    if not path.is_file():
+        return None
+    return File(path, 30.0).read(lambda view: view.state.sets.get(data) if view.state.binds(data) else None)
+
+
+# A prior in a few words, for whoever reads a ledger: the file holds its digest, not the prior itself.
+
+
+_WORDS = {
+    "BayesianNetwork": "a Bayesian network",
+    "ChainSet": "any of several Markov chains",
+    "DependentGroups": "groups of entries in any dependence",
+    "GaussianField": "a Gaussian field",
+    "HiddenMarkov": "a hidden Markov chain",
+    "IndependentBlocks": "independent blocks",
+    "IntervalChain": "every Markov chain between limits",
+    "JointTable": "a joint table",
+    "MarkovChain": "a Markov chain",
+    "Records": "independent records of a known law",
+    "TableBelief": "independent records, as a session believes",
+}
+_MOST = 200
+
+
+def believed(prior: Any) -> str | None:
+    """What kind of prior it is and how large; None for none. Of a class from outside only its name is written."""
+    if prior is None:
+        return None
+    if isinstance(prior, Mapping | list | tuple):
+        parts = list(prior.values()) if isinstance(prior, Mapping) else list(prior)
+        kinds = dict.fromkeys(found for part in parts if (found := believed(part)) is not None)
+        return brief_words(f"{len(parts)} independent blocks: {'; '.join(kinds)}")
+    name = type(prior).__name__
+    if not type(prior).__module__.startswith("fugu."):
+        return brief_words(f"a prior of the class {name}")
+    return brief_words(f"{_WORDS.get(name, 'a prior')}: {prior!r}")
+
+
+def brief_words(words: str) -> str:
+    """At most 200 characters."""
+    return words if len(words) <= _MOST else f"{words[: _MOST - 3]}..."

@@ -1,20 +1,10 @@
-"""One person, one budget, in however many tables: what all charges of the tables that hold a person promise together.
-
-A charge is granted if it fits for every person of its table (docs/proofs/composition.md#one-person-in-several-tables):
-
-- Charges for each record add for each person, whatever the tables are called: (epsilon, delta) by (epsilon, delta).
-- Of a data set with a belief about independent records, the promise is what its own charges are worth under that belief
-  plus the plain epsilons of all others: what its record says of those of other tables is nothing that the belief
-  knows. With a delta among them, or columns that others made public, it is the plain sum.
-- Law-based releases of a person's data add with nothing, and neither do charges under beliefs about chains or fields.
-
-Every budget and every cap of a data set that holds the person is held, so the smallest counts. Against anybody epsilons
-add in any case."""
+"""One person, one budget, in however many tables; what the file says of each data set."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -22,23 +12,37 @@ from functools import reduce
 
 import numpy as np
 
-from fugu.errors import FuguError, NotComposable
+from fugu.errors import FuguError, NotComposable, NotProvable
 from fugu.guarantee import Approx, Guarantee, Pure
-from fugu.guarantee.encoding import budget_from
-from fugu.guarantee.numbers import exact, plain
+from fugu.guarantee.asks import exact, plain
+from fugu.guarantee.composition import both, promise
+from fugu.guarantee.curve import budget_from
 from fugu.ledger import books
-from fugu.ledger.accountant import Counted, Terms, total
-from fugu.ledger.amounts import fits, left
-from fugu.ledger.charge import LAW, Charge
-from fugu.ledger.people import Tokens, beyond_chance, largest, memberships, within
-from fugu.ledger.refusals import over_shared
-from fugu.ledger.second_sum import against_anybody
-from fugu.ledger.sets import stored
-from fugu.ledger.state import Registered
-from fugu.ledger.store import View
+from fugu.ledger.accountant import Charges, Terms, against_anybody, total
+from fugu.ledger.books import DataSet, Entry, over_shared
+from fugu.ledger.charge import LAW, Charge, fits, left
+from fugu.ledger.fingerprint import Tokens, beyond_chance, largest, memberships, within
+from fugu.ledger.state import CHARGED, Registered
+from fugu.ledger.store import LockedView, stored
 from fugu.numbers.exact import Real
 
-_FREE = Counted(Charge.per_entry(0), planned=True)
+# One person, one budget, in however many tables: what all charges of the tables that hold a person promise together.
+#
+# A charge is granted if it fits for every person of its table
+# (docs/proofs/composition.md#one-person-in-several-tables):
+#
+# - Charges for each record add for each person, whatever the tables are called: (epsilon, delta) by (epsilon, delta).
+# - Of a data set with a belief about independent records, the promise is what its own charges are worth under that
+#   belief
+#   plus the plain epsilons of all others: what its record says of those of other tables is nothing that the belief
+#   knows. With a delta among them, or columns that others made public, it is the plain sum.
+# - Law-based releases of a person's data add with nothing, and neither do charges under beliefs about chains or fields.
+#
+# Every budget and every cap of a data set that holds the person is held, so the smallest counts. Against anybody
+# epsilons add in any case.
+
+
+_FREE = Charges(Charge.per_entry(0), planned=True)
 
 
 @dataclass(frozen=True)
@@ -48,11 +52,11 @@ class Standing:
 
     name: str
     known: Registered
-    charges: tuple[Counted, ...]
+    charges: tuple[Charges, ...]
     worth: Guarantee | None
 
     @staticmethod
-    def of(view: View, name: str) -> Standing:
+    def of(view: LockedView, name: str) -> Standing:
         """As it stands now."""
         known = view.state.sets[name]
         worth = None if known.worth is None else budget_from(json.loads(known.worth))
@@ -72,7 +76,7 @@ class Standing:
         """The same to be told and not held against anything: what was granted is granted, in whatever order."""
         return replace(self, charges=tuple(replace(c, planned=True) for c in self.charges))
 
-    def promise(self, rest: Sequence[Counted]) -> Guarantee:
+    def promise(self, rest: Sequence[Charges]) -> Guarantee:
         """What its own charges and the rest promise together about a person, under its belief."""
         everything = [*self.charges, *rest]
         if self.known.prior is not None and not self.known.records and rest:
@@ -86,7 +90,7 @@ class Standing:
             return total(everything, Terms(self.budget, None, self.known.entries))
         return Pure(plain(exact(self.worth.epsilon if self.worth is not None else 0) + epsilons(rest)))
 
-    def plain(self, rest: Sequence[Counted]) -> bool:
+    def plain(self, rest: Sequence[Charges]) -> bool:
         """Whether nothing but the plain sum is proved: beside a delta, a law-based release, or the charge of another
         table that made a column public of which this belief was not told."""
         told = {name for c in self.charges for name in _public_in(c.charge.reads)}
@@ -104,14 +108,14 @@ class Shared:
     _groups: list[frozenset[str]] = field(default_factory=list)
     _sets: dict[str, Tokens] = field(default_factory=dict)
 
-    def groups(self, view: View) -> list[frozenset[str]]:
+    def groups(self, view: LockedView) -> list[frozenset[str]]:
         """Each largest combination of other data sets that hold one person of this one; none of no people shared."""
         held = {name: (known.people, known.rows, known.words) for name, known in view.state.sets.items()}
         if held != self._seen:
             self._groups, self._seen = self._looked_up(view), held
         return [group for group in self._groups if group]
 
-    def _looked_up(self, view: View) -> list[frozenset[str]]:
+    def _looked_up(self, view: LockedView) -> list[frozenset[str]]:
         sets = view.state.sets
         own = sets[self.name]
         people, linked = {}, set()
@@ -131,12 +135,12 @@ class Shared:
                 linked.add(name)
         return largest(group | linked for group in memberships(mine, people))
 
-    def _union(self, view: View, known: Registered, only: tuple[str, ...] | None = None) -> Tokens:
+    def _union(self, view: LockedView, known: Registered, only: tuple[str, ...] | None = None) -> Tokens:
         """The people of a data set, or of those of its sets that are named."""
         sets = [self._read(view, held) for held in known.people if only is None or held[0] in only]
         return reduce(np.union1d, sets, np.empty(0, np.uint64))
 
-    def _read(self, view: View, held: tuple[str, int, int]) -> Tokens:
+    def _read(self, view: LockedView, held: tuple[str, int, int]) -> Tokens:
         if held[0] not in self._sets:
             self._sets[held[0]] = stored(view, held)
         return self._sets[held[0]]
@@ -147,12 +151,12 @@ class Elsewhere:
     """What was charged to somebody of a table elsewhere: `charges` of other data sets, those of the person who has the
     largest sum of epsilons; `plain`: whether nothing but the plain sum is proved beside them; `named`: where."""
 
-    charges: tuple[Counted, ...] = ()
+    charges: tuple[Charges, ...] = ()
     plain: bool = False
     named: tuple[str, ...] = ()
 
     @staticmethod
-    def of(view: View, name: str, groups: Sequence[frozenset[str]]) -> Elsewhere:
+    def of(view: LockedView, name: str, groups: Sequence[frozenset[str]]) -> Elsewhere:
         """As it stands now, for the people of the data set `name`."""
         own = Standing.of(view, name)
         listed = [[(other, c) for other in sorted(group) for c in books.charges(view, other)] for group in groups]
@@ -188,7 +192,7 @@ class Burden:
         )
 
 
-def held(view: View, own: Standing, groups: Sequence[frozenset[str]]) -> Burden | None:
+def held(view: LockedView, own: Standing, groups: Sequence[frozenset[str]]) -> Burden | None:
     """What holds for those of a data set who are in others to which something was charged; None if nobody is."""
     found = [_held(own, others) for group in groups if (others := _charged(view, group))]
     return reduce(Burden.beside, found) if found else None
@@ -220,17 +224,17 @@ def _by_part(pick: Callable[..., Real], one: Guarantee, other: Guarantee) -> Gua
     return Approx(epsilon, delta) if delta else Pure(epsilon)
 
 
-def _charged(view: View, names: frozenset[str]) -> list[Standing]:
+def _charged(view: LockedView, names: frozenset[str]) -> list[Standing]:
     return [s for name in sorted(names) if (s := Standing.of(view, name)).charges]
 
 
-def epsilons(charges: Sequence[Counted]) -> Fraction:
+def epsilons(charges: Sequence[Charges]) -> Fraction:
     """The sum of the plain epsilons of charges; those of divergences count as nothing, for they have none."""
     listed = (c for c in charges if not c.charge.guarantee.renyi)
     return sum((exact(c.charge.guarantee.epsilon) * c.count for c in listed), Fraction(0))
 
 
-def refusal(view: View, own: Standing, groups: Sequence[frozenset[str]], new: Counted) -> FuguError | None:
+def refusal(view: LockedView, own: Standing, groups: Sequence[frozenset[str]], new: Charges) -> FuguError | None:
     """Why a charge that fits its own data set cannot be taken: somebody in it is in other data sets, and there it does
     not fit; or None. `own`: the data set with the new charge, and what they are worth together."""
     for group in groups:
@@ -244,7 +248,7 @@ def refusal(view: View, own: Standing, groups: Sequence[frozenset[str]], new: Co
     return None
 
 
-def _refused(own: Standing, others: list[Standing], new: Counted) -> FuguError | None:
+def _refused(own: Standing, others: list[Standing], new: Charges) -> FuguError | None:
     named = ", ".join(repr(s.name) for s in others)
     everybody = [own, *others]
     charged = [c for s in everybody for c in s.charges]
@@ -279,3 +283,113 @@ def _public_in(reads: str | None) -> list[str]:
         return [str(name) for name in (*told.get("public", ()), *by) if name is not None]
     except (ValueError, AttributeError, TypeError):
         return []
+
+
+# What the file of a ledger says of each data set: asked, spent for each entry, worth under the prior, left.
+#
+# The prior is not in the file. What charges are worth under it was worked out when they were made, and is written
+# beside them; ledgers of earlier versions have no such line, and then nothing is said of what is left.
+
+
+BEFORE = "for each entry, before translation with its prior"
+HELD = "held against the budget"
+
+
+@dataclass(frozen=True)
+class Account:
+    """One data set. `spent` adds the charges as they are, None where that says nothing (`why`); `worth` is what they
+    promise together, translated with the prior if there is one, None where the file does not say; `left` of the
+    budget."""
+
+    known: DataSet
+    asked: dict[str, int]
+    """How many requests are in each state."""
+    spent: Guarantee | None
+    worth: Guarantee | None
+    left: Guarantee | None
+    why: str = ""
+    anybody: Guarantee | None = None
+    """What the charges promise together against anybody; None where one of them promises nothing."""
+    others: tuple[str, ...] = ()
+    """Data sets that hold people of this one too: then all of the above is of the person with the largest sum."""
+
+    @property
+    def translated(self) -> bool:
+        """Whether what was spent for each entry is not yet what is held against the budget."""
+        return self.known.prior is not None and self.spent is not None and self.spent != self.worth
+
+    def words(self) -> list[tuple[str, str]]:
+        """The account, line by line: what it is about, and what is said."""
+        states, count = ", ".join(f"{n} {state}" for state, n in self.asked.items()), sum(self.asked.values())
+        asked = f"{count} request{'s' if count > 1 else ''}: {states}" if count else "nothing yet"
+        tied = self.known.prior is not None
+        spent = self.why if self.spent is None else f"{self.spent!r}{self._as()}"
+        lines = [("asked", asked), ("spent", spent)]
+        lines += [("worth", self._worth())] if tied and self.spent is not None else []
+        lines += [("left", f"{self.left!r} of {self.known.budget!r}")] if self.left is not None else []
+        lines += [("both", self._both())] if self.worth is not None else []
+        return [*lines, ("people", self._people())] if self.others else lines
+
+    def _people(self) -> str:
+        named = ", ".join(map(repr, self.others))
+        return f" of it are in {named} too: this holds for whoever has the largest sum; charges there count in full"
+
+    def _both(self) -> str:
+        """Both promises of all releases so far, in one sentence."""
+        assert self.worth is not None
+        believes = "the stated beliefs" if self.known.prior is None else "its prior"
+        cap = "" if self.known.cap is None else f" (cap {promise(self.known.cap)})"
+        return both(self.worth, self.anybody, believes) + cap
+
+    def _as(self) -> str:
+        if self.known.prior is None:
+            return ", the entries counted as independent"
+        return f" {BEFORE}" if self.translated else ""
+
+    def _worth(self) -> str:
+        if self.worth is not None:
+            return f"{promise(self.worth) if self.others else repr(self.worth)} after translation with its prior"
+        return "not known: the file does not hold the prior; open the ledger with it and ask spent()"
+
+
+def accounts(view: LockedView, requests: Sequence[Entry]) -> list[Account]:
+    """The account of every data set, by name, of all `requests` of the file."""
+    each: dict[str, list[Entry]] = defaultdict(list)
+    for entry in requests:
+        each[entry.data].append(entry)
+    alone = [_account(view, known, each[known.name]) for known in books.datasets(view)]
+    read: dict[str, Tokens] = {}
+    return [_shared(view, one, Shared(one.known.name, _sets=read)) for one in alone]
+
+
+def _shared(view: LockedView, alone: Account, shared: Shared) -> Account:
+    """The account with what was charged to its people elsewhere."""
+    known = alone.known
+    found = held(view, Standing.of(view, known.name), shared.groups(view))
+    if found is None:
+        return alone
+    if found.why is not None:
+        return replace(alone, spent=None, worth=None, left=found.left, why=str(found.why), others=found.others)
+    spent = found.spent if known.prior is None else found.anybody or found.spent  # each charge under it is plain
+    capped = replace(known, cap=found.cap)
+    told = replace(alone, known=capped, spent=spent, worth=found.spent, left=found.left, why="", others=found.others)
+    return replace(told, anybody=found.anybody)
+
+
+def _account(view: LockedView, known: DataSet, requests: list[Entry]) -> Account:
+    charges = books.charges(view, known.name)
+    if known.prior is not None:  # described, not held against anything: what was granted is granted
+        charges = [replace(c, planned=True) for c in charges]
+    anybody = against_anybody(charges)
+    asked = dict(Counter(entry.state for entry in requests))
+    charged = [entry for entry in requests if entry.state in CHARGED]
+    worth = charged[-1].worth if charged and known.prior is not None else None
+    try:
+        spent = total(charges, Terms(known.budget, None, known.entries))
+    except NotProvable as error:
+        if worth is None:
+            return Account(known, asked, None, None, None, f"needs the data set's prior ({error})", anybody)
+        return Account(known, asked, None, worth, left(worth, known.budget), f"{worth!r} under its prior", anybody)
+    if known.prior is None or not charges or any(c.charge.kind == LAW for c in charges) or spent == Pure(0):
+        worth = spent
+    return Account(known, asked, spent, worth, None if worth is None else left(worth, known.budget), anybody=anybody)

@@ -1,18 +1,22 @@
-"""What the events of a ledger add up to: its data sets, its requests, and what counts against each budget.
-
-A state is never changed once it has been read: `fork` makes the next one beside it, events go into that, and whoever
-holds the ledger swaps one for the other in one assignment. So an exception at any line leaves the old state, whole, and
-the same events are read again. What a table here maps to is replaced, never altered in place."""
+"""What the events of a ledger add up to, and checkpoints that hold it so that nobody reads those events again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from fugu.errors import LedgerBroken
-from fugu.ledger.chain import Event
-from fugu.ledger.index import Line
+from fugu.ledger.chain import Event, IndexTable, Line, Read, entry_of, key_of, merged
+
+# What the events of a ledger add up to: its data sets, its requests, and what counts against each budget.
+#
+# A state is never changed once it has been read: `fork` makes the next one beside it, events go into that, and whoever
+# holds the ledger swaps one for the other in one assignment. So an exception at any line leaves the old state, whole,
+# and the same events are read again. What a table here maps to is replaced, never altered in place.
+
 
 RESERVED, SETTLED, FAILED, REFUSED = "reserved", "settled", "failed", "refused"
 CHARGED = (RESERVED, SETTLED, FAILED)
@@ -39,7 +43,7 @@ class Registered:
     """The most epsilon against anybody, an exact number; None for no cap, as in versions before 0.4."""
     people: tuple[StoredSet, ...] = ()
     rows: tuple[StoredSet, ...] = ()
-    """Who is in it, and its rows: digests under the key (`fugu.ledger.people`), by their SHA-256 and where they lie."""
+    """Who is in it, and its rows: digests under the key (`fingerprint`), by their SHA-256 and where they lie."""
     apart: tuple[str, ...] = ()
     """Data sets of other people, as the user stated."""
     records: bool = False
@@ -56,7 +60,7 @@ class Registered:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """A request: where it stands, what it costs, and where its value lies."""
 
     state: str
@@ -77,16 +81,16 @@ class Asked:
     """Where the events that entered and ended it stand, with their hashes."""
 
     @staticmethod
-    def of(event: Event) -> Asked:
+    def of(event: Event) -> Request:
         """A request as it was entered: reserved or refused."""
         body = event.body
         told = (str(body["charge"]), str(body["question"]), int(body.get("planned", 0)), str(body.get("note", "")))
         skipped = tuple(map(str, body.get("skipped", ())))
         worth = None if body.get("worth") is None else str(body["worth"])
         line = (event.place, event.hash)
-        return Asked(event.kind, *told, event.seq, event.at, skipped=skipped, worth=worth, entered=line)
+        return Request(event.kind, *told, event.seq, event.at, skipped=skipped, worth=worth, entered=line)
 
-    def after(self, event: Event) -> Asked:
+    def after(self, event: Event) -> Request:
         """The same request once it is settled or has failed."""
         line = (event.place, event.hash)
         if event.kind == SETTLED:
@@ -95,7 +99,7 @@ class Asked:
         return replace(self, state=FAILED, note=str(event.body["note"]), ended=line)
 
 
-def nowhere(data: str, request: str) -> Asked | None:  # noqa: ARG001
+def nowhere(data: str, request: str) -> Request | None:  # noqa: ARG001
     """No request: there was no checkpoint."""
     return None
 
@@ -106,7 +110,7 @@ class State:
     requests, which are found by its tables; `asked` then holds those that came since."""
 
     sets: dict[str, Registered] = field(default_factory=dict)
-    asked: dict[tuple[str, str], Asked] = field(default_factory=dict)
+    asked: dict[tuple[str, str], Request] = field(default_factory=dict)
     sums: dict[tuple[str, str], tuple[int, int, int]] = field(default_factory=dict)
     """For each data set and charge: how many of it, the first one's number, whether all were planned."""
     key: tuple[int, int] | None = None
@@ -118,10 +122,10 @@ class State:
     doubtful: dict[int, str] = field(default_factory=dict)
     """Events that repeat what stands already, by number, until a `repair` accepts them: a process of version 0.3 that
     was interrupted while it read wrote such. Each counts as much as it may have meant: a charge once more."""
-    earlier: Callable[[str, str], Asked | None] = field(default=nowhere, compare=False, repr=False)
+    earlier: Callable[[str, str], Request | None] = field(default=nowhere, compare=False, repr=False)
     """Finds a request from before the last checkpoint."""
 
-    def fork(self, earlier: Callable[[str, str], Asked | None] = nowhere) -> State:
+    def fork(self, earlier: Callable[[str, str], Request | None] = nowhere) -> State:
         """The same state, to be carried on: every table is a copy."""
         tables: dict[str, Any] = {f.name: dict(t) for f in fields(self) if isinstance(t := getattr(self, f.name), dict)}
         return replace(self, earlier=earlier, **tables)
@@ -150,7 +154,7 @@ class State:
             doubtful={int(seq): str(kind) for seq, kind in body.get("doubtful", {}).items()},
         )
 
-    def request(self, data: str, request: str) -> Asked | None:
+    def request(self, data: str, request: str) -> Request | None:
         """What is known of a request; None if it was never asked."""
         return self.asked.get((data, request)) or self.earlier(data, request)
 
@@ -251,7 +255,7 @@ class State:
             else:
                 self.asked[name] = before.after(event)
             return
-        entered = Asked.of(event)
+        entered = Request.of(event)
         if event.kind == RESERVED:
             if entered.worth is not None:
                 self.sets[name[0]] = replace(self.sets[name[0]], worth=entered.worth)
@@ -287,3 +291,99 @@ _MEANT: dict[str, Callable[[State, Event, dict[str, Any]], None]] = {
     **dict.fromkeys((*CHARGED, REFUSED), State._request),
 }
 """What each kind of event does; one that is not here is refused, every time the file is looked at."""
+
+
+# Checkpoints: events that hold all that the events before them add up to, so that nobody has to read those again.
+#
+#     body      {"state": [length, SHA-256], "table": [count, root], "tables": [[place, count, root], ...], "merged": m,
+#                "sha256": SHA-256 of all that is attached}
+#     attached  the state as JSON, and a table of the requests since the checkpoint before (`index`)
+#
+# It is an event of the chain like any other: whoever edits it, or what is attached, breaks its hash or a digest in it,
+# and the next look refuses. Whoever has read all events since the one before (a process that was open, or a full check)
+# works the same checkpoint out again and compares: one that does not follow from the events is refused, too. What is
+# attached and read by nobody else is checked by `verify`.
+
+
+KIND = "checkpoint"
+EVERY = 512
+"""A checkpoint is due after so many events, or after so many bytes of them; and not before they outweigh its state."""
+MOST = 1 << 22
+
+
+def due(events: int, size: int, weight: int) -> bool:
+    """Whether a checkpoint is due: so many events and bytes were read behind the last, whose state takes `weight`."""
+    return (events >= EVERY or size >= MOST) and size >= weight
+
+
+def made(
+    state: State, since: int, tables: Sequence[IndexTable], read: Read, known: dict[str, bytes]
+) -> tuple[dict[str, Any], bytes]:
+    """Body and attachment of the checkpoint of a state; `since`: where the one before stands."""
+    own = _entries(state, since)
+    number = merged((table.count for table in tables), len(own))
+    text = json.dumps(state.to_json(), ensure_ascii=True, separators=(",", ":")).encode()
+    content, count, root = _table(own, tables[len(tables) - number :], read, known)
+    attached = text + content
+    body = {
+        "state": [len(text), hashlib.sha256(text).hexdigest()],
+        "table": [count, root],
+        "tables": [table.to_json() for table in tables[: len(tables) - number]],
+        "merged": number,
+        "sha256": hashlib.sha256(attached).hexdigest(),
+    }
+    return body, attached
+
+
+def taken(event: Event, read: Read) -> tuple[State, tuple[IndexTable, ...]]:
+    """What a checkpoint says: the state, and where its tables lie."""
+    try:
+        assert event.attached is not None
+        (length, digest), (count, root) = event.body["state"], event.body["table"]
+        text = read(event.attached[0], int(length))
+        if hashlib.sha256(text).hexdigest() != digest:
+            raise ValueError(digest)
+        own = IndexTable(event.attached[0] + int(length), int(count), str(root))
+        earlier = (IndexTable(int(p), int(n), str(r)) for p, n, r in event.body["tables"])
+        return State.from_json(json.loads(text)), (*earlier, own)
+    except (AssertionError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise LedgerBroken(
+            f"the checkpoint at event {event.seq} is not the one that was written: the ledger was edited or damaged"
+        ) from error
+
+
+def compare(
+    event: Event, state: State, since: int, tables: Sequence[IndexTable], read: Read, known: dict[str, bytes]
+) -> tuple[IndexTable, ...]:
+    """The tables after a checkpoint that was reached by its events; `LedgerBroken` if it does not follow from them."""
+    stated, after = taken(event, read)
+    number = event.body.get("merged")
+    if isinstance(number, int) and 0 <= number <= len(tables):
+        earlier = len(tables) - number
+        _, count, root = _table(_entries(state, since), tables[earlier:], read, known)
+        same = (count, root) == (after[-1].count, after[-1].root) and after[:-1] == tuple(tables[:earlier])
+        if same and stated.to_json() == state.to_json():
+            return after
+    raise LedgerBroken(f"the checkpoint at event {event.seq} does not follow from the events before it")
+
+
+def _entries(state: State, since: int) -> dict[bytes, bytes]:
+    """The entries of the requests that changed behind a place."""
+    changed = (
+        (key_of(*name), asked.entered, asked.ended)
+        for name, asked in state.asked.items()
+        if max(asked.entered[0], 0 if asked.ended is None else asked.ended[0]) > since
+    )
+    return {key: entry_of(key, entered, ended) for key, entered, ended in changed}
+
+
+def _table(
+    own: dict[bytes, bytes], earlier: Sequence[IndexTable], read: Read, known: dict[str, bytes]
+) -> tuple[bytes, int, str]:
+    """The bytes, count and root of a table of these entries and those of earlier tables; the newest holds."""
+    entries: dict[bytes, bytes] = {}
+    for table in earlier:
+        entries |= table.entries(read, known)
+    entries |= own
+    content, root = IndexTable.made(entries)
+    return content, len(entries), root

@@ -1,16 +1,9 @@
-"""Opening, locking and writing a ledger's file, with a name for every failure.
-
-The lock is taken before anything is read and kept until the event is on disk, so no other process can charge between
-the look at the budget and the charge. Every look compares the chain since the last checkpoint with the file, and every
-page and line that it uses of what lies before (`checkpoint`, `index`). The file is opened anew each
-time and no lock is carried along, so a forked process starts clean; threads exclude each other by the same lock.
-
-Every look makes what is known next beside what was known, and swaps the two in one assignment: an exception at any line
-leaves what was known before, and the next look reads the same events again."""
+"""Opening, locking and writing a ledger's file, with a name for every failure; the life of a request in it."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -18,11 +11,38 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fugu.errors import BadLedger, LedgerBroken, LedgerBusy, Unstorable
-from fugu.ledger import beginnings, chain, checkpoint, log, old
+from fugu.documents.document import canonical_json
+from fugu.errors import (
+    BadLedger,
+    BudgetExceeded,
+    CertificateError,
+    FuguError,
+    LedgerBroken,
+    LedgerBusy,
+    NotComposable,
+    Unstorable,
+)
+from fugu.guarantee import Guarantee
+from fugu.guarantee.curve import budget_json
+from fugu.ledger import chain, log, old
+from fugu.ledger import log as beginnings
+from fugu.ledger import state as checkpoint
+from fugu.ledger.chain import sha256
+from fugu.ledger.fingerprint import Tokens, decoded
 from fugu.ledger.locks import Held, holding
 from fugu.ledger.log import BLOCK, Log
-from fugu.ledger.state import Asked, State
+from fugu.ledger.state import REFUSED, RESERVED, SETTLED, Request, State, StoredSet
+
+# Opening, locking and writing a ledger's file, with a name for every failure.
+#
+# The lock is taken before anything is read and kept until the event is on disk, so no other process can charge between
+# the look at the budget and the charge. Every look compares the chain since the last checkpoint with the file, and
+# every page and line that it uses of what lies before (`checkpoint`, `index`). The file is opened anew each time and no
+# lock is carried along, so a forked process starts clean; threads exclude each other by the same lock.
+#
+# Every look makes what is known next beside what was known, and swaps the two in one assignment: an exception at any
+# line leaves what was known before, and the next look reads the same events again.
+
 
 _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 _CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -31,7 +51,7 @@ _PIECE = 1 << 20
 Result = TypeVar("Result")
 
 
-class View:
+class LockedView:
     """A ledger while it is locked: its state, and the texts attached to its events."""
 
     def __init__(self, fd: int, read: Log) -> None:
@@ -47,11 +67,11 @@ class View:
         """The text of the first event: in versions before 0.4 the key; it is part of no event."""
         return None if self.state.key is None else log.at(self._fd, *self.state.key).decode()
 
-    def request(self, data: str, request: str) -> Asked | None:
+    def request(self, data: str, request: str) -> Request | None:
         """What is known of a request; None if it was never asked."""
         return self.log.request(self._fd, data, request)
 
-    def requests(self) -> dict[tuple[str, str], Asked]:
+    def requests(self) -> dict[tuple[str, str], Request]:
         """Every request, in the order in which they came: where there is a checkpoint, by reading the whole file."""
         if self.log.first == 1:
             return self.state.asked
@@ -66,7 +86,7 @@ class View:
         """The event that stands at a place, with the hash that is known of it."""
         return log.event_at(self._fd, *line)[0]
 
-    def attached(self, asked: Asked) -> str:
+    def attached(self, asked: Request) -> str:
         """The stored value of a settled request."""
         text = "" if asked.value is None else log.at(self._fd, *asked.value).decode("utf-8", "replace")
         if chain.sha256(text) != asked.sha256:
@@ -82,7 +102,7 @@ class View:
         return Log.begun(self.log.base).read_on(self._fd, deep=True, visit=visit)
 
 
-class Writing(View):
+class Writing(LockedView):
     """A ledger that may be written: at most one event, on disk when the block ends."""
 
     def __init__(self, fd: int, read: Log) -> None:
@@ -149,17 +169,17 @@ class File:
             return error.errno in _CLOSED
         return False
 
-    def read(self, work: Callable[[View], Result]) -> Result:
+    def read(self, work: Callable[[LockedView], Result]) -> Result:
         """What `work` makes of one state of the file, whatever others write meanwhile; nothing is written or made."""
 
         def look(held: Held) -> Result:
             fd = self._locked(held, write=False)
             if log.at(fd, 0, len(old.MAGIC)) == old.MAGIC:
                 with old.copy_of(fd, self.path) as copy:
-                    return work(View(copy, log.opened(copy)))
+                    return work(LockedView(copy, log.opened(copy)))
             if beginnings.unfinished(fd):
                 raise BadLedger(f"{self.path.name!r} was never finished: no ledger was kept in it")
-            return work(View(fd, self._look(fd)))
+            return work(LockedView(fd, self._look(fd)))
 
         with named_errors(self.path):
             return holding(look)
@@ -259,3 +279,59 @@ def _sync(fd: int) -> None:
         fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # fsync alone leaves it in the disk's own memory there
     else:
         os.fsync(fd)
+
+
+# The life of a request: refused, or reserved and then settled or failed; each step is one event.
+
+
+def enter(
+    to: Writing,
+    data: str,
+    request: str,
+    asked: tuple[str, str, int],
+    refused: FuguError | None,
+    skipped: tuple[str, ...] = (),
+    worth: Guarantee | None = None,
+    people: str | None = None,
+) -> None:
+    """Write a new request (charge, question, planned), or one that was refused before; reserved, or refused and why.
+
+    `skipped` names the secrets of probability 0 under the prior of the data, of which the charge says nothing; `worth`
+    is what all charges promise together after it, translated with the prior; `people` the set of those it is about."""
+    state = RESERVED if refused is None else REFUSED
+    note = "" if refused is None else _why(refused)
+    told = dict(zip(("charge", "question", "planned", "note"), (*asked, note), strict=True))
+    more: dict[str, Any] = {"skipped": list(skipped)} if skipped else {}
+    more |= {} if people is None else {"people": people}
+    with suppress(CertificateError):  # a curve with an infinite epsilon has no JSON
+        more |= {} if worth is None else {"worth": canonical_json(budget_json(worth))}
+    to.append(state, {"dataset": data, "request": request, **told, **more})
+
+
+def finish(to: Writing, data: str, request: str, state: str, value: str | None, note: str) -> str | None:
+    """Settle or fail a request that is not settled; a settled one keeps the value it has. The value it then has."""
+    known = to.request(data, request)
+    assert known is not None  # reserved, by this caller or by one that died
+    if known.state == SETTLED:
+        return to.attached(known)
+    more: dict[str, Any] = {"note": note} if value is None else {"sha256": sha256(value)}
+    to.append(state, {"dataset": data, "request": request, **more}, value or "")
+    return value
+
+
+def _why(refused: FuguError) -> str:
+    if isinstance(refused, BudgetExceeded) and refused.spent is not None:
+        return f"spent {refused.spent!r}, asked {refused.asked!r}, left {refused.left!r}"
+    return refused.why if isinstance(refused, NotComposable) else str(refused)
+
+
+# A stored set of people or rows, read from the file of a ledger.
+
+
+def stored(view: LockedView, held: StoredSet) -> Tokens:
+    """The digests of the set; `LedgerBroken` if they are not those that were entered."""
+    digest, start, length = held
+    text = view.at(start, length)
+    if hashlib.sha256(text).hexdigest() != digest:
+        raise LedgerBroken("a stored set of people is not the one that was entered: the ledger was edited")
+    return decoded(text)

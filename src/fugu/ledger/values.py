@@ -16,9 +16,8 @@ import numpy as np
 from fugu.documents.certificate import Certificate
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import LedgerBroken, Unstorable
-from fugu.guarantee.encoding import budget_from, budget_json
-from fugu.mechanism.entry_release import PerEntryRelease
-from fugu.mechanism.release import Release
+from fugu.guarantee.curve import budget_from, budget_json
+from fugu.mechanism.release import PerEntryRelease, Release
 from fugu.numbers.checks import is_texts
 from fugu.queries.sequence_query import SequenceAnswer
 

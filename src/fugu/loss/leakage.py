@@ -1,18 +1,30 @@
-"""`Leakage`: everything that is known about one noise on one shape of laws. `fugu.loss.table` has one file for each.
-
-Proofs are pair by pair and for both orders, on laws in lattice indices; searches are in doubles, with scales in lattice
-steps; the losses that users ask for (`epsilon`, `delta_at`, `renyi`) are of laws as given, for continuous noise too."""
+"""`Leakage`: everything that is known about one noise on one shape of laws, and laws as the user gave them in its
+units."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
-from fugu.errors import NotProvable
+import numpy as np
+from flint import arb
+
+from fugu.errors import BadNoise, NotProvable
 from fugu.guarantee.asks import Ask, Ratio
+from fugu.laws.discrete import Discrete
+from fugu.laws.family import Family, SetFamily
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, as_fraction, decimal_step, float_down, integers
+
+# `Leakage`: everything that is known about one noise on one shape of laws. `fugu.loss.table` has one file for each.
+#
+# Proofs are pair by pair and for both orders, on laws in lattice indices; searches are in doubles, with scales in
+# lattice steps; the losses that users ask for (`epsilon`, `delta_at`, `renyi`) are of laws as given, for continuous
+# noise too.
+
 
 Laws = TypeVar("Laws")
 Drawn = TypeVar("Drawn")
@@ -114,3 +126,103 @@ class Leakage(ABC, Generic[Laws, Drawn]):
         return NotProvable(f"{self.about}: no {what} is known; choose another noise, budget or kind of law")
 
     about = "this noise on these laws"
+
+
+# From laws as the user gave them to what a loss is computed on: units, lattices, the laws behind an item.
+
+
+def on_grid(family: Family, grid: Fraction | None) -> Family:
+    """Lattice indices for lattice noise, on which all atoms must lie; as it is for continuous noise."""
+    if grid is None:
+        return family
+    whole, unit = in_units(family)
+    require_lattice(whole, grid / unit)
+    steps = [(Fraction(x) - Fraction(whole.points[0].item())) * unit / grid for x in whole.points.tolist()]
+    return replace(family, points=np.array([int(s) for s in steps], dtype=np.int64))
+
+
+def discrete_laws(family: Family) -> list[tuple[Discrete, Discrete]]:
+    """The pairs of laws behind a family, for noise without a lattice."""
+    laws = [
+        Discrete(family.points, law.parts if law.parts.dtype != np.float64 else law.floats()) for law in family.laws
+    ]
+    return [(laws[i], laws[j]) for (i, j), _ in family.different] or [(laws[0], laws[0])]
+
+
+def in_units(family: Family) -> tuple[Family, Fraction]:
+    """The family with whole-number points and their unit where all atoms are decimals; else as it is, unit 1.
+
+    1000000.2 - 1000000.1 is 0.1 for the user and not for the doubles: distances are taken between whole numbers."""
+    step = decimal_step(family.points)
+    if step is None:
+        return family, Fraction(1)
+    return replace(family, points=integers(family.points, step)), step
+
+
+def require_lattice(family: Family | SetFamily, grid: Fraction) -> None:
+    """Refuse unless all atoms lie on one lattice of this grid, decided exactly."""
+    points = family.points
+    if points.dtype == np.int64 and grid.denominator == 1:
+        aligned = not np.any((points - points[0]) % int(grid))
+    else:
+        first = Fraction(points[0].item())
+        aligned = all(((Fraction(x) - first) / grid).denominator == 1 for x in points.tolist())
+    if not aligned:
+        raise BadNoise(
+            "some atoms are off the lattice of this grid: no epsilon is finite there. Round the laws onto the "
+            "lattice first (calibrate does), or choose a grid that divides every distance"
+        )
+
+
+def steps_below(scale: Real, unit: Fraction) -> float:
+    """scale / unit, rounded down: a smaller scale loses more, so the loss stays an upper bound."""
+    return max(0.0, float_down(as_fraction(scale) / unit))
+
+
+# What a law that is known up to total variation adds to a loss.
+#
+# Let |P - p| <= a and |Q - q| <= b in total variation, P and Q the true laws and p and q the computed ones. Noise and
+# rounding bring laws no farther apart, so for every set S of outputs
+#     P(S) - e^eps Q(S) <= p(S) + a - e^eps (q(S) - b) <= delta(eps) + a + e^eps b,
+# with delta(eps) that of p and q. Ratios are another matter: P may have mass where Q has none, so no pure loss is
+# known.
+
+
+def slack(family: Family, order: tuple[int, int], e: arb) -> arb:
+    """a + e b for the laws P and Q of one order of a pair, e = e^eps; 0 for exact laws.
+
+    >>> from fugu.laws import Discrete, LawPair, families
+    >>> family = families([LawPair(Discrete([0]), Discrete([1]))])[0]
+    >>> slack(family, (0, 1), arb(1)) == 0
+    True
+    """
+    first, second = (arb(family.errors[k]) for k in order)
+    return first + e * second if family.blurred(order) else arb(0)
+
+
+def largest_slack(family: Family, epsilon: Real) -> float:
+    """max over pairs and both orders of a + e^eps b, rounded up."""
+    with balls.precision(64):
+        e = balls.of(as_fraction(epsilon)).exp()
+        orders = [order for pair in family.pairs for order in (pair, pair[::-1]) if family.blurred(pair)]
+        return max((balls.upper(slack(family, order, e)) for order in orders), default=0.0)
+
+
+def require_exact(family: Family) -> None:
+    """Refuse to state a pure loss of laws that are known up to an error only."""
+    if family.inexact:
+        raise NotProvable(
+            f"a law is known up to total variation {max(family.errors):.2g} only, and that bounds no ratio: "
+            "use a budget with delta > 0, or the exact convolution (method='exact')"
+        )
+
+
+def require_room(family: Family, ask: Ask) -> None:
+    """Refuse a budget that the errors of the laws exceed by themselves, whatever the noise."""
+    if ask.pure:
+        require_exact(family)
+    elif (spent := largest_slack(family, ask.epsilon)) > ask.delta:
+        raise NotProvable(
+            f"the laws are known up to total variation {max(family.errors):.2g}, which costs delta {spent:.2g} at this "
+            "epsilon whatever the noise: ask for a larger delta, or use the exact convolution (method='exact')"
+        )

@@ -1,8 +1,10 @@
-"""Values as they come to a release: one number, one column, or vectors, read cell by cell."""
+"""What a mechanism knows of its scenario, values as they come to a release, and outputs moved by a public table."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Number
 from typing import Any
@@ -10,16 +12,111 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.field import Field
 from fugu.data.private import open_private
 from fugu.data.schema import Schema
 from fugu.data.sources import framed
-from fugu.errors import BadLaw
-from fugu.mechanism.context import Context
+from fugu.documents.certificate import Certificate
+from fugu.documents.remap import Remap, weighed, weight_on
+from fugu.documents.sentences import (
+    EXACT_LAWS,
+    INDEPENDENT_ROWS,
+    ONE_DATA_SET,
+    ONE_ROW,
+    ONE_VALUE,
+    remapped,
+    unit_of_person,
+)
+from fugu.documents.shares import Stated
+from fugu.errors import BadLaw, PriorNotPublic, UsageError
+from fugu.laws.discrete import Discrete
+from fugu.laws.pair import LawPair
+from fugu.laws.sets.confidence import Sampled
+from fugu.noise.kind import OBJECTIVES
 from fugu.numbers.checks import is_row
+from fugu.numbers.exact import read_number
+from fugu.scenario.property_model import PropertyModel
 from fugu.scenario.query import Query
+from fugu.scenario.scenario import Scenario
+from fugu.visible import brief
+
+# What a mechanism knows of its scenario, and values as they come to a release: one number, one column, or vectors.
+#
+# Of a property of the whole, one release is about one data set: a vector of its statistics. Those lie between ends that
+# follow from the bounds to which records are clipped (0 and n for a count); a vector outside is moved to the ends
+# before noise is added, which changes nothing for statistics that were computed as the certificate says.
+
 
 Floats = NDArray[np.float64]
 _VALUE = "value"
+
+
+@dataclass(frozen=True)
+class Context:
+    """The parts of a scenario that a release needs; empty for laws given directly."""
+
+    assumptions: tuple[str, ...] = (EXACT_LAWS, INDEPENDENT_ROWS)
+    unit: str = ONE_VALUE
+    person: str | None = None
+    """The column that names the person, who owns one row of the reference and one of the private table."""
+    query: dict[str, Any] | None = None
+    recipe: dict[str, Any] | None = None
+    schema: dict[str, Any] | None = None
+    """How private records are read; fixed with the beliefs, before any of them is seen."""
+    keeps_missing: bool = False
+    reference_digest: str | None = None
+    public_prior: bool = True
+    shares: Stated | None = None
+    """What is stated and enforced where the secret is a property of the whole; None otherwise."""
+    sampled: Sampled | None = None
+    """The counts behind sets of beliefs, and their confidence; None where beliefs are laws."""
+    empirical: tuple[LawPair, ...] = ()
+    """The laws behind fitted beliefs, to show what would be lost under them; never part of the guarantee."""
+
+    @staticmethod
+    def of(source: object) -> Context:
+        """The context of a scenario, or the empty one for bare law pairs."""
+        if not isinstance(source, Scenario):
+            return Context(assumptions=tuple(getattr(source, "assumptions", (EXACT_LAWS, INDEPENDENT_ROWS))))
+        query, model, unit = source.query, source.property, source.unit
+        if query is None:
+            if model is None:
+                return Context(assumptions=tuple(source.assumptions))
+            told = tuple(source.assumptions)
+            return Context(assumptions=told, unit=ONE_DATA_SET, shares=shares_json(model))
+        return Context(
+            assumptions=tuple(source.assumptions),
+            unit=unit_of_person(unit) if unit else ONE_ROW,
+            person=unit,
+            query=query.to_json(),
+            recipe=source.recipe,  # type: ignore[arg-type]
+            schema=None if source.schema is None else source.schema.to_json(),
+            keeps_missing=query.drops,
+            reference_digest=source.reference_digest,
+            public_prior=bool(source.public_prior),
+            sampled=source.sampled,
+            empirical=source.empirical_pairs(),
+        )
+
+    @property
+    def nominal(self) -> tuple[str, ...] | None:
+        """The categories that are published, if they have no order; None otherwise."""
+        stated = self.query or {}
+        return tuple(stated["categories"]) if stated.get("nominal") else None
+
+    @property
+    def dates(self) -> Field | None:
+        """How the published numbers are written as dates, if they are days; None otherwise."""
+        if self.query is None or self.schema is None or self.nominal is not None:
+            return None
+        stated = self.schema["columns"].get(self.query["publish"])
+        found = None if stated is None else Field.of(self.query["publish"], stated)
+        return found if found is not None and found.dated else None
+
+    def parts(self) -> dict[str, Any]:
+        """What a certificate holds of a property of the whole, and of the counts behind sets; nothing without them."""
+        shares = {} if self.shares is None else {"property": self.shares}
+        return shares | ({} if self.sampled is None else {"confidence": self.sampled.to_json()})
 
 
 def as_column(values: object, context: Context, centre: float, mapped: bool) -> Floats:
@@ -87,3 +184,76 @@ def _listed(values: object) -> Any:
 
 def _no_length(values: object) -> bool:
     return type(values).__name__ in ("NAType", "NaTType", "MaskedConstant") or not hasattr(values, "__len__")
+
+
+def shares_json(model: PropertyModel) -> Stated:
+    """The property, the shares and pairs that were proved, the statistics and their ends, in JSON types."""
+    found: Stated = {
+        "name": model.name,
+        "size": model.size,
+        "tolerance": str(model.tolerance),
+        "statistics": [str(s) for s in model.statistics],
+        "limits": [None if ends is None else [str(x) for x in ends] for ends in model.limits],
+        "shares": [
+            {"name": label, "from": k, "to": k + width}
+            for label, k, width in zip(model.labels, model.counts, model.proved.widths, strict=True)
+        ],
+        "pairs": [[model.labels[i], model.labels[j]] for i, j in model.pairs],
+        "every": model.proved.every,
+    }
+    if model.proved.every and model.replacement and len(model.statistics) > 1:
+        found["records"] = [law.to_json() for law in model.records]
+    return found
+
+
+def require_one(column: Floats, stated: Stated | None) -> None:
+    """Refuse more than one row: the guarantee is for the statistics of one data set, published once."""
+    if stated is not None and len(column) > 1:
+        raise BadLaw(
+            f"this mechanism hides a property of one data set and publishes its statistics once, "
+            f"{len(stated['statistics'])} of them; {len(column)} rows were given. Give one row"
+        )
+
+
+def clipped(column: Floats, stated: Stated | None) -> Floats:
+    """Every statistic between its ends; those without ends as they are."""
+    if stated is None or not any(stated["limits"]):
+        return column
+    low, high = (
+        np.array([side * math.inf if ends is None else float(read_number(ends[place])) for ends in stated["limits"]])
+        for place, side in ((0, -1), (1, 1))
+    )
+    return np.asarray(np.clip(column, low, high) if column.ndim > 1 else np.clip(column, low[0], high[0]))
+
+
+# `remapped`: a mechanism whose outputs are moved to the value of least expected loss, by a public table.
+
+
+def remap_of(
+    certificate: Certificate, context: Context, loss: str, weight: Discrete | str
+) -> tuple[Certificate, Remap]:
+    """The table for a certified mechanism, and the certificate that holds it, its errors worked out anew."""
+    declared = isinstance(weight, Discrete)
+    if not declared and weight != "mean":
+        raise UsageError(f"the weight of a remap is 'mean' or a fugu.Discrete, got {brief(str(weight), 40)}")
+    if not declared and context.reference_digest is not None and context.public_prior:
+        raise PriorNotPublic(
+            "with public_prior=True the beliefs are counted in the private table, and a remap by their mean would "
+            "publish what it counts: of a table with one row, every output would become that row. Give a declared "
+            "weight=fugu.Discrete(...), or fit the beliefs on a reference table"
+        )
+    if certificate.body.get("post"):
+        raise UsageError("a remap comes before other post-processing: call remapped() first, then then()")
+    if certificate.body.get("remap") is not None:
+        raise UsageError("these outputs are remapped already")
+    plain = weighed(certificate)
+    given = None
+    if isinstance(weight, Discrete):
+        assert certificate.lattice is not None
+        given = weight_on(weight, plain.points, certificate.support, certificate.lattice)
+    found = Remap.of(weighed(certificate, given), loss, declared)
+    body: dict[str, Any] = certificate.unsealed
+    body["remap"] = found.to_json()
+    body["expected_error"] = {objective: found.expected_error(objective) for objective in OBJECTIVES}
+    body["assumptions"] = [*body["assumptions"], remapped(loss, declared)]
+    return Certificate.seal(body, certificate.laws), found

@@ -2,77 +2,153 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.digest import column_digest
+from fugu.channels.problem import Errors
+from fugu.data.column import column_digest
 from fugu.documents.certificate import Certificate
-from fugu.documents.remap import Loss
-from fugu.documents.weakness import HALF, chance_after, coarse, exact_chance
-from fugu.drawing.figure import Figure
-from fugu.drawing.plots import curve
-from fugu.drawing.sheet import Cell, Sheet
-from fugu.drawing.shown import Shown
-from fugu.errors import BadLaw, NoiselessRelease, PriorNotPublic, UsageError
+from fugu.documents.optimum import Optimum
+from fugu.documents.promises import HALF, chance_after, coarse
+from fugu.documents.remap import Loss, Remap
+from fugu.errors import BadLaw, BadNoise, NoiselessRelease, NotProvable, PriorNotPublic, UsageError
 from fugu.guarantee import Guarantee
-from fugu.guarantee.promises import called_exact
+from fugu.guarantee.composition import called_exact
+from fugu.laws.components import nearest
 from fugu.laws.discrete import Discrete
-from fugu.mechanism.context import Context
-from fugu.mechanism.intake import as_column, is_scalar
-from fugu.mechanism.once import Once
+from fugu.loss.channel import any_belief
+from fugu.mechanism.intake import Context, as_column, as_rows, clipped, is_scalar, remap_of, require_one
 from fugu.mechanism.post import Step, moves, one_by_one
-from fugu.mechanism.release import Published, Release, Simulated
-from fugu.mechanism.shares import clipped, require_one
+from fugu.mechanism.release import Once, Published, Release, Simulated
 from fugu.noise.bits import OS, BitSource, RngBits
-from fugu.noise.kind import Objective
+from fugu.noise.kind import Noise, Objective, check_level, check_objective
+from fugu.noise.lattice import Lattice
+from fugu.shown import Shown, figure_of
+
+if TYPE_CHECKING:
+    from fugu.drawing.figure import Figure
+    from fugu.mechanism.record_swap import SwapEstimate
 
 Column = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Mechanism(Shown, ABC):
+SURE = 0.999999
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Mechanism(Shown):
     """What runs and why: noise, and the certificate that says why it suffices. `calibrate` and `mix` make mechanisms.
 
-    `certificate`: what is promised, for which laws, and the proof. `context`: the scenario's query, schema and words.
-    `post`: functions of the released column, applied in turn. `once`: the one release that this mechanism has.
+    A value is moved to the nearest supported one, goes in at its place (an index of the lattice, the row of a channel),
+    is moved there by the noise, and goes out as the number of the place where it lies then; a remap, if there is one,
+    says which: what is proved.
+
+    `certificate`: what is promised, for which laws, and the proof. `noise`: what is drawn. `lattice`: where values are
+    rounded, None if they are not. `support`: the values of all laws, None where only the lattice is known. `context`:
+    the scenario's query, schema and words. `post`: functions of the released column, applied in turn. `once`: the one
+    release that this mechanism has. `remap`: where outputs are moved to, a table that is part of the certificate.
     """
 
     certificate: Certificate
+    noise: Noise
+    lattice: Lattice | None = None
+    support: Column | None = None
     context: Context
     post: tuple[Step, ...] = ()
-    once: Once = field(default_factory=Once, repr=False)
+    once: Once = field(default_factory=Once)
+    remap: Remap | None = None
 
     @property
     def guarantee(self) -> Guarantee:
         """The guarantee that the certificate proves for every pair of laws, in both orders."""
         return self.certificate.budget
 
-    @abstractmethod
+    @cached_property
+    def dimension(self) -> int:
+        """The number of coordinates: 1 for a number."""
+        return self.certificate.dimension
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """What the outputs are called, if they are categories without an order."""
+        return self.noise.names
+
+    @property
+    def optimum(self) -> Optimum:
+        """Of a channel: the loss that was made least, what it is proved to be, and how far from the least possible at
+        most. Raises `UsageError` for noise that is added."""
+        self._require_table()
+        return self.certificate.optimum
+
+    @cached_property
+    def errors(self) -> Errors:
+        """Of a channel: how far values are taken, under the stated weight of the values or, where there is none, the
+        law under which errors are largest. Raises `UsageError` for noise that is added."""
+        self._require_table()
+        return self.certificate.errors
+
+    @property
+    def any_belief(self) -> float:
+        """Of a channel: the epsilon that holds whatever anybody believes about the value; inf if none does."""
+        return any_belief(self.errors.channel)
+
+    def exact_atoms(self, at_least: float = SURE) -> Column:
+        """Of a channel: the values that go out unchanged with probability `at_least`, by default all but surely: a
+        channel that was made exact mixes in a constant of some 1e-13."""
+        if not 0 < at_least <= 1:
+            raise BadNoise(f"at_least must be a probability above 0, got {at_least!r}")
+        kept, support = self.errors.kept, self.support
+        assert support is not None
+        return support[kept >= at_least]
+
     def expected_error(self, objective: Objective = "absolute") -> float:
         """The expected error of a release: E|N| for the `objective` "absolute", E N^2 for "squared"; of a vector,
-        summed."""
+        summed. Of noise on atoms, of a channel and of remapped outputs for a value of their weight; of categories
+        without an order the probability of another one."""
+        check_objective(objective)
+        if self.remap is not None:
+            return self.remap.expected_error(objective)
+        if self.noise.tabled:
+            return self.errors.expected(objective)
+        return self.noise.total_error(objective, self.dimension)
 
-    @abstractmethod
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """(-h, h): the error of a release lies in it with probability at least `level` < 1, rounding included."""
+        """(-h, h): the error of a release, in all coordinates together, lies in it with probability at least `level` <
+        1, rounding included."""
+        check_level(level)
+        stated = self.remap or (self.errors if self.noise.tabled else None)
+        half = self.noise.joint_quantile(level, self.dimension) if stated is None else stated.quantile(level)
+        half += rounding_error(self.lattice, self.support)
+        return (-half, half)
 
-    @abstractmethod
-    def _draw(self, column: Column, source: BitSource) -> Column:
-        """One noised copy of a clean column."""
+    def error_quantiles(self, levels: Iterable[float] = (0.5, 0.9, 0.95, 0.99)) -> dict[float, float]:
+        """For each of the `levels`, in [0, 1), the least h that `interval` knows with P(|Y - x| <= h) at least as
+        large. Errors of a channel have heavy tails: most values go out as they are, and a few go far."""
+        return {level: self.interval(level)[1] for level in levels}
 
-    @abstractmethod
-    def _silent(self) -> bool:
-        """Whether the exact value may go out."""
+    def estimate(self, rng: np.random.Generator | None = None, draws: int | None = None) -> SwapEstimate:
+        """Of a record swap: what a release would probably use, from draws of its own that no release ever sees.
 
-    @abstractmethod
+        `rng`: where they come from, by default the operating system; `draws`: how many, by default as many as planned.
+        Raises `UsageError` for noise that is known before the release."""
+        return self.noise.estimate(self.certificate, OS if rng is None else RngBits(rng), draws)  # type: ignore[no-any-return]
+
     def then(self, f: Step, name: str | None = None) -> Mechanism:
         """The same mechanism followed by `f`, a function of the released column alone; the guarantee stays as it is.
 
         `name`: what the certificate calls it, by default the function's own name. The two share one release."""
+        self._require_drawn()
+        if not callable(f):
+            raise BadLaw("then() takes a function of the released column")
+        body = self.certificate.unsealed
+        body["post"] = [*body.get("post", []), name or getattr(f, "__name__", "function")]
+        return replace(self, certificate=Certificate.seal(body, self.certificate.laws), post=(*self.post, f))
 
     def remapped(self, loss: Loss = "absolute", weight: Discrete | Literal["mean"] = "mean") -> Mechanism:
         """The same mechanism, each output moved to the value of least expected loss given it; the guarantee stays.
@@ -88,8 +164,14 @@ class Mechanism(Shown, ABC):
         atoms and Laplace or Gaussian noise, or noise on atoms; where nothing is added, it changes nothing. Raises
         `UsageError` for other mechanisms, `PriorNotPublic` for a weight from the private table, `NotProvable` for
         lattices with too many points."""
-        del loss, weight
-        raise UsageError("a remap is for the noise of one number with known values; this mechanism has no such table")
+        if not self.noise.remaps or self.dimension > 1:
+            raise UsageError(
+                "a remap is for the noise of one number with known values; this mechanism has no such table"
+            )
+        if self.noise.silent:
+            return self
+        certificate, remap = remap_of(self.certificate, self.context, loss, weight)
+        return replace(self, certificate=certificate, remap=remap)
 
     def release(self, values: object, *, allow_no_noise: bool = False, already_mapped: bool = False) -> Release:
         """Publish a value or a column, once, with randomness from the operating system.
@@ -109,6 +191,7 @@ class Mechanism(Shown, ABC):
         support of the beliefs are moved to the nearest supported value, missing ones become what the schema says (its
         median, where it says nothing), as part of the query. Dates go out as dates, the nearest to the released number
         of days; what `then` adds looks at the numbers, and `simulate` gives them."""
+        self._require_drawn()
         column, scalar = self._column(values, already_mapped)
         require_one(column, self.context.shares)
         if not allow_no_noise:
@@ -126,14 +209,14 @@ class Mechanism(Shown, ABC):
 
     def require_noise(self) -> None:
         """Raise `NoiselessRelease` where exact values would go out: without noise, or with noise that is mostly 0."""
-        if self._silent():
+        if self.noise.silent:
             raise NoiselessRelease(
                 "the beliefs alone meet the budget, so the exact value would be published; if they are right that is "
                 "safe. Say so with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon"
             )
         if self.certificate.exact:
             raise NoiselessRelease(
-                f"the noise that meets the budget is mostly 0: {called_exact(exact_chance(self.certificate))}. Say so "
+                f"the noise that meets the budget is mostly 0: {called_exact(self.certificate.exact_chance)}. Say so "
                 "with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon, or for a cap"
             )
 
@@ -151,64 +234,97 @@ class Mechanism(Shown, ABC):
         """A draw from `rng`, for experiments only: it is not a release, no writer takes it, and nothing is spent.
 
         `values` and `already_mapped` as in `release`; `rng`: a `numpy.random.Generator`."""
+        self._require_drawn()
         column, scalar = self._column(values, already_mapped)
         drawn = self._released(column, scalar, RngBits(rng))
         return Simulated(drawn.values, scalar, drawn.interval)
 
     def plot(self) -> Figure:
         """How far a published value may lie from the exact one, with each probability: a figure for notebooks."""
-        levels = [0.05 * k for k in range(1, 20)] + [0.96, 0.97, 0.98, 0.99]
-        points = [(level, self.interval(level)[1]) for level in levels]
-        about = f"With 95 % it lies within {self.interval(0.95)[1]:.6g} of it."
-        title = f"How far the noise moves {self._published}, for {self.guarantee!r}"
-        return curve(title, about, points, "probability", "error at most")
+        return figure_of(self)
 
     @property
     def _published(self) -> str:
         return "a published value" if self.context.query is None else f"a value of {self.context.query['publish']}"
 
-    def _sheet(self) -> Sheet:
-        half, said = self.interval(0.95)[1], self.certificate
-        facts: list[tuple[str, Cell]] = [
-            ("promised", said.promises), ("publishes", self._published), ("method", said.method),
-            ("average error", self.expected_error()), ("error with 95 %", f"within {half:.6g}"),
-            ("worst pair", said.worst_pair),
-        ]  # fmt: skip
-        silent = ["the exact value would go out: say allow_no_noise=True"] if self._silent() or said.exact else []
-        return Sheet(f"Mechanism: {type(self).__name__}", facts, notes=[f"why: {said.theorem}"],
-                     warnings=[*said.warnings, *silent])  # fmt: skip
+    @property
+    def moved(self) -> str:
+        """What `repr` says of a remap."""
+        return "" if self.remap is None else f", remapped by {self.remap.loss} loss"
+
+    def __repr__(self) -> str:
+        return self.noise.shown[self.dimension > 1].format(self)
+
+    def _require_table(self) -> None:
+        if not self.noise.tabled:
+            raise UsageError("this is known of a channel, and this mechanism adds noise; see fugu.optimal_channel")
+
+    def _require_drawn(self) -> None:
+        """Refuse noise of which what a computer would draw is not what was proved."""
+        if not self.noise.released:
+            raise NotProvable(
+                "generalised Cauchy noise is for analysis only: its guarantee is for real numbers, and no exact "
+                "sampler on a lattice is proved. Release with noise='laplace' or 'gaussian'"
+            )
 
     def _tokens(self) -> tuple[Once, ...]:
-        """What a release uses up."""
-        return (self.once,)
+        """What a release uses up: of a mixture, also what its halves have."""
+        return (self.once, *(token for half in self.noise.halves for token in half._tokens()))
 
     def _released(self, column: Column, scalar: bool, source: BitSource) -> Release:
-        drawn = self._processed(self._draw(clipped(column, self.context.shares), source))
-        low, high = self.interval(0.95)
-        further = moves(self.post)
-        return Release(drawn, scalar, self.certificate, (low - further, high + further))
+        noise, certificate = self.noise.prepare(self.certificate, source)
+        settled = self if noise is self.noise else replace(self, noise=noise)
+        drawn = settled._processed(settled._draw(clipped(column, self.context.shares), source))
+        (low, high), further = settled.interval(0.95), moves(self.post)
+        return Release(drawn, scalar, certificate, (low - further, high + further))
+
+    def _draw(self, column: Column, source: BitSource) -> Column:
+        """One noised copy of a clean column; missing rows stay missing."""
+        if (chosen := self.noise.chosen(source)) is not None:  # one coin for the whole column
+            return chosen._processed(chosen._draw(column, source))  # type: ignore[no-any-return]
+        known = ~(np.isnan(column) if column.ndim == 1 else np.isnan(column).any(axis=1))
+        clean = column[known] if self.support is None else nearest(self.support, column[known])
+        places = self.noise.move(self.noise.index(clean, self.lattice, self.support), source)
+        out = np.full(column.shape, np.nan)
+        if self.remap is not None:
+            out[known] = self.remap.apply(places)
+            return out
+        moved = self.noise.value(places, self.lattice, self.support)
+        out[known] = (
+            moved if self.noise.added or self.noise.tabled or self.support is None else nearest(self.support, moved)
+        )
+        return out
 
     def _processed(self, drawn: Column) -> Column:
+        """What goes out: after the steps that follow, categories without an order under their names, never as codes;
+        missing ones as empty text."""
+        published = self.noise.named(drawn)
+        numbers = np.float64 if published.dtype.kind == "f" else None
         for step in self.post:
-            drawn = np.asarray(step(drawn), dtype=np.float64)
-        return drawn
+            published = np.asarray(step(published), dtype=numbers)
+        return published
 
     def _column(self, values: object, already_mapped: bool) -> tuple[Column, bool]:
         """Values as the column that noise is added to, and whether a single one was given."""
-        return as_column(values, self.context, self._centre(), already_mapped), is_scalar(values)
+        if self.dimension > 1:
+            return as_rows(values, self.dimension, self._centre())
+        return as_column(values, self.context, self._centre()[0], already_mapped), is_scalar(values)
 
-    def _centre(self) -> float:
-        """What a missing value counts as where no schema says it."""
+    def _centre(self) -> list[float]:
+        """What a missing value counts as where no schema says it: the middle of the support."""
+        if self.noise.halves:
+            return self.noise.halves[0]._centre()  # type: ignore[no-any-return]
+        if self.support is None:
+            return [0.0] * self.dimension
+        middle = np.median(self.support, axis=0) if self.dimension > 1 else self.support[(len(self.support) - 1) // 2]
+        return [float(x) for x in np.atleast_1d(middle)]
+
+
+def rounding_error(lattice: Lattice | None, support: Column | None) -> float:
+    """The largest error, in any coordinate, of rounding a supported value onto the lattice; half a step if any value
+    may come, none without a lattice."""
+    if lattice is None:
         return 0.0
-
-    def _with_post(self, f: Step, name: str | None) -> dict[str, Any]:
-        if not callable(f):
-            raise BadLaw("then() takes a function of the released column")
-        body = self.certificate.unsealed
-        body["post"] = [*body.get("post", []), name or getattr(f, "__name__", "function")]
-        return {
-            "certificate": Certificate.seal(body, self.certificate.laws),
-            "context": self.context,
-            "post": (*self.post, f),
-            "once": self.once,
-        }
+    if support is None:
+        return float(lattice.grid) / 2
+    return float(np.max(np.abs(lattice.value(lattice.index(support)) - support)))

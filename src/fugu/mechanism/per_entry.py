@@ -11,10 +11,9 @@ from typing import Any, Protocol
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure
-from fugu.guarantee.numbers import check_delta, exact
-from fugu.mechanism.entry_release import PerEntryRelease, take_once
+from fugu.guarantee.asks import check_delta, exact
 from fugu.mechanism.mechanism import Mechanism
-from fugu.mechanism.once import Once
+from fugu.mechanism.release import Once, PerEntryRelease, take_once
 from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.visible import brief
 

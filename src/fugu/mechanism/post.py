@@ -50,7 +50,7 @@ def moves(post: tuple[Step, ...]) -> float:
 
 def valid(values: ArrayLike) -> Step:
     """Move released values to the nearest of these."""
-    from fugu.laws.places import nearest
+    from fugu.laws.components import nearest
 
     allowed = np.unique(np.asarray(values, dtype=np.float64))
     if allowed.size == 0 or not np.all(np.isfinite(allowed)):

@@ -1,4 +1,4 @@
-"""`RecordSwapAdditive`: Gaussian noise whose size comes from draws of record swaps that are a part of the release.
+"""`Swapped`: Gaussian noise whose size comes from draws of record swaps that are a part of the release.
 
 A release draws the swaps, once, by the operating system's randomness, counts their lengths, goes down from the cap step
 by step while the counts allow it, and adds noise of the sigma where it stops. The draws mislead with probability at
@@ -8,30 +8,25 @@ most beta, whatever the data: the whole is (epsilon, delta + beta)-private, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.swap import MOST_STEPS, SWAP, Block, RecordSwap, farthest_of, proof_of
-from fugu.errors import BadNoise
-from fugu.guarantee.asks import Ratio
-from fugu.loss.normal.smoothing import TAU
-from fugu.loss.search.swapped import steps_down
-from fugu.loss.vectors.swapped import length_at, rounded_steps
-from fugu.mechanism.intake import as_column, as_rows, is_scalar
-from fugu.mechanism.mechanism import Column, Mechanism
-from fugu.mechanism.post import Step, moves
-from fugu.mechanism.release import Release
-from fugu.noise.bits import BitSource, OsBits, RngBits
+from fugu.guarantee.asks import Ask, Ratio
+from fugu.loss.search.normal import steps_down
+from fugu.loss.vectors_gaussian import TAU, length_at, rounded_steps
+from fugu.noise.bits import BitSource, OsBits
 from fugu.noise.gaussian import Gaussian
-from fugu.noise.kind import OBJECTIVES, Objective, finite_or_none
-from fugu.noise.lattice import Lattice
+from fugu.noise.kind import OBJECTIVES, Noise, Objective, Sampler, finite_or_none
+from fugu.numbers.exact import Real
 from fugu.scenario.property_model import PropertyModel
-from fugu.scenario.swap_lengths import swap_blocks
+from fugu.scenario.swap import swap_blocks
+from fugu.visible import Json
 
 
 @final
@@ -49,68 +44,87 @@ class SwapEstimate:
 
 
 @final
-@dataclass(frozen=True, eq=False, kw_only=True)
-class RecordSwapAdditive(Mechanism):
-    """Y = value(index(X) + N), N lattice Gaussian noise of the sigma that the draws of this very release allow.
+@dataclass(frozen=True, eq=False)
+class Swapped(Noise):
+    """Lattice Gaussian noise of the sigma that the draws of this very release allow, in each of `dimension` statistics.
 
-    `certificate` is the plan: it promises the whole, and its noise is the cap. The certificate of a `Release` holds the
-    draws and the noise that was used."""
+    `cap`: noise that is enough without any draw; what is used is never more. The certificate of a mechanism is the
+    plan: it promises the whole, and its noise is the cap. That of a `Release` holds the draws and the noise used."""
 
-    noise: Gaussian
-    """The cap: noise that is enough without any draw. What is used is never more."""
-    lattice: Lattice
+    name: ClassVar[str] = Gaussian.name
+    norm: ClassVar[int] = Gaussian.norm
+    remaps: ClassVar[bool] = False
+    prepares: ClassVar[bool] = True
+    shown: ClassVar[tuple[str, str]] = (
+        "RecordSwapAdditive({0.dimension} statistics, at most {0.noise.cap!r}, {0.guarantee!r})",
+    ) * 2
+    cap: Gaussian
     dimension: int
-    model: PropertyModel = field(repr=False)
+    model: PropertyModel
+
+    @property
+    def scale(self) -> Real:  # type: ignore[override]
+        """The sigma that is never exceeded."""
+        return self.cap.scale
+
+    @property
+    def grid(self) -> Fraction:  # type: ignore[override]
+        """The step of the lattice."""
+        assert self.cap.grid is not None
+        return self.cap.grid
+
+    @property
+    def sampler(self) -> Sampler:
+        """Of the cap."""
+        return self.cap.sampler
+
+    def along_each(self, dimension: int) -> Iterator[tuple[tuple[int, ...], Noise]]:
+        """Of the cap."""
+        return self.cap.along_each(dimension)
+
+    @classmethod
+    def refusal(cls, ask: Ask) -> str | None:
+        """As of Gaussian noise."""
+        return Gaussian.refusal(ask)
 
     def expected_error(self, objective: Objective = "absolute") -> float:
         """At most this: that of the cap. `estimate` says what to expect."""
-        return self.dimension * self.noise.expected_error(objective)
+        return self.cap.expected_error(objective)
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """(-h, h) for the cap: all coordinates lie in it together with at least this probability."""
-        return _interval(self.noise, self.lattice, self.dimension, level)
+    def quantile(self, level: float) -> float:
+        """Of the cap."""
+        return self.cap.quantile(level)
 
-    def estimate(self, rng: np.random.Generator | None = None, draws: int | None = None) -> SwapEstimate:
-        """What a release would probably use, from draws of its own that no release ever sees.
+    def to_json(self) -> Json:
+        """The cap."""
+        return self.cap.to_json()
 
-        `rng`: where they come from, by default the operating system; `draws`: how many, by default as many as planned.
-        """
-        plan = RecordSwap.of(self.certificate)
+    def estimate(self, certificate: Certificate, source: BitSource, draws: int | None) -> SwapEstimate:
+        """What a release would probably use, from draws of its own that no release ever sees."""
+        plan = RecordSwap.of(certificate)
         plan = plan if draws is None else replace(plan, draws=draws)
-        swap = self._swapped(plan, OsBits() if rng is None else RngBits(rng))
+        swap = self._swapped(certificate, plan, source)
         sigma = float(swap.sigma(swap.step or 0))
         return SwapEstimate(sigma, sigma * _chi(self.dimension), float(plan.cap), plan.draws)
 
-    def then(self, f: Step, name: str | None = None) -> RecordSwapAdditive:
-        """The same noise followed by `f`; the two share one release."""
-        return replace(self, **self._with_post(f, name))
-
-    def _silent(self) -> bool:
-        return False
-
-    def _released(self, column: Column, scalar: bool, source: BitSource) -> Release:
-        """Draw the swaps, then the noise; only draws of a release make a certificate."""
-        swap = self._swapped(RecordSwap.of(self.certificate), source)
-        noise = Gaussian(float(swap.sigma(swap.step or 0)), self.lattice.grid)
-        found = replace(self, noise=noise)
-        values = super(RecordSwapAdditive, found)._released(column, scalar, source).values
-        low, high = found.interval(0.95)
-        further = moves(self.post)
+    def prepare(self, certificate: Certificate, source: BitSource) -> tuple[Noise, Certificate]:  # type: ignore[override]
+        """Draw the swaps: the noise that they allow, and, of a release, the certificate that holds them."""
+        swap = self._swapped(certificate, RecordSwap.of(certificate), source)
+        noise = Gaussian(float(swap.sigma(swap.step or 0)), self.grid)
         real = isinstance(source, OsBits)
-        certificate = self._sealed(swap, noise) if real else self.certificate
-        return Release(values, scalar, certificate, (low - further, high + further))
+        return noise, self._sealed(certificate, swap, noise) if real else certificate
 
-    def _swapped(self, plan: RecordSwap, source: BitSource) -> RecordSwap:
+    def _swapped(self, certificate: Certificate, plan: RecordSwap, source: BitSource) -> RecordSwap:
         """The draws, and the step that they allow."""
-        return self.allowed(plan, swap_blocks(self.model, plan.draws, plan.unit, source))
+        return self.allowed(certificate, plan, swap_blocks(self.model, plan.draws, plan.unit, source))
 
-    def allowed(self, plan: RecordSwap, blocks: Sequence[Block]) -> RecordSwap:
+    def allowed(self, certificate: Certificate, plan: RecordSwap, blocks: Sequence[Block]) -> RecordSwap:
         """The step that such draws allow: tests in doubles in a fixed order, then the proof in balls.
 
-        `plan`: as in the certificate; `blocks`: what was drawn. A function of public numbers alone."""
-        ask = self.certificate.budget.asks()
+        `plan`: as in the `certificate`; `blocks`: what was drawn. A function of public numbers alone."""
+        ask = certificate.budget.asks()
         assert isinstance(ask, Ratio)
-        grid, d = self.lattice.grid, self.dimension
+        grid, d = self.grid, self.dimension
         rest = ask.delta - plan.beta
         most = max(max(block.places) for block in blocks) + 1
         counts = np.zeros((len(blocks), most), dtype=np.int64)
@@ -118,7 +132,7 @@ class RecordSwapAdditive(Mechanism):
             row[list(block.places)] = block.counts
         used = np.flatnonzero(counts.any(axis=0))
         lengths = [rounded_steps(length_at(int(k), plan.unit), grid, d) for k in used]
-        farthest = farthest_of(self.certificate)
+        farthest = farthest_of(certificate)
         longest = [rounded_steps(max(farthest * b.most, length_at(max(b.places), plan.unit)), grid, d) for b in blocks]
         step = steps_down(
             lambda k: math.sqrt(float((plan.sigma(k) / grid) ** 2 - TAU)),
@@ -138,41 +152,19 @@ class RecordSwapAdditive(Mechanism):
                     return found
         return plan.drawn(0, blocks)
 
-    def _sealed(self, swap: RecordSwap, noise: Gaussian) -> Certificate:
+    def _sealed(self, certificate: Certificate, swap: RecordSwap, noise: Gaussian) -> Certificate:
         """The certificate of the release: the plan, what was drawn, and what that proves."""
         errors = {o: finite_or_none(noise.total_error(o, self.dimension)) for o in OBJECTIVES}
         body = {
-            **self.certificate.unsealed,
+            **certificate.unsealed,
             "noise": noise.to_json(),
             SWAP: swap.to_json(),
             "expected_error": errors,
         }
-        laws = self.certificate.laws
+        laws = certificate.laws
         proof = proof_of(Certificate.seal(body, laws), laws)
         stated = {"proved": {"epsilon": proof.epsilon, "delta": proof.delta}, "worst_pair": proof.worst_pair}
         return Certificate.seal({**body, **stated}, laws)
-
-    def _draw(self, column: Column, source: BitSource) -> Column:
-        noise = self.noise.sampler.draw(column.size, source).reshape(column.shape)
-        return self.lattice.value(self.lattice.index(self.lattice.within(column)) + noise)
-
-    def _column(self, values: object, already_mapped: bool) -> tuple[Column, bool]:
-        if self.dimension == 1:
-            return as_column(values, self.context, 0.0, already_mapped), is_scalar(values)
-        return as_rows(values, self.dimension, [0.0] * self.dimension)
-
-    def __repr__(self) -> str:
-        return f"RecordSwapAdditive({self.dimension} statistics, at most {self.noise!r}, {self.guarantee!r})"
-
-
-def _interval(noise: Gaussian, lattice: Lattice, dimension: int, level: float) -> tuple[float, float]:
-    if not 0 <= level < 1:
-        raise BadNoise(f"a level must be in [0, 1), got {level!r}")
-    each = level ** (1 / dimension) * (1 + 1e-15)
-    if not each < 1:
-        raise BadNoise(f"the level {level!r} is nearer to 1 than doubles can tell; give a lower one")
-    half = noise.quantile(each) + float(lattice.grid) / 2
-    return (-half, half)
 
 
 def _chi(d: int) -> float:

@@ -1,25 +1,32 @@
-"""`Release`: what went out."""
+"""What went out of a mechanism (`Release`, and `PerEntryRelease` where each entry is protected), and `Once`: that it
+goes out once, whatever the number of threads, copies and processes, or as often as a ledger charges it."""
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.kinds import Column, Kind, KindName
+from fugu.data.frame import FrameKind, KindName, PublishedColumn
 from fugu.data.sources import FrameLike
 from fugu.documents.certificate import Certificate
-from fugu.drawing.figure import Figure
-from fugu.drawing.plots import laws
-from fugu.drawing.sheet import Sheet
-from fugu.drawing.shown import Shown
-from fugu.errors import UsageError
+from fugu.documents.per_entry import PerEntryCertificate
+from fugu.errors import AlreadyReleased, NoiselessRelease, UsageError
 from fugu.fixed import fixed
-from fugu.guarantee.promises import UNCHARGED
-from fugu.visible import brief, several
+from fugu.guarantee import Guarantee
+from fugu.guarantee.composition import UNCHARGED
+from fugu.numbers.exact import as_fraction
+from fugu.shown import Shown, figure_of
+from fugu.visible import brief
+
+if TYPE_CHECKING:
+    from fugu.drawing.figure import Figure
 
 _SHOWN = 5
 """Rows that a notebook shows."""
@@ -68,7 +75,7 @@ class Release(Shown):
     scalar: bool
     certificate: Certificate
     interval: tuple[float, float]
-    came: Kind = field(default=Kind(), repr=False)
+    came: FrameKind = field(default=FrameKind(), repr=False)
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -83,42 +90,23 @@ class Release(Shown):
             return str(self.values[0])
         return float(self.values[0]) if self.values.ndim == 1 else self.values[0]
 
-    def to_frame(self, kind: KindName | None = None, *, index: bool = False) -> FrameLike | dict[str, Column]:
+    def to_frame(self, kind: KindName | None = None, *, index: bool = False) -> FrameLike | dict[str, PublishedColumn]:
         """The published values as a frame of the kind that was released; vectors have a column per coordinate.
 
         `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the kind of the table that
         was given, or, if that was a file or an array, the first of pandas, polars and pyarrow that is installed.
         `index`: True to put back the index of a pandas frame. Otherwise rows are numbered anew, since an index is often
         a patient number. Raises `MissingExtra` for a kind that is not installed, `UsageError` for others."""
-        found: FrameLike | dict[str, Column] = self.came.frame(self._columns(), kind, index)
+        found: FrameLike | dict[str, PublishedColumn] = self.came.frame(self._columns(), kind, index)
         return found
 
     def plot(self) -> Figure:
         """How often each published value, or range of values, occurs: a figure for notebooks.
 
         Of vectors the first coordinates are shown, each by itself. Raises `UsageError` for published names."""
-        if self.values.dtype.kind == "U":
-            raise UsageError("published names have no axis; count them, for instance with collections.Counter")
-        drawn = []
-        for name, column in self._columns().items():
-            counts, edges = np.histogram(np.asarray(column, dtype=np.float64), bins=min(40, max(1, len(self.values))))
-            drawn.append((name, ((edges[:-1] + edges[1:]) / 2).tolist(), counts.tolist()))
-        half = self.interval[1]
-        title = f"The {len(self.values)} published values; each is within {half:.6g} of the exact one with 95 %"
-        return laws(title, next(iter(self._columns())), drawn, "rows")
+        return figure_of(self)
 
-    def _sheet(self) -> Sheet:
-        names = self.values.dtype.kind == "U"
-        error = [] if names else [("error with 95 %", f"within {self.interval[1]:.6g}")]
-        facts = [("published", f"{several(len(self.values), 'row')} of {', '.join(self._columns())}"), *error,
-                 ("promised", repr(self.certificate.budget))]  # fmt: skip
-        columns = self._columns()
-        rows = list(zip(*(np.asarray(column).tolist()[:_SHOWN] for column in columns.values()), strict=True))
-        rest = [f"the first {_SHOWN} of {several(len(self.values), 'row')}"] if len(self.values) > _SHOWN else []
-        notes = [*rest, *filter(None, [self.note])]
-        return Sheet("Release", facts, tuple(columns), rows, notes, self.certificate.warnings)
-
-    def _columns(self) -> dict[str, Column]:
+    def _columns(self) -> dict[str, PublishedColumn]:
         query = self.certificate.body.get("query")
         name = str(query["publish"]) if query else "value"
         if self.values.ndim == 1:
@@ -149,3 +137,107 @@ class Release(Shown):
         low, high = self.interval
         error = "" if self.values.dtype.kind == "U" else f", error within {low:g} .. {high:g} with 95 %"
         return f"Release({what}{error}{', no ledger' if UNCHARGED in self.note else ''})"
+
+
+_forks = 0
+"""How many forks lie between this process and the one that fugu was first imported in."""
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
+def process() -> tuple[int, int]:
+    """What tells this process from those it was forked from and those that fork from it.
+
+    Numbers of processes are used again, so forks are counted; and not every program that forks says so, so the number
+    is looked at too."""
+    return os.getpid(), _forks
+
+
+class Once:
+    """A token that can be taken once, in the process that made it: a fork would otherwise give every child one.
+
+    In a child it is spent, also if the parent never uses its own. A copy shares the token."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._taken = False
+        self._born = process()
+
+    def take(self) -> None:
+        """Take it, or raise `AlreadyReleased`."""
+        if self._born != process():  # before the lock, which a thread of the parent may hold for ever
+            raise AlreadyReleased(
+                "this mechanism was made before a fork, and only the process that made it may release: each process "
+                "would draw anew. Release before the fork, or make the mechanism in the one process that releases"
+            )
+        with self._lock:
+            if self._taken:
+                raise AlreadyReleased(
+                    "this mechanism has released once, and its guarantee is for one release: two releases that leak "
+                    "nothing alone can reveal everything together. Calibrate for both values at once, or use other data"
+                )
+            self._taken = True
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise UsageError(
+            "a mechanism releases once, so it cannot be stored or sent to another process; save its certificate, and "
+            "release in the process that made it"
+        )
+
+
+def take_once(once: Once) -> None:
+    """Use up the one release that may go out without a ledger."""
+    try:
+        once.take()
+    except AlreadyReleased:
+        raise AlreadyReleased(
+            "this mechanism has released once, or was made before a fork; every further release costs its epsilon "
+            "again. Spend it through a fugu.Ledger, which charges each release (charged=True), or make a new mechanism "
+            "and add the epsilons"
+        ) from None
+
+
+def require_noise(certificate: PerEntryCertificate) -> None:
+    """Raise `NoiselessRelease` where numbers would go out exact: their noise is 0 with probability above 1/2."""
+    if said := certificate.exact_values:
+        raise NoiselessRelease(
+            f"the noise that meets the budget is mostly 0: {'; '.join(said)}. Say so with allow_no_noise=True "
+            "(--allow-no-noise), or ask for a smaller epsilon"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PerEntryRelease:
+    """What went out, and what it costs: `charge` is what a ledger adds up before any translation."""
+
+    value: Any
+    guarantee: Guarantee
+    certificate: PerEntryCertificate
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The per-entry epsilon, exactly; a Rényi guarantee has none, read `guarantee`."""
+        if self.guarantee.renyi:
+            raise UsageError(f"a Rényi guarantee has no single epsilon; read guarantee, which is {self.guarantee!r}")
+        return as_fraction(self.guarantee.epsilon)
+
+    @property
+    def charge(self) -> dict[str, object]:
+        """{"kind": "per-entry", "guarantee": ...}."""
+        return {"kind": "per-entry", "guarantee": self.guarantee}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({brief(self.value)}, per entry {self.guarantee!r})"

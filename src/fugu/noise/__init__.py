@@ -1,10 +1,15 @@
 """Noises: continuous (for analysis) or on a lattice (what is released), and their exact samplers."""
 
-from fugu.noise.cauchy import GeneralizedCauchy as GeneralizedCauchy
-from fugu.noise.custom import CustomNoise as CustomNoise
-from fugu.noise.gaussian import Gaussian as Gaussian
-from fugu.noise.laplace import Laplace as Laplace
-from fugu.noise.lattice import Lattice as Lattice
+from typing import TYPE_CHECKING
 
-LatticeNoise = Laplace | Gaussian
-"""What can be released, and is proved on every shape of laws."""
+from fugu.lazily import names
+
+if TYPE_CHECKING:
+    from fugu.noise.cauchy import GeneralizedCauchy as GeneralizedCauchy
+    from fugu.noise.custom import CustomNoise as CustomNoise
+    from fugu.noise.gaussian import Gaussian as Gaussian
+    from fugu.noise.gaussian import LatticeNoise as LatticeNoise
+    from fugu.noise.laplace import Laplace as Laplace
+    from fugu.noise.lattice import Lattice as Lattice
+else:
+    __getattr__ = names(__name__)

@@ -1,11 +1,5 @@
-"""Laplace noise on the atoms: every output is a value that the beliefs know, and the pure loss is that of Laplace.
-
-On atoms x_1 < ... < x_n, with r_j = exp(-(x_(j+1) - x_j) / b) between neighbours and r_0 = r_n = 0,
-
-    K(y | x) = c_y exp(-|x - y| / b),        c_j = (1 - r_(j-1) r_j) / ((1 + r_(j-1)) (1 + r_j)),
-
-has rows that sum to 1, because P(Y >= x_j | x_i) = exp(-(x_j - x_i) / b) / (1 + r_(j-1)) for j > i telescopes
-(docs/proofs/atoms.md). Its columns are multiples of those of Laplace noise, so the ratios are the same."""
+"""Laplace noise on the atoms: every output is a value that the beliefs know; its law, its loss, and its exact
+sampler."""
 
 from __future__ import annotations
 
@@ -22,14 +16,21 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
 from fugu.guarantee.asks import Ask
-from fugu.noise.atom_sampler import AtomSampler
-from fugu.noise.bits import BitSource
-from fugu.noise.kind import Noise, Objective, Sampler, check_objective, kind
+from fugu.noise.bits import OS, BitSource
+from fugu.noise.geometric import LatticeLaplaceSampler
+from fugu.noise.kind import Floats, Ints, Noise, Objective, check_objective, kind
 from fugu.noise.lattice import MAX_INDEX, as_grid, check_scale
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
 from fugu.visible import Json
 
-Floats = NDArray[np.float64]
+# Laplace noise on the atoms: every output is a value that the beliefs know, and the pure loss is that of Laplace.
+#
+# On atoms x_1 < ... < x_n, with r_j = exp(-(x_(j+1) - x_j) / b) between neighbours and r_0 = r_n = 0,
+#
+#     K(y | x) = c_y exp(-|x - y| / b),        c_j = (1 - r_(j-1) r_j) / ((1 + r_(j-1)) (1 + r_j)),
+#
+# has rows that sum to 1, because P(Y >= x_j | x_i) = exp(-(x_j - x_i) / b) / (1 + r_(j-1)) for j > i telescopes
+# (docs/proofs/atoms.md). Its columns are multiples of those of Laplace noise, so the ratios are the same.
 
 
 @kind
@@ -62,7 +63,9 @@ class AtomLaplace(Noise):
     place: ClassVar[int] = 5
     ordered: ClassVar[bool] = True
     considered: ClassVar[bool] = False
-    on_atoms: ClassVar[bool] = True
+    title: ClassVar[str] = "Laplace noise on the known values"
+    proof: ClassVar[str] = "docs/proofs/atoms.md"
+    added: ClassVar[bool] = False
     scale: Real
     grid: Fraction | None
     atoms: tuple[int, ...]
@@ -109,15 +112,14 @@ class AtomLaplace(Noise):
         """As of Laplace noise: exp(-decay) per lattice step."""
         return self.rate
 
-    @property
+    @cached_property
     def sampler(self) -> AtomSampler:
         """Exact moves between atoms."""
         return AtomSampler(self.rate, np.array(self._known(), dtype=np.int64))
 
-    def move(self, places: NDArray[np.int64], sampler: Sampler, source: BitSource) -> NDArray[np.int64]:
-        """Where atoms go, with the draws of its own `sampler`."""
-        assert isinstance(sampler, AtomSampler)
-        return sampler.move(places, source)
+    def move(self, places: NDArray[np.int64], source: BitSource) -> NDArray[np.int64]:
+        """Where atoms go."""
+        return places if self.silent else self.sampler.move(places, source)
 
     @cached_property
     def places(self) -> Floats:
@@ -151,6 +153,55 @@ class AtomLaplace(Noise):
             return np.eye(len(self._known()))
         apart = np.abs(self.places[:, None] - self.places[None, :])
         return np.asarray(np.exp(-apart / float(self.scale)) * self.masses())
+
+    @property
+    def words(self) -> str:
+        """In words, up to its scale."""
+        return "Laplace noise between the values that the beliefs know, with a scale of"
+
+    def reach(self, fall: float) -> int:  # noqa: ARG002
+        """Nothing lies beyond the outermost atoms."""
+        return 0
+
+    def outputs(self, at: Ints, fall: float, most: int) -> tuple[Ints, int]:  # noqa: ARG002
+        """Every atom."""
+        return np.array(self._known(), dtype=np.int64), 1
+
+    def log_likelihood(self, at: Ints, seen: Ints) -> Floats:
+        """-rate |y - x|."""
+        return np.asarray(-float(self.rate) * np.abs(seen[:, None] - at[None, :]).astype(np.float64))
+
+    @property
+    def margin(self) -> int:
+        """Nothing is published beyond."""
+        return 0
+
+    def rescaled(self, scale: Real) -> Self:
+        """On the same atoms."""
+        return type(self)(scale, self.grid or 1, self.atoms, self.weight)
+
+    def above(self, at: Ints, seen: Ints) -> Floats:
+        """Sums of K(y | x) from the first atom on that is not before."""
+        atoms = np.array(self._known(), dtype=np.int64)
+        behind = np.cumsum(self.matrix()[np.searchsorted(atoms, at)][:, ::-1], axis=1)[:, ::-1]
+        return np.asarray(np.column_stack([behind, np.zeros(len(at))])[:, np.searchsorted(atoms, seen)])
+
+    def log_kernel(self, at: Ints, seen: Ints) -> Floats:
+        """ln K(y | x) of atoms; -inf for what is none."""
+        atoms = np.array(self._known(), dtype=np.int64)
+        rows, columns = (np.minimum(np.searchsorted(atoms, x), len(atoms) - 1) for x in (at, seen))
+        if np.any(atoms[rows] != at):
+            raise BadNoise("a value is none of the atoms of this noise")
+        with np.errstate(divide="ignore"):
+            found = np.log(self.matrix())[rows][:, columns].T.copy()
+        found[atoms[columns] != seen] = -np.inf
+        return np.asarray(found)
+
+    def cdf_kernel(self, at: Ints, seen: Ints) -> Floats:
+        """Sums of K(y | x) up to the last atom that is not beyond."""
+        atoms = np.array(self._known(), dtype=np.int64)
+        sums = np.cumsum(self.matrix()[np.searchsorted(atoms, at)], axis=1)
+        return np.asarray(np.column_stack([np.zeros(len(at)), sums])[:, np.searchsorted(atoms, seen, side="right")])
 
     def errors(self, objective: Objective = "absolute") -> Floats:
         """E|Y - x| or E(Y - x)^2 for every atom x. From the right, with g the gap and r its fall,
@@ -236,3 +287,73 @@ def _one_sided(gaps: Floats, falls: Floats, objective: Objective) -> Floats:
     if not math.isfinite(float(found.sum())):
         raise BadNoise("the atoms are beyond the range of doubles; rescale the values")
     return found
+
+
+# Laplace noise on the atoms, drawn exactly from two draws of lattice Laplace noise.
+#
+# Let Z = x + N with lattice Laplace noise N, P(N = k) ~ q^|k|, q = exp(-rate), x an atom. Beyond the last atom on
+# either side Y is that atom; at an atom Y is that atom. Inside a gap of g steps, t steps past its end that is nearer to
+# x, Y is the far end if D >= g - t, else the near end, where D on 0 .. g-1 has mass ~ q^(2d). Then
+#
+#     P(Y = y | x) = c_y q^|x - y|        with c_y free of x:        the law of `AtomLaplace`, exactly.
+#
+# Proof. P(far | t) = P(D >= g - t) = (q^(2(g-t)) - q^(2g)) / (1 - q^(2g)). With d = |x - y|, the gap before y (size g,
+# t = g - s) adds sum_s q^(d-s) (q^(2s) - q^(2g)) / (1 - q^(2g)) = q^d sum_s (q^s - q^(2g-s)) / (1 - q^(2g)), and the
+# gap after y (size h) adds sum_t q^(d+t) (1 - q^(2(h-t))) / (1 - q^(2h)) = q^d sum_t (q^t - q^(2h-t)) / (1 - q^(2h)).
+# So each mass is q^d times a number that depends on the gaps beside y alone; rows sum to 1, and the matrix (q^|x-y|) is
+# invertible, so these numbers are c_y (docs/proofs/atoms.md#4-drawing-it). A geometric G of ratio q^2, taken modulo g,
+# has the law of D; it is the magnitude of lattice Laplace noise of twice the rate.
+
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class AtomSampler:
+    """Independent exact moves from atom to atom. Every row reads the two draws, whatever they are used for.
+
+    >>> sampler = AtomSampler(Fraction(10**6), np.array([0, 3, 7]))
+    >>> sampler.move(np.array([0, 7, 3])).tolist()
+    [0, 7, 3]
+    """
+
+    rate: Fraction
+    atoms: Places
+
+    @cached_property
+    def walk(self) -> LatticeLaplaceSampler:
+        """Where Z lies."""
+        return LatticeLaplaceSampler(self.rate)
+
+    @cached_property
+    def spare(self) -> LatticeLaplaceSampler:
+        """Twice the rate: the ratio q^2."""
+        return LatticeLaplaceSampler(2 * self.rate)
+
+    def draw(self, size: int, source: BitSource = OS) -> Places:  # noqa: ARG002
+        """Refused: there is no noise to add. What moves depends on the atom that it moves from."""
+        raise BadNoise(f"noise on atoms moves values, so {size} draws of it by themselves mean nothing; use move()")
+
+    def move(self, starts: Places, source: BitSource = OS) -> Places:
+        """Where each of these atoms goes, independently; `starts` are lattice indices of atoms."""
+        ends = starts + self.walk.draw(starts.size, source)
+        signed = self.spare.draw(starts.size, source)
+        return landed(starts, ends, signed ^ (signed >> 63), self.atoms)
+
+
+def landed(starts: Places, ends: Places, spare: Places, atoms: Places) -> Places:
+    """The rule of this module: from Z = `ends` and a geometric number `spare` to an atom.
+
+    >>> landed(np.array([0, 0, 7, 0]), np.array([5, 5, 5, -9]), np.array([2, 1, 1, 0]), np.array([0, 3, 7])).tolist()
+    [7, 3, 7, 0]
+    """
+    if not np.array_equal(atoms[np.minimum(np.searchsorted(atoms, starts), len(atoms) - 1)], starts):
+        raise BadNoise("noise on atoms starts from atoms; move values to the nearest one first")
+    inside = np.clip(ends, atoms[0], atoms[-1])
+    after = np.searchsorted(atoms, inside)
+    high, low = atoms[after], atoms[np.maximum(after - 1, 0)]
+    gap = np.maximum(high - low, 1)
+    upward = starts <= low
+    near, far = np.where(upward, low, high), np.where(upward, high, low)
+    past = np.abs(inside - near)
+    return np.where(inside == high, high, np.where(spare % gap >= gap - past, far, near))

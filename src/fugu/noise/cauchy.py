@@ -40,9 +40,12 @@ class GeneralizedCauchy(Noise):
 
     name: ClassVar[str] = "cauchy"
     place: ClassVar[int] = 2
+    proof: ClassVar[str] = "docs/proofs/renyi.md"
     released: ClassVar[bool] = False
+    remaps: ClassVar[bool] = False
+    shown: ClassVar[tuple[str, str]] = (Noise.shown[0].replace("Additive", "Analysis"), "")
     scale: Real
-    tail: Real = 2
+    tail: Real = 2  # type: ignore[assignment]
     grid: Fraction | None = None
 
     def __post_init__(self) -> None:
@@ -60,6 +63,11 @@ class GeneralizedCauchy(Noise):
     def at(cls, scale: Real, grid: Fraction) -> GeneralizedCauchy:  # noqa: ARG003
         """Continuous noise of that scale: no sampler on a lattice is proved."""
         return cls(scale)
+
+    @property
+    def words(self) -> str:
+        """In words, up to its scale."""
+        return "generalised Cauchy noise, a peak at zero with heavy tails and a scale of"
 
     @classmethod
     def refusal(cls, ask: Ask) -> str | None:

@@ -13,8 +13,11 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import BadNoise, CertificateError
+from fugu.errors import BadNoise, CertificateError, UsageError
+from fugu.guarantee.asks import Ask
 from fugu.noise.bits import OS, BitSource
+from fugu.noise.kind import Floats, Noise, Objective
+from fugu.noise.lattice import Lattice
 from fugu.noise.selection import uniform_below
 from fugu.numbers.exact import is_whole, read_whole
 from fugu.visible import Json, brief, several
@@ -24,8 +27,8 @@ _WORD = 63
 
 
 @final
-@dataclass(frozen=True)
-class Channel:
+@dataclass(frozen=True, init=False)
+class Channel(Noise):
     """K(y | x) = rows[x][y] / total: the value numbered x goes out as outputs[y] with that probability, exactly.
 
     Parameters:
@@ -45,7 +48,13 @@ class Channel:
     """
 
     name: ClassVar[str] = "channel"
-    outputs: tuple[float, ...]
+    remaps: ClassVar[bool] = False
+    tabled: ClassVar[bool] = True
+    shown: ClassVar[tuple[str, str]] = (Noise.shown[0].replace("Additive", "ChannelMechanism"), "")
+    scale: ClassVar[float] = math.nan  # type: ignore[misc]
+    grid: ClassVar[None] = None  # type: ignore[misc]
+    added: ClassVar[bool] = False
+    outputs: tuple[float, ...]  # type: ignore[assignment]
     rows: tuple[tuple[int, ...], ...]
     weight: tuple[float, ...] | None = None
     names: tuple[str, ...] | None = None
@@ -70,6 +79,24 @@ class Channel:
         """The sum of every row."""
         return sum(self.rows[0])
 
+    @classmethod
+    def refusal(cls, ask: Ask) -> str | None:  # noqa: ARG003
+        """It has no scale to search for."""
+        return "a channel is found by linear programming: method='optimal-channel', or fugu.optimal_channel"
+
+    @property
+    def words(self) -> str:
+        """In words, up to its scale."""
+        return "a channel, which exchanges values"
+
+    def expected_error(self, objective: Objective = "absolute") -> float:  # noqa: ARG002
+        """Refused: it depends on the values that go in (`fugu.channels.problem.Errors`)."""
+        raise UsageError("the errors of a channel depend on the values that go in, and were not given")
+
+    def quantile(self, level: float) -> float:
+        """Refused, for the same reason."""
+        return self.expected_error() * level
+
     @property
     def silent(self) -> bool:
         """Whether nothing is hidden: every value goes out surely as one output, and no two as the same."""
@@ -85,7 +112,25 @@ class Channel:
         total = self.total
         return np.array([[mass / total for mass in row] for row in self.rows], dtype=np.float64)
 
-    def draw(self, places: NDArray[np.int64], source: BitSource = OS) -> NDArray[np.int64]:
+    def index(self, values: Floats, lattice: Lattice | None, support: Floats | None) -> NDArray[np.int64]:
+        """The rows of supported values."""
+        del lattice
+        assert support is not None
+        return np.searchsorted(support, values)
+
+    def value(self, places: NDArray[np.int64], lattice: Lattice | None, support: Floats | None) -> Floats:
+        """The published numbers of these outputs."""
+        del lattice, support
+        return np.array(self.outputs)[places]
+
+    def named(self, drawn: Floats) -> NDArray[Any]:
+        """Categories without an order under their names, missing ones as empty text; numbers as they are."""
+        if self.names is None:
+            return drawn
+        places = np.searchsorted(np.array(self.outputs), np.nan_to_num(drawn))
+        return np.array([*self.names, ""])[np.where(np.isnan(drawn), -1, places)]
+
+    def move(self, places: NDArray[np.int64], source: BitSource = OS) -> NDArray[np.int64]:
         """The numbers of independent outputs, one for each row number in `places`.
 
         Exact: U uniform below the total is in row x's y-th interval of the cumulated integers with probability

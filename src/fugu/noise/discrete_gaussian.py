@@ -27,9 +27,8 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
-from fugu.noise.bits import OS, BitSource
+from fugu.noise.bits import OS, BitSource, Table, Widths
 from fugu.noise.geometric import LatticeLaplaceSampler
-from fugu.noise.table import Table, Widths
 from fugu.numbers import balls
 
 MIN_PRECISION = Fraction(1, 2**105)

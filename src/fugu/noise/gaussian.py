@@ -11,17 +11,22 @@ from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
+from flint import arb, ctx
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
 from fugu.guarantee.asks import Ask
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
-from fugu.noise.kind import Noise, Objective, check_objective, kind
+from fugu.noise.kind import Floats, Ints, Noise, Objective, by_tails, check_objective, kind
+from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import as_grid, check_scale
+from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction
 
 _WIDE = 1 / (2 * 1000.0**2)  # below this decay (a width of 1000 steps) sums are integrals with corrections
 _FINEST = Fraction(1, 2**105)  # below this decay doubles do not see the lattice
+_TELLING = 9
+"""Standard deviations beyond the outermost values from which on an output tells no more."""
 _SLACK = Fraction(1, 10**12)
 NO_RATIO = (
     "Gaussian noise gives no pure guarantee unless the laws are equal: far out, one noised law outweighs the other "
@@ -56,7 +61,10 @@ class Gaussian(Noise):
 
     name: ClassVar[str] = "gaussian"
     place: ClassVar[int] = 1
+    title: ClassVar[str] = "Gaussian noise"
+    proof: ClassVar[str] = "docs/proofs/gaussian.md"
     norm: ClassVar[int] = 2
+    log_concave: ClassVar[bool] = True
     scale: Real
     grid: Fraction | None
 
@@ -91,6 +99,48 @@ class Gaussian(Noise):
     def spread_in_steps(self) -> float:
         """The standard deviation, in steps of the lattice."""
         return math.sqrt(0.5 / float(self.precision))
+
+    @property
+    def words(self) -> str:
+        """In words, up to its scale."""
+        return "Gaussian noise, a bell curve with a scale (about its standard deviation) of"
+
+    def mass(self, k: int) -> arb:
+        """e^(-precision k^2) over the sum of all."""
+        return (-balls.of(self.precision) * (k * k)).exp() / _total(self.precision, ctx.prec)
+
+    def beyond(self, k: int) -> arb:
+        """2 e^(-c (k + 1)^2) / (1 - e^(-2 c (k + 1))) over the sum of all, c = precision."""
+        return _above(self.precision, k + 1) / _total(self.precision, ctx.prec)
+
+    def shift(self, steps: int, alpha: Fraction | None) -> arb:
+        """alpha precision steps^2, also on a lattice (Canonne, Kamath and Steinke 2020, Proposition 5)."""
+        return super().shift(steps, alpha) if alpha is None else balls.of(alpha * self.precision * steps**2)
+
+    def reach(self, fall: float) -> int:
+        """sqrt(2 fall) scales."""
+        return 0 if self.silent else math.ceil((fall / float(self.precision)) ** (1 / 2))
+
+    def log_mass(self, steps: Ints) -> Floats:
+        """-precision k^2 - ln of the sum of all."""
+        if self.silent:
+            return super().log_mass(steps)
+        decay = float(self.precision)
+        total = math.log1p(2 * upper_sum(decay, 1)) if decay > 1e-12 else 0.5 * math.log(math.pi / decay)
+        return np.asarray(-decay * np.abs(steps).astype(np.float64) ** 2 - total)
+
+    def cdf(self, steps: Ints) -> Floats:
+        """Half of the tail on one side."""
+        return by_tails(self.tail, float(self.grid or 1), steps)
+
+    def log_likelihood(self, at: Ints, seen: Ints) -> Floats:
+        """-precision |y - x|^2."""
+        return np.asarray(-float(self.precision) * np.abs(seen[:, None] - at[None, :]).astype(np.float64) ** 2)
+
+    @property
+    def margin(self) -> int:
+        """Nine standard deviations."""
+        return int(_TELLING * self.spread_in_steps) + 1
 
     def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| (`objective` "absolute") or E N^2 ("squared"). Continuous: scale sqrt(2 / pi), scale^2. Lattice: the
@@ -150,6 +200,22 @@ class Gaussian(Noise):
         return float(min(self.precision, Fraction(10**4)))
 
 
+def _above(precision: Fraction, k: int) -> arb:
+    """A ball above 2 sum over j >= k of e^(-precision j^2), k >= 1."""
+    c = balls.of(precision)
+    return 2 * (-c * (k * k)).exp() / (1 - (-2 * c * k).exp())
+
+
+@lru_cache(maxsize=64)
+def _total(precision: Fraction, bits: int) -> arb:
+    """A ball that holds the sum over all whole k of e^(-precision k^2)."""
+    far = math.ceil(math.sqrt(bits / float(precision))) + 1
+    with balls.precision(bits + 32):
+        c = balls.of(precision)
+        inside = 1 + 2 * sum(((-c * (k * k)).exp() for k in range(1, far + 1)), arb(0))
+        return inside.union(inside + _above(precision, far + 1))
+
+
 def at_least(decay: float, k: int) -> float:
     """P(|K| >= k) for P(K = k) ~ exp(-decay k^2) and k >= 1.
 
@@ -187,3 +253,7 @@ def moment(decay: float, power: int) -> float:
 def _sampler(precision: Fraction) -> LatticeGaussianSampler:
     """One sampler for all noise of one precision: its tables take time, and never change."""
     return LatticeGaussianSampler(precision)
+
+
+LatticeNoise = Laplace | Gaussian
+"""What can be released, and is proved on every shape of laws."""

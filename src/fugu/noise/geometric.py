@@ -26,8 +26,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
-from fugu.noise.bits import OS, BitSource
-from fugu.noise.table import Table, Widths
+from fugu.noise.bits import OS, BitSource, Table, Widths
 from fugu.numbers import balls
 
 MIN_RATE = Fraction(1, 2**52)

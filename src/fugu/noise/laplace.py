@@ -8,11 +8,15 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
+import numpy as np
+from flint import arb
+
 from fugu.errors import BadNoise
 from fugu.guarantee.asks import Ask
 from fugu.noise.geometric import LatticeLaplaceSampler
-from fugu.noise.kind import Noise, Objective, check_objective, kind
+from fugu.noise.kind import Floats, Ints, Noise, Objective, by_tails, check_objective, kind
 from fugu.noise.lattice import as_grid, check_scale
+from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction
 
 _SEEN = 1e-9
@@ -44,7 +48,10 @@ class Laplace(Noise):
 
     name: ClassVar[str] = "laplace"
     place: ClassVar[int] = 0
+    title: ClassVar[str] = "Laplace noise"
+    proof: ClassVar[str] = "docs/proofs/laplace.md"
     ordered: ClassVar[bool] = True
+    log_concave: ClassVar[bool] = True
     scale: Real
     grid: Fraction | None
 
@@ -76,9 +83,47 @@ class Laplace(Noise):
         return self.rate
 
     @property
-    def spread_in_steps(self) -> float:
-        """The scale, in steps of the lattice."""
-        return float(1 / self.rate)
+    def words(self) -> str:
+        """In words, up to its scale."""
+        return "Laplace noise, a sharp peak at zero with a scale of"
+
+    def mass(self, k: int) -> arb:
+        """(1 - q) / (1 + q) q^|k| with q = e^-rate."""
+        rate = balls.of(self.rate)
+        return (rate / 2).tanh() * (-rate * abs(k)).exp()
+
+    def beyond(self, k: int) -> arb:
+        """2 q^(k + 1) / (1 + q)."""
+        rate = balls.of(self.rate)
+        return 2 * (-rate * (k + 1)).exp() / (1 + (-rate).exp())
+
+    def shift(self, steps: int, alpha: Fraction | None) -> arb:  # noqa: ARG002
+        """rate steps, whatever the order."""
+        return balls.of(self.rate * steps)
+
+    def reach(self, fall: float) -> int:
+        """fall scales."""
+        return 0 if self.silent else math.ceil(fall / float(self.rate))
+
+    def log_likelihood(self, at: Ints, seen: Ints) -> Floats:
+        """-rate |y - x|."""
+        return np.asarray(-float(self.rate) * np.abs(seen[:, None] - at[None, :]).astype(np.float64))
+
+    @property
+    def margin(self) -> int:
+        """Beyond the outermost value every output tells the same."""
+        return 0
+
+    def log_mass(self, steps: Ints) -> Floats:
+        """ln tanh(rate / 2) - rate |k|."""
+        if self.silent:
+            return super().log_mass(steps)
+        rate = float(self.rate)
+        return np.asarray(-rate * np.abs(steps).astype(np.float64) + math.log(math.tanh(rate / 2)))
+
+    def cdf(self, steps: Ints) -> Floats:
+        """q^-k / (1 + q) below 0, 1 - q^(k + 1) / (1 + q) from 0 on."""
+        return by_tails(self.tail, float(self.grid or 1), steps)
 
     def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| (`objective` "absolute") or E N^2 ("squared"). Continuous: b, 2 b^2. Lattice with q = exp(-grid/b): 2 g

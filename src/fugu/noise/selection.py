@@ -1,15 +1,5 @@
-"""Private selection, drawn exactly: permute-and-flip, the exponential mechanism, and peeling for the top k.
-
-Utilities are rational and the rate is epsilon / (2 sensitivity), so every acceptance probability is exp(-x) for a
-rational x >= 0: a coin that `Coin` tosses without rounding. Nothing here adds floating Gumbel or exponential noise.
-Every item has its coin tossed, whatever the utilities are, so that the time it takes says nothing of them: only bits of
-the coins that doubles leave in doubt, 2^-42 of them, are read on.
-
-One-shot Gumbel noise of scale 1 / rate and the k largest has the law of k rounds of the exponential mechanism at this
-rate, each without the items already taken (the Gumbel-max trick); it is drawn here as those rounds. Permute-and-flip
-has the law of "add fresh Exp(rate) noise, take the largest" in each round. Its one-shot version, the k largest after
-a single round of exponential noise, has another law and no proof, and is not offered.
-"""
+"""Private selection, drawn exactly: permute-and-flip, the exponential mechanism, peeling; single draws without
+tables."""
 
 from __future__ import annotations
 
@@ -21,10 +11,23 @@ import numpy as np
 from flint import arb
 
 from fugu.errors import BadNoise, UnknownName
-from fugu.noise.bits import OS, BitSource
+from fugu.noise.bits import OS, BitSource, Widths
 from fugu.noise.discrete_gaussian import Coin, exp_of_minus
-from fugu.noise.table import Widths
+from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.numbers import balls
+
+# Private selection, drawn exactly: permute-and-flip, the exponential mechanism, and peeling for the top k.
+#
+# Utilities are rational and the rate is epsilon / (2 sensitivity), so every acceptance probability is exp(-x) for a
+# rational x >= 0: a coin that `Coin` tosses without rounding. Nothing here adds floating Gumbel or exponential noise.
+# Every item has its coin tossed, whatever the utilities are, so that the time it takes says nothing of them: only bits
+# of the coins that doubles leave in doubt, 2^-42 of them, are read on.
+#
+# One-shot Gumbel noise of scale 1 / rate and the k largest has the law of k rounds of the exponential mechanism at this
+# rate, each without the items already taken (the Gumbel-max trick); it is drawn here as those rounds. Permute-and-flip
+# has the law of "add fresh Exp(rate) noise, take the largest" in each round. Its one-shot version, the k largest after
+# a single round of exponential noise, has another law and no proof, and is not offered.
+
 
 _WORD = 64
 _FAR = Fraction(2**40)
@@ -210,3 +213,33 @@ def _check(utilities: Sequence[Fraction], rate: Fraction) -> None:
         )
     if not isinstance(rate, Rational) or rate <= 0:
         raise BadNoise(f"the rate epsilon / (2 sensitivity) must be an exact rational > 0, got {rate!r}")
+
+
+# One draw of lattice Laplace noise without tables: for many groups with a rate each, where tables would cost more.
+
+
+def draw_one(rate: Fraction, source: BitSource = OS) -> int:
+    """An integer k with P(k) = (1-q)/(1+q) q^|k|, q = exp(-rate): exactly, given fair bits.
+
+    For rate = s/t: U uniform below t, kept with probability exp(-U/t), and V successes of exp(-1) in a row make
+    U + t V geometric with exp(-1/t), so its quotient by s is geometric with exp(-s/t); minus zero is drawn again
+    (Canonne, Kamath, Steinke 2020, algorithm 2).
+
+    `rate`: an exact rational of at least 2^-52. `source`: where bits come from.
+
+    >>> draw_one(Fraction(10**6))
+    0
+    """
+    rate = LatticeLaplaceSampler(rate).rate  # checked, and made of plain integers
+    s, t = rate.numerator, rate.denominator
+    while True:
+        low = uniform_below(t, source)
+        if not exp_coin(Fraction(low, t), source):
+            continue
+        high = 0
+        while exp_coin(Fraction(1), source):
+            high += 1
+        magnitude = (low + t * high) // s
+        negative = bool(uniform_below(2, source))
+        if magnitude or not negative:
+            return -magnitude if negative else magnitude

@@ -1,11 +1,18 @@
 """What adversaries may believe about whole data sets: records that depend on each other."""
 
-from fugu.priors.chain import MarkovChain as MarkovChain
-from fugu.priors.chains import ChainSet as ChainSet
-from fugu.priors.gapped import GapChains as GapChains
-from fugu.priors.groups import DependentGroups as DependentGroups
-from fugu.priors.groups import IndependentBlocks as IndependentBlocks
-from fugu.priors.interval_chain import IntervalChain as IntervalChain
-from fugu.priors.network import BayesianNetwork as BayesianNetwork
-from fugu.priors.prior import Prior as Prior
-from fugu.priors.records import Records as Records
+from typing import TYPE_CHECKING
+
+from fugu.lazily import names
+
+if TYPE_CHECKING:
+    from fugu.priors.chain import MarkovChain as MarkovChain
+    from fugu.priors.chains import ChainSet as ChainSet
+    from fugu.priors.chains import GapChains as GapChains
+    from fugu.priors.groups import DependentGroups as DependentGroups
+    from fugu.priors.groups import IndependentBlocks as IndependentBlocks
+    from fugu.priors.interval_chain import IntervalChain as IntervalChain
+    from fugu.priors.network import BayesianNetwork as BayesianNetwork
+    from fugu.priors.prior import Prior as Prior
+    from fugu.priors.records import Records as Records
+else:
+    __getattr__ = names(__name__)

@@ -12,14 +12,19 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, UsageError
 from fugu.numbers.exact import MatrixLike, Real, VectorLike, is_whole
-from fugu.priors.chain_check import named, read_initial, read_length, read_states, read_transition
-from fugu.priors.chain_fit import fitted
-from fugu.priors.interval_chain import IntervalChain
-from fugu.priors.interval_fit import fitted_limits
-from fugu.priors.prior import Belief
+from fugu.priors.interval_chain import IntervalChain, fitted_limits
+from fugu.priors.prior import Belief, of_supports
 from fugu.priors.products import Product, single
-from fugu.priors.skipped import of_supports
-from fugu.priors.stationary import ENTRY, stationary_law
+from fugu.priors.transitions import (
+    ENTRY,
+    fitted,
+    named,
+    read_initial,
+    read_length,
+    read_states,
+    read_transition,
+    stationary_law,
+)
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -140,7 +145,7 @@ class MarkovChain(Belief):
         *,
         confidence: Real | None = None,
     ) -> MarkovChain | IntervalChain:
-        """The chain with the transition frequencies of reference sequences; see `fugu.priors.chain_fit`.
+        """The chain with the transition frequencies of reference sequences; see `fugu.priors.transitions`.
 
         `sequences`: at least one, of entries that can be compared; `states`: all that there are, None for those that
         occur; `smoothing`: added to every count, a number >= 0; `length`: of the chain, None for the longest sequence.

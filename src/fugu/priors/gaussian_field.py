@@ -1,40 +1,43 @@
-"""Gaussian fields: entries that are jointly normal, protected in the Rényi sense, where everything is exact.
-
-Given x_i = u or v, the law of x_L is normal with the same covariance and means apart, so for every order alpha
-
-    D_alpha(x_L | u || x_L | v) = alpha (u - v)^2 kappa(L) / 2,    kappa(L) = 1 / Var(x_i | x_L) - 1 / Var(x_i).
-
-A release that is rho-zCDP per entry (queries clipped, so that one entry has a bounded effect on all of the real line)
-then satisfies D_alpha(M | u || M | v) <= alpha [ b^2 rho + (u - v)^2 kappa(L) / 2 ] with b the number of entries
-outside L, i among them: joint law of output and x_L, chain rule, b-fold group privacy, data processing.
-
-Pure epsilon is refused: the density ratio of x_L is unbounded, and for fields truncated to a box the printed Theorem 9
-is false for b >= 2 (three entries, box 1, length 5, two near entries: it says 4.706594 where the exact value is
-8.901331).
-
-`fugu.translate`, `fugu.dp_budget` and the ledger ask for `worst`: the same with any cost of b entries.
-
-Proofs: docs/proofs/quilts.md#gaussian-fields, docs/proofs/fields.md#theorem-1.
-"""
+"""Gaussian fields: entries that are jointly normal, protected in the Rényi sense, where everything is exact."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import combinations
 
 import numpy as np
-from flint import arb
+from flint import arb, arb_mat, fmpq, fmpq_mat
+from numpy.typing import NDArray
 
 from fugu.errors import BadBudget, BadLaw, NotProvable, UsageError
-from fugu.guarantee.numbers import outward, plain
+from fugu.guarantee.asks import outward, plain
 from fugu.numbers import balls
 from fugu.numbers.exact import MatrixLike, Real, as_fraction, is_whole
-from fugu.priors.gaussian_precision import above, explained
-from fugu.priors.gaussian_windows import Ranked, near_sets, ranked
-from fugu.priors.matrices import read_covariance
+from fugu.priors.matrices import product, read_covariance, solve, transpose
 from fugu.priors.prior import Belief
+
+# Gaussian fields: entries that are jointly normal, protected in the Rényi sense, where everything is exact.
+#
+# Given x_i = u or v, the law of x_L is normal with the same covariance and means apart, so for every order alpha
+#
+#     D_alpha(x_L | u || x_L | v) = alpha (u - v)^2 kappa(L) / 2,    kappa(L) = 1 / Var(x_i | x_L) - 1 / Var(x_i).
+#
+# A release that is rho-zCDP per entry (queries clipped, so that one entry has a bounded effect on all of the real line)
+# then satisfies D_alpha(M | u || M | v) <= alpha [ b^2 rho + (u - v)^2 kappa(L) / 2 ] with b the number of entries
+# outside L, i among them: joint law of output and x_L, chain rule, b-fold group privacy, data processing.
+#
+# Pure epsilon is refused: the density ratio of x_L is unbounded, and for fields truncated to a box the printed Theorem
+# 9
+# is false for b >= 2 (three entries, box 1, length 5, two near entries: it says 4.706594 where the exact value is
+# 8.901331).
+#
+# `fugu.translate`, `fugu.dp_budget` and the ledger ask for `worst`: the same with any cost of b entries.
+#
+# Proofs: docs/proofs/quilts.md#gaussian-fields, docs/proofs/fields.md#theorem-1.
+
 
 _BITS = 256
 _EXACT = 12
@@ -281,3 +284,89 @@ def _wide(width: Real) -> Fraction:
         return _positive(width, "width")
     except BadBudget as error:
         raise UsageError(str(error)) from None
+
+
+# How much of the variance of one entry of a Gaussian field others explain: in rationals, or from above in balls.
+
+
+Covariance = Sequence[Sequence[Fraction]]
+_WORKING = 2048
+
+
+def explained(covariance: Covariance, node: int, seen: Sequence[int]) -> Fraction:
+    """c' S_LL^-1 c, exactly: the variance of x_i that x_L explains, also where entries of L follow from others."""
+    across = [[covariance[node][j]] for j in seen]
+    inner = [[covariance[j][k] for k in seen] for j in seen]
+    try:
+        solved = _fast(inner).solve(_fast(across))
+    except ZeroDivisionError:
+        found = solve(inner, across)
+        assert found is not None  # c lies in the range of S_LL
+        return product(transpose(across), found)[0][0]
+    return sum((_slow(solved[k, 0]) * row[0] for k, row in enumerate(across)), Fraction(0))
+
+
+def above(covariance: Covariance, node: int, seen: Sequence[int]) -> Fraction | None:
+    """A double at or above 1 / Var(x_i | x_L) - 1 / Var(x_i); None where balls do not tell the variance from 0."""
+    own = covariance[node][node]
+    with balls.precision(_WORKING):
+        across = [balls.of(covariance[node][j]) for j in seen]
+        inner = arb_mat(len(seen), len(seen), [balls.of(covariance[j][k]) for j in seen for k in seen])
+        try:
+            solved = inner.solve(arb_mat(len(seen), 1, across))
+        except ZeroDivisionError:
+            return None
+        left = balls.of(own) - sum((solved[k, 0] * c for k, c in enumerate(across)), arb(0))
+        if not left > 0:
+            return None
+        found = balls.upper(1 / left - balls.of(1 / own))
+    return Fraction(max(found, 0.0)) if found < math.inf else None
+
+
+def _fast(rows: Sequence[Sequence[Fraction]]) -> fmpq_mat:
+    return fmpq_mat(len(rows), len(rows[0]), [fmpq(x.numerator, x.denominator) for row in rows for x in row])
+
+
+def _slow(x: fmpq) -> Fraction:
+    return Fraction(int(x.p), int(x.q))
+
+
+# Which entries of a Gaussian field to leave out around an entry: ranked in doubles, to be evaluated exactly elsewhere.
+#
+# With Q the inverse of the covariance, the covariance of a set N given all others is the inverse of Q_NN, so one small
+# inverse ranks the set N for every entry in it. Ranking decides how good a bound is, never whether it holds: every set
+# is sound (docs/proofs/fields.md#theorem-1).
+
+
+_SUBSETS = 10
+"""Fields of up to so many entries try all sets, larger ones intervals."""
+_JITTER = 1e-13
+
+Ranked = list[dict[int, tuple[float, tuple[int, ...]]]]
+"""For each entry, by the number of entries left out: about the least kappa, and what is then seen."""
+
+
+def near_sets(size: int, near: int) -> Iterator[tuple[int, ...]]:
+    """The candidates N of `near` entries: all sets of a small field, intervals of a large one."""
+    if size <= _SUBSETS:
+        yield from combinations(range(size), near)
+        return
+    for start in range(size - near + 1):
+        yield tuple(range(start, start + near))
+
+
+def ranked(covariance: NDArray[np.float64]) -> Ranked:
+    """The best candidate of every size below that of the field, for every entry."""
+    size = len(covariance)
+    scale = np.sqrt(np.diag(covariance))
+    shape = covariance / np.outer(scale, scale)
+    precision = np.linalg.inv(shape + _JITTER * np.eye(size))
+    found: Ranked = [{} for _ in range(size)]
+    for near in range(1, size):
+        for inside in near_sets(size, near):
+            left = np.diag(np.linalg.inv(precision[np.ix_(inside, inside)]))
+            for i, variance in zip(inside, left.tolist(), strict=True):
+                kappa = (1 / max(variance, 1e-300) - 1) / scale[i] ** 2
+                if near not in found[i] or kappa < found[i][near][0]:
+                    found[i][near] = (max(float(kappa), 0.0), tuple(j for j in range(size) if j not in inside))
+    return found

@@ -29,7 +29,7 @@ from fugu.errors import BadLaw, UsageError
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, is_whole, meant_up
 from fugu.priors.prior import Belief
-from fugu.priors.quilts import Quilts, assemble
+from fugu.priors.products import Quilts, assemble
 
 _BITS = 256
 _POINTS = 80

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import UsageError
 from fugu.priors.coupling import Case, Coupled, Indices, Price, Run
-from fugu.priors.curve import InfluenceCurve, whole
-from fugu.priors.prior import Belief, Curved, Prior, Quilted, Several
+from fugu.priors.prior import Belief, Curved, InfluenceCurve, Prior, Quilted, SeveralPriors, whole
 from fugu.visible import Json
 
 _MOST_WORK = 2**24
@@ -176,7 +175,7 @@ class DependentGroups(Belief):
         return _groups_of(self.size, max_b)
 
 
-class IndependentBlocks(Several):
+class IndependentBlocks(SeveralPriors):
     """Blocks (users), each with its own prior, independent of each other under every belief.
 
     `priors`: one per block, at least one. Raises `UsageError` without any.

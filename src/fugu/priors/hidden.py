@@ -1,7 +1,4 @@
-"""Hidden Markov models: what is seen is a noisy picture of a chain; say whether the chain or the picture is secret.
-
-Proofs: docs/proofs/quilts.md#hidden-chains and docs/proofs/trees.md#hidden-chains.
-"""
+"""Hidden Markov models, and the Markov quilts of a chain with their exact leakages."""
 
 from __future__ import annotations
 
@@ -11,15 +8,29 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, NotProvable, UnknownName
 from fugu.numbers.exact import MatrixLike
 from fugu.priors.chain import MarkovChain, Start
-from fugu.priors.chain_quilts import ChainQuilts
-from fugu.priors.counted import STEP, Counted, combine, laws, log_ratios
-from fugu.priors.prior import Belief
-from fugu.priors.quilts import Quilts
-from fugu.priors.skipped import of_supports
+from fugu.priors.prior import Belief, of_supports
+from fugu.priors.products import (
+    STEP,
+    Floats,
+    Product,
+    Quilts,
+    RoundedFloats,
+    assemble,
+    combine,
+    laws,
+    log_ratios,
+    padded,
+)
+
+# Hidden Markov models: what is seen is a noisy picture of a chain; say whether the chain or the picture is secret.
+#
+# Proofs: docs/proofs/quilts.md#hidden-chains and docs/proofs/trees.md#hidden-chains.
+
 
 _REACH = 12
 
@@ -47,7 +58,7 @@ class HiddenMarkov(Belief):
     """
 
     chain: MarkovChain
-    emission: Counted
+    emission: RoundedFloats
     protect: str
     nodes: tuple[int, ...]
 
@@ -143,20 +154,20 @@ class HiddenMarkov(Belief):
     def _hidden(self) -> ChainQuilts:
         return ChainQuilts(self.chain)
 
-    def _law(self, t: int) -> Counted:
+    def _law(self, t: int) -> RoundedFloats:
         errors = self.chain.log_marginals[1]
         row = 0 if self.chain.stationary else t - 1
         values = self.chain.marginal(t)
         if np.any(self.chain.supports[row] & (values < 1e-290)):
             raise NotProvable("some hidden state has a probability below 1e-290; merge rare states")
-        return Counted(values, math.ceil(float(np.ravel(errors)[row]) / STEP) + 64)
+        return RoundedFloats(values, math.ceil(float(np.ravel(errors)[row]) / STEP) + 64)
 
-    def _seen(self, t: int) -> Counted:
+    def _seen(self, t: int) -> RoundedFloats:
         """P(Y_t = y), as rows."""
         joint = combine("x,xy->yx", self._law(t), self.emission)
-        return Counted(joint.values.sum(axis=1, keepdims=True), joint.roundings + joint.values.shape[1])
+        return RoundedFloats(joint.values.sum(axis=1, keepdims=True), joint.roundings + joint.values.shape[1])
 
-    def given_seen(self, t: int) -> Counted:
+    def given_seen(self, t: int) -> RoundedFloats:
         """P(X_t = x | Y_t = y) in row y, `t` = 1 .. T; a row of zeros where y is never seen.
 
         Raises `NotProvable` where a probability is too small for floats, or no start is stated."""
@@ -164,36 +175,109 @@ class HiddenMarkov(Belief):
             raise NotProvable("what an entry says of its hidden state depends on the start; state initial= a law")
         joint, seen = combine("x,xy->yx", self._law(t), self.emission), self._seen(t)
         given = np.divide(joint.values, seen.values, out=np.zeros_like(joint.values), where=seen.values > 0)
-        return Counted(given, joint.roundings + seen.roundings + 1)
+        return RoundedFloats(given, joint.roundings + seen.roundings + 1)
 
-    def _step(self, t: int) -> Counted:
-        return Counted(self.chain.transition(t), self.chain.size + 4)
+    def _step(self, t: int) -> RoundedFloats:
+        return RoundedFloats(self.chain.transition(t), self.chain.size + 4)
 
-    def _back(self, t: int, most: int) -> list[Counted]:
+    def _back(self, t: int, most: int) -> list[RoundedFloats]:
         """P(X_{t-a} = l, X_t = x) for a = 0 (as a column: P(X_t = x)), 1, 2, ..."""
         law = self._law(t)
-        found = [Counted(law.values[None, :], law.roundings)]
-        kernel = Counted(np.eye(self.chain.size))
+        found = [RoundedFloats(law.values[None, :], law.roundings)]
+        kernel = RoundedFloats(np.eye(self.chain.size))
         for a in range(1, most + 1):
             kernel = combine("lm,mx->lx", self._step(t - a), kernel)
             found.append(combine("l,lx->lx", self._law(t - a), kernel))
         return found
 
-    def _ahead(self, t: int, most: int) -> list[Counted]:
+    def _ahead(self, t: int, most: int) -> list[RoundedFloats]:
         """P(X_{t+b} = r | X_t = x) for b = 0 (one column of ones), 1, 2, ..."""
-        found = [Counted(np.ones((self.chain.size, 1)))]
-        kernel = Counted(np.eye(self.chain.size))
+        found = [RoundedFloats(np.ones((self.chain.size, 1)))]
+        kernel = RoundedFloats(np.eye(self.chain.size))
         for b in range(1, most + 1):
             kernel = combine("xm,mr->xr", kernel, self._step(t + b - 1))
             found.append(kernel)
         return found
 
-    def _leak(self, back: Counted, ahead: Counted) -> Any:
+    def _leak(self, back: RoundedFloats, ahead: RoundedFloats) -> Any:
         """max over (l, r) of log P(l, r | Y_t = y) / P(l, r | Y_t = y'), from above."""
         both = combine("lx,xr->xlr", back, ahead)
         joint = combine("xlr,xy->ylr", both, self.emission)
         rows = joint.values.reshape(joint.values.shape[0], -1)
         sums = rows.sum(axis=1)
-        law = Counted(rows / np.where(sums > 0, sums, 1.0)[:, None], 2 * joint.roundings + rows.shape[1] + 1)
+        law = RoundedFloats(rows / np.where(sums > 0, sums, 1.0)[:, None], 2 * joint.roundings + rows.shape[1] + 1)
         found = log_ratios(law)
         return np.where(np.isfinite(found), np.maximum(found, 0.0), found)
+
+
+# The Markov quilts of a chain with their exact leakages.
+#
+# Proofs: docs/proofs/quilts.md#chains.
+
+
+_CELLS = 400_000
+_NOTHING = 1e-8
+
+
+class ChainQuilts:
+    """The quilts {X_{t-a}, X_{t+b}}, {X_{t-a}}, {X_{t+b}} and the trivial one, a and b up to `reach`, all nodes.
+
+    Near entries: a + b - 1, T - t + a, t + b - 1 and T. Given X_t the two sides are independent, so the leakage of (x,
+    x') is [max_z log P^a(z, x) / P^a(z, x') + log mu_t(x') / mu_t(x)] + [max_y log P^b(x, y) / P^b(x', y)]; a quilt
+    without a left end drops the whole first bracket. Any `reach` is sound; a larger one may need less noise.
+    """
+
+    def __init__(self, chain: MarkovChain, reach: int | None = None) -> None:
+        self.chain = chain
+        self.nodes = tuple(range(1, chain.length + 1))
+        self.reach = min(chain.length - 1, reach or max(1, int(math.sqrt(_CELLS)) // chain.size))
+        if reach is None and chain.homogeneous:  # farther entries would save less than this leakage
+            self.reach = next((d for d, r in enumerate(self._right_powers, 1) if r.max() < _NOTHING), self.reach)
+
+    @cached_property
+    def _powers(self) -> list[Product]:
+        found = [self.chain.step(1)]
+        while len(found) < self.reach:
+            found.append(found[-1].then(self.chain.step(1)))
+        return found
+
+    @cached_property
+    def _right_powers(self) -> list[Floats]:
+        return [p.ratios() for p in self._powers]
+
+    def sides(self, t: int) -> tuple[Floats, Floats]:
+        """Upper bounds of the left leakages, a = 1, 2, ..., and of the right ones, b = 1, 2, ...: (distance, k, k)."""
+        chain, size = self.chain, self.chain.size
+        lefts, rights = min(self.reach, t - 1), min(self.reach, chain.length - t)
+        if chain.homogeneous:
+            right = self._right_powers[:rights]
+            back = self._powers[:lefts]
+        else:
+            right, back = [], []
+            ahead = behind = None
+            for d in range(rights):
+                ahead = chain.step(t + d) if ahead is None else ahead.then(chain.step(t + d))
+                right.append(ahead.ratios())
+            for d in range(lefts):
+                behind = chain.step(t - 1 - d) if behind is None else chain.step(t - 1 - d).then(behind)
+                back.append(behind)
+        shift = np.zeros((size, size))
+        with np.errstate(invalid="ignore"):
+            if not chain.free:
+                logs, errors = chain.log_marginals
+                row = 0 if chain.stationary else t - 1
+                shift = padded(logs[row][None, :] - logs[row][:, None], 2 * float(np.ravel(errors)[row]))
+            left = [b.left_ratios(self.support(t - d), chain.free) + shift for d, b in enumerate(back, 1)]
+        empty = np.zeros((0, size, size))
+        return (np.stack(left) if left else empty), (np.stack(right) if right else empty)
+
+    def support(self, t: int) -> NDArray[np.bool_]:
+        """Which states X_t can have."""
+        return np.asarray(self.chain.supports[0 if self.chain.stationary else t - 1])
+
+    def quilts(self, node: int) -> Quilts:
+        """All quilts of X_t; pairs with a state that X_t never has are left out."""
+        possible = self.support(node)
+        pairs = possible[:, None] & possible[None, :]
+        left, right = (np.where(pairs, np.maximum(side, 0.0), 0.0) for side in self.sides(node))
+        return assemble(self.chain.length, node, left, right, np.where(pairs, 0.0, -np.inf))

@@ -1,9 +1,10 @@
-"""Chains whose rows are known up to limits: what a finite reference cannot rule out, or what a user declares."""
+"""Chains whose rows are known up to limits: declared, or what reference sequences cannot rule out."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -13,14 +14,14 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, UsageError
 from fugu.fixed import fixed
-from fugu.numbers.exact import UNIT, MatrixLike, VectorLike
-from fugu.priors.chain_check import read_initial, read_length, read_states
-from fugu.priors.contracting import contracting_curve
-from fugu.priors.curve import InfluenceCurve
-from fugu.priors.interval_counts import Counted
+from fugu.numbers.checks import is_number
+from fugu.numbers.exact import UNIT, MatrixLike, Real, VectorLike, as_fraction
 from fugu.priors.interval_limits import Array, Limits, diameters, everything, kept, marginals, tightened
-from fugu.priors.prior import Belief
-from fugu.priors.skipped import of_supports
+from fugu.priors.prior import Belief, InfluenceCurve, contracting_curve, of_supports
+from fugu.priors.transitions import FITTED, counted, finite_numbers, named, read_initial, read_length, read_states
+
+# Chains whose rows are known up to limits: what a finite reference cannot rule out, or what a user declares.
+
 
 Beginning = Literal["stationary", "any"] | VectorLike | tuple[VectorLike, VectorLike]
 """The law of the first entry: any at all, one that a step keeps, this law, or any law between these limits."""
@@ -235,15 +236,7 @@ def beginning(initial: Any) -> tuple[Limits | None, Start]:
 
 
 def _limits(given: Any, name: str) -> Array:
-    try:
-        found = np.asarray(given)
-        if found.dtype.kind in "USMmbc":
-            raise TypeError
-        found = found.astype(np.float64)
-    except (TypeError, ValueError):
-        raise BadLaw(f"{name} must be an array of probabilities, all rows of one length") from None
-    if not np.isfinite(found).all():
-        raise BadLaw(f"{name} has entries that are not finite numbers (NaN or infinite)")
+    found = finite_numbers(given, name)
     if ((found < 0) | (found > 1)).any():
         at = tuple(int(i) for i in np.argwhere((found < 0) | (found > 1))[0])
         raise BadLaw(f"{name} has limits outside [0, 1], first at {at}")
@@ -272,3 +265,142 @@ def _compare(limits: Array) -> float:
     """The sum minus 1, exactly where its sign is in doubt."""
     found = math.fsum(limits) - 1
     return found if abs(found) > _NEAR else float(sum(map(Fraction, limits.tolist()), Fraction(-1)))
+
+
+# Fitting limits of a chain to reference sequences: all chains that they cannot rule out, with a stated confidence.
+
+
+_ENOUGH = 10
+"""Reference sequences for each state: the first entries of fewer are not worth a share of the error."""
+
+
+def fitted_limits(
+    sequences: Iterable[Iterable[Hashable]],
+    states: Iterable[Hashable] | None,
+    confidence: Real,
+    length: int | None,
+    start: Any = FITTED,
+) -> IntervalChain:
+    """All chains whose rows lie in the mixture intervals of the reference transitions.
+
+    `states` must be declared: those that occur are chosen by the reference, and an unseen one has its limits too. A
+    state that no sequence leaves may go anywhere. "fitted" gives limits of the law of the first entry too, which share
+    the error, if there are at least 10 sequences for each state; of fewer it covers every start. That depends on the
+    numbers of sequences and states alone, not on what was counted.
+
+    >>> fitted_limits(["aababb" * 40, "bbabaa" * 40], "ab", 0.95, None)
+    IntervalChain(2 states, length 240, any start, confidence 0.95)
+    """
+    level = read_confidence(confidence)
+    if states is None:
+        raise UsageError(
+            "confidence= needs states=, all that there are, declared before the reference is looked at: a state that "
+            "does not occur in it has limits too"
+        )
+    read, names, counts, begun = counted(sequences, states)
+    fits = isinstance(start, str) and start == FITTED and len(read) >= _ENOUGH * len(names)
+    if isinstance(start, str) and start not in (FITTED, "any", "stationary"):
+        raise UsageError(f"start must be 'fitted', 'any', 'stationary' or a law over the states, got {start!r}")
+    evidence = Counted(_whole(counts), _whole(begun[None])[0] if fits else None, level)
+    longest = max(map(len, read))
+    many = f"{len(read)} reference sequences" if len(read) > 1 else "1 reference sequence"
+    said: tuple[str, ...] = (f"the limits were found on {many}, which count{'s' * (len(read) == 1)} as public",)
+    if (never := counts.sum(axis=1) == 0).any():
+        said = (*said, f"the reference never leaves {named(names, np.flatnonzero(never))}: anything may follow there")
+    if length is None:
+        said = (*said, f"sequences have length {longest}, that of the longest reference sequence")
+    return limited(evidence, longest if length is None else length, "any" if start == FITTED else start, names, said)
+
+
+def limited(
+    evidence: Counted, length: int, start: Any, states: Iterable[Hashable], assumptions: tuple[str, ...] = ()
+) -> IntervalChain:
+    """The chains between the limits of what was counted; `start` counts where no first entries were counted."""
+    rows, fitted = evidence.limits()
+    first: Limits | None
+    kind: Start
+    first, kind = (fitted, GIVEN) if fitted is not None else beginning(start)
+    return IntervalChain.between(rows, length, first, kind, states, (*evidence.words(), *assumptions), evidence)
+
+
+def _whole(counts: Any) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(int(n) for n in row) for row in np.asarray(counts))
+
+
+# Limits of the rows of a chain from the transitions of reference sequences, with a stated confidence.
+#
+# The i-th departure from a state goes to y with the probability of its row, whatever went before; but how often a state
+# is left is random, so limits for a fixed number of draws are not proved here. Mixture intervals hold for all numbers
+# of draws at once (Ville's inequality):
+#
+#     { p : p^c (1 - p)^(n - c) >= a B(c + 1/2, n - c + 1/2) / B(1/2, 1/2) },    c of n departures from x go to y.
+#
+# The error 1 - confidence is shared equally over all intervals: one for each ordered pair of declared states, seen or
+# not (one for each state if there are two), and one for each state as the first entry where the start is fitted (one if
+# there are two). So all of them hold at once with the confidence, over the draw of the reference.
+#
+# Proofs: docs/proofs/contraction.md#rows-known-up-to-limits.
+
+
+MEANS = (
+    "{confidence} is the probability, over the draw of the reference sequences and before they were seen, that the "
+    "limits hold the chain they were drawn from; it is spent once, for every release that uses these limits, and is "
+    "not a delta: if the limits miss the chain, nothing is promised"
+)
+RESTS = (
+    "the reference sequences are independent of each other and of the protected ones and of their secrets, follow one "
+    "chain that is the same at every step, the protected ones follow a chain between the limits, and the states were "
+    "declared before the reference was looked at"
+)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What was counted in the reference: `transitions` from row to column, the `first` entries (None: the start is not
+    fitted), and the `confidence` that all limits hold, in (0, 1)."""
+
+    transitions: tuple[tuple[int, ...], ...]
+    first: tuple[int, ...] | None
+    confidence: Fraction
+
+    @property
+    def size(self) -> int:
+        """The number of states."""
+        return len(self.transitions)
+
+    @property
+    def intervals(self) -> int:
+        """How many intervals share the error."""
+        return (self.size + (self.first is not None)) * (self.size if self.size > 2 else 1)
+
+    @cached_property
+    def error(self) -> Fraction:
+        """The error of each interval."""
+        return (1 - self.confidence) / self.intervals
+
+    def limits(self) -> tuple[Limits, Limits | None]:
+        """The limits of the rows, and of the law of the first entry."""
+        rows = [self._row(row) for row in self.transitions]
+        both = Limits(np.array([low for low, _ in rows]), np.array([high for _, high in rows]))
+        if self.first is None:
+            return both, None
+        low, high = self._row(self.first)
+        return both, Limits(np.array(low), np.array(high))
+
+    def _row(self, counts: tuple[int, ...]) -> tuple[list[float], list[float]]:
+        from fugu.laws.sets.limits import mixture_interval  # priors without counts need no sets of laws
+
+        total = sum(counts)
+        found = [mixture_interval(count, total, self.error) for count in counts]
+        return [low for low, _ in found], [high for _, high in found]
+
+    def words(self) -> tuple[str, str]:
+        """What the confidence means, and what it rests on."""
+        return MEANS.format(confidence=f"the confidence of {float(self.confidence):.10g}"), RESTS
+
+
+def read_confidence(given: Any) -> Fraction:
+    """A number in (0, 1); UsageError otherwise."""
+    if not is_number(given) or not 0 < given < 1:
+        raise UsageError(f"confidence must lie between 0 and 1, both excluded, such as 0.95; got {given!r}")
+    return as_fraction(given)

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.numbers import balls
 from fugu.numbers.exact import TensorLike, as_fraction, meant_up
-from fugu.priors.prior import Belief, place
-from fugu.priors.quilts import Quilts
-from fugu.priors.skipped import of_variables
+from fugu.priors.prior import Belief, of_variables, place
+from fugu.priors.products import Quilts
 
 _BITS = 96
 _MOST_CELLS = 1 << 16

@@ -1,32 +1,29 @@
-"""Bayesian networks: discrete variables with parents and conditional tables, and how much one says about others.
-
-Proofs: docs/proofs/quilts.md#networks and docs/proofs/trees.md#setting.
-"""
+"""Bayesian networks: variables with parents and tables, what the graph alone says, and forests."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.numbers.exact import TensorLike, is_whole
-from fugu.priors.counted import Counted, combine, laws, log_ratios
-from fugu.priors.forest import Forest, forest
-from fugu.priors.prior import Belief, place
-from fugu.priors.quilts import Quilts
-from fugu.priors.separation import ancestors, blanket, ordered, separated
-from fugu.priors.skipped import of_variables
+from fugu.priors.prior import Belief, of_variables, place
+from fugu.priors.products import STEP, Floats, Quilts, RoundedFloats, combine, laws, log_ratios
 
-Floats = NDArray[np.float64]
+# Bayesian networks: discrete variables with parents and conditional tables, and how much one says about others.
+#
+# Proofs: docs/proofs/quilts.md#networks and docs/proofs/trees.md#setting.
+
+
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MOST_CELLS = 1 << 20
 _MOST_QUILTS = 512
-Factor = tuple[tuple[int, ...], Counted]
+Factor = tuple[tuple[int, ...], RoundedFloats]
 
 
 class BayesianNetwork(Belief):
@@ -46,7 +43,7 @@ class BayesianNetwork(Belief):
     nodes: tuple[int, ...]
     parents: tuple[tuple[int, ...], ...]
     order: tuple[int, ...]
-    tables: tuple[Counted, ...]
+    tables: tuple[RoundedFloats, ...]
     sizes: tuple[int, ...]
 
     def __init__(self, tables: Mapping[str, TensorLike], parents: Mapping[str, Sequence[str]] | None = None) -> None:
@@ -117,7 +114,7 @@ class BayesianNetwork(Belief):
     def _places(self) -> dict[str, int]:
         return {name: n for n, name in enumerate(self.names)}
 
-    def joint(self, variables: Sequence[int | str]) -> Counted:
+    def joint(self, variables: Sequence[int | str]) -> RoundedFloats:
         """P(X_A) with one axis for each of the `variables`, in the order asked, by variable elimination (least new
         table first)."""
         wanted = [self.index(v) for v in variables]
@@ -158,7 +155,7 @@ class BayesianNetwork(Belief):
         table = self.joint([node, *others])
         rows = table.values.reshape(self.sizes[node], -1)
         sums = np.where(rows.any(axis=1), rows.sum(axis=1), 1.0)
-        found = log_ratios(Counted(rows / sums[:, None], 2 * table.roundings + rows.shape[1] + 1))
+        found = log_ratios(RoundedFloats(rows / sums[:, None], 2 * table.roundings + rows.shape[1] + 1))
         return np.where(np.isfinite(found), np.maximum(found, 0.0), found)
 
     @lru_cache(maxsize=64)  # noqa: B019  (a network is small and does not change)
@@ -194,7 +191,7 @@ class BayesianNetwork(Belief):
             found *= self.sizes[v]
         return found
 
-    def _product(self, factors: Sequence[Factor], target: tuple[int, ...]) -> Counted:
+    def _product(self, factors: Sequence[Factor], target: tuple[int, ...]) -> RoundedFloats:
         """The product of factors summed over everything outside `target`; only the last step sums."""
 
         def step(a: Factor, b: Factor) -> Factor:
@@ -205,7 +202,9 @@ class BayesianNetwork(Belief):
 
         found = reduce(step, factors)
         kept = tuple(v for v in target if v in found[0])
-        return combine(f"{_spell(found[0], found[0])},->{_spell(kept, found[0])}", found[1], Counted(np.array(1.0)))
+        return combine(
+            f"{_spell(found[0], found[0])},->{_spell(kept, found[0])}", found[1], RoundedFloats(np.array(1.0))
+        )
 
 
 def _scope(factors: Iterable[Factor]) -> set[int]:
@@ -254,3 +253,165 @@ def contacts(met: Mapping[str, str | None], prior: float, transmission: float) -
     escaped = (1 - prior) * (1 - transmission)
     tables = {name: outside if by is None else [outside, [escaped, 1 - escaped]] for name, by in met.items()}
     return BayesianNetwork(tables, {name: [by] for name, by in met.items() if by is not None})
+
+
+# Networks whose arrows form a forest: every variable of a component has at most one parent, so it is a tree.
+#
+# The moral graph of a network marries the parents of a child, so it has no cycle exactly where no variable has two
+# parents. Parts of a network without a path between them are independent; each is judged by itself. In a tree the law
+# of every variable follows from that of its parent, and with it the kernels of each edge in both directions:
+#
+#     P(child = y | parent = x) is the table,    P(parent = y | child = x) = mu_parent(y) table(y, x) / mu_child(x).
+#
+# Proofs: docs/proofs/trees.md#setting and docs/proofs/trees.md#rounding.
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The components of a network that are trees; nodes keep the numbers they have in the network."""
+
+    order: tuple[int, ...]
+    """Its nodes, each after its parent."""
+    parent: tuple[int, ...]
+    """The parent of each node of the network; -1 for a root and for what is not in a tree."""
+    below: tuple[tuple[int, ...], ...]
+    """The children of each node."""
+    laws: dict[int, Floats]
+    """The law of each node."""
+    tables: dict[int, Floats]
+    """P(node | parent) of each node that has a parent."""
+    error: float
+    """The largest relative error of the laws."""
+
+    def around(self) -> dict[int, int]:
+        """For each node, how many nodes its tree has."""
+        top: dict[int, int] = {}
+        sizes: dict[int, int] = {}
+        for v in self.order:
+            top[v] = v if self.parent[v] < 0 else top[self.parent[v]]
+            sizes[top[v]] = sizes.get(top[v], 0) + 1
+        return {v: sizes[top[v]] for v in self.order}
+
+
+def forest(parents: Parents, order: Sequence[int], tables: Sequence[RoundedFloats]) -> Forest:
+    """The trees among the components of a network, with the law of each of their nodes.
+
+    `parents`: the parents of each node; `order`: the nodes, each after its parents; `tables`: one axis for each parent,
+    the values last. Raises `NotProvable` where a probability is too small for floats."""
+    bad = _entangled(parents)
+    kept = tuple(v for v in order if not bad[v])
+    parent = [-1] * len(parents)
+    laws: dict[int, RoundedFloats] = {}
+    for v in kept:
+        if parents[v]:
+            parent[v] = parents[v][0]
+            laws[v] = combine("p,pv->v", laws[parent[v]], tables[v])
+        else:
+            laws[v] = tables[v]
+    most = max((law.roundings for law in laws.values()), default=0)
+    return Forest(
+        order=kept,
+        parent=tuple(parent),
+        below=tuple(tuple(below) if not bad[v] else () for v, below in enumerate(children(parents))),
+        laws={v: law.values for v, law in laws.items()},
+        tables={v: tables[v].values for v in kept if parents[v]},
+        error=1.01 * most * STEP,
+    )
+
+
+def _entangled(parents: Parents) -> list[bool]:
+    """Which nodes lie in a component where somebody has two parents."""
+    below = children(parents)
+    bad = [False] * len(parents)
+    todo = [v for v, above in enumerate(parents) if len(above) > 1]
+    while todo:
+        v = todo.pop()
+        if not bad[v]:
+            bad[v] = True
+            todo += [*parents[v], *below[v]]
+    return bad
+
+
+# What a directed acyclic graph alone says about independence (Pearl 1988; Koller and Friedman 2009, Algorithm 3.1).
+#
+# Proofs: docs/proofs/quilts.md#networks.
+
+
+Parents = Sequence[Sequence[int]]
+
+
+def ordered(parents: Parents, names: Sequence[str]) -> tuple[int, ...]:
+    """The nodes, each after its parents; a cycle is an error that names its members."""
+    below, waiting = children(parents), [len(set(above)) for above in parents]
+    placed: list[int] = []
+    ready = [v for v, count in enumerate(waiting) if count == 0]
+    while ready:
+        placed += ready
+        following = []
+        for v in ready:
+            for child in set(below[v]):
+                waiting[child] -= 1
+                if waiting[child] == 0:
+                    following.append(child)
+        ready = sorted(following)
+    if len(placed) < len(parents):
+        members = ", ".join(repr(names[v]) for v in sorted(set(range(len(parents))) - set(placed)))
+        raise UsageError(f"the parents form a cycle among {members}; remove one of the arrows")
+    return tuple(placed)
+
+
+def ancestors(parents: Parents, nodes: Iterable[int]) -> set[int]:
+    """The nodes and everything above them."""
+    found: set[int] = set()
+    todo = list(nodes)
+    while todo:
+        node = todo.pop()
+        if node not in found:
+            found.add(node)
+            todo += parents[node]
+    return found
+
+
+def children(parents: Parents) -> list[list[int]]:
+    """For each node, the nodes it is a parent of."""
+    found: list[list[int]] = [[] for _ in parents]
+    for node, above in enumerate(parents):
+        for p in above:
+            found[p].append(node)
+    return found
+
+
+def blanket(parents: Parents, node: int) -> frozenset[int]:
+    """The Markov blanket: parents, children, and the children's other parents."""
+    below = children(parents)[node]
+    return frozenset({*parents[node], *below, *(p for c in below for p in parents[c])} - {node})
+
+
+def separated(parents: Parents, node: int, given: set[int]) -> set[int]:
+    """Every node outside `given` that is d-separated from `node` by it.
+
+    A trail passes a chain or a fork unless its middle is given, and a collider only if it or something below it is
+    given. Nodes separated one by one are separated together (d-separation has the composition property), so the set
+    returned is independent of X_node given X_given jointly.
+
+    >>> separated([[], [0], [1]], 0, {1}), separated([[], [], [0, 1]], 0, {2}), separated([[], [], [0, 1]], 0, set())
+    ({2}, set(), {1})
+    """
+    below = children(parents)
+    opened = ancestors(parents, given)
+    reached: set[int] = set()
+    seen: set[tuple[int, bool]] = set()
+    todo = [(node, True)]  # True: the trail arrives from below (or starts here)
+    while todo:
+        v, upward = todo.pop()
+        if (v, upward) in seen:
+            continue
+        seen.add((v, upward))
+        if v not in given:
+            reached.add(v)
+            todo += [(c, False) for c in below[v]]
+            if upward:
+                todo += [(p, True) for p in parents[v]]
+        if not upward and v in opened:
+            todo += [(p, True) for p in parents[v]]
+    return set(range(len(parents))) - reached - given - {node}

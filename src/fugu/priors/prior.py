@@ -1,39 +1,128 @@
-"""What every prior answers: a belief about a whole table, or a set of beliefs, all of which are protected against.
-
-A prior is public knowledge and never changes. It says what it takes for granted (`assumptions`), which secrets it
-gives probability 0 (`skipped`), and how many entries it speaks of (`entries`, None where it does not say). What a
-room asks of it beyond that is a protocol of its own, and a prior answers as many of them as it can:
-
-- `Curved`, `Quilted`: what the rest of the table says about one entry, as a curve or quilt by quilt. `fugu.influence`,
-  `fugu.translate`, `fugu.dp_budget` and the ledger ask for one of them. Chains are measured by `fugu.translation`
-  itself, which knows more about them than a curve.
-- `Several`: the worst of its members counts.
-- `Recorded`: the records are independent, and the law of one record given each secret is known.
-- `Together`: it prices charges for each entry by itself, all at once, knowing what each release reads of an entry.
-- `coupling.Coupled`: how far all records move, in one coupling, if one of them changes. `fugu.iterate` asks for it.
-
-A new prior is one file here: a subclass of `Belief`, mostly a frozen dataclass, with an `example`; the tests find it.
-"""
+"""What every prior answers: a belief about a whole table, its influence curve, and the secrets that nobody can hold."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import FrozenInstanceError
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
+from flint import arb
+from numpy.typing import NDArray
 
-from fugu.errors import UnknownName
+from fugu.errors import UnknownName, UsageError
+from fugu.numbers import balls
 from fugu.numbers.exact import is_whole
-from fugu.priors.curve import InfluenceCurve
-from fugu.priors.skipped import skipped
+from fugu.shown import Shown, figure_of
 
 if TYPE_CHECKING:
+    from fugu.drawing.figure import Figure
     from fugu.guarantee import Guarantee
-    from fugu.priors.quilts import Quilts
-    from fugu.priors.record_laws import RecordLaw
+    from fugu.priors.products import Quilts
+    from fugu.priors.records import RecordLaw
+
+
+# The influence curve: how much the rest of the data says about one entry, once b entries around it are set aside.
+#
+# Proofs: docs/proofs/influence.md#the-influence-curve.
+
+
+_SHOWN = 64
+
+
+class InfluenceCurve(Shown):
+    """a(b) for b = 1, 2, ...: upper bounds, non-increasing, +inf allowed, 0 from b = `length` on.
+
+    `value`: a function of b, an upper bound on the leakage with b entries set aside; `length`: from there on it is 0, a
+    whole number; `max_b`: how far it is worth computing, None for all. `fugu.influence` makes curves.
+
+    With a per-entry epsilon_dp-DP release, b epsilon_dp + a(b) bounds the Pufferfish loss for every b (Bai et al.,
+    Theorem 6 with the corrected Definition 7). Values are computed when asked for, in order of b, and
+    kept; beyond `max_b` the curve stays at a(max_b), which is sound because the true curve never rises.
+
+    >>> curve = InfluenceCurve(lambda b: 3.0 / b, length=4)
+    >>> curve(2), curve(4), curve.points
+    (1.5, 0.0, [(1, 3.0), (2, 1.5), (3, 1.0), (4, 0.0)])
+    """
+
+    length: int
+    max_b: int | None
+    _value: Callable[[int], float]
+    _known: list[float]
+
+    def __init__(self, value: Callable[[int], float], length: int, max_b: int | None = None) -> None:
+        most = None if max_b is None else min(whole(max_b, "max_b"), length)
+        vars(self).update(length=length, max_b=most, _value=value, _known=[])
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"a curve does not change, so {name!r} cannot be set; make a new one")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"a curve does not change, so {name!r} cannot be removed")
+
+    def __call__(self, b: int) -> float:
+        """a(b), `b` >= 1: the law of all entries outside some b around an entry moves by a factor of at most e^a(b)."""
+        b = whole(b, "b")
+        if b >= self.length:
+            return 0.0
+        if self.max_b is not None:
+            b = min(b, self.max_b)
+        while len(self._known) < b:
+            least = self._known[-1] if self._known else math.inf
+            self._known.append(0.0 if least == 0 else min(least, self._bound(len(self._known) + 1)))
+        return self._known[b - 1]
+
+    def _bound(self, b: int) -> float:
+        """What was computed, at least 0; what is not a number bounds nothing."""
+        found = float(self._value(b))
+        return math.inf if math.isnan(found) else max(0.0, found)
+
+    @property
+    def points(self) -> list[tuple[int, float]]:
+        """(b, a(b)) for b up to max_b (64 if that was not given), and (length, 0)."""
+        last = min(self.length - 1, _SHOWN if self.max_b is None else self.max_b)
+        return [*((b, self(b)) for b in range(1, last + 1)), (self.length, 0.0)]
+
+    def plot(self) -> Figure:
+        """The finite part of the curve as a figure, for notebooks (`save` writes it)."""
+        return figure_of(self)
+
+    def __repr__(self) -> str:
+        return f"InfluenceCurve(length {self.length}, {len(self._known)} values computed)"
+
+
+def largest_of(curves: Sequence[InfluenceCurve]) -> InfluenceCurve:
+    """The curve of a set of priors, or of independent blocks: the largest value at every b."""
+    caps = [curve.max_b for curve in curves if curve.max_b is not None]
+    length = max(curve.length for curve in curves)
+    return InfluenceCurve(lambda b: max(curve(b) for curve in curves), length, max(caps) if caps else None)
+
+
+def whole(b: int, name: str) -> int:
+    """A number of entries: whole, at least 1."""
+    if not is_whole(b, least=1):
+        raise UsageError(f"{name} must be a whole number of entries, at least 1")
+    return int(b)
+
+
+# What every prior answers: a belief about a whole table, or a set of beliefs, all of which are protected against.
+#
+# A prior is public knowledge and never changes. It says what it takes for granted (`assumptions`), which secrets it
+# gives probability 0 (`skipped`), and how many entries it speaks of (`entries`, None where it does not say). What a
+# room asks of it beyond that is a protocol of its own, and a prior answers as many of them as it can:
+#
+# - `Curved`, `Quilted`: what the rest of the table says about one entry, as a curve or quilt by quilt.
+#   `fugu.influence`,
+#   `fugu.translate`, `fugu.dp_budget` and the ledger ask for one of them. Chains are measured by `fugu.translation`
+#   itself, which knows more about them than a curve.
+# - `Several`: the worst of its members counts.
+# - `Recorded`: the records are independent, and the law of one record given each secret is known.
+# - `Together`: it prices charges for each entry by itself, all at once, knowing what each release reads of an entry.
+# - `coupling.Coupled`: how far all records move, in one coupling, if one of them changes. `fugu.iterate` asks for it.
+#
+# A new prior is one file here: a subclass of `Belief`, mostly a frozen dataclass, with an `example`; the tests find it.
 
 
 @runtime_checkable
@@ -140,7 +229,7 @@ def place(variable: int | str, names: tuple[str, ...]) -> int:
     raise UnknownName("variable", variable, names)
 
 
-class Several(Belief):
+class SeveralPriors(Belief):
     """Priors of which the worst counts: a set of beliefs about one table, or independent blocks of it."""
 
     @property
@@ -165,3 +254,82 @@ class Recorded(Belief):
     def influence_curve(self, max_b: int | None = None) -> InfluenceCurve:
         """0: the others say nothing about a record; `max_b` changes nothing."""
         return InfluenceCurve(lambda _: math.inf, 1, max_b)
+
+
+# Secrets of probability 0: under this belief nobody can hold them, so nothing compares them, and they are named.
+
+
+_RUNS = 3
+
+
+@singledispatch
+def skipped(prior: object) -> tuple[str, ...]:
+    """What the guarantee under a prior does not speak of, in words; for lists and mappings of priors, that of each.
+
+    >>> from fugu.priors.chain import MarkovChain
+    >>> skipped(MarkovChain([[0.97, 0.03, 0], [0, 0.98, 0.02], [0, 0, 1]], 100, [1, 0, 0], ["well", "ill", "dead"]))
+    ("'ill' at entry 1", "'dead' at entries 1 to 2")
+    """
+    return tuple(getattr(prior, "skipped", ()))  # a class from outside may have no such thing
+
+
+@skipped.register(list)
+@skipped.register(tuple)
+def _of_each(priors: Iterable[object]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(line for prior in priors for line in skipped(prior)))
+
+
+@skipped.register(Mapping)
+def _of_values(priors: Mapping[Any, object]) -> tuple[str, ...]:
+    return _of_each(list(priors.values()))
+
+
+def of_supports(states: tuple[Hashable, ...], supports: NDArray[np.bool_], length: int) -> tuple[str, ...]:
+    """For each state the entries whose law gives it no mass; `supports` has a row for each entry, or one for all."""
+    found = []
+    for state, seen in zip(states, supports.T, strict=True):
+        if not seen.all():
+            found.append(f"{state!r} at {_entries(np.broadcast_to(~seen, (length,)))}")
+    return tuple(found)
+
+
+def of_variables(names: Iterable[str], supports: Iterable[NDArray[np.bool_]]) -> tuple[str, ...]:
+    """For each variable the numbers, from 0, of the values that it never has."""
+    never = [(name, np.flatnonzero(~seen)) for name, seen in zip(names, supports, strict=True)]
+    return tuple(f"value {int(value)} of {name!r}" for name, values in never for value in values)
+
+
+def _entries(never: NDArray[np.bool_]) -> str:
+    if never.all():
+        return "every entry"
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], never, [False]]).astype(np.int8)))
+    runs = [(int(a) + 1, int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    if len(runs) > _RUNS:
+        return f"{int(never.sum())} of {len(never)} entries, the first of them {runs[0][0]}"
+    plural = "entries" if len(runs) > 1 or runs[0][0] < runs[0][1] else "entry"
+    return f"{plural} {', '.join(str(a) if a == b else f'{a} to {b}' for a, b in runs)}"
+
+
+# The influence curve of all chains whose steps have a bounded projective diameter.
+#
+# Proofs: docs/proofs/influence.md#contracting-chains.
+
+
+_BITS = 96
+
+
+def contracting_curve(diameter: float, length: int, max_b: int | None = None) -> InfluenceCurve:
+    """min over l + r = b + 1 of Delta (tau^(l-1) + tau^(r-1)), tau = tanh(Delta / 4), rounded up.
+
+    `diameter`: Delta, inf allowed; `length`: of the sequence; `max_b`: how far it is worth computing. Balanced windows,
+    as tau^d is convex in d. Whatever the start is, and whether steps differ or not."""
+
+    def value(b: int) -> float:
+        if math.isinf(diameter):
+            return math.inf
+        with balls.precision(_BITS):
+            tau = (arb(diameter) / 4).tanh()
+            low = (b + 1) // 2
+            return balls.upper(arb(diameter) * (tau ** (low - 1) + tau ** (b - low)))
+
+    return InfluenceCurve(value, length, max_b)

@@ -1,30 +1,126 @@
-"""`Records`: a table of independent records, one of which holds the secret; the law of that record is known.
-
-Unlike the other priors, this one makes releases worth *less* than their epsilon for each entry: the secret only tilts
-the law of its own record, and the other records say nothing about it.
-
-Proofs: docs/proofs/records.md#one-epsilon-for-each-record, docs/proofs/records.md#assumptions.
-"""
+"""`Records`: independent records, one of which holds the secret; the laws of one record, declared or counted."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fugu.data import Schema
+from fugu.data import Column, Schema
 from fugu.data.frame import Table
 from fugu.data.secrets import ProtectLike, Secrets, read_protect
 from fugu.data.sources import TableLike
 from fugu.errors import BadLaw, BadTable, MissingValues, RepeatedUnit, UsageError
+from fugu.fixed import Fixed
 from fugu.laws import Discrete
+from fugu.laws.cells import MOST_ROWS, Counts
 from fugu.numbers.checks import is_list, is_row, is_texts, listed
 from fugu.numbers.exact import VectorLike, as_fraction
 from fugu.priors.prior import Recorded
-from fugu.priors.record_counts import EVERY, grouped, places, pooled
-from fugu.priors.record_laws import ASSUMPTIONS, DEPENDENT, KNOWN_GROUPS, LEAST_ROWS, RecordLaw, parts_of
 from fugu.visible import brief
+
+# The laws of one record, read off a public table: whole numbers for each secret, and for each public group.
+
+
+EVERY = "every record"
+_SPARSE = 4
+_MOST_CELLS = 1 << 27
+_EXACT = 2.0**52
+_FEW = 1 << 16
+
+
+def places(table: Table, columns: Sequence[str]) -> tuple[Counts, int]:
+    """Which of the combinations of cells that occur each row has, and how many occur; a missing cell is a value.
+
+    Their order is that of the cells, so that the order of the rows does not matter."""
+    total, size = np.zeros(len(table), dtype=np.int64), 1
+    for name in columns:
+        codes, many = _coded(table.exact(name))
+        total, size = _ranked(total * many + codes, size * many)
+    return total, size
+
+
+def _coded(column: Column) -> tuple[Counts, int]:
+    """A whole number for each cell, 0 where missing, in the order of the cells, and a number above them all."""
+    if column.numeric and len(column):
+        values = column.values.astype(np.int64) if column.values.dtype == bool else column.values
+        low, high = values.min(), values.max()
+        if abs(float(low)) <= _EXACT and float(high) - float(low) <= _SPARSE * len(column):
+            codes = (values - low).astype(np.int64) + 1
+            if values.dtype.kind != "f" or np.array_equal(codes + (low - 1), values):
+                codes[column.missing] = 0
+                return codes, int(high) - int(low) + 2
+    codes, distinct = column.codes(strict=False)
+    return codes + 1, len(distinct) + 1
+
+
+def labels(table: Table, columns: Sequence[str], which: Counts, size: int) -> list[str]:
+    """Each combination in words."""
+    first = np.empty(size, dtype=np.int64)
+    first[which[::-1]] = np.arange(len(which))[::-1]
+    parts = [_cells(table.exact(name), first) for name in columns]
+    return [", ".join(f"{n}={v!r}" for n, v in zip(columns, cells, strict=True)) for cells in zip(*parts, strict=True)]
+
+
+def pooled(secrets: Secrets, states: Counts, size: int) -> RecordLaw:
+    """The law of every record, whatever its group."""
+    return _law(EVERY, secrets.labels, list(secrets.layers), states, size)
+
+
+def grouped(table: Table, by: Sequence[str], secrets: Secrets, states: Counts) -> Iterator[RecordLaw]:
+    """The laws in each public group, on the states that occur there."""
+    which, size = places(table, by)
+    named = labels(table, by, which, size)
+    order = np.argsort(which.astype(np.uint16) if size <= _FEW else which, kind="stable")  # by digits, if they are few
+    for group, rows in enumerate(np.split(order, np.cumsum(np.bincount(which, minlength=size))[:-1])):
+        own, here = _ranked(states[rows], int(states[rows].max()) + 1)
+        yield _law(f"records with {named[group]}", secrets.labels, [layer[rows] for layer in secrets.layers], own, here)
+
+
+def _law(who: str, secrets: Sequence[str], layers: Sequence[Counts], states: Counts, size: int) -> RecordLaw:
+    """The numbers of rows by secret and state; plain where a secret has fewer rows than a law needs."""
+    if len(secrets) * size > _MOST_CELLS:
+        raise BadTable(
+            f"{len(secrets)} secrets times {size} combinations of the columns are too many to count; use fewer "
+            "columns, bins, or fewer secrets"
+        )
+    table = np.zeros(len(secrets) * size, dtype=np.int64)
+    for layer in layers:
+        held = layer >= 0
+        table += np.bincount(layer[held] * size + states[held], minlength=len(table))
+    rows = table.reshape(len(secrets), size)
+    if rows.sum(axis=1).min() < LEAST_ROWS:
+        return RecordLaw(who, {}, plain=True)
+    return RecordLaw(who, dict(zip(secrets, rows, strict=True)))
+
+
+def _ranked(codes: Counts, size: int) -> tuple[Counts, int]:
+    """The same partition of the rows, numbered without gaps, in the same order."""
+    if size > _SPARSE * len(codes) + 1024:
+        distinct, found = np.unique(codes, return_inverse=True)
+        return found.reshape(-1).astype(np.int64), len(distinct)
+    present = np.zeros(size, dtype=bool)
+    present[codes] = True
+    return (np.cumsum(present) - 1)[codes], int(present.sum())
+
+
+def _cells(column: Column, rows: NDArray[np.int64]) -> list[object]:
+    """The cells of some rows as they are shown, None where missing."""
+    shown = zip(column.values[rows].tolist(), column.missing[rows].tolist(), strict=True)
+    return [None if gone else value for value, gone in shown]
+
+
+# `Records`: a table of independent records, one of which holds the secret; the law of that record is known.
+#
+# Unlike the other priors, this one makes releases worth *less* than their epsilon for each entry: the secret only tilts
+# the law of its own record, and the other records say nothing about it.
+#
+# Proofs: docs/proofs/records.md#one-epsilon-for-each-record, docs/proofs/records.md#assumptions.
 
 
 class Records(Recorded):
@@ -208,3 +304,123 @@ def _whole(secret: str, law: object) -> np.ndarray[tuple[int], np.dtype[np.int64
     if sum(whole) // common >= 2**53:
         raise BadLaw(f"the law given {secret!r} has too many digits; give probabilities of at most 15 digits")
     return np.array([x // common for x in whole], dtype=np.int64)
+
+
+# What beliefs about independent records have in common: the law of one record given each secret, and the assumptions.
+#
+# Laws are whole numbers over the same states for every secret, so that p(x) = counts(x) / sum is exact. The words of
+# the assumptions are constants: certificates carry them, and the verifier asks for them letter by letter.
+#
+# Proofs: docs/proofs/records.md#assumptions.
+
+
+T = TypeVar("T")
+MOST_PUBLIC = 6
+"""So many columns of a record may be public: whoever knows any part of them is protected against."""
+LEAST_ROWS = 30
+"""A law read off fewer reference rows is not used: the records it speaks of are worth the plain epsilon."""
+
+INDEPENDENT = (
+    "each record is independent of all others, jointly with its secret, under every belief: there is no common unknown "
+    "parameter; the other records may have any law, depend on each other, or be known"
+)
+NO_AGGREGATE = "nothing exact about the protected table is public but its number of rows and the sizes of its groups"
+REFERENCE = "the reference is public and is not the protected table; it stays the same for all releases"
+ONE_LAW = "every record has the law that the reference shows for its secret and its group"
+OWN_RECORD = (
+    "every column is a function of its own record and of public constants: no ranks, standard scores or household "
+    "totals, no bins or bounds taken from the protected table; records are told apart by person, not by their place"
+)
+KNOWN_BEFORE = (
+    "nothing else was known of a record beforehand than its group; what was known is conditioned on, what is published "
+    "is charged"
+)
+WHOLE_DOMAIN = (
+    "each release is private for the replacement of one record by any other, on the whole product domain, and reads "
+    "no other columns of it than those that the law is about, and these no finer than the law tells values apart"
+)
+ASSUMPTIONS = (INDEPENDENT, NO_AGGREGATE, REFERENCE, ONE_LAW, OWN_RECORD, KNOWN_BEFORE, WHOLE_DOMAIN)
+"""What every belief about independent records takes for granted; each is needed, and has a counterexample."""
+KNOWN_GROUPS = "every record is in a group that the reference has"
+"""Beside the others, where the law depends on a public group."""
+DEPENDENT = (
+    "records that depend on each other are not covered: with a hidden share of .1 or .9 that three records have in "
+    "common, an epsilon of .5 for each record was claimed as .5 and is truly 1.123"
+)
+"""Why a repeated unit is refused."""
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordLaw:
+    """The law of one record given each secret, as one kind of adversary holds it about the records `who` speaks of.
+
+    `who`: of which records and which adversary, in words; `given`: {secret: whole numbers over the same k states}.
+    `plain`: no law is known, so a release is worth its per-record epsilon itself. Raises `BadLaw` for numbers below
+    0, for none, for a sum of 2^53 or more, and for secrets with different states.
+
+    >>> law = RecordLaw("every record", {"F": np.array([7, 3]), "M": np.array([4, 6])})
+    >>> [(s, t, p.tolist(), q.tolist()) for s, t, p, q in law.pairs()]
+    [('F', 'M', [7, 3], [4, 6]), ('M', 'F', [4, 6], [7, 3])]
+    """
+
+    who: str
+    given: Mapping[str, Counts]
+    plain: bool = False
+
+    def __post_init__(self) -> None:
+        own = {secret: counted(counts, f"{self.who}, secret {secret!r}") for secret, counts in self.given.items()}
+        if len({counts.size for counts in own.values()}) > 1:
+            raise BadLaw(f"{self.who}: the laws given different secrets must be on the same states")
+        object.__setattr__(self, "given", Fixed(own))
+
+    def __reduce__(self) -> tuple[type[RecordLaw], tuple[str, dict[str, Counts], bool]]:
+        return RecordLaw, (self.who, dict(self.given), self.plain)
+
+    def __repr__(self) -> str:
+        known = "plain" if self.plain else f"{len(self.given)} secrets, {self.states} states"
+        return f"RecordLaw({self.who!r}, {known})"
+
+    @property
+    def states(self) -> int:
+        """How many states the laws are on."""
+        return next((counts.size for counts in self.given.values()), 0)
+
+    def pairs(self) -> Iterator[tuple[str, str, Counts, Counts]]:
+        """Both orders of every pair of secrets, with their laws."""
+        for s, p in self.given.items():
+            for t, q in self.given.items():
+                if s != t:
+                    yield s, t, p, q
+
+
+def counted(counts: object, where: str) -> Counts:
+    """Whole numbers of at least 0 whose sum is above 0 and below 2^53, read-only; `where` names them in errors."""
+    try:
+        given = np.asarray(counts)
+        own = given.astype(np.int64)
+    except (TypeError, ValueError, OverflowError):
+        raise BadLaw(f"{where}: a law must be a list of whole numbers") from None
+    if own.ndim != 1 or not own.size or given.dtype == bool or not np.array_equal(own, given) or own.min() < 0:
+        raise BadLaw(f"{where}: a law must be a list of whole numbers of at least 0")
+    if not 0 < float(own.sum(dtype=np.float64)) < MOST_ROWS:
+        raise BadLaw(f"{where}: the whole numbers of a law must sum to more than 0 and less than 2^53")
+    own.flags.writeable = False
+    return own
+
+
+def parts_of(public: Sequence[T]) -> list[tuple[T, ...]]:
+    """Every part of what is public of a record, none of it first: adversaries may know any of them.
+
+    Who knows two of three columns is neither one who knows one of them nor one who knows all: with x = a xor b xor s
+    and c = x, x tells s to whoever knows a and b, and nothing to whoever knows a, b and c.
+
+    >>> parts_of("ab")
+    [(), ('a',), ('b',), ('a', 'b')]
+    """
+    if len(public) > MOST_PUBLIC:
+        raise UsageError(
+            f"{len(public)} columns would be public, and at most {MOST_PUBLIC} can be: whoever knows any part of them "
+            "is protected against. Ask by fewer columns, or join some into one"
+        )
+    return [part for many in range(len(public) + 1) for part in combinations(public, many)]

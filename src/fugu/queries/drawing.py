@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
 from fugu.noise.bits import OS, BitSource
-from fugu.noise.selection import permute_and_flip
-from fugu.noise.single import draw_one
-from fugu.queries.axes import Codes
-from fugu.queries.cell import Cell
-from fugu.queries.features import Coded, Feature, Gridded, Placed, Squared
-from fugu.queries.noised import FLIP, LINES, Noised
+from fugu.noise.selection import draw_one, permute_and_flip
+from fugu.queries.answer import Cell
+from fugu.queries.features import Coded, Codes, Feature, Gridded, Placed, SquaredFeature
 from fugu.queries.sequence_query import error_bound, laplace_sampler
-from fugu.queries.statistic import Question
+from fugu.queries.session_certificate import FLIP, LINES, NoisedQuestion
+from fugu.queries.statistic import StatisticQuestion
 
 LEVEL = 0.95
 """How often an interval holds."""
@@ -31,7 +29,7 @@ _OFTEN = 200
 
 
 def draw(
-    noised: Noised, reading: Schema, table: Table, group: Codes, names: Sequence[str], source: BitSource = OS
+    noised: NoisedQuestion, reading: Schema, table: Table, group: Codes, names: Sequence[str], source: BitSource = OS
 ) -> list[list[int]]:
     """The noised numbers of each group, in the order of `names`: sums, counts of cells, or the place that was chosen.
 
@@ -73,14 +71,14 @@ def _noise(rates: Sequence[Fraction], size: int, source: BitSource) -> Codes:
     return found
 
 
-def utilities(counts: NDArray[np.int64], noised: Noised) -> list[Fraction]:
+def utilities(counts: NDArray[np.int64], noised: NoisedQuestion) -> list[Fraction]:
     """What a selection is made by, from the counts of the cells. Of a top list the count of each label: one record
     moves each by at most 1. Of a quantile minus how far the wanted rank lies outside the ranks of a point's cell: a
     record that moves changes the numbers below and up to a point by at most 1 each, and so the utility."""
     if noised.kind != "quantile":
         return [Fraction(int(c)) for c in counts[: len(choices(noised.features[0]))]]
     upto = np.cumsum(counts)
-    wanted = int(upto[-1]) * (Question.parse(noised.query).at or Fraction(1, 2))
+    wanted = int(upto[-1]) * (StatisticQuestion.parse(noised.query).at or Fraction(1, 2))
     below = np.concatenate([[0], upto[:-1]])
     return [-max(Fraction(0), int(a) - wanted, wanted - int(b)) for a, b in zip(below, upto, strict=True)]
 
@@ -91,9 +89,9 @@ def choices(feature: Feature) -> list[str]:
     return feature.labels if feature.axes[0].edges is not None else feature.labels[:-1]
 
 
-def cells_of(noised: Noised, drawn: Mapping[str, Sequence[int]], rows: Mapping[str, int]) -> tuple[Cell, ...]:
+def cells_of(noised: NoisedQuestion, drawn: Mapping[str, Sequence[int]], rows: Mapping[str, int]) -> tuple[Cell, ...]:
     """The released numbers with their intervals; post-processing of what was drawn, and of public sizes."""
-    asked = Question.parse(noised.query)
+    asked = StatisticQuestion.parse(noised.query)
     shown = _SHOWN[noised.kind]
     return tuple(cell for group, found in drawn.items() for cell in shown(noised, asked, group, found, rows[group]))
 
@@ -104,7 +102,9 @@ def half_width(rate: Fraction, level: float = LEVEL) -> float:
     return error_bound(rate, level=level)
 
 
-def _summed(noised: Noised, asked: Question, group: str, drawn: Sequence[int], rows: int) -> list[Cell]:
+def _summed(
+    noised: NoisedQuestion, asked: StatisticQuestion, group: str, drawn: Sequence[int], rows: int
+) -> list[Cell]:
     rate = noised.rates[group][0]
     low, step, share = 0.0, 1.0, 1
     feature = noised.features[0]
@@ -116,11 +116,17 @@ def _summed(noised: Noised, asked: Question, group: str, drawn: Sequence[int], r
     return [Cell(group, "", value / share, (value - half) / share, (value + half) / share, step / float(rate) / share)]
 
 
-def _varied(noised: Noised, asked: Question, group: str, drawn: Sequence[int], rows: int) -> list[Cell]:  # noqa: ARG001
+def _varied(
+    noised: NoisedQuestion,
+    asked: StatisticQuestion,  # noqa: ARG001
+    group: str,
+    drawn: Sequence[int],
+    rows: int,
+) -> list[Cell]:
     """The variance, and an interval that holds if both sums lie within theirs at half the error each."""
     one, two = noised.rates[group]
     squared = noised.features[1]
-    assert isinstance(squared, Squared)
+    assert isinstance(squared, SquaredFeature)
     step = float(squared.coding.step)
     level = (1 + LEVEL) / 2
     mean, moment = drawn[0] / rows - squared.centre, drawn[1] / rows
@@ -131,7 +137,13 @@ def _varied(noised: Noised, asked: Question, group: str, drawn: Sequence[int], r
     return [Cell(group, "", value * step**2, low * step**2, high * step**2, step**2 / float(two) / rows)]
 
 
-def _tabled(noised: Noised, asked: Question, group: str, drawn: Sequence[int], rows: int) -> list[Cell]:  # noqa: ARG001
+def _tabled(
+    noised: NoisedQuestion,
+    asked: StatisticQuestion,  # noqa: ARG001
+    group: str,
+    drawn: Sequence[int],
+    rows: int,  # noqa: ARG001
+) -> list[Cell]:
     (feature,) = noised.features
     assert isinstance(feature, Placed)
     rate = noised.rates[group][0]
@@ -140,7 +152,9 @@ def _tabled(noised: Noised, asked: Question, group: str, drawn: Sequence[int], r
     return [Cell(group, label, float(v), float(v - half), float(v + half), 1 / float(rate)) for label, v in labels]
 
 
-def _topped(noised: Noised, asked: Question, group: str, drawn: Sequence[int], rows: int) -> list[Cell]:
+def _topped(
+    noised: NoisedQuestion, asked: StatisticQuestion, group: str, drawn: Sequence[int], rows: int
+) -> list[Cell]:
     labels = choices(noised.features[0])
     if noised.law == FLIP:  # its count is not released
         nan = math.nan
@@ -149,7 +163,13 @@ def _topped(noised: Noised, asked: Question, group: str, drawn: Sequence[int], r
     return sorted(cells, key=lambda cell: -cell.value)[: int(asked.at or 1)]
 
 
-def _ranked(noised: Noised, asked: Question, group: str, drawn: Sequence[int], rows: int) -> list[Cell]:  # noqa: ARG001
+def _ranked(
+    noised: NoisedQuestion,
+    asked: StatisticQuestion,  # noqa: ARG001
+    group: str,
+    drawn: Sequence[int],
+    rows: int,  # noqa: ARG001
+) -> list[Cell]:
     """The chosen point. Its error is one of ranks, `scale` in rows: no interval of values follows from the noise."""
     feature, nan = noised.features[0], math.nan
     if isinstance(feature, Gridded):

@@ -1,31 +1,33 @@
-"""Features: total functions of one record, with whole numbers for values, that statistics are made of.
-
-Each is fixed by public information (the schema, the reference, the question) before the private table is opened, is the
-same function on both tables, looks at one record alone, and has a value for every record there can be: what is missing,
-odd, huge or of another kind than its column included. The law of a record's features is all that a session believes.
-"""
+"""Features: total functions of one record, with whole numbers for values, that statistics are made of; their axes."""
 
 from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
+from fugu.data.cells import OTHER
 from fugu.data.private import numbers, places
 from fugu.documents.document import canonical_json
 from fugu.errors import CertificateError
 from fugu.numbers.exact import read_number, read_whole
-from fugu.queries.axes import Axis, Codes, axis_from, increasing_from
-from fugu.queries.records import Coding
+from fugu.queries.statistic import Coding
 from fugu.visible import Json
+
+# Features: total functions of one record, with whole numbers for values, that statistics are made of.
+#
+# Each is fixed by public information (the schema, the reference, the question) before the private table is opened, is
+# the same function on both tables, looks at one record alone, and has a value for every record there can be: what is
+# missing, odd, huge or of another kind than its column included. The law of a record's features is all that a session
+# believes.
 
 
 class Feature(ABC):
@@ -92,7 +94,7 @@ class Coded(Feature):
 
 @final
 @dataclass(frozen=True)
-class Squared(Feature):
+class SquaredFeature(Feature):
     """The square of a coded number's distance from a public centre: (code - centre)^2."""
 
     KIND = "squared"
@@ -148,7 +150,7 @@ class Placed(Feature):
     """The cell of a histogram or of a cross-tabulation that a record falls into."""
 
     KIND = "placed"
-    axes: tuple[Axis, ...]
+    axes: tuple[CellAxis, ...]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -248,7 +250,7 @@ def _coding(told: Mapping[str, Any]) -> Coding:
 
 _READERS: dict[str, Callable[[Mapping[str, Any]], Feature]] = {
     "coded": lambda told: Coded(_coding(told)),
-    "squared": lambda told: Squared(_coding(told)),
+    "squared": lambda told: SquaredFeature(_coding(told)),
     "is": lambda told: Is(str(told["column"]), str(told["label"])),
     "placed": lambda told: Placed(tuple(map(axis_from, told["axes"]))),
     "gridded": lambda told: Gridded(str(told["column"]), increasing_from(told["points"])),
@@ -263,3 +265,57 @@ def feature_from(told: object) -> Feature:
         return _READERS[found["kind"]](found)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CertificateError("a feature of a record cannot be read") from error
+
+
+# `Axis`: the cells that one column of a histogram or a cross-tabulation has, from public information.
+
+
+Codes = NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True)
+class CellAxis:
+    """The cells of one column: labels and one more cell for everything else, or edges of numbers.
+
+    Without edges the cell of a record is the place of its label, or the last one. With edges it is the interval that
+    holds its number; what lies outside goes to the first or the last one."""
+
+    column: str
+    labels: tuple[str, ...]
+    edges: tuple[float, ...] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all its cells."""
+        if self.edges is not None:
+            return tuple(f"{a:g} to {b:g}" for a, b in pairwise(self.edges))
+        return (*self.labels, OTHER)
+
+    def of(self, schema: Schema, table: Table) -> Codes:
+        """The cell of each row."""
+        if self.edges is not None:
+            inner = np.asarray(self.edges[1:-1], dtype=np.float64)
+            return np.searchsorted(inner, numbers(schema, table, self.column), "right").astype(np.int64)
+        found = places(schema, table, self.column, self.labels)
+        return np.where(found < 0, len(self.labels), found).astype(np.int64)
+
+    def to_json(self) -> Json:
+        """The axis in JSON types."""
+        told: Json = {"column": self.column, "labels": list(self.labels)}
+        return told if self.edges is None else told | {"edges": [float(edge).hex() for edge in self.edges]}
+
+
+def axis_from(told: Mapping[str, Any]) -> CellAxis:
+    """The axis that `to_json` wrote as `told`."""
+    edges = told.get("edges")
+    labels = tuple(map(str, told["labels"]))
+    return CellAxis(str(told["column"]), labels, None if edges is None else increasing_from(edges))
+
+
+def increasing_from(told: Sequence[str]) -> tuple[float, ...]:
+    """Increasing numbers that were written as doubles in hexadecimal."""
+    found = tuple(float.fromhex(text) for text in told)
+    if any(not a < b for a, b in pairwise(found)):
+        raise CertificateError("edges and grids increase")
+    return found

@@ -1,13 +1,5 @@
-"""What all questions of a session are worth together: the largest loss over types of records, adversaries and pairs.
-
-For a record of type z the charges of all questions add to Lam_z. For each adversary about z, each two secrets and both
-orders, `price` proves T(p, q; Lam_z), and the session is worth the maximum: transcript by transcript, so questions may
-depend on earlier answers. A type whose laws are not all known costs the sum of epsilons. Proofs:
-docs/proofs/metric-charges.md#sessions.
-
-T rises with the charges, so types are priced at the largest charges among them: where one type is charged no less than
-another by every question, its price covers both.
-"""
+"""What all questions of a session are worth together, over types of records, adversaries and pairs; laws of the
+types."""
 
 from __future__ import annotations
 
@@ -18,16 +10,30 @@ from fractions import Fraction
 from itertools import permutations
 from typing import final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.data import Schema, Table
 from fugu.errors import CertificateError
 from fugu.numbers.exact import as_fraction
-from fugu.priors.record_laws import parts_of
-from fugu.queries.features import Feature
-from fugu.queries.noised import Noised
-from fugu.queries.session_state import KnownLaw, Proved, RecordType
-from fugu.queries.type_laws import Known, TypeLaws
-from fugu.translation.records.charges import Apart, Cells, Line, RecordCharge, joined, shape
+from fugu.priors.records import LEAST_ROWS, parts_of
+from fugu.queries.features import Codes, Feature
+from fugu.queries.groups import Mask
+from fugu.queries.session_certificate import KnownLaw, NoisedQuestion, ProvedPair, RecordType
 from fugu.translation.records.checking import check
 from fugu.translation.records.pricer import Priced, Pricer
+from fugu.translation.records.problem import Apart, Jump, Rate, RecordCharge, joined, shape
+
+# What all questions of a session are worth together: the largest loss over types of records, adversaries and pairs.
+#
+# For a record of type z the charges of all questions add to Lam_z. For each adversary about z, each two secrets and
+# both orders, `price` proves T(p, q; Lam_z), and the session is worth the maximum: transcript by transcript, so
+# questions may depend on earlier answers. A type whose laws are not all known costs the sum of epsilons. Proofs:
+# docs/proofs/metric-charges.md#sessions.
+#
+# T rises with the charges, so types are priced at the largest charges among them: where one type is charged no less
+# than another by every question, its price covers both.
+
 
 Charges = tuple[RecordCharge, ...]
 Pair = tuple[str, str]
@@ -81,7 +87,7 @@ class Pricing:
     _pricers: dict[tuple[int, Pair], Pricer] = field(default_factory=dict)
     _last: dict[tuple[int, Pair], dict[tuple[str, ...], Priced]] = field(default_factory=dict)
 
-    def worth(self, questions: Sequence[Noised], types: Types, apart: Fraction = Fraction(0)) -> Worth:
+    def worth(self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction = Fraction(0)) -> Worth:
         """What these questions are worth together.
 
         `questions`: all of them, in any order. `types`: the record types for at least the columns they are asked by.
@@ -92,7 +98,7 @@ class Pricing:
         return Worth(max(spent, most), *told, tuple(found))
 
     def jobs(
-        self, questions: Sequence[Noised], types: Types, apart: Fraction = Fraction(0)
+        self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction = Fraction(0)
     ) -> tuple[list[Job], tuple[Fraction, tuple[RecordType, ...]], list[Charges]]:
         """All that has to be priced, the second promise and the types, and the charges of plain types."""
         features = self.modelled(questions)
@@ -130,7 +136,7 @@ class Pricing:
         return whole
 
     def charged(
-        self, questions: Sequence[Noised], types: Types, features: Mapping[str, Feature], apart: Fraction
+        self, questions: Sequence[NoisedQuestion], types: Types, features: Mapping[str, Feature], apart: Fraction
     ) -> list[tuple[tuple[str, ...], int, Charges]]:
         """For each type its groups, its rows and its charges; worked out once for types that are charged alike."""
         place = {column: i for i, column in enumerate(types.by)}
@@ -146,7 +152,7 @@ class Pricing:
             found.append((groups, rows, kept[key]))
         return found
 
-    def modelled(self, questions: Sequence[Noised]) -> dict[str, Feature]:
+    def modelled(self, questions: Sequence[NoisedQuestion]) -> dict[str, Feature]:
         """The features of these questions that the reference knows, by name."""
         return {f.name: f for q in questions for f in q.features if self.laws.models(f)}
 
@@ -193,7 +199,7 @@ class Pricing:
         return found
 
     def tangents(
-        self, questions: Sequence[Noised], types: Types, apart: Fraction = Fraction(0)
+        self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction = Fraction(0)
     ) -> list[tuple[Fraction, Mapping[Shape, float]]]:
         """Every price that these questions are worth, and about how fast it rises with each charge, by its shape.
 
@@ -208,10 +214,10 @@ class Pricing:
                 found.append((exact(priced, job.charges), known or full))
         return found + [(own(charges), _in_full(charges)) for charges in plain]
 
-    def proofs(self, jobs: Sequence[Job], places: Mapping[int, int]) -> list[Proved]:
+    def proofs(self, jobs: Sequence[Job], places: Mapping[int, int]) -> list[ProvedPair]:
         """All proofs of these jobs; `places`: the place of each law, by its id."""
         return [
-            Proved(places[id(job.law)], pair, job.charges, found.epsilon, found.proof)
+            ProvedPair(places[id(job.law)], pair, job.charges, found.epsilon, found.proof)
             for job in jobs
             for pair in permutations(job.law.given, 2)
             for found in [self.priced(job, pair)]
@@ -239,7 +245,7 @@ def exact(found: Priced, charges: Charges) -> Fraction:
 
 def _in_full(charges: Charges) -> dict[Shape, float]:
     """How fast the sum of epsilons rises with the number of each charge."""
-    return {shape(c): float(c.most) if isinstance(c, Line) else 1.0 for c in charges}
+    return {shape(c): float(c.most) if isinstance(c, Rate) else 1.0 for c in charges}
 
 
 def largest(several: list[Charges]) -> list[Charges]:
@@ -274,9 +280,9 @@ def _names(charges: Charges) -> list[str]:
     """The features that charges speak of."""
     found: dict[str, None] = {}
     for charge in charges:
-        if isinstance(charge, Line):
+        if isinstance(charge, Rate):
             found[charge.feature] = None
-        elif isinstance(charge, Cells):
+        elif isinstance(charge, Jump):
             found.update(dict.fromkeys(charge.features))
     return sorted(found)
 
@@ -285,3 +291,95 @@ def covers(larger: Charges, smaller: Charges) -> bool:
     """Whether each charge of `smaller` is at most the one of the same shape in `larger`."""
     have = _numbers(joined(larger))
     return all(have.get(key, Fraction(0)) >= amount for key, amount in _numbers(joined(smaller)).items())
+
+
+# The law of a record's features given each secret, for every adversary about every type of record.
+#
+# All of it comes from the reference. A record's groups are public: who knows them believes the law given them. Where
+# some secret has fewer than `LEAST_ROWS` rows of the reference, in a group or in all of it, there is no law: nothing is
+# believed there.
+
+
+Known = tuple[tuple[str, str], ...]
+"""Groups that an adversary knows: (by column, group), in the order of the columns' first use."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TypeLaws:
+    """The reference, read; laws are worked out when they are asked for and kept.
+
+    `reading`, `table`: the reference as read. `masks`: the rows of each secret, none of them empty. `groups`: for each
+    column asked by, each reference row's group, "" where it has none; a column that the reference lacks is not there.
+    """
+
+    reading: Schema
+    table: Table
+    masks: Mapping[str, Mask]
+    groups: Mapping[str, NDArray[np.object_]]
+    _features: dict[str, Codes] = field(default_factory=dict)
+    _joint: dict[tuple[str, ...], tuple[Codes, Codes]] = field(default_factory=dict)
+    _rows: dict[tuple[str, ...], dict[tuple[str, ...], Codes]] = field(default_factory=dict)
+    _laws: dict[tuple[Known, tuple[str, ...]], KnownLaw | None] = field(default_factory=dict)
+    _same: dict[bytes, KnownLaw] = field(default_factory=dict)
+
+    def models(self, feature: Feature) -> bool:
+        """Whether the reference has the columns that the feature looks at."""
+        return all(column in self.table.columns for column in feature.columns)
+
+    def law(self, known: Known, features: Sequence[Feature]) -> KnownLaw | None:
+        """The law of these features given each secret and these groups; None where the reference is too thin.
+
+        Two adversaries who believe the same law share one object, so that it is priced once."""
+        names = tuple(sorted(feature.name for feature in features))
+        key = (known, names)
+        if key not in self._laws:
+            self._laws[key] = self._fit(known, {feature.name: feature for feature in features}, names)
+        return self._laws[key]
+
+    def _fit(self, known: Known, features: Mapping[str, Feature], names: tuple[str, ...]) -> KnownLaw | None:
+        codes, first = self._coded(features, names)
+        rows = self._rows_of(known)
+        if rows is None:
+            return None
+        inside = codes[rows]
+        present, places = np.unique(inside, return_inverse=True)
+        given = {}
+        for secret, mask in self.masks.items():
+            counts = np.bincount(places.reshape(-1)[mask[rows]], minlength=len(present)).astype(np.int64)
+            if int(counts.sum()) < LEAST_ROWS:
+                return None
+            given[secret] = counts
+        states = {name: self._features[name][first[present]] for name in names}
+        mark = b"".join(a.tobytes() + b"|" for a in (*states.values(), *given.values())) + repr(names).encode()
+        if mark not in self._same:
+            self._same[mark] = KnownLaw((dict(known),), states, given)
+        return self._same[mark]
+
+    def _coded(self, features: Mapping[str, Feature], names: tuple[str, ...]) -> tuple[Codes, Codes]:
+        """One whole number for each row, the same for rows that agree on all features; and a row of each number."""
+        if names not in self._joint:
+            codes = np.zeros(len(self.table), dtype=np.int64)
+            for name in names:
+                if name not in self._features:
+                    self._features[name] = features[name].of(self.reading, self.table)
+                _, one = np.unique(self._features[name], return_inverse=True)
+                _, codes = np.unique(codes * (int(one.max(initial=0)) + 1) + one.reshape(-1), return_inverse=True)
+                codes = codes.reshape(-1).astype(np.int64)
+            self._joint[names] = codes, np.unique(codes, return_index=True)[1].astype(np.int64)
+        return self._joint[names]
+
+    def _rows_of(self, known: Known) -> Codes | None:
+        """The rows of the reference with these groups; None if the reference cannot tell."""
+        if not known:
+            return np.arange(len(self.table))
+        columns = tuple(column for column, _ in known)
+        if any(column not in self.groups for column in columns):
+            return None
+        if columns not in self._rows:
+            listed = list(zip(*(self.groups[column].tolist() for column in columns), strict=True))
+            found: dict[tuple[str, ...], list[int]] = {}
+            for row, groups in enumerate(listed):
+                found.setdefault(groups, []).append(row)
+            self._rows[columns] = {groups: np.array(rows, dtype=np.int64) for groups, rows in found.items()}
+        return self._rows[columns].get(tuple(group for _, group in known))

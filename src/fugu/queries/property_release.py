@@ -1,8 +1,4 @@
-"""Statistics of a private table, released once while the share of its records with a property stays hidden.
-
-The reference says how records are read, what they hold and what is believed; the private table is read by the same
-functions, record by record: every record has a number for every statistic, whatever its cells hold. The property's own
-column is never looked at in the private table."""
+"""Statistics of a private table, released once while the share of its records with a property stays hidden."""
 
 from __future__ import annotations
 
@@ -17,24 +13,29 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.calibrate import calibrate
-from fugu.calibration.offer import Calibrated
+from fugu.calibration.driver import calibrate
 from fugu.data import Schema, Table
 from fugu.data.private import Private, numbers, open_private, places
 from fugu.data.sources import TableLike
 from fugu.documents.certificate import Certificate
 from fugu.errors import BadTable, CertificateError, PriorNotPublic, UnknownName, UsageError
 from fugu.guarantee.curve import Guarantee
-from fugu.mechanism.analysis import Analysis
-from fugu.mechanism.channel import ChannelMechanism
+from fugu.mechanism.mechanism import Mechanism, rounding_error
+from fugu.noise.kind import Noise
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
-from fugu.queries.cell import Cell
-from fugu.queries.property_cells import cells_of
+from fugu.queries.answer import Cell
 from fugu.scenario.property import from_property
 from fugu.scenario.property_statistic import RecordStatistic, condition
 from fugu.scenario.scenario import Scenario
 from fugu.scenario.swap import model_of
 from fugu.visible import Json
+
+# Statistics of a private table, released once while the share of its records with a property stays hidden.
+#
+# The reference says how records are read, what they hold and what is believed; the private table is read by the same
+# functions, record by record: every record has a number for every statistic, whatever its cells hold. The property's
+# own column is never looked at in the private table.
+
 
 Bounds = Mapping[str, tuple[Real, Real]]
 Floats = NDArray[np.float64]
@@ -43,7 +44,7 @@ _RECIPE = ("what", "statistics", "hide", "size", "tolerance", "shares", "bounds"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PropertyAsked:
+class PropertyQuestion:
     """What is published and what is hidden.
 
     `statistics`: "mean(age)", "sum(hours)", "count(sex=F)"; `hide`: the property, "smoker=yes". `size`: how many
@@ -64,7 +65,7 @@ class PropertyAsked:
     floor: float | None = None
     schema: Schema | None = None
 
-    def of(self, reference: TableLike) -> Asked:
+    def of(self, reference: TableLike) -> CompletedQuestion:
         """The question with what this reference says of it: how records are read, and the bounds left out."""
         if isinstance(self.statistics, str) or not self.statistics:
             raise UsageError('statistics must be a list such as ["mean(age)", "count(sex=F)"]')
@@ -81,14 +82,14 @@ class PropertyAsked:
         for name in averaged:
             if name not in found:
                 found[name] = _ends(reading, known, name)
-        return Asked(self, asked, reading, known, found)
+        return CompletedQuestion(self, asked, reading, known, found)
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class CompletedQuestion:
     """The question as one reference completes it."""
 
-    told: PropertyAsked
+    told: PropertyQuestion
     statistics: tuple[RecordStatistic, ...]
     reading: Schema
     known: Table
@@ -177,9 +178,9 @@ class Asked:
 class RehearsedProperty:
     """A mechanism that is proved, for so many records; no private table is open."""
 
-    asked: Asked
+    asked: CompletedQuestion
     scenario: Scenario
-    mechanism: Calibrated
+    mechanism: Mechanism
     size: int
 
     @property
@@ -204,7 +205,6 @@ class PreparedProperty(RehearsedProperty):
 
     def _rounded(self, exact: list[Fraction]) -> list[Fraction]:
         """The nearest points of the lattice, each of which rounds to its own index; without noise there is none."""
-        assert not isinstance(self.mechanism, ChannelMechanism | Analysis)  # the statistics are numbers, and go out
         lattice = self.mechanism.lattice
         if lattice is None:
             return exact
@@ -213,13 +213,13 @@ class PreparedProperty(RehearsedProperty):
 
 
 def prepare_property(
-    table: TableLike, reference: TableLike, asked: PropertyAsked, budget: Guarantee
+    table: TableLike, reference: TableLike, asked: PropertyQuestion, budget: Guarantee
 ) -> PreparedProperty:
     """Everything but the draw: what is wrong is found here, before anything is charged."""
     return open_property(table, asked.of(reference), budget)
 
 
-def open_property(table: TableLike, known: Asked, budget: Guarantee) -> PreparedProperty:
+def open_property(table: TableLike, known: CompletedQuestion, budget: Guarantee) -> PreparedProperty:
     """Open the private table and prove its mechanism. Refused are a table of another size than declared, and a
     reference that is the table itself."""
     columns, size = tuple(dict.fromkeys(s.column for s in known.statistics)), known.told.size
@@ -240,7 +240,7 @@ def open_property(table: TableLike, known: Asked, budget: Guarantee) -> Prepared
 
 
 def release_property(
-    table: TableLike, reference: TableLike, asked: PropertyAsked, budget: Guarantee, *, allow_no_noise: bool = False
+    table: TableLike, reference: TableLike, asked: PropertyQuestion, budget: Guarantee, *, allow_no_noise: bool = False
 ) -> tuple[tuple[Cell, ...], Certificate]:
     """Release the statistics of `table`, once, hiding the share that `asked` names; beliefs are those of `reference`.
 
@@ -250,13 +250,13 @@ def release_property(
     return prepare_property(table, reference, asked, budget).release(allow_no_noise)
 
 
-def asked_of(recipe: Json) -> tuple[PropertyAsked, int]:
+def asked_of(recipe: Json) -> tuple[PropertyQuestion, int]:
     """The question that a recipe states, and the number of records; CertificateError if it is none."""
     if set(recipe) != set(_RECIPE):
         raise CertificateError(f"the recipe of a property has the parts {', '.join(_RECIPE)}")
     size, shares, schema = read_whole(recipe["size"]), recipe["shares"], recipe["schema"]
     bounds = {name: (read_number(low), read_number(high)) for name, (low, high) in recipe["bounds"].items()}
-    asked = PropertyAsked(
+    asked = PropertyQuestion(
         statistics=list(recipe["statistics"]),
         hide=recipe["hide"],
         size=size,
@@ -292,9 +292,48 @@ def _column(table: Table, name: str) -> list[object]:
     return [None if gone else value for value, gone in zip(column.values.tolist(), column.missing, strict=True)]
 
 
-def _same(known: Asked, private: Private) -> bool:
+def _same(known: CompletedQuestion, private: Private) -> bool:
     """Whether the reference holds the private records, in any order, as far as the statistics look."""
     if len(known.known) != len(private):
         return False
     one, two = (known.contributions(t) for t in (known.known, private.table))
     return bool(np.array_equal(one[np.lexsort(one.T)], two[np.lexsort(two.T)]))
+
+
+# The published statistics of one data set, each with an interval for the exact one.
+
+
+def coordinate_halves(mechanism: Mechanism, certificate: Certificate, level: float = 0.95) -> tuple[float, ...]:
+    """For each statistic the half width of an interval that holds its error with this probability."""
+    rounding = rounding_error(mechanism.lattice, mechanism.support)
+    return tuple(half + rounding for half in _used(mechanism, certificate).each_quantile(level, mechanism.dimension))
+
+
+def deviations_of(mechanism: Mechanism, certificate: Certificate) -> tuple[float, ...]:
+    """The standard deviation of the noise on each statistic."""
+    return _used(mechanism, certificate).deviations(mechanism.dimension)
+
+
+def _used(mechanism: Mechanism, certificate: Certificate) -> Noise:
+    """The noise of a release: what its own draws allowed, or what was calibrated."""
+    return certificate.noise if mechanism.noise.prepares else mechanism.noise
+
+
+def cells_of(mechanism: Mechanism, certificate: Certificate, values: Sequence[float]) -> tuple[Cell, ...]:
+    """The published numbers by the names of their statistics, each with its interval cut to what is possible, and the
+    standard deviation of its noise."""
+    stated = certificate.body["property"]
+    found = []
+    parts = (stated["statistics"], values, coordinate_halves(mechanism, certificate),
+             deviations_of(mechanism, certificate), stated["limits"])  # fmt: skip
+    for name, value, half, deviation, ends in zip(*parts, strict=True):
+        low, high = (-math.inf, math.inf) if ends is None else (float(read_number(x)) for x in ends)
+        near, far = (min(max(x, low), high) for x in (value - half, value + half))
+        found.append(Cell("", str(name), float(value), near, far, deviation))
+    return tuple(found)
+
+
+def statistic_columns(cells: tuple[Cell, ...]) -> dict[str, list[str] | list[float]]:
+    """Published statistics as the columns of a file."""
+    named: dict[str, list[str] | list[float]] = {"statistic": [cell.cell for cell in cells]}
+    return named | {name: [getattr(cell, name) for cell in cells] for name in ("value", "low", "high")}

@@ -1,35 +1,47 @@
-"""What must hold between the parts of a session's certificate, worked out from its questions and their noise alone.
-
-Which features a question looks at follows from its words; what it charges, from its noise; which laws a record needs,
-from the groups it is in. Nothing that the document states of these is believed."""
+"""What must hold between the parts of a session's certificate, and what its proofs prove, summed anew."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from itertools import permutations
 from typing import Any
 
 from fugu.data.schema import Schema
-from fugu.documents.disclosure import UNPROTECTED
 from fugu.documents.document import canonical_json
 from fugu.documents.records import Law, RecordsCertificate, Type
-from fugu.documents.sentences import APART
+from fugu.documents.sentences import APART, UNPROTECTED
 from fugu.errors import CertificateError
-from fugu.guarantee.encoding import budget_json
+from fugu.guarantee.asks import exact
+from fugu.guarantee.curve import budget_json
 from fugu.numbers.exact import read_number
-from fugu.priors.record_laws import ASSUMPTIONS, LEAST_ROWS, MOST_PUBLIC, parts_of
-from fugu.queries.features import Coded, Feature, Gridded, Is, Placed, Squared
-from fugu.queries.noised import OUTSIDE, Noised
-from fugu.queries.session_certificate import exact_numbers, features_in, modelled, noised_in
-from fugu.queries.statistic import Question
-from fugu.translation.records.charges import Apart, Cells, Line, RecordCharge, joined
+from fugu.priors.records import ASSUMPTIONS, LEAST_ROWS, MOST_PUBLIC, parts_of
+from fugu.queries.features import Coded, Feature, Gridded, Is, Placed, SquaredFeature
+from fugu.queries.session_certificate import (
+    OUTSIDE,
+    NoisedQuestion,
+    exact_numbers,
+    features_in,
+    load_from,
+    modelled,
+    noised_in,
+)
+from fugu.queries.statistic import StatisticQuestion
+from fugu.translation.records.checking import check
+from fugu.translation.records.problem import Apart, Jump, Rate, RecordCharge, joined
 from fugu.visible import brief, shortened
+
+# What must hold between the parts of a session's certificate, worked out from its questions and their noise alone.
+#
+# Which features a question looks at follows from its words; what it charges, from its noise; which laws a record needs,
+# from the groups it is in. Nothing that the document states of these is believed.
+
 
 _FEATURES: dict[str, tuple[tuple[type[Feature], ...], ...]] = {
     **dict.fromkeys(("count", "proportion"), ((Is,),)),
     **dict.fromkeys(("sum", "mean"), ((Coded,),)),
-    "variance": ((Coded, Squared),),
+    "variance": ((Coded, SquaredFeature),),
     **dict.fromkeys(("histogram", "crosstab", "top"), ((Placed,),)),
     "quantile": ((Gridded,), (Coded,)),
 }
@@ -63,7 +75,7 @@ def check_questions(certificate: RecordsCertificate) -> None:
     for asked in noised_in(certificate):
         if asked.kind == OUTSIDE:
             continue
-        said, columns = Question.parse(asked.query), [feature.columns for feature in asked.features]
+        said, columns = StatisticQuestion.parse(asked.query), [feature.columns for feature in asked.features]
         kinds = tuple(type(feature) for feature in asked.features)
         if (said.kind, said.by) != (asked.kind, asked.by) or kinds not in _FEATURES[asked.kind]:
             raise CertificateError(f"the question {brief(asked.query)} is answered as if it were another")
@@ -144,7 +156,7 @@ def charged(load: Iterable[RecordCharge]) -> set[str]:
     """The features that charges read."""
     found: set[str] = set()
     for charge in load:
-        found |= {charge.feature} if isinstance(charge, Line) else set(getattr(charge, "features", ()))
+        found |= {charge.feature} if isinstance(charge, Rate) else set(getattr(charge, "features", ()))
     return found
 
 
@@ -212,7 +224,9 @@ def check_second(certificate: RecordsCertificate) -> None:
 def answers_recipe(recipe: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
     """Whether a certificate charges the questions of a recipe, in any order; it may charge earlier ones of the same
     ledger too, and numbers of rows are public and in none."""
-    wanted = Counter(str(asked["query"]) for asked in recipe["questions"] if Question.parse(asked["query"]).columns)
+    wanted = Counter(
+        str(asked["query"]) for asked in recipe["questions"] if StatisticQuestion.parse(asked["query"]).columns
+    )
     found = Counter(str(asked["query"]) for asked in body["questions"])
     named = (recipe["protect"], recipe["unit"]) == (body["protect"], body["unit"])
     alone = wanted == found and body["elsewhere"] == "0" and "epsilon" in recipe
@@ -222,18 +236,78 @@ def answers_recipe(recipe: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
 
 
 def _shape(charge: RecordCharge) -> tuple[object, ...]:
-    if isinstance(charge, Line):
+    if isinstance(charge, Rate):
         return "line", charge.feature, charge.most
-    return ("cells", frozenset(charge.features)) if isinstance(charge, Cells) else ("apart",)
+    return ("cells", frozenset(charge.features)) if isinstance(charge, Jump) else ("apart",)
 
 
 def _modelled(certificate: RecordsCertificate) -> frozenset[str]:
     return modelled(features_in(certificate), certificate["columns"])
 
 
-def _group(asked: Noised, kind: Type) -> str:
+def _group(asked: NoisedQuestion, kind: Type) -> str:
     return "" if asked.by is None else kind.groups[asked.by]
 
 
 def _named(kind: Type) -> str:
     return ", ".join(f"{by}={group}"[:80] for by, group in kind.groups.items()) or "the table"
+
+
+CHECKS = (
+    ("writing", "every part, read and written again, is what the document says", check_written),
+    ("questions", "features are those that the words name, read by a schema", check_questions),
+    ("charges", "what each question is charged follows from its noise", check_charges),
+    ("records", "every record is in one group of each question", check_types),
+    ("laws", "every secret has its law, which rests on enough rows", check_laws),
+    ("assumptions", "nothing that the proof rests on is left out", check_assumptions),
+    ("against anybody", "within the cap; numbers with noise that is mostly 0 are called exact", check_second),
+)
+"""The name of a check, what is true if it passes, and the check: a CertificateError if it does not."""
+
+
+# What the proofs in a session's certificate prove, summed anew: no figure that it states is used.
+
+
+ZERO, _ROUNDING = Fraction(0), Fraction(1, 10**9)
+Load = tuple[RecordCharge, ...]
+
+
+def worst(certificate: RecordsCertificate) -> tuple[Fraction, str]:
+    """The largest epsilon over types without laws, and over laws, loads and ordered pairs of secrets; whose it is."""
+    found, pair = max((own_of(load) for kind, load in loads(certificate) if _plain(kind, load)), default=ZERO), ""
+    priced = [load_from(load) for load in certificate["loads"]]
+    proofs: dict[tuple[int, str, str], list[int]] = {}
+    for place, step in enumerate(certificate.steps):
+        proofs.setdefault((step.law, *step.pair), []).append(place)
+    known: dict[int, Fraction] = {}
+    for listed, load in needed(certificate):
+        for s, t in permutations(certificate["secrets"], 2):
+            steps = [(k, certificate.steps[k]) for law in listed for k in proofs.get((law, s, t), ())]
+            fitting = [(k, step) for k, step in steps if covers(priced[step.load], load)]
+            for k, step in fitting:
+                if k not in known:
+                    law = certificate.laws[step.law]
+                    known[k] = exact(check(law.states, law.given[s], law.given[t], priced[step.load], step.proof))
+            who = certificate.laws[listed[0]].who
+            if not fitting:
+                raise CertificateError(f"there is no proof of {brief(s)} against {brief(t)} for {shortened(who)}")
+            best = min(known[k] for k, _ in fitting)
+            found, pair = max((found, pair), (min(best, own_of(load)), f"{s} vs {t}, {who}"))
+    for k, step in enumerate(certificate.steps):
+        if k in known and exact(step.epsilon) < known[k] * (1 - _ROUNDING):
+            raise CertificateError(f"a proof states less than it proves of {step.pair[0][:80]!r}")
+    return found, pair
+
+
+def _plain(kind: Type, load: Load) -> bool:
+    return kind.plain or not charged(load)
+
+
+def largest_own(certificate: RecordsCertificate) -> Fraction:
+    """The largest sum of the questions' own epsilons over all types of records: what holds against any belief."""
+    return max((own_of(load) for _, load in loads(certificate)), default=ZERO)
+
+
+def own_of(load: Load) -> Fraction:
+    """The sum of the epsilons of charges, whatever is believed."""
+    return sum((charge.own for charge in load), ZERO)

@@ -7,35 +7,44 @@ whoever reads the chain back translates to the same number."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
-from fugu.data.layout import MODELLED, PLAIN, SAID, Layout
+from fugu.data.layout import Layout
 from fugu.data.schema import Schema
-from fugu.documents.disclosure import PRIVATE_NUMBERS
-from fugu.documents.entry_noise import exact_numbers
-from fugu.documents.parts import SEQUENCE
-from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon, promised
+from fugu.documents.document import canonical_json, is_unsealed, no_laws
+from fugu.documents.per_entry import (
+    DOMAIN,
+    NEIGHBOURS,
+    PerEntryCertificate,
+    entry_noise,
+    exact_numbers,
+    positive_epsilon,
+    promised,
+)  # fmt: skip
 from fugu.documents.plain_json import check_plain, reading
-from fugu.documents.promising import Promising
-from fugu.documents.sentences import APART
+from fugu.documents.promises import Promising
+from fugu.documents.sentences import APART, Told
+from fugu.documents.verdict import Check, Checked, NotChecked, Proved
 from fugu.errors import CertificateError, NotProvable, PriorNotPublic
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi
-from fugu.guarantee.encoding import budget_from, budget_json
-from fugu.guarantee.numbers import exact, outward
-from fugu.guarantee.promises import EACH_ENTRY
-from fugu.guarantee.weakness import weaknesses
-from fugu.numbers.exact import Real, meant_up, read_number
+from fugu.guarantee.asks import exact, outward
+from fugu.guarantee.composition import EACH_ENTRY, weaknesses
+from fugu.guarantee.curve import budget_from, budget_json
+from fugu.laws.pair import PairsLike
+from fugu.numbers.exact import Real, as_fraction, meant_up, read_number
 from fugu.priors.interval_chain import IntervalChain
-from fugu.priors.interval_counts import RESTS
+from fugu.queries.sequence_claims import same_query
 from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import Chain, chain_from, chain_json, is_written
 from fugu.queries.sequence_promise import Budget, Entry, keeps, left_out, worth
 from fugu.queries.sequence_query import SequenceMechanism
-from fugu.translation.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS, dp_budget, translate
+from fugu.queries.sequence_sentences import REFERENCE, SEQUENCE, line_of, needed_assumptions, starting
+from fugu.translation.translate import dp_budget, translate
+from fugu.visible import Json
 
 OWN_TABLE = (
     "confidence is over the draw of a reference that is independent of the protected sequences, and these limits were "
@@ -43,15 +52,13 @@ OWN_TABLE = (
 )
 BUDGETED = "fugu/sequence/2"
 SECRETS = "the state of each entry of each user, every value against every other, in both orders"
-REFERENCE = "the reference"
 THE_TABLE = "the published sequences themselves, counted as public"
-_GAPS = {
-    SAID: "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
-    MODELLED: "The users and the times of their entries are public; entries that are missing on the grid of times are "
-    "entries of the chain that are not published: steps across them are powers of its step.",
-}
-_LENGTH = "The length of the prior is that of the longest sequence, if not stated: lengths are public."
-_ALONE = ("This is the only release.", "All releases of these users together are in one ledger.")
+
+
+_LONGEST, _MOST_WORK = 20_000, 3e7
+"""Chains of more steps, or more states squared times steps, would take minutes to translate."""
+_ROUNDING = 1e-12
+"""Version 0.1 wrote the law of a start through its logarithm: the figure it stated is for a law this near."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +83,9 @@ class SequenceCertificate(Promising):
     """What is promised of one statistic of sequences, and why; the chain and the query can be read back."""
 
     SCHEMA = "fugu/sequence/1"
-    SCHEMAS = (BUDGETED,)
-    REQUIRED = ("pufferfish", "epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "entries",
-                "claimed by", "reading", "odd entries", "prior", "assumptions")  # fmt: skip
-    KINDS: ClassVar = {"sequence": ()}
+    KINDS: ClassVar = {"sequence": ""}
+    NEEDS = ("pufferfish", "epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "entries",
+             "claimed by", "reading", "odd entries", "prior", "assumptions")  # fmt: skip
     PARTS = SEQUENCE
     WHOM = EACH_ENTRY
 
@@ -120,7 +126,7 @@ class SequenceCertificate(Promising):
         if not is_unsealed(content):
             return super().parse(content)
         check_plain(content)
-        if missing := [key for key in cls.REQUIRED if key not in content]:
+        if missing := [key for key in cls.NEEDS if key not in content]:
             raise CertificateError(f"the certificate lacks {', '.join(missing)}; it may be truncated")
         return cls._read(content)
 
@@ -129,15 +135,144 @@ class SequenceCertificate(Promising):
         with reading():
             layout = Schema.from_json(self["reading"]).sequence
         ahead, behind = needed_assumptions(self["prior"], self.body.get("ledger") is not None, layout)
-        begins = () if self.chain is None else map(_line, self.chain.assumptions)
+        begins = () if self.chain is None else map(line_of, self.chain.assumptions)
         follow = {*ahead, *behind, *begins}
         return [line for line in self["assumptions"] if line not in follow]
 
-    def check(self) -> None:
+    def early(self) -> Iterator[Check]:
+        yield "", "", self._check_parts
+
+    def _check_parts(self) -> None:
         """Numbers that can be read, and the neighbours that every per-entry guarantee is about."""
         _ = self.epsilon, self.asked, self.stated
         if self["neighbours"] != NEIGHBOURS or self["domain"] != DOMAIN or read_number(self["delta"]) != 0:
             raise CertificateError(f"sequences are released with a pure epsilon for {NEIGHBOURS!r} on the {DOMAIN}")
+
+    def seals(self) -> Iterator[Checked]:
+        if self.is_sealed:
+            yield from super().seals()
+            return
+        yield "digest", "not checked", "version 0.1 wrote sequences without a digest: edits of words show nowhere"
+        yield "kind and schema", "holds", "sequence, as version 0.1 wrote it"
+
+    def prove(self, given: PairsLike | None = None) -> Proved:
+        """The translation of the epsilon for each entry under the chain as written."""
+        no_laws(given, "sequences; their prior is in it")
+        try:
+            with reading():
+                same_query(self.claims)
+                found = worth(self.checked_chain(), self.entry, self.budget)
+        except NotChecked as why:
+            return Proved.nothing(str(why), "not checked", SECRETS)
+        except CertificateError as error:
+            return Proved.nothing(str(error), worst_pair=SECRETS)
+        if self.overstates(found):
+            return Proved.nothing("it states more than is proved, at one order or more", worst_pair=SECRETS)
+        holds = keeps(found, self.budget)
+        where = "within" if holds else "above"
+        reason = f"the translated epsilon is {where} the {float(self.asked):.10g} that was asked for"
+        epsilon, delta = (float(x) for x in numbers_of(found, self.budget))
+        return Proved(epsilon, delta, SECRETS, "holds" if holds else "fails", reason)
+
+    def late(self, proved: Proved, given: PairsLike | None = None) -> Iterator[Check]:
+        """Query, reading, prior, secrets, assumptions and figures, each against what the parameters say."""
+        del given
+        yield "query", "the query named has the sensitivity stated", lambda: same_query(self.claims)
+        yield "reading", "entries are read by a schema that can be read back", self._check_schema
+        yield "prior", "the words about the chain are those of its numbers", self._check_prior
+        yield "secrets", "every secret is protected or named as skipped", self._check_secrets
+        yield "assumptions", "nothing that the proof rests on is left out", self._check_assumptions
+        says = "what is stated as proved is not below what is proved now"
+        yield "stated figures", says, lambda: self._check_figures(proved)
+        yield from self.own_words()
+
+    def checked_chain(self) -> Chain:
+        """The chain in the document, if it is there and not beyond what is worked through here."""
+        stated = self["prior"]
+        if "confidence" in stated and stated["fitted on"] != REFERENCE:
+            raise CertificateError(OWN_TABLE)
+        if (chain := self.chain) is None:
+            raise NotChecked("the transitions of a prior with so many states are not in the document")
+        if chain.length > _LONGEST or chain.length * chain.size**2 > _MOST_WORK:
+            raise NotChecked("so long a chain takes minutes to translate; give it to fugu.translate in Python")
+        return chain
+
+    def _check_schema(self) -> None:
+        schema = Schema.from_json(self["reading"])
+        schema.sequence.require(self["prior"]["states"])
+        if "publisher" in self.body and schema.to_json() != self["reading"]:
+            raise CertificateError("the part 'reading' of the certificate is not a schema that fugu writes")
+
+    def _check_prior(self) -> None:
+        """The chain writes itself as the document does, up to the digits of its laws."""
+        stated, own = self["prior"], chain_json(self.checked_chain())
+        if more := sorted(set(stated) - set(own) - {"smoothing", "fitted on", "digest"}):
+            raise CertificateError(f"the prior of the certificate has a part {more[0][:40]!r} that no chain has")
+        for name in ("class", "states", "length", "forbidden transitions"):
+            if canonical_json(stated.get(name)) != canonical_json(own[name]):
+                raise CertificateError(f"the part {name!r} of the prior is not what its transitions say")
+        if self["entries"].get("states", own["states"]) != own["states"]:
+            raise CertificateError("the states of the query are not those of the prior")
+
+    def _check_secrets(self) -> None:
+        stated = self["pufferfish"]
+        if stated["secrets"] != SECRETS or stated["skipped"] != list(self.checked_chain().skipped):
+            raise CertificateError("the certificate does not name the secrets that its prior gives no mass to")
+
+    def _check_assumptions(self) -> None:
+        layout = Schema.from_json(self["reading"]).sequence
+        ahead, behind = needed_assumptions(self["prior"], self.body.get("ledger") is not None, layout)
+        begins = starting(self.chain) if "publisher" in self.body else ()  # before 0.4 it could be left out
+        if not {*ahead, *begins, *behind} <= set(self["assumptions"]):
+            raise CertificateError("the certificate leaves out assumptions that its proof needs")
+
+    def _check_figures(self, proved: Proved) -> None:
+        if proved.budget == "not checked":
+            raise NotChecked(proved.reason)
+        stated = self.stated
+        if proved.epsilon == float("inf"):
+            raise CertificateError("nothing is proved, and an epsilon is stated")
+        if exact(proved.delta) > exact(self.proved.delta):
+            raise CertificateError("it states a smaller delta than is proved")
+        if exact(proved.epsilon) > stated:
+            if not self.is_sealed and exact(proved.epsilon) <= stated * (1 + read_number(_ROUNDING)):
+                raise NotChecked(
+                    "version 0.1 stated it for a start that differs from the one written in the last digit"
+                )
+            raise CertificateError(f"it states epsilon {float(stated):.16g}, and proved is {proved.epsilon:.16g}")
+
+    def told(self) -> Told:
+        """Every state of every entry; what each entry costs is noise for the query's sensitivity."""
+        stated, prior, entry = self["pufferfish"], self["prior"], self.entry
+        belief = "all Markov chains between limits" if {"limits", "confidence"} & set(prior) else "a Markov chain"
+        return Told(
+            budget=budget_json(self.budget), unit="the state of each entry of each user",
+            secrets=tuple(map(str, prior["states"])), pairs=(SECRETS,),
+            method=f"{self['query']}, private for each entry, translated under {belief}",
+            theorem="per-entry privacy under a prior: translation of epsilon", proof="docs/proofs/translation.md",
+            noise=entry_noise(self.claims),
+            figures={
+                "epsilon": stated.get("epsilon", float(self.stated)), "delta": float(self.proved.delta),
+                "per entry": str(self.epsilon),
+                **({"per entry delta": str(as_fraction(entry.delta))} if entry.delta else {}),
+                **({"confidence": prior["confidence"]["confidence"]} if "confidence" in prior else {}),
+            },
+            worst_pair=SECRETS, assumptions=tuple(self["assumptions"]), reading=self["reading"],
+            about={"query": self["query"]},
+        )  # fmt: skip
+
+    def answers(self, recipe: Json, group: str) -> bool:
+        del group
+        if recipe["what"] != "sequence" or recipe["query"] != self["query"]:
+            return False
+        columns = {recipe[name] for name in ("by", "order", "state") if recipe[name] is not None}
+        said = Layout.from_json((recipe["schema"] or {}).get("sequence", {}))
+        laid_out = said.agrees(Layout.from_json(self["reading"].get("sequence", {})))  # rows became entries so
+        return columns | set(recipe.get("features", ())) <= set(self["reading"]["columns"]) and laid_out
+
+    @property
+    def left_out(self) -> str:
+        return ", ".join(self["pufferfish"]["skipped"])
 
     @property
     def kind(self) -> str:
@@ -221,7 +356,7 @@ class BudgetedSequenceCertificate(SequenceCertificate):
 
     SCHEMA = BUDGETED
 
-    def check(self) -> None:
+    def _check_parts(self) -> None:
         """Guarantees that can be read, and the neighbours that every per-entry guarantee is about."""
         _ = self.budget, self.proved, self.entry
         if self["neighbours"] != NEIGHBOURS or self["domain"] != DOMAIN:
@@ -280,37 +415,6 @@ def _promise(chain: Chain, mechanism: SequenceMechanism | LatticeMechanism, said
     if not keeps(found, said.budget):
         raise NotProvable("the noise found does not keep the budget under the chain as written; ask for a larger one")
     return {"proved": budget_json(found), "skipped": left_out(chain), "asked": budget_json(said.budget)}
-
-
-def is_unsealed(content: Any) -> bool:
-    """Whether this is what version 0.1 wrote for sequences: no schema, no digest."""
-    return isinstance(content, dict) and "schema" not in content and {"pufferfish", "prior"} <= content.keys()
-
-
-def needed_assumptions(
-    prior: Mapping[str, Any], ledger: bool, layout: Layout = PLAIN
-) -> tuple[Sequence[str], Sequence[str]]:
-    """What must be said of a prior: before what the chain says of its own start, and after it."""
-    private = (PRIVATE_NUMBERS,) if prior["fitted on"] != REFERENCE else ()
-    behind = (FULL_DOMAIN, _GAPS[layout.gaps], _LENGTH, *layout.sentences(), _ALONE[ledger], *private)
-    if not {"limits", "confidence"}.isdisjoint(prior):
-        source = f"found on {prior['fitted on']}" if "confidence" in prior else "declared"
-        follows = f"Every user follows a chain between the limits stated, {source}; the guarantee is for all of them."
-        told = prior.get("confidence")
-        return (INDEPENDENT_BLOCKS, follows, *(() if told is None else (_line(told["means"]), _line(RESTS)))), behind
-    added = f"smoothed by {prior['smoothing']:g} for each transition" if prior["smoothing"] else "not smoothed"
-    fitted = f"fitted on {prior['fitted on']}, {added}"
-    follows = f"Every user follows the chain stated, {fitted}; the guarantee is for this prior."
-    return (INDEPENDENT_BLOCKS, follows), behind
-
-
-def starting(chain: Chain | None) -> list[str]:
-    """What a chain says of its own start; nothing of one that is not in the document."""
-    return [] if chain is None else [_line(line) for line in chain.assumptions if "first entry" in line]
-
-
-def _line(words: str) -> str:
-    return words[0].upper() + words[1:] + "."
 
 
 def entry_budget(chain: Chain, epsilon: Real) -> float:

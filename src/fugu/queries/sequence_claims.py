@@ -8,21 +8,19 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fugu.documents.belief import check_belief
 from fugu.documents.document import canonical_json
-from fugu.documents.per_entry import PerEntryCertificate
+from fugu.documents.per_entry import PerEntryCertificate, check_belief
+from fugu.documents.plain_json import reading
+from fugu.documents.verdict import NotChecked
 from fugu.errors import CertificateError
 from fugu.guarantee import ZCDP, Approx
-from fugu.guarantee.encoding import budget_from
+from fugu.guarantee.curve import budget_from
 from fugu.numbers.exact import read_number, read_whole
-from fugu.queries.sequence_counts import Count, Histogram, Transitions
+from fugu.queries.sequence_counts import Count, Histogram, Mean, RandomisedResponse, Sum, Transitions
 from fugu.queries.sequence_data import Numbers, States
 from fugu.queries.sequence_lattice import LatticeMechanism
-from fugu.queries.sequence_query import SequenceQuery
-from fugu.queries.sequence_response import RandomisedResponse
+from fugu.queries.sequence_query import SequenceQuery, Several
 from fugu.queries.sequence_selection import ArgMax, TopK
-from fugu.queries.sequence_several import Several
-from fugu.queries.sequence_sums import Mean, Sum
 
 Claims = Mapping[str, Any]
 _BY_USER = "sensitivity stated by"
@@ -75,6 +73,20 @@ def _lattice_guarantee(claims: Claims, query: SequenceQuery) -> Approx | ZCDP:
     if any(canonical_json(claims.get(name)) != canonical_json(part) for name, part in own.items() if name != "kind"):
         raise CertificateError("the noise is not that of its own figures")
     return found
+
+
+def same_query(claims: Mapping[str, Any]) -> None:
+    """CertificateError unless the query that the claims name says of itself what they say.
+
+    fugu's own queries are drawn for the sensitivity they state; of anything else the document holds no proof."""
+    if claims["claimed by"] != "fugu" or is_users_own(claims):
+        who = claims["claimed by"] if claims["claimed by"] != "fugu" else "the user, who states the sensitivity"
+        raise NotChecked(f"privacy per entry is the word of {str(who)[:80]}; nothing in the document proves it")
+    with reading():
+        own = claims_of(query := query_from(claims))
+        if any(canonical_json(claims.get(name)) != canonical_json(part) for name, part in own.items()):
+            raise CertificateError("the query that the certificate names has another sensitivity or domain")
+        check_guarantee(claims, query)
 
 
 def stated_words(claims: Claims) -> str:

@@ -1,11 +1,9 @@
-"""Counts of sequences: of one state, of every state, of every transition. Whole numbers plus lattice Laplace noise.
-
-Laplace noise of mass ~ exp(-epsilon |k| / S) on every count of a vector of l1 sensitivity S is epsilon-DP:
-sum over counts of | |z - a| - |z - b| | <= ||a - b||_1 <= S (Dwork et al. 2006; Ghosh et al. 2009 on the integers).
-"""
+"""Counts, sums, means and responses of sequences: exact numbers plus lattice noise or exact coins."""
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,10 +13,19 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.documents.per_entry import STATES
 from fugu.errors import BadTable, UsageError
 from fugu.noise.bits import BitSource
-from fugu.queries.sequence_data import Codes, States, require_domain
+from fugu.noise.selection import uniform_below
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.queries.sequence_data import Codes, Figures, Numbers, States, require_domain
 from fugu.queries.sequence_query import Drawn, SequenceQuery, error_bound, laplace_sampler
+
+# Counts of sequences: of one state, of every state, of every transition. Whole numbers plus lattice Laplace noise.
+#
+# Laplace noise of mass ~ exp(-epsilon |k| / S) on every count of a vector of l1 sensitivity S is epsilon-DP:
+# sum over counts of | |z - a| - |z - b| | <= ||a - b||_1 <= S (Dwork et al. 2006; Ghosh et al. 2009 on the integers).
 
 
 @final
@@ -147,3 +154,215 @@ def noised_counts(exact: NDArray[np.int64], rate: Fraction, labels: tuple[Any, .
     noise = laplace_sampler(rate).draw(exact.size, source).reshape(exact.shape)
     half = error_bound(rate, exact.size)
     return Drawn(exact + noise, labels, (-half, half))
+
+
+# Sums and means of bounded numbers: clipped exactly, added exactly, rounded once onto a lattice, then noised.
+#
+# Rounding keeps the sensitivity: if |a - b| <= n step for a whole n, then a / step + 1/2 and b / step + 1/2 have floors
+# that differ by at most n. So a sum that one entry moves by at most high - low = n step needs lattice Laplace noise of
+# mass ~ exp(-epsilon |k| / n), no more than without rounding.
+
+
+_STEPS = 1000
+
+
+@dataclass(frozen=True)
+class _Total(SequenceQuery):
+    """What is made of the sum of all entries, clipped to the bounds: replacing one moves it by at most high - low."""
+
+    domain: Numbers
+    step: Real | None = None
+
+    def __post_init__(self) -> None:
+        require_domain(self, self.domain, Numbers)
+        object.__setattr__(self, "step", whole_step(self.domain.width, self.step))
+
+    @property
+    def sensitivity(self) -> Fraction:
+        return self.domain.width
+
+    def total(self, data: Figures) -> Fraction:
+        """The exact sum; private."""
+        return sum((sum(user, Fraction(0)) for user in data), Fraction(0))
+
+    def noised(self, data: Figures, epsilon: Fraction, over: int, source: BitSource) -> Drawn:
+        """The noised sum over a public number."""
+        return noised_sum(self.total(data), self.domain.width, as_fraction(self.step or 0), epsilon, over, source)
+
+
+@final
+@dataclass(frozen=True)
+class Sum(_Total):
+    """The sum of all entries, clipped to the bounds. Replacing one entry moves it by at most high - low.
+
+    >>> Sum(Numbers(0, 10)).exact([[1, 2.5], [99]])
+    Fraction(27, 2)
+    """
+
+    @property
+    def name(self) -> str:
+        return "sum"
+
+    def evaluate(self, data: Figures) -> Fraction:
+        return self.total(data)
+
+    def details(self) -> dict[str, Any]:
+        return {"rounded to multiples of": str(self.step)}
+
+    def draw(self, data: Figures, epsilon: Fraction, source: BitSource) -> Drawn:
+        return self.noised(data, epsilon, 1, source)
+
+
+@final
+@dataclass(frozen=True)
+class Mean(_Total):
+    """The mean of all entries, clipped to the bounds: the sum over the public number n of entries.
+
+    Replacing one entry moves the sum by at most high - low (the sensitivity stated) and the mean by 1/n of it.
+
+    >>> Mean(Numbers(0, 10)).exact([1, 2])
+    Fraction(3, 2)
+    """
+
+    @property
+    def name(self) -> str:
+        return "mean"
+
+    def evaluate(self, data: Figures) -> Fraction:
+        return self.total(data) / sum(map(len, data))
+
+    def details(self) -> dict[str, Any]:
+        of = "the sum, before division by the public number of entries"
+        return {"sensitivity of": of, "rounded to multiples of": str(self.step)}
+
+    def draw(self, data: Figures, epsilon: Fraction, source: BitSource) -> Drawn:
+        return self.noised(data, epsilon, sum(map(len, data)), source)
+
+
+def noised_sum(
+    exact: Fraction, sensitivity: Fraction, step: Fraction, epsilon: Fraction, over: int, source: BitSource
+) -> Drawn:
+    """(round(exact / step) + N) step / over with P(N = k) ~ exp(-epsilon |k| step / sensitivity)."""
+    rate = epsilon * step / sensitivity
+    index = rounded(exact, step) + int(laplace_sampler(rate).draw(1, source)[0])
+    half = float_up((as_fraction(error_bound(rate)) + Fraction(1, 2)) * step / over)
+    return Drawn(nearest_double(index * step / over), None, (-half, half))
+
+
+def nearest_double(exact: Fraction) -> float:
+    """The nearest finite double: a sum beyond the doubles is not an error, which would tell of the data.
+
+    >>> nearest_double(Fraction(10) ** 400)
+    1.7976931348623157e+308
+    """
+    try:
+        return float(exact)
+    except OverflowError:
+        return sys.float_info.max if exact > 0 else -sys.float_info.max
+
+
+def rounded(exact: Fraction, step: Fraction) -> int:
+    """floor(exact / step + 1/2)."""
+    return math.floor(exact / step + Fraction(1, 2))
+
+
+def whole_step(width: Fraction, step: Real | None) -> Fraction:
+    """The lattice step: width / 1000 unless given; a given one must go into the width a whole number of times."""
+    if step is None:
+        return width / _STEPS
+    try:
+        exact = as_fraction(step)
+    except (TypeError, ValueError):
+        raise UsageError(f"step must be a number, got {step!r}") from None
+    if exact <= 0 or (width / exact).denominator != 1:
+        raise UsageError(f"step must be positive and divide high - low = {float(width):g}, got {float(exact):g}")
+    return exact
+
+
+# Randomised response: every entry is published, each kept or replaced by the toss of an exact rational coin.
+
+
+_BITS = 61
+
+
+def weights(epsilon: Fraction) -> tuple[int, int]:
+    """Whole weights (keep, other) with keep / other <= e^epsilon, proved by balls, and as close as 61 bits allow.
+
+    other = 2^b, keep = floor(e^epsilon 2^b) with b the largest that keeps the first below 2^61 ; from e^epsilon =
+    2^61 on it is 2^61 - 1 to 1. Below an epsilon of 2^-60 both are equal, and nothing is told.
+
+    >>> keep, other = weights(Fraction(1))
+    >>> round(keep / other, 12)
+    2.718281828459
+    """
+    with balls.precision(256):
+        power = balls.of(min(epsilon, Fraction(_BITS))).exp()
+        b = next((b for b in range(_BITS, -1, -1) if power * 2**b < 2**_BITS), None)
+        if b is None:
+            return 2**_BITS - 1, 1
+        keep = int((power * 2**b).lower().floor().unique_fmpz() or 0)
+    return max(keep, 2**b), 2**b
+
+
+@final
+@dataclass(frozen=True)
+class RandomisedResponse(SequenceQuery):
+    """Every entry of every sequence: its own state with weight `keep`, each other state with weight `other`.
+
+    Entries are drawn independently, so replacing one entry moves the law of one output entry only, and there every
+    ratio of probabilities is at most keep / other <= e^epsilon (Warner 1965; Kairouz, Bonawitz, Ramage 2016).
+
+    >>> answer = RandomisedResponse(States("a b".split())).mechanism(50).release(["a", "b"])
+    >>> answer.value, answer.epsilon
+    ((('a', 'b'),), Fraction(50, 1))
+    """
+
+    domain: States
+
+    def __post_init__(self) -> None:
+        require_domain(self, self.domain, States)
+
+    @property
+    def name(self) -> str:
+        return "randomised response"
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """The number of entries that one replacement changes."""
+        return Fraction(1)
+
+    def evaluate(self, data: Codes) -> Any:
+        return self.domain.plain(data)
+
+    def details(self) -> dict[str, Any]:
+        return {"sensitivity of": STATES}
+
+    def law(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
+        """The exact probabilities of an entry's own state and of each other one."""
+        keep, other = weights(epsilon)
+        total = keep + (len(self.domain) - 1) * other
+        return Fraction(keep, total), Fraction(other, total)
+
+    def draw(self, data: Codes, epsilon: Fraction, source: BitSource) -> Drawn:
+        keep, other = weights(epsilon)
+        total = keep + (len(self.domain) - 1) * other
+        told = []
+        for user in data:
+            places = []
+            for code in user:
+                r = uniform_below(total, source)
+                j = (r - keep) // other
+                places.append(code if r < keep else j + (j >= code))
+            told.append(tuple(places))
+        return Drawn(self.domain.plain(tuple(told)))
+
+    def estimate(self, answer: Any, epsilon: Fraction) -> NDArray[np.float64]:
+        """Unbiased counts of each state from a released answer: (observed - n other) / (own - other); no further cost.
+
+        E[observed_s] = c_s own + (n - c_s) other, with own and other the probabilities of `law`."""
+        own, other = self.law(epsilon)
+        if own == other:
+            raise UsageError("at so small an epsilon the answer tells nothing, and there is nothing to estimate")
+        codes = [code for user in self.domain.read(answer) for code in user]
+        seen = np.bincount(codes, minlength=len(self.domain))
+        return np.array([float((int(s) - len(codes) * other) / (own - other)) for s in seen])

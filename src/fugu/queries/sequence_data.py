@@ -19,8 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fugu.data.categories import Categories
-from fugu.data.cells import OTHER, is_missing, number_of, text_of
+from fugu.data.cells import OTHER, Categories, is_missing, number_of, text_of
 from fugu.data.field import Field
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema

@@ -1,35 +1,35 @@
-"""`SequenceQuery` and what it becomes: a mechanism that is epsilon-DP per entry, and its answer.
-
-Every query works out its own sensitivity: the largest change, in the l1 norm and over all data sets of the full
-product domain, that replacing one entry can make to what noise is added to (or, for selection, to any one utility).
-"""
+"""`SequenceQuery` and what it becomes: a mechanism that is epsilon-DP per entry, and its answer; several at once."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon
-from fugu.drawing.figure import Figure
-from fugu.drawing.plots import intervals
-from fugu.drawing.sheet import Sheet
-from fugu.drawing.shown import Shown
-from fugu.errors import BadNoise
+from fugu.errors import BadNoise, UsageError
 from fugu.guarantee import Pure
-from fugu.mechanism.entry_release import PerEntryRelease, require_noise, take_once
-from fugu.mechanism.once import Once
-from fugu.mechanism.release import Simulated
+from fugu.mechanism.release import Once, PerEntryRelease, Simulated, require_noise, take_once
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.noise.laplace import Laplace
-from fugu.numbers.exact import Real
+from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequence_data import Numbers, States
-from fugu.visible import brief
+from fugu.shown import Shown, figure_of
+
+if TYPE_CHECKING:
+    from fugu.drawing.figure import Figure
+
+
+# `SequenceQuery` and what it becomes: a mechanism that is epsilon-DP per entry, and its answer.
+#
+# Every query works out its own sensitivity: the largest change, in the l1 norm and over all data sets of the full
+# product domain, that replacing one entry can make to what noise is added to (or, for selection, to any one utility).
 
 
 @dataclass(frozen=True)
@@ -64,24 +64,7 @@ class SequenceAnswer(PerEntryRelease, Shown):
 
     def plot(self) -> Figure:
         """The released numbers in their 95 % intervals: a figure for notebooks; `BadNoise` for selections."""
-        if self.interval is None:
-            raise BadNoise("a selection has no number and no interval; read its value")
-        values = np.asarray(self.value, dtype=np.float64).ravel()
-        low, high = self.interval
-        named = [f"part {k + 1}" for k in range(len(values))] if self.labels is None else list(map(str, self.labels))
-        ends = [(x + low, x + high) for x in values.tolist()]
-        return intervals("Published answer about sequences, with 95 % for all parts together", "value", named,
-                         values.tolist(), ends)  # fmt: skip
-
-    def _sheet(self) -> Sheet:
-        facts = [("promised for each entry", repr(self.guarantee))]
-        if self.interval is not None:
-            facts.append(("error with 95 %", f"within {self.interval[1]:.6g}, all parts together"))
-        said = self.certificate.exact_values
-        if self.interval is None or self.labels is None:
-            return Sheet("Answer about sequences", [("value", brief(self.value, 200)), *facts], warnings=said)
-        rows = [(str(label), value) for label, value in self.table().items()]
-        return Sheet("Answer about sequences", facts, ("part", "value"), rows, warnings=said)
+        return figure_of(self)
 
     def table(self) -> dict[Any, Any]:
         """Label to value, for answers with several parts."""
@@ -219,3 +202,86 @@ def error_bound(rate: Fraction, parts: int = 1, level: float = 0.95) -> float:
     """h with P(|N_1|, ..., |N_parts| <= h) >= level for independent lattice Laplace noises of this rate, in steps."""
     each = min(level ** (1 / parts) * (1 + 1e-15), 1 - 1e-15)
     return Laplace(1 / rate, grid=Fraction(1)).quantile(each)
+
+
+# `Several`: questions about the same sequences that share one epsilon for each entry, as one release.
+#
+# Question l is answered with w_l epsilon, shares w_l that sum to 1; each draws its own randomness. Given the data the
+# answers are independent, so their ratios multiply: all of them together are epsilon-DP per entry (Dwork et al. 2006,
+# sequential composition), on the full product domain. The sum is translated to Pufferfish once, which is never worse
+# than adding what each is worth by itself (docs/proofs/composition.md#compose-first).
+
+
+_MOST = 64
+
+
+@final
+@dataclass(frozen=True)
+class Several(SequenceQuery):
+    """Questions with their shares of epsilon; the answer holds (value, labels, interval) of each, in their order.
+
+    `parts`: at least two queries of one domain of states and one of numbers at most; none is itself several. `shares`:
+    what each gets, positive numbers that sum to 1; `Several.of` takes weights.
+
+    >>> from fugu.queries.sequence_counts import Count, Histogram
+    >>> ill = States(("well", "ill"))
+    >>> both = Several.of([Histogram(ill), Count("ill", ill)], [2, 1])
+    >>> both.shares
+    (Fraction(2, 3), Fraction(1, 3))
+    """
+
+    parts: tuple[SequenceQuery, ...]
+    shares: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
+        object.__setattr__(self, "shares", tuple(map(as_fraction, self.shares)))
+        if not 2 <= len(self.parts) <= _MOST or any(isinstance(part, Several) for part in self.parts):
+            raise UsageError(f"several questions are 2 to {_MOST} of them, none of which is itself several")
+        if len(self.shares) != len(self.parts) or min(self.shares) <= 0 or sum(self.shares) != 1:
+            raise UsageError("every question needs a share above 0, and the shares sum to 1")
+        for kind in (States, Numbers):
+            found = [part.domain for part in self.parts if isinstance(part.domain, kind)]
+            if any(domain != found[0] for domain in found):
+                raise UsageError("questions of one release read entries in one way: give all of them the same domain")
+
+    @staticmethod
+    def of(parts: Sequence[SequenceQuery], weights: Sequence[Real] | None = None) -> Several:
+        """Questions that share epsilon by these weights, positive numbers; equally without them."""
+        given = [Fraction(1)] * len(parts) if weights is None else [as_fraction(weight) for weight in weights]
+        if len(given) != len(parts) or any(weight <= 0 for weight in given):
+            raise UsageError(f"weights needs a number above 0 for each of the {len(parts)} questions, got {len(given)}")
+        return Several(tuple(parts), tuple(weight / sum(given) for weight in given))
+
+    @property
+    def domain(self) -> States | Numbers:  # type: ignore[override]
+        """That of the states, if a question is about them."""
+        return next((p.domain for p in self.parts if isinstance(p.domain, States)), self.parts[0].domain)
+
+    @property
+    def name(self) -> str:
+        return ", ".join(part.name for part in self.parts)
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """1, where each answer is measured in its own sensitivity over its share."""
+        return Fraction(1)
+
+    def entries(self) -> dict[str, Any]:
+        return {name: said for part in self.parts for name, said in part.entries().items()}
+
+    def details(self) -> dict[str, Any]:
+        parts = [{**p.claims(), "share": str(w)} for p, w in zip(self.parts, self.shares, strict=True)]
+        of = "all answers together, each measured in its own sensitivity over its share of epsilon"
+        return {"sensitivity of": of, "parts": parts}
+
+    def evaluate(self, data: Any) -> tuple[Any, ...]:
+        return tuple(part.evaluate(read) for part, read in zip(self.parts, data, strict=True))
+
+    def _read(self, sequences: object) -> tuple[Any, ...]:
+        return tuple(part._read(sequences) for part in self.parts)
+
+    def draw(self, data: Any, epsilon: Fraction, source: BitSource) -> Drawn:
+        each = zip(self.parts, self.shares, data, strict=True)
+        drawn = [part.draw(read, epsilon * share, source) for part, share, read in each]
+        return Drawn(tuple((one.value, one.labels, one.interval) for one in drawn))

@@ -24,15 +24,11 @@ Counts, histograms, transitions, sums, means and rankings also with Gaussian noi
 
 from __future__ import annotations
 
-from fugu.queries.sequence_counts import Count, Histogram, Transitions
+from fugu.queries.sequence_counts import Count, Histogram, Mean, RandomisedResponse, Sum, Transitions
 from fugu.queries.sequence_data import Numbers, States
 from fugu.queries.sequence_lattice import LatticeMechanism
-from fugu.queries.sequence_lipschitz import Lipschitz
-from fugu.queries.sequence_query import SequenceAnswer, SequenceMechanism, SequenceQuery
-from fugu.queries.sequence_response import RandomisedResponse
-from fugu.queries.sequence_selection import ArgMax, Select, TopK
-from fugu.queries.sequence_several import Several
-from fugu.queries.sequence_sums import Mean, Sum
+from fugu.queries.sequence_query import SequenceAnswer, SequenceMechanism, SequenceQuery, Several
+from fugu.queries.sequence_selection import ArgMax, Lipschitz, Select, TopK
 
 __all__ = [
     "ArgMax",

@@ -1,19 +1,30 @@
-"""The certificate of a session: written from what is public about it, and read back into its questions."""
+"""The certificate of a session: its questions with their noise, all that is public at one moment, written and read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.data import Schema
 from fugu.documents.document import canonical_json
 from fugu.documents.records import Law, Question, RecordsCertificate, Step, Type
 from fugu.documents.sentences import APART
 from fugu.errors import CertificateError
-from fugu.guarantee.promises import called_exact
+from fugu.guarantee import Pure
+from fugu.guarantee.composition import called_exact
+from fugu.numbers.exact import read_number
 from fugu.queries.features import Feature, feature_from
-from fugu.queries.noised import EXACT, Noised
-from fugu.queries.session_state import SessionState
-from fugu.translation.records.charges import RecordCharge, charge_from, joined
+from fugu.translation.records.problem import Apart, Jump, Rate, RecordCharge, States, charge_from, joined
 from fugu.visible import Json
+
+# The certificate of a session: written from what is public about it, and read back into its questions.
 
 
 def certificate_of(state: SessionState) -> RecordsCertificate:
@@ -41,7 +52,7 @@ def certificate_of(state: SessionState) -> RecordsCertificate:
     )  # fmt: skip
 
 
-def exact_numbers(questions: Iterable[Noised]) -> tuple[str, ...]:
+def exact_numbers(questions: Iterable[NoisedQuestion]) -> tuple[str, ...]:
     """A sentence for each question whose noise is 0 with probability above one half: its numbers are called exact."""
     return tuple(f"{asked.query}: {called_exact(asked.exact)}" for asked in questions if asked.exact > EXACT)
 
@@ -52,7 +63,7 @@ def modelled(features: Mapping[str, Feature], columns: Iterable[str]) -> frozens
     return frozenset(name for name, feature in features.items() if set(feature.columns) <= there)
 
 
-def _question(asked: Noised, known: frozenset[str]) -> Question:
+def _question(asked: NoisedQuestion, known: frozenset[str]) -> Question:
     charges = {group: [charge.to_json() for charge in asked.charges(group, known)] for group in asked.rates}
     names = tuple(feature.name for feature in asked.features)
     return Question(asked.query, asked.kind, asked.by, names, asked.law, asked.rates, charges)
@@ -66,11 +77,13 @@ def features_in(certificate: RecordsCertificate) -> dict[str, Feature]:
     return found
 
 
-def noised_in(certificate: RecordsCertificate) -> tuple[Noised, ...]:
+def noised_in(certificate: RecordsCertificate) -> tuple[NoisedQuestion, ...]:
     """The questions of the document, each with its features and noise; CertificateError where they do not fit."""
     known = features_in(certificate)
     return tuple(
-        Noised(asked.query, asked.kind, asked.by, tuple(known[name] for name in asked.features), asked.law, asked.rates)
+        NoisedQuestion(
+            asked.query, asked.kind, asked.by, tuple(known[name] for name in asked.features), asked.law, asked.rates
+        )
         for asked in certificate.questions
     )
 
@@ -78,3 +91,237 @@ def noised_in(certificate: RecordsCertificate) -> tuple[Noised, ...]:
 def load_from(stated: Iterable[object]) -> tuple[RecordCharge, ...]:
     """Charges of a document, numbers of the same shape added."""
     return joined([charge_from(charge) for charge in stated])
+
+
+# `SessionState`: everything public about a session at one moment, from which its certificate is written.
+#
+# A record has a *type*: its groups of all columns that questions were asked by. For a record of type z = {by: group}
+# there are several adversaries: one for each part of z that may be known, from nothing (the law of the whole reference)
+# to all of it. Each `KnownLaw` is the law of one or more of these. A type is *plain* where the reference is too
+# thin for one of its laws: its charges are then worth the sum of their epsilons, whatever is believed.
+#
+# What has to hold: every type z that is not plain has a law for each of its adversaries (every part of z), and for each
+# of these laws and every two secrets, in both orders, there is a `Proved` whose charges are at least those of z, and
+# whose epsilon is at most `spent`; for every plain type the sum of its epsilons is at most `spent`; `spent` is at most
+# the budget.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KnownLaw:
+    """The law of a record's features given each secret, and given what is known of its groups.
+
+    `known`: for which adversaries it is the law, each {by column: group}; {} is the law of the whole reference. Several
+    groups can have one law. `states`: for each feature its value at each of the k distinct states. `given`: {secret:
+    counts over the k states}, whole numbers."""
+
+    known: tuple[Mapping[str, str], ...]
+    states: States
+    given: Mapping[str, NDArray[np.int64]]
+
+
+@final
+@dataclass(frozen=True)
+class RecordType:
+    """The records with these groups: `groups` {by column: group}, how many `rows`, and whether they are `plain`."""
+
+    groups: Mapping[str, str]
+    rows: int
+    plain: bool
+
+
+@final
+@dataclass(frozen=True)
+class ProvedPair:
+    """What all charges together are worth for one law and one ordered pair of secrets.
+
+    `law`: its place in `SessionState.laws`. `pair`: (s, t), the loss is log P(answers | s) / P(answers | t). `charges`:
+    those that were priced, at least those of every type it is used for. `epsilon`, `proof`: as `price` returned."""
+
+    law: int
+    pair: tuple[str, str]
+    charges: tuple[RecordCharge, ...]
+    epsilon: float
+    proof: Json
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SessionState:
+    """A session so far: what it may spend, what it believes, what it was asked, and the proofs.
+
+    `protect`: the specification in JSON types, None if a function is part of it. `secrets`: their names; `skipped`:
+    those without a row in the reference, of which nothing is promised. `reading`: how records are read. `unit`: the
+    column that names the person. `columns`: those that the reference has; the others cost their epsilon. `rows`: of the
+    private table, public. `any_belief`: the largest sum of epsilons over all types, the second promise, at most `cap`,
+    None where none was set. `apart`: the epsilons of other releases in the ledger, of which nothing more is known; they
+    are part of every charge."""
+
+    budget: Pure
+    cap: Fraction | None
+    spent: Pure
+    any_belief: Fraction
+    protect: object
+    secrets: tuple[str, ...]
+    skipped: tuple[str, ...]
+    reading: Schema
+    unit: str | None
+    columns: tuple[str, ...]
+    rows: int
+    types: tuple[RecordType, ...]
+    questions: tuple[NoisedQuestion, ...]
+    laws: tuple[KnownLaw, ...]
+    proofs: tuple[ProvedPair, ...]
+    assumptions: tuple[str, ...]
+    apart: Fraction = Fraction(0)
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns that questions were asked by, in the order of their first use."""
+        return tuple(dict.fromkeys(q.by for q in self.questions if q.by is not None))
+
+
+# `Noised`: one question with its features and its noise, and the charges that follow from them.
+#
+# | kind | noise | charge for a record that changes from x to x' |
+# |---|---|---|
+# | count, proportion, sum, mean | lattice Laplace of rate r on the sum of f | r abs(f(x) - f(x')) |
+# | variance | the same on the sum of f and on that of g = (f - c)^2 | r abs(f - f') + r' abs(g - g') |
+# | histogram, crosstab, top | lattice Laplace of rate r on every cell's count | 2 r where the cells differ |
+# | quantile, top of one | permute-and-flip at rate r on ranks or counts | 2 r where the cells differ |
+# | outside | whatever is private with epsilon r for each record, from outside | r where the columns differ |
+#
+# One record that changes moves one count down and one up, so the 2 of histograms is no choice. Neither is that of
+# selections: a move across the quantile changes one utility by +1 and another by -1. Proofs:
+# docs/proofs/metric-charges.md#charges and docs/proofs/metric-charges.md#sessions.
+
+
+LAPLACE: Final = "lattice-laplace"
+FLIP: Final = "permute-and-flip"
+OUTSIDE: Final = "outside"
+LINES: Final = ("count", "proportion", "sum", "mean", "variance")
+TABLES: Final = ("histogram", "crosstab", "top", "quantile")
+KINDS: Final = (*LINES, *TABLES, OUTSIDE)
+EXACT: Final = 0.5
+"""A number whose noise is 0 with a larger probability is called exact."""
+EVEN: Final = Fraction("1.09861228866")
+"""A rate just below ln 3: lattice Laplace noise of rate r is 0 with probability tanh(r / 2), at ln 3 one half."""
+_LAWS = {**dict.fromkeys(LINES, (LAPLACE,)), "histogram": (LAPLACE,), "crosstab": (LAPLACE,)} | {
+    "top": (LAPLACE, FLIP),
+    "quantile": (FLIP,),
+    OUTSIDE: (OUTSIDE,),
+}
+
+
+@final
+@dataclass(frozen=True)
+class NoisedQuestion:
+    """A question as it is charged. All of it is public.
+
+    `query`: the question as text. `kind`: one of `KINDS`. `by`: the public column of its groups, or None. `features`:
+    what is summed or counted. `law`: the noise. `rates`: for each group ("" without groups) the rate of each noise; a
+    group that is not listed is not answered and is charged nothing."""
+
+    query: str
+    kind: str
+    by: str | None
+    features: tuple[Feature, ...]
+    law: str
+    rates: Mapping[str, tuple[Fraction, ...]]
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS or self.law not in _LAWS[self.kind]:
+            raise CertificateError("a question has a kind and a noise that fugu does not know together")
+        wanted = 2 if self.kind == "variance" else 1
+        several = self.kind != OUTSIDE and len(self.features) != wanted
+        if several or not self.features or any(len(found) != wanted for found in self.rates.values()):
+            raise CertificateError("a question does not have the features and rates of its kind")
+        if any(rate <= 0 for found in self.rates.values() for rate in found):
+            raise CertificateError("a rate of noise is positive")
+        if (self.by is None) != (set(self.rates) == {""}):
+            raise CertificateError("a question without groups has one set of rates, and one with groups names them")
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.query, self.by, self.features, tuple(self.rates.items())))
+
+    def charges(self, group: str, modelled: Collection[str]) -> tuple[RecordCharge, ...]:
+        """What a record of this group is charged; features that no law speaks of cost their epsilon on top.
+
+        `group`: the record's group of `by`, "" without groups. `modelled`: the names of features that laws speak of."""
+        if group not in self.rates:
+            return ()
+        return charges_of(self.kind, self.features, self.rates[group], modelled)
+
+    def own(self, group: str) -> Fraction:
+        """The plain per-record epsilon in this group."""
+        return sum((charge.own for charge in self.charges(group, ())), Fraction(0))
+
+    @cached_property
+    def most(self) -> Fraction:
+        """The largest per-record epsilon of all groups."""
+        groups = {rates: group for group, rates in self.rates.items()}  # one of each set of rates
+        return max(map(self.own, groups.values()), default=Fraction(0))
+
+    @cached_property
+    def exact(self) -> float:
+        """The largest probability, over groups and noises, that a number goes out without noise: tanh(rate / 2).
+
+        0 for choices, which add no noise: whether the best one is chosen depends on the private table."""
+        most = max((rate for rates in self.rates.values() for rate in rates), default=Fraction(0))
+        return math.tanh(float(most) / 2) if self.law == LAPLACE else 0.0
+
+    def to_json(self) -> Json:
+        """The question in JSON types, as ledgers and certificates hold it."""
+        return {
+            "query": self.query,
+            "kind": self.kind,
+            "by": self.by,
+            "features": [feature.to_json() for feature in self.features],
+            "law": self.law,
+            "rates": {group: [str(rate) for rate in rates] for group, rates in self.rates.items()},
+        }
+
+    @staticmethod
+    def from_json(told: object) -> NoisedQuestion:
+        """The question that `to_json` wrote as `told`; `CertificateError` for anything else."""
+        try:
+            found: Mapping[str, Any] = told  # type: ignore[assignment]
+            rates = {str(g): tuple(read_number(str(rate)) for rate in rates) for g, rates in found["rates"].items()}
+            features = tuple(map(feature_from, found["features"]))
+            by = None if found["by"] is None else str(found["by"])
+            return NoisedQuestion(str(found["query"]), found["kind"], by, features, found["law"], rates)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise CertificateError("a question of a session cannot be read") from error
+
+
+def charges_of(
+    kind: str, features: tuple[Feature, ...], rates: tuple[Fraction, ...], modelled: Collection[str]
+) -> tuple[RecordCharge, ...]:
+    """The charges that follow from the noise: see the table at the head of this file."""
+    found = _CHARGES[kind](features, rates)
+    if all(feature.name in modelled for feature in features):
+        return found
+    return (Apart(sum((charge.own for charge in found), Fraction(0))),)
+
+
+def _lines(features: tuple[Feature, ...], rates: tuple[Fraction, ...]) -> tuple[RecordCharge, ...]:
+    return tuple(Rate(f.name, rate, f.top) for f, rate in zip(features, rates, strict=True))
+
+
+def _cells(features: tuple[Feature, ...], rates: tuple[Fraction, ...]) -> tuple[RecordCharge, ...]:
+    return (Jump(tuple(f.name for f in features), 2 * rates[0]),)
+
+
+def _outside(features: tuple[Feature, ...], rates: tuple[Fraction, ...]) -> tuple[RecordCharge, ...]:
+    return (Jump(tuple(f.name for f in features), rates[0]),)
+
+
+_CHARGES: dict[str, Callable[[tuple[Feature, ...], tuple[Fraction, ...]], tuple[RecordCharge, ...]]] = {
+    **dict.fromkeys(LINES, _lines),
+    **dict.fromkeys(TABLES, _cells),
+    OUTSIDE: _outside,
+}

@@ -1,38 +1,40 @@
-"""Histograms and cross-tabulations of public groups: what is believed of one record's cell, and the noise that follows.
-
-One record's secret tilts the law of its own cell and nothing else, so the loss is that of two laws of a cell, whatever
-the other records are, known ones included (docs/proofs/histograms.md). Two adversaries are protected against, as for
-sums: pooled laws, and laws given the group. Where the reference is too thin for laws, no belief is used at all."""
+"""Histograms and cross-tabulations of public groups: their cells, what is believed of one record's, the noise."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration import calibrate
-from fugu.data import Schema
-from fugu.documents.frozen import frozen
+from fugu.calibration.driver import calibrate
+from fugu.data import Schema, Table, private
+from fugu.data.cells import OTHER
+from fugu.data.private import label_of, why_text
+from fugu.documents.plain_json import frozen
 from fugu.documents.sentences import ONE_RECORD
+from fugu.errors import BadTable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.laws import CellLaw, LawPair, Shifted
-from fugu.loss.cells.gaussian import gaussian_delta
-from fugu.mechanism import Additive
-from fugu.mechanism.once import Once
-from fugu.mechanism.vector import VectorAdditive
+from fugu.loss.histograms import gaussian_delta
+from fugu.mechanism import Mechanism
+from fugu.mechanism.release import Once
 from fugu.noise.gaussian import Gaussian
-from fugu.queries.grouped import Group, Rows
-from fugu.queries.groups import TWO, Beliefs, lacking
-from fugu.queries.laws import LEAST_ROWS, Mask
+from fugu.queries.groups import LEAST_ROWS, TWO, Beliefs, Group, Mask, Rows, lacking
 from fugu.visible import Json
 
-Counting = Additive | VectorAdditive
-"""What adds noise to the counts of a table."""
+# Histograms and cross-tabulations of public groups: what is believed of one record's cell, and the noise that follows.
+#
+# One record's secret tilts the law of its own cell and nothing else, so the loss is that of two laws of a cell,
+# whatever the other records are, known ones included (docs/proofs/histograms.md). Two adversaries are protected
+# against, as for sums: pooled laws, and laws given the group. Where the reference is too thin for laws, no belief is
+# used at all.
+
+
 CELLS = (
     "beliefs: the law of one record's cell given its secret, as the reference shows it; the other records may be "
     "anything that is independent of the record and its secret, even known"
@@ -60,10 +62,10 @@ class Tables:
     by: str | None
     asked: Json
     """What is asked, in JSON types, for the certificates."""
-    found: dict[Hashable, Counting] = field(default_factory=dict)
+    found: dict[Hashable, Mechanism] = field(default_factory=dict)
     """What was calibrated so far, by the laws: groups that share them share the work."""
 
-    def mechanism(self, name: str, group: Group) -> Counting:
+    def mechanism(self, name: str, group: Group) -> Mechanism:
         """The least noise for the counts of a group."""
         laws = self._laws(group)
         key = tuple((who, *(law.tobytes() for law in given.values())) for who, given in laws.items())
@@ -119,7 +121,7 @@ class Tables:
             LawPair(given[a], given[b], f"{who}{a} vs {b}") for who, given in known for a, b in combinations(given, 2)
         ]
 
-    def _calibrated(self, laws: Mapping[str, Mapping[str, NDArray[np.int64]]], group: Group) -> Counting:
+    def _calibrated(self, laws: Mapping[str, Mapping[str, NDArray[np.int64]]], group: Group) -> Mechanism:
         """With its assumptions. Counts are what they are: no support of a law is used to move them."""
         found = self._least(self._pairs(laws), [list(given.values()) for given in laws.values()])
         more = (TWO,) if len(laws) > 1 else ()
@@ -129,17 +131,15 @@ class Tables:
         context = replace(found.context, assumptions=(*self.stated, *more, *beliefs), unit=ONE_RECORD)
         return replace(found, context=context)
 
-    def _least(self, pairs: Beliefs, laws: list[list[NDArray[np.int64]]]) -> Counting:
+    def _least(self, pairs: Beliefs, laws: list[list[NDArray[np.int64]]]) -> Mechanism:
         """Laplace noise, or Gaussian noise where that has the smaller error: with a delta that is not small."""
         found = calibrate(pairs, self.budget, noise="laplace", grid=1)
-        assert isinstance(found, Counting)
         if self.budget.delta and self.cells > 1 and self._gaussian_may_win(found, laws):
             other = calibrate(pairs, self.budget, noise="gaussian", grid=1)
-            assert isinstance(other, Counting)
             return min(found, other, key=lambda m: m.noise.expected_error())
         return found
 
-    def _gaussian_may_win(self, found: Counting, laws: list[list[NDArray[np.int64]]]) -> bool:
+    def _gaussian_may_win(self, found: Mechanism, laws: list[list[NDArray[np.int64]]]) -> bool:
         """Whether Gaussian noise of the same expected error comes near the budget, seen roughly."""
         if found.noise.silent:
             return False
@@ -153,3 +153,88 @@ class Tables:
             for p, q in ((one, other), (other, one))
         )
         return all(value <= 1.5 * target for value in rough)
+
+
+# The cells of a histogram or a cross-tabulation: public labels, and the cell of every row, reference or private.
+
+
+_MOST = 10_000
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CountAxis:
+    """One column of a table of counts: the labels of its cells, and how a row finds its own."""
+
+    column: str
+    labels: tuple[str, ...]
+    edges: tuple[float, ...] | None = None
+
+    def places(self, schema: Schema, table: Table) -> Codes:
+        """The cell of every row, the last one where it is in none."""
+        if self.edges is not None:
+            inner = np.asarray(self.edges[1:-1], dtype=np.float64)
+            return np.searchsorted(inner, private.numbers(schema, table, self.column), "right").astype(np.int64)
+        codes = private.places(schema, table, self.column, self.labels[:-1])
+        return np.where(codes < 0, len(self.labels) - 1, codes).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class CountLayout:
+    """All cells of a table of counts, also the empty ones, and each row's cell: the same function on both tables."""
+
+    axes: tuple[CountAxis, ...]
+
+    @property
+    def labels(self) -> list[str]:
+        """One label for each cell, the first column varying slowest."""
+        return [" / ".join(parts) for parts in product(*(axis.labels for axis in self.axes))]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many cells each column has."""
+        return tuple(len(axis.labels) for axis in self.axes)
+
+    def places(self, schema: Schema, table: Table) -> Codes:
+        """The number of each row's cell."""
+        place = np.zeros(len(table), dtype=np.int64)
+        for axis in self.axes:
+            place = place * len(axis.labels) + axis.places(schema, table)
+        return place
+
+
+def layout(reference: Table, schema: Schema, columns: tuple[str, ...], bins: Sequence[float] | None) -> CountLayout:
+    """The cells that a reference and a schema make.
+
+    Categories are those of the schema, or the numbers of the reference, and whatever the private table holds besides
+    goes to "(other)": which cells there are says nothing about the private table. Many numbers need edges."""
+    found = CountLayout(
+        tuple(_axis(reference, schema, column, bins if len(columns) == 1 else None) for column in columns)
+    )
+    count = int(np.prod(found.shape))
+    if count > _MOST:
+        raise UsageError(f"there would be {count} cells; at most {_MOST} are released at once")
+    return found
+
+
+def _axis(reference: Table, schema: Schema, column: str, bins: Sequence[float] | None) -> CountAxis:
+    known = schema.fields[column]
+    if bins is not None:
+        return _binned(schema, column, bins)
+    if known.values is None:
+        _, found = reference.exact(column).codes(strict=False)
+        if known.numeric and len(found) > 50:
+            raise UsageError(f"column {column!r} holds many different numbers; give bins (edges) for its histogram")
+        labels = [label_of(value) for value in found.tolist()]
+    else:
+        labels = list(known.values)
+    return CountAxis(column, (*(label for label in labels if label != OTHER), OTHER))
+
+
+def _binned(schema: Schema, column: str, bins: Sequence[float]) -> CountAxis:
+    if len(bins) < 2 or any(a >= b for a, b in pairwise(bins)):
+        raise UsageError("bins must be at least two increasing edges")
+    if not schema.fields[column].numeric:
+        why = why_text(schema.fields[column].values or ())
+        raise BadTable(f"column {column!r} holds text{why}; bins of numbers do not fit it")
+    return CountAxis(column, tuple(f"{a:g} to {b:g}" for a, b in pairwise(bins)), tuple(float(edge) for edge in bins))

@@ -1,5 +1,4 @@
 """A page that explains a release to people: one HTML file, made from the certificate alone, that works offline."""
 
-from fugu.report import on_atoms as on_atoms
 from fugu.report.page import page as page
 from fugu.report.page import write as write

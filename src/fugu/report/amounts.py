@@ -1,235 +1,132 @@
-"""How much noise moves what is published, by the kind of what runs: in the units of the value, rounding apart."""
+"""`Amount`: how much what runs moves what is published, in the units of the value, rounding apart."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.remap import Remap
-from fugu.noise.directed import DirectedLaplace
-from fugu.noise.kind import noise_from
-from fugu.report.amount import LEVEL, Amount, Coordinate, Independent
-from fugu.report.kernels import CORRELATED
+from fugu.noise.matrix import CorrelatedGaussian, DirectedLaplace, Matrix
+
+LEVEL = 0.95
 
 
-class OnAtoms(Independent):
-    """Noise on atoms: what it moves depends on the value, so errors are those of its weight, and ends those of all."""
+class Coordinate(NamedTuple):
+    """The noise of one coordinate."""
 
-    @property
-    def noise(self) -> Any:
-        return self.certificate.number_noise
-
-    @property
-    def name(self) -> str:
-        return "Atoms"
-
-    @property
-    def unchanged(self) -> float:
-        return float(self.noise.exact_chance())
-
-    def at(self, scale: float) -> float:
-        noise = self.noise
-        return float(type(noise)(scale, noise.grid, noise.atoms, noise.weight).expected_error())
+    name: str
+    scale: float
+    error: float
+    """E|N|."""
+    half: float
+    """At least 95 % of the noise of this coordinate alone lies within +-half."""
 
 
-class Remapped(OnAtoms):
-    """Outputs that a table moves: what is published is the table's."""
+@dataclass(frozen=True)
+class Amount:
+    """The noise of a certificate that is not a mixture, by what it says of itself. Outputs that a table moves have the
+    errors of the table; values that a channel exchanges those of the laws."""
+
+    certificate: Certificate
 
     @cached_property
-    def remap(self) -> Remap:
-        """The table."""
-        found = Remap.in_certificate(self.certificate)
-        assert found is not None
-        return found
-
-    @property
-    def name(self) -> str:
-        return str(self.noise.name).capitalize()
-
-    @property
-    def error(self) -> float:
-        return self.remap.expected_error()
-
-    @property
-    def half(self) -> float:
-        return self.remap.quantile(LEVEL)
-
-    @property
-    def unchanged(self) -> float:
-        return self.remap.exact_chance()
-
-    @property
-    def coordinates(self) -> tuple[Coordinate, ...]:
-        return (Coordinate("each", self.scale, self.error, self.half),)
-
-    def at(self, scale: float) -> float | None:  # type: ignore[override]
-        """Not known: another scale has another table."""
-        del scale
-        return None
-
-
-class Analysed(Independent):
-    """Continuous noise that is never drawn."""
-
-    released = False
-
-    @property
     def noise(self) -> Any:
-        return noise_from(self.certificate.body["noise"])
+        """The noise in the units of the value."""
+        return self.certificate.noise
+
+    @cached_property
+    def _stated(self) -> Any:
+        """What states errors in place of the noise; None where the noise does."""
+        return self.certificate.errors if self.noise.tabled else Remap.in_certificate(self.certificate)
 
     @property
-    def unchanged(self) -> float:
-        return float(self.noise.silent)
-
-    def at(self, scale: float) -> float:
-        return float(type(self.noise)(scale, self.noise.tail).expected_error())
-
-
-class Joint(Amount):
-    """Noise that knows its coordinates: its size is the root of E ||N||_2^2, its error E ||N||_1."""
+    def released(self) -> bool:
+        """Whether it is ever drawn."""
+        return bool(self.noise.released)
 
     @property
-    def size(self) -> float:
-        return math.sqrt(self.noise.expected_error("squared"))
-
-    @property
-    def ordered(self) -> bool:
-        return False
-
-    @property
-    def error(self) -> float:
-        return float(self.noise.expected_error())
-
-
-class Correlated(Joint):
-    """Correlated lattice noise."""
-
-    @property
-    def noise(self) -> Any:
-        return self.certificate.correlated
-
-    @property
-    def told(self) -> str:
-        return CORRELATED
-
-    @property
-    def half(self) -> float:
-        return max((self._half(j, (1 - LEVEL) / (2 * self.dimension)) for j in range(self.dimension)), default=0.0)
-
-    def _half(self, j: int, tail: float) -> float:
-        """A discrete Gaussian is within one of its steps of a normal number; a coordinate of noise of full rank is one
-        on the lattice, without a base it is a sum of multiples b_ij of such numbers (`fugu.mechanism.correlated`)."""
-        noise, variance = self.noise, self._variance(j)
-        if variance == 0:
-            return 0.0
-        steps = 1 if noise.base else sum(abs(column[j]) for column in noise.columns)
-        return -NormalDist().inv_cdf(tail) * math.sqrt(variance) * (1 + 1e-9) + steps * float(noise.grid)
-
-    def _variance(self, j: int) -> float:
-        return self.covariance[j][j]
-
-    @property
-    def unchanged(self) -> float:
-        return float(self.noise.silent)
-
-    @property
-    def covariance(self) -> tuple[tuple[float, ...], ...]:
-        rows: tuple[tuple[Fraction, ...], ...] = self.noise.covariance()
-        return tuple(tuple(float(x) for x in row) for row in rows)
-
-    @property
-    def coordinates(self) -> tuple[Coordinate, ...]:
-        listed = []
-        for j, name in enumerate(self.names()):
-            deviation, half = math.sqrt(self._variance(j)), self._half(j, (1 - LEVEL) / 2)
-            listed.append(Coordinate(name, deviation, deviation * math.sqrt(2 / math.pi), half))
-        return tuple(listed)
-
-
-class Directed(Joint):
-    """Laplace noise along directions, each of its own scale."""
-
-    @property
-    def noise(self) -> Any:
-        return self.certificate.released_noise
-
-    @property
-    def told(self) -> str:
-        return "Laplace noise with a scale of its own for every number"
-
-    @property
-    def name(self) -> str:
-        return "Laplace"
-
-    @property
-    def half(self) -> float:
-        return float(self.noise.quantile(LEVEL))
-
-    @property
-    def unchanged(self) -> float:
-        return float(self.noise.exact_chance())
-
-    @property
-    def coordinates(self) -> tuple[Coordinate, ...]:
-        parts = (self.names(), self.noise.variances(), self.noise.halves(LEVEL), self.noise.coordinate_scales())
-        return tuple(
-            Coordinate(name, scale, min(scale, math.sqrt(variance)), half)
-            for name, variance, half, scale in zip(*parts, strict=True)
-        )
-
-
-class Exchanged(Amount):
-    """A channel: values are exchanged, most of them for themselves. Errors are under its weight, or the worst law."""
-
-    @property
-    def noise(self) -> Any:
-        return self.certificate.channel
+    def dimension(self) -> int:
+        """How many numbers are published."""
+        return self.certificate.dimension
 
     @property
     def scale(self) -> float:
-        return math.nan
+        """Its scale; of correlated noise the largest standard deviation of a coordinate."""
+        return math.nan if self.noise.tabled else float(self.noise.scale)
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        noise = self.noise.of_one if isinstance(self.noise, DirectedLaplace) else self.noise
+        return str(noise.name).capitalize()
 
     @property
     def told(self) -> str:
-        return "a channel, which exchanges values"
+        """The noise in words, up to its scale."""
+        return "" if self.noise.silent else str(self.noise.words)
 
-    @property
-    def ordered(self) -> bool:
-        return False
-
-    @property
+    @cached_property
     def error(self) -> float:
-        return self.certificate.errors.expected("absolute")
+        """E ||N||_1: the sum over coordinates."""
+        if self._stated is None:
+            return float(self.noise.total_error("absolute", self.dimension))
+        return float(self._stated.expected("absolute") if self.noise.tabled else self._stated.expected_error())
 
-    @property
+    @cached_property
     def half(self) -> float:
-        return self.certificate.errors.quantile(LEVEL)
+        """At least 95 % of the noise lies within +-half, in all coordinates at once."""
+        stated = self._stated
+        return float(self.noise.joint_quantile(LEVEL, self.dimension) if stated is None else stated.quantile(LEVEL))
 
     @property
     def unchanged(self) -> float:
-        return self.certificate.errors.unchanged
+        """Probability that the noise is 0."""
+        if self._stated is not None:
+            return float(self._stated.unchanged if self.noise.tabled else self._stated.exact_chance())
+        if not self.released or isinstance(self.noise, CorrelatedGaussian):
+            return float(self.noise.silent)
+        return float(self.noise.exact_chance()) ** (1 if isinstance(self.noise, Matrix) else self.dimension)
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
-        return (Coordinate("each", self.scale, self.error, self.half),)
+        """The noise coordinate by coordinate; one line where all have the same."""
+        noise, d = self.noise, self.dimension
+        if self._stated is not None:
+            return (Coordinate("each", self.scale, self.error, self.half),)
+        if not isinstance(noise, Matrix):
+            return (Coordinate("each", self.scale, float(noise.expected_error()), float(noise.quantile(LEVEL))),)
+        spreads, halves = noise.deviations(d), noise.each_quantile(LEVEL, d)
+        if isinstance(noise, DirectedLaplace):
+            scales = noise.coordinate_scales()
+            errors = [min(scale, spread) for scale, spread in zip(scales, spreads, strict=True)]
+        else:
+            scales, errors = spreads, [spread * math.sqrt(2 / math.pi) for spread in spreads]
+        stated = [str(name) for name in (self.certificate.body.get("property") or {}).get("statistics", ())]
+        names = stated if len(stated) == d else [str(j + 1) for j in range(d)]
+        return tuple(map(Coordinate._make, zip(names, scales, errors, halves, strict=True)))
 
+    @property
+    def covariance(self) -> tuple[tuple[float, ...], ...]:
+        """Of correlated noise, its covariance; else nothing."""
+        if not isinstance(self.noise, CorrelatedGaussian):
+            return ()
+        return tuple(tuple(map(float, row)) for row in self.noise.covariance())
 
-AMOUNTS: dict[str, type[Amount]] = {
-    "additive": Independent, "vector": Independent, "analysis": Analysed, "correlated": Correlated,
-    "channel": Exchanged,
-}  # fmt: skip
+    @property
+    def size(self) -> float:
+        """What the scales in a certificate are: of noise that knows its coordinates the root of E ||N||_2^2."""
+        return math.sqrt(self.noise.expected_error("squared")) if isinstance(self.noise, Matrix) else self.scale
 
+    @property
+    def ordered(self) -> bool:
+        """Whether noise of a larger scale is a post-processing of noise of a smaller one."""
+        return not self.noise.tabled and not isinstance(self.noise, Matrix) and bool(self.noise.ordered)
 
-def amount_of(certificate: Certificate) -> Amount:
-    """The noise of a certificate that is not a mixture."""
-    if certificate.body.get("remap") is not None:
-        return Remapped(certificate)
-    if certificate.runs == "additive" and certificate.number_noise.on_atoms:
-        return OnAtoms(certificate)
-    if certificate.runs == "vector" and isinstance(certificate.released_noise, DirectedLaplace):
-        return Directed(certificate)
-    return AMOUNTS[certificate.runs](certificate)
+    def at(self, scale: float) -> float | None:
+        """E ||N||_1 of the same kind of noise with another scale; None where the scale does not tell."""
+        if self._stated is not None or isinstance(self.noise, Matrix):
+            return None
+        return float(self.dimension * self.noise.rescaled(scale).expected_error())

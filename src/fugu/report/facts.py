@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from fugu.documents.certificate import Certificate
-from fugu.drawing.text import SECRET, VALUE
 from fugu.guarantee import Guarantee
 from fugu.numbers.exact import as_fraction
-from fugu.report.amount import Coordinate
+from fugu.numbers.text import SECRET, VALUE
+from fugu.report.amounts import Coordinate
 from fugu.report.shapes import limit, why_unlimited
 from fugu.report.views import Part, parts
 

@@ -1,17 +1,23 @@
-"""The figures of a pair of laws and of a covariance, as drawings; the words under them are in `captions`."""
+"""The figures of a page as drawings: pairs of laws, covariances, methods, beliefs that are off. Their captions are in
+templates."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.drawing.charts import Axis, Band, Bars, Chart, Heat, Level, Line, Mark, Note, Panel, Points, padded
-from fugu.drawing.text import VALUE, clean, factor, number
-from fugu.report.curves import FEW, Histogram, Laws, Ratio
+from fugu.drawing.axis import Axis, padded
+from fugu.drawing.charts import Bar, Chart, Heat, Panel, Rows
+from fugu.drawing.marks import Band, Bars, Level, Line, Mark, Note, Points
+from fugu.numbers.exact import decimal_up
+from fugu.numbers.text import VALUE, clean, factor, number, shortened
+from fugu.report.curves import FEW, Curve, Histogram, Laws, Ratio
 from fugu.report.facts import Facts
+from fugu.report.methods import Line as Method
 from fugu.report.views import View
 
 Floats = NDArray[np.float64]
@@ -157,3 +163,45 @@ def _told(x: float, log: float) -> str:
         return ""
     what = "settles the question" if math.isinf(log) else f"odds {'×' if log >= 0 else '÷'} {factor(abs(log))}"
     return f"value {_short(float(x))}: {what}"
+
+
+def methods_figure(lines: Sequence[Method], query: str, mark: str) -> Rows | None:
+    """Expected absolute error (bars) and scale (diamonds) of each method; None if none adds noise.
+
+    `lines`: the methods; `query`: what is published, which the axis names the units of; `mark`: what is
+    said of the one used."""
+    errors = [(line, line.error) for line in lines if line.error is not None and 0 < line.error < math.inf]
+    if not errors:
+        return None
+    sizes = [x for line, error in errors for x in (error, line.scale) if 0 < x < math.inf]
+    low, high = max(min(sizes), max(sizes) * 1e-5) / 2.5, max(sizes) * 2
+    several = len({line.noise for line in lines}) > 1
+    bars = []
+    for line, error in errors:
+        name = clean(line.method) + (f", {line.noise}" if several else "") + (f" ★ {mark}" if line.used else "")
+        scale = "" if math.isnan(line.scale) else f", scale {number(line.scale, digits=4)}"
+        told = f"average error {number(error, digits=4)}{scale}"
+        other = line.scale if 0 < line.scale < math.inf else None
+        bars.append(Bar(name, error, other, "b" if line.used else "a", told))
+    axis = Axis(f"units of {clean(query, 28)} (each mark is a multiple of the one before)", low, high, log=True)
+    about = "; ".join(f"{bar.name}: {bar.told}" for bar in bars)
+    return Rows("methods", "Average error and scale of the noise, by method", about, tuple(bars), axis,
+                ("average error", "scale of the noise"))  # fmt: skip
+
+
+def nearby_figure(found: Curve, f: Facts) -> Chart:
+    """The proved loss as steps over the distance, the promise as a dotted line; drawn heights are rounded up."""
+    distances, losses = _down(found.distances), tuple(float(decimal_up(v, 5)) for v in found.losses)
+    of = "" if f.query == VALUE else f", in units of {clean(f.query, 40)}"
+    wide = found.promised > 0 and found.losses[-1] > 30 * found.promised
+    upward = Axis(found.measure, found.promised / 1.5 if wide else 0.0, losses[-1] * (1.5 if wide else 1.06), log=wide)
+    across = Axis(f"how far the beliefs may be off{of}", 0.0, distances[-1])
+    marks = (Level(found.promised, "promised", "promised"), Line(distances, losses, "ink", "proved limit", "ahead"))
+    about = f"It rises from {number(found.promised, 'up', 4)} to at most {number(losses[-1], 'up', 4)}."
+    title = f"Proved limit ({found.measure}) against how far the beliefs are off"
+    return Chart("nearby", title, about, (Panel(marks, across, upward, 230.0),))
+
+
+def _down(distances: tuple[float, ...]) -> tuple[float, ...]:
+    """Five digits of each, never farther than what was proved."""
+    return tuple(float(shortened(Decimal(x), "down", 5)) for x in distances)

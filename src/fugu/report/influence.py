@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from fugu.drawing.charts import Axis, Chart, Line, Panel, figure
-from fugu.drawing.html import tag
-from fugu.drawing.text import clean, number
-from fugu.report.shell import row, section, table, whole_page
+from fugu.drawing.axis import Axis
+from fugu.drawing.charts import Chart, Panel
+from fugu.drawing.marks import Line
+from fugu.numbers.text import number
+from fugu.report.template import render
 
 TITLE = "How much entries say about each other"
-_CAPTION = (
-    "To protect one entry, the b entries around it are set aside. The curve is the most that all others still say "
-    "about it: the natural logarithm of how many times likelier what they show can be under one state of the entry "
-    "than under another. The lower it is, the less noise each entry needs."
-)
 
 
 def influence_page(points: Sequence[tuple[int, float]], name: str) -> str:
@@ -23,16 +19,8 @@ def influence_page(points: Sequence[tuple[int, float]], name: str) -> str:
 
     `points`: (entries set aside, influence of the others); `name`: the sequences in words."""
     known = [(float(b), a) for b, a in points if math.isfinite(a)]
-    parts = [tag("h1", TITLE), tag("p", f"The chain: {clean(name, 120)}.", class_="lead")]
-    if known:
-        parts.append(section("curve-title", "Influence against entries set aside", figure(_chart(known), _CAPTION)))
-    else:
-        parts.append(tag("p", "No finite influence is known at any number of entries set aside."))
-    rows = [row(str(b), number(a, "up", 6)) for b, a in points]
-    listed = table(
-        "Each bound is rounded up", ["entries set aside, b", "influence of the others, a(b)"], tag("tbody", rows)
-    )
-    return whole_page(TITLE, *parts, section("numbers", "The numbers", listed))
+    rows = [(str(b), number(a, "up", 6)) for b, a in points]
+    return render("influence.html", title=TITLE, name=name, curve=_chart(known) if known else None, rows=rows)
 
 
 def _chart(known: Sequence[tuple[float, float]]) -> Chart:

@@ -1,8 +1,4 @@
-"""How pictures see a noise: one entry for each name. In doubles on lattice points: to draw, not to prove.
-
-Lattice Laplace noise with q = e^{-1/steps} turns a law p into f(k) = (1 - q)/(1 + q) sum_j p_j q^{|k - j|}. With the
-decayed sums L (left, j <= k) and R (right, j > k) its distribution function is F(k) = p(<= k) - q L_k/(1 + q) +
-R_k/(1 + q). Other noises are masses on the points around 0, and laws are convolved with them."""
+"""How pictures see a noise, by what it says of itself: sums of laws and noise in doubles. To draw, not to prove."""
 
 from __future__ import annotations
 
@@ -12,17 +8,62 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses
-from fugu.loss.atoms.gaussian import reach_of
-from fugu.loss.search.laplace import delta_loss, pure_loss
-from fugu.loss.search.scan import decayed_sums
-from fugu.report.sums import Floats, Indices, convolved, log_sums, spread
+from fugu.loss.search.laplace import decayed_sums, delta_loss, log_decayed_sums, pure_loss
+from fugu.noised import Noised, convolved
 from fugu.transport.coupling import monotone
 
 if TYPE_CHECKING:
     from fugu.report.views import View
+
+
+# Sums of laws and noise in doubles: along the atoms, or over every lattice point. To draw, not to prove.
+
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+_TINY = 1e-280
+
+
+def log_sums(family: Family, steps: float, extra: Indices | None = None) -> tuple[Indices, Floats]:
+    """Points, and ln sum_j p_j e^{-|x_k - x_j| / steps} at them, one row a law; without noise it is ln p_k.
+
+    The points are the atoms, and `extra` ones if given. Right to about 1e-12."""
+    points, weights = family.points, family.weights
+    if steps == 0:
+        return points, _logs(family)
+    if extra is not None:
+        points, weights = spread(family, extra, weights)
+    total = decayed_sums(points, weights, steps).total(weights)
+    if not family.minute and float(total.min()) > _TINY:
+        return points, np.log(total)
+    logs = _logs(family)
+    if extra is not None:
+        points, logs = spread(family, extra, logs, empty=-np.inf)
+    return points, log_decayed_sums(points, logs, steps)
+
+
+def spread(family: Family, extra: Indices, rows: Floats, empty: float = 0.0) -> tuple[Indices, Floats]:
+    """Atoms and extra points together, sorted; rows of numbers at the atoms continued by `empty` elsewhere."""
+    points = np.union1d(family.points, extra)
+    wide = np.full((len(rows), len(points)), empty)
+    wide[:, np.searchsorted(points, family.points)] = rows
+    return points, wide
+
+
+def _logs(family: Family) -> Floats:
+    return np.stack([law.logs() for law in family.laws])
+
+
+# How pictures see a noise, by what it says of itself. In doubles on lattice points: to draw, not to prove.
+#
+# Lattice Laplace noise with q = e^{-1/steps} turns a law p into f(k) = (1 - q)/(1 + q) sum_j p_j q^{|k - j|}. With the
+# decayed sums L (left, j <= k) and R (right, j > k) its distribution function is F(k) = p(<= k) - q L_k/(1 + q) +
+# R_k/(1 + q). Other noises are masses on the points around 0, and laws are convolved with them.
+
 
 DRAWN = 400
 """At most this many points are drawn for one curve."""
@@ -32,6 +73,8 @@ REACH = 0.98
 """How much of the noise is drawn beyond the outermost atoms."""
 FAR = 0.9999
 """The same for log-ratios that tell more the farther out a value is."""
+_NOTHING = 128.0
+"""Of masses all but e^-128 of the noise is summed."""
 _FARTHEST = 2**60
 _MANY = 40_000_000
 _FINE = 16
@@ -41,8 +84,6 @@ _FINE = 16
 class Kernel(ABC):
     """What a picture needs of one noise; noises in lattice steps, laws on lattice indices."""
 
-    shape: str
-    """The noise in words, up to its scale."""
     adds: bool = True
     level: float = REACH
     """How much of the noise is drawn for log-ratios."""
@@ -56,9 +97,9 @@ class Kernel(ABC):
         del noise
         return 1
 
-    @abstractmethod
     def steps(self, noise: Any) -> float:
         """The scale in lattice steps."""
+        return float(noise.spread_in_steps)
 
     def decay(self, noise: Any) -> float:
         """The scale in steps at which masses decay geometrically; 0 where they do not."""
@@ -77,7 +118,7 @@ class Kernel(ABC):
 
     def on(self, noise: Any, factor: Fraction) -> Any:
         """The noise on a lattice of so many times the grid."""
-        return type(noise)(noise.scale, (noise.grid or Fraction(1)) * factor)
+        return type(noise).at(noise.scale, (noise.grid or Fraction(1)) * factor)
 
     def limit(self, family: Family, noise: Any) -> float:
         """max |ln(f_A / f_B)| of all pairs, from above. Noise is a post-processing of the value: what that cannot tell,
@@ -108,7 +149,6 @@ class Kernel(ABC):
 class Silent(Kernel):
     """No noise."""
 
-    shape = ""
     adds = False
     tight = True
 
@@ -150,8 +190,6 @@ class Scaled(Silent):
 class Decaying(Scaled):
     """Laplace noise."""
 
-    shape = "Laplace noise, a sharp peak at zero with a scale of"
-
     def window(self, noise: Any, level: float = REACH) -> int:
         return Kernel.window(self, noise, level)
 
@@ -171,21 +209,39 @@ class Decaying(Scaled):
         return grid[drawn], (logs[0] - logs[1])[drawn]
 
 
-class Gaussian(Kernel):
-    """Gaussian noise on a lattice."""
+class Moved(Scaled):
+    """Noise between finitely many values: the noised law is a law on the outputs; a pair may have fewer."""
 
-    shape = "Gaussian noise, a bell curve with a scale (about its standard deviation) of"
+    def window(self, noise: Any, level: float = REACH) -> int:
+        """Nothing lies beyond the outermost values."""
+        del noise, level
+        return 0
+
+    def distribution(self, view: View, index: Indices) -> Floats:
+        return _laws(view).cdf(index)
+
+    def curve(self, view: View, start: int, stop: int, most: int) -> tuple[Indices, Floats]:
+        """At every output."""
+        del start, stop, most
+        seen = _laws(view).masses[0]
+        return seen, _laws(view).log_ratio(seen)
+
+    def apart(self, view: View) -> float:
+        """sup_S P(S) - Q(S) after noise."""
+        return min(1.0, _laws(view).apart() + 1e-12)
+
+
+class Convolved(Kernel):
+    """Noise that is added on a lattice, of which only the masses are known."""
+
     level = FAR
 
-    def steps(self, noise: Any) -> float:
-        return math.sqrt(0.5 / float(noise.precision))
-
     def extra(self, noise: Any) -> int:
-        return reach_of(float(noise.precision))
+        return int(noise.reach(_NOTHING))
 
     def masses(self, noise: Any, reach: int) -> Floats:
         """The masses of the noise from -reach to reach."""
-        kernel = np.exp(-0.5 / self.steps(noise) ** 2 * np.arange(-reach, reach + 1, dtype=np.float64) ** 2)
+        kernel = np.exp(noise.log_mass(np.arange(-reach, reach + 1)))
         return np.asarray(kernel / kernel.sum())
 
     def noised(self, family: Family, noise: Any) -> tuple[int, Floats]:
@@ -226,10 +282,9 @@ class Gaussian(Kernel):
         return min(1.0, most + 1e-12 + sum(view.pair.errors))
 
 
-class Cauchy(Gaussian):
+class Continuous(Convolved):
     """Continuous noise with heavy tails, drawn on a lattice of a sixteenth of its scale."""
 
-    shape = "generalised Cauchy noise, a peak at zero with heavy tails and a scale of"
     level = REACH
     about = True
 
@@ -273,15 +328,22 @@ class Cauchy(Gaussian):
         return min(bare, most * (1 + 1e-12)) if not family.inexact else bare
 
 
-SILENT = Silent()
-KERNELS: dict[str, Kernel] = {"laplace": Decaying(), "gaussian": Gaussian(), "cauchy": Cauchy()}
-CORRELATED = "Gaussian noise, correlated between coordinates, with a standard deviation of up to"
-"""Correlated noise is drawn coordinate by coordinate, as Gaussian noise (`fugu.report.shapes`)."""
+SILENT, DECAYING, MOVED, CONVOLVED, CONTINUOUS = Silent(), Decaying(), Moved(), Convolved(), Continuous()
 
 
 def kernel_of(noise: Any) -> Kernel:
-    """The entry of a noise; that of no noise where it is silent."""
-    return SILENT if noise.silent else KERNELS[noise.name]
+    """How a noise is drawn: not at all, between values, with ratios that are constant in a gap, by its masses."""
+    if noise.silent:
+        return SILENT
+    if not noise.added:
+        return MOVED
+    if noise.rate is not None:
+        return DECAYING
+    return CONVOLVED if noise.released else CONTINUOUS
+
+
+def _laws(view: View) -> Noised:
+    return Noised(view.pair.points, view.pair.weights, view.noise)
 
 
 def _largest(family: Family, rows: Floats) -> Floats:

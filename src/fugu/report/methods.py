@@ -6,17 +6,17 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fugu.calibration.problem import Problem, on
+from fugu.calibration.lattice import Problem, on
 from fugu.calibration.registry import methods as registered
 from fugu.calibration.registry import suited
 from fugu.calibration.scales import offers
 from fugu.documents.certificate import Certificate
 from fugu.documents.swap import SWAP
 from fugu.errors import NotProvable, UsageError
-from fugu.noise.kind import kinds
+from fugu.noise.kind import kind_named
 from fugu.noise.lattice import Lattice
-from fugu.report.amount import Amount
-from fugu.report.amounts import amount_of
+from fugu.numbers.text import number
+from fugu.report.amounts import Amount
 from fugu.report.shapes import limit
 
 if TYPE_CHECKING:
@@ -42,6 +42,14 @@ class Line:
     note: str
     used: bool
 
+    def cells(self, compared: bool) -> list[str]:
+        """What a table says of it: noise, scale, error, the epsilon it reaches if methods were `compared`, proved."""
+        refused = math.isinf(self.scale)
+        scale = "none" if refused or math.isnan(self.scale) else number(self.scale, "up", 4)
+        error = "none" if refused else "not here" if self.error is None else number(self.error, digits=4)
+        reached = ["none" if self.epsilon is None else number(self.epsilon, "up", 4)] if compared else []
+        return [self.noise, scale, error, *reached, {True: "yes", False: "no", None: "not here"}[self.proved]]
+
 
 def methods(certificate: Certificate, comparison: Comparison | None = None) -> tuple[Line, ...]:
     """The methods from the crudest to the exact one: from a comparison, else from the certificate alone.
@@ -58,7 +66,7 @@ def methods(certificate: Certificate, comparison: Comparison | None = None) -> t
         return tuple(_compared(row, certificate) for row in comparison.rows)
     if certificate.parts:
         return ()
-    amount = amount_of(certificate)
+    amount = Amount(certificate)
     scales = {**certificate.scales, **_worked_out(certificate)}
     places = {m.name: m.place for m in registered()}
     names = sorted(scales, key=lambda name: places.get(name, 0))
@@ -97,7 +105,7 @@ def _worked_out(certificate: Certificate) -> dict[str, float]:
     """The scales of methods that the certificate does not list, where the problem is small."""
     if SWAP in certificate.body:
         return {}
-    kind, ask = kinds().get(certificate.drawn.name), certificate.budget.simplest().asks()
+    kind, ask = kind_named(certificate.in_steps.name), certificate.budget.simplest().asks()
     where = _problem(certificate)
     if kind is None or where is None or where.cells > (_MOST_CELLS if where.dimension == 1 else _MOST_CELLS_OF_VECTORS):
         return {}
@@ -122,7 +130,7 @@ def _compared(row: Row, certificate: Certificate) -> Line:
     refused = math.isinf(row.scale)
     name, used, reached = row.noise.capitalize(), False, row.epsilon
     if not certificate.parts and row.method == certificate.method:
-        noise = certificate.drawn
+        noise = certificate.in_steps
         used = name == noise.name.capitalize()
         if used:
             reached = min(reached, max(limit(item, noise) for item in certificate.laws))

@@ -1,20 +1,56 @@
-"""`page`: the HTML of a report, from a certificate alone; `write`: put it on disk, whole or not at all."""
+"""`page`: the HTML of a report, from a document alone; `write`: put it on disk, whole or not at all.
+
+A document's page is the template of its kind and the facts that the kind's function reads off it."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
+from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.plain_json import guarded
+from fugu.documents.promises import Promising, warnings_of
+from fugu.documents.records import RecordsCertificate
+from fugu.documents.sentences import holds_private_numbers
 from fugu.errors import UsageError
 from fugu.files import write_text
+from fugu.guarantee import Approx, Guarantee, Pure, Renyi
+from fugu.guarantee.asks import exact
+from fugu.guarantee.composition import weaknesses
+from fugu.guarantee.curve import budget_from
 from fugu.mechanism.mechanism import Mechanism
-from fugu.report.kinds import Said, parts_of
-from fugu.report.shell import whole_page
+from fugu.numbers.exact import read_number
+from fugu.numbers.text import SECRET, VALUE, clean, number
+from fugu.queries.sequence_certificate import SequenceCertificate
+from fugu.queries.session_certificate import exact_numbers, noised_in
+from fugu.queries.usable_records import usable_of_records
+from fugu.report.dossier import Dossier
+from fugu.report.facts import REMAINDER, odds_of
+from fugu.report.questions import noise_of, questions_of
+from fugu.report.story import Exchange, Story, sureness
+from fugu.report.template import render
+from fugu.training.record import TrainingCertificate
+from fugu.utility.usable import Usable
 
 if TYPE_CHECKING:
     from fugu.calibration.comparison import Comparison
+
+Facts = dict[str, Any]
+_AGAIN = "every release costs its ε again: several are added up"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a caller says of a document that is not in it."""
+
+    comparison: Comparison | None = None
+    query_name: str | None = None
+    secret_name: str | None = None
+    rows: int | None = None
 
 
 def page(
@@ -54,9 +90,125 @@ def page(
     if not isinstance(document, Document):
         raise UsageError(f"a page is made from a mechanism or a certificate, got {type(mechanism).__name__}")
     with guarded(document.kind):
-        return whole_page(title, *parts_of(document, Said(title, comparison, query_name, secret_name, rows)))
+        kind = "channel" if isinstance(document, Certificate) and document.runs == "channel" else document.kind
+        template, facts = PAGES[kind]
+        found = facts(document, Said(comparison, query_name, secret_name, rows))
+        return render(template, **{"title": title, "document": document, "released": True, **found})
 
 
 def write(path: str | os.PathLike[str], html: str) -> None:
     """Write a page, whole or not at all."""
     write_text(path, html)
+
+
+def of_laws(certificate: Certificate, said: Said) -> Facts:
+    """One number, vectors, correlated noise, mixtures, analyses."""
+    story = Story(certificate, said.comparison, said.query_name, said.secret_name, said.rows)
+    return {
+        "story": story,
+        "f": story.f,
+        "guarantee": story.f,
+        "released": story.f.released,
+        "sure": sureness(certificate),
+        "assumptions": certificate.assumptions,
+        "private": holds_private_numbers(certificate.assumptions),
+        "warnings": warnings_of(certificate, said.rows),
+    }
+
+
+def of_channel(certificate: Certificate, said: Said) -> Facts:
+    """Values that are exchanged; of a coin between two channels, both."""
+    query, recipe = (certificate.body.get(part) for part in ("query", "recipe"))
+    protect = recipe.get("protect") if isinstance(recipe, dict) else None
+    return {
+        "channels": Exchange.each(certificate),
+        "guarantee": certificate.budget,
+        "query": said.query_name or str((query or {}).get("publish", VALUE)),
+        "secret": said.secret_name or (protect if isinstance(protect, str) else SECRET),
+        "sure": sureness(certificate),
+        "usable": Usable.of(certificate, said.rows),
+        "assumptions": certificate.assumptions,
+        "private": holds_private_numbers(certificate.assumptions),
+        "warnings": warnings_of(certificate, said.rows),
+    }
+
+
+def of_entries(certificate: PerEntryCertificate, said: Said) -> Facts:
+    """The promise is for one replaced entry, all others fixed."""
+    belief = certificate.body.get("belief")
+    if belief is not None:
+        belief = {"worth": budget_from(dict(belief["worth"])), "width": read_number(belief["width"])}
+    return {
+        **_queried(certificate, said, odds_of(certificate.guarantee), (_AGAIN,)),
+        "belief": belief,
+    }
+
+
+def of_sequences(certificate: SequenceCertificate, said: Said) -> Facts:
+    """The promise is for each entry's state; the larger of asked and stated, of a Rényi order what it implies."""
+    asked, stated = certificate.budget, certificate.proved
+    slip = max(exact(asked.delta), exact(stated.delta))
+    most = max(certificate.asked, certificate.stated)
+    guarantee = asked.to_approx(REMAINDER) if isinstance(asked, Renyi) else Approx(most, slip) if slip else Pure(most)
+    epsilons = (certificate.stated, certificate.asked, certificate.epsilon)
+    slips = (stated.delta, asked.delta, certificate.entry.delta)
+    proved = [number(float(epsilon), "up", 10) for epsilon in epsilons]
+    if any(slips):
+        proved = [f"{x} with δ ≤ {number(float(d), 'up', 10)}" for x, d in zip(proved, slips, strict=True)]
+    order = f" in Rényi divergence of order {float(asked.alpha):g}" if isinstance(asked, Renyi) else ""
+    lines = tuple(map(str, certificate["assumptions"]))
+    return {**_queried(certificate, said, guarantee, lines), "proved": proved, "order": order}
+
+
+def _queried(certificate: Any, said: Said, guarantee: Guarantee, lines: tuple[str, ...]) -> Facts:
+    """What is said of a query of entries and its noise."""
+    noise, cards = noise_of(certificate.claims)
+    query = clean(said.query_name or certificate["query"], 120)
+    return {**_plain(certificate, guarantee, lines), "query": query, "noise": noise, "cards": cards}
+
+
+def of_training(certificate: TrainingCertificate, said: Said) -> Facts:
+    """The promise is for one record of the training, given what the others say about it."""
+    del said
+    size = number(float(read_number(certificate["accountant"]["noise"])), digits=4)
+    noise = (
+        f"After every step, normal noise with a standard deviation of {size} is added to every weight of the model, so "
+        "that no record leaves more than a bounded trace in it."
+    )
+    rows = certificate.accountant.records
+    return {**_plain(certificate, certificate.budget, tuple(certificate.assumptions), rows), "noise": (noise,)}
+
+
+def of_records(certificate: RecordsCertificate, said: Said) -> Facts:
+    """Both promises, what is spent, and every question with its noise."""
+    del said
+    return {
+        **_plain(certificate, certificate.believed, tuple(map(str, certificate["assumptions"]))),
+        **questions_of(certificate),
+        "noise": ("Noise was drawn for every answer; these are all questions.",),
+        "exact": exact_numbers(noised_in(certificate)),
+        "usable": usable_of_records(certificate),
+    }
+
+
+def _plain(document: Promising, guarantee: Guarantee, assumptions: tuple[str, ...], rows: int | None = None) -> Facts:
+    """What is said of every document without laws."""
+    return {
+        "guarantee": guarantee,
+        "assumptions": assumptions,
+        "private": holds_private_numbers(assumptions),
+        "warnings": (*document.exact_values, *weaknesses(guarantee, rows)),
+        "cards": (),
+    }
+
+
+PAGES: dict[str, tuple[str, Callable[[Any, Said], Facts]]] = {
+    **dict.fromkeys(Certificate.KINDS, ("laws.html", of_laws)),
+    "channel": ("channel.html", of_channel),
+    "per-entry": ("per-entry.html", of_entries),
+    "sequence": ("sequence.html", of_sequences),
+    "training": ("training.html", of_training),
+    "records": ("records.html", of_records),
+    "release": ("release.html", lambda document, said: Dossier.of(document, comparison=said.comparison).facts()),
+}
+"""Kind -> its template, and what is read off a document for it."""

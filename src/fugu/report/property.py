@@ -1,21 +1,42 @@
-"""The page of `fugu property`: error against tolerance for every method, and what is guessed before and after noise."""
+"""`fugu property`: what hiding a share costs by each method, at one tolerance and at several, and what is guessed
+before and after noise: numbers, figures, the page."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
 
 from fugu.auditing import AttackReport
-from fugu.calibration.covariance.methods import WAYS
-from fugu.drawing.charts import Axis, Bars, Chart, Level, Line, Mark, Panel, Points, Whiskers, figure
-from fugu.drawing.html import tag
-from fugu.drawing.text import clean, number, percent
+from fugu.calibration.compare import compare
+from fugu.calibration.covariance.feasible import gaussian_length, isotropic_length, laplace_length
+from fugu.calibration.covariance.methods import WAYS, propose
+from fugu.calibration.covariance.offers import realised
+from fugu.calibration.driver import calibrate
+from fugu.calibration.offer import Wishes
+from fugu.drawing.axis import Axis
+from fugu.drawing.charts import Chart, Panel
+from fugu.drawing.marks import Bars, Level, Line, Mark, Points, Whiskers
+from fugu.errors import BadTable, NotProvable, UsageError
+from fugu.guarantee import Approx
 from fugu.guarantee.curve import Guarantee
-from fugu.report.property_facts import MethodLine, SwapFigure
-from fugu.report.shell import listed, section, whole_page
-from fugu.report.words import asked as asked_for
-from fugu.scenario.property_model import PropertyModel, proved_words
+from fugu.laws.multinormal import NormalPair
+from fugu.laws.shapes import shapes
+from fugu.mechanism.mechanism import Mechanism
+from fugu.noise.matrix import CorrelatedGaussian, DirectedLaplace
+from fugu.numbers.text import clean, number, percent
+from fugu.progress import report
+from fugu.queries.property_release import deviations_of
+from fugu.report.template import render
+from fugu.scenario.property_model import PropertyModel, Shares, proved_shares, proved_words
+from fugu.scenario.property_model import assumptions as assumed
+from fugu.scenario.scenario import Scenario
+from fugu.scenario.swap import SwapBound, model_of, swap_sigma
 
 TITLE = "Hiding a property of the whole"
 _PLACES = {name: place for place, name in enumerate(WAYS)}
@@ -24,16 +45,162 @@ LOOKS = 7
 """How many looks for lines the style sheet has."""
 _STEEP = 20.0
 """A ratio of largest to smallest error from which on the axis is logarithmic."""
+TIMES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2))
+"""The tolerances of a sweep, in units of the one asked for."""
+DRAWS = 100_000
+_TICK = 20_000
 
-_COSTS = (
-    "Each line is a method that is proved, in the Gaussian model, to hide the share. The error is the average length "
-    "of the noise that is added to all statistics together. The lower, the better; the dotted upright line is the "
-    "tolerance asked for. On a log scale, points on the lower edge are 0: no noise is needed."
-)
-_STAR = (
-    "The star needs no Gaussian model. It is found by drawing records of the reference, holds with a confidence of "
-    "{confidence:.6g}, and is no plain guarantee; nothing is released with it."
-)
+
+@dataclass(frozen=True)
+class MethodLine:
+    """One method: the noise that would be drawn, or why there is none."""
+
+    method: str
+    noise: str
+    deviation: float
+    """The root of the noise's total variance; inf where there is no noise to offer."""
+    error: float
+    """E |noise|_2, of normal noise with the same covariance."""
+    proven: bool
+    why: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class SwapFigure:
+    """The record-swap figure beside the guarantee: analysed with a confidence; `record-swap` is its mechanism."""
+
+    bound: SwapBound
+    error: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; no guarantee is among it."""
+        found = self.bound
+        return {
+            "sigma": found.value,
+            "error": self.error,
+            "delta_bound": found.bound,
+            "confidence": found.confidence,
+            "records": found.records,
+            "draws": found.draws,
+            "released": False,
+        }
+
+
+def method_lines(scenario: Scenario, budget: Guarantee, wishes: Wishes | None = None) -> tuple[MethodLine, ...]:
+    """Every method on the scenario's laws, from the crudest to the best; noise is proved as it would be drawn.
+
+    That of a record swap is an estimate: a release makes its own draws."""
+    if len(model_of(scenario).statistics) > 1 and budget.asks().pure:
+        made = calibrate(scenario, budget, method="record-group")
+        deviation = math.sqrt(made.expected_error("squared"))
+        return (MethodLine("record-group", "laplace", deviation, error_of(made), True, ""),)
+    if len(model_of(scenario).statistics) == 1:
+        return tuple(
+            MethodLine(r.method, r.noise, math.sqrt(r.expected_squared), r.expected_absolute, r.proven,
+                       r.note if r.proven else r.note or r.why)
+            for r in compare(scenario, budget).rows
+        )  # fmt: skip
+    pairs = tuple(pair for pair in shapes(scenario.law_pairs()) if isinstance(pair, NormalPair))
+    asked = replace(wishes or Wishes(), model=scenario.property)
+    found = []
+    for plan in propose(pairs, budget.asks(), asked).values():
+        name = plan.way.name
+        if plan.covariance is None:
+            found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, plan.refusal))
+            continue
+        try:
+            noise, proof = realised(plan, pairs, budget.asks(), asked.grid)
+        except NotProvable as error:
+            found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, str(error)))
+            continue
+        deviation = math.sqrt(noise.expected_error("squared"))
+        flat = not noise.base and noise.columns
+        note = "only for laws that are exactly normal: some directions get no noise" if flat else plan.note
+        found.append(MethodLine(name, "gaussian", deviation, length(noise), proof.holds, note))
+    return tuple(found)
+
+
+def length(noise: CorrelatedGaussian) -> float:
+    """E |N|_2 of normal noise with this covariance; the lattice noise has the same up to its rounding."""
+    return gaussian_length(np.array([[float(x) for x in row] for row in noise.covariance()]))
+
+
+def error_of(mechanism: Mechanism) -> float:
+    """E |noise|_2 of a mechanism; in one dimension, E |noise|. Of a record swap that of its cap."""
+    noise = mechanism.noise
+    if isinstance(noise, DirectedLaplace) and noise.axes:
+        return laplace_length(noise.coordinate_scales())
+    if noise.prepares:
+        return isotropic_length(float(noise.scale), mechanism.dimension)
+    return length(noise) if isinstance(noise, CorrelatedGaussian) else mechanism.expected_error()
+
+
+def deviations(mechanism: Mechanism) -> tuple[float, ...]:
+    """The standard deviation of the noise on each statistic."""
+    return deviations_of(mechanism, mechanism.certificate)
+
+
+def swap_figure(scenario: Scenario, budget: Guarantee, rng: np.random.Generator, draws: int = DRAWS) -> SwapFigure:
+    """Gaussian noise that suffices without a Gaussian model, with a confidence over the draws."""
+    if not isinstance(budget, Approx) or budget.delta == 0:
+        raise NotProvable("the record swap is drawn for a budget of epsilon and delta > 0")
+    found = swap_sigma(scenario, budget.epsilon, budget.delta, draws=draws, rng=rng)
+    return SwapFigure(found, isotropic_length(found.value, len(model_of(scenario).statistics)))
+
+
+def at_tolerance(model: PropertyModel, tolerance: Fraction) -> Scenario:
+    """The same records and statistics at another tolerance: over all shares, or, where the user named them, for two
+    shares that far apart around the middle of those."""
+    moved = replace(model, tolerance=tolerance, proved=_moved_shares(model, tolerance))
+    least, most = min(moved.counts), max(moved.counts)
+    if moved.swapped == 0:
+        raise UsageError("both shares give the same number of records")
+    if not moved.replacement and (most > len(moved.having) or moved.size - least > len(moved.lacking)):
+        raise UsageError("the reference has too few records of a class")
+    pairs = [(moved.labels[i], moved.labels[j]) for i, j in moved.pairs]
+    return Scenario(moved.laws(), pairs, assumptions=assumed(moved), property=moved)
+
+
+def _moved_shares(model: PropertyModel, tolerance: Fraction) -> Shares:
+    if tolerance > 1:
+        raise UsageError("the shares would leave [0, 1]")
+    if not model.proved.given:
+        populations = None if model.replacement else (len(model.having), len(model.lacking))
+        try:
+            return proved_shares(model.size, tolerance, len(model.statistics), populations)
+        except BadTable as error:
+            raise UsageError(str(error)) from None
+    i, j = max(model.pairs, key=lambda p: abs(model.shares[p[0]] - model.shares[p[1]]))
+    middle = (model.shares[i] + model.shares[j]) / 2
+    shares = (middle - tolerance / 2, middle + tolerance / 2)
+    if shares[0] < 0 or shares[1] > 1:
+        raise UsageError("the shares would leave [0, 1]")
+    return Shares(shares, (0, 0), ((0, 1),), given=True)
+
+
+def sweep(
+    scenario: Scenario, budget: Guarantee, wishes: Wishes | None = None, times: Sequence[Fraction] = TIMES
+) -> dict[float, tuple[MethodLine, ...]]:
+    """`method_lines` by tolerance; tolerances whose shares make no sense are left out."""
+    model, found = model_of(scenario), {}
+    for done, factor in enumerate(times):
+        report("tolerances", _TICK * done, _TICK * len(times))
+        try:
+            there = at_tolerance(model, model.tolerance * factor)
+        except UsageError:
+            continue
+        found[float(model.tolerance * factor)] = method_lines(there, budget, wishes)
+    report("tolerances", _TICK * len(times), _TICK * len(times))
+    return found
+
+
+def best(lines: Sequence[MethodLine]) -> MethodLine | None:
+    """The proven line of least error; None if nothing is proved."""
+    return min((line for line in lines if line.proven), key=lambda line: line.error, default=None)
 
 
 def error_figure(
@@ -109,35 +276,9 @@ def property_page(
     - `by_tolerance`: the methods at each tolerance, what `sweep` returns.
     - `attacks`: the attack before and after noise; `swap`: the record-swap figure; None leaves each out.
     - `assumptions`: what the guarantee rests on."""
-    published = ", ".join(clean(s, 60) for s in model.statistics)
-    what = (
-        f"Published: {published}, of {model.size} records. Hidden: which share of the records has "
-        f"“{clean(model.name, 60)}”. {clean(_without_source(model), 2000)}; the limit is "
-        f"this: {asked_for(budget)}. Nothing was released to make this page."
-    )
-    star = tag("p", _STAR.format(confidence=swap.bound.confidence)) if swap is not None else None
-    costs = figure(error_figure(by_tolerance, float(model.tolerance), swap), _COSTS)
-    parts = [tag("header", tag("h1", TITLE), tag("p", what, class_="lead"))]
-    parts.append(section("costs", "What it costs", costs, star))
-    if attacks is not None:
-        guessed = figure(attack_figure(*attacks), _guessed(*attacks))
-        parts.append(section("guesses", "What an attacker guesses", guessed))
-    if assumptions:
-        parts.append(section("rests", "What this rests on", listed([clean(a, 400) for a in assumptions])))
-    return whole_page(TITLE, *parts)
-
-
-def _without_source(model: PropertyModel) -> str:
-    """What is proved, in words, without the file that proves it: assumptions name that."""
-    return re.sub(r" \(docs/[^)]*\)", "", proved_words(model).capitalize())
-
-
-def _guessed(before: AttackReport, after: AttackReport) -> str:
-    told = "" if after.epsilon is None else f", where the guarantee says at most {number(float(after.epsilon))}"
-    return (
-        "Data sets were drawn from the reference under two shares, with equal odds, and a guesser was trained to tell "
-        f"which. It was right in {percent(before.accuracy)} of {before.test} trials on the statistics as they are, and "
-        f"in {percent(after.accuracy)} with noise. Bars at the top are intervals of confidence "
-        f"{float(after.confidence):g}. From the guesses with noise it follows that ε is at least "
-        f"{number(after.epsilon_lower, 'down')}{told}. That an attack fails proves nothing."
-    )
+    return render(
+        "property.html", title=TITLE, model=model, budget=budget, swap=swap, attacks=attacks, assumptions=assumptions,
+        proved=re.sub(r" \(docs/[^)]*\)", "", proved_words(model).capitalize()),  # assumptions name the file
+        errors=error_figure(by_tolerance, float(model.tolerance), swap),
+        guesses=None if attacks is None else attack_figure(*attacks),
+    )  # fmt: skip

@@ -11,17 +11,15 @@ from typing import Any
 import numpy as np
 
 from fugu.documents.certificate import Certificate
-from fugu.documents.disclosure import holds_private_numbers
 from fugu.documents.release import ReleaseDocument
+from fugu.documents.sentences import holds_private_numbers
 from fugu.errors import UsageError
 from fugu.files import check_apart
 from fugu.ledger import Books, Ledger, books
 from fugu.mechanism.release import Release
-from fugu.publication.drafts import drafted
-from fugu.publication.files import Files
+from fugu.publication.files import Beliefs, Files, Outgoing, drafted
 from fugu.publication.files import publish as write_files
-from fugu.publication.issue import Beliefs, Outgoing
-from fugu.queries.answered import Answer
+from fugu.queries.answer import Answer
 from fugu.report.dossier import Dossier, dossier_page
 from fugu.visible import Json
 

@@ -12,16 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.documents.certificate import Certificate
-from fugu.documents.labels import secrets_named
+from fugu.documents.said import secrets_named
 from fugu.laws.family import Family
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
-from fugu.report.amount import Amount
-from fugu.report.amounts import amount_of
-from fugu.report.kernels import Kernel, kernel_of
-from fugu.report.picture import Margin
-from fugu.report.shapes import NUMBERS, PICTURES
-from fugu.report.sums import Floats
+from fugu.report.amounts import Amount
+from fugu.report.kernels import Floats, Kernel, kernel_of
+from fugu.report.shapes import NUMBERS, PICTURES, Margin
 
 MOST = 12
 HIDDEN = 1e-4
@@ -38,12 +35,12 @@ class Part:
     @cached_property
     def noise(self) -> Any:
         """The noise of this part, as the laws in lattice indices see it."""
-        return self.certificate.drawn
+        return self.certificate.in_steps
 
     @cached_property
     def amount(self) -> Amount:
         """How much the noise moves what is published."""
-        return amount_of(self.certificate)
+        return Amount(self.certificate)
 
     @property
     def lattice(self) -> Lattice | None:
@@ -72,6 +69,26 @@ class View:
     """Which coordinate of a vector this is."""
     note: str = ""
     """What a caption adds, where these are two laws of many."""
+
+    @property
+    def gathered(self) -> bool:
+        """Whether the noise has no steps and was gathered into narrow ones for drawing."""
+        return bool(self.kernel.about)
+
+    @property
+    def tight(self) -> bool:
+        """Whether `limit` is reached."""
+        return bool(self.kernel.tight)
+
+    @property
+    def points(self) -> bool:
+        """Whether each law is one value."""
+        return len(self.pair.points) == 2 and bool((self.pair.weights.max(axis=1) == 1).all())
+
+    @property
+    def inexact(self) -> float:
+        """Up to which error the laws are known."""
+        return max(self.pair.errors)
 
     @property
     def steps(self) -> float:

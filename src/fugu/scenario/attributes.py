@@ -26,10 +26,9 @@ from fugu.errors import UsageError
 from fugu.laws import Law, Normal, Shifted
 from fugu.numbers import balls
 from fugu.numbers.exact import MatrixLike, Real, VectorLike, is_whole, number
-from fugu.priors.gaussian_conditional import Conditional, Vector
-from fugu.priors.matrices import Matrix, as_lists, read_covariance, read_matrix
+from fugu.priors.matrices import Conditional, Matrix, Vector, as_lists, read_covariance, read_matrix
 from fugu.scenario.moves import ONCE, SYMMETRIC, moves, outward, positions, said
-from fugu.scenario.scenario import PairsOfSecrets, Scenario, builder
+from fugu.scenario.scenario import PairsOfSecrets, Scenario
 
 _SUMMARIES: dict[str, Callable[[int], Fraction]] = {"mean": lambda _: Fraction(1), "sum": Fraction}
 """What the mean of one record is multiplied by, to be that of a summary of n."""
@@ -38,7 +37,6 @@ _RECORD = (INDEPENDENT,)
 LOG_CONCAVE = "noise: log-concave, so that of all secrets between the ends the ends differ most"
 
 
-@builder
 def gaussian_attributes(
     covariance: MatrixLike,
     release: int | VectorLike | MatrixLike,
@@ -49,10 +47,12 @@ def gaussian_attributes(
     mean: Vector | None = None,
     pairs: PairsOfSecrets = "all",
 ) -> Scenario:
-    """Publish M X, protect N X, for Gaussian X; the secrets are `values` of N X, or a whole `box`, or a ball.
+    """Linear statistics M X of a Gaussian record X are published, and N X protected.
 
-    release, protect: the number of an attribute (from 0), one row of a matrix, or a matrix. values: numbers, or rows
-    for several protected statistics. box: (low, high), or one such pair for each; radius: an l2 ball around the mean.
+    `covariance`: that of the record; `release` (M), `protect` (N): the number of an attribute from 0, a row of
+    coefficients, or several rows. Exactly one of `values` (of the protected statistic), `box` ((low, high), or one per
+    statistic) and `radius` (an l2 ball around the mean) says which secrets there are. `mean`: that of the record, if it
+    is known; `pairs`: as in `Scenario`, with `values` only.
 
     Without `mean` the laws are taken as translates, whatever they are (`Shifted`). With `mean`, and one published
     number, they are the normal laws themselves, whose own randomness saves noise under budgets with a delta or an order
@@ -78,7 +78,6 @@ def gaussian_attributes(
     return _ball(law, size)
 
 
-@builder
 def attribute_summary(
     covariance: MatrixLike,
     release: int | VectorLike | MatrixLike,
@@ -91,11 +90,14 @@ def attribute_summary(
     mean: Vector | None = None,
     pairs: PairsOfSecrets = "all",
 ) -> Scenario:
-    """Dataset attribute privacy (Definition F.1): publish the mean (or sum) of M X over n records, protect that of N X.
+    """Means or sums of attributes over Gaussian records: dataset attribute privacy (Definition F.1).
+
+    `count`: how many records; `statistic`: "mean" or "sum". `covariance`, `release`, `protect` and `mean` are of one
+    record, as in `gaussian_attributes`; `values`, `box`, `radius` and `pairs` are of the summary.
 
     n independent records N(mu, S) have the mean N(mu, S / n) and the sum N(n mu, n S), jointly over all attributes. So
     this is `gaussian_attributes` for one such vector: the shift A (a - b) is that of one record, and the law around it
-    is narrower, or wider. `mean` is that of one record; `values`, `box` and `radius` are of the summary.
+    is narrower, or wider.
 
     >>> attribute_summary([[2, -1], [-1, 3]], 1, 0, count=100, values=[0, 5]).law_pairs()[0].q
     Shifted(by=Fraction(-5, 2))

@@ -22,8 +22,7 @@ from fugu.guarantee import Approx, Pure
 from fugu.laws import Discrete, Law
 from fugu.numbers.checks import is_list
 from fugu.numbers.exact import Real, is_whole
-from fugu.scenario.named_pairs import named_pairs
-from fugu.scenario.scenario import Scenario, builder
+from fugu.scenario.scenario import Scenario, named_pairs
 
 Distribution = Law | Sequence[Real]
 OrderedPairs = Literal["all"] | Iterable[tuple[str, str]]
@@ -33,15 +32,20 @@ LABELS = (
 )
 
 
-@builder
 def from_distributions(
     distributions: Mapping[str, Distribution], psi: OrderedPairs = "all", symmetric: bool = True
 ) -> Scenario:
-    """The law of the query under each theta; every (theta, theta') in Psi must look alike.
+    """Distribution privacy: which of the named distributions the data come from.
 
-    `distributions`: {name: law of the query}, or {name: its values}, whose frequencies are the law. `psi`: "all", or
-    ordered pairs of names. `symmetric`: True adds (b, a) to each (a, b). False takes the pairs as they are; noise here
-    protects both orders anyway, and the assumptions then say which of them were asked for and which come with it."""
+    `distributions`: {name: law of the query}, or {name: its values}, whose frequencies are the law; `psi`: "all", or
+    the ordered pairs of names that must look alike; `symmetric`: True adds (b, a) to each (a, b). False takes the pairs
+    as they are; noise protects both orders anyway, and the assumptions say which were asked for and which come with it.
+
+    >>> from fugu import Discrete
+    >>> theta = {"mu": Discrete([1, 2], [1, 1]), "nu": Discrete([1, 2], [1, 2])}
+    >>> from_distributions(theta, psi=[("mu", "nu")]).law_pairs()[0].label
+    'mu vs nu'
+    """
     if not isinstance(distributions, Mapping):
         raise UsageError("distributions must be a dict of names and laws of the query")
     laws = {str(name): _law(str(name), given) for name, given in distributions.items()}

@@ -1,22 +1,5 @@
-"""A published value that moves by at most so much between two secrets: `Shifted`, read as a bound.
-
-Let X and Y be the values under the two secrets, coupled so that |X_i - Y_i| <= w_i for sure in every coordinate (in one
-dimension: W_inf <= w). Let independent noise be added to each coordinate, symmetric and unimodal (Laplace, Gaussian,
-Cauchy), continuous or on a lattice of which every w_i is a whole number of steps. Then the output leaks at most what it
-leaks for the two points 0 and w, in both orders, by every measure: epsilon, delta(epsilon), Renyi of any order
-(docs/proofs/moves.md#a-longer-shift-leaks-more).
-
-1. Rounding. x <= y <= x + w gives round(x) <= round(y) <= round(x) + w, so rounding onto the lattice keeps the bound.
-2. Coupling. H_e(P, Q) = sup_A P(A) - e^e Q(A) is jointly convex, so the pair leaks at most the worst pair of points.
-3. A longer shift leaks more. With noise of density p (counting measure on a lattice), all coordinates but one fixed,
-   H_e = 1 - integral of min(a p(y - x), b p(y)) dy, and min(u, v) is the integral over t of 1{u > t} 1{v > t}. The sets
-   {a p(. - x) > t} and {b p > t} are intervals centred at x and at 0, so their overlap does not grow with |x|.
-4. Every measure. Step 3 holds for every real e. A divergence of order alpha is a mixture of H_e over all e
-   (Liese and Vajda 2006, weights >= 0), so it does not decrease in |x| either; pure epsilon is where H_e vanishes.
-
-For log-concave noise the same follows from the tests: the likelihood ratio of two translates is monotone, the best
-tests are thresholds, and the power of a threshold grows with the shift. That argument needs no symmetry, and so also
-covers normal laws that are rounded first (see `attributes`)."""
+"""A published value that moves by at most so much between two secrets: in general, by groups, weak dependence, and
+diffusion."""
 
 from __future__ import annotations
 
@@ -24,10 +7,38 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
+from typing import Literal
 
+from flint import arb
+
+from fugu.errors import UnknownName, UsageError
 from fugu.laws import Shifted
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers import balls
+from fugu.numbers.checks import is_list
+from fugu.numbers.exact import Real, as_fraction, number
 from fugu.scenario.scenario import Scenario
+
+# A published value that moves by at most so much between two secrets: `Shifted`, read as a bound.
+#
+# Let X and Y be the values under the two secrets, coupled so that |X_i - Y_i| <= w_i for sure in every coordinate (in
+# one dimension: W_inf <= w). Let independent noise be added to each coordinate, symmetric and unimodal (Laplace,
+# Gaussian, Cauchy), continuous or on a lattice of which every w_i is a whole number of steps. Then the output leaks at
+# most what it leaks for the two points 0 and w, in both orders, by every measure: epsilon, delta(epsilon), Renyi of any
+# order (docs/proofs/moves.md#a-longer-shift-leaks-more).
+#
+# 1. Rounding. x <= y <= x + w gives round(x) <= round(y) <= round(x) + w, so rounding onto the lattice keeps the bound.
+# 2. Coupling. H_e(P, Q) = sup_A P(A) - e^e Q(A) is jointly convex, so the pair leaks at most the worst pair of points.
+# 3. A longer shift leaks more. With noise of density p (counting measure on a lattice), all coordinates but one fixed,
+#    H_e = 1 - integral of min(a p(y - x), b p(y)) dy, and min(u, v) is the integral over t of 1{u > t} 1{v > t}. The
+#    sets
+#    {a p(. - x) > t} and {b p > t} are intervals centred at x and at 0, so their overlap does not grow with |x|.
+# 4. Every measure. Step 3 holds for every real e. A divergence of order alpha is a mixture of H_e over all e
+#    (Liese and Vajda 2006, weights >= 0), so it does not decrease in |x| either; pure epsilon is where H_e vanishes.
+#
+# For log-concave noise the same follows from the tests: the likelihood ratio of two translates is monotone, the best
+# tests are thresholds, and the power of a threshold grows with the shift. That argument needs no symmetry, and so also
+# covers normal laws that are rounded first (see `attributes`).
+
 
 DIGITS = 10
 _MULTIPLES = 20_000
@@ -103,3 +114,152 @@ def _places(x: Fraction) -> int:
     while Fraction(10) ** (p - 1) >= x:
         p -= 1
     return p
+
+
+# Group privacy: whatever the dependence inside a group, all of its records may change at once (Proposition B.1).
+
+
+def group(diameter: Real | Sequence[Real]) -> Scenario:
+    """All records of a group may change at once, and move the value this far.
+
+    `diameter`: how far at most, a number >= 0, or one per published coordinate.
+
+    W_inf <= Delta_GROUP = max |f(x) - f(x')| over tables that differ in one group (Pierquin et al. 2024, Prop. B.1).
+    Groups are independent of each other, the records of one group depend on each other in any way. Given either secret
+    about a group, the other groups have the same law, so they are coupled to be equal, and f moves by at most
+    Delta_GROUP, whatever the law of the group (docs/proofs/moves.md#groups-of-records).
+
+    >>> group(2).law_pairs()[0].q.by
+    Fraction(2, 1)
+    """
+    several = is_list(diameter)
+    if isinstance(diameter, str) or (several and not diameter):
+        raise UsageError("diameter must be a number, or one number for each published coordinate")
+    bounds = [number(x, "diameter") for x in (diameter if is_list(diameter) else [diameter])]
+    return moves(
+        bounds if several else bounds[0],
+        ("one value in the group", "another value in the group"),
+        (
+            "beliefs: groups are independent of each other; inside a group any dependence, any law",
+            f"changing all records of one group moves the published value by at most {', '.join(map(said, bounds))}",
+            "each pair of secrets is about one group",
+            ONCE,
+        ),
+    )
+
+
+# Weakly dependent records: a little dependence costs a little, not the whole group (corrected Proposition 6.1).
+
+
+def weakly_dependent(distance: Real, sensitivity: Real, cross_records: bool = False) -> Scenario:
+    """Records within W_inf `distance` >= 0 of independence.
+
+    `sensitivity`: how far one changed record moves the value, >= 0; `cross_records`: whether the two secrets of a pair
+    may be about two records.
+
+    W_inf <= 2 lambda + kappa Delta (Pierquin et al. 2024, Proposition 6.1, corrected). lambda (`distance`) bounds W_inf
+    between the law of f(X) given any secret and the law it would have, given the same secret, were the records
+    independent with the same marginals. Delta (`sensitivity`) bounds how far f moves when one record changes. Secrets
+    are events about one record each.
+
+    Proof (docs/proofs/moves.md#weakly-dependent-records): the triangle inequality over law given s; the same for
+    independent records; that given t; law given t. The outer two are at most lambda. In the middle, the independent
+    records are coupled to be equal except where a secret speaks: in one record (kappa = 1) if s and t are about the
+    same, in two (kappa = 2, `cross_records=True`) otherwise.
+    The printed 2 lambda + Delta fails across records: X1 ~ Ber(.99), X2 ~ Ber(.01) independent, f = X1 + X2; given
+    X1 = 0 and given X2 = 1 the sums are W_inf = 2 apart.
+
+    >>> [s.law_pairs()[0].q.by for s in (weakly_dependent(0.3, 1), weakly_dependent(0.3, 1, cross_records=True))]
+    [Fraction(8, 5), Fraction(13, 5)]
+    """
+    if not isinstance(cross_records, bool):
+        raise UsageError(f"cross_records must be True or False, got {cross_records!r}")
+    apart, step = number(distance, "distance"), number(sensitivity, "sensitivity")
+    about = "two secrets may be about two records" if cross_records else "both secrets of a pair are about one record"
+    near = "given any secret, W_inf from the law of the published value to what it would be for independent records"
+    return moves(
+        2 * apart + (2 if cross_records else 1) * step,
+        ("one secret", "another secret"),
+        (
+            f"beliefs: {near} with the same marginals is at most {said(apart)}",
+            f"changing one record moves the published value by at most {said(step)}",
+            f"each secret is an event about one record; {about}",
+            ONCE,
+        ),
+    )
+
+
+# Langevin dynamics: where a diffusion began, when it is seen later (corrected Proposition 6.3).
+
+
+_BITS = 128
+_MOST = 700
+_NORMS = {
+    "sum": (1, "the sum of the l2 distances at each time"),
+    "stacked": (2, "the l2 distance of all times stacked"),
+}
+NORMS = tuple(_NORMS)
+
+
+def langevin(
+    strong_convexity: Real,
+    times: Sequence[Real],
+    diameter: Real,
+    lipschitz: Real = 1,
+    norm: Literal["sum", "stacked"] = "sum",
+) -> Scenario:
+    """Where a Langevin diffusion began, seen at later times.
+
+    `strong_convexity`: a lower bound C on the Hessian of the potential, any number; `times`: when it is seen, numbers
+    >= 0; `diameter`: D, of the set of starts; `lipschitz`: L, of the published value, in the `norm` "sum" (of the
+    distances at each time) or "stacked" (of all times together).
+
+    dX = -grad V(X) dt + sqrt 2 dB with Hess V >= C; secret: X_0 in a set of l2 diameter D; published: f(X_t1, ...).
+
+    Two solutions driven by the same B satisfy |X_t - Y_t|_2 <= e^(-C t) |X_0 - Y_0|_2 for all t at once, for any real C
+    (d/dt |X - Y|^2 = -2 <X - Y, grad V(X) - grad V(Y)> <= -2 C |X - Y|^2, then Gronwall;
+    docs/proofs/moves.md#langevin-dynamics). So a real-valued f that is
+    L-Lipschitz moves by at most
+
+    - L D sum_i e^(-C t_i)               for "sum": |f(x) - f(y)| <= L sum_i |x_i - y_i|_2,
+    - L D (sum_i e^(-2 C t_i))^(1/2)     for "stacked": |f(x) - f(y)| <= L (sum_i |x_i - y_i|_2^2)^(1/2).
+
+    Pierquin et al. 2024, Proposition 6.3, prints e^(-2 C t) with the l1 norm, and is unsound: for V = x^2 / 2 the laws
+    at t = 1 are exactly e^-1 |a - b| apart; and l1 distances need not shrink by e^(-C t).
+
+    >>> [float(langevin(1, [0.5, 1, 2], 2, norm=norm).law_pairs()[0].q.by) for norm in NORMS]
+    [2.219490769, 1.444341184]
+    """
+    if norm not in NORMS:
+        raise UnknownName("norm", norm, NORMS)
+    if not is_list(times) or not times:
+        raise UsageError("times must be a list of at least one number >= 0")
+    rate = number(strong_convexity, "strong_convexity", least=None)
+    seen = [number(t, "each of the times") for t in times]
+    if len(set(seen)) < len(seen):
+        raise UsageError("two of the times are equal; give each time once")
+    if any(abs(rate * t) > _MOST for t in seen):
+        raise UsageError(f"strong_convexity times a time must lie within +-{_MOST}; rescale the time")
+    width, slope = number(diameter, "diameter"), number(lipschitz, "lipschitz")
+    power, whole = _NORMS[norm]
+    return moves(
+        _bound(rate, seen, width * slope, power),
+        ("one start", "another start"),
+        (
+            f"beliefs: dX = -grad V(X) dt + sqrt(2) dB with Hess V >= {said(rate)} everywhere, from the start on",
+            f"the start lies in a set of l2 diameter at most {said(width)}",
+            f"it is seen at the times {', '.join(said(t) for t in seen)}",
+            f"the published value is one number, and {said(slope)}-Lipschitz for {whole}",
+            ONCE,
+        ),
+    )
+
+
+def _bound(rate: Fraction, times: Sequence[Fraction], factor: Fraction, power: int) -> Fraction:
+    """An upper bound of the sum or of the root of the sum of squares, from balls."""
+    if factor == 0:
+        return Fraction(0)
+    with balls.precision(_BITS):
+        total = sum((balls.of(-power * rate * t).exp() for t in times), arb(0))
+        end = balls.of(factor) * (total if power == 1 else total.sqrt())
+        return Fraction(balls.upper(end))

@@ -2,7 +2,7 @@
 
 Given the share p, a data set of n records has exactly floor(n p + 1/2) records with the property; those are drawn from
 the reference's records that have it, the others from those that have not. A statistic that is a sum over records then
-has mean and covariance in closed form (`fugu.scenario.property_moments`); that it is normal is an assumption, and
+has mean and covariance in closed form (`fugu.scenario.property_statistic`); that it is normal is an assumption, and
 stated. `fugu.scenario.swap` needs no such assumption."""
 
 from __future__ import annotations
@@ -21,14 +21,11 @@ from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
 from fugu.numbers.checks import is_list, is_path
 from fugu.numbers.exact import Real, as_fraction, is_whole, number
 from fugu.scenario.moves import said
-from fugu.scenario.property_model import PropertyModel, assumptions, proved_shares
-from fugu.scenario.property_shares import given_shares
+from fugu.scenario.property_model import PropertyModel, assumptions, given_shares, proved_shares
 from fugu.scenario.property_statistic import RecordStatistic, condition, holding, present, read_bounds
-from fugu.scenario.report import Report
-from fugu.scenario.scenario import Scenario, builder
+from fugu.scenario.scenario import Report, Scenario
 
 
-@builder
 def from_property(
     reference: TableLike,
     statistics: Sequence[str],
@@ -40,11 +37,16 @@ def from_property(
     replacement: bool = True,
     missing: Literal["error", "drop"] = "error",
 ) -> Scenario:
-    """Normal laws of the statistics given each share; shares that differ by at most `tolerance` must look alike.
+    """Statistics of `size` records, given the share that has a property; near shares must look alike.
 
-    values: the shares themselves; then nothing is proved for others. Without, see `fugu.scenario.property_shares`.
-    Mean A (k m_1 + (n - k) m_0), covariance A (k C_1 + (n - k) C_0) A, k = floor(n p + 1/2); without replacement
-    k C_1 becomes k (1 - k/N_1) C_1. m, C: mean and covariance (divided by N - 1) of the reference's records."""
+    Parameters: `reference` as in `from_table`; `statistics` such as ["mean(age)", "count(sex=F)"]; `property` such as
+    "income=>50K"; `values`, the shares themselves (then nothing is proved for others), or None for all; `tolerance` in
+    (0, 1], how far apart two shares may be that must look alike; `bounds`, {column: (low, high)}; `replacement`,
+    whether records are drawn with it; `missing`, "error" or "drop".
+
+    The laws given each share are normal. Mean A (k m_1 + (n - k) m_0), covariance A (k C_1 + (n - k) C_0) A, k =
+    floor(n p + 1/2); without replacement k C_1 becomes k (1 - k/N_1) C_1. m, C: mean and covariance (divided by N - 1)
+    of the reference's records."""
     asked = _statistics(statistics)
     wide, near = _size(size), number(tolerance, "tolerance")
     if not 0 < near <= 1:

@@ -1,4 +1,5 @@
-"""`Query`: the function from a raw column to published numbers, one for the reference and the release."""
+"""`Query`: the function from a raw column to published numbers, and the recipe that makes a scenario from a table
+again."""
 
 from __future__ import annotations
 
@@ -11,17 +12,20 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data import Column
-from fugu.data.bins import day_bins, equal_bins, middles
-from fugu.data.categories import Categories
-from fugu.data.causes import why_text
-from fugu.data.cells import OTHER
+from fugu.data import Column, Schema
+from fugu.data.cells import OTHER, Categories
+from fugu.data.declared import day_bins, equal_bins, middles
 from fugu.data.field import TRUTH, Field
-from fugu.data.private import Private
-from fugu.data.secrets import REFUSE
+from fugu.data.moments import days_text
+from fugu.data.private import Private, why_text
+from fugu.data.secrets import REFUSE, Protect
 from fugu.errors import BadTable, CertificateError, MissingValues, UnknownName, UsageError
+from fugu.laws.sets.confidence import Sampled
 from fugu.numbers.checks import is_list, is_real, is_texts
 from fugu.numbers.exact import is_whole
+
+# `Query`: the function from a raw column to published numbers, one for the reference and the release.
+
 
 _MAX_BINS = 100_000
 _DROP = "drop"
@@ -270,3 +274,52 @@ def _missing(missing: object, categories: tuple[str, ...] | None) -> str | float
     if not is_real(missing) or not math.isfinite(missing):
         raise UsageError("missing must be 'error', 'drop' or a finite number")
     return float(missing)
+
+
+# What a scenario from a table says of itself: the recipe that makes it again, and how dates are numbers.
+
+
+def dates_told(publish: str, known: Field) -> tuple[str, ...]:
+    """How dates are numbers, if they are published."""
+    if known.origin is None:
+        return ()
+    step = "" if known.step == 1 else f", in steps of {known.step} days"
+    said = (
+        f"{publish} is a date: its number is the days since {known.origin.isoformat()}{step}; noise is in days, and "
+        "released numbers are written as the nearest date, which is a function of them alone"
+    )
+    return (said,)
+
+
+def recipe_of(
+    query: Query,
+    spec: Protect,
+    pairs: str | Sequence[Sequence[str]],
+    unit: str | None,
+    prior: str,
+    public_prior: bool,
+    components: int | str | None,
+    schema: Schema | None,
+    sampled: Sampled | None,
+    reading: Schema,
+) -> dict[str, Any] | None:
+    """What `from_table` was told, in JSON types, so that beliefs can be fitted again; None for a predicate in code."""
+    if spec.json is None:
+        return None
+    bins: Sequence[float | str] | None = query.edges or (None if query.nominal else query.categories)
+    origin = reading.fields[query.publish].origin
+    if origin is not None and query.edges is not None:
+        bins = [days_text(origin, edge) for edge in query.edges]
+    return {
+        "publish": query.publish,
+        "protect": spec.json,
+        "pairs": pairs,
+        "prior": prior,
+        "bins": None if bins is None else list(bins),
+        "missing": query.missing,
+        "unit": unit,
+        "public_prior": bool(public_prior),
+        **({} if components is None else {"components": components}),
+        **({} if sampled is None else {"confidence": str(sampled.confidence), "shift": str(sampled.shift)}),
+        **({} if schema is None else {"schema": schema.to_json()}),
+    }

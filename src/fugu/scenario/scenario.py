@@ -1,4 +1,5 @@
-"""`Scenario`: the law of the published value given each secret, and which secrets must look alike."""
+"""`Scenario`: the law of the published value given each secret, and which secrets must look alike; what was found
+while it was made."""
 
 from __future__ import annotations
 
@@ -6,28 +7,72 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
+from typing import TYPE_CHECKING, Literal, final
 
 from fugu.data.schema import Schema
-from fugu.data.secrets import ProtectLike
-from fugu.data.sources import TableLike
 from fugu.documents.sentences import BY_HAND, INDEPENDENT
-from fugu.drawing.figure import Figure
-from fugu.drawing.sheet import Sheet
-from fugu.drawing.shown import Shown
-from fugu.errors import UsageError
+from fugu.errors import UnknownName, UsageError
 from fugu.fixed import Fixed
 from fugu.laws import Discrete, Law, LawPair, Normal
-from fugu.laws.sets.sampled import Sampled
-from fugu.numbers.exact import MatrixLike, Real, VectorLike
-from fugu.scenario.named_pairs import named_pairs
+from fugu.laws.sets.confidence import Sampled
+from fugu.lazily import Imported
+from fugu.numbers.checks import is_list
 from fugu.scenario.query import Query
-from fugu.scenario.report import Report
-from fugu.scenario.shown import figure_of, sheet_of
-from fugu.visible import brief, several
+from fugu.shown import Shown, figure_of
+from fugu.visible import brief, several, visible
 
 if TYPE_CHECKING:
+    from fugu.drawing.figure import Figure
+    from fugu.scenario import attributes, distributions, moves, table, users
+    from fugu.scenario import property as properties
     from fugu.scenario.property_model import PropertyModel
+
+
+# `Report`: what was found while a scenario was made, in totals only.
+
+
+@final
+@dataclass(frozen=True)
+class Report:
+    """Totals over the reference (None if there is none), and which secrets were left out, with the reason.
+
+    >>> print(Report(rows=10, used=9, missing=(("chol", 1),), values=7, skipped=(("sex=X", "no row"),)))
+    rows      10, of which 9 are used
+    missing   chol: 1
+    values    7 different ones
+    skipped   sex=X: no row
+    """
+
+    rows: int | None = None
+    used: int | None = None
+    missing: tuple[tuple[str, int], ...] = ()
+    values: int | None = None
+    overlapping: int = 0
+    """Rows in which more than one secret holds."""
+    skipped: tuple[tuple[str, str], ...] = ()
+    few: tuple[str, ...] = ()
+    """What is to be said of secrets with few rows in the reference."""
+    rounded: float = 0.0
+    """How far bins and declared values move a value of the reference on average: an error beside that of the noise."""
+
+    def __str__(self) -> str:
+        lines = []
+        if self.rows is not None:
+            lines.append(f"rows      {self.rows}, of which {self.used} are used")
+        lines.extend(f"missing   {visible(column)}: {count}" for column, count in self.missing if count)
+        if self.values is not None:
+            lines.append(f"values    {self.values} different ones")
+        if self.rounded:
+            lines.append(f"bins      move a value by {self.rounded:.4g} on average, an error of their own")
+        if self.overlapping:
+            lines.append(f"overlap   several secrets hold in {self.overlapping} rows")
+        lines.extend(f"few rows  {visible(said)}" for said in self.few)
+        lines.extend(f"skipped   {visible(secret)}: {visible(reason)}" for secret, reason in self.skipped)
+        return "\n".join(lines) if lines else "nothing to report"
+
+
+# `Scenario`: the law of the published value given each secret, and which secrets must look alike.
+
 
 Beliefs = Mapping[str, Law]
 PairsOfSecrets = Literal["all", "adjacent"] | Iterable[tuple[str, str]]
@@ -35,21 +80,12 @@ PairsOfSecrets = Literal["all", "adjacent"] | Iterable[tuple[str, str]]
 PriorName = Literal["empirical", "gaussian", "mixture", "shared"]
 Value = Discrete | Normal
 """The law of what one user adds to a total."""
-F = TypeVar("F", bound=Callable[..., Any])
 _NAMED: dict[str, Callable[[Iterable[str]], Iterable[tuple[str, str]]]] = {
     "all": lambda secrets: combinations(secrets, 2),
     "adjacent": pairwise,
 }
-_BUILDERS: dict[str, Callable[..., Scenario]] = {}
-"""By name, how scenarios are made from tables, users, groups and the like: each module of this room adds its own."""
 _NOTHING = Report()
 _BY_HAND = (BY_HAND, INDEPENDENT)
-
-
-def builder(function: F) -> F:
-    """Make a function known as the way behind the method of `Scenario` of the same name."""
-    _BUILDERS[function.__name__] = function
-    return function
 
 
 @final
@@ -118,188 +154,30 @@ class Scenario(Shown):
         object.__setattr__(self, "report", replace(self.report, skipped=self.report.skipped + absent))
         self._check_covered()
 
-    @staticmethod
-    def from_table(
-        reference: TableLike,
-        publish: str,
-        protect: ProtectLike,
-        pairs: PairsOfSecrets = "all",
-        prior: PriorName = "empirical",
-        bins: int | Sequence[float] | Sequence[str] | None = None,
-        missing: str | float = "error",
-        unit: str | None = None,
-        confidence: float | None = None,
-        public_prior: bool = False,
-        *,
-        schema: Schema | None = None,
-        components: int | Literal["bic"] | None = None,
-        shift: Real | str = 0,
-    ) -> Scenario:
-        """Beliefs are the laws of the column `publish` given each secret of `protect` in a reference table.
-
-        Parameters:
-
-        - `reference`: what the beliefs are fitted on: the path of a CSV or Parquet file, a dict of columns, or a frame.
-        - `publish`: the column to be released.
-        - `protect`: a column, each category a secret; several columns; a comparison "age<65"; cut points "age:18,65";
-          or {secret: condition}, a condition being {column: value, set of values, or (low, high)}, or a function
-          of the columns.
-        - `pairs`: "all", "adjacent", or a list of pairs of secrets.
-        - `prior`: "empirical" (the frequencies), "gaussian", "mixture" or "shared" (a common mixture with moved means).
-        - `bins`: a number of equal bins, their edges, or an ordering of categories; None publishes the number itself.
-        - `missing`: "error", "drop", or the number or category that a missing cell becomes.
-        - `unit`: the column that names the person; one that repeats is refused.
-        - `confidence`: a number in (0, 1), such as 0.95: the promise then holds for every law that the counts of the
-          reference cannot rule out. It needs every value declared: bins by their edges, an ordering, or a schema with
-          bounds and step. None believes the frequencies as they are.
-        - `public_prior`: True says that the reference is also the table to be released, its laws public knowledge.
-        - `schema`: how cells are read; what it leaves out is taken from the reference.
-        - `components`: for "mixture" (None: by BIC) and "shared" (None: 3), a whole number or "bic".
-        - `shift`: with confidence, how far in total variation the protected rows may be from the reference's
-          population.
-
-        Raises `BadTable` and its kinds (`MissingValues`, `RepeatedUnit`, `TooManySecrets`, `ColumnNotFound`) for the
-        table, `UsageError` and `UnknownName` for the other arguments.
-
-        >>> table = {"sex": ["F", "M", "F", "M"], "chol": [1, 2, 2, 2]}
-        >>> scenario = Scenario.from_table(table, publish="chol", protect="sex")
-        >>> scenario.law_pairs()[0].p.weights, scenario.law_pairs()[0].q.weights
-        (array([0.5, 0.5]), array([0., 1.]))
-        """
-        return _BUILDERS["from_table"](
-            reference, publish, protect, pairs, prior, bins, missing, unit, confidence, public_prior, schema=schema,
-            components=components, shift=shift,
-        )  # fmt: skip
-
-    @staticmethod
-    def takes_part(user: Value, others: Value | Sequence[Value], count: int | None = None) -> Scenario:
-        """A total over independent users: "takes part" against "stays away"; see `fugu.scenario.users`.
-
-        `user`: the law of what this user adds, `Discrete` or `Normal`; `others`: that of each other user, with `count`
-        of them, or a list of laws without a count."""
-        return _BUILDERS["takes_part"](user, others, count)
-
-    @staticmethod
-    def reports(first: Real, second: Real, others: Value | Sequence[Value], count: int | None = None) -> Scenario:
-        """A total over independent users: "reports first" against "reports second"; see `fugu.scenario.users`.
-
-        `first`, `second`: the two values that one user may report; `others` and `count` as in `takes_part`."""
-        return _BUILDERS["reports"](first, second, others, count)
-
-    @staticmethod
-    def group(diameter: Real | Sequence[Real]) -> Scenario:
-        """All records of a group may change at once, and move the value this far; see `fugu.scenario.groups`.
-
-        `diameter`: how far at most, a number >= 0, or one per published coordinate."""
-        return _BUILDERS["group"](diameter)
-
-    @staticmethod
-    def weakly_dependent(distance: Real, sensitivity: Real, cross_records: bool = False) -> Scenario:
-        """Records within W_inf `distance` >= 0 of independence; see `fugu.scenario.dependent`.
-
-        `sensitivity`: how far one changed record moves the value, >= 0; `cross_records`: whether the two secrets of a
-        pair may be about two records."""
-        return _BUILDERS["weakly_dependent"](distance, sensitivity, cross_records)
-
-    @staticmethod
-    def langevin(
-        strong_convexity: Real,
-        times: Sequence[Real],
-        diameter: Real,
-        lipschitz: Real = 1,
-        norm: Literal["sum", "stacked"] = "sum",
-    ) -> Scenario:
-        """Where a Langevin diffusion began, seen at later times; see `fugu.scenario.diffusion`.
-
-        `strong_convexity`: a lower bound on the Hessian of the potential, any number; `times`: when it is seen, numbers
-        >= 0; `diameter`: of the set of starts; `lipschitz`: of the published value, in the `norm` "sum" (of the
-        distances at each time) or "stacked" (of all times together)."""
-        return _BUILDERS["langevin"](strong_convexity, times, diameter, lipschitz, norm)
-
-    @staticmethod
-    def gaussian_attributes(
-        covariance: MatrixLike,
-        release: int | VectorLike | MatrixLike,
-        protect: int | VectorLike | MatrixLike,
-        values: Iterable[Real | VectorLike] | None = None,
-        box: VectorLike | MatrixLike | None = None,
-        radius: Real | None = None,
-        mean: Sequence[Real] | None = None,
-        pairs: PairsOfSecrets = "all",
-    ) -> Scenario:
-        """Linear statistics of a Gaussian record, published and protected; see `fugu.scenario.attributes`.
-
-        `covariance`: that of the record; `release`, `protect`: the number of an attribute from 0, a row of
-        coefficients, or several rows. Exactly one of `values` (of the protected statistic), `box` ((low, high), or one
-        per statistic) and `radius` (around the mean) says which secrets there are. `mean`: that of the record, if it is
-        known; `pairs`: as in `Scenario`, with `values` only."""
-        return _BUILDERS["gaussian_attributes"](covariance, release, protect, values, box, radius, mean, pairs)
-
-    @staticmethod
-    def attribute_summary(
-        covariance: MatrixLike,
-        release: int | VectorLike | MatrixLike,
-        protect: int | VectorLike | MatrixLike,
-        count: int,
-        statistic: Literal["mean", "sum"] = "mean",
-        values: Iterable[Real | VectorLike] | None = None,
-        box: VectorLike | MatrixLike | None = None,
-        radius: Real | None = None,
-        mean: Sequence[Real] | None = None,
-        pairs: PairsOfSecrets = "all",
-    ) -> Scenario:
-        """Means or sums of attributes over Gaussian records; see `fugu.scenario.attributes`.
-
-        `count`: how many records; `statistic`: "mean" or "sum". `covariance`, `release`, `protect` and `mean` are of
-        one record, as in `gaussian_attributes`; `values`, `box`, `radius` and `pairs` are of the summary."""
-        return _BUILDERS["attribute_summary"](
-            covariance, release, protect, count, statistic, values, box, radius, mean, pairs
-        )
-
-    @staticmethod
-    def from_property(
-        reference: TableLike,
-        statistics: Sequence[str],
-        property: str,
-        size: int,
-        values: Sequence[Real] | None = None,
-        tolerance: Real = 0.1,
-        bounds: Mapping[str, tuple[Real, Real]] | None = None,
-        replacement: bool = True,
-        missing: Literal["error", "drop"] = "error",
-    ) -> Scenario:
-        """Statistics of `size` records, given the share that has a property; see `fugu.scenario.property`.
-
-        Parameters: `reference` as in `from_table`; `statistics` such as ["mean(age)", "count(sex=F)"]; `property` such
-        as "income=>50K"; `values`, the shares themselves, or None for all; `tolerance` in (0, 1], how far apart two
-        shares may be that must look alike; `bounds`, {column: (low, high)}; `replacement`, whether records are drawn
-        with it; `missing`, "error" or "drop"."""
-        return _BUILDERS["from_property"](
-            reference, statistics, property, size, values, tolerance, bounds, replacement, missing
-        )
-
-    @staticmethod
-    def from_distributions(
-        distributions: Mapping[str, Law | Sequence[Real]],
-        psi: Literal["all"] | Iterable[tuple[str, str]] = "all",
-        symmetric: bool = True,
-    ) -> Scenario:
-        """Distribution privacy: which of the named distributions the data come from; see `fugu.scenario.distributions`.
-
-        `distributions`: {name: law of the query}, or {name: its values}; `psi`: "all", or the ordered pairs of names
-        that must look alike; `symmetric`: whether (b, a) is asked for with (a, b). Noise protects both orders.
-
-        >>> from fugu import Discrete
-        >>> theta = {"mu": Discrete([1, 2], [1, 1]), "nu": Discrete([1, 2], [1, 2])}
-        >>> Scenario.from_distributions(theta, psi=[("mu", "nu")]).law_pairs()[0].label
-        'mu vs nu'
-        """
-        return _BUILDERS["from_distributions"](distributions, psi, symmetric)
-
-    @staticmethod
-    def from_recipe(reference: TableLike, recipe: Mapping[str, object]) -> Scenario:
-        """The scenario that a `recipe` (perhaps read from a certificate) makes of this `reference`."""
-        return _BUILDERS["from_recipe"](reference, recipe)
+    if TYPE_CHECKING:
+        from_table = staticmethod(table.from_table)
+        takes_part = staticmethod(users.takes_part)
+        reports = staticmethod(users.reports)
+        group = staticmethod(moves.group)
+        weakly_dependent = staticmethod(moves.weakly_dependent)
+        langevin = staticmethod(moves.langevin)
+        gaussian_attributes = staticmethod(attributes.gaussian_attributes)
+        attribute_summary = staticmethod(attributes.attribute_summary)
+        from_property = staticmethod(properties.from_property)
+        from_distributions = staticmethod(distributions.from_distributions)
+        from_recipe = staticmethod(table.from_recipe)
+    else:  # each is imported with what it alone needs
+        from_table = Imported("fugu.scenario.table:from_table")
+        takes_part = Imported("fugu.scenario.users:takes_part")
+        reports = Imported("fugu.scenario.users:reports")
+        group = Imported("fugu.scenario.moves:group")
+        weakly_dependent = Imported("fugu.scenario.moves:weakly_dependent")
+        langevin = Imported("fugu.scenario.moves:langevin")
+        gaussian_attributes = Imported("fugu.scenario.attributes:gaussian_attributes")
+        attribute_summary = Imported("fugu.scenario.attributes:attribute_summary")
+        from_property = Imported("fugu.scenario.property:from_property")
+        from_distributions = Imported("fugu.scenario.distributions:from_distributions")
+        from_recipe = Imported("fugu.scenario.table:from_recipe")
 
     def law_pairs(self) -> tuple[LawPair, ...]:
         """Every pair of laws that must look alike: all pairs of secrets asked for, under every adversary."""
@@ -339,9 +217,6 @@ class Scenario(Shown):
         """The laws of the first adversary as a figure, for notebooks (`save` writes it); `UsageError` for vectors."""
         return figure_of(self)
 
-    def _sheet(self) -> Sheet:
-        return sheet_of(self)
-
     def __repr__(self) -> str:
         published = f", publish={brief(self.query.publish)}" if self.query else ""
         return f"Scenario({several(len(self.secrets), 'secret')}, {len(self.law_pairs())} pairs{published})"
@@ -370,3 +245,40 @@ def _pairs(pairs: object, secrets: tuple[str, ...]) -> PairsOfSecrets:
     for pair in found:
         once.setdefault(frozenset(pair), pair)
     return tuple(once.values())
+
+
+# Pairs of names as somebody writes them: a word such as "all", or a list of two different names each.
+
+
+def named_pairs(
+    given: object, names: Sequence[str], words: Sequence[str], part: str, thing: str
+) -> str | list[tuple[str, str]]:
+    """One of the `words`, or the ordered pairs that are listed, each once.
+
+    `given`: what was asked for; `names`: those that a pair may have; `part` and `thing`: for messages, the parameter
+    and what a name stands for. Raises `UnknownName` for other words and names, `UsageError` for what is no pair.
+
+    >>> named_pairs([("a", "b"), ("b", "a"), ["a", "b"]], ("a", "b"), ("all",), "pairs", "secret")
+    [('a', 'b'), ('b', 'a')]
+    """
+    if isinstance(given, str):
+        if given not in words:
+            raise UnknownName("choice of pairs", given, tuple(words))
+        return given
+    if not isinstance(given, Iterable):
+        listed = ", ".join(f'"{word}"' for word in words)
+        raise UsageError(f"{part} must be {listed} or a list of pairs, got {type(given).__name__}")
+    found: dict[tuple[str, str], None] = {}
+    for pair in given:
+        if not is_list(pair) or len(pair) != 2:
+            raise UsageError(f"each of {part} must be two names of {thing}s, got {pair!r}")
+        a, b = str(pair[0]), str(pair[1])
+        for name in (a, b):
+            if name not in names:
+                raise UnknownName(thing, name, tuple(names))
+        if a == b:
+            raise UsageError(f"the pair ({a!r}, {b!r}) is a {thing} with itself; give two different {thing}s")
+        found[a, b] = None
+    if not found:
+        raise UsageError(f"the list {part} is empty: there is nothing to protect")
+    return list(found)

@@ -1,24 +1,23 @@
-"""Beliefs read off a reference table: the empirical law of one column given each secret."""
+"""Beliefs read off a reference table: the law of one column given each secret, as counted or fitted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Column, Schema, Table, count_pairs
-from fugu.data.counts import Counts
-from fugu.data.digest import column_digest
+from fugu.data.cells import Counts
+from fugu.data.column import column_digest
 from fugu.data.field import Field
-from fugu.data.secrets import Protect, ProtectLike, Secrets, read_protect
+from fugu.data.secrets import Protect, ProtectLike, Secrets, few_rows, read_protect
 from fugu.data.sources import TableLike
-from fugu.data.weak import few_rows
-from fugu.documents.disclosure import PRIVATE_NUMBERS
-from fugu.documents.meaning import meaning
-from fugu.documents.sentences import APART, INDEPENDENT
+from fugu.documents.confidence import meaning
+from fugu.documents.sentences import APART, INDEPENDENT, PRIVATE_NUMBERS
 from fugu.errors import (
+    BadLaw,
     BadTable,
     CertificateError,
     ColumnNotFound,
@@ -27,17 +26,24 @@ from fugu.errors import (
     UnknownName,
     UsageError,
 )
-from fugu.laws import Discrete
-from fugu.laws.sets.sampled import Sampled
+from fugu.laws import Discrete, Law, Normal, NormalMixture
+from fugu.laws.sets.confidence import Sampled
 from fugu.numbers.exact import Real
-from fugu.scenario.confident import level_of, moved_by, sampled_of_counts
-from fugu.scenario.declared import Declared, declared_bins, declared_values, settled
-from fugu.scenario.fitted import fitted_laws
-from fugu.scenario.query import Query
-from fugu.scenario.recipe import dates_told, recipe_of
-from fugu.scenario.report import Report
-from fugu.scenario.scenario import PairsOfSecrets, PriorName, Scenario, builder
+from fugu.scenario.confidence import (
+    Declared,
+    declared_bins,
+    declared_values,
+    level_of,
+    moved_by,
+    sampled_of_counts,
+    settled,
+)
+from fugu.scenario.query import Query, dates_told, recipe_of
+from fugu.scenario.scenario import PairsOfSecrets, PriorName, Report, Scenario
 from fugu.visible import several
+
+# Beliefs read off a reference table: the empirical law of one column given each secret.
+
 
 _SHARED_CELLS = 20_000_000
 """Up to this many (secret, value) cells the laws share one array of values; above, each has its own atoms."""
@@ -52,7 +58,6 @@ _OPTIONAL = {"public_prior", "components", "schema", "confidence", "shift"}
 _RECIPE = ("publish", "protect", "pairs", "prior", "bins", "missing", "unit")
 
 
-@builder
 def from_table(
     reference: TableLike,
     publish: str,
@@ -69,7 +74,38 @@ def from_table(
     components: int | Literal["bic"] | None = None,
     shift: Real | str = 0,
 ) -> Scenario:
-    """P(value | secret) = rows with both / rows with the secret, in whole numbers; see `Scenario.from_table`."""
+    """Beliefs are the laws of the column `publish` given each secret of `protect` in a reference table:
+    P(value | secret) = rows with both / rows with the secret, in whole numbers.
+
+    Parameters:
+
+    - `reference`: what the beliefs are fitted on: the path of a CSV or Parquet file, a dict of columns, or a frame.
+    - `publish`: the column to be released.
+    - `protect`: a column, each category a secret; several columns; a comparison "age<65"; cut points "age:18,65";
+      or {secret: condition}, a condition being {column: value, set of values, or (low, high)}, or a function
+      of the columns.
+    - `pairs`: "all", "adjacent", or a list of pairs of secrets.
+    - `prior`: "empirical" (the frequencies), "gaussian", "mixture" or "shared" (a common mixture with moved means).
+    - `bins`: a number of equal bins, their edges, or an ordering of categories; None publishes the number itself.
+    - `missing`: "error", "drop", or the number or category that a missing cell becomes.
+    - `unit`: the column that names the person; one that repeats is refused.
+    - `confidence`: a number in (0, 1), such as 0.95: the promise then holds for every law that the counts of the
+      reference cannot rule out. It needs every value declared: bins by their edges, an ordering, or a schema with
+      bounds and step. None believes the frequencies as they are.
+    - `public_prior`: True says that the reference is also the table to be released, its laws public knowledge.
+    - `schema`: how cells are read; what it leaves out is taken from the reference.
+    - `components`: for "mixture" (None: by BIC) and "shared" (None: 3), a whole number or "bic".
+    - `shift`: with confidence, how far in total variation the protected rows may be from the reference's
+      population.
+
+    Raises `BadTable` and its kinds (`MissingValues`, `RepeatedUnit`, `TooManySecrets`, `ColumnNotFound`) for the
+    table, `UsageError` and `UnknownName` for the other arguments.
+
+    >>> table = {"sex": ["F", "M", "F", "M"], "chol": [1, 2, 2, 2]}
+    >>> scenario = from_table(table, publish="chol", protect="sex")
+    >>> scenario.law_pairs()[0].p.weights, scenario.law_pairs()[0].q.weights
+    (array([0.5, 0.5]), array([0., 1.]))
+    """
     _check_prior(prior, components)
     moved = moved_by(shift)
     level = level_of(confidence, prior, public_prior, moved)
@@ -151,13 +187,15 @@ def from_table(
     )
 
 
-@builder
-def from_recipe(reference: TableLike, recipe: Mapping[str, Any]) -> Scenario:
-    """`from_table` with what a recipe says; the bins are the ones that were laid, not laid again."""
+def from_recipe(reference: TableLike, recipe: Mapping[str, object]) -> Scenario:
+    """The scenario that a `recipe` (perhaps read from a certificate) makes of this `reference`.
+
+    It is `from_table` with what the recipe says; the bins are the ones that were laid, not laid again."""
     if not isinstance(recipe, Mapping) or set(recipe) - _OPTIONAL != set(_RECIPE):
         raise CertificateError(f"a recipe has the keys {', '.join(_RECIPE)}")
-    stated = recipe.get("schema")
-    return from_table(reference, **{**recipe, "schema": None if stated is None else Schema.from_json(stated)})
+    told: dict[str, Any] = dict(recipe)
+    schema = told.pop("schema", None)
+    return from_table(reference, **told, schema=None if schema is None else Schema.from_json(schema))
 
 
 def _check_prior(prior: object, components: object = None) -> None:
@@ -271,3 +309,42 @@ def _assumptions(
     if any(count for _, count in secrets.missing):
         found.append(f"rows whose {spec.text} is missing are left out of the beliefs, and hold no secret")
     return (*found, *(() if sampled is None else meaning(sampled)))
+
+
+# Beliefs that are fitted to the values behind empirical laws: normal laws, mixtures, a shared mixture.
+
+
+Columns = dict[str, NDArray[np.float64]]
+
+
+def fitted_laws(
+    laws: dict[str, Discrete], prior: str, publish: str, components: int | Literal["bic"] | None = None
+) -> Mapping[str, Law]:
+    """The empirical laws, or what `prior` makes of the values behind them."""
+    if prior not in _FITS:
+        return laws
+    columns = {secret: np.repeat(law.values, law.masses.parts) for secret, law in laws.items()}
+    try:
+        return _FITS[prior](columns, components)
+    except BadLaw as error:
+        raise BadTable(f"column {publish!r} cannot be fitted for every secret: {error}") from None
+
+
+def _gaussian(columns: Columns, components: int | Literal["bic"] | None) -> Mapping[str, Law]:  # noqa: ARG001
+    return {secret: Normal.fit(column) for secret, column in columns.items()}
+
+
+def _mixture(columns: Columns, components: int | Literal["bic"] | None) -> Mapping[str, Law]:
+    wanted: int | Literal["bic"] = "bic" if components is None else components
+    return {secret: NormalMixture.fit(column, wanted) for secret, column in columns.items()}
+
+
+def _shared(columns: Columns, components: int | Literal["bic"] | None) -> Mapping[str, Law]:
+    return NormalMixture.fit_shared(columns, 3 if components is None else components)
+
+
+_FITS: dict[str, Callable[[Columns, int | Literal["bic"] | None], Mapping[str, Law]]] = {
+    "gaussian": _gaussian,
+    "mixture": _mixture,
+    "shared": _shared,
+}

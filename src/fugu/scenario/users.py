@@ -13,19 +13,21 @@ from fractions import Fraction
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Approx
 from fugu.laws import Discrete, Normal
-from fugu.laws.sums import sum_of
+from fugu.laws.discrete import sum_of
 from fugu.loss import delta
 from fugu.noise import Laplace
 from fugu.numbers.checks import is_count
 from fugu.numbers.exact import Real, as_fraction
-from fugu.scenario.scenario import Scenario, Value, builder
+from fugu.scenario.scenario import Scenario, Value
 
 INDEPENDENT_USERS = "users are independent of each other"
 
 
-@builder
 def takes_part(user: Value, others: Value | Sequence[Value], count: int | None = None) -> Scenario:
-    """Secrets "takes part" and "stays away": the law of the total with and without this user.
+    """A total over independent users: secrets "takes part" and "stays away", its law with and without this user.
+
+    `user`: the law of what this user adds, `Discrete` or `Normal`; `others`: that of each other user, with `count` of
+    them, or a list of laws without a count.
 
     >>> coin = Discrete([0, 1])
     >>> [law.weights.tolist() for law in takes_part(coin, coin, 1).adversaries[0].values()]
@@ -35,9 +37,10 @@ def takes_part(user: Value, others: Value | Sequence[Value], count: int | None =
     return _scenario({"takes part": total([user, *rest]), "stays away": total(rest)})
 
 
-@builder
 def reports(first: Real, second: Real, others: Value | Sequence[Value], count: int | None = None) -> Scenario:
-    """Secrets "reports first" and "reports second": the total of the others, moved by one value or the other."""
+    """A total over independent users: secrets "reports first" and "reports second", the total of the others moved.
+
+    `first`, `second`: the two values that one user may report; `others` and `count` as in `takes_part`."""
     if first == second:
         raise UsageError("the two reports are the same value: there is nothing to hide")
     rest = _rest(others, count)

@@ -1,30 +1,40 @@
-"""How several questions share the budget and the cap: the least total error, by weights or by what the reference shows.
-
-With errors c_j / e_j of own epsilons e_j the least sum of c_j / e_j is looked for, under T(e) <= target (the price of
-all together), sum e_j <= top (against anybody) and e_j <= m_j (no number goes out without noise). At a point with
-slopes T_j of the price the best e_j are min(m_j, sqrt(c_j / (lam T_j + mu))) (Lagrange), lam and mu such that price and
-sum are within what they may be; then the largest scale at which the price is proved, and slopes are taken anew. The set
-of what is allowed is not convex, so this is a local optimum (docs/proofs/metric-charges.md#two-budgets): no point is
-taken that is worse than shares in proportion, with which it begins. All of it is worked out on the reference."""
+"""How several questions share budget and cap, how much one may raise what is spent, and the least noise for that."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from typing import final
 
 import numpy as np
 
-from fugu.errors import UsageError
+from fugu.errors import BadBudget, BudgetExceeded, UsageError
+from fugu.guarantee import Pure
+from fugu.guarantee.asks import exact, plain
+from fugu.guarantee.composition import both
 from fugu.numbers.exact import Real, as_fraction, number
-from fugu.queries.asking import Plan
-from fugu.queries.features import Coded, Squared
-from fugu.queries.least_noise import amount
-from fugu.queries.noised import Noised
-from fugu.session.books import Books
-from fugu.session.noise import Room, groups_of, room_for
-from fugu.translation.records.charges import shape
+from fugu.queries.features import Coded, Feature, SquaredFeature
+from fugu.queries.plan import NoiseSearch, QuestionPlan, amount
+from fugu.queries.pricing import Pricing, Types
+from fugu.queries.session_certificate import NoisedQuestion
+from fugu.queries.table_belief import TableHistory
+from fugu.session.books import SessionBooks, exceeded, people_elsewhere
 from fugu.translation.records.distances import Floats
+from fugu.translation.records.problem import RecordCharge, shape
+
+# How several questions share the budget and the cap: the least total error, by weights or by what the reference shows.
+#
+# With errors c_j / e_j of own epsilons e_j the least sum of c_j / e_j is looked for, under T(e) <= target (the price of
+# all together), sum e_j <= top (against anybody) and e_j <= m_j (no number goes out without noise). At a point with
+# slopes T_j of the price the best e_j are min(m_j, sqrt(c_j / (lam T_j + mu))) (Lagrange), lam and mu such that price
+# and sum are within what they may be; then the largest scale at which the price is proved, and slopes are taken anew.
+# The set of what is allowed is not convex, so this is a local optimum (docs/proofs/metric-charges.md#two-budgets): no
+# point is taken that is worse than shares in proportion, with which it begins. All of it is worked out on the
+# reference.
+
 
 ERROR = "error"
 _ROUNDS, _WORTHWHILE = 6, 2e-3
@@ -36,13 +46,13 @@ _FLOOR = 1e-2
 
 
 def allotted(
-    books: Books,
-    plans: Sequence[Plan],
+    books: SessionBooks,
+    plans: Sequence[QuestionPlan],
     epsilon: Fraction | None,
     weights: Sequence[Real] | str | None,
     public: Sequence[str] = (),
     silent: bool = False,
-) -> list[Noised]:
+) -> list[NoisedQuestion]:
     """The noise of all questions, which together raise what is spent by at most epsilon.
 
     `public`: columns that become public with them, besides those they are asked by. `silent`: as in `Room`."""
@@ -71,14 +81,14 @@ def read_weights(weights: Sequence[Real] | str | None, questions: int) -> list[F
     return [weight * questions / sum(found) for weight in found]
 
 
-def _everywhere(room: Room, plan: Plan, epsilon: Fraction) -> Noised:
+def _everywhere(room: Room, plan: QuestionPlan, epsilon: Fraction) -> NoisedQuestion:
     """The question with the same epsilon in all its groups."""
     by = plan.question.by
     names = [""] if by is None else list(dict.fromkeys(g[room.types.by.index(by)] for g in room.types.groups))
     return plan.noised(dict.fromkeys(names, epsilon))
 
 
-def _by_group(room: Room, plans: Sequence[Plan], found: list[Noised]) -> list[Noised]:
+def _by_group(room: Room, plans: Sequence[QuestionPlan], found: list[NoisedQuestion]) -> list[NoisedQuestion]:
     """Groups that allow less noise than the worst one get less, question by question."""
     for j, plan in enumerate(plans):
         if (by := plan.question.by) is not None:
@@ -88,7 +98,7 @@ def _by_group(room: Room, plans: Sequence[Plan], found: list[Noised]) -> list[No
     return found
 
 
-def _least_error(room: Room, plans: Sequence[Plan], shares: Sequence[Fraction]) -> list[Fraction] | None:
+def _least_error(room: Room, plans: Sequence[QuestionPlan], shares: Sequence[Fraction]) -> list[Fraction] | None:
     """The own epsilons of the least sum of share^2 / epsilon that is found; None where nothing fits.
 
     Where all questions cost alike, and no bound but one holds them back, that is epsilons in proportion to shares."""
@@ -116,7 +126,7 @@ def _least_error(room: Room, plans: Sequence[Plan], shares: Sequence[Fraction]) 
 
 
 def _largest(
-    room: Room, plans: Sequence[Plan], shares: Sequence[Fraction], guess: Fraction | None = None
+    room: Room, plans: Sequence[QuestionPlan], shares: Sequence[Fraction], guess: Fraction | None = None
 ) -> list[Fraction] | None:
     """Own epsilons in these proportions, as large as both budgets allow; None where nothing fits."""
     scale = room.search(list(zip(plans, shares, strict=True)), guess=guess).everywhere()
@@ -128,7 +138,7 @@ def _short(numbers: Floats) -> list[Fraction]:
     return [as_fraction(float(f"{x:.6g}")) for x in numbers]
 
 
-def _tangents(room: Room, plans: Sequence[Plan], own: Sequence[Fraction]) -> tuple[Floats, Floats]:
+def _tangents(room: Room, plans: Sequence[QuestionPlan], own: Sequence[Fraction]) -> tuple[Floats, Floats]:
     """What bounds own epsilons e near these ones: rows @ e <= bounds; the last row is the cap."""
     asked = room.asked.beside([_everywhere(room, plan, e) for plan, e in zip(plans, own, strict=True)])
     features = room.pricing.modelled(asked.questions)
@@ -180,22 +190,180 @@ def lagrange(costs: Floats, rows: Floats, bounds: Floats, limits: Floats) -> Flo
     return at(0, float(multipliers[0]))
 
 
-def relative_error(books: Books, room: Room, plan: Plan) -> float:
+def relative_error(books: SessionBooks, room: Room, plan: QuestionPlan) -> float:
     """c with a relative error of about c / (own epsilon), as the reference and the public number of rows show."""
     belief, feature = books.belief, plan.features[-1]
     rows = sum(room.types.rows) / max(len(set(_groups(room, plan))), 1)
-    if not isinstance(feature, Coded | Squared) or plan.question.kind == "quantile":
+    if not isinstance(feature, Coded | SquaredFeature) or plan.question.kind == "quantile":
         return 2 * (feature.top + 1) / rows
     if not set(feature.columns) <= set(belief.table.columns):
         return feature.top / rows
     codes = plan.features[0].of(belief.reading, belief.table).astype(np.float64)
     spread = float(np.std(codes))
-    if isinstance(feature, Squared):
+    if isinstance(feature, SquaredFeature):
         return float(feature.top) / float(plan.shares[-1]) / rows / max(spread**2, 1e-3)
     low = float(feature.coding.low / feature.coding.step)
     return feature.top / rows / max(abs(low + float(codes.mean())), spread, 1e-3)
 
 
-def _groups(room: Room, plan: Plan) -> list[str]:
+def _groups(room: Room, plan: QuestionPlan) -> list[str]:
     by = plan.question.by
     return [""] if by is None else [g[room.types.by.index(by)] for g in room.types.groups]
+
+
+# How much a question may raise what is spent, under the beliefs and against anybody, and the least noise for that.
+#
+# A question takes as large a part of the cap, at most, as its epsilon is of the budget: who shares out the budget
+# shares out the cap, and no question that the beliefs make cheap leaves nothing to those after it.
+
+
+_TENTH = Fraction(1, 10)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Room:
+    """What was asked so far, and how far all of it may go together with new questions.
+
+    Under the beliefs from `before` to `target`, of `budget`; against anybody, as sums of own epsilons, from `summed` to
+    `top`, of `cap`. `silent`: numbers may go out although their noise is mostly 0."""
+
+    asked: TableHistory
+    pricing: Pricing
+    types: Types
+    before: Fraction
+    target: Fraction
+    budget: Pure
+    summed: Fraction
+    top: Fraction
+    cap: Fraction
+    silent: bool
+    told: str
+    """What a refusal says of people who are in other tables too."""
+
+    def most(self, plan: QuestionPlan) -> Fraction:
+        """The largest epsilon of its own that a question may have."""
+        return self.cap if self.silent or plan.noisy is None else min(plan.noisy, self.cap)
+
+    def own(self, plan: QuestionPlan, scale: Fraction, share: Fraction) -> Fraction:
+        """What a question has of its own at a scale."""
+        return min(scale * share, self.most(plan))
+
+    def search(
+        self,
+        plans: Sequence[tuple[QuestionPlan, Fraction]],
+        beside: Sequence[NoisedQuestion] = (),
+        guess: Fraction | None = None,
+    ) -> NoiseSearch:
+        """The search for the largest scale at which each plan has its `own` epsilon; `guess`: one about right."""
+
+        def new(scale: Fraction, modelled: Mapping[str, Feature]) -> tuple[RecordCharge, ...]:
+            return tuple(c for plan, share in plans for c in plan.charges(self.own(plan, scale, share), modelled))
+
+        features = tuple(feature for plan, _ in plans for feature in plan.features)
+        asked, limits = self.asked.beside(beside), [(share, self.most(plan)) for plan, share in plans]
+        return NoiseSearch(
+            self.pricing, asked.questions, self.types, features, new, self.before, self.target, self.top,
+            partial(filled, limits), asked.apart, guess,
+        )  # fmt: skip
+
+    def worth(self, questions: Sequence[NoisedQuestion]) -> Fraction:
+        """What these questions and all before them are worth."""
+        asked = self.asked.beside(questions)
+        return self.pricing.worth(asked.questions, self.types, asked.apart).spent
+
+    def refusal(self, what: str) -> BudgetExceeded:
+        """That no noise fits."""
+        asked = Pure(plain(self.target - self.before))
+        return BudgetExceeded(
+            f"nothing is left for {what}: spent {both(self.before, self.summed)}, and no noise keeps it within "
+            f"{both(self.target, self.top)}. Allow it a larger epsilon, open the session with a larger budget or cap, "
+            f"or repeat an earlier question, which costs nothing{self.told}",
+            spent=Pure(plain(self.before)),
+            asked=asked,
+            left=Pure(plain(max(exact(self.budget.epsilon) - self.before, Fraction(0)))),
+            budget=self.budget,
+        )
+
+
+def filled(limits: Sequence[tuple[Fraction, Fraction]], amount: Fraction) -> Fraction:
+    """The largest scale e with sum of min(e share, most) <= amount, of (share, most); e where all reach their most.
+
+    >>> one, two = (Fraction(1), Fraction(1)), (Fraction(1), Fraction(9))
+    >>> filled([one, two], Fraction(1)), filled([one, two], Fraction(6)), filled([one, two], Fraction(20))
+    (Fraction(1, 2), Fraction(5, 1), Fraction(9, 1))
+    """
+    fixed, free, scale = Fraction(0), sum((share for share, _ in limits), Fraction(0)), Fraction(0)
+    for share, most in sorted(limits, key=lambda pair: pair[1] / pair[0]):
+        scale = (amount - fixed) / free
+        if scale <= most / share:
+            return max(scale, Fraction(0))
+        fixed, free, scale = fixed + most, free - share, most / share
+    return scale
+
+
+def room_for(
+    books: SessionBooks, by: Sequence[str], epsilon: Fraction | None = None, whole: bool = False, silent: bool = False
+) -> Room:
+    """How far new questions by these columns may go; `BudgetExceeded` where the budget does not allow `epsilon`.
+
+    `epsilon`: None is a tenth of the budget, or with `whole` all of it, but no more than is left. A column that is
+    asked by for the first time is public from now on: earlier questions are first priced anew for those who know it.
+    `silent`: as in `Room`."""
+    if epsilon is not None and epsilon <= 0:
+        raise BadBudget("a question costs something, so its epsilon is a number above 0")
+    belief, allowed = books.belief, exact(books.budget.epsilon)
+    asked = belief.read(books.charges())
+    then = asked.beside(public=by)
+    spent, known = belief.worth(asked).spent, belief.worth(then)
+    before, summed = max(spent, known.spent), known.any_belief
+    if epsilon is None:
+        more = max(allowed - before, Fraction(0))
+        target = before + (more if whole else min(more, allowed * _TENTH))
+    else:
+        target = spent + epsilon
+    if spent > allowed or (target > allowed and epsilon is not None):
+        raise exceeded(books, spent, epsilon or Fraction(0), target)
+    if before > target or before > allowed:
+        raise _public(spent, before, epsilon, books.budget)
+    pricing, types = belief.pricing(then.by), belief.groups.types(then.by)
+    everything = whole if epsilon is None else target == allowed
+    part = Fraction(1) if everything else _TENTH if epsilon is None else epsilon / allowed
+    top = min(books.cap, summed + part * books.cap)
+    return Room(
+        asked, pricing, types, before, min(target, allowed), books.budget, summed, top, books.cap, silent,
+        people_elsewhere(books),
+    )  # fmt: skip
+
+
+def groups_of(plans: Sequence[QuestionPlan]) -> list[str]:
+    """The columns that plans are asked by."""
+    return [plan.question.by for plan in plans if plan.question.by is not None]
+
+
+def least_noise(
+    books: SessionBooks, plan: QuestionPlan, epsilon: Fraction | None, silent: bool = False
+) -> list[NoisedQuestion]:
+    """The question with the least noise, group by group, that raises what is spent by at most epsilon."""
+    room = room_for(books, groups_of([plan]), epsilon, silent=silent)
+    search = room.search([(plan, Fraction(1))])
+    by = plan.question.by
+    scales = {"": search.everywhere()} if by is None else search.by_group(by)
+    if not all(scales.values()):
+        raise room.refusal(str(plan.question))
+    return [plan.noised(scales)]
+
+
+def _public(spent: Fraction, before: Fraction, epsilon: Fraction | None, budget: Pure) -> BudgetExceeded:
+    """That earlier answers are worth too much for those who know the groups of a new column."""
+    needed = float(before - spent)
+    allowance = "the budget" if epsilon is None else f"epsilon {float(epsilon):g}"
+    return BudgetExceeded(
+        f"this question makes a column public, and for those who know it the earlier answers alone are worth "
+        f"{float(before):.6g} in place of {float(spent):.6g}: {needed:.6g} more, which {allowance} does not allow. Say "
+        "what is public when a session is opened, public=[...]: then no answer is worth more than it should be",
+        spent=Pure(plain(spent)),
+        asked=Pure(plain(before - spent)),
+        left=Pure(plain(max(exact(budget.epsilon) - spent, Fraction(0)))),
+        budget=budget,
+    )

@@ -1,28 +1,33 @@
-"""`SessionAnswer`: the released numbers of one question of a session, what they cost, and what is left."""
+"""`SessionAnswer` and the questions of a session as methods, one for each kind; all of them go through `ask`."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final
+from typing import TYPE_CHECKING, final
 
-from fugu.data.kinds import Column, Kind, KindName
+from fugu.data.frame import FrameKind, KindName, PublishedColumn
 from fugu.data.sources import FrameLike
-from fugu.drawing.figure import Figure
-from fugu.drawing.plots import intervals
-from fugu.drawing.sheet import Sheet
-from fugu.drawing.shown import Shown
 from fugu.errors import UsageError
 from fugu.guarantee import Pure
-from fugu.guarantee.numbers import exact, plain
-from fugu.guarantee.promises import UNCHARGED, both, called_exact
-from fugu.queries.answered import columns_of
-from fugu.queries.cell import Cell
-from fugu.queries.noised import EXACT
-from fugu.queries.statistic import Question
+from fugu.guarantee.composition import UNCHARGED, both
+from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.queries.answer import Cell, columns_of
+from fugu.queries.plan import Bins
+from fugu.queries.session_certificate import EXACT
+from fugu.queries.statistic import StatisticQuestion
+from fugu.shown import Shown, figure_of
 from fugu.utility.usable import Usable
 from fugu.visible import Json, brief, several
+
+if TYPE_CHECKING:
+    from fugu.drawing.figure import Figure
+
+
+# `SessionAnswer`: the released numbers of one question of a session, what they cost, and what is left.
 
 
 @final
@@ -38,7 +43,7 @@ class SessionAnswer(Shown):
     half it is called exact. `note`: what else is to be said. `usable`: figures and a verdict beside what the
     reference says, never worked out on the private table. `came`: of which kind the table was."""
 
-    question: Question
+    question: StatisticQuestion
     cells: tuple[Cell, ...]
     cost: Pure
     own: Fraction
@@ -49,7 +54,7 @@ class SessionAnswer(Shown):
     exact: float
     note: str = ""
     usable: Usable = field(default=Usable((), "", why="numbers of rows are public, and exact"), compare=False)
-    came: Kind = field(default=Kind(), compare=False)
+    came: FrameKind = field(default=FrameKind(), compare=False)
 
     @property
     def public(self) -> bool:
@@ -63,33 +68,19 @@ class SessionAnswer(Shown):
             raise UsageError(f"the answer has {several(len(self.cells), 'number')}; look at its cells")
         return self.cells[0].value
 
-    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, Column]:
+    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, PublishedColumn]:
         """The numbers as a frame, one row each: group and cell where there are any, value, low and high.
 
         `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the kind of the table that
         was asked, or, if that was a file, the first of pandas, polars and pyarrow that is installed."""
-        found: FrameLike | dict[str, Column] = self.came.frame(columns_of(self.cells), kind)
+        found: FrameLike | dict[str, PublishedColumn] = self.came.frame(columns_of(self.cells), kind)
         return found
 
     def plot(self) -> Figure:
         """Every released number in the interval that holds the exact one with 95 %: a figure for notebooks.
 
         A number without an interval (a quantile) is drawn alone. Raises `UsageError` where no number was released."""
-        known = [cell for cell in self.cells if math.isfinite(cell.value)]
-        named = [", ".join(filter(None, (cell.group, cell.cell))) or str(self.question) for cell in known]
-        ends = [(c.value, c.value) if math.isnan(c.low) else (c.low, c.high) for c in known]
-        title = f"{self.question}: published values, each with an interval for the exact one"
-        return intervals(title, str(self.question), named, [cell.value for cell in known], ends)
-
-    def _sheet(self) -> Sheet:
-        columns = columns_of(self.cells)
-        left = plain(max(exact(self.cap.epsilon) - exact(self.anybody.epsilon), Fraction(0)))
-        facts = [("asked", str(self.question)), ("cost", both(self.cost, self.own)),
-                 ("spent in all", both(self.spent, self.anybody)), ("left", both(self.remaining, left))]  # fmt: skip
-        notes = ["low and high: the exact number lies between them with 95 %", *filter(None, [self.note])]
-        facts += [("verdict", self.usable.verdict)] if self.usable.figures else []
-        said = (called_exact(self.exact),) if self.exact > EXACT else ()
-        return Sheet("Answer", facts, tuple(columns), list(zip(*columns.values(), strict=True)), notes, said)
+        return figure_of(self)
 
     def to_json(self) -> Json:
         """The answer in JSON types; what is not known is null."""
@@ -115,3 +106,195 @@ class SessionAnswer(Shown):
 
 def _known(x: float) -> float | None:
     return None if math.isnan(x) else x
+
+
+# The questions of a session as methods, one for each kind; all of them go through `ask`.
+
+
+Bounds = tuple[Real, Real]
+
+
+class Kinds(ABC):
+    """One method for each kind of question."""
+
+    @abstractmethod
+    def ask(
+        self,
+        question: str | StatisticQuestion,
+        epsilon: Real | None = None,
+        *,
+        bounds: Bounds | None = None,
+        step: Real | None = None,
+        bins: Bins | None = None,
+        grid: Sequence[float] | None = None,
+        allow_no_noise: bool = False,
+    ) -> SessionAnswer:
+        """Answer one question."""
+
+    def count(
+        self, epsilon: Real | None = None, *, by: str | None = None, allow_no_noise: bool = False, **equals: object
+    ) -> SessionAnswer:
+        """How many rows have column=value; without one the number of rows, which is public.
+
+        `epsilon`, `allow_no_noise`: as in `ask`. `by`: a public column. `equals`: one column and the value that is
+        counted."""
+        if not equals:
+            return self.ask(StatisticQuestion("count", by=by), epsilon, allow_no_noise=allow_no_noise)
+        return self.ask(_condition("count", equals, by), epsilon, allow_no_noise=allow_no_noise)
+
+    def proportion(
+        self, epsilon: Real | None = None, *, by: str | None = None, allow_no_noise: bool = False, **equals: object
+    ) -> SessionAnswer:
+        """The share of rows with column=value. `epsilon`, `by`, `allow_no_noise`, `equals`: as in `count`."""
+        return self.ask(_condition("proportion", equals, by), epsilon, allow_no_noise=allow_no_noise)
+
+    def sum(
+        self,
+        column: str,
+        epsilon: Real | None = None,
+        *,
+        by: str | None = None,
+        bounds: Bounds | None = None,
+        step: Real | None = None,
+        allow_no_noise: bool = False,
+    ) -> SessionAnswer:
+        """The sum of `column`. `epsilon`, `bounds`, `step`, `allow_no_noise`: as in `ask`; `by`: a public column."""
+        return self.ask(
+            StatisticQuestion("sum", (column,), by=by), epsilon, bounds=bounds, step=step, allow_no_noise=allow_no_noise
+        )
+
+    def mean(
+        self,
+        column: str,
+        epsilon: Real | None = None,
+        *,
+        by: str | None = None,
+        bounds: Bounds | None = None,
+        step: Real | None = None,
+        allow_no_noise: bool = False,
+    ) -> SessionAnswer:
+        """The mean of `column`. `epsilon`, `bounds`, `step`, `allow_no_noise`: as in `ask`; `by`: a public column."""
+        return self.ask(
+            StatisticQuestion("mean", (column,), by=by),
+            epsilon,
+            bounds=bounds,
+            step=step,
+            allow_no_noise=allow_no_noise,
+        )
+
+    def variance(
+        self,
+        column: str,
+        epsilon: Real | None = None,
+        *,
+        by: str | None = None,
+        bounds: Bounds | None = None,
+        step: Real | None = None,
+        allow_no_noise: bool = False,
+    ) -> SessionAnswer:
+        """The variance of `column`; the rest as in `mean`.
+
+        `epsilon`, `bounds`, `step`, `allow_no_noise`: as in `ask`; `by`: a public column."""
+        return self.ask(
+            StatisticQuestion("variance", (column,), by=by),
+            epsilon,
+            bounds=bounds,
+            step=step,
+            allow_no_noise=allow_no_noise,
+        )
+
+    def histogram(
+        self,
+        column: str,
+        epsilon: Real | None = None,
+        *,
+        by: str | None = None,
+        bins: Bins | None = None,
+        allow_no_noise: bool = False,
+    ) -> SessionAnswer:
+        """How many rows fall into each cell of `column`.
+
+        `epsilon`, `bins`, `allow_no_noise`: as in `ask`; `by`: a public column."""
+        return self.ask(
+            StatisticQuestion("histogram", (column,), by=by), epsilon, bins=bins, allow_no_noise=allow_no_noise
+        )
+
+    def crosstab(
+        self,
+        column: str,
+        other: str,
+        epsilon: Real | None = None,
+        *,
+        by: str | None = None,
+        bins: Bins | None = None,
+        allow_no_noise: bool = False,
+    ) -> SessionAnswer:
+        """How many rows fall into each pair of cells of `column` and `other`; the rest as in `histogram`.
+
+        `epsilon`, `allow_no_noise`: as in `ask`. `by`: a public column. `bins`: {column: edges} for columns of
+        numbers."""
+        return self.ask(
+            StatisticQuestion("crosstab", (column, other), by=by), epsilon, bins=bins, allow_no_noise=allow_no_noise
+        )
+
+    def quantile(
+        self,
+        column: str,
+        q: Real,
+        epsilon: Real | None = None,
+        *,
+        by: str | None = None,
+        bounds: Bounds | None = None,
+        step: Real | None = None,
+        grid: Sequence[float] | None = None,
+    ) -> SessionAnswer:
+        """The `q`-quantile of `column`, among the values of a public grid.
+
+        `epsilon`: as in `ask`. `by`: a public column. `bounds`, `step`: the grid from low to high in steps; or `grid`:
+        its values."""
+        at = as_fraction(q) if not isinstance(q, str) else read_number(q)
+        if not 0 < at < 1:
+            raise UsageError(f"q must be strictly between 0 and 1, got {q!r}")
+        return self.ask(
+            StatisticQuestion("quantile", (column,), at=at, by=by), epsilon, bounds=bounds, step=step, grid=grid
+        )
+
+    def median(
+        self,
+        column: str,
+        epsilon: Real | None = None,
+        *,
+        by: str | None = None,
+        bounds: Bounds | None = None,
+        step: Real | None = None,
+        grid: Sequence[float] | None = None,
+    ) -> SessionAnswer:
+        """The median of `column`. `epsilon`, `by`, `bounds`, `step`, `grid`: as in `quantile`."""
+        return self.quantile(column, as_fraction(0.5), epsilon, by=by, bounds=bounds, step=step, grid=grid)
+
+    def top(
+        self,
+        column: str,
+        k: int,
+        epsilon: Real | None = None,
+        *,
+        by: str | None = None,
+        bins: Bins | None = None,
+        allow_no_noise: bool = False,
+    ) -> SessionAnswer:
+        """The `k` most frequent values of `column`, most frequent first.
+
+        `epsilon`, `bins`, `allow_no_noise`: as in `ask`; `by`: a public column."""
+        return self.ask(
+            StatisticQuestion.parse(f"top({column}, {k})" + ("" if by is None else f" by {by}")),
+            epsilon,
+            bins=bins,
+            allow_no_noise=allow_no_noise,
+        )
+
+
+def _condition(kind: str, equals: Mapping[str, object], by: str | None) -> StatisticQuestion:
+    if len(equals) != 1:
+        raise UsageError(f"{kind} takes one column=value, got {len(equals)}; ask for several one by one, or a crosstab")
+    ((column, value),) = equals.items()
+    return StatisticQuestion(kind, (column,), str(value), by=by)

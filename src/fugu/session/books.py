@@ -1,35 +1,59 @@
-"""Where a session keeps its books: in memory for one process, or in a ledger for all that share its file.
-
-Both hold the same: which questions were charged under which request, and what was drawn for them. A charge stands
-before anything is drawn; the same request gets the same answer for nothing."""
+"""Where a session keeps its books, in memory or in a ledger, and all that is fixed before the private table is seen."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar, final
 
-from fugu.errors import BudgetExceeded, NotComposable, RequestReused, UsageError
-from fugu.guarantee import Approx, Pure
-from fugu.guarantee.numbers import exact, plain
+from fugu.data import Column, Schema, Table
+from fugu.data.field import Field
+from fugu.data.private import Private, label_of, open_private
+from fugu.data.secrets import ProtectLike, Secrets, read_protect
+from fugu.data.sources import TableLike
+from fugu.errors import (
+    BadBudget,
+    BadTable,
+    BudgetExceeded,
+    ColumnNotFound,
+    NotComposable,
+    PriorNotPublic,
+    RequestReused,
+    UsageError,
+)
+from fugu.guarantee import Approx, Pure, is_guarantee
+from fugu.guarantee.asks import exact, plain
 from fugu.ledger import Charge, Ledger
-from fugu.ledger.accountant import Counted
-from fugu.ledger.amounts import left
-from fugu.ledger.charge import LAW
+from fugu.ledger.accountant import Charges, against_anybody
+from fugu.ledger.books import for_shared
+from fugu.ledger.charge import LAW, left
 from fugu.ledger.fingerprint import fingerprints
-from fugu.ledger.refusals import for_shared
-from fugu.ledger.second_sum import against_anybody
 from fugu.ledger.sharing import Elsewhere, epsilons
 from fugu.numbers.exact import Real, number
-from fugu.queries.noised import Noised
 from fugu.queries.pricing import Worth
-from fugu.queries.table_belief import Charged, TableBelief, questions_in, reads_of
-from fugu.scenario.units import persons_of
-from fugu.session.opening import Opened
+from fugu.queries.session_certificate import NoisedQuestion
+from fugu.queries.table_belief import (
+    Charged,
+    ExpectedGroups,
+    PublicGroups,
+    TableBelief,
+    public_in,
+    questions_in,
+    reads_of,
+)
+from fugu.scenario.units import persons_of, require_one_row_each
+from fugu.utility.usable import RowsFor
+
+# Where a session keeps its books: in memory for one process, or in a ledger for all that share its file.
+#
+# Both hold the same: which questions were charged under which request, and what was drawn for them. A charge stands
+# before anything is drawn; the same request gets the same answer for nothing.
+
 
 Value = TypeVar("Value")
 FOLD = 5
@@ -37,7 +61,7 @@ FOLD = 5
 4.9 times less than with ordinary privacy at the budget."""
 
 
-class Books(ABC):
+class SessionBooks(ABC):
     """All charges of one table, and the answers that they paid for."""
 
     belief: TableBelief
@@ -50,7 +74,7 @@ class Books(ABC):
         """All charges as they stand now."""
 
     @abstractmethod
-    def find(self, request: str) -> list[Noised] | None:
+    def find(self, request: str) -> list[NoisedQuestion] | None:
         """The questions that a request was charged for; None if it was not."""
 
     @abstractmethod
@@ -81,7 +105,7 @@ class Books(ABC):
 
 @final
 @dataclass
-class InMemory(Books):
+class InMemory(SessionBooks):
     """The books of a session without a ledger: they end with the session, and another one of the same data knows
     nothing of them."""
 
@@ -94,7 +118,7 @@ class InMemory(Books):
     def charges(self) -> Charged:
         return [(charge.guarantee, charge.reads, 1) for charge in self._charged.values()]
 
-    def find(self, request: str) -> list[Noised] | None:
+    def find(self, request: str) -> list[NoisedQuestion] | None:
         charge = self._charged.get(request)
         return None if charge is None else list(questions_in(charge.reads))
 
@@ -115,7 +139,7 @@ class InMemory(Books):
 
 @final
 @dataclass
-class OnDisk(Books):
+class OnDisk(SessionBooks):
     """The books of a session in a ledger: it decides, inside its lock, with all charges that are on disk."""
 
     belief: TableBelief
@@ -178,7 +202,7 @@ class OnDisk(Books):
     def elsewhere(self) -> Elsewhere:
         return self.ledger.elsewhere()
 
-    def find(self, request: str) -> list[Noised] | None:
+    def find(self, request: str) -> list[NoisedQuestion] | None:
         charge = self.ledger.charge_of(request)
         return None if charge is None else list(questions_in(charge.reads))
 
@@ -188,7 +212,7 @@ class OnDisk(Books):
         return self.ledger.spend(request, charge, produce)
 
 
-def countable(charged: Sequence[Counted]) -> Charged:
+def countable(charged: Sequence[Charges]) -> Charged:
     """The pure charges of a ledger; refused where one of them is law-based."""
     if any(c.charge.kind == LAW for c in charged):
         raise NotComposable(
@@ -208,7 +232,7 @@ def cap_of(cap: Real | None) -> Fraction | None:
     return found
 
 
-def charge_for(questions: Sequence[Noised], public: Sequence[str] = ()) -> Charge:
+def charge_for(questions: Sequence[NoisedQuestion], public: Sequence[str] = ()) -> Charge:
     """The charge of questions that are answered together: the sum of their epsilons, and all that it follows from.
 
     `public`: columns whose groups become public without a question that is charged."""
@@ -216,7 +240,7 @@ def charge_for(questions: Sequence[Noised], public: Sequence[str] = ()) -> Charg
     return Charge.per_entry(Pure(plain(total)), reads=reads_of(questions, public))
 
 
-def require_within(books: Books, asked: Fraction, after: Worth) -> None:
+def require_within(books: SessionBooks, asked: Fraction, after: Worth) -> None:
     """`BudgetExceeded` unless what everything would be `after` a charge of `asked` is within the budget and the cap."""
     if after.spent > exact(books.budget.epsilon):
         raise exceeded(books, books.spent(), asked, after.spent)
@@ -224,7 +248,7 @@ def require_within(books: Books, asked: Fraction, after: Worth) -> None:
         raise beyond(books, asked, after.any_belief)
 
 
-def beyond(books: Books, asked: Fraction, after: Fraction) -> BudgetExceeded:
+def beyond(books: SessionBooks, asked: Fraction, after: Fraction) -> BudgetExceeded:
     """The refusal of a question that the cap does not allow, whatever it costs under the beliefs."""
     summed, cap = books.worth().any_belief, books.cap
     rest = Pure(plain(max(cap - summed, Fraction(0))))
@@ -236,7 +260,7 @@ def beyond(books: Books, asked: Fraction, after: Fraction) -> BudgetExceeded:
     )  # fmt: skip
 
 
-def exceeded(books: Books, spent: Fraction, asked: Fraction, after: Fraction) -> BudgetExceeded:
+def exceeded(books: SessionBooks, spent: Fraction, asked: Fraction, after: Fraction) -> BudgetExceeded:
     """The refusal of a question that the budget does not allow."""
     before, budget, there = Pure(plain(spent)), books.budget, pure_in(books.elsewhere())
     rest = left(before, budget)
@@ -250,7 +274,7 @@ def exceeded(books: Books, spent: Fraction, asked: Fraction, after: Fraction) ->
     )  # fmt: skip
 
 
-def people_elsewhere(books: Books) -> str:
+def people_elsewhere(books: SessionBooks) -> str:
     """That people of the table are in other data sets too, and what can be done; nothing if nobody is."""
     named = ", ".join(map(repr, books.elsewhere().named))
     return "" if not named else (
@@ -267,3 +291,121 @@ def pure_in(elsewhere: Elsewhere) -> Fraction:
 
 def _epsilon(amount: Pure) -> Fraction:
     return exact(amount.epsilon)
+
+
+# Opening a session: everything that is fixed before the private table is looked at, and then the one look at it.
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Opened:
+    """A private table read through a public schema, and what is believed about it."""
+
+    private: Private
+    belief: TableBelief
+    groups: PublicGroups
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class SessionFacts:
+    """All that is fixed before the private table is opened: how records are read, the reference, the secrets in it.
+
+    `declared`: what the user said of columns. `reference`: the public table as it stands. `expected`: what is believed,
+    with the groups that the reference shows. `rows`: for how many rows a rehearsal is."""
+
+    declared: Schema
+    reference: Table
+    secrets: Secrets
+    expected: TableBelief
+    rows: RowsFor
+
+    def believed(self, booked: Charged, opened: Opened | None) -> TableBelief:
+        """What a rehearsal believes after these charges: groups that they published are known, others expected.
+
+        Of an open table it sees the columns that the charges made public, and no other."""
+        published: dict[str, tuple[str, ...]] = {}
+        for _, reads, _ in booked:
+            published |= {q.by: tuple(q.rates) for q in questions_in(reads) if q.by is not None}
+        public = frozenset(published).union(*(public_in(reads) for _, reads, _ in booked))
+        private = None if opened is None else opened.groups
+        more = (published, public, private)
+        return self.expected.with_groups(
+            ExpectedGroups(self.declared, self.reference, self.secrets, self.rows.number, *more)
+        )
+
+    def open(self, table: TableLike) -> Opened:
+        """Open the private table, once. Refused: the reference itself, no rows, another number of rows than declared,
+        a unit that repeats."""
+        belief, unit = self.expected, self.expected.unit
+        today = belief.reading.open(table)
+        if unit is not None and unit not in today.columns:
+            raise ColumnNotFound(unit, today.columns)
+        private = open_private(today, belief.reading, [name for name in belief.reading.fields if name in today.columns])
+        if len(private) == 0:
+            raise BadTable("the table has no rows")
+        self.rows.require(len(private))
+        require_one_row_each(private.table, unit)
+        if _same(self.reference, private.whole, unit):
+            raise PriorNotPublic(
+                "the reference is the very table to be released: what a question costs would depend on it. Give "
+                "another table, such as last year's"
+            )
+        groups = PublicGroups(self.declared, private, self.reference, self.secrets)
+        return Opened(private, belief.with_groups(groups), groups)
+
+
+def public_facts(
+    reference: TableLike, protect: ProtectLike, schema: Schema | None, unit: str | None, rows: int | None = None
+) -> SessionFacts:
+    """Fix the reading and the secrets by the schema and the reference. Refused: a reference without two secrets."""
+    declared = schema or Schema({})
+    cells = declared.open(reference)
+    if len(cells) == 0:
+        raise BadTable("the reference has no rows")
+    spec = read_protect(protect, cells.columns)
+    reading = reading_of(declared, cells, unit)
+    known = reading.read(cells, [name for name in reading.fields if name in cells.columns])
+    secrets = spec.find(known)
+    held = sum(bool(mask.any()) for mask in secrets.masks().values())
+    if held < 2:
+        raise BadTable(f"the reference has rows for {held} secrets; at least two are needed")
+    size = RowsFor(rows, len(cells))
+    groups = ExpectedGroups(declared, cells, secrets, size.number)
+    return SessionFacts(declared, cells, secrets, TableBelief(reading, known, spec, secrets, unit, groups), size)
+
+
+def require_pure(budget: object, ledger: bool = False) -> Pure | Approx:
+    """The budget of a session, finite, and pure; in a ledger it may have a delta, which releases beside it spend."""
+    allowed = Pure | Approx if ledger else Pure
+    if not isinstance(budget, allowed) or not 0 < exact(budget.epsilon) < exact(float("inf")):
+        said = type(budget).__name__ if not isinstance(budget, allowed) else "one that is 0 or infinite"
+        why = (
+            ". A delta is for trainings beside it, so it goes with ledger=; for divergences use "
+            "fugu.Ledger(prior=fugu.Records(...))"
+            if is_guarantee(budget) and not isinstance(budget, allowed)
+            else ""
+        )
+        raise BadBudget(f"a session has a budget fugu.Pure(epsilon) with a finite epsilon above 0, got {said}{why}")
+    return budget
+
+
+def reading_of(declared: Schema, reference: Table, unit: str | None) -> Schema:
+    """How records are read: as declared, then as the reference shows; the unit as it stands."""
+    if unit is not None and unit not in declared.fields:
+        declared = declared.with_field(unit, Field("identifier"))
+    return declared.completed(reference, tuple(dict.fromkeys((*reference.columns, *declared.fields))))
+
+
+def _same(reference: Table, table: Table, unit: str | None) -> bool:
+    """Whether the reference holds the rows of the table, in any order, in all columns that both have."""
+    common = [name for name in table.columns if name in reference.columns and name != unit]
+    if len(reference) != len(table) or not common:
+        return False
+    one, two = (Counter(zip(*(_labels(t, n) for n in common), strict=True)) for t in (reference, table))
+    return one == two
+
+
+def _labels(table: Table, name: str) -> list[str | None]:
+    column: Column = Field("identifier").read(name, table.raw(name))
+    return [None if gone else label_of(cell) for cell, gone in zip(column.values, column.missing, strict=True)]

@@ -1,21 +1,49 @@
-"""The names of requests, and the questions of a list."""
+"""The questions of a list and the names of requests, mechanisms from outside, and what each route would cost."""
 
 from __future__ import annotations
 
 import hashlib
+import math
+import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from itertools import islice
+from typing import final
 
+import numpy as np
+
+from fugu.data import Schema
+from fugu.data.private import Private
+from fugu.data.secrets import ProtectLike
+from fugu.data.sources import TableLike
 from fugu.documents.document import canonical_json
-from fugu.errors import BadBudget, UsageError
+from fugu.documents.parts import published_unit
+from fugu.errors import BadBudget, ColumnNotFound, FuguError, UsageError
+from fugu.guarantee import Pure
+from fugu.guarantee.asks import exact
+from fugu.mechanism.per_entry import PerEntryDP
+from fugu.mechanism.release import PerEntryRelease
 from fugu.numbers.exact import Real, number
-from fugu.queries.asking import Options, Plan
-from fugu.queries.statistic import Question
+from fugu.queries.features import Coded, Feature, SquaredFeature, Whole, whole
+from fugu.queries.plan import Options, QuestionPlan, plan_of
+from fugu.queries.session_certificate import FLIP, OUTSIDE, NoisedQuestion
+from fugu.queries.statistic import KINDS, StatisticQuestion
+from fugu.queries.statistics_release import RecordQuestion, rehearse
+from fugu.queries.table_belief import TableBelief
+from fugu.queries.usable_records import OneRecord, statistics
+from fugu.session.allocation import allotted, read_weights
+from fugu.session.books import FOLD, InMemory, SessionBooks, SessionFacts, cap_of, charge_for, public_facts
+from fugu.utility.numbers import Statistic
+
+# The names of requests, and the questions of a list.
+
 
 _OPTIONS = {"query", "bounds", "step", "bins", "grid"}
 
 
-def request_of(what: str, plans: Sequence[Plan], epsilon: Fraction | None, more: object = None) -> str:
+def request_of(what: str, plans: Sequence[QuestionPlan], epsilon: Fraction | None, more: object = None) -> str:
     """One name for one question with its options: asked again, it is the same request."""
     told = [[str(p.question), [f.to_json() for f in p.features], p.law, [str(s) for s in p.shares]] for p in plans]
     text = canonical_json([what, told, None if epsilon is None else str(epsilon), more])
@@ -30,19 +58,194 @@ def allowance(epsilon: Real | None) -> Fraction | None:
     return found
 
 
-def items_of(questions: object) -> list[tuple[Question, Options]]:
+def items_of(questions: object) -> list[tuple[StatisticQuestion, Options]]:
     """The questions of a list; a text alone is a list of one."""
-    listed = [questions] if isinstance(questions, str | Question) else questions
+    listed = [questions] if isinstance(questions, str | StatisticQuestion) else questions
     if not isinstance(listed, Sequence) or not listed:
         raise UsageError("questions is a list of at least one question")
     return [item_of(item) for item in listed]
 
 
-def item_of(item: object) -> tuple[Question, Options]:
+def item_of(item: object) -> tuple[StatisticQuestion, Options]:
     """A question of a list: its text, or a dict with "query" and options."""
-    if isinstance(item, str | Question):
-        return item if isinstance(item, Question) else Question.parse(item), Options()
+    if isinstance(item, str | StatisticQuestion):
+        return item if isinstance(item, StatisticQuestion) else StatisticQuestion.parse(item), Options()
     if not isinstance(item, Mapping) or "query" not in item or not set(item) <= _OPTIONS:
         raise UsageError(f"a question of a list is a text, or a dict with query and {', '.join(sorted(_OPTIONS))}")
     options = {name: value for name, value in item.items() if name != "query"}
-    return Question.parse(item["query"]), Options(**options)
+    return StatisticQuestion.parse(item["query"]), Options(**options)
+
+
+# Mechanisms from outside that are private for each record, charged to a session with the columns they read.
+
+
+_FAILED = "failed"
+
+
+def outside(
+    books: SessionBooks, private: Private, mechanism: PerEntryDP, columns: Sequence[str], request: str | None
+) -> PerEntryRelease:
+    """Charge the mechanism for the columns, then run it on them as they were read."""
+    names = tuple(dict.fromkeys(columns))
+    for name in names:
+        if name not in private.table.columns:
+            raise ColumnNotFound(name, private.table.columns)
+    noised = question(books.belief, mechanism, names)
+    data = {name: whole(private.schema, private.table, name) for name in names}
+
+    def produce() -> PerEntryRelease | dict[str, str]:
+        try:
+            return mechanism.release(data[names[0]] if len(names) == 1 else data, charged=True)
+        except UsageError as failure:  # that it failed is an answer too: run again, it would be a second one
+            return {_FAILED: str(failure)}
+
+    found = books.spend(request or uuid.uuid4().hex, charge_for([noised]), produce)
+    if isinstance(found, dict):
+        raise UsageError(found[_FAILED])
+    return found
+
+
+def check_outside(mechanism: PerEntryDP, columns: Sequence[str]) -> None:
+    """Refuse what no session runs, before the table is opened."""
+    if not isinstance(mechanism, PerEntryDP):
+        raise UsageError(f"a session runs a fugu.PerEntryDP, got {type(mechanism).__name__}")
+    if not mechanism.guarantee.pure:
+        raise BadBudget("a session takes mechanisms with a pure epsilon; one with a delta needs a ledger of its own")
+    if isinstance(columns, str) or not columns:
+        raise UsageError("columns is a list of the columns that the mechanism gets, at least one")
+
+
+def question(belief: TableBelief, mechanism: PerEntryDP, columns: tuple[str, ...]) -> NoisedQuestion:
+    """The mechanism as a question: its epsilon where the columns differ."""
+    features: list[Feature] = []
+    for name in columns:
+        known = whole(belief.reading, belief.table, name) if name in belief.table.columns else np.zeros(1)
+        features.append(Whole(name, len(np.unique(known))))
+    rates: dict[str, tuple[Fraction, ...]] = {"": (exact(mechanism.guarantee.epsilon),)}
+    return NoisedQuestion(f"outside: {mechanism.name}", OUTSIDE, None, tuple(features), OUTSIDE, rates)
+
+
+# What questions would cost in accuracy on each route, with the reference in place of the private table.
+#
+# - records: all questions together under one epsilon, charged to each record; more can be asked later.
+# - law: each question alone with all of epsilon, by the law of its total; nothing else may then be released.
+# - plain: ordinary differential privacy for all questions together, which uses no beliefs.
+
+
+_MOST = 200
+"""Groups of a question whose answers are judged."""
+
+
+@final
+@dataclass(frozen=True)
+class RouteErrors:
+    """The expected absolute error of one question on each route, in its own unit, of the noisiest group.
+
+    None where a route does not answer the question; `why` says so. Of choices (quantiles, the top of one) the errors
+    are in ranks."""
+
+    query: str
+    records: float
+    law: float | None
+    plain: float
+    unit: str
+    why: str = ""
+    figures: tuple[Statistic, ...] = ()
+    """How usable the answer of the records route would be, group by group."""
+
+    @property
+    def gain(self) -> float:
+        """How many times less noise the records route has than ordinary differential privacy."""
+        return self.plain / self.records if self.records else math.inf
+
+
+def compare_routes(
+    reference: TableLike,
+    questions: Sequence[str | Mapping[str, object]],
+    protect: ProtectLike,
+    epsilon: Real,
+    weights: Sequence[Real] | str | None = None,
+    *,
+    schema: Schema | None = None,
+    unit: str | None = None,
+    cap: Real | None = None,
+    rows: int | None = None,
+) -> tuple[RouteErrors, ...]:
+    """The expected errors of questions on each route, for a table of so many rows; no private table is opened.
+
+    Parameters: `reference`, `questions`, `protect`, `epsilon`, `weights`, `schema`, `unit`, `cap`, `rows`: as in
+    `Session` and `Session.ask_all`. Public numbers of rows are left out: they are exact on every route."""
+    facts = public_facts(reference, protect, schema, unit, rows)
+    items = [(asked, options) for asked, options in map(item_of, questions) if not asked.sized]
+    belief, allowed = facts.expected, Pure(epsilon)
+    plans = [plan_of(asked, belief.reading, belief.table, options) for asked, options in items]
+    if not plans:
+        return ()
+    books = InMemory(belief, allowed, cap_of(cap) or FOLD * exact(allowed.epsilon))
+    found = allotted(books, plans, number(epsilon, "epsilon"), weights)
+    shares = read_weights(weights, len(plans)) or [Fraction(1)] * len(plans)
+    whole = exact(allowed.epsilon) / sum(shares)
+    listed = []
+    for (asked, options), plan, noised, share in zip(items, plans, found, shares, strict=True):
+        law, why = _law(reference, asked, options, protect, allowed, schema, unit, facts.rows.number)
+        plain = plan.noised(dict.fromkeys(noised.rates, whole * share))
+        sizes = _sizes(noised, facts)
+        errors = (_error(one, sizes) for one in (noised, plain))
+        figures = tuple(islice(statistics(noised, sizes, partial(_law_of, noised, belief)), _MOST))
+        listed.append(RouteErrors(str(asked), next(errors), law, next(errors), _unit(plan), why, figures))
+    return tuple(listed)
+
+
+def _law(
+    reference: TableLike, asked: StatisticQuestion, options: Options, protect: ProtectLike, budget: Pure,
+    schema: Schema | None, unit: str | None, rows: int,
+) -> tuple[float | None, str]:  # fmt: skip
+    """The error of the law route, which has the question to itself; None, with the reason, where it has no answer."""
+    if asked.kind not in KINDS:
+        return None, f"the law route has no {asked.kind}"
+    if isinstance(options.bins, Mapping):
+        return None, "the law route takes bins for one column"
+    try:
+        wanted = RecordQuestion(
+            asked.statistic, protect, asked.by, options.bounds, options.step, options.bins, unit, schema
+        )  # fmt: skip
+        found = rehearse(wanted.of(reference), budget, rows)
+    except FuguError as error:
+        return None, f"the law route: {error}"
+    return max(m.expected_error() * float(published_unit(m.certificate)) for m in found.mechanisms.values()), ""
+
+
+def _error(noised: NoisedQuestion, sizes: Mapping[str, int]) -> float:
+    """E|noise| = 1 / sinh(rate) steps for Laplace noise on whole numbers; of choices, the scale in ranks."""
+    return max(_of_group(noised, rates, sizes[group]) for group, rates in noised.rates.items())
+
+
+def _sizes(noised: NoisedQuestion, facts: SessionFacts) -> Mapping[str, int]:
+    return {"": facts.rows.number} if noised.by is None else facts.expected.groups.of(noised.by).sizes
+
+
+def _law_of(noised: NoisedQuestion, belief: TableBelief, group: str) -> OneRecord:
+    """The codes of the reference's rows in a group, each with the same share; None where it has none."""
+    if not set(noised.features[0].columns) <= set(belief.table.columns):
+        return None
+    codes = noised.features[0].of(belief.reading, belief.table).astype(np.float64)
+    if noised.by is not None and (known := belief.groups.of(noised.by).known) is not None:
+        codes = codes[known == group]
+    return (codes, np.full(len(codes), 1 / len(codes))) if len(codes) else None
+
+
+def _of_group(noised: NoisedQuestion, rates: tuple[Fraction, ...], rows: int) -> float:
+    if noised.law == FLIP:
+        return 1 / float(rates[0])
+    feature, moved = noised.features[-1], 1 / math.sinh(min(float(rates[-1]), 700.0))
+    if noised.kind == "variance" and isinstance(feature, SquaredFeature):
+        return moved * float(feature.coding.step) ** 2 / rows
+    step = float(feature.coding.step) if isinstance(feature, Coded) else 1.0
+    return moved * step / (rows if noised.kind in ("mean", "proportion") else 1)
+
+
+def _unit(plan: QuestionPlan) -> str:
+    if plan.law == FLIP:
+        return "ranks"
+    counts = ("count", "histogram", "crosstab", "top")
+    return "records" if plan.question.kind in counts else plan.question.kind

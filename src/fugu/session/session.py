@@ -10,39 +10,29 @@ from typing import NoReturn, Self, final
 
 from fugu.checking import Check, checked
 from fugu.data import Schema
-from fugu.data.kinds import Kind
+from fugu.data.frame import FrameKind
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
 from fugu.documents.records import RecordsCertificate
 from fugu.errors import AlreadyReleased, UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.guarantee.numbers import plain
-from fugu.guarantee.promises import UNCHARGED
-from fugu.ledger.names import stated_others
-from fugu.ledger.own import LedgerLike, ledger_for
-from fugu.mechanism.entry_release import PerEntryRelease
-from fugu.mechanism.once import process
+from fugu.guarantee.asks import plain
+from fugu.guarantee.composition import UNCHARGED
+from fugu.ledger.charge import stated_others
+from fugu.ledger.keys import LedgerLike, ledger_for
 from fugu.mechanism.per_entry import PerEntryDP
+from fugu.mechanism.release import PerEntryRelease, process
 from fugu.numbers.exact import Real
 from fugu.progress import in_sight
-from fugu.queries.asking import Bins, Options, Plan, plan_of
-from fugu.queries.noised import Noised
-from fugu.queries.session_certificate import certificate_of
-from fugu.queries.session_state import SessionState
-from fugu.queries.statistic import Question
-from fugu.session.allocation import allotted, read_weights
-from fugu.session.answers import SessionAnswer
-from fugu.session.books import Books, cap_of
-from fugu.session.kinds import Kinds
-from fugu.session.lazy_table import LazyTable, Unopened
-from fugu.session.noise import least_noise
-from fugu.session.opening import public_facts, require_pure
-from fugu.session.outside import check_outside, outside
-from fugu.session.rehearsal import Rehearsal, rehearsed
-from fugu.session.releasing import released, sizes
-from fugu.session.requests import allowance, items_of, request_of
-from fugu.session.state import state_of
-from fugu.telling.usefulness import usable_of_records
+from fugu.queries.plan import Bins, Options, QuestionPlan, plan_of
+from fugu.queries.session_certificate import NoisedQuestion, SessionState, certificate_of
+from fugu.queries.statistic import StatisticQuestion
+from fugu.queries.usable_records import usable_of_records
+from fugu.session.allocation import allotted, least_noise, read_weights
+from fugu.session.answers import Kinds, SessionAnswer
+from fugu.session.books import SessionBooks, cap_of, public_facts, require_pure
+from fugu.session.release import LazyTable, Rehearsal, Unopened, rehearsed, released, sizes, state_of
+from fugu.session.requests import allowance, check_outside, items_of, outside, request_of
 from fugu.utility.usable import Usable
 from fugu.visible import brief
 
@@ -124,10 +114,10 @@ class Session(Kinds):
         self._lock, self._born = threading.RLock(), process()
         self._said = False
         for column in public:
-            self._public_groups(Question("count", by=column))
+            self._public_groups(StatisticQuestion("count", by=column))
 
     @property
-    def _books(self) -> Books:
+    def _books(self) -> SessionBooks:
         return self._lazy.books
 
     @property
@@ -160,7 +150,7 @@ class Session(Kinds):
 
     def ask(
         self,
-        question: str | Question,
+        question: str | StatisticQuestion,
         epsilon: Real | None = None,
         *,
         bounds: tuple[Real, Real] | None = None,
@@ -181,7 +171,7 @@ class Session(Kinds):
           called exact. Otherwise noise is at least such that this probability is one half.
 
         The same question with the same options gets the same answer again, for nothing. Raises `BudgetExceeded`."""
-        asked = question if isinstance(question, Question) else Question.parse(question)
+        asked = question if isinstance(question, StatisticQuestion) else StatisticQuestion.parse(question)
         with in_sight("the least noise"), self._lock:
             self._here()
             if asked.sized:
@@ -226,7 +216,7 @@ class Session(Kinds):
         """The answer, which knows of what kind the table was; the first one says so where no ledger is charged."""
         said, self._said = self._said, True
         notes = [answer.note, *([] if said or self._lazy.ledger is not None else [UNCHARGED])]
-        return replace(answer, came=Kind.of(self._lazy.table), note="; ".join(filter(None, notes)))
+        return replace(answer, came=FrameKind.of(self._lazy.table), note="; ".join(filter(None, notes)))
 
     def spend(self, mechanism: PerEntryDP, columns: Sequence[str], *, request: str | None = None) -> PerEntryRelease:
         """Run a mechanism from outside that is private for each record on columns of the table, and charge it.
@@ -314,7 +304,7 @@ class Session(Kinds):
         epsilon: Real | None,
         weights: Sequence[Real] | str | None,
         allow_no_noise: bool,
-    ) -> tuple[list[Plan], list[str], str, Callable[[Books], list[Noised]]]:
+    ) -> tuple[list[QuestionPlan], list[str], str, Callable[[SessionBooks], list[NoisedQuestion]]]:
         """The plans of those questions that cost something, the columns whose sizes are asked for and which are thereby
         public for all of them, the name of the request, and what finds its noise, in which books."""
         items = items_of(questions)
@@ -353,7 +343,7 @@ class Session(Kinds):
                 "would draw anew. Open a session in the process that asks, on a ledger that they share"
             )
 
-    def _public_groups(self, question: Question) -> None:
+    def _public_groups(self, question: StatisticQuestion) -> None:
         """Refuse to ask about the column that names the person, or by it: its cells are people, not values; and by one
         that tells the secret."""
         unit = self._belief.unit
@@ -362,10 +352,10 @@ class Session(Kinds):
         if question.by is not None:
             self._belief.groups.of(question.by)
 
-    def _plan(self, question: Question, options: Options) -> Plan:
+    def _plan(self, question: StatisticQuestion, options: Options) -> QuestionPlan:
         """How the question will be answered, from public facts."""
         found = plan_of(question, self._belief.reading, self._belief.table, options)
-        if Question.parse(str(question)) != question:
+        if StatisticQuestion.parse(str(question)) != question:
             raise UsageError(
                 "a column or value of the question cannot be written down: no commas or line breaks in them"
             )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fugu.priors.groups import Independent as Independent
     from fugu.priors.groups import WorstCase as WorstCase
     from fugu.training.accountant import NoisySGD as NoisySGD
-    from fugu.training.assessment import Assessment as Assessment
+    from fugu.training.accountant import prior_from as prior_from
     from fugu.training.bound import shift_bound as shift_bound
     from fugu.training.estimators import LinearRegression as LinearRegression
     from fugu.training.estimators import LinearSVC as LinearSVC
@@ -24,63 +24,9 @@ if TYPE_CHECKING:
     from fugu.training.joint import joint_delta as joint_delta
     from fugu.training.joint import joint_mu as joint_mu
     from fugu.training.joint_coupling import Joint as Joint
-    from fugu.training.reading import prior_from as prior_from
+    from fugu.training.losses import Assessment as Assessment
     from fugu.training.record import TrainingCertificate as TrainingCertificate
     from fugu.training.transformers import DeclaredOneHotEncoder as DeclaredOneHotEncoder
     from fugu.training.transformers import DeclaredScaler as DeclaredScaler
-
-_FILES = {
-    "AR1": "priors.gaussian_records",
-    "Assessment": "training.assessment",
-    "Correlated": "priors.gaussian_records",
-    "DeclaredOneHotEncoder": "training.transformers",
-    "DeclaredScaler": "training.transformers",
-    "Groups": "priors.groups",
-    "Independent": "priors.groups",
-    "Joint": "training.joint_coupling",
-    "LinearRegression": "training.estimators",
-    "LinearSVC": "training.estimators",
-    "LogisticRegression": "training.estimators",
-    "Mixing": "priors.forgetting",
-    "NoisySGD": "training.accountant",
-    "TrainingCertificate": "training.record",
-    "WorstCase": "priors.groups",
-    "from_marginals": "priors.coupling",
-    "joint_bound": "training.joint",
-    "joint_delta": "training.joint",
-    "joint_mu": "training.joint",
-    "prior_from": "training.reading",
-    "shift_bound": "training.bound",
-}
-
-__all__ = [
-    "AR1",
-    "Assessment",
-    "Correlated",
-    "DeclaredOneHotEncoder",
-    "DeclaredScaler",
-    "Groups",
-    "Independent",
-    "Joint",
-    "LinearRegression",
-    "LinearSVC",
-    "LogisticRegression",
-    "Mixing",
-    "NoisySGD",
-    "TrainingCertificate",
-    "WorstCase",
-    "from_marginals",
-    "joint_bound",
-    "joint_delta",
-    "joint_mu",
-    "prior_from",
-    "shift_bound",
-]
-
-
-if not TYPE_CHECKING:  # the estimators need scikit-learn, which is an extra
-    __getattr__ = names(__name__, _FILES)
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+else:  # the estimators need scikit-learn, which is an extra
+    __getattr__ = names(__name__)

@@ -1,11 +1,4 @@
-"""Noisy stochastic gradient descent of which only the last iterate is published: what it reveals, and the noise needed.
-
-    V = Pi(W_{t-1}),   W_t = V - eta_t (1/m sum_{j in batch t} grad l(V, x_j) + grad r(V)) + N_t,   published: Pi(W_T).
-
-Batches are fixed and public: step t uses records ((t-1) m, ..., t m - 1) of the order given, over and over. One step is
-Lipschitz with c_t = max(|1 - eta_t mu|, |1 - eta_t beta|) <= 1, and two runs move apart by at most
-eta_t / m sum_{j in batch} min(2 L, C d_j) if record j moves by d_j (docs/proofs/iterations.md).
-"""
+"""Noisy gradient descent of which only the last iterate is published: what it reveals; priors as it reads them."""
 
 from __future__ import annotations
 
@@ -13,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, singledispatch
 from hashlib import sha256
 from typing import Any
 
@@ -22,22 +15,32 @@ import numpy as np
 from fugu.errors import BadNoise, UsageError
 from fugu.fixed import fixed
 from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
-from fugu.guarantee.numbers import check_alpha, check_epsilon, exact, outward
+from fugu.guarantee.asks import check_alpha, check_epsilon, exact, outward
 from fugu.noise.laplace import Laplace
 from fugu.numbers.checks import is_number
-from fugu.numbers.exact import Real, VectorLike, as_fraction, float_up, is_whole
+from fugu.numbers.exact import Real, VectorLike, as_fraction, float_up, is_whole, read_number
+from fugu.priors.chain import MarkovChain
+from fugu.priors.chains import ChainSet
 from fugu.priors.coupling import Case, Coupled, Move, Run
-from fugu.priors.groups import Independent
+from fugu.priors.forgetting import Chained, Mixing
+from fugu.priors.gaussian_records import AR1, Correlated
+from fugu.priors.groups import Groups, Independent, WorstCase
+from fugu.priors.joint import JointTable
 from fugu.progress import on_time
-from fugu.training.allocation import squares
-from fugu.training.bound import StepNoise, above, read_diameter, scales_of
-from fugu.training.cost import Squares, mixed
-from fugu.training.laplace import price
-from fugu.training.reading import PriorLike, prior_from
-from fugu.training.restart import least
-from fugu.training.solving import least_epsilon, least_noise
-from fugu.training.steps import UNIT, Floats, Steps, array
+from fugu.training.allocation import UNIT, Floats, Squares, Steps, array, least, mixed, squares
+from fugu.training.bound import StepNoise, above, least_epsilon, least_noise, price, read_diameter, scales_of
+from fugu.training.joint_coupling import Joint
 from fugu.visible import brief
+
+# Noisy stochastic gradient descent of which only the last iterate is published: what it reveals, and the noise needed.
+#
+#     V = Pi(W_{t-1}),   W_t = V - eta_t (1/m sum_{j in batch t} grad l(V, x_j) + grad r(V)) + N_t,   published:
+#     Pi(W_T).
+#
+# Batches are fixed and public: step t uses records ((t-1) m, ..., t m - 1) of the order given, over and over. One step
+# is Lipschitz with c_t = max(|1 - eta_t mu|, |1 - eta_t beta|) <= 1, and two runs move apart by at most eta_t / m
+# sum_{j in batch} min(2 L, C d_j) if record j moves by d_j (docs/proofs/iterations.md).
+
 
 _LEAST, _MOST = 1e-50, 1e50
 ORDERS = (1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256)
@@ -286,3 +289,71 @@ def _number(value: Any, name: str, positive: bool = False) -> None:
         raise UsageError(f"{name} must be a finite number {'above' if positive else 'of at least'} 0, got {value!r}")
     if value and not _LEAST <= value <= _MOST:
         raise UsageError(f"{name} must lie between {_LEAST:g} and {_MOST:g}; choose another unit")
+
+
+# Priors from texts ("ar1:0.3"), from objects of other rooms, and from certificates.
+
+
+PriorLike = str | Coupled | MarkovChain | ChainSet | JointTable
+"""A prior of `fugu.iterate`, a chain, chains, a joint law, or a text such as "independent", "group", "ar1:0.3"."""
+KINDS = '"independent", "group" (all records), "ar1:0.3" (normal), "mixing:0.3" (any records)'
+_ALONE: dict[str, type[Coupled]] = {"independent": Independent, "group": WorstCase, "worst": WorstCase}
+_WITH_NUMBER: dict[str, type[AR1] | type[Mixing]] = {"ar1": AR1, "mixing": Mixing}
+_WRITTEN: tuple[type[Coupled], ...] = (Independent, WorstCase, Groups, AR1, Correlated, Mixing, Chained, Joint)
+
+
+@singledispatch
+def prior_from(given: object) -> Coupled:
+    """A prior that says how records move, from what a user gives.
+
+    `given`: a prior of `fugu.iterate`, which is returned as it is; a `MarkovChain`, a `ChainSet`, a `JointTable`; or
+    a text: "independent", "group", "ar1:0.3", "mixing:0.3". Raises `UsageError` for others.
+
+    >>> prior_from("ar1:0.3")
+    AR1(rho=Fraction(3, 10), distance=1)
+    """
+    known = f"{KINDS}, a MarkovChain, or a prior of fugu.iterate"
+    raise UsageError(f"no prior can be read from a {type(given).__name__}; give {known}")
+
+
+@prior_from.register
+def _(given: Coupled) -> Coupled:
+    return given
+
+
+@prior_from.register(MarkovChain)
+@prior_from.register(ChainSet)
+def _(given: MarkovChain | ChainSet) -> Coupled:
+    return Chained(given)
+
+
+@prior_from.register
+def _(given: JointTable) -> Coupled:
+    return Joint(given)
+
+
+@prior_from.register
+def _(text: str) -> Coupled:
+    name, colon, number = text.strip().partition(":")
+    if name in _ALONE and not colon:
+        return _ALONE[name]()
+    if name in _WITH_NUMBER and colon:
+        return _WITH_NUMBER[name](_spelt_number(number, text))
+    raise UsageError(f"no prior {text!r}; there are {KINDS}")
+
+
+def _spelt_number(text: str, whole: str) -> Real:
+    try:
+        return read_number(text)
+    except UsageError:
+        raise UsageError(f"the prior {whole!r} needs a number after the colon") from None
+
+
+def prior_of(parameters: dict[str, Any]) -> Coupled:
+    """The prior that `Coupled.parameters` wrote down."""
+    kinds = {prior.kind: prior for prior in _WRITTEN}
+    rest = {name: value for name, value in parameters.items() if name != "kind"}
+    try:
+        return kinds[parameters["kind"]].of(**rest)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        raise UsageError("the prior in the document is not one that fugu wrote") from None

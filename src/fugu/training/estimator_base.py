@@ -13,16 +13,12 @@ from fugu.guarantee import Approx
 from fugu.numbers.exact import Real
 from fugu.priors.coupling import Coupled
 from fugu.priors.groups import Groups
-from fugu.training.accountant import NoisySGD
-from fugu.training.charging import Keeper, charged
-from fugu.training.choices import choose, penalty_and_radius, together
-from fugu.training.claims import SECRETS
+from fugu.training.accountant import NoisySGD, prior_from
 from fugu.training.inputs import Labels, numbers_of, read, rules, target_of
-from fugu.training.losses import Loss
-from fugu.training.reading import prior_from
+from fugu.training.losses import ConvexLoss
 from fugu.training.reads import Reads
-from fugu.training.record import TrainingCertificate
-from fugu.training.scaling import Scaling, TargetScaling
+from fugu.training.record import SECRETS, Keeper, TrainingCertificate, charged
+from fugu.training.scaling import Scaling, TargetScaling, choose, penalty_and_radius, together
 from fugu.training.training import Objective, train
 
 from sklearn.utils.validation import check_is_fitted  # isort: skip  (reads says what is missing)
@@ -36,7 +32,7 @@ class PrivateLinear(Reads):
     _reach: float
     ledger: Keeper | None
 
-    def _loss(self) -> Loss:
+    def _loss(self) -> ConvexLoss:
         raise NotImplementedError
 
     def _opened(

@@ -21,14 +21,12 @@ from numpy.typing import ArrayLike, NDArray
 from fugu.data.private import numbers, places
 from fugu.data.schema import Schema
 from fugu.numbers.exact import Real
-from fugu.training.assessment import Assessment, of_labels, of_numbers
-from fugu.training.charging import Keeper
+from fugu.training.accountant import PriorLike
 from fugu.training.estimator_base import Floats, PrivateLinear
-from fugu.training.inputs import Labels, target_of
-from fugu.training.losses import Hinge, Logistic, Loss, Squared
-from fugu.training.reading import PriorLike
+from fugu.training.inputs import Column, Labels, Range, Samples, target_of
+from fugu.training.losses import Assessment, ConvexLoss, Hinge, Logistic, Squared, of_labels, of_numbers
+from fugu.training.record import Keeper
 from fugu.training.scaling import TargetScaling
-from fugu.training.types import Column, Range, Samples
 
 from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip  (estimator_base says what is missing)
 
@@ -91,7 +89,7 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
         self.private, self.ordered, self.ledger = private, ordered, ledger
 
-    def _loss(self) -> Loss:
+    def _loss(self) -> ConvexLoss:
         return Squared(self.clip)
 
     def fit(
@@ -217,7 +215,7 @@ class LogisticRegression(_Classifier):
         self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
         self.private, self.ordered, self.ledger = private, ordered, ledger
 
-    def _loss(self) -> Loss:
+    def _loss(self) -> ConvexLoss:
         return Logistic()
 
     def predict_proba(self, X: Samples) -> Floats:
@@ -264,5 +262,5 @@ class LinearSVC(_Classifier):
         self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
         self.private, self.ordered, self.ledger = private, ordered, ledger
 
-    def _loss(self) -> Loss:
+    def _loss(self) -> ConvexLoss:
         return Hinge(self.width)

@@ -1,31 +1,34 @@
-"""X and y of any container as columns, and the rules by which the estimators read them.
-
-What is refused here is refused for a public fact: a container, a shape, a declared label. What stands in the cells is
-never looked at before the schema is fixed, and then each cell is read by itself (`fugu.data.private`).
-"""
+"""X and y of any container as columns, and the rules by which estimators and transformers read them."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from fugu.data.categories import Categories
+from fugu.data.cells import Categories
 from fugu.data.declared import canonical
 from fugu.data.field import Field
 from fugu.data.private import numbers, open_private
 from fugu.data.schema import Schema
-from fugu.data.sources import framed, source_of
+from fugu.data.sources import FrameLike, framed, source_of
 from fugu.errors import BadTable, UsageError
 from fugu.numbers.checks import is_texts
+from fugu.numbers.exact import Real, VectorLike
 from fugu.training.scaling import Scaling, TargetScaling
+
+# X and y of any container as columns, and the rules by which the estimators read them.
+#
+# What is refused here is refused for a public fact: a container, a shape, a declared label. What stands in the cells is
+# never looked at before the schema is fixed, and then each cell is read by itself (`fugu.data.private`).
+
 
 Floats = NDArray[np.float64]
 _TWO = "X must have two dimensions, rows and features. Reshape your data, for example with reshape(-1, 1)"
@@ -242,3 +245,14 @@ def numbers_of(columns: list[Any], missing: Floats) -> Floats:
     schema = Schema({name: Field("number", missing=float(x)) for name, x in zip(names, missing, strict=True)})
     found = schema.read(dict(zip(names, columns, strict=True)))
     return np.column_stack([numbers(schema, found, name) for name in names])
+
+
+# What the estimators and transformers take, by name.
+
+
+Samples = ArrayLike | FrameLike
+"""Rows of features: an array, a list of rows, or a frame."""
+Column = Sequence[object] | NDArray[np.generic]
+"""One value per row."""
+Range = tuple[Real | VectorLike, Real | VectorLike]
+"""(low, high), each a number or one per feature."""

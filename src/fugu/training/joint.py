@@ -1,32 +1,49 @@
-"""Two explicit joint laws of a whole data sequence: what the last iterate leaks under the best coupling of the two.
-
-For every coupling pi of the JOINT laws of X_1, ..., X_T given the two secrets, and noise independent of the data,
-
-    D_alpha <= 1 / (alpha - 1) log E_pi exp((alpha - 1) B_alpha(s)),      delta(epsilon) <= E_pi delta_G(epsilon, mu),
-
-s_t the shift of step t, a function of (X_t, X'_t); B_alpha the bound for two known sequences with these shifts, mu^2
-the least sum of squares that covers them (`allocation`). Given (X, X') the sequences are known, and exp((alpha - 1)
-D_alpha) and the hockey stick are jointly convex (docs/proofs/iterations.md#2-data-with-a-joint-law). Both right sides
-are linear in pi: the best coupling is an optimal transport plan. Shifts are symmetric in the two records, B and delta_G
-in the order of the pair, so one plan serves both orders. The laws of the single X_t do not suffice, and the plain mean
-of B is not a bound. What the two laws lose without any noise bounds both, too (data processing): the lesser is taken.
-"""
+"""Two explicit joint laws of a whole data sequence: what the last iterate leaks under the best coupling of the two."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from flint import arb, fmpz
+from numpy.typing import ArrayLike, NDArray
 
+from fugu.errors import BadLaw, BadNoise, NotProvable, UsageError
 from fugu.guarantee import Renyi
-from fugu.guarantee.numbers import check_epsilon
+from fugu.guarantee.asks import check_epsilon, outward
 from fugu.laws import Discrete
 from fugu.laws.family import Family, distinct
-from fugu.loss.shifts.cost import finite_order
-from fugu.loss.vectors.bare import law_divergence, law_excess
-from fugu.numbers.exact import Real, VectorLike, as_fraction, meant_up
-from fugu.training.bound import StepNoise
-from fugu.training.joint_pair import Pair, Shift
+from fugu.laws.masses import Masses
+from fugu.loss.cost import finite_order, log_cost
+from fugu.loss.search.normal import fast_gaussian_log_delta
+from fugu.loss.shifts import gaussian_delta
+from fugu.loss.vectors import law_divergence, law_excess
+from fugu.noise import Laplace
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, VectorLike, as_fraction, is_whole, meant_up
+from fugu.training.allocation import Floats, Steps, covered
+from fugu.training.bound import StepNoise, scales_of, shift_bound
+from fugu.transport.coupling import SubCoupling, one_total
+from fugu.transport.flows import max_flow
+from fugu.transport.plan import optimal_plan
+
+# Two explicit joint laws of a whole data sequence: what the last iterate leaks under the best coupling of the two.
+#
+# For every coupling pi of the JOINT laws of X_1, ..., X_T given the two secrets, and noise independent of the data,
+#
+#     D_alpha <= 1 / (alpha - 1) log E_pi exp((alpha - 1) B_alpha(s)),      delta(epsilon) <= E_pi delta_G(epsilon, mu),
+#
+# s_t the shift of step t, a function of (X_t, X'_t); B_alpha the bound for two known sequences with these shifts, mu^2
+# the least sum of squares that covers them (`allocation`). Given (X, X') the sequences are known, and exp((alpha - 1)
+# D_alpha) and the hockey stick are jointly convex (docs/proofs/iterations.md#2-data-with-a-joint-law). Both right sides
+# are linear in pi: the best coupling is an optimal transport plan. Shifts are symmetric in the two records, B and
+# delta_G in the order of the pair, so one plan serves both orders. The laws of the single X_t do not suffice, and the
+# plain mean of B is not a bound. What the two laws lose without any noise bounds both, too (data processing): the
+# lesser is taken.
 
 
 def joint_bound(
@@ -59,7 +76,7 @@ def joint_bound(
     2.0
     """
     order = finite_order(alpha)
-    pair = Pair.of(first, second, noise, contraction, shift, dimension=dimension)
+    pair = SequencePair.of(first, second, noise, contraction, shift, dimension=dimension)
     bare = law_divergence(_family(pair), (0, 1), order)
     return Renyi(alpha, meant_up(min(bare, pair.divergence(pair.plan(alpha=order), order))))
 
@@ -83,7 +100,7 @@ def joint_delta(
     0.015954
     """
     check_epsilon(epsilon)
-    pair = Pair.of(first, second, noise, contraction, shift)
+    pair = SequencePair.of(first, second, noise, contraction, shift)
     moved = pair.delta(pair.plan(epsilon=epsilon), epsilon)
     bare = law_excess(_family(pair), (0, 1), as_fraction(epsilon)) if math.isfinite(epsilon) else 1.0
     return meant_up(min(bare, moved))
@@ -106,13 +123,231 @@ def joint_mu(
     >>> round(joint_mu(Discrete([[0, 0], [0, 1]]), Discrete([[1, 0], [1, 1]]), 1.0) ** 2, 6)
     0.5
     """
-    pair = Pair.of(first, second, noise, contraction, shift)
+    pair = SequencePair.of(first, second, noise, contraction, shift)
     return math.nextafter(math.sqrt(float(pair.squares(pair.plan()).max())), math.inf)
 
 
-def _family(pair: Pair) -> Family:
+def _family(pair: SequencePair) -> Family:
     """Both laws on one support: what they lose without noise is a bound too, by data processing."""
     points, where = distinct(np.concatenate([pair.x, pair.y]))
     places = np.split(where, [len(pair.x)])
     laws = tuple(m.scatter(at, len(points)) for m, at in zip((pair.a, pair.b), places, strict=True))
     return Family(points, laws, ((0, 1),), ("the two laws",))
+
+
+# One pair of joint laws of a data sequence: the search for a coupling of them, and the proof of what it costs.
+#
+# Any coupling gives a valid bound (`fugu.training.joint`). The search works in doubles and proves nothing; its plan is
+# checked to have the marginals of the laws in integers, and then the cells of the plan alone are costed, from above.
+
+
+Shift = Callable[[Floats, Floats], ArrayLike]
+Indices = NDArray[np.int64]
+MOST_PAIRS = 4_200_000
+"""Pairs of sequences up to which a coupling is looked for (2,048 sequences under each secret)."""
+_BLOCK = 1 << 16
+_FARTHEST = 1e100
+_BITS = 128
+
+
+@dataclass(frozen=True, eq=False)
+class SequencePair:
+    """The sequences x and y that have mass under each secret, their exact masses, and the iteration they feed."""
+
+    x: Floats
+    y: Floats
+    a: Masses
+    b: Masses
+    shift: Shift
+    noise: Any
+    contraction: Any
+    count: int
+    dimension: int
+
+    @classmethod
+    def of(
+        cls,
+        first: Discrete,
+        second: Discrete,
+        noise: Any,
+        contraction: Any = 1.0,
+        shift: Shift | None = None,
+        *,
+        steps: int | None = None,
+        dimension: int = 1,
+    ) -> SequencePair:
+        """Check the laws, the noise and the contraction; `steps` if the iteration has not one step for each record."""
+        for law in (first, second):
+            if not isinstance(law, Discrete):
+                raise BadLaw(f"expected two Discrete laws of sequences, got {type(law).__name__}")
+            if law.error:
+                raise NotProvable("a joint law known up to an error has no exact coupling; give the law exactly")
+        if first.dimension != second.dimension:
+            raise BadLaw(f"the sequences must have one length, got {first.dimension} and {second.dimension}")
+        (x, a), (y, b) = (_held(law) for law in (first, second))
+        if len(x) * len(y) > MOST_PAIRS:
+            raise NotProvable(
+                f"{len(x):,} and {len(y):,} sequences make more than {MOST_PAIRS:,} pairs; give laws of fewer "
+                "sequences, or describe the dependence as a MarkovChain or by groups"
+            )
+        if not is_whole(dimension, least=1):
+            raise UsageError(f"dimension must be a whole number of at least 1, got {dimension!r}")
+        found = cls(x, y, a, b, shift or apart, noise, contraction, steps or x.shape[1], dimension)
+        found.steps()
+        return found
+
+    def steps(self) -> Steps:
+        """The noise and the contraction of the steps that matter, read and checked; their shifts are 0 here."""
+        return Steps.read(np.zeros(self.count), scales_of(self.noise), self.contraction)
+
+    def shifts(self, i: Indices, j: Indices) -> Floats:
+        """The shifts of all steps for pairs of sequences, (pairs, T); the larger of both orders of the records."""
+        x, y = self.x[i], self.y[j]
+        try:
+            there, back = (np.asarray(self.shift(*both), dtype=np.float64) for both in ((x, y), (y, x)))
+        except (TypeError, ValueError):
+            raise UsageError("shift must take two arrays of records and return an array of numbers") from None
+        if not there.shape == back.shape == (len(x), self.count):
+            raise UsageError(
+                f"shift must return one number for each pair of records: {x.shape} numbers, got {there.shape}"
+            )
+        if not all(((s >= 0) & (s <= _FARTHEST)).all() for s in (there, back)):
+            raise UsageError("a shift is a finite distance >= 0, below 1e100: bound it by 2 learning_rate lipschitz")
+        if not np.allclose(there, back, rtol=1e-9, atol=0.0):
+            raise UsageError("shift must be the same for (x, x') and (x', x): it is a distance of two maps")
+        return np.maximum(there, back)
+
+    @property
+    def _laplace(self) -> bool:
+        return isinstance(self.noise, Laplace)
+
+    def plan(self, alpha: Fraction | None = None, epsilon: Real | None = None) -> SubCoupling:
+        """A coupling that is best for a divergence, or for a delta; if neither is named, for the largest mu^2."""
+        if alpha is None and epsilon is None:
+            return bottleneck_plan(self._costs(None, None), self.a, self.b)
+        return optimal_plan(self._costs(alpha, epsilon), self.a, self.b)
+
+    def squares(self, plan: SubCoupling) -> Floats:
+        """mu^2 of every cell of a coupling, from above."""
+        self._require(plan)
+        if self._laplace:
+            raise BadNoise("mu and delta are proved here for Gaussian noise; for Laplace noise ask for a divergence")
+        return self._each(plan, lambda row: covered(row, scales_of(self.noise), self.contraction))
+
+    def divergence(self, plan: SubCoupling, alpha: Fraction) -> float:
+        """1 / (alpha - 1) log E exp((alpha - 1) B_alpha) of a coupling, from above."""
+        if not self._laplace:
+            return log_mean_exp(self.squares(plan), plan, alpha / 2, alpha)
+        self._require(plan)
+
+        def known(row: Floats) -> float:
+            return float(shift_bound(row, self.noise, alpha, self.contraction, dimension=self.dimension).epsilon)
+
+        return log_mean_exp(self._each(plan, known), plan, Fraction(1), alpha)
+
+    def delta(self, plan: SubCoupling, epsilon: Real) -> float:
+        """E delta_G(epsilon, mu) of a coupling, from above."""
+        return mean_delta(self.squares(plan), plan, epsilon)
+
+    def _require(self, plan: SubCoupling) -> None:
+        """Refuse what is not a coupling of the two laws: its marginals are compared in integers."""
+        a, b, total = one_total(self.a, self.b)
+        scale = Fraction(plan.total, total)
+        if plan.kept != 1 or scale.denominator != 1:
+            raise NotProvable("a coupling must move all of the mass of both laws; this plan does not")
+        whole = scale.numerator
+        plan.checked(a.astype(object) * whole, b.astype(object) * whole, plan.total)
+
+    def _each(self, plan: SubCoupling, cost: Callable[[Floats], float]) -> Floats:
+        rows, where = np.unique(self.shifts(plan.rows, plan.columns), axis=0, return_inverse=True)
+        return np.array([cost(row) for row in rows], dtype=np.float64)[np.asarray(where).ravel()]
+
+    def _costs(self, alpha: Fraction | None, epsilon: Real | None) -> Floats:
+        """Log costs of all pairs in doubles, to search with; mu^2 if neither an alpha nor an epsilon is named."""
+        found, steps = np.empty(len(self.x) * len(self.y)), self.steps()
+        for low in range(0, found.size, _BLOCK):
+            every = np.arange(low, min(low + _BLOCK, found.size))
+            hidden = fast_allocation(self.shifts(*np.divmod(every, len(self.y))), steps)
+            if alpha is not None and self._laplace:
+                each = self.dimension * log_cost(self.noise, alpha, hidden / math.sqrt(self.dimension))
+                found[every] = each.sum(axis=1)
+                continue
+            squares = np.square(hidden / steps.scales).sum(axis=1)
+            if alpha is not None:
+                squares = float(alpha * (alpha - 1) / 2) * squares
+            elif epsilon is not None:
+                squares = fast_gaussian_log_delta(float(epsilon), np.sqrt(squares))
+            found[every] = squares
+        return found.reshape(len(self.x), len(self.y))
+
+
+def bottleneck_plan(costs: Floats, p: Masses, q: Masses) -> SubCoupling:
+    """The coupling whose largest cost is least: a bisection over maximum flows (Strassen 1965, Theorem 11)."""
+    a, b, total = one_total(p, q)
+    order = np.argsort(costs, axis=None, kind="stable")
+    rows, columns = np.divmod(order, len(b))
+    ends = np.append(np.flatnonzero(np.diff(costs.ravel()[order])), len(order) - 1) + 1
+    low, high = -1, len(ends) - 1
+    best = max_flow(a, b, rows, columns, total)
+    while high - low > 1:
+        middle = (low + high) // 2
+        flow = max_flow(a, b, rows[: ends[middle]], columns[: ends[middle]], total)
+        low, high, best = (low, middle, flow) if int(flow.sum()) == total else (middle, high, best)
+    held = np.flatnonzero(best)
+    return SubCoupling(rows[held], columns[held], best[held], total).checked(a, b, total)
+
+
+def log_mean_exp(values: Floats, plan: SubCoupling, factor: Fraction, alpha: Fraction) -> float:
+    """log E exp((alpha - 1) factor value) / (alpha - 1) over the cells of a plan, in balls; never the plain mean.
+
+    Where all exponents are small it is log1p of a mean of expm1, so that an alpha near 1 loses nothing."""
+    top = float(values.max())
+    if not math.isfinite(top):
+        return math.inf
+    cells = list(zip(values.tolist(), plan.masses.tolist(), strict=True))
+    with balls.precision(_BITS):
+        rate, total = balls.of((alpha - 1) * factor), arb(fmpz(plan.total))
+        if rate * top < 1:
+            mean = sum((arb(fmpz(m)) * (rate * v).expm1() for v, m in cells), arb(0)) / total
+            found = mean.log1p()
+        else:
+            mean = sum((arb(fmpz(m)) * (rate * (balls.of(v) - top)).exp() for v, m in cells), arb(0)) / total
+            found = mean.log() + rate * top
+        return meant_up(max(0.0, balls.upper(found / balls.of(alpha - 1))))
+
+
+def mean_delta(squares: Floats, plan: SubCoupling, epsilon: Real) -> float:
+    """E delta_G(epsilon, mu) over the cells of a plan; every delta is proved, and they are added in rationals."""
+    known = {s: gaussian_delta(epsilon, math.nextafter(math.sqrt(s), math.inf)) for s in set(squares.tolist()) if s}
+    cells = zip(squares.tolist(), plan.masses.tolist(), strict=True)
+    return min(1.0, outward(sum((m * Fraction(known[s]) for s, m in cells if s), Fraction(0)) / plan.total))
+
+
+def apart(x: Floats, y: Floats) -> Floats:
+    """|x - y|, exact for whole numbers below 2^52; else from above, whether read as binary numbers or as decimals."""
+    size = np.abs(x) + np.abs(y)
+    exact = (x == y) | ((size < 2.0**52) & (x == np.rint(x)) & (y == np.rint(y)))
+    gap = np.abs(x - y)
+    return np.where(exact, gap, np.nextafter(gap + size * 2.0**-52, np.inf))
+
+
+def fast_allocation(shifts: Floats, steps: Steps) -> Floats:
+    """`allocation` for many rows of shifts at once, in doubles: it steers the search and proves nothing.
+
+    Isotonic regression by its max-min formula, level_t = max over k <= t of min over l >= t of the mean of k .. l."""
+    count = steps.shifts.size
+    w = np.maximum(np.broadcast_to(steps.weights(), (count,)), 1e-150)
+    v = np.broadcast_to(w * w * steps.scales**2, (count,))
+    sums = np.concatenate([np.zeros((len(shifts), 1)), np.cumsum(shifts[:, -count:] * w, axis=1)], axis=1)
+    levels = np.zeros((len(shifts), count))
+    for k in range(count):
+        slopes = (sums[:, k + 1 :] - sums[:, k : k + 1]) / np.cumsum(v[k:])
+        least = np.minimum.accumulate(slopes[:, ::-1], axis=1)[:, ::-1]
+        levels[:, k:] = np.maximum(levels[:, k:], least)
+    return np.asarray(levels * v / w)
+
+
+def _held(law: Discrete) -> tuple[Floats, Masses]:
+    """The sequences that have mass."""
+    held = law.masses.parts != 0
+    return law.values.reshape(len(law.values), -1)[held], Masses(law.masses.parts[held], law.masses.total)

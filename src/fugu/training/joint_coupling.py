@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import NotProvable, UsageError
-from fugu.guarantee.numbers import check_epsilon
+from fugu.guarantee.asks import check_epsilon
 from fugu.laws.masses import Masses, masses
-from fugu.loss.search.shifts import fast_gaussian_log_delta
-from fugu.loss.shifts.cost import finite_order
+from fugu.loss.cost import finite_order
+from fugu.loss.search.normal import fast_gaussian_log_delta
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import MatrixLike, Real, VectorLike, as_fraction, float_up, read_number
 from fugu.priors.coupling import Case, Coupled, Floats, Indices, Move, Price, Run
 from fugu.priors.joint import JointTable
-from fugu.training.joint_pair import MOST_PAIRS, apart, bottleneck_plan
-from fugu.transport.cells import SubCoupling
+from fugu.training.joint import MOST_PAIRS, apart, bottleneck_plan
+from fugu.transport.coupling import SubCoupling
 from fugu.transport.plan import optimal_plan
 from fugu.visible import Json
 

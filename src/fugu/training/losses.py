@@ -1,40 +1,44 @@
-"""Convex losses of a linear model, phi(z, y) at z = w.x, with the constants that the accountant needs.
-
-Rows have norm at most 1. One record's gradient is phi'(z, y) x, so the data part is Lipschitz with the bound on phi'
-(`slope`) and smooth with the bound on phi'' (`curvature`).
-
-Clipping keeps both properties. Clipping the gradient of one record to norm L is
-
-    clip(phi'(w.x, y) x to norm L) = psi(w.x) x,    psi(z) = phi'(z, y) cut to [-L/|x|, L/|x|].
-
-phi' does not decrease (phi is convex), so psi does not either, and psi(w.x) x is the gradient in w of the convex loss
-with derivative psi; cutting is 1-Lipschitz, so psi rises no faster than phi': the curvature does not grow. For a
-model that is not linear this is false, and clipping can make an expanding step.
-
-Clipping is also the projection of the gradient onto the ball of radius L, which is 1-Lipschitz: whatever a change of
-the record does to the gradient, after clipping it does no more. For |w| <= radius and rows of norm at most 1
-
-    |phi'(w.x', y) x' - phi'(w.x, y) x| <= |phi'(w.x', y) - phi'(w.x, y)| |x'| + |phi'(w.x, y)| |x' - x|
-                                        <= (curvature radius + slope) |x' - x|,
-    |phi'(w.x, y') x - phi'(w.x, y) x|  <= curvature |y' - y|    (squared loss: phi' depends on z - y alone).
-"""
+"""Convex losses of a linear model with the constants the accountant needs, and how good a model is on public rows."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import UsageError
 from fugu.numbers.checks import is_numeric
+from fugu.shown import Shown
+
+# Convex losses of a linear model, phi(z, y) at z = w.x, with the constants that the accountant needs.
+#
+# Rows have norm at most 1. One record's gradient is phi'(z, y) x, so the data part is Lipschitz with the bound on phi'
+# (`slope`) and smooth with the bound on phi'' (`curvature`).
+#
+# Clipping keeps both properties. Clipping the gradient of one record to norm L is
+#
+#     clip(phi'(w.x, y) x to norm L) = psi(w.x) x,    psi(z) = phi'(z, y) cut to [-L/|x|, L/|x|].
+#
+# phi' does not decrease (phi is convex), so psi does not either, and psi(w.x) x is the gradient in w of the convex loss
+# with derivative psi; cutting is 1-Lipschitz, so psi rises no faster than phi': the curvature does not grow. For a
+# model that is not linear this is false, and clipping can make an expanding step.
+#
+# Clipping is also the projection of the gradient onto the ball of radius L, which is 1-Lipschitz: whatever a change of
+# the record does to the gradient, after clipping it does no more. For |w| <= radius and rows of norm at most 1
+#
+#     |phi'(w.x', y) x' - phi'(w.x, y) x| <= |phi'(w.x', y) - phi'(w.x, y)| |x'| + |phi'(w.x, y)| |x' - x|
+#                                         <= (curvature radius + slope) |x' - x|,
+#     |phi'(w.x, y') x - phi'(w.x, y) x|  <= curvature |y' - y|    (squared loss: phi' depends on z - y alone).
+
 
 Floats = NDArray[np.float64]
 
 
-class Loss(ABC):
+class ConvexLoss(ABC):
     """A loss that is convex in z; `y` is in [-1, 1] for a regression, -1 or 1 for a classifier."""
 
     name: str
@@ -66,7 +70,7 @@ class Loss(ABC):
 
 
 @dataclass(frozen=True)
-class Squared(Loss):
+class Squared(ConvexLoss):
     """(z - y)^2 / 2 with the residual clipped at `clip` (Huber 1964): linear beyond it.
 
     >>> Squared(0.5).derivative(np.array([0.2, 3.0]), np.zeros(2)).tolist()
@@ -101,7 +105,7 @@ class Squared(Loss):
 
 
 @dataclass(frozen=True)
-class Logistic(Loss):
+class Logistic(ConvexLoss):
     """log(1 + exp(-y z)): slope at most 1, curvature at most 1/4; another label moves the slope by exactly 1.
 
     >>> Logistic().derivative(np.zeros(2), np.array([1.0, -1.0])).tolist()
@@ -131,7 +135,7 @@ class Logistic(Loss):
 
 
 @dataclass(frozen=True)
-class Hinge(Loss):
+class Hinge(ConvexLoss):
     """max(0, 1 - y z), its corner at 1 replaced by a parabola over [1 - width, 1]: slope 1, curvature 1/width.
 
     >>> Hinge(0.5).derivative(np.array([2.0, 0.75, 0.0]), np.ones(3)).tolist()
@@ -178,7 +182,7 @@ class Constants:
     """How far it moves per unit of its target; inf for labels."""
 
 
-def constants(loss: Loss, clip: float, penalty: float, radius: float, private: str = "both") -> Constants:
+def constants(loss: ConvexLoss, clip: float, penalty: float, radius: float, private: str = "both") -> Constants:
     """The constants of the loss with every gradient clipped to norm `clip`, plus penalty |w|^2 / 2.
 
     `lipschitz` is half the largest distance between two gradients of a record: min(clip, slope), and with
@@ -206,3 +210,96 @@ def constants(loss: Loss, clip: float, penalty: float, radius: float, private: s
 def _positive(x: float, name: str) -> None:
     if not is_numeric(x) or not (math.isfinite(x) and x > 0):
         raise UsageError(f"{name} must be a finite number above 0")
+
+
+# How good a model is on rows that are public: accuracy and AUC, or R², beside a guess that looks at no feature.
+#
+# A score on private rows would be a release of its own; nothing here is for those.
+
+
+_95 = 1.959963984540054
+
+
+def auc(scores: Floats, second: NDArray[np.bool_]) -> float:
+    """P(score of a row of the second class > score of one of the first) + P(equal) / 2; NaN with one class only.
+
+    The area under the ROC curve (Hanley and McNeil 1982), by ranks: a constant guess has 1/2.
+
+    >>> auc(np.array([0.1, 0.4, 0.4, 0.9]), np.array([False, False, True, True]))
+    0.875
+    """
+    positive = int(np.count_nonzero(second))
+    negative = len(second) - positive
+    if not positive or not negative:
+        return math.nan
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks = (last - (counts - 1) / 2)[place]
+    return float((ranks[second].sum() - positive * (positive + 1) / 2) / (positive * negative))
+
+
+def verdict(gain: float, half: float, measure: str) -> str:
+    """What a gain over the constant guess comes to, `half` the width of its 95 % interval; nothing for a clear one.
+
+    >>> verdict(0.1, 0.02, "accuracy")
+    ''
+    >>> verdict(-0.01, 0.02, "accuracy").partition(":")[0]
+    'the model is no better than the constant guess'
+    """
+    said = f"its {measure} is {gain:+.3f} ± {half:.3f} beside it"
+    advice = "use more rows, a larger epsilon, fewer features, or narrower bounds"
+    if gain <= 0:
+        return f"the model is no better than the constant guess: {said}; {advice}"
+    if not gain - half > 0:
+        return f"the model is not clearly better than the constant guess: {said}; {advice}"
+    return ""
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Assessment(Shown):
+    """Scores of a model on public rows.
+
+    `measure`: "accuracy" or "R²", of which `score` is the model's and `constant` that of the constant guess (the more
+    frequent label, or the mean, of these rows). `auc`: the area under the ROC curve, None for numbers and where one
+    class is missing. `rows`: how many there are. `verdict`: a sentence where the model is not clearly better than the
+    constant guess, else nothing."""
+
+    measure: str
+    score: float
+    constant: float
+    auc: float | None
+    rows: int
+    verdict: str
+
+    def __repr__(self) -> str:
+        area = "" if self.auc is None else f", AUC {self.auc:.3f}"
+        weak = ", NOT clearly better" if self.verdict else ""
+        return f"Assessment({self.measure} {self.score:.3f}{area}, constant guess {self.constant:.3f}{weak})"
+
+
+def of_labels(scores: Floats, second: NDArray[np.bool_]) -> Assessment:
+    """Of a classifier: one number per row, above 0 for the second class, and which rows are of that class."""
+    right = (scores > 0) == second
+    common = second == (2 * np.count_nonzero(second) > len(second))
+    area = auc(scores, second)
+    found = float(np.mean(right)), float(np.mean(common))
+    said = verdict(*_gain(right.astype(np.float64) - common), "accuracy")
+    return Assessment("accuracy", *found, None if math.isnan(area) else area, len(second), said)
+
+
+def of_numbers(said: Floats, target: Floats) -> Assessment:
+    """Of a regression: R² = 1 - squared error / squared distance from the mean, and 0 for the mean itself."""
+    distance, error = (target - np.mean(target)) ** 2, (target - said) ** 2
+    spread = float(np.mean(distance))
+    if not spread > 0:
+        return Assessment("R²", math.nan, 0.0, None, len(target), "the target is the same in all rows: no R² is known")
+    gain, half = _gain((distance - error) / spread)
+    return Assessment("R²", 1 - float(np.mean(error)) / spread, 0.0, None, len(target), verdict(gain, half, "R²"))
+
+
+def _gain(differences: Floats) -> tuple[float, float]:
+    """The mean over rows, and half a 95 % interval of it."""
+    rows = len(differences)
+    spread = float(np.std(differences, ddof=1)) if rows > 1 else math.inf
+    return float(np.mean(differences)), _95 * spread / math.sqrt(rows)

@@ -1,33 +1,5 @@
-"""An accountant for Opacus that counts what the last iterate of a linear model reveals, not every step of its training.
-
-One step of Opacus' `DPOptimizer` around plain SGD (learning rate e, weight decay l, divisor k), written out:
-
-    W <- W - e ((1/k) sum_{j in batch} clip(g_j) + l W) + N(0, (e noise_multiplier max_grad_norm / k)^2 I).
-
-Opacus takes k = int(records * (1 / batches)), which is the batch size m only if m divides the number of records, and
-not always then (98 records in batches of 2: k = 1); with a summed loss k = 1. This is `NoisySGD` with learning rate
-e m / k and penalty (l k / m) |w|^2 / 2, where a changed record moves a step by at most 2 e max_grad_norm / k.
-
-The step contracts because the model is linear with one score u = <w, x>. There g = f'(u) x, and Opacus' clipping turns
-f'(u) into h(f'(u)), h(v) = v min(1, C / (|v| |x| + 10^-6)). h does not decrease and has slope at most 1 (where it
-clips, C 10^-6 / (|v| |x| + 10^-6)^2). So if f' does not decrease and has slope at most b, the clipped gradient is that
-of a convex function of smoothness b |x|^2. With several scores, or clipping by layer, this is false.
-
-What the accountant cannot see, and the training must keep to:
-- every row of features has norm at most `feature_norm`, whatever the data are (scale or clip each row by itself);
-- the loop is `criterion(model(x), y).backward(); optimizer.step(); optimizer.zero_grad()`, nothing else uses the data,
-  and every epoch goes through the loader from its first batch to its last; only the last epoch may stop early;
-- first weights, number and order of the records are public, the noise is secret, and only the last model is published:
-  no weights, losses or accuracies of earlier steps, no choice among several runs.
-Neighbours differ in the value of one record, and in what `prior` says moves with it. Arithmetic is taken as exact.
-
-    engine = PrivacyEngine(accountant="rdp")
-    engine.accountant = LastIterateAccountant.for_training(  # before make_private
-        model, criterion, optimizer, loader, max_grad_norm=1.0, feature_norm=1.0)
-    model, optimizer, loader = engine.make_private(module=model, optimizer=optimizer, data_loader=loader,
-        noise_multiplier=4.0, max_grad_norm=1.0, poisson_sampling=False)
-    engine.get_epsilon(1e-6)  # after the usual loop: of the model as it is now
-"""
+"""An accountant for Opacus that counts what the last iterate of a linear model reveals, not every step of its
+training."""
 
 from __future__ import annotations
 
@@ -39,11 +11,42 @@ from functools import cache
 from types import new_class
 from typing import Any
 
-from fugu.errors import MissingExtra, UsageError
+from fugu.errors import MissingExtra, NotProvable, UsageError
 from fugu.priors.groups import Independent
-from fugu.training.accountant import NoisySGD
-from fugu.training.reading import prior_from
-from fugu.training.torch_objects import check_model, check_step, curvature_of, learning, only_if, read_loader
+from fugu.training.accountant import NoisySGD, prior_from
+
+# An accountant for Opacus that counts what the last iterate of a linear model reveals, not every step of its training.
+#
+# One step of Opacus' `DPOptimizer` around plain SGD (learning rate e, weight decay l, divisor k), written out:
+#
+#     W <- W - e ((1/k) sum_{j in batch} clip(g_j) + l W) + N(0, (e noise_multiplier max_grad_norm / k)^2 I).
+#
+# Opacus takes k = int(records * (1 / batches)), which is the batch size m only if m divides the number of records, and
+# not always then (98 records in batches of 2: k = 1); with a summed loss k = 1. This is `NoisySGD` with learning rate
+# e m / k and penalty (l k / m) |w|^2 / 2, where a changed record moves a step by at most 2 e max_grad_norm / k.
+#
+# The step contracts because the model is linear with one score u = <w, x>. There g = f'(u) x, and Opacus' clipping
+# turns f'(u) into h(f'(u)), h(v) = v min(1, C / (|v| |x| + 10^-6)). h does not decrease and has slope at most 1 (where
+# it clips, C 10^-6 / (|v| |x| + 10^-6)^2). So if f' does not decrease and has slope at most b, the clipped gradient is
+# that of a convex function of smoothness b |x|^2. With several scores, or clipping by layer, this is false.
+#
+# What the accountant cannot see, and the training must keep to:
+# - every row of features has norm at most `feature_norm`, whatever the data are (scale or clip each row by itself);
+# - the loop is `criterion(model(x), y).backward(); optimizer.step(); optimizer.zero_grad()`, nothing else uses the
+#   data,
+#   and every epoch goes through the loader from its first batch to its last; only the last epoch may stop early;
+# - first weights, number and order of the records are public, the noise is secret, and only the last model is
+#   published:
+#   no weights, losses or accuracies of earlier steps, no choice among several runs.
+# Neighbours differ in the value of one record, and in what `prior` says moves with it. Arithmetic is taken as exact.
+#
+#     engine = PrivacyEngine(accountant="rdp")
+#     engine.accountant = LastIterateAccountant.for_training(  # before make_private
+#         model, criterion, optimizer, loader, max_grad_norm=1.0, feature_norm=1.0)
+#     model, optimizer, loader = engine.make_private(module=model, optimizer=optimizer, data_loader=loader,
+#         noise_multiplier=4.0, max_grad_norm=1.0, poisson_sampling=False)
+#     engine.get_epsilon(1e-6)  # after the usual loop: of the model as it is now
+
 
 _ROUNDING = 1e-9  # the noise is counted this much smaller: more than the rounding of the numbers handed on
 REDUCTIONS = ("mean", "sum")
@@ -231,3 +234,84 @@ def __getattr__(name: str) -> Any:
     if name != "LastIterateAccountant":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _joined(_accountants().IAccountant)
+
+
+# What is read off the objects of torch and Opacus: a training that the bound covers, or a refusal that says why.
+#
+# Only exact types are taken, as a subclass may do anything. `opacus.py` says what the bound needs of each of them.
+
+
+def check_step(training: LinearTraining, optimizer: Any, step: int) -> None:
+    """Refuse a step of Opacus' optimizer that is not the one declared."""
+    flat = _kind(optimizer) == "opacus.optimizers.optimizer.DPOptimizer"
+    only_if(flat, "only clipping='flat' with grad_sample_mode='hooks' on one machine is proved, no ghost clipping")
+    rate, decay = learning(optimizer.original_optimizer)
+    divisor = training.divided_by(optimizer.expected_batch_size)
+    names = ("learning_rate", "weight_decay", "divisor", "max_grad_norm", "loss_reduction")
+    found = (rate, decay, divisor, optimizer.max_grad_norm, optimizer.loss_reduction)
+    changed = [name for name, value in zip(names, found, strict=True) if value != getattr(training, name)]
+    only_if(not changed, f"{', '.join(changed)} must be as declared during the whole training")
+    virtual = optimizer._is_last_step_skipped is not False
+    only_if(not virtual, "virtual steps hide which batches were added up; train without BatchMemoryManager")
+    size = min(training.batch_size, training.records - step % training.batches * training.batch_size)
+    fits = optimizer.accumulated_iterations > 1 or len(optimizer.grad_samples[0]) == size
+    only_if(fits, "a batch has not the size its place calls for: use poisson_sampling=False and whole epochs")
+
+
+def learning(optimizer: Any) -> tuple[float, float]:
+    """Learning rate and weight decay of plain SGD."""
+    plain = _kind(optimizer) == "torch.optim.sgd.SGD"
+    only_if(plain, "only torch.optim.SGD, given before make_private, takes the step that the bound is about")
+    odd = [group[name] for group in optimizer.param_groups for name in ("momentum", "nesterov", "maximize")]
+    odd += [optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks]
+    only_if(not any(odd), "momentum, nesterov, maximize and hooks make other steps; leave them out")
+    found = {(float(group["lr"]), float(group["weight_decay"])) for group in optimizer.param_groups}
+    only_if(len(found) == 1, "all parameters need the same learning rate and the same weight decay")
+    return found.pop()
+
+
+def check_model(model: Any, optimizer: Any) -> None:
+    """Refuse a model that is not one linear score, trained as a whole."""
+    linear = _kind(model) == "torch.nn.modules.linear.Linear" and model.out_features == 1
+    only_if(linear, "only a linear model with one score is proved: torch.nn.Linear(features, 1), not wrapped")
+    hooks = (model._forward_hooks, model._forward_pre_hooks, model._backward_hooks, model._backward_pre_hooks)
+    only_if(not any(hooks), "the model has hooks; give it before make_private")
+    trained, wanted = [p for group in optimizer.param_groups for p in group["params"]], list(model.parameters())
+    same = {id(p) for p in trained} == {id(p) for p in wanted} and all(p.requires_grad for p in wanted)
+    only_if(same, "the optimizer must train all parameters of the model and no others")
+
+
+def curvature_of(criterion: Any) -> float:
+    """The largest slope of the derivative in the score, whatever the target: (u - y)^2 has slope 2, Huber's loss 1."""
+    beta = getattr(criterion, "beta", None) or math.nan
+    known = {"BCEWithLogitsLoss": 0.25, "MSELoss": 2.0, "HuberLoss": 1.0, "SmoothL1Loss": 1 / beta}
+    slope = {f"torch.nn.modules.loss.{name}": value for name, value in known.items()}.get(_kind(criterion), math.nan)
+    weighted = any(getattr(criterion, name, None) is not None for name in ("weight", "pos_weight"))
+    only_if(slope > 0 and not weighted, f"only {', '.join(known)} are proved, without weights and with beta above 0")
+    return slope
+
+
+def read_loader(loader: Any, features: int) -> tuple[int, int]:
+    """Number of records and batch size of a loader that keeps the order of the data set."""
+    batches: Any = getattr(loader, "batch_sampler", None)
+    kinds = [_kind(part) for part in (loader, batches, getattr(batches, "sampler", None))]
+    wanted = ["dataloader.DataLoader", "sampler.BatchSampler", "sampler.SequentialSampler"]
+    fixed = kinds == [f"torch.utils.data.{name}" for name in wanted] and getattr(loader, "in_order", True)
+    plain = fixed and loader.collate_fn.__name__ == "default_collate" and batches.sampler.data_source is loader.dataset
+    only_if(plain, "only a DataLoader with shuffle=False, no collate_fn, given before make_private, has a known order")
+    records, size = len(loader.dataset), batches.batch_size
+    only_if(not (batches.drop_last and records % size), "drop_last leaves records out; train on a Subset without them")
+    if [tuple(getattr(part, "shape", ())) for part in loader.dataset[0]] != [(features,), (1,)]:
+        spread = "other targets torch spreads over the batch, and every gradient sees every record"
+        raise UsageError(f"each item needs {features} features and a target of shape (1,), as the score has: {spread}")
+    return records, min(size, records)
+
+
+def only_if(proved: bool, why: str) -> None:
+    """Refuse, saying why, what is not proved."""
+    if not proved:
+        raise NotProvable(why)
+
+
+def _kind(thing: Any) -> str:
+    return f"{type(thing).__module__}.{type(thing).__qualname__}"  # the exact type: a subclass may do anything

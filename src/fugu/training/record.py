@@ -1,37 +1,104 @@
-"""`TrainingCertificate`: why a trained model keeps its promise, as a JSON document that anybody can re-check.
-
-It holds the budget, what was proved, every parameter of the training and of the prior, who is protected against whom,
-and what is taken for granted; no weight and no datum. The proof is never taken from the document: `verify` builds the
-accountant anew from the parameters and proves again, and it writes the document anew, words included, and compares: a
-document that says more than its numbers prove is refused. The digest detects edits; it is not a signature.
-"""
+"""`TrainingCertificate`: why a trained model keeps its promise; its claims in words, and its charge to a ledger."""
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cached_property, partial
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fugu.data.schema import Schema
-from fugu.documents.document import canonical_json
-from fugu.documents.parts import TRAINING
+from fugu.data.secrets import rules
+from fugu.documents import fields as of
+from fugu.documents.document import canonical_json, no_laws
 from fugu.documents.plain_json import reading
-from fugu.documents.promising import Promising
+from fugu.documents.promises import Promising
+from fugu.documents.sentences import Told
+from fugu.documents.verdict import Check, Proved
 from fugu.errors import CertificateError, NotProvable
+from fugu.fixed import Fixed
 from fugu.guarantee import Approx
-from fugu.guarantee.encoding import budget_from, budget_json
-from fugu.guarantee.numbers import exact
+from fugu.guarantee.asks import exact, plain
+from fugu.guarantee.curve import budget_from, budget_json
+from fugu.laws.pair import PairsLike
 from fugu.numbers.checks import is_texts
-from fugu.numbers.exact import read_number
+from fugu.numbers.exact import as_fraction, read_number
+from fugu.priors.coupling import Coupled
 from fugu.priors.groups import Independent
 from fugu.progress import within
-from fugu.training.accountant import NoisySGD
-from fugu.training.claims import MODELS, SECRETS, assumptions, neighbours
-from fugu.training.losses import Hinge, Logistic, Loss, Squared
-from fugu.training.reading import prior_of
-from fugu.training.training import Objective, keeps
+from fugu.training.accountant import NoisySGD, prior_of
+from fugu.training.losses import ConvexLoss, Hinge, Logistic, Squared
+from fugu.training.training import FLOAT_MODEL, Objective, keeps
+from fugu.visible import Json
+
+# What a training promises and what it takes for granted, in words: made from its parameters, for the certificate.
+#
+# `TrainingCertificate.verify` makes them again, so that no document says more than its numbers prove.
+
+
+SECRETS = {
+    "both": "any two values of one whole record, features and target",
+    "features": "any two values of the features of one record; all targets are public",
+    "target": "any two values of the target of one record; all features are public",
+}
+_PUBLIC = {"features": "targets", "target": "features"}
+MODELS = {"squared": "LinearRegression", "logistic": "LogisticRegression", "hinge": "LinearSVC"}
+_CHOSEN = (
+    "public, and chosen without looking at private values: the number of records, their order, groups, the two labels, "
+    "the declared bounds, all parameters"
+)
+_FIT = "that the data are fit to train on (finite numbers, a target with more than one value) is public"
+_READ = (
+    "each record is read by itself, whatever it holds, by the public rules under 'reading': a number beyond its bounds "
+    "counts as the bound unless it says missing, a cell that is missing or no number as the number named there, a "
+    "label that is neither of the two, or missing, as the one of them named there"
+)
+_LAST = (
+    "only the final model is published: no weights in between, no second training on the same records",
+    FLOAT_MODEL,
+)
+
+
+def neighbours(private: str, prior: Coupled) -> str:
+    """Who is protected against whom; a normal prior speaks of values that are a bounded distance apart.
+
+    >>> from fugu.priors.gaussian_records import AR1
+    >>> neighbours("target", AR1(0.3, 0.5)).partition("; ")[2]
+    'all features are public; both within the declared bounds, and at most 0.5 times their range apart'
+    """
+    said = SECRETS[private]
+    if prior.distance is None:
+        return said
+    share = plain(as_fraction(prior.distance))
+    return f"{said}; both within the declared bounds, and at most {share} times their range apart"
+
+
+def assumptions(private: str, prior: Coupled, reading: bool) -> tuple[str, ...]:
+    """What must be true for the guarantee to mean what it says; `reading`: whether every record has a reading."""
+    said = [_CHOSEN, _READ if reading else _FIT, *_LAST]
+    if prior.gaussian:
+        said.append("the unit of the prior's distances is the declared range, of the features and of the target alike")
+        said.append(
+            "if one record changes, the prior moves the mean of another by the same share of that change in every "
+            "coordinate, features and target"
+        )
+    if (public := _PUBLIC.get(private)) is not None:
+        said.append(f"the prior speaks of the private part of the records, given the public {public}")
+    return tuple(said)
+
+
+# `TrainingCertificate`: why a trained model keeps its promise, as a JSON document that anybody can re-check.
+#
+# It holds the budget, what was proved, every parameter of the training and of the prior, who is protected against whom,
+# and what is taken for granted; no weight and no datum. The proof is never taken from the document: `verify` builds the
+# accountant anew from the parameters and proves again, and it writes the document anew, words included, and compares: a
+# document that says more than its numbers prove is refused. The digest detects edits; it is not a signature.
+
 
 VERSION = 1
 _MOST = {"steps": 2 * 10**6, "records": 10**7, "batch_size": 10**7}
@@ -49,15 +116,51 @@ _LOSSES: dict[str, tuple[type[Any], tuple[str, ...]]] = {
 }
 
 
+OBJECTIVE = of.parts(
+    {
+        "loss": of.parts({"kind": of.text}, {"clip": of.figure, "width": of.figure}),
+        **dict.fromkeys(("clip", "penalty", "radius", "width"), of.figure),
+        "private": of.text,
+    }
+)
+_MAYBE = ("lipschitz", "smoothness", "strong_convexity", "domain", "sensitivity")
+ACCOUNTANT = of.parts(
+    {
+        **dict.fromkeys(("steps", "records", "batch_size"), of.whole),
+        **dict.fromkeys(("learning_rate", "noise"), of.exact),
+        **dict.fromkeys(_MAYBE, of.maybe(of.exact)),
+    }
+)
+BELIEF = of.parts({"words": of.text, "parameters": of.thing})
+"""What is believed of the records of a training."""
+
+
+TRAINING: Fixed[str, of.Field] = Fixed(
+    {
+        **of.SEALED,
+        "version": of.Field(of.whole, of.SEAL),
+        "model": of.Field(of.text, of.PUBLISHER),
+        "budget": of.Field(of.GUARANTEE, of.PROOF),
+        "proved": of.Field(of.GUARANTEE, of.DERIVED),
+        "objective": of.Field(OBJECTIVE, of.PROOF),
+        "accountant": of.Field(ACCOUNTANT, of.PROOF),
+        "prior": of.Field(BELIEF, of.PROOF, {"words": of.DERIVED}),
+        "neighbours": of.Field(of.text, of.DERIVED),
+        "assumptions": of.Field(of.TEXTS, of.DERIVED),
+        "reading": of.Field(of.SCHEMA, of.PROOF),
+    }
+)
+
+
 class TrainingCertificate(Promising):
     """What is promised of one training, and why; read its parts through the properties, re-prove it with `verify`.
 
     `body`: the document, JSON that cannot be changed. `TrainingCertificate.load(path)` reads one, `save` writes it."""
 
     SCHEMA = "fugu/training/1"
-    REQUIRED = ("version", "fugu", "model", "budget", "proved", "objective", "accountant", "prior", "neighbours",
-                "assumptions")  # fmt: skip
-    KINDS: ClassVar = {"training": ()}
+    KINDS: ClassVar = {"training": ""}
+    NEEDS = ("version", "fugu", "model", "budget", "proved", "objective", "accountant", "prior", "neighbours",
+             "assumptions")  # fmt: skip
     PARTS = TRAINING
 
     @staticmethod
@@ -153,7 +256,7 @@ class TrainingCertificate(Promising):
         if found["loss"]["kind"] not in _LOSSES:
             raise CertificateError("the certificate names a loss that this version of fugu does not know")
         kind, fields = _LOSSES[found["loss"]["kind"]]
-        loss: Loss = kind(**{name: float(found["loss"][name]) for name in fields})
+        loss: ConvexLoss = kind(**{name: float(found["loss"][name]) for name in fields})
         numbers = {name: float(found[name]) for name in ("clip", "penalty", "radius", "width")}
         if found["private"] not in SECRETS:
             raise CertificateError("the certificate does not say what is private")
@@ -180,7 +283,10 @@ class TrainingCertificate(Promising):
         needed = assumptions(self.objective.private, self.accountant.belief, _READING in self.body)
         return [line for line in self.assumptions if line not in needed]
 
-    def check(self) -> None:
+    def early(self) -> Iterator[Check]:
+        yield "", "", self._check_version
+
+    def _check_version(self) -> None:
         """The version that this version of fugu writes."""
         if self.body["version"] != VERSION:
             raise CertificateError("the certificate is of a version that this version of fugu does not know")
@@ -204,7 +310,57 @@ class TrainingCertificate(Promising):
         if not keeps(self.objective, self.accountant):
             raise CertificateError("the certificate's constants are smaller than those of its objective")
 
-    def prove(self) -> Approx:
+    def prove(self, given: PairsLike | None = None) -> Proved:
+        """The delta at the epsilon stated, from an accountant that is built anew; the figures stated must cover it."""
+        no_laws(given, "a training")
+        try:
+            found = self.timed(TrainingCertificate.proved_now)
+            self.timed(TrainingCertificate.check_budget)
+            with reading():
+                reason = f"a training, for adversaries who believe: {self.prior}"
+        except CertificateError as error:
+            return Proved.nothing(str(error), worst_pair=self.neighbours)
+        assert found is not None
+        return Proved(float(found.epsilon), float(found.delta), self.neighbours, "holds", reason)
+
+    def late(self, proved: Proved, given: PairsLike | None = None) -> Iterator[Check]:
+        """The words and the constants; what is stated as proved was compared with the proof."""
+        del given
+        for name, says, step in STEPS[:2]:
+            yield name, says, partial(self.timed, step)
+        name, says, _ = STEPS[2]
+        yield name, says, lambda: self._check_figures(proved)
+        yield from self.own_words()
+
+    def _check_figures(self, proved: Proved) -> None:
+        if proved.budget != "holds":
+            raise CertificateError(proved.reason)
+
+    def told(self) -> Told:
+        """Who is protected stands in the document; the noise is that of every step."""
+        steps, noise, size = self["accountant"]["steps"], self["accountant"]["noise"], "Gaussian noise of standard"
+        words = f"{size} deviation {float(read_number(noise)):.4g} on the weights in each of {steps} steps"
+        stated = self.body.get(_READING)
+        return Told(
+            budget=self["budget"], unit="one record", secrets=(), pairs=(self.neighbours,), method=str(self["model"]),
+            theorem="the last iterate of a noisy contraction", proof="docs/proofs/iterations.md",
+            noise={"noise": noise, "steps": steps, "words": words}, figures=self["proved"], worst_pair=self.neighbours,
+            assumptions=self.assumptions, reading=stated, about={"model": self["model"]},
+            rules=() if stated is None else rules(Schema.from_json(stated)),
+        )  # fmt: skip
+
+    def answers(self, recipe: Json, group: str) -> bool:
+        del group
+        if recipe["what"] != "training" or recipe["model"] != self["model"]:
+            return False
+        columns = {*recipe.get("features", ()), *([] if recipe["target"] is None else [recipe["target"]])}
+        return columns <= set(self[_READING]["columns"])
+
+    @property
+    def rows(self) -> int:
+        return int(self["accountant"]["records"])
+
+    def proved_now(self) -> Approx:
         """What is proved now at the epsilon stated; CertificateError if that is not what is stated."""
         stated = self.proved
         found = Approx(stated.epsilon, self.accountant.delta_at(stated.epsilon))
@@ -249,7 +405,7 @@ the step that proves answers with what is proved."""
 STEPS: tuple[Step, ...] = (
     ("words", "every part is written as the parameters would have it", TrainingCertificate.check_words),
     ("constants", "the constants are those of the objective, or larger", TrainingCertificate.check_constants),
-    ("stated figures", "what is stated as proved is not below what is proved now", TrainingCertificate.prove),
+    ("stated figures", "what is stated as proved is not below what is proved now", TrainingCertificate.proved_now),
     ("budget", "what is proved is within the budget", TrainingCertificate.check_budget),
 )
 
@@ -289,3 +445,37 @@ def _approx(found: dict[str, str]) -> Approx:
 
 def _within(found: Approx, limit: Approx) -> bool:
     return exact(found.epsilon) <= exact(limit.epsilon) and exact(found.delta) <= exact(limit.delta)
+
+
+# Training through a ledger: the charge is on disk before the first step, and a question has one model.
+#
+# `fugu.Ledger` is what `Keeper` describes. What a training is charged as follows from its certificate alone, see
+# `fugu.ledger.charge.Charge.of_training`.
+
+
+Floats = NDArray[np.float64]
+T = TypeVar("T")
+
+
+class Keeper(Protocol):
+    """Who keeps the books: a `fugu.Ledger`."""
+
+    def recognise(self, data: Any) -> None:
+        """Refuse `data` that is known otherwise, or that is not what this budget is for."""
+
+    def spend(self, request: str, mechanism: Any, produce: Callable[[], T]) -> T:
+        """Charge `mechanism` under the name `request`, run `produce` once; what is stored for the request."""
+
+
+def charged(
+    keeper: Keeper | None, certificate: TrainingCertificate, columns: Mapping[str, Any], produce: Callable[[], Floats]
+) -> Floats:
+    """The weights that `produce` makes; through a ledger those of the first time, if the same was asked before.
+
+    The request is named by what is asked, so the same training on the same rows is the same request. Any other one on
+    these rows is a further charge, under whatever name they come."""
+    if keeper is None:
+        return produce()
+    keeper.recognise(columns)
+    asked = hashlib.sha256(canonical_json(certificate.claims).encode()).hexdigest()[:16]
+    return np.asarray(keeper.spend(f"fit {certificate.body['model']} {asked}", certificate, produce), dtype=np.float64)

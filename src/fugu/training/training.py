@@ -1,18 +1,9 @@
-"""The training loop: projected noisy gradient descent, the very process that the accountant speaks of.
-
-    V = Pi(W_{t-1}),   W_t = V - eta (1/m sum_{j in batch t} g_j(V) + penalty V) + N_t,   the model is Pi(W_T),
-
-with Pi the projection onto the ball of `radius`, g_j the clipped gradient of record j, N_t normal with standard
-deviation `noise` in every coordinate, W_0 = 0. Gradients are taken inside the ball only: their bounds hold there. (In
-the order "gradient, projection, noise" the noise carries the weights out of it: see
-docs/proofs/iterations.md#4-a-bounded-domain.)
-Record j belongs to batch j // m, step t uses batch t mod ceil(n / m), and every sum is divided by m, also that of a
-last batch with fewer records: then one record weighs the same in every batch.
-"""
+"""The training loop: projected noisy gradient descent, with normal numbers from the system's randomness."""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
@@ -21,12 +12,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.errors import NotProvable, UsageError
+from fugu.noise.bits import OS, BitSource
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real
 from fugu.progress import report
 from fugu.training.accountant import NoisySGD
-from fugu.training.draw import NormalStream
-from fugu.training.losses import Constants, Loss, constants
+from fugu.training.losses import Constants, ConvexLoss, constants
+
+# The training loop: projected noisy gradient descent, the very process that the accountant speaks of.
+#
+#     V = Pi(W_{t-1}),   W_t = V - eta (1/m sum_{j in batch t} g_j(V) + penalty V) + N_t,   the model is Pi(W_T),
+#
+# with Pi the projection onto the ball of `radius`, g_j the clipped gradient of record j, N_t normal with standard
+# deviation `noise` in every coordinate, W_0 = 0. Gradients are taken inside the ball only: their bounds hold there. (In
+# the order "gradient, projection, noise" the noise carries the weights out of it: see
+# docs/proofs/iterations.md#4-a-bounded-domain.)
+# Record j belongs to batch j // m, step t uses batch t mod ceil(n / m), and every sum is divided by m, also that of a
+# last batch with fewer records: then one record weighs the same in every batch.
+
 
 Floats = NDArray[np.float64]
 Block = tuple[Floats, Floats, Floats | None]
@@ -37,7 +40,7 @@ _BLOCK, _FINEST = 4096, 2.0**-40
 class Objective:
     """What is minimised: the mean loss with gradients clipped to norm `clip`, plus penalty |w|^2 / 2, on a ball."""
 
-    loss: Loss
+    loss: ConvexLoss
     clip: float
     penalty: float
     radius: float
@@ -160,3 +163,62 @@ def keeps(objective: Objective, accountant: NoisySGD) -> bool:
         and (accountant.domain is None or accountant.domain >= 2 * objective.radius)
         and (sensitivity is None or (accountant.belief.gaussian and sensitivity >= objective.sensitivity))
     )
+
+
+# Normal numbers for training, in floats, from the operating system's randomness.
+#
+# A training step adds noise to weights that are floats anyway, so the noise is a float too: Phi^{-1}(U) for one of 2^53
+# equally likely U, symmetric around 1/2. The guarantee of a trained model is therefore proved for real arithmetic and
+# real normal noise; its certificate says so. (Releases of single values are exact: `fugu.noise`.) There is no state
+# and nothing to set, so two trainings never share noise.
+
+
+FLOAT_MODEL = (
+    "the noise of training is floating point: the guarantee is proved for real arithmetic and real normal noise, "
+    "and says nothing about an attack on the last bits of the weights"
+)
+_CHUNK = 1 << 16
+
+
+def normals(count: int, source: BitSource = OS) -> Floats:
+    """`count` independent standard normal numbers.
+
+    One bit is the sign, 52 bits are k, and |Z| = -Phi^{-1}((k + 1/2) 2^-53): the argument is an exact float below
+    1/2, so it is never 0 or 1 and the two tails are alike. The largest value is 8.29.
+
+    >>> normals(3).shape
+    (3,)
+    """
+    from scipy.special import ndtri
+
+    words = source.words(53, count).astype(np.int64)
+    sizes = ndtri(((words >> 1) + 0.5) * 2.0**-53)
+    return np.asarray(np.where(words & 1, sizes, -sizes), dtype=np.float64)
+
+
+class NormalStream:
+    """Standard normal vectors of one length, drawn many at a time: asking the system for each step is slow.
+
+    `expected`: about how many will be asked for, so that a short training does not draw for a long one.
+
+    >>> stream = NormalStream(4, expected=10)
+    >>> stream().shape
+    (4,)
+    """
+
+    def __init__(self, length: int, expected: int, source: BitSource = OS) -> None:
+        self.length, self._source = length, source
+        self._chunk = max(1, min(expected, _CHUNK // max(1, length)))
+        self._rows: list[Floats] = []
+        self._process = os.getpid()
+
+    def __call__(self) -> Floats:
+        """The next vector; none is handed out twice, not even to a thread or, after a fork, to another process."""
+        if self._process != os.getpid():
+            self._rows, self._process = [], os.getpid()
+        while True:
+            try:
+                return self._rows.pop()
+            except IndexError:
+                drawn = normals(self._chunk * self.length, self._source)
+                self._rows = list(drawn.reshape(self._chunk, self.length))

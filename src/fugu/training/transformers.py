@@ -14,17 +14,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.categories import Categories
+from fugu.data.cells import Categories
 from fugu.data.declared import canonical
 from fugu.data.field import Field
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, UsageError
 from fugu.numbers.exact import Real, VectorLike
-from fugu.training.inputs import listed
+from fugu.training.inputs import Column, Range, Samples, listed
 from fugu.training.reads import Reads
 from fugu.training.scaling import Scaling
-from fugu.training.types import Column, Range, Samples
 
 from sklearn.base import TransformerMixin  # isort: skip  (reads says what is missing)
 from sklearn.utils.validation import check_is_fitted  # isort: skip

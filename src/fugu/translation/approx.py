@@ -1,19 +1,4 @@
-"""(epsilon, delta) per entry under a prior.
-
-If a release is (eps, d)-DP per entry on the whole product domain, then b entries give (b eps, d_b) with d_b = d (e^(b
-eps) - 1) / (e^eps - 1), and a window of b entries with leakage a(b) gives
-(docs/proofs/translation.md#epsilon-and-delta)
-
-    P(M in S | x) = sum over x_L of P(x_L | x) P(M in S | x_L, x) <= sum P(x_L | x) (e^(b eps) q(x_L) + d_b)
-                  <= e^(b eps + a) P(M in S | x') + d_b:
-
-d is not multiplied by e^a. Every pure translation L(eps) gives one with delta as well, (L, e^L d / (e^eps - 1)) and
-better (`lifted`); under a Markov chain the whole profile is carried through the kernels (`profiles`). The least epsilon
-within the delta asked for is returned.
-
-Proofs: docs/proofs/translation.md#groups-of-entries, docs/proofs/profiles.md#the-total and
-docs/proofs/profiles.md#by-the-pure-translation.
-"""
+"""(epsilon, delta) per entry under a prior, also by way of the pure translation."""
 
 from __future__ import annotations
 
@@ -24,19 +9,96 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
+from flint import arb
+
 from fugu.errors import NotProvable
+from fugu.guarantee.asks import check_delta, exact, outward
 from fugu.guarantee.kinds import Approx
-from fugu.guarantee.numbers import check_delta, exact, outward
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, meant_up
 from fugu.priors.chain import MarkovChain
 from fugu.priors.prior import Recorded
 from fugu.translation.influence import influence, members
-from fugu.translation.lifted import lifted
-from fugu.translation.profiles.bounds import epsilon_at, least_delta
-from fugu.translation.profiles.entry import of_approx
+from fugu.translation.profiles.lines import of_approx
+from fugu.translation.profiles.total import epsilon_at, least_delta
 from fugu.translation.pure import pure_bound, translated_pure
 from fugu.translation.records import bounds
+
+# (epsilon, delta) by way of the pure translation, for every prior that has one.
+#
+# Let f(D) = P(M(D) in S) for a release that is (eps, d)-DP per entry, h(D, D') the number of cells in which D and D'
+# differ, and e >= eps. Lift f to F(D) = max over D' of e^(-e h(D, D')) f(D'). By the triangle inequality F changes by a
+# factor of at most e^e per cell: it is a likelihood of an e-DP release. And for n cells
+#
+#     f <= F <= f + c,   c = max over 1 <= h <= n of e^(-e h) d_h,   d_h = d (e^(h eps) - 1) / (e^eps - 1),
+#
+# as f(D') <= e^(h eps) f(D) + d_h. So if e per entry is worth L under the prior,
+#
+#     P(S | x) <= E[F | x] <= e^L E[F | x'] <= e^L P(S | x') + e^L c.
+#
+# At e = eps, c <= d / (e^eps - 1): the epsilon is that of the pure translation, whatever the number of cells.
+#
+# Proofs: docs/proofs/profiles.md#by-the-pure-translation.
+
+
+_TRIED = tuple(Fraction(n, 100) for n in (0, 1, 2, 4, 7, 11, 16, 25, 40, 60, 100, 160, 250))
+"""By how much e is larger than eps, in shares of eps; and the same numbers again, added."""
+
+
+def lifted(bound: Callable[[Fraction], float], dp: Approx, cells: int, most: Fraction) -> Approx | None:
+    """The least L found whose delta e^L c is at most `most`; None if there is none.
+
+    Parameters: `bound` is the pure translation under the prior; `dp` the guarantee per entry, its epsilon and delta
+    above 0; `cells` how many cells the data has; `most` the largest delta allowed."""
+    eps, best = exact(dp.epsilon), None
+    for e in sorted({eps * (1 + s) for s in _TRIED} | {eps + s for s in _TRIED}):
+        worth = bound(e)
+        if not math.isfinite(worth) or (best is not None and exact(worth) >= exact(best.epsilon)):
+            break
+        delta = _delta(eps, exact(dp.delta), e, cells, exact(worth))
+        if delta < 1 and exact(delta) <= most:
+            best = Approx(worth, delta)
+            break  # L grows with e
+    return best
+
+
+def _delta(eps: Fraction, d: Fraction, e: Fraction, cells: int, worth: Fraction) -> float:
+    """e^L c, rounded up."""
+    with balls.precision(_BITS):
+        return meant_up(balls.upper(balls.of(worth).exp() * balls.of(d) * _share(eps, e, cells)))
+
+
+def _share(eps: Fraction, e: Fraction, cells: int) -> arb:
+    """An upper bound on c / d: e^(-e h) (e^(h eps) - 1) / (e^eps - 1) rises with h up to h*, and then falls.
+
+    Its derivative vanishes where e^(h eps) = e / (e - eps); at e = eps it only rises. The value at the real h* bounds
+    all whole ones; where h* lies beyond the last cell or before the first, the end is the largest."""
+    x, y, n = balls.of(eps), balls.of(e), arb(cells)
+    if e > eps:
+        peak = -((y - x) / y).log() / x
+        if peak <= 1:
+            n = arb(1)
+        elif not peak >= n:
+            n = peak
+    return (-y * n).exp() * (x * n).expm1() / x.expm1()
+
+
+# (epsilon, delta) per entry under a prior.
+#
+# If a release is (eps, d)-DP per entry on the whole product domain, then b entries give (b eps, d_b) with d_b = d (e^(b
+# eps) - 1) / (e^eps - 1), and a window of b entries with leakage a(b) gives
+# (docs/proofs/translation.md#epsilon-and-delta)
+#
+#     P(M in S | x) = sum over x_L of P(x_L | x) P(M in S | x_L, x) <= sum P(x_L | x) (e^(b eps) q(x_L) + d_b)
+#                   <= e^(b eps + a) P(M in S | x') + d_b:
+#
+# d is not multiplied by e^a. Every pure translation L(eps) gives one with delta as well, (L, e^L d / (e^eps - 1)) and
+# better (`lifted`); under a Markov chain the whole profile is carried through the kernels (`profiles`). The least
+# epsilon within the delta asked for is returned.
+#
+# Proofs: docs/proofs/translation.md#groups-of-entries, docs/proofs/profiles.md#the-total and
+# docs/proofs/profiles.md#by-the-pure-translation.
+
 
 _BITS = 192
 _MOST_B = 4096

@@ -1,39 +1,44 @@
-"""When releases compose: the necessary condition of Bai et al., Theorem 4, corrected, and why it also suffices.
-
-A mechanism with finitely many datasets and outputs is a table P(w | D). Fix one prior and secrets s1, s2; let D have
-positive probability given s1, and let q(l) = P(D_l | s2). The condition for D asks for a probability vector beta on the
-support of q with
-
-    log P(w | D) <= eps + sum_l beta_l log P(w | D_l)    for every output w of every mechanism, one beta for all.   (1)
-
-- Necessary: if any number of runs, repetitions included, costs at most eps each, then (1) holds for every such D.
-- Sufficient up to a constant (weighted means: sum_l q_l x_l >= e^-KL(beta || q) prod_l x_l^beta_l): after r_j runs of
-  mechanism j, chosen adaptively or not,
-      log P(outputs | s1) / P(outputs | s2) <= max_D [ sum_j r_j eps_j + KL(beta || q) ].
-  So the least eps is exactly the leakage per run in the long run. Epsilons of separate programs do not add: beta is
-  common to all mechanisms.
-
-A linear program proposes beta; the eps stated is recomputed from the rational beta in balls: the solver is not trusted.
-
-Proofs: docs/proofs/composition.md#the-condition, docs/proofs/composition.md#it-also-suffices and
-docs/proofs/composition.md#post-processing.
-"""
+"""When releases compose: the corrected necessary condition of Bai et al., Theorem 4, on exact tables of mechanisms."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
 from flint import arb
 
-from fugu.errors import UsageError
+from fugu.errors import BadLaw, UsageError
 from fugu.numbers import balls
-from fugu.numbers.exact import meant_up
-from fugu.translation.channels import Channel, Law, check, read_channel, read_law
+from fugu.numbers.exact import as_fraction, meant_up
+
+# When releases compose: the necessary condition of Bai et al., Theorem 4, corrected, and why it also suffices.
+#
+# A mechanism with finitely many datasets and outputs is a table P(w | D). Fix one prior and secrets s1, s2; let D have
+# positive probability given s1, and let q(l) = P(D_l | s2). The condition for D asks for a probability vector beta on
+# the support of q with
+#
+#     log P(w | D) <= eps + sum_l beta_l log P(w | D_l)    for every output w of every mechanism, one beta for all.
+#     (1)
+#
+# - Necessary: if any number of runs, repetitions included, costs at most eps each, then (1) holds for every such D.
+# - Sufficient up to a constant (weighted means: sum_l q_l x_l >= e^-KL(beta || q) prod_l x_l^beta_l): after r_j runs of
+#   mechanism j, chosen adaptively or not,
+#       log P(outputs | s1) / P(outputs | s2) <= max_D [ sum_j r_j eps_j + KL(beta || q) ].
+#   So the least eps is exactly the leakage per run in the long run. Epsilons of separate programs do not add: beta is
+#   common to all mechanisms.
+#
+# A linear program proposes beta; the eps stated is recomputed from the rational beta in balls: the solver is not
+# trusted.
+#
+# Proofs: docs/proofs/composition.md#the-condition, docs/proofs/composition.md#it-also-suffices and
+# docs/proofs/composition.md#post-processing.
+
 
 _BITS = 128
 _DROP = 1e-11
@@ -210,3 +215,102 @@ def _solve(weights: Any) -> tuple[Any, Any]:
     if found.x is None:
         return np.ones(datasets), np.ones(outputs)
     return found.x[:-1], -np.asarray(found.ineqlin.marginals)
+
+
+# Finite mechanisms as exact tables P(output | dataset): reading, post-processing, and the leakage of several runs.
+#
+# What it is for: docs/proofs/composition.md#the-condition.
+
+
+Law = tuple[Fraction, ...]
+Channel = tuple[Law, ...]
+_MOST_OUTPUTS = 200_000
+_TOLERANCE = Fraction(1, 10**9)
+
+
+def read_law(given: Any, name: str = "a law") -> Law:
+    """Probabilities as the decimals they stand for, summing to one within 1e-9, divided by their exact sum."""
+    try:
+        found = tuple(as_fraction(x) for x in given)
+    except (TypeError, ValueError):
+        raise BadLaw(f"{name} must be a list of probabilities") from None
+    total = sum(found, Fraction(0))
+    if not found or min(found) < 0 or abs(total - 1) > _TOLERANCE:
+        raise BadLaw(f"{name} must be numbers >= 0 that sum to one")
+    return tuple(x / total for x in found)
+
+
+def read_channel(given: Any) -> Channel:
+    """A row per dataset, a column per output."""
+    try:
+        rows = tuple(read_law(row, "each row of a mechanism") for row in given)
+    except TypeError:
+        raise BadLaw("a mechanism is a table: a row per dataset, a column per output") from None
+    if not rows or len({len(row) for row in rows}) != 1:
+        raise BadLaw("all rows of a mechanism need the same outputs")
+    return rows
+
+
+def check(channels: Sequence[Channel], first: Law, second: Law) -> None:
+    """One dataset per row everywhere, and no dataset that carries both secrets."""
+    if not channels or {len(c) for c in channels} != {len(first)} or len(first) != len(second):
+        raise UsageError("every mechanism needs one row per dataset, and both laws one entry per dataset")
+    if any(a > 0 and b > 0 for a, b in zip(first, second, strict=True)):
+        raise UsageError("a dataset is possible under both secrets; secrets must be functions of the dataset")
+
+
+def processed(mechanism: Any, after: Any) -> Channel:
+    """The mechanism followed by a channel A(z | w): rows of `after` are the outputs of the mechanism."""
+    rows, then = read_channel(mechanism), read_channel(after)
+    if len(rows[0]) != len(then):
+        raise UsageError(f"the post-processing needs a row for each of the {len(rows[0])} outputs")
+    columns = tuple(zip(*then, strict=True))
+    return tuple(tuple(_dot(row, column) for column in columns) for row in rows)
+
+
+def _dot(a: Law, b: Law) -> Fraction:
+    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
+
+
+def joint_leakage(mechanisms: Sequence[Any], first: Any, second: Any, runs: Sequence[int]) -> float:
+    """max over all outputs of the runs of log P(outputs | s1) / P(outputs | s2), by enumeration; from above.
+
+    +inf if some outputs are possible under s1 alone.
+
+    >>> joint_leakage([[[0.5, 0.5], [0.5, 0.5]]], [1, 0], [0, 1], [3])
+    0.0
+    """
+    channels = [read_channel(m) for m in mechanisms]
+    p, q = read_law(first, "first"), read_law(second, "second")
+    check(channels, p, q)
+    if len(runs) != len(channels):
+        raise UsageError("runs needs one number per mechanism")
+    if math.prod(math.comb(r + len(c[0]) - 1, r) for r, c in zip(runs, channels, strict=True)) > _MOST_OUTPUTS:
+        raise UsageError("too many combinations of outputs to enumerate; ask for fewer runs")
+    worst = Fraction(1)
+    for chances in _outputs(channels, runs):
+        a, b = _dot(p, chances), _dot(q, chances)
+        if a > 0 and b == 0:
+            return math.inf
+        if a > 0:
+            worst = max(worst, a / b)
+    return log_up(worst)
+
+
+def _outputs(channels: Sequence[Channel], runs: Sequence[int]) -> Iterator[Law]:
+    """For every multiset of outputs, its probability under each dataset (up to the number of orders)."""
+    options = [combinations_with_replacement(range(len(c[0])), r) for c, r in zip(channels, runs, strict=True)]
+    for chosen in product(*options):
+        yield tuple(
+            math.prod((c[d][w] for c, ws in zip(channels, chosen, strict=True) for w in ws), start=Fraction(1))
+            for d in range(len(channels[0]))
+        )
+
+
+@lru_cache(maxsize=1024)
+def log_up(ratio: Fraction) -> float:
+    """A float at or above ln(ratio) for a ratio >= 1; 0 for 1."""
+    if ratio == 1:
+        return 0.0
+    with balls.precision(_BITS):
+        return meant_up(balls.upper(balls.of(ratio).log()))

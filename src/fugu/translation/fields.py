@@ -25,16 +25,14 @@ from functools import singledispatch
 from typing import Any
 
 from fugu.errors import NotProvable, UsageError
-from fugu.guarantee.curve import Guarantee, RenyiCurve
+from fugu.guarantee.asks import check_delta, exact, outward, plain
+from fugu.guarantee.curve import ZCDP, Guarantee, RenyiCurve, rho_of
 from fugu.guarantee.kinds import Approx, Renyi
-from fugu.guarantee.numbers import check_delta, exact, outward, plain
-from fugu.guarantee.zcdp import ZCDP, rho_of
-from fugu.loss.shifts.gaussian import gaussian_delta
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, meant_up
-from fugu.priors.curve import InfluenceCurve
 from fugu.priors.gaussian_field import GaussianField
-from fugu.priors.gaussian_influence import FieldInfluence
+from fugu.priors.gaussian_records import FieldInfluence
+from fugu.priors.prior import InfluenceCurve
 from fugu.translation.approx import group_delta
 from fugu.translation.influence import _curve as _curve_of
 from fugu.translation.influence import members
@@ -191,6 +189,8 @@ def least_epsilon(m: float, delta: Fraction) -> float:
     >>> round(least_epsilon(1.0, Fraction(1, 1000)), 6)
     3.138671
     """
+    from fugu.loss.shifts import gaussian_delta
+
     low, high = 0.0, 1.0
     while exact(gaussian_delta(high, m)) > delta:
         low, high = high, 2 * high

@@ -35,10 +35,9 @@ from typing import Any
 import numpy as np
 
 from fugu.errors import NotProvable
+from fugu.guarantee.asks import exact, outward
 from fugu.guarantee.curve import RenyiCurve
-from fugu.guarantee.kinds import Renyi
-from fugu.guarantee.numbers import exact, outward
-from fugu.guarantee.order import pure_as_renyi
+from fugu.guarantee.kinds import Renyi, pure_as_renyi
 from fugu.numbers.exact import Real, float_up
 from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import ChainSet
@@ -48,8 +47,8 @@ from fugu.translation.contraction.kernel import Array, U
 from fugu.translation.contraction.side import Mask, Products, Side
 from fugu.translation.contraction.start import AnyStart
 from fugu.translation.influence import influence, members
-from fugu.translation.profiles.bounds import lesser
-from fugu.translation.profiles.entry import of_curve, of_zcdp
+from fugu.translation.profiles.lines import of_curve, of_zcdp
+from fugu.translation.profiles.total import lesser
 from fugu.translation.pure import published, translated_pure
 from fugu.translation.records import bounds
 

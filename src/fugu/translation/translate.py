@@ -19,11 +19,9 @@ from itertools import count
 from typing import Any, overload
 
 from fugu.errors import BadBudget, NotProvable, UsageError
-from fugu.guarantee.curve import Guarantee, RenyiCurve
-from fugu.guarantee.kinds import Approx, Pure, Renyi
-from fugu.guarantee.numbers import exact
-from fugu.guarantee.order import is_guarantee
-from fugu.guarantee.zcdp import ZCDP
+from fugu.guarantee.asks import exact
+from fugu.guarantee.curve import ZCDP, Guarantee, RenyiCurve
+from fugu.guarantee.kinds import Approx, Pure, Renyi, is_guarantee
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, float_up
 from fugu.priors.prior import Believed, Recorded

@@ -1,4 +1,4 @@
-"""`Coupling` and the monotone coupling of two laws on the line, with masses that are exact integers."""
+"""Couplings of two laws, whole or in part, with masses that are exact integers over one total."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from fugu.laws import Discrete
 from fugu.laws.masses import Masses
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import Real
+
+# `Coupling` and the monotone coupling of two laws on the line, with masses that are exact integers.
+
 
 _INT64 = 2**62
 """Common totals below this are held in int64; every partial sum then fits as well."""
@@ -169,3 +172,100 @@ def _distance(x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         v = d - high
         short = (high - (d - v)) - (low + v) > 0
         return np.where(short, np.nextafter(d, np.inf), d)
+
+
+# `SubCoupling`: part of the mass of two laws, moved; masses are exact integers over one total.
+
+
+@dataclass(frozen=True, eq=False)
+class SubCoupling:
+    """Mass masses[c] / total moves from atom rows[c] of P to atom columns[c] of Q; what is left over stays free.
+
+    Masses are positive integers (int64, or Python integers in an object array). Row sums are at most P and
+    column sums at most Q; where `kept` is 1 they are equal to them, and this is a coupling.
+
+    >>> half = SubCoupling(np.array([0, 1]), np.array([1, 1]), np.array([1, 2]), 6)
+    >>> half.kept, half.row_masses(2).tolist(), half.column_masses(2).tolist()
+    (Fraction(1, 2), [1, 2], [0, 3])
+    """
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    masses: NDArray[Any]
+    total: int
+
+    @property
+    def kept(self) -> Fraction:
+        """The mass that is moved, 1 for a coupling."""
+        return Fraction(int(self.masses.sum()), self.total)
+
+    def row_masses(self, size: int) -> NDArray[Any]:
+        """The part of P that is moved, over `total`: one integer for each of its `size` atoms."""
+        return gathered(self.rows, self.masses, size)
+
+    def column_masses(self, size: int) -> NDArray[Any]:
+        """The part of Q that is moved, over `total`."""
+        return gathered(self.columns, self.masses, size)
+
+    def checked(self, a: NDArray[Any], b: NDArray[Any], at_least: int) -> SubCoupling:
+        """Itself, if its row sums are within a, its column sums within b, and it moves at least that much.
+
+        Every plan passes through here, so that no bound rests on the solver that found it."""
+        held = bool(np.all(self.masses > 0)) and int(self.masses.sum()) >= at_least
+        if held and np.all(self.row_masses(len(a)) <= a) and np.all(self.column_masses(len(b)) <= b):
+            return self
+        raise NotProvable("a plan came back whose marginals are not those of the laws; please report the two laws")
+
+
+def gathered(index: NDArray[np.int64], masses: NDArray[Any], size: int) -> NDArray[Any]:
+    """The sums of integer masses by index, exactly."""
+    sums = np.zeros(size, dtype=masses.dtype)
+    np.add.at(sums, index, masses)
+    return sums
+
+
+def compact(masses: NDArray[Any], total: int) -> NDArray[Any]:
+    """The masses in int64 if every sum of them fits, else as Python integers."""
+    return masses.astype(np.int64 if total < _INT64 else object)
+
+
+# The sub-coupling behind `closeness` on the line: all the mass that can be matched within a distance, cell by cell.
+
+
+def close_coupling(points: NDArray[np.int64], p: Masses, q: Masses, distance: int) -> Coupling:
+    """A sub-coupling within `distance` lattice steps of the largest mass there is (see `closeness._matched`).
+
+    Row sums are at most p, column sums at most q; `total` is the mass that is kept, so that the cells couple their own
+    normalised margins. It is the same pass from left to right as the one that decides closeness.
+
+    >>> low, high = Masses(np.array([1, 1, 0]), 2), Masses(np.array([0, 1, 1]), 2)
+    >>> kept = close_coupling(np.arange(3), low, high, 0)
+    >>> kept.rows.tolist(), kept.columns.tolist(), kept.masses.tolist(), kept.total
+    ([1], [1], [1], 1)
+    """
+    a, b, _ = one_total(p, q)
+    left, right = a.tolist(), b.tolist()
+    x = np.flatnonzero(a != 0).tolist()
+    y = np.flatnonzero(b != 0).tolist()
+    at = points.tolist()
+    rows, columns, mass = [], [], []
+    i = j = 0
+    while i < len(x) and j < len(y):
+        r, c = x[i], y[j]
+        gap = at[c] - at[r]
+        if gap > distance:
+            i += 1
+        elif gap < -distance:
+            j += 1
+        else:
+            moved = min(left[r], right[c])
+            rows.append(r)
+            columns.append(c)
+            mass.append(moved)
+            left[r] -= moved
+            right[c] -= moved
+            i, j = i + (left[r] == 0), j + (right[c] == 0)
+    row, column = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
+    total = sum(mass)
+    kind: type[np.int64] | type[object] = np.int64 if total < 2**62 else object
+    return Coupling(row, column, np.array(mass, dtype=kind), np.abs(points[row] - points[column]), total)

@@ -1,23 +1,27 @@
-"""`optimal_plan` and what a plan costs: a coupling with exact marginals, its cost evaluated in logarithms, rounded up.
-
-By joint convexity any coupling gives a valid bound, so a plan that is not quite optimal costs noise, never the
-guarantee. The objective of a solver is never published: with atoms of mass 1e-12 and costs of e^30 it can be far
-below the truth. What counts is `plan_log_cost` of a plan whose integer marginals were checked.
-"""
+"""Plans of least cost: all mass or all but a mass delta, with exact marginals, costs in logarithms rounded up."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from fugu.errors import UsageError
 from fugu.laws.masses import Masses
-from fugu.transport.cells import SubCoupling, compact
-from fugu.transport.costs import Costs, LogCost, at_cells
-from fugu.transport.coupling import Coupling, one_total
-from fugu.transport.search import search
+from fugu.numbers.exact import Real
+from fugu.transport.coupling import Coupling, SubCoupling, compact, one_total
+from fugu.transport.flows import Tree, optimise
+from fugu.transport.matching import _delta
+
+# `optimal_plan` and what a plan costs: a coupling with exact marginals, its cost evaluated in logarithms, rounded up.
+#
+# By joint convexity any coupling gives a valid bound, so a plan that is not quite optimal costs noise, never the
+# guarantee. The objective of a solver is never published: with atoms of mass 1e-12 and costs of e^30 it can be far
+# below the truth. What counts is `plan_log_cost` of a plan whose integer marginals were checked.
+
 
 _UNIT = 2.0**-53
 
@@ -80,3 +84,236 @@ def log_mean(logs: NDArray[np.float64], masses: NDArray[Any], total: int) -> flo
     value = top + math.log(mean + lost) - heaviest
     size = abs(top) + 2 * spread + 4 * heaviest + math.log(mean) + abs(value) + 64
     return math.nextafter(value + 2 * _UNIT * size, math.inf)
+
+
+# `partial_plan`: the cheapest way to move all but a mass delta, with exact integers.
+
+
+def partial_plan(log_cost: LogCost, p: Masses, q: Masses, delta: Real) -> SubCoupling:
+    """A sub-coupling of mass at least 1 - delta, exactly, that makes its sum of mass exp(log_cost) small.
+
+    A spare row and a spare column of mass delta take at no cost what is left behind, and their common cell is
+    forbidden (Caffarelli and McCann 2010; Figalli 2010 for the problem). With c_a(x - y) = exp((a - 1) D_a) the
+    divergence of the conditioned laws is at most 1 / (a - 1) log(sum c mass / kept): both E and E' have
+    probability `kept` >= 1 - delta. Delta is read as the decimal it is written as.
+
+    >>> from fractions import Fraction
+    >>> p, q = Masses(np.array([3, 1]), Fraction(4)), Masses(np.array([3, 0, 1]), Fraction(4))
+    >>> plan = partial_plan([[0.0, 1.0, 9.0], [1.0, 0.0, 8.0]], p, q, 0.25)
+    >>> plan.rows.tolist(), plan.columns.tolist(), plan.kept
+    ([0], [0], Fraction(3, 4))
+    """
+    spare = _delta(delta)
+    a, b, total = one_total(p, q)
+    rows, columns = np.flatnonzero(a != 0), np.flatnonzero(b != 0)
+    whole = total * spare.denominator
+    supply = [mass * spare.denominator for mass in a[rows].tolist()]
+    demand = [mass * spare.denominator for mass in b[columns].tolist()]
+    left = [total * spare.numerator] if spare else []
+    i, j, masses = search(Costs(log_cost, rows, columns, spare=bool(spare)), supply + left, demand + left)
+    real = (i < len(rows)) & (j < len(columns))
+    plan = SubCoupling(rows[i[real]], columns[j[real]], compact(masses[real], whole), whole)
+    scale = spare.denominator
+    big = (a.astype(object) * scale, b.astype(object) * scale)
+    return plan.checked(*big, whole - total * spare.numerator)
+
+
+# The search for a least-cost plan: nearest cells first, then all cells that a plan of these would gain from.
+
+
+_Cells = tuple[NDArray[np.int64], NDArray[np.int64]]
+_NEAREST = 12
+_FULL = 4_200_000
+"""Up to this many cells (2,000 x 2,000 and some) all are priced until none helps; beyond it, twice."""
+_PIVOTS = 60
+_LEVELS = 8
+
+
+def search(costs: Costs, a: list[int], b: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+    """A plan between the integer masses a and b (equal sums): rows, columns and exact masses of its cells.
+
+    Column generation (Dantzig and Wolfe 1960): optimal up to the rounding of the costs if all cells were priced,
+    otherwise optimal among the cells looked at. Exact marginals in either case."""
+    n, m = costs.shape
+    known = _nearest(costs)
+    tree, first = _start(costs, a, b, known)
+    logs = np.where((first[0] == costs.n) & (first[1] == costs.m), -np.inf, costs.logs(*first))
+    value, near = _value(logs, list(tree.mass.values())), costs.logs(*known)
+    costs.level(value, math.log(sum(a)), near)
+    known = _joined(m, known, first, _spare(costs))
+    tree.hang(costs.of(*first))
+    rounds, most = 40 if n * m <= _FULL else 2, _PIVOTS * (n + m) + 1000
+    for _ in range(_LEVELS):
+        known, most = _improved(costs, tree, known, rounds, most)
+        rows, columns, masses = tree.plan()
+        before, value = value, _value(costs.logs(rows, columns), masses.tolist())
+        if most <= 0 or not value < before - 1:
+            break
+        costs.level(value, math.log(sum(a)), near)  # what was lost beside dear cells shows once these are cut
+        tree.reprice(costs.of(*tree.arcs()))
+    return rows, columns, masses
+
+
+def _improved(costs: Costs, tree: Tree, known: _Cells, rounds: int, most: int) -> tuple[_Cells, int]:
+    """Pivot among the known cells, then add those that would help; the cells known at the end, the pivots left."""
+    for _ in range(rounds + 1):
+        most -= optimise(tree, *known, costs.of(*known), most)
+        if most <= 0 or rounds == 0:
+            break
+        rounds -= 1
+        more = _priced(costs, np.array(tree.potential), costs.shape[0])
+        if not len(more[0]):
+            break
+        known = _joined(costs.shape[1], known, more)
+    return known, most
+
+
+def _start(costs: Costs, a: list[int], b: list[int], known: _Cells) -> tuple[Tree, _Cells]:
+    """A tree and its cells: the known ones poured from the cheapest on, then whatever is left."""
+    n, m = costs.shape
+    order = np.argsort(costs.logs(*known), kind="stable")
+    tree = Tree(a, b)
+    tree.pour(zip(known[0][order].tolist(), known[1][order].tolist(), strict=True))
+    if costs.spare:
+        tree.pour((i, m - 1) for i in range(n - 1))
+        tree.pour((n - 1, j) for j in range(m - 1))
+    tree.pour_rest()
+    cells = np.array(list(tree.mass), dtype=np.int64)
+    return tree, (cells[:, 0], cells[:, 1])
+
+
+def _value(logs: NDArray[np.float64], masses: list[int]) -> float:
+    """About log of the mean cost of a plan."""
+    terms = logs + np.array([math.log(mass) for mass in masses])
+    top = float(terms.max())
+    return top + math.log(float(np.exp(terms - top).sum())) - math.log(sum(masses)) if math.isfinite(top) else top
+
+
+def _nearest(costs: Costs) -> _Cells:
+    """The cheapest few cells of every row and of every column."""
+    rows, columns, depth = [], [], min(_NEAREST, costs.m)
+    best = np.full((0, costs.m), np.inf)
+    place = np.zeros((0, costs.m), dtype=np.int64)
+    for lo, hi in costs.blocks():
+        block = costs.block(lo, hi)
+        near = np.argpartition(block, depth - 1, axis=1)[:, :depth]
+        rows.append(np.repeat(np.arange(lo, hi), depth))
+        columns.append(near.ravel())
+        best = np.concatenate([best, block])
+        place = np.concatenate([place, np.broadcast_to(np.arange(lo, hi)[:, None], block.shape)])
+        if len(best) > _NEAREST:
+            keep = np.argpartition(best, _NEAREST - 1, axis=0)[:_NEAREST]
+            best, place = np.take_along_axis(best, keep, 0), np.take_along_axis(place, keep, 0)
+    rows.append(place.ravel())
+    columns.append(np.broadcast_to(np.arange(costs.m), place.shape).ravel())
+    return _joined(costs.m, (np.concatenate(rows), np.concatenate(columns)))
+
+
+def _spare(costs: Costs) -> _Cells:
+    """The cells of the spare row and column, their common cell included."""
+    if not costs.spare:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    i, j = np.arange(costs.n), np.arange(costs.m + 1)
+    return np.concatenate([i, np.full(len(j), costs.n)]), np.concatenate([np.full(len(i), costs.m), j])
+
+
+def _priced(costs: Costs, potential: NDArray[np.float64], n: int) -> _Cells:
+    """In every row and column the cells that the plan would gain most from, over all cells."""
+    rows, columns = [], []
+    u, v = potential[: costs.n], potential[n : n + costs.m]
+    for lo, hi in costs.blocks():
+        price = costs.prices(lo, hi)
+        gain = price - u[lo:hi, None] - v
+        gain[gain > -(2.0**-45) * (price + np.abs(u[lo:hi, None]) + np.abs(v))] = 0.0
+        depth = min(4, costs.m)
+        near = np.argpartition(gain, depth - 1, axis=1)[:, :depth]
+        for i, j in (
+            (np.repeat(np.arange(hi - lo), depth), near.ravel()),
+            (gain.argmin(axis=0), np.arange(costs.m)),
+        ):
+            found = gain[i, j] < 0
+            rows.append(i[found] + lo)
+            columns.append(j[found])
+    return _joined(costs.m, (np.concatenate(rows), np.concatenate(columns)))
+
+
+def _joined(width: int, *cells: _Cells) -> _Cells:
+    """All cells once, in order."""
+    key = np.unique(np.concatenate([i * (width + 1) + j for i, j in cells]))
+    return key // (width + 1), key % (width + 1)
+
+
+# Costs given as logarithms, at the atoms that have mass, with or without a place to leave mass behind.
+
+
+LogCost = ArrayLike | Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]
+_CEILING = 600.0
+"""Costs are shifted so that the dearest one a useful plan can hold is e^600: the range below it is then e^-1300."""
+_BLOCK = 2**21
+
+
+class Costs:
+    """log c(i, j) of the held atoms; with `spare`, one more row and column at cost 0, and their common cell dear."""
+
+    def __init__(self, log_cost: LogCost, rows: NDArray[np.int64], columns: NDArray[np.int64], spare: bool) -> None:
+        self.log_cost, self.rows, self.columns, self.spare = log_cost, rows, columns, spare
+        self.n, self.m = len(rows), len(columns)
+        self.shift, self.cap = 0.0, np.inf
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """With the spare row and column."""
+        return self.n + self.spare, self.m + self.spare
+
+    def logs(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+        """log c of the pairs; -inf for cost 0."""
+        real = (i < self.n) & (j < self.m)
+        found = np.where((i == self.n) & (j == self.m), np.inf, -np.inf)
+        found[real] = at_cells(self.log_cost, self.rows[i[real]], self.columns[j[real]])
+        return found
+
+    def level(self, value: float, log_total: float, logs: NDArray[np.float64]) -> None:
+        """A plan of log cost `value` is known: a better one has no cell above value + log total, as masses are >= 1.
+
+        Dearer cells are set to four times that cost for the search, so that one unit of mass there costs more than
+        the whole plan; all costs are shifted. Without a finite plan the dearest finite cost stands for `value`."""
+        if value == np.inf:
+            value = float(logs.max(initial=-np.inf, where=np.isfinite(logs)))
+        if np.isfinite(value):
+            self.cap = value + log_total + 1.0
+            self.shift = self.cap - _CEILING
+
+    def of(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The costs the search works with: doubles, shifted and cut."""
+        return self._cut(self.logs(i, j))
+
+    def _cut(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
+        cap = self.cap if np.isfinite(self.cap) else 0.0
+        with np.errstate(under="ignore"):
+            costs = np.exp(np.minimum(np.minimum(logs, cap) - self.shift, _CEILING + 50))  # beyond 1e18 doubles jump
+        return np.where(logs > cap, costs * 4, costs)
+
+    def prices(self, lo: int, hi: int) -> NDArray[np.float64]:
+        """The costs the search works with, of the real rows lo .. hi - 1 against all real columns."""
+        return self._cut(self.block(lo, hi))
+
+    def blocks(self) -> list[tuple[int, int]]:
+        """Ranges of rows whose costs fit in memory at once."""
+        size = max(1, _BLOCK // self.m)
+        return [(lo, min(lo + size, self.n)) for lo in range(0, self.n, size)]
+
+    def block(self, lo: int, hi: int) -> NDArray[np.float64]:
+        """log c of the real rows lo .. hi - 1 against all real columns."""
+        i, j = np.repeat(self.rows[lo:hi], self.m), np.tile(self.columns, hi - lo)
+        return at_cells(self.log_cost, i, j).reshape(hi - lo, self.m)
+
+
+def at_cells(log_cost: LogCost, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+    """log c at the cells, from a matrix or from a function of two index arrays."""
+    if callable(log_cost):
+        found: NDArray[Any] = np.asarray(log_cost(rows, columns), dtype=np.float64)
+    else:
+        found = np.asarray(log_cost, dtype=np.float64)[rows, columns]
+    if found.shape != rows.shape or np.isnan(found).any():
+        raise UsageError("log_cost must give one number (not NaN) for each pair of atoms")
+    return found

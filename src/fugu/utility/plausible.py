@@ -17,17 +17,16 @@ import numpy as np
 
 from fugu.data.cells import number_of
 from fugu.data.field import Field
-from fugu.data.weak import FEW
+from fugu.data.secrets import FEW
 from fugu.documents.certificate import Certificate
-from fugu.documents.disclosure import holds_private_numbers
-from fugu.documents.sentences import TOTALS
-from fugu.documents.units import published_unit
+from fugu.documents.parts import published_unit
+from fugu.documents.sentences import TOTALS, holds_private_numbers
 from fugu.errors import NotProvable
 from fugu.laws.family import Family
 from fugu.numbers.exact import read_number, read_whole
-from fugu.utility.believed import Believed, believed, translates
 from fugu.utility.figures import short
 from fugu.utility.joint import Floats
+from fugu.utility.reading import Believed, believed, translates
 from fugu.visible import visible
 
 CHANCE: Final = 1e-6
@@ -178,8 +177,8 @@ def implausible_numbers(certificate: Certificate, values: Sequence[float]) -> tu
         return ()
     if "cells" in stated:
         return _cells(certificate, stated, values)
-    items = [item for item in certificate.items if isinstance(item, Family) and not translates(item)]
-    if not items or len(items) < len(certificate.items):
+    items = [item for item in certificate.laws if isinstance(item, Family) and not translates(item)]
+    if not items or len(items) < len(certificate.laws):
         return ()
     rows, unit = read_whole(stated["rows"]), float(published_unit(certificate))
     whole = any(line.startswith("beliefs: ") and TOTALS in line for line in certificate.assumptions)
@@ -192,7 +191,7 @@ def implausible_numbers(certificate: Certificate, values: Sequence[float]) -> tu
             known.append(int(law.parts.sum()) if law.parts.dtype == np.int64 and not whole else rows)
     times = 1.0 if whole else float(rows)
     low = float(read_number(stated["low"])) * (1 if stated.get("averaged") else rows)
-    noise = certificate.number_noise.quantile
+    noise = certificate.noise.quantile
     if stated.get("steps") == 1 and low == 0:  # every record adds 1 or nothing
         shares = [mean / rows if whole else mean for mean in means]
         laws = [(share * size, size) for share, size in zip(shares, known, strict=True)]
@@ -210,7 +209,7 @@ def _cells(certificate: Certificate, stated: Mapping[str, Any], values: Sequence
     """The counts of a histogram or a cross-tabulation, each by itself."""
     families: list[Any] = [item for item in certificate.laws if item.shape == "cells"]
     laws = [law for item in families for law in item.laws]
-    rows, noise = read_whole(stated["rows"]), certificate.number_noise.quantile
+    rows, noise = read_whole(stated["rows"]), certificate.noise.quantile
     if not laws or any(len(law) != len(values) for law in laws) or len(stated["cells"]) != len(values):
         return ()
     found = (
@@ -235,7 +234,7 @@ def implausible_column(certificate: Certificate, values: Sequence[str]) -> tuple
     name = str((certificate.body.get("query") or {}).get("publish", ""))
     if found.rows is None:
         said: list[str | None] = []
-    elif certificate.runs == "channel" and (names := certificate.channel.names) is not None:
+    elif certificate.runs == "channel" and (names := certificate.noise.names) is not None:
         shares = zip(names, found.joint.published.shares.tolist(), strict=False)
         said = [
             Counted.of([(share * found.rows, found.rows)], len(values), 1 / len(values), no_noise).said(

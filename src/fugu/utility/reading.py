@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fugu.documents.certificate import Certificate
+from fugu.documents.parts import published_unit
 from fugu.documents.remap import Remap
 from fugu.documents.sentences import TOTALS
-from fugu.documents.units import published_unit
 from fugu.errors import NotProvable
-from fugu.laws.family import Family
-from fugu.laws.mean import mean_law
+from fugu.laws.components import Components, nearest
+from fugu.laws.family import Family, SetFamily
+from fugu.laws.masses import Masses
 from fugu.laws.multinormal import NormalPair
-from fugu.laws.set_family import SetFamily
-from fugu.mechanism.additive import rounding_error
-from fugu.noise.directed import DirectedLaplace
+from fugu.laws.normal import Analytic
+from fugu.laws.shapes import mean_law
+from fugu.loss.channel import law_list
+from fugu.mechanism.mechanism import rounding_error
+from fugu.noise.kind import Noise
 from fugu.noise.laplace import Laplace
+from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers.exact import read_number, read_whole
-from fugu.utility.believed import MEAN, believed, translates
 from fugu.utility.figures import Column, Names
-from fugu.utility.joint import Moved
+from fugu.utility.joint import Added, Floats, Joint, Law, Moved
 from fugu.utility.numbers import CHANCE, Coordinate, Ranking, Statistic
+
+# The figures of what a certificate publishes, from its laws and its noise alone; old certificates too.
+
 
 Figures = Column | Names | Statistic | Coordinate | Ranking
 USUAL_ROWS = 1000
@@ -60,7 +66,7 @@ def read(certificate: Certificate, rows: int | None = None) -> Read:
     found = believed(certificate)
     count = rows or found.rows or USUAL_ROWS
     name = str((certificate.body.get("query") or {}).get("publish", ""))
-    if certificate.runs == "channel" and certificate.channel.names is not None:
+    if certificate.runs == "channel" and certificate.noise.names is not None:
         assert isinstance(found.joint, Moved)
         return Read((Names.of(found.joint, count, name),), found.basis)
     return Read((Column.of(found.joint, count, half_of(certificate), name),), found.basis)
@@ -71,7 +77,7 @@ def half_of(certificate: Certificate) -> float:
     if certificate.runs == "channel":
         return certificate.errors.quantile(LEVEL)
     remap = Remap.in_certificate(certificate)
-    drawn = certificate.number_noise if remap is None else remap
+    drawn = certificate.noise if remap is None else remap
     return drawn.quantile(LEVEL) + rounding_error(certificate.lattice, certificate.support)
 
 
@@ -79,7 +85,7 @@ def _statistic(certificate: Certificate) -> Statistic:
     stated = certificate.body["statistic"]
     if stated.get("rows") is None:
         raise NotProvable("the certificate, of an earlier version, does not say how many records its group has")
-    noise, rows = certificate.number_noise, read_whole(stated["rows"])
+    noise, rows = certificate.noise, read_whole(stated["rows"])
     unit = float(published_unit(certificate))
     half, error = noise.quantile(LEVEL) * unit, noise.expected_error() * unit
     value, chance = _believed_value(certificate, rows)
@@ -100,8 +106,8 @@ def _believed_value(certificate: Certificate, rows: int) -> tuple[float | None, 
     stated, unit = certificate.body["statistic"], float(published_unit(certificate))
     if "cells" in stated:
         return rows / max(len(stated["cells"]), 1), None
-    items = [i for i in certificate.items if isinstance(i, Family | SetFamily) and not translates(i)]
-    if not items or len(items) < len(certificate.items):
+    items = [i for i in certificate.laws if isinstance(i, Family | SetFamily) and not translates(i)]
+    if not items or len(items) < len(certificate.laws):
         return None, None
     points, mean = mean_law(items)
     shares = np.array([part / sum(mean) for part in mean])
@@ -119,16 +125,16 @@ def _coordinates(certificate: Certificate) -> tuple[Coordinate, ...]:
     d = certificate.dimension
     names = names if len(names) == d else [str(j + 1) for j in range(d)]
     spreads = _spreads(certificate.laws, d, float(certificate.lattice.grid) if certificate.lattice else 1.0)
-    drawn = certificate.drawn
+    drawn = certificate.in_steps
     if isinstance(drawn, DirectedLaplace):
-        each = list(zip(map(math.sqrt, drawn.variances()), drawn.halves(LEVEL), strict=True))
+        each = list(zip(map(math.sqrt, drawn.variances()), drawn.each_quantile(LEVEL), strict=True))
     elif certificate.runs == "vector":
         noise = certificate.noise
         each = [(math.sqrt(noise.expected_error("squared")), noise.quantile(LEVEL))] * d
     else:
-        covariance = certificate.correlated.covariance()
+        covariance = certificate.noise.covariance()
         deviations = [math.sqrt(float(covariance[j][j])) for j in range(d)]
-        each = [(s, CHANCE * s + float(certificate.correlated.grid)) for s in deviations]
+        each = [(s, CHANCE * s + float(certificate.noise.grid)) for s in deviations]
     return tuple(
         Coordinate(name, spread, *found) for name, spread, found in list(zip(names, spreads, each, strict=True))[:_MOST]
     )
@@ -159,3 +165,127 @@ def _size(figures: Figures) -> float:
     if isinstance(figures, Ranking):
         return figures.loss
     return figures.half if isinstance(figures, Statistic) else figures.noise
+
+
+# The joint law of a value and what is published of it, from the laws and the noise in a certificate.
+
+
+COUNTED = "the rows of the reference"
+MEAN = "the mean of the stated beliefs"
+UNKNOWN = "the beliefs say how far a value may move, and not how values vary: the noise stands beside nothing"
+_MOST_POINTS = 4_000_000
+"""Most (value, output) cells of a table that is looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Believed:
+    """A joint law, and what it rests on: `basis` in words, `rows` where it is the counts of a reference."""
+
+    joint: Joint
+    basis: str
+    rows: int | None
+
+
+def believed(certificate: Certificate) -> Believed:
+    """What one number of a certificate that is not a mixture is, and becomes; `NotProvable` where no law is known."""
+    if certificate.runs == "channel":
+        return _exchanged(certificate)
+    items = certificate.laws
+    noise = certificate.in_steps
+    if any(isinstance(item, Analytic) for item in items):
+        return Believed(Added.to_normals(list(_components(items)), _added(noise)), MEAN, None)
+    families = [item for item in items if isinstance(item, Family | SetFamily) and not item.translates]
+    if not families or len(families) < len(items) or all(translates(family) for family in families):
+        raise NotProvable(UNKNOWN)
+    points, shares, rows = _weighted(certificate, families)
+    basis = MEAN if rows is None else COUNTED
+    shown = _shown(certificate, points)
+    if (remap := Remap.in_certificate(certificate)) is not None:
+        _require_small(len(points), len(remap.to))
+        return Believed(Moved(Law(shown, shares), remap.to, remap.chances()), basis, rows)
+    lattice = certificate.lattice
+    if isinstance(noise, Noise) and not noise.added:
+        _require_small(len(points), len(points))
+        chances = np.exp(noise.log_kernel(points, points)).T if not noise.silent else np.eye(len(points))
+        return Believed(Moved(Law(shown, shares), shown, chances), basis, rows)
+    if lattice is None:
+        return Believed(Moved(Law(shown, shares), shown, np.eye(len(shown))), basis, rows)
+    added = Added(points, shares, float(lattice.grid), float(lattice.origin), _added(noise))
+    return Believed(added, basis, rows)
+
+
+def counted(certificate: Certificate) -> bool:
+    """Whether the laws are the frequencies of a reference, so that their counts weigh them."""
+    recipe = certificate.body.get("recipe")
+    return isinstance(recipe, dict) and recipe.get("prior") == "empirical"
+
+
+def _weighted(
+    certificate: Certificate, families: list[Family | SetFamily]
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], Floats, int | None]:
+    """Points, the share of each, and how many rows they were counted on: the pooled counts of a reference, or the
+    average of the laws."""
+    points, mean = mean_law(families)
+    plain = [family for family in families if isinstance(family, Family)]
+    laws = [law for family in plain for law in family.laws]
+    if counted(certificate) and len(plain) == len(families) == 1 and all(law.parts.dtype == np.int64 for law in laws):
+        sums = np.sum([law.parts for law in laws], axis=0)
+        return points, np.asarray(sums / sums.sum()), int(sums.sum())
+    total = sum(mean)
+    return points, np.array([part / total for part in mean]), None
+
+
+def _shown(certificate: Certificate, points: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
+    """The values at these points: on the lattice, of the support, or, where nothing is rounded, numbered in it."""
+    lattice, support = certificate.lattice, certificate.support if certificate.body.get("support") != [] else None
+    if lattice is None:
+        if support is None or len(support) != len(points):
+            raise NotProvable("the certificate numbers the values, and does not say where they lie")
+        return np.asarray(support, dtype=np.float64)
+    shown = lattice.value(points)
+    return shown if support is None or support.ndim > 1 else nearest(support, shown)
+
+
+def _exchanged(certificate: Certificate) -> Believed:
+    """Through a channel: under the pooled counts of a reference, or the average of the laws."""
+    support = np.array(certificate.body["support"], dtype=np.float64)
+    outputs = np.array(certificate.noise.outputs, dtype=np.float64)
+    _require_small(len(support), len(outputs))
+    items = [item for item in certificate.laws if isinstance(item, Family | SetFamily)]
+    laws = [law for item in items for law in law_list(item)]
+    counts = [law.parts for law in laws if isinstance(law, Masses) and law.parts.dtype == np.int64]
+    rows: int | None = None
+    if counted(certificate) and len(counts) == len(laws):
+        sums = np.sum(np.stack(counts), axis=0)
+        shares, rows = np.asarray(sums / sums.sum()), int(sums.sum())
+    else:
+        _, mean = mean_law(items)
+        shares = np.array([part / sum(mean) for part in mean])
+    joint = Moved(Law(support, shares), outputs, certificate.noise.conditional())
+    return Believed(joint, MEAN if rows is None else COUNTED, rows)
+
+
+def _components(items: Iterable[object]) -> Iterable[Components]:
+    for item in items:
+        if isinstance(item, Analytic):
+            yield from (item.p, item.q)
+        else:
+            raise NotProvable(UNKNOWN)
+
+
+def translates(family: Family | SetFamily) -> bool:
+    """One pair of two single values: what a law that moves by so much is written as in a certificate."""
+    if isinstance(family, SetFamily) or len(family.pairs) > 1:
+        return False
+    return all(np.count_nonzero(law.parts) == 1 for law in family.laws)
+
+
+def _added(noise: object) -> Noise:
+    if not isinstance(noise, Noise) or not noise.released:
+        raise NotProvable("the noise is for analysis only: nothing is published with it")
+    return noise
+
+
+def _require_small(values: int, outputs: int) -> None:
+    if values * outputs > _MOST_POINTS:
+        raise NotProvable(f"not worked out for {values:,} values and {outputs:,} outputs")

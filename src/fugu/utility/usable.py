@@ -1,4 +1,4 @@
-"""`Usable`: whether what is published can be used, in figures and in words, and what would help."""
+"""`Usable`: whether what is published can be used, in figures and in words, and for how many rows."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from fugu.documents.certificate import Certificate
-from fugu.documents.disclosure import holds_private_numbers
 from fugu.documents.plain_json import reading
-from fugu.errors import NotProvable
+from fugu.documents.sentences import holds_private_numbers
+from fugu.errors import BadTable, NotProvable, UsageError
+from fugu.numbers.checks import is_count
 from fugu.utility.figures import GRADES, UNKNOWN, Column, Lines, short
 from fugu.utility.reading import Figures, read
 from fugu.visible import Json, several
+
+# `Usable`: whether what is published can be used, in figures and in words, and what would help.
+
 
 OWN_TABLE = (
     "left out, since the beliefs were fitted on the private table itself: these figures would be exact numbers of it; "
@@ -172,3 +176,50 @@ def _ordinary(certificate: Certificate, figures: tuple[Figures, ...]) -> float |
         return None
     width = first.high - first.low
     return width / epsilon / first.error if first.error > 0 and math.isfinite(width) else None
+
+
+# For how many rows a rehearsal is: the declared public number of the private table, else the reference's, and said.
+
+
+GROUPS = "groups and their sizes are the reference's, scaled to that: estimates"
+
+
+@final
+@dataclass(frozen=True)
+class RowsFor:
+    """`declared`: the public number of rows of the private table, None if it was not said; `reference`: the
+    reference's, which then stands in for it. `own`: the table is its own reference and counts as public.
+
+    >>> print(RowsFor(None, 303))
+    for 303 rows, the reference's; give --rows (rows=) for a table with another number
+    >>> RowsFor(1000, 303).number, str(RowsFor(1000, 303))
+    (1000, 'for 1,000 rows, as declared')
+    """
+
+    declared: int | None
+    reference: int
+    own: bool = False
+
+    def __post_init__(self) -> None:
+        if self.declared is not None and not is_count(self.declared):
+            raise UsageError(f"rows is the public number of rows of the private table, got {self.declared!r}")
+
+    @property
+    def number(self) -> int:
+        """The number that counts."""
+        return self.reference if self.declared is None else self.declared
+
+    def require(self, rows: int) -> None:
+        """Refuse an opened table that has another number of rows than declared; both numbers are public."""
+        if self.declared not in (None, rows):
+            raise BadTable(
+                f"the table has {rows} rows, and {self.declared} were declared (--rows, rows=); the number of rows is "
+                "public, and what was worked out before is for exactly that many"
+            )
+
+    def __str__(self) -> str:
+        if self.own:
+            return f"for {self.reference:,} rows, those of the table, which counts as public"
+        if self.declared is None:
+            return f"for {self.number:,} rows, the reference's; give --rows (rows=) for a table with another number"
+        return f"for {self.number:,} rows, as declared"

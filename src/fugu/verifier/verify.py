@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Protocol
+from typing import Protocol
 
 from fugu.documents.certificate import Certificate
-from fugu.documents.document import Document
+from fugu.documents.document import Document, read
 from fugu.documents.plain_json import load_json
+from fugu.documents.verdict import Verdict
 from fugu.errors import UsageError
 from fugu.laws.pair import PairsLike
-from fugu.queries.sequence_certificate import SequenceCertificate, is_unsealed
-from fugu.verifier.kinds import KINDS, judge
-from fugu.verifier.verdict import Verdict
 
 
 class Certified(Protocol):
@@ -23,9 +21,6 @@ class Certified(Protocol):
 
 
 Source = Certified | Document | str | os.PathLike[str]
-_SCHEMAS: dict[str, type[Document]] = {
-    name: found for found in (kind.document for kind in KINDS.values()) for name in (found.SCHEMA, *found.SCHEMAS)
-}
 
 
 def verify(mechanism_or_certificate: Source, scenario_or_pairs: PairsLike | None = None) -> Verdict:
@@ -42,24 +37,18 @@ def verify(mechanism_or_certificate: Source, scenario_or_pairs: PairsLike | None
     name. Nothing stored is believed but what the document says it runs and what it promises: the noise, the lattice,
     the budget; the query and the chain; the parameters of a training. Raises `CertificateError` for what is not a
     whole, unedited document of fugu, or one whose parts do not belong together."""
-    return judge(document_of(mechanism_or_certificate), scenario_or_pairs)
+    return document_of(mechanism_or_certificate).verdict(scenario_or_pairs)
 
 
 def document_of(source: Source) -> Document:
     """The document of a mechanism, an object or a file, read and checked anew: an object in memory is not believed."""
     if isinstance(source, str | os.PathLike):
-        return read(load_json(source))
+        document: Document = read(load_json(source))
+        return document
     found = getattr(source, "certificate", source)
     if not isinstance(found, Document):
         raise UsageError(f"expected a mechanism, a certificate or its file, got {type(source).__name__}")
     return type(found).parse(found.body)
-
-
-def read(content: Any) -> Document:
-    """The document that decoded JSON is, by its schema; CertificateError if it is none."""
-    schema = content.get("schema") if isinstance(content, dict) else None
-    default = SequenceCertificate if is_unsealed(content) else Certificate
-    return (_SCHEMAS.get(schema, default) if isinstance(schema, str) else default).parse(content)
 
 
 def certificate_of(source: Source) -> Certificate:

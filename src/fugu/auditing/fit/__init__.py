@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from fugu.auditing.fit.evidence import FRACTIONS, Stream, needed
+from fugu.auditing.fit.evidence import Fit as Fit
 from fugu.auditing.fit.mechanisms import Trial
-from fugu.auditing.fit.outcome import Fit as Fit
 from fugu.auditing.fit.questions import Questions
-from fugu.auditing.release_attack.rebuilt import bare
+from fugu.auditing.release_attack.through_files import bare
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
 from fugu.mechanism.mechanism import Mechanism

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial, singledispatchmethod
+from functools import partial
 
 import numpy as np
 
 from fugu.auditing.fit.evidence import Floats, Stream
 from fugu.auditing.fit.streams import Part, StepLaw, Stepped, Steps, spread, tabled, tempered
-from fugu.auditing.release_attack.on_atoms import AtomsChannel
-from fugu.auditing.release_attack.rebuilt import run
-from fugu.laws.places import nearest
-from fugu.mechanism.additive import Additive
-from fugu.mechanism.channel import ChannelMechanism
-from fugu.mechanism.correlated import CorrelatedAdditive
-from fugu.mechanism.directed import DirectedAdditive
+from fugu.auditing.release_attack.channel import TableChannel
+from fugu.auditing.release_attack.through_files import run
+from fugu.documents.remap import Remap
+from fugu.laws.components import nearest
+from fugu.mechanism.intake import clipped
 from fugu.mechanism.mechanism import Mechanism
-from fugu.mechanism.mixed import Mixed
-from fugu.mechanism.record_swap import RecordSwapAdditive
-from fugu.mechanism.vector import VectorAdditive
-from fugu.noise.atoms import AtomLaplace
+from fugu.mechanism.mixture import Mixture
 from fugu.noise.bits import BitSource
-from fugu.noise.gaussian import Gaussian
-from fugu.noise.laplace import Laplace
+from fugu.noise.channel import Channel
+from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import as_fraction
 
@@ -45,38 +40,35 @@ class Trial:
 
     def of(self, mechanism: Mechanism, label: str = "") -> Iterator[Stream]:
         """Every stream of a mechanism; a note where something cannot be counted."""
-        yield from self._streams(mechanism, label)
+        noise, lattice, support, d = mechanism.noise, mechanism.lattice, mechanism.support, mechanism.dimension
+        if noise.prepares:
+            self.notes.append("the noise at its cap is drawn; the swaps that lower it are recounted by fugu verify")
+        if mechanism.remap is not None:
+            yield from self._remapped(mechanism, mechanism.remap, label)
+            mechanism = replace(mechanism, remap=None)
+        if isinstance(noise, Mixture):
+            yield from self._mixed(mechanism, noise, label)
+        elif isinstance(noise, Channel):
+            yield from self._tabled(mechanism, noise, label)
+        elif lattice is None or (noise.silent and not noise.added):
+            yield from self._exact(mechanism, np.zeros((1, d)) if support is None and d > 1 else support, label)
+        elif not noise.added:
+            yield from self._moved(mechanism, lattice, label)
+        elif not all(each.stated() for _, each in noise.along_each(d)):
+            self.notes.append(f"not audited: no law of draws is known for {noise.name} noise")
+        elif d > 1:
+            yield from self._vectors(mechanism, lattice, label)
+        else:
+            inputs = clipped(_numbers(lattice, support), mechanism.context.shares)
+            each = max(1, self.draws // len(inputs))
+            cells = Stepped.of(_step_law(next(noise.along_each(1))[1]))
+            for k, value in enumerate(inputs.tolist()):
+                out = self._run(mechanism, value, each)
+                yield from self._stepped(cells, f"{label}noise at {value:g}", lattice, value, out, k == 0)
 
     def _run(self, mechanism: Mechanism, value: Floats | float, count: int) -> Floats:
         one = np.asarray(value, dtype=np.float64)
         return run(mechanism, np.broadcast_to(one, (count, *one.shape)).copy(), self.source)
-
-    @singledispatchmethod
-    def _streams(self, mechanism: Mechanism, label: str) -> Iterator[Stream]:
-        del label
-        self.notes.append(f"not audited: no law of draws is known for {type(mechanism).__name__}")
-        return iter(())
-
-    @_streams.register
-    def _(self, mechanism: Additive, label: str) -> Iterator[Stream]:
-        if mechanism.remap is not None:
-            yield from self._remapped(mechanism, label)
-            mechanism = replace(mechanism, remap=None)
-        if mechanism.lattice is None:
-            yield from self._exact(mechanism, mechanism.support, label)
-        elif isinstance(mechanism.noise, AtomLaplace):
-            if mechanism.noise.silent:
-                yield from self._exact(mechanism, mechanism.support, label)
-            else:
-                yield from self._on_atoms(mechanism, mechanism.noise, mechanism.lattice, label)
-        else:
-            law = _step_law(mechanism.noise)
-            inputs = _numbers(mechanism.lattice, mechanism.support)
-            each = max(1, self.draws // len(inputs))
-            cells = Stepped.of(law)
-            for k, value in enumerate(inputs.tolist()):
-                out = self._run(mechanism, value, each)
-                yield from self._stepped(cells, f"{label}noise at {value:g}", mechanism.lattice, value, out, k == 0)
 
     def _stepped(
         self, cells: Stepped, label: str, lattice: Lattice, value: float | Floats, out: Floats, first: bool
@@ -94,23 +86,23 @@ class Trial:
                 f"{label}exact value", lambda _: np.ones(1), 0, np.array([0 if np.all(out == value) else -1])
             )
 
-    def _on_atoms(self, mechanism: Additive, noise: AtomLaplace, lattice: Lattice, label: str) -> Iterator[Stream]:
-        shown = AtomsChannel.on_atoms(noise, lattice, mechanism.support)
-        rows = spread(range(len(shown.inputs)), _ROWS)
+    def _moved(self, mechanism: Mechanism, lattice: Lattice, label: str) -> Iterator[Stream]:
+        """Noise that is not added: every value goes to one of finitely many."""
+        noise, support = mechanism.noise, mechanism.support
+        places = noise.outputs(np.zeros(0, dtype=np.int64), 0.0, _NUMBERS)[0]
+        values = lattice.value(places) if support is None else nearest(support, lattice.value(places))
+        rows = spread(range(len(places)), _ROWS)
 
         def at(row: int, factor: float) -> Floats:
-            scale = as_fraction(noise.scale) * as_fraction(factor)
-            return np.asarray(AtomLaplace(scale, noise.grid or 1, noise.atoms).matrix()[row])
+            moved = noise.rescaled(as_fraction(noise.scale) * as_fraction(factor))
+            return np.asarray(np.exp(moved.log_kernel(places[row : row + 1], places)[:, 0]))
 
         for k, row in enumerate(rows):
-            out = self._run(mechanism, shown.inputs[row], max(1, self.draws // len(rows)))
-            seen = _places(shown.outputs, out)
-            name = f"{label}atom {shown.inputs[row]:g}"
-            yield from tabled(name, partial(at, row), row, seen, first=k == 0)
+            seen = _places(values, self._run(mechanism, values[row], max(1, self.draws // len(rows))))
+            yield from tabled(f"{label}atom {values[row]:g}", partial(at, row), row, seen, first=k == 0)
 
-    def _remapped(self, mechanism: Additive, label: str) -> Iterator[Stream]:
-        assert mechanism.remap is not None
-        shown = AtomsChannel.remapped(mechanism.remap)
+    def _remapped(self, mechanism: Mechanism, remap: Remap, label: str) -> Iterator[Stream]:
+        shown = TableChannel.remapped(remap)
         rows = spread(range(len(shown.inputs)), _INPUTS)
         for row in rows:
             out = self._run(mechanism, shown.inputs[row], max(1, self.draws // len(rows)))
@@ -119,60 +111,24 @@ class Trial:
             seen = _places(shown.outputs, out)
             yield from tabled(f"{label}remapped {shown.inputs[row]:g}", tempered(law), own, seen, first=False)
 
-    @_streams.register
-    def _(self, mechanism: ChannelMechanism, label: str) -> Iterator[Stream]:
-        outputs, table = np.array(mechanism.noise.outputs), mechanism.noise.conditional()
-        rows = spread(range(len(mechanism.support)), _ROWS)
-        if len(rows) < len(mechanism.support):
-            self.notes.append(f"{len(rows)} rows of the table were drawn from, of {len(mechanism.support)}")
+    def _tabled(self, mechanism: Mechanism, channel: Channel, label: str) -> Iterator[Stream]:
+        outputs, table, values = np.array(channel.outputs), channel.conditional(), mechanism.errors.support
+        rows = spread(range(len(values)), _ROWS)
+        if len(rows) < len(values):
+            self.notes.append(f"{len(rows)} rows of the table were drawn from, of {len(values)}")
         for k, row in enumerate(rows):
-            value = float(mechanism.support[row])
+            value = float(values[row])
             seen = _places(outputs, self._run(mechanism, value, max(1, self.draws // len(rows))))
             own = int(np.argmin(np.abs(outputs - value)))
             yield from tabled(f"{label}row of {value:g}", tempered(table[row]), own, seen, first=k == 0)
 
-    @_streams.register(VectorAdditive)
-    @_streams.register(RecordSwapAdditive)
-    def _(self, mechanism: VectorAdditive | RecordSwapAdditive, label: str) -> Iterator[Stream]:
-        support = mechanism.support if isinstance(mechanism, VectorAdditive) else None
-        lattice, d = mechanism.lattice, mechanism.dimension
-        if lattice is None:
-            yield from self._exact(mechanism, np.zeros((1, d)) if support is None else support, label)
-            return
-        if isinstance(mechanism, RecordSwapAdditive):
-            self.notes.append("the noise at its cap is drawn; the swaps that lower it are recounted by fugu verify")
-            if d == 1:
-                out = self._run(mechanism, float(lattice.origin), self.draws)
-                cells = Stepped.of(_step_law(mechanism.noise))
-                yield from self._stepped(cells, f"{label}noise", lattice, float(lattice.origin), out, True)
-                return
-        axes = tuple(tuple(int(i == j) for j in range(d)) for i in range(d))
-        parts = [(axis, _step_law(mechanism.noise)) for axis in axes]
-        yield from self._vectors(mechanism, lattice, parts, label, _rows(lattice, support, d), independent=True)
-
-    @_streams.register
-    def _(self, mechanism: CorrelatedAdditive, label: str) -> Iterator[Stream]:
-        noise, d = mechanism.noise, mechanism.noise.dimension
-        grid = noise.grid
-        axes = [tuple(int(i == j) for j in range(d)) for i in range(d)] if noise.base else []
-        parts = [(axis, _step_law(Gaussian(noise.base, grid))) for axis in axes]
-        parts += [(b, _step_law(Gaussian(t, 1))) for b, t in zip(noise.columns, noise.scales, strict=True) if t]
-        yield from self._vectors(mechanism, mechanism.lattice, parts, label, _rows(mechanism.lattice, None, d))
-
-    @_streams.register
-    def _(self, mechanism: DirectedAdditive, label: str) -> Iterator[Stream]:
-        noise = mechanism.noise
-        parts = [(b, _step_law(Laplace(t, 1))) for b, t in zip(noise.columns, noise.scales, strict=True)]
-        yield from self._vectors(
-            mechanism, mechanism.lattice, parts, label, _rows(mechanism.lattice, None, noise.dimension)
-        )
-
-    def _vectors(
-        self, mechanism: Mechanism, lattice: Lattice, parts: list[tuple[tuple[int, ...], StepLaw]], label: str,
-        inputs: Floats, independent: bool = False,
-    ) -> Iterator[Stream]:  # fmt: skip
+    def _vectors(self, mechanism: Mechanism, lattice: Lattice, label: str) -> Iterator[Stream]:
         """N = sum b_j Z_j, seen along axes, and along sums and differences of axes: independence is part of the law."""
-        d = inputs.shape[1]
+        d, noise = mechanism.dimension, mechanism.noise
+        each = list(noise.along_each(d))
+        independent = len(each) == d and all(own is each[0][1] for _, own in each)
+        parts = [(b, _step_law(own)) for b, own in each]
+        inputs = clipped(_rows(lattice, mechanism.support, d), mechanism.context.shares)
         count = max(1, min(self.draws, _NUMBERS // d) // len(inputs))
         found = [_steps(lattice, value, self._run(mechanism, value, count)) for value in inputs]
         steps, off = np.concatenate([s for s, _ in found]), sum(o for _, o in found)
@@ -194,42 +150,37 @@ class Trial:
             )
             yield from _with_impossible(made, off)
 
-    @_streams.register
-    def _(self, mechanism: Mixed, label: str) -> Iterator[Stream]:
+    def _mixed(self, mechanism: Mechanism, noise: Mixture, label: str) -> Iterator[Stream]:
         """Either half by itself, and both by the coin."""
         halved = replace(self, draws=max(1, self.draws // 2))
-        for name, part in (("first half: ", mechanism.first), ("second half: ", mechanism.second)):
+        for name, part in zip(("first half: ", "second half: "), noise.halves, strict=True):
             yield from halved.of(part, f"{label}{name}")
-        one, two = mechanism.first, mechanism.second
-        share = float(mechanism.share)
-        count = min(self.draws, _COINS)
-        added = [p for p in (one, two) if isinstance(p, Additive) and p.remap is None and not p.noise.on_atoms]
-        lattice = added[0].lattice if added else None
-        if len(added) == 2 and lattice is not None and lattice == added[1].lattice:
-            laws = [_step_law(part.noise) for part in added]
-            law = StepLaw(tuple((s, own.sums[0][1]) for s, own in zip((share, 1 - share), laws, strict=True)))
-            value = float(_numbers(lattice, added[0].support)[0])
+        count, shares = min(self.draws, _COINS), (float(noise.share), 1 - float(noise.share))
+        one, two = noise.halves
+        numbers = all(p.remap is None and p.noise.added and p.noise.stated() for p in noise.halves)
+        if numbers and mechanism.dimension == 1 and one.lattice is not None and one.lattice == two.lattice:
+            law = StepLaw(tuple((s, _step_law(p.noise).sums[0][1]) for s, p in zip(shares, noise.halves, strict=True)))
+            value = float(_numbers(one.lattice, one.support)[0])
             out = self._run(mechanism, value, count)
-            yield from self._stepped(Stepped.of(law), f"{label}coin", lattice, value, out, False)
-            return
-        if isinstance(one, ChannelMechanism) and isinstance(two, ChannelMechanism):
-            value = float(one.support[0])
-            outputs = np.unique(np.concatenate([one.noise.outputs, two.noise.outputs]))
+            yield from self._stepped(Stepped.of(law), f"{label}coin", one.lattice, value, out, False)
+        elif one.noise.tabled and two.noise.tabled:
+            channels = [half.errors for half in noise.halves]
+            value = float(channels[0].support[0])
+            outputs = np.unique(np.concatenate([errors.channel.outputs for errors in channels]))
             mean = np.zeros(len(outputs))
-            for weight, part in ((share, one), (1 - share, two)):
-                row = part.noise.conditional()[
-                    int(np.searchsorted(part.support, nearest(part.support, np.array([value])))[0])
-                ]
-                mean[_places(outputs, np.array(part.noise.outputs))] += weight * row
+            for weight, errors in zip(shares, channels, strict=True):
+                near = nearest(errors.support, np.array([value]))
+                row = errors.rows[int(np.searchsorted(errors.support, near)[0])]
+                mean[_places(outputs, np.array(errors.channel.outputs))] += weight * row
             own = int(np.argmin(np.abs(outputs - value)))
             seen = _places(outputs, self._run(mechanism, value, count))
             yield from tabled(f"{label}coin", tempered(mean), own, seen, first=False)
-            return
-        self.notes.append("not audited: the coin of the mixture, because its halves publish on different lattices")
+        else:
+            self.notes.append("not audited: the coin of the mixture, because its halves publish on different lattices")
 
 
-def _step_law(noise: Laplace | Gaussian | AtomLaplace) -> StepLaw:
-    return StepLaw.of() if noise.silent else StepLaw.of(Part(1, noise.norm, noise.decay))
+def _step_law(noise: Noise) -> StepLaw:
+    return StepLaw.of() if noise.silent else StepLaw.of(Part(1, noise))
 
 
 def _along(w: tuple[int, ...], parts: list[tuple[tuple[int, ...], StepLaw]]) -> StepLaw:

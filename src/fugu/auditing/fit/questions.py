@@ -4,6 +4,7 @@ Each is drawn on a small table or sequence that is made up here from what is pub
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,25 +21,24 @@ from fugu.documents.document import Document
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.records import RecordsCertificate
 from fugu.noise.bits import BitSource
+from fugu.noise.gaussian import Gaussian
+from fugu.noise.kind import Noise
+from fugu.noise.laplace import Laplace
 from fugu.noise.selection import METHODS
 from fugu.numbers.exact import as_fraction, read_number
 from fugu.progress import report
 from fugu.queries.drawing import draw, utilities
-from fugu.queries.noised import FLIP, LINES, OUTSIDE, Noised
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.sequence_claims import query_from
-from fugu.queries.sequence_counts import Histogram, Transitions
+from fugu.queries.sequence_counts import Histogram, Mean, RandomisedResponse, Sum, Transitions, rounded
 from fugu.queries.sequence_data import Numbers
 from fugu.queries.sequence_lattice import draw as draw_gaussian
 from fugu.queries.sequence_lattice import shift_of
-from fugu.queries.sequence_query import SequenceQuery
-from fugu.queries.sequence_response import RandomisedResponse
+from fugu.queries.sequence_query import SequenceQuery, Several
 from fugu.queries.sequence_selection import ArgMax, TopK
-from fugu.queries.sequence_several import Several
-from fugu.queries.sequence_sums import Mean, Sum, rounded
-from fugu.queries.session_certificate import noised_in
-from fugu.training.draw import NormalStream
+from fugu.queries.session_certificate import FLIP, LINES, OUTSIDE, NoisedQuestion, noised_in
 from fugu.training.record import TrainingCertificate
+from fugu.training.training import NormalStream
 
 _ROWS, _GROUPS, _CHUNK = 5, 8, 20_000
 """Made-up rows of a group, groups of a question, groups drawn at once."""
@@ -83,7 +83,7 @@ class Questions:
         for asked in drawn:
             yield from self._asked(asked, schema, max(1, self.draws // len(drawn)))
 
-    def _asked(self, asked: Noised, schema: Schema, draws: int) -> Iterator[Stream]:
+    def _asked(self, asked: NoisedQuestion, schema: Schema, draws: int) -> Iterator[Stream]:
         """One question, answered again and again on rows that are made up, in some of its groups at once."""
         columns = list(dict.fromkeys(name for feature in asked.features for name in feature.columns))
         groups = [list(asked.rates)[k] for k in spread(range(len(asked.rates)), _GROUPS)]
@@ -165,12 +165,10 @@ class Questions:
             values = np.array(answered, dtype=np.float64) * float(over / step)
             steps = np.rint(values).astype(np.int64) - np.asarray(exact, dtype=np.int64)
             if gaussian:
-                law = StepLaw.of(Part(1, 2, shift_of(query).precision(amount)))
+                noise: Noise = Gaussian(math.sqrt(0.5 / shift_of(query).precision(amount)), 1)
             else:
-                law = StepLaw.of(
-                    Part(1, 1, amount * (step if isinstance(query, Sum | Mean) else 1) / query.sensitivity)
-                )
-            yield from Stepped.of(law).streams(label, steps.ravel())
+                noise = Laplace(query.sensitivity / (amount * (step if isinstance(query, Sum | Mean) else 1)), 1)
+            yield from Stepped.of(StepLaw.of(Part(1, noise))).streams(label, steps.ravel())
 
 
 def normal_numbers(draws: int, source: BitSource) -> Iterator[Stream]:
@@ -233,7 +231,7 @@ def _responses(
 
 
 def _laplace(label: str, steps: Any, rate: Fraction, first: bool) -> Iterator[Stream]:
-    yield from Stepped.of(StepLaw.of(Part(1, 1, rate))).streams(label, steps, first=first)
+    yield from Stepped.of(StepLaw.of(Part(1, Laplace(1 / rate, 1)))).streams(label, steps, first=first)
 
 
 def _cells(schema: Schema, name: str) -> list[str]:

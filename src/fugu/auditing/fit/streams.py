@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.auditing.fit.evidence import FRACTIONS, LESS, MORE, SKIPPED, Fault, Floats, Stream
-from fugu.noise.gaussian import Gaussian, at_least
-from fugu.noise.laplace import Laplace
+from fugu.noise.kind import Noise
 from fugu.numbers.exact import as_fraction
 
 Steps = NDArray[np.int64]
@@ -31,38 +28,28 @@ _QUARTERS = 4
 
 @dataclass(frozen=True)
 class Part:
-    """`times` Z, Z whole with P(k) ~ exp(-decay |k|^norm)."""
+    """`times` Z, Z the steps of a noise."""
 
     times: int
-    norm: int
-    decay: Fraction
-
-    @staticmethod
-    def of(noise: Laplace | Gaussian, times: int = 1) -> Part:
-        """The noise in steps of its lattice."""
-        return Part(times, noise.norm, noise.decay)
+    noise: Noise
 
     def scaled(self, factor: float) -> Part:
         """With the scale times `factor`."""
-        return Part(self.times, self.norm, self.decay / as_fraction(factor) ** self.norm)
+        return Part(self.times, self.noise.rescaled(as_fraction(self.noise.scale) * as_fraction(factor)))
 
     def upper(self, k: int) -> float:
         """P(times Z >= k), k >= 1."""
-        k = -(-k // abs(self.times))
-        decay = float(min(self.decay, Fraction(10**4)))
-        if self.norm == 1:
-            return math.exp(-decay * k) / (1 + math.exp(-decay))
-        return 0.5 * at_least(decay, k) if k * k * decay < 1000 else 0.0
+        return self.noise.tail((-(-k // abs(self.times)) - 1) * float(self.noise.grid or 1)) / 2
 
     @property
     def reach(self) -> int:
         """Beyond so many steps the masses cannot be seen."""
-        return abs(self.times) * (math.ceil(float((_REACH / float(self.decay)) ** (1 / self.norm))) + 1)
+        return abs(self.times) * (self.noise.reach(_REACH) + 1)
 
     def masses(self, reach: int) -> Floats:
         """The probabilities of -reach .. reach."""
         k = np.arange(-(reach // abs(self.times)), reach // abs(self.times) + 1)
-        mass = np.exp(-float(min(self.decay, Fraction(10**4))) * np.abs(k).astype(np.float64) ** self.norm)
+        mass = np.exp(self.noise.log_mass(k))
         found = np.zeros(2 * reach + 1)
         found[reach + abs(self.times) * k] = mass / mass.sum()
         return found

@@ -1,35 +1,46 @@
-"""The ledger, held against a release document: whether the entry that it names is there, and is for this release."""
+"""The ledger, held against a release document: the entry that it names, and the draw that it keeps."""
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
-from fugu.auditing.outside.draws import same_draw
-from fugu.auditing.outside.opening import the_books
+from fugu.data import write_csv
+from fugu.data.files import shown_columns
 from fugu.documents.certificate import Certificate
+from fugu.documents.commitment import file_sha256
 from fugu.documents.document import canonical_json
 from fugu.documents.plain_json import reading
 from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import ReleaseDocument
-from fugu.errors import CertificateError
+from fugu.documents.verdict import Checked, NotChecked, checked
+from fugu.errors import CertificateError, LedgerBroken
 from fugu.guarantee import ZCDP, Guarantee
-from fugu.guarantee.encoding import budget_json
-from fugu.guarantee.numbers import exact
+from fugu.guarantee.asks import exact
+from fugu.guarantee.curve import budget_json
 from fugu.ledger import Books, books
 from fugu.ledger.charge import LAW, Charge
+from fugu.ledger.registration import known_budget
 from fugu.ledger.state import CHARGED
-from fugu.ledger.store import View
-from fugu.ledger.terms import known_budget
+from fugu.ledger.store import LockedView
+from fugu.ledger.values import decode
 from fugu.numbers.exact import read_number
+from fugu.queries.answer import Cell, columns_of
+from fugu.queries.property_release import statistic_columns
+from fugu.queries.sequence_errors import sequence_columns
+from fugu.queries.sequences import SequenceAnswer
 from fugu.queries.session_certificate import noised_in
-from fugu.queries.statistic import Question
+from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.table_belief import questions_in
 from fugu.training.record import TrainingCertificate
-from fugu.verifier.verdict import Checked, NotChecked, checked
 from fugu.visible import Json
+
+# The ledger, held against a release document: whether the entry that it names is there, and is for this release.
 
 
 def ledger_checks(
@@ -104,7 +115,9 @@ def _questions(charge: Charge, certificate: RecordsCertificate, recipe: Json | N
     if exact(charge.guarantee.epsilon) != sum((asked.most for asked in paid), Fraction(0)):
         raise CertificateError("the ledger charged this request less than its questions cost by themselves")
     if recipe is not None:
-        asked_for = [str(asked["query"]) for asked in recipe["questions"] if not Question.parse(asked["query"]).sized]
+        asked_for = [
+            str(asked["query"]) for asked in recipe["questions"] if not StatisticQuestion.parse(asked["query"]).sized
+        ]
         if sorted(asked_for) != sorted(asked.query for asked in paid):
             raise CertificateError("the ledger charged this request for other questions than the recipe names")
 
@@ -121,7 +134,7 @@ def _together(charges: Sequence[Charge], certificate: RecordsCertificate) -> Non
         raise CertificateError("the ledger charged other releases before, which the certificate does not count")
 
 
-def _before(view: View, data: str, request: str) -> list[Charge]:
+def _before(view: LockedView, data: str, request: str) -> list[Charge]:
     """All charges of a data set up to the one of a request."""
     asked = view.request(data, request)
     listed = [found for (name, _), found in view.requests().items() if name == data and found.state in CHARGED]
@@ -144,7 +157,7 @@ def _known_by(certificates: Mapping[str, Certificate], budget: Guarantee) -> set
     return known
 
 
-def _charge(view: View, data: str, request: str) -> str | None:
+def _charge(view: LockedView, data: str, request: str) -> str | None:
     asked = view.request(data, request)
     return None if asked is None else asked.charge
 
@@ -183,3 +196,69 @@ def _same_budget(document: ReleaseDocument, kind: str, charged: Guarantee) -> bo
         return budget_json(charged) == dict(document["budget"])
     same = read_number(proved["per entry"]) == exact(charged.rho if isinstance(charged, ZCDP) else charged.epsilon)
     return same and read_number(proved.get("per entry delta", "0")) == exact(charged.delta)
+
+
+# The draw that a ledger keeps for a request, held against the published file: charged once, drawn once, this one.
+
+
+def same_draw(document: ReleaseDocument, ledger: str) -> None:
+    """CertificateError unless the one published file is what the ledger keeps for the request that is named.
+
+    Without this, a second draw of the same question, charged nowhere, could name the entry of the first."""
+    stated = document["ledger"]
+    if stated is None:
+        raise NotChecked("the document names no entry: no ledger was charged")
+    with the_books(ledger) as books:
+        text = books.read(_kept, stated["data"], stated["request"])
+    if text is None:
+        raise CertificateError(f"the ledger keeps no answer to {stated['request']!r} for {stated['data']!r}")
+    if document["mechanisms"][0]["noise"].get("kind") == "records":
+        raise NotChecked("the ledger keeps numbers of many questions; they are held against the published ones above")
+    kept = _digest(decode(text), document["question"]["recipe"])
+    if kept is None:
+        raise NotChecked("the ledger keeps the answer in a form that is not the published file's")
+    if [file["sha256"] for file in document.published] not in [[each] for each in kept]:
+        raise CertificateError(f"the published file is not the draw that the ledger keeps for {stated['request']!r}")
+
+
+def _kept(view: LockedView, data: str, request: str) -> str | None:
+    asked = view.request(data, request)
+    return None if asked is None or asked.value is None else view.attached(asked)
+
+
+def _digest(kept: Any, recipe: Json | None) -> tuple[str, ...] | None:
+    """The SHA-256 of the file that an answer is published as: a receipt names it, and numbers are written again."""
+    if isinstance(kept, dict) and "cells" in kept:
+        return _written(statistic_columns(tuple(Cell(*cell) for cell in kept["cells"])))
+    if isinstance(kept, dict):
+        return (str(kept["sha256"]),) if "sha256" in kept else None
+    if isinstance(kept, SequenceAnswer):
+        return None if recipe is None else _written(sequence_columns(kept, str(recipe["asked"])))
+    if isinstance(kept, list):
+        return _written(columns_of(tuple(Cell(*cell) for cell in kept)))
+    return None
+
+
+def _written(columns: Mapping[str, object]) -> tuple[str, str]:
+    """The digest of published columns as a file; and as version 0.3 wrote it, with labels that cannot be seen."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "published.csv"
+        write_csv(place, shown_columns(columns))
+        shown = file_sha256(place)
+        write_csv(place, columns)
+        return shown, file_sha256(place)
+
+
+# The ledger that a document is held against: what is wrong with it is said in the same words by every check.
+
+
+@contextmanager
+def the_books(ledger: str) -> Iterator[Books]:
+    """The books in the file `ledger`; `CertificateError` if there is none, or if it was edited."""
+    path = Path(ledger)
+    if not path.is_file():
+        raise CertificateError(f"there is no ledger {path.name!r}")
+    try:
+        yield Books(path)
+    except LedgerBroken as error:
+        raise CertificateError(str(error)) from None

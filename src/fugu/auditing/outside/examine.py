@@ -5,17 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from fugu.auditing.outside.answers import answers_checks
+from fugu.auditing.outside.answers import answers_checks, length_checks
 from fugu.auditing.outside.books import ledger_checks
-from fugu.auditing.outside.files import data_checks, published_checks
+from fugu.auditing.outside.files import data_checks, published_checks, reference_checks
 from fugu.auditing.outside.found import Found, find, private_part
-from fugu.auditing.outside.lengths import length_checks
-from fugu.auditing.outside.reference import reference_checks
 from fugu.documents.document import Document
-from fugu.documents.release import PrivatePart, ReleaseDocument
-from fugu.verifier.kinds import judge
-from fugu.verifier.kinds.release import inner, judge_opened
-from fugu.verifier.verdict import Checked, Verdict
+from fugu.documents.release import PrivatePart, ReleaseDocument, inner
+from fugu.documents.verdict import Checked, Verdict
 from fugu.verifier.verify import Source
 from fugu.visible import Json
 
@@ -58,11 +54,11 @@ def _judged(found: Found, private: PrivatePart | None) -> tuple[Verdict, Mapping
     """The verdict on the document, and its certificates where they can be seen."""
     release = found.release
     if release is None:
-        return judge(found.document, None), {"": found.document.body}
+        return found.document.verdict(), {"": found.document.body}
     if private is None:
-        return judge(release, None), release.certificates
+        return release.verdict(), release.certificates
     bodies = release.opened(private)
-    return (judge_opened(release, bodies) if release.withheld else judge(release, None)), bodies
+    return (release.judged(bodies) if release.withheld else release.verdict()), bodies
 
 
 def _outside(
@@ -98,7 +94,7 @@ def _outside(
         why = "the reference was not given (--reference): that its laws, of this secret, are those proved is not shown"
         yield "reference", "not checked", why
     if twice:
-        from fugu.auditing.outside.twice import twice_checks
+        from fugu.auditing.outside.answers import twice_checks
 
         yield from twice_checks(bodies)
 

@@ -1,19 +1,41 @@
-"""The published files and the private table, held against what a release document says of them."""
+"""Published files, the private table and the reference, held against what a document says of them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from fugu.auditing.outside.found import Found
+from fugu.calibration.driver import calibrate
 from fugu.data import read_table
+from fugu.documents.certificate import Certificate
 from fugu.documents.commitment import commit_file, file_sha256, same
+from fugu.documents.document import Document
+from fugu.documents.plain_json import reading
+from fugu.documents.pushed import laws_given, one_law
+from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import PrivatePart, ReleaseDocument
-from fugu.errors import CertificateError, FuguError, UsageError
-from fugu.verifier.verdict import Checked, NotChecked, checked
+from fugu.documents.swap import SWAP
+from fugu.documents.verdict import Checked, NotChecked, checked
+from fugu.errors import BadNoise, CertificateError, FuguError, UsageError
+from fugu.guarantee import Approx, Pure
+from fugu.laws.cells import CellFamily
+from fugu.laws.family import Family
+from fugu.laws.pair import PairsLike, Shifted
+from fugu.laws.shapes import Shape
+from fugu.queries.property_release import asked_of as property_of
+from fugu.queries.sequence_certificate import SequenceCertificate
+from fugu.queries.sequence_prior import chain_again, chain_json
+from fugu.queries.statistics_release import asked_of
+from fugu.scenario import Scenario
+from fugu.session.checks import check_fitted
+from fugu.visible import Json
+
+# The published files and the private table, held against what a release document says of them.
 
 
 def published_checks(found: Found, given: str | os.PathLike[str] | None) -> Iterator[Checked]:
@@ -94,3 +116,196 @@ def _named(columns: Iterable[str], file: dict[str, Any]) -> list[str]:
     """The columns of a file that may be any, by the names that the document has: the first line of another file, which
     may be a record, is not repeated."""
     return [name if name in file["columns"] else "(another)" for name in list(columns)[:8]]
+
+
+# The reference, held against a document: whether it is the file that is named, and whether its laws are those that
+# were proved. What differs is said in aggregate.
+
+
+Recipe = Mapping[str, Any]
+
+
+def reference_checks(
+    found: Found, certificates: Mapping[str, Document] | None, private: PrivatePart | None, reference: str
+) -> Iterator[Checked]:
+    """The file, then the laws that it gives."""
+    release = found.release
+    if release is not None:
+        yield checked(
+            "reference file",
+            "it is the one that is named, byte for byte",
+            lambda: _file(release.body, private, reference),
+        )
+    if certificates is None:
+        yield "reference laws", "not checked", "the certificates are withheld"
+        return
+    recipe = _recipe(found, certificates)
+    says = "the laws fitted on it are those that were proved"
+    yield checked("reference laws", says, lambda: _laws(recipe, certificates, reference))
+
+
+def _file(body: Json, private: PrivatePart | None, reference: str) -> None:
+    stated = body["beliefs"]
+    if stated["sha256"] is None and stated["commitment"] is None:
+        raise NotChecked(f"the beliefs are not of a reference: {stated['from']}")
+    if stated["sha256"] is not None:
+        alike = file_sha256(reference) == stated["sha256"]
+    elif private is None:
+        raise NotChecked("it was not declared public, so the document holds a salted commitment (--private)")
+    else:
+        alike = same(commit_file(reference, private["reference salt"]), stated["commitment"])
+    if not alike:
+        raise CertificateError(f"{Path(reference).name!r} is another file than the reference {stated['name']!r} was")
+
+
+def _recipe(found: Found, certificates: Mapping[str, Document]) -> Recipe | None:
+    if found.release is not None:
+        return dict(found.release["question"]["recipe"] or {}) or None
+    own = next(iter(certificates.values())).body.get("recipe")
+    return None if own is None else {"what": "column", **own}
+
+
+def _laws(recipe: Recipe | None, certificates: Mapping[str, Document], reference: str) -> None:
+    if recipe is None:
+        raise NotChecked(
+            "the document does not say how its beliefs were fitted (laws given directly, or a predicate in code); "
+            "verify it in Python with fugu.verify(certificate, scenario)"
+        )
+    try:
+        with reading():
+            _REFITS[recipe["what"]](recipe, certificates, reference)
+    except CertificateError as error:
+        if isinstance(why := error.__cause__, FuguError):  # about the table, not about the certificate
+            raise CertificateError(f"the beliefs cannot be fitted on {Path(reference).name!r}: {why}") from None
+        raise
+
+
+def _column(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
+    stated = {key: value for key, value in recipe.items() if key != "what"}
+    scenario = Scenario.from_recipe(reference, stated)
+    _compare({group: (scenario, found) for group, found in certificates.items()})
+
+
+def _statistic(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
+    asked, sizes = asked_of(recipe), dict(recipe["groups"])
+    believed = asked.of(reference)
+    budget = next(iter(certificates.values())).budget  # type: ignore[attr-defined]
+    odds = Approx(budget.epsilon, budget.delta) if budget.delta else Pure(budget.epsilon)
+    laws = believed.laws(sizes, odds)
+    plain = all(found.runs == "additive" for found in certificates.values())  # type: ignore[attr-defined]
+    if believed.statistic.tabulated and plain and all(isinstance(each[0], Shifted) for each in laws.values()):
+        raise NotChecked("these counts use no beliefs: changing one record moves two of them, whatever the reference")
+    _compare({group: (laws[group], found) for group, found in certificates.items()})
+
+
+def _sequence(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
+    (certificate,) = certificates.values()
+    assert isinstance(certificate, SequenceCertificate)
+    own, stated = chain_json(chain_again(reference, recipe)), certificate["prior"]
+    if differ := [name for name, part in own.items() if list_of(stated.get(name)) != list_of(part)]:
+        raise CertificateError(f"the chain fitted on this table differs in: {', '.join(differ)}")
+
+
+def _records(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
+    (certificate,) = certificates.values()
+    assert isinstance(certificate, RecordsCertificate)
+    check_fitted(certificate, recipe, reference)
+
+
+def _property(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
+    """The same statistics calibrated again on this table: noise is found in a fixed way, and the laws are digested."""
+    (certificate,) = certificates.values()
+    assert isinstance(certificate, Certificate)
+    asked, size = property_of(dict(recipe))
+    scenario = asked.of(reference).scenario(size)
+    again = calibrate(scenario, certificate.budget, method=cast(Any, certificate.method)).certificate
+    if again.body["beliefs"] != certificate.body["beliefs"]:
+        raise CertificateError("the laws that this table gives the statistics are not those that were proved")
+    if SWAP in certificate.body:
+        raise NotChecked(
+            "the ranges of its records, and so the cap of the noise, are those of this table; that its records were "
+            "the ones swapped is not shown"
+        )
+
+
+def _training(*_: object) -> None:
+    raise NotChecked("the prior of a training is stated in its certificate, with all its parameters")
+
+
+_REFITS: dict[str, Callable[[Recipe, Mapping[str, Document], str], None]] = {
+    "column": _column,
+    "statistic": _statistic,
+    "sequence": _sequence,
+    "training": _training,
+    "records": _records,
+    "property": _property,
+}
+
+
+def _counts(scenario: Scenario, certificate: Certificate) -> None:
+    """CertificateError unless the counts behind a confidence are those of this table, to the row."""
+    counted = None if scenario.sampled is None else scenario.sampled.to_json()
+    if counted != certificate.body.get("confidence"):
+        raise CertificateError("the counts of this table are not those that the certificate rests its confidence on")
+
+
+def _compare(pairs: Mapping[str, tuple[PairsLike, Document]]) -> None:
+    """CertificateError, with the number of groups and the largest difference, unless all laws are the same."""
+    worst, wrong = 0.0, []
+    for group, (laws, document) in pairs.items():
+        assert isinstance(document, Certificate)
+        if isinstance(laws, Scenario):
+            _counts(laws, document)
+        try:
+            distance = _distance(laws_given(laws, document), document.laws)
+        except BadNoise as error:
+            raise CertificateError(f"the laws fitted on this table do not fit the certificate: {error}") from None
+        if distance > 0:
+            wrong.append(group)
+            worst = max(worst, distance)
+    if wrong:
+        where = "" if len(pairs) == 1 else f" in {len(wrong)} of {len(pairs)} groups, first {wrong[0]!r}"
+        how = (
+            "they are of another form"
+            if worst == float("inf")
+            else f"some event has a probability that differs by {worst:.3g}"
+        )
+        raise CertificateError(f"the laws fitted on this table are not those that were proved{where}: {how}")
+
+
+def _distance(one: tuple[Shape, ...], other: tuple[Shape, ...]) -> float:
+    """The largest total variation between laws of the same place; inf if they are not of the same form."""
+    if len(one) != len(other):
+        return float("inf")
+    return max(_between(a, b) for a, b in zip(one, other, strict=True))
+
+
+def _between(a: Shape, b: Shape) -> float:
+    if one_law(a, b):
+        return 0.0
+    if isinstance(a, CellFamily) and isinstance(b, CellFamily):
+        return _between_cells(a, b)
+    if not isinstance(a, Family) or not isinstance(b, Family) or (a.pairs, a.labels) != (b.pairs, b.labels):
+        return float("inf")
+    laws = zip(_masses(a), _masses(b), strict=True)
+    apart = max(sum(abs(p.get(x, 0.0) - q.get(x, 0.0)) for x in {*p, *q}) / 2 for p, q in laws)
+    return max(apart, sys.float_info.min)  # they differ, if only beyond the digits of a double
+
+
+def _between_cells(a: CellFamily, b: CellFamily) -> float:
+    if (a.pairs, a.labels, a.dimension) != (b.pairs, b.labels, b.dimension) or len(a.laws) != len(b.laws):
+        return float("inf")
+    apart = max(float(abs(p / p.sum() - q / q.sum()).sum()) / 2 for p, q in zip(a.laws, b.laws, strict=True))
+    return max(apart, sys.float_info.min)
+
+
+def _masses(family: Family) -> list[dict[object, float]]:
+    points = family.points.tolist() if family.points.ndim == 1 else list(map(tuple, family.points.tolist()))
+    return [dict(zip(points, law.floats().tolist(), strict=True)) for law in family.laws]
+
+
+def list_of(part: object) -> object:
+    """A part of a frozen document as plain lists and dictionaries, for comparing."""
+    if isinstance(part, Mapping):
+        return {name: list_of(item) for name, item in part.items()}
+    return [list_of(item) for item in part] if isinstance(part, list | tuple) else part

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fugu.documents.document import Document
+from fugu.documents.document import Document, read
 from fugu.documents.plain_json import load_json
-from fugu.documents.promising import Promising, weakest
-from fugu.documents.release import PrivatePart, ReleaseDocument
+from fugu.documents.promises import Promising, weakest
+from fugu.documents.release import PrivatePart, ReleaseDocument, inner
 from fugu.errors import CertificateError, UsageError
-from fugu.verifier.kinds.release import inner
-from fugu.verifier.verify import Source, document_of, read
+from fugu.verifier.verify import Source, document_of
 
 MODEL = "fugu/model/1"
 

@@ -1,6 +1,4 @@
-"""What a certificate says its noise does, in doubles: ln of the mass of an output, given the value that was rounded.
-
-Nothing here is a proof, and no bound rests on it: it says which events to bet on, and how likely they should be."""
+"""What a certificate says its noise does, in doubles; noise on atoms and remapped outputs too. No proof."""
 
 from __future__ import annotations
 
@@ -16,13 +14,9 @@ from numpy.typing import NDArray
 from fugu.auditing.shadows import Floats
 from fugu.documents.certificate import Certificate
 from fugu.documents.remap import Remap
-from fugu.laws.places import nearest
-from fugu.laws.set_family import SetFamily
-from fugu.noise import LatticeNoise
-from fugu.noise.atoms import AtomLaplace
-from fugu.noise.channel import Channel as Table
-from fugu.noise.gaussian import upper_sum
-from fugu.noise.laplace import Laplace
+from fugu.laws.components import nearest
+from fugu.laws.family import SetFamily
+from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number
 
@@ -31,6 +25,7 @@ _REACH, _REACH_OF_VECTORS = 40.0, 25.0
 _COARSEST = 4
 """Of vectors, a window takes at most every fourth output per coordinate."""
 Flags = NDArray[np.bool_]
+Indices = NDArray[np.int64]
 Window = tuple[Floats, float]
 """Outputs, and how many lattice points each stands for."""
 
@@ -49,36 +44,29 @@ class Channel(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LatticeChannel(Channel):
-    """Rounding and independent lattice noise, of numbers (n,) or of vectors (n, d)."""
+    """Rounding and noise on lattice indices, of numbers (n,) or of vectors (n, d)."""
 
-    noise: LatticeNoise
+    noise: Noise
     lattice: Lattice | None
     support: Floats | None
-
-    @cached_property
-    def _log_total(self) -> float:
-        """ln of the sum of exp(-decay |k|^norm) over all whole numbers k."""
-        decay = float(self.noise.decay)
-        if self.noise.norm == 1:
-            return -math.log(math.tanh(decay / 2))
-        return math.log1p(2 * upper_sum(decay, 1)) if decay > 1e-12 else 0.5 * math.log(math.pi / decay)
 
     def _clean(self, atoms: Floats) -> Floats:
         return atoms if self.support is None else nearest(self.support, atoms)
 
+    def _shown(self, index: Indices) -> Floats:
+        """What indices are published as: noise that is not added goes back to the values of the support."""
+        assert self.lattice is not None
+        shown = self.lattice.value(index)
+        return shown if self.noise.added else self._clean(shown)
+
     def log_mass(self, atoms: Floats, outputs: Floats) -> Floats:
-        """-decay |steps|^norm - ln(total), summed over coordinates; none off the lattice."""
+        """ln P(y | x) of their indices; none off the lattice."""
         clean = self._clean(atoms)
         if self.lattice is None:
             return _logs(_equal(outputs, clean))
         at, seen = self.lattice.index(self.lattice.within(clean)), self.lattice.index(outputs)
-        steps = np.abs(seen[:, None] - at[None]).astype(np.float64)
-        if self.noise.silent:
-            found = _logs(np.all(steps.reshape(*steps.shape[:2], -1) == 0, axis=2))
-        else:
-            each = -float(self.noise.decay) * steps**self.noise.norm - self._log_total
-            found = each if each.ndim == 2 else each.sum(axis=2)
-        off = self.lattice.value(seen) != outputs
+        found = _logs(_equal(seen, at)) if self.noise.silent else self.noise.log_kernel(at, seen)
+        off = self._shown(seen) != outputs
         found[off if off.ndim == 1 else off.any(axis=1)] = -np.inf
         return np.asarray(found)
 
@@ -89,14 +77,13 @@ class LatticeChannel(Channel):
             shown = clean if self.lattice is None else self.lattice.value(self.lattice.index(clean))
             return np.unique(shown, axis=0), 1.0
         at = self.lattice.index(self.lattice.within(clean))
-        d = 1 if at.ndim == 1 else at.shape[1]
-        far = _REACH if d == 1 else _REACH_OF_VECTORS
-        reach = math.ceil((far / float(self.noise.decay)) ** (1 / self.noise.norm))
-        ends = [(int(row.min()) - reach, int(row.max()) + reach) for row in at.reshape(len(at), d).T]
+        if at.ndim == 1:
+            seen, stride = self.noise.outputs(at, _REACH, most)
+            return self._shown(seen), float(stride)
+        reach, d = self.noise.reach(_REACH_OF_VECTORS), at.shape[1]
+        ends = [(int(row.min()) - reach, int(row.max()) + reach) for row in at.T]
         wide = math.prod(high - low + 1 for low, high in ends)
         stride = max(1, math.ceil((wide / most) ** (1 / d)))
-        if d == 1:
-            return self.lattice.value(np.arange(ends[0][0], ends[0][1] + 1, stride) + stride // 2), float(stride)
         if stride > _COARSEST:
             return None
         axes = [np.arange(low, high + 1, stride) for low, high in ends]
@@ -128,27 +115,38 @@ class MixedChannel(Channel):
 
 @dataclass(frozen=True, eq=False)
 class TableChannel(Channel):
-    """A table of whole numbers: the law of what goes out is one of its rows, exactly."""
+    """Finitely many inputs and outputs: P(output | value) is a table, one row for each input."""
 
-    table: Table
-    support: Floats
+    inputs: Floats
+    outputs: Floats
+    chances: Floats
 
-    def _rows(self, atoms: Floats) -> Floats:
-        return self.table.conditional()[np.searchsorted(self.support, nearest(self.support, atoms))]
+    @staticmethod
+    def remapped(remap: Remap) -> TableChannel:
+        """Outputs that a table moves: those that become the same value are one."""
+        to, where = np.unique(remap.to, return_inverse=True)
+        chances = np.zeros((len(remap.channel.shown), len(to)))
+        for column, chance in zip(where.tolist(), remap.chances().T, strict=True):
+            chances[:, column] += chance
+        return TableChannel(remap.channel.shown, to, np.maximum(chances, 0.0))
+
+    @cached_property
+    def _logs(self) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.log(self.chances)
 
     def log_mass(self, atoms: Floats, outputs: Floats) -> Floats:
-        """ln K(y | x); none for what is no output."""
-        known = np.array(self.table.outputs)
-        at = np.minimum(np.searchsorted(known, outputs), len(known) - 1)
-        with np.errstate(divide="ignore"):
-            found = np.log(self._rows(atoms).T[at])
-        found[known[at] != outputs] = -np.inf
+        """Looked up; values are moved to the nearest input first, and nothing else is published."""
+        rows = np.searchsorted(self.inputs, nearest(self.inputs, atoms))
+        columns = np.minimum(np.searchsorted(self.outputs, outputs), len(self.outputs) - 1)
+        found = self._logs[rows][:, columns].T.copy()
+        found[self.outputs[columns] != outputs] = -np.inf
         return np.asarray(found)
 
     def window(self, atoms: Floats, most: int) -> Window | None:
-        """Every output."""
+        """Every output there is."""
         del atoms, most
-        return np.array(self.table.outputs), 1.0
+        return self.outputs, 1.0
 
 
 def channel_of(certificate: Certificate) -> Channel:
@@ -156,24 +154,18 @@ def channel_of(certificate: Certificate) -> Channel:
     if certificate.kind == "mixed":
         first, second = map(channel_of, certificate.parts)
         return MixedChannel(first, second, float(read_number(certificate.body["share"])))
-    from fugu.auditing.release_attack import on_atoms
-
     if certificate.kind == "channel":
         assert certificate.support is not None
-        return TableChannel(certificate.channel, certificate.support)
+        return TableChannel(certificate.support, np.array(certificate.noise.outputs), certificate.noise.conditional())
     if (remap := Remap.in_certificate(certificate)) is not None:
-        return on_atoms.AtomsChannel.remapped(remap)
-    noise = certificate.released_noise
-    if isinstance(noise, AtomLaplace) and certificate.lattice is not None and not noise.silent:
-        return on_atoms.AtomsChannel.on_atoms(noise, certificate.lattice, certificate.support)
-    added = Laplace(0, noise.grid) if isinstance(noise, AtomLaplace) else certificate.noise  # without noise, the same
-    return LatticeChannel(added, certificate.lattice, certificate.support)
+        return TableChannel.remapped(remap)
+    return LatticeChannel(certificate.noise, certificate.lattice, certificate.support)
 
 
 def worst_exchanged(item: SetFamily, certificate: Certificate) -> tuple[Floats, Floats]:
     """The laws of the first pair between which the most telling output of a channel tells most."""
     i, j = item.pairs[0]
-    table = certificate.channel.conditional()[item.points]
+    table = certificate.noise.conditional()[item.points]
     ends = [(one.tops(table.T), -one.tops(-table.T)) for one in (item.sets[i], item.sets[j])]
     with np.errstate(divide="ignore", invalid="ignore"):
         told = [np.nan_to_num(ends[a][0] / np.maximum(ends[b][1], 0.0), nan=0.0) for a, b in ((0, 1), (1, 0))]
@@ -187,6 +179,6 @@ def _logs(hit: Flags) -> Floats:
     return np.where(hit, 0.0, -np.inf)
 
 
-def _equal(outputs: Floats, clean: Floats) -> Flags:
+def _equal(outputs: Floats | Indices, clean: Floats | Indices) -> Flags:
     same = outputs[:, None] == clean[None]
     return np.asarray(same if same.ndim == 2 else same.all(axis=2))

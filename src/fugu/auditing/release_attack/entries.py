@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.auditing.curve import ceiling
+from fugu.auditing.bounds import ceiling
 from fugu.auditing.release_attack.laws import LEAST, SHARES
 from fugu.auditing.release_attack.outcome import Audit, PairLoss
 from fugu.auditing.release_attack.trial import TESTS, Halves, fight
@@ -29,14 +29,13 @@ from fugu.guarantee import Pure
 from fugu.noise.bits import BitSource
 from fugu.numbers.exact import Real
 from fugu.priors.chain import MarkovChain
-from fugu.priors.gapped import GapChains
+from fugu.priors.chains import GapChains
 from fugu.progress import report
 from fugu.queries.sequence_certificate import BudgetedSequenceCertificate, SequenceCertificate
 from fugu.queries.sequence_claims import query_from
 from fugu.queries.sequence_data import Numbers
 from fugu.queries.sequence_prior import Chain
-from fugu.queries.sequence_query import SequenceQuery
-from fugu.queries.sequence_several import Several
+from fugu.queries.sequence_query import SequenceQuery, Several
 
 _MOST = 20_000
 """Queries of sequences are run one by one: so many at most."""

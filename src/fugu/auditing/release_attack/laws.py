@@ -7,20 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from fugu.auditing.curve import LIKELY, Curve, ceiling
-from fugu.auditing.release_attack.contest import Contest
-from fugu.auditing.release_attack.contests import contests
-from fugu.auditing.release_attack.divergence import divergences
+from fugu.auditing.bounds import LIKELY, Curve, ceiling
+from fugu.auditing.release_attack.contest import Contest, contests
 from fugu.auditing.release_attack.outcome import Audit, PairLoss, ThroughFiles
-from fugu.auditing.release_attack.patterns import Naive, contrast, look
-from fugu.auditing.release_attack.rebuilt import bare, followed, run
-from fugu.auditing.release_attack.through_files import Route, route_of
-from fugu.auditing.release_attack.trial import TESTS, Halves, fight
+from fugu.auditing.release_attack.through_files import Route, bare, followed, route_of, run
+from fugu.auditing.release_attack.trial import TESTS, Halves, Naive, contrast, divergences, fight, look
 from fugu.auditing.shadows import Floats
 from fugu.documents.certificate import Certificate
 from fugu.errors import NotAttackable
 from fugu.guarantee import Guarantee
-from fugu.guarantee.numbers import exact, outward
+from fugu.guarantee.asks import exact, outward
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.lattice import Lattice
@@ -146,9 +142,9 @@ class LawAttack:
     def _contrast(self, contest: Contest) -> Naive | None:
         """Textbook noise of the same scale on two of the values."""
         values = contest.values
-        if values is None or self.certificate.kind != "additive" or self.certificate.number_noise.silent:
+        if values is None or self.certificate.kind != "additive" or self.certificate.noise.silent:
             return None
-        return contrast(values, float(self.certificate.number_noise.scale), self.dice.rng)
+        return contrast(values, float(self.certificate.noise.scale), self.dice.rng)
 
 
 def _promise(guarantee: Guarantee, proved: float) -> tuple[Real, Real, list[str]]:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
-from fugu.auditing.curve import LIKELY
-from fugu.auditing.fit.outcome import Fit
-from fugu.auditing.release_attack.divergence import Divergence
-from fugu.auditing.release_attack.patterns import Naive, Patterns
-from fugu.auditing.release_attack.trial import Attempt
+from fugu.auditing.bounds import LIKELY
+from fugu.auditing.fit.evidence import Fit
+from fugu.auditing.release_attack.trial import Attempt, Divergence, Naive, Patterns
 from fugu.documents.document import Document
-from fugu.drawing.figure import Figure
-from fugu.drawing.plots import level_bars
-from fugu.drawing.sheet import Sheet
-from fugu.drawing.shown import Shown
 from fugu.guarantee import Guarantee, Pure
-from fugu.guarantee.numbers import exact
-from fugu.guarantee.promises import promise
+from fugu.guarantee.asks import exact
+from fugu.guarantee.composition import promise
 from fugu.numbers.exact import Real
+from fugu.shown import Shown, figure_of
 from fugu.visible import Json, brief
+
+if TYPE_CHECKING:
+    from fugu.drawing.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -154,14 +153,7 @@ class Audit(Shown):
 
     def plot(self) -> Figure:
         """What the attack shows, what so many draws should show, and what is proved: a figure for notebooks."""
-        values = [("attacked", self.epsilon_lower), ("due from so many draws", self.reach), ("at best", self.ceiling)]
-        title = f"What an attack of {self.draws} draws shows of epsilon, below what is proved"
-        names, found = zip(*values, strict=True)
-        return level_bars(title, "epsilon", names, found, float(self.epsilon), "proved")
-
-    def _sheet(self) -> Sheet:
-        loud = () if self.clean else (self.verdict,)
-        return Sheet("Audit", self.rows(), notes=[self.verdict], warnings=loud)
+        return figure_of(self)
 
     def rows(self) -> tuple[tuple[str, str], ...]:
         """What a table shows, line by line."""

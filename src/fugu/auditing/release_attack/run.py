@@ -7,24 +7,23 @@ from fractions import Fraction
 
 import numpy as np
 
-from fugu.auditing.curve import ceiling
+from fugu.auditing.bounds import ceiling
 from fugu.auditing.fit import SHARE, fit_of
 from fugu.auditing.release_attack.entries import entry_contest
 from fugu.auditing.release_attack.laws import LEAST, Dice, LawAttack
 from fugu.auditing.release_attack.outcome import Audit
-from fugu.auditing.release_attack.rebuilt import NEVER_DRAWN, rebuilt
+from fugu.auditing.release_attack.through_files import NEVER_DRAWN, rebuilt
 from fugu.auditing.release_attack.trial import TESTS
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
-from fugu.documents.promising import Promising
-from fugu.documents.release import ReleaseDocument
+from fugu.documents.promises import Promising
+from fugu.documents.release import ReleaseDocument, inner
 from fugu.documents.swap import SWAP
 from fugu.errors import CertificateError, NotAttackable, UnknownName, UsageError
 from fugu.mechanism.mechanism import Mechanism
-from fugu.noise.directed import DirectedLaplace
+from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers.checks import is_count, is_share
 from fugu.numbers.exact import Real, as_fraction
-from fugu.verifier.kinds.release import inner
 from fugu.verifier.verify import Source, document_of, verify
 
 DRAWS = 2_000_000

@@ -1,7 +1,4 @@
-"""The release path end to end: a table drawn from the beliefs is written, read, answered, published and parsed again.
-
-A column of n rows is n releases. A statistic is one release per table: a table whose records add up to the value drawn.
-Everything is written into a folder that does not stay."""
+"""The mechanism of a certificate made again, and the release path end to end, through files."""
 
 from __future__ import annotations
 
@@ -19,23 +16,29 @@ from numpy.typing import NDArray
 
 from fugu.auditing.release_attack.channel import Channel, channel_of
 from fugu.auditing.release_attack.contest import Atoms, Contest
-from fugu.auditing.release_attack.rebuilt import bare, run
 from fugu.auditing.shadows import Floats
 from fugu.data import Schema, Table, write_csv
 from fugu.data.cells import OTHER
 from fugu.data.private import places
 from fugu.documents.certificate import Certificate
+from fugu.documents.remap import Remap
 from fugu.errors import FuguError
+from fugu.laws.family import Family
+from fugu.mechanism.intake import Context, clipped
 from fugu.mechanism.mechanism import Mechanism
+from fugu.mechanism.mixture import Mixture
 from fugu.noise.bits import BitSource
 from fugu.numbers.exact import read_number, read_whole
 from fugu.progress import report
-from fugu.queries.answered import columns_of
-from fugu.queries.cell import Cell
-from fugu.queries.column import open_column
-from fugu.queries.records import Coding
-from fugu.queries.statistic import Statistic
+from fugu.queries.answer import Cell, columns_of, open_column
+from fugu.queries.statistic import Coding, Statistic
 from fugu.scenario.query import Query
+
+# The release path end to end: a table drawn from the beliefs is written, read, answered, published and parsed again.
+#
+# A column of n rows is n releases. A statistic is one release per table: a table whose records add up to the value
+# drawn. Everything is written into a folder that does not stay.
+
 
 _MOST_ROWS = 2000
 DEFAULT = 2000
@@ -211,9 +214,10 @@ def _statistic_route(certificate: Certificate, draws: int) -> Route | str:
     cells = None if label is None else _telling(schema, coding, label)
     if label is not None and cells is None:
         return f"no cell of column {column!r} is known that does not count"
-    largest = max((int(family.points.max()) for family in certificate.families), default=0)
-    smallest = min((int(family.points.min()) for family in certificate.families), default=0)
-    if smallest < 0 or not certificate.families or math.ceil(largest / coding.top) > _MOST_ROWS:
+    families = [item for item in certificate.laws if isinstance(item, Family)]
+    largest = max((int(family.points.max()) for family in families), default=0)
+    smallest = min((int(family.points.min()) for family in families), default=0)
+    if smallest < 0 or not families or math.ceil(largest / coding.top) > _MOST_ROWS:
         return f"its tables would have more than {_MOST_ROWS} rows"
     return SumRoute(draws, statistic, coding, schema, cells)
 
@@ -243,3 +247,72 @@ def _parsed(path: Path, name: str, read: Callable[[str], float] = float) -> Floa
         found = np.array([read(row[name]) for row in csv.DictReader(lines)])
     path.unlink()  # the next one is a new file, as the first was
     return found
+
+
+# The mechanism of a certificate, made again, and its draws: the path of a release, without its token.
+#
+# A release takes its token, then runs `_column`, the clip to stated ends, and `_draw`. Here the same three run, each
+# row by itself, with the operating system's bits unless others are given. No token is taken, no ledger is opened.
+
+
+_CHUNK = 250_000
+NEVER_DRAWN = (
+    "not attackable, because this noise is for analysis only and is never drawn; calibrate with noise='laplace' or "
+    "'gaussian'"
+)
+
+
+def rebuilt(certificate: Certificate) -> Mechanism:
+    """What the certificate says it runs, with a token of its own; functions that follow it are in no document."""
+    body = certificate.body
+    context = Context(
+        assumptions=certificate.assumptions,
+        unit=str(body["unit"]),
+        query=body.get("query"),
+        schema=body.get("reading"),
+        shares=body.get("property"),
+    )
+    if certificate.kind == "mixed":
+        first, second = map(rebuilt, certificate.parts)
+        noise = Mixture(read_number(body["share"]), first, second)
+        return Mechanism(certificate=certificate, context=context, noise=noise)
+    return Mechanism(
+        certificate=certificate, context=context, noise=certificate.noise, lattice=certificate.lattice,
+        support=certificate.support, remap=Remap.in_certificate(certificate),
+    )  # fmt: skip
+
+
+def bare(mechanism: Mechanism) -> Mechanism:
+    """The mechanism without the functions that follow it: what they are given can only tell more."""
+    if isinstance(noise := mechanism.noise, Mixture):
+        noise = replace(noise, first=bare(noise.first), second=bare(noise.second))
+    return replace(mechanism, noise=noise, post=())
+
+
+def followed(mechanism: Mechanism) -> bool:
+    """Whether a function follows the mechanism, or one of its halves."""
+    own = bool(mechanism.post or mechanism.certificate.body.get("post"))
+    return own or any(followed(half) for half in mechanism.noise.halves)
+
+
+def run(mechanism: Mechanism, values: Floats, source: BitSource) -> Floats:
+    """One independent output per row of inputs, through the intake, the clip and the draw of a release."""
+    parts = []
+    for start in range(0, len(values), _CHUNK):
+        column, _ = mechanism._column(values[start : start + _CHUNK], True)
+        parts.append(_drawn(mechanism, clipped(column, mechanism.context.shares), source))
+        report("drawing", start + len(column), len(values))
+    return np.concatenate(parts)
+
+
+def _drawn(mechanism: Mechanism, column: Floats, source: BitSource) -> Floats:
+    """A column's rows share the one coin of a mixture; here each row is a release of its own, with its own coin."""
+    if not mechanism.noise.halves:
+        return mechanism._draw(column, source)
+    each = [mechanism.noise.chosen(source) for _ in range(len(column))]
+    out = np.empty_like(column)
+    for half in mechanism.noise.halves:
+        rows = np.array([chosen is half for chosen in each], dtype=bool)
+        if rows.any():
+            out[rows] = _drawn(half, column[rows], source)
+    return out

@@ -19,11 +19,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.covariance.scaling import excesses
-from fugu.calibration.covariance.slope import divergence
-from fugu.calibration.covariance.standard import Laws
+from fugu.calibration.covariance.descent import excesses
+from fugu.calibration.covariance.slope import StandardPairs, divergence
 from fugu.guarantee.asks import Ask, Divergences
-from fugu.loss.smooth.two_normals import normal_hockey_stick
+from fugu.loss.integrals import normal_hockey_stick
 
 Array = NDArray[np.float64]
 _ROUNDS = 3
@@ -34,7 +33,7 @@ _SAFE = 1e-9
 _BINDING = 0.8
 
 
-def least_trace(laws: Laws, ask: Ask, floor: float, weight: Array, at: Array) -> float:
+def least_trace(laws: StandardPairs, ask: Ask, floor: float, weight: Array, at: Array) -> float:
     """A number that tr(weight S) is not below for any S >= floor I that meets the budget, in standardised units.
 
     `at`: the best S that is known; directions and tangents are taken there, and directions are then improved."""
@@ -56,12 +55,12 @@ def least_trace(laws: Laws, ask: Ask, floor: float, weight: Array, at: Array) ->
     return best
 
 
-def threshold(u: Array, laws: Laws, ask: Ask) -> float:
+def threshold(u: Array, laws: StandardPairs, ask: Ask) -> float:
     """A lower bound on the variance of noise along u that hides every pair there: just below the least that does."""
     return _along(u, laws, ask)[0]
 
 
-def _along(u: Array, laws: Laws, ask: Ask) -> tuple[float, Array]:
+def _along(u: Array, laws: StandardPairs, ask: Ask) -> tuple[float, Array]:
     """The bound, and how it changes with u: loss(u'd, u'Au + s, u'Bu + s) stays what it is."""
     assert not isinstance(ask, Divergences)
     epsilon, limit = float(ask.epsilon), float(ask.delta) * (1 + _SAFE)
@@ -105,7 +104,7 @@ def _last(loss: Callable[[float], float], limit: float, low: float, step: float)
     return low
 
 
-def _directions(laws: Laws, at: Array) -> Iterator[Array]:
+def _directions(laws: StandardPairs, at: Array) -> Iterator[Array]:
     """Where a pair shows most after noise `at`: along V^-1 d, and where the two covariances differ most."""
     from scipy.linalg import eigh
 
@@ -124,7 +123,7 @@ def _unit(u: Array) -> Array:
     return u / length if length > 0 else u
 
 
-def _improved(u: Array, X: Array, laws: Laws, ask: Ask, weight: Array) -> Array:
+def _improved(u: Array, X: Array, laws: StandardPairs, ask: Ask, weight: Array) -> Array:
     """A direction near u whose condition the relaxed covariance X misses by more."""
     from scipy.optimize import minimize
 
@@ -138,7 +137,7 @@ def _improved(u: Array, X: Array, laws: Laws, ask: Ask, weight: Array) -> Array:
     return _unit(done.x) if np.isfinite(done.x).all() and done.x.any() else u
 
 
-def _tangents(laws: Laws, ask: Divergences, at: Array) -> Iterator[tuple[Array, float]]:
+def _tangents(laws: StandardPairs, ask: Divergences, at: Array) -> Iterator[tuple[Array, float]]:
     """<-G, S> >= D(at) - epsilon - <G, at> for both orders of every pair at every order alpha."""
     for d, A, B in zip(laws.shift, laws.first, laws.second, strict=True):
         for sign, p, q in ((1.0, A + at, B + at), (-1.0, B + at, A + at)):

@@ -1,27 +1,30 @@
-"""Descent on the exact curve: the covariance of least cost above a floor, for laws of two different covariances.
-
-Minimise cost(S) over S = floor I + T, T >= 0, with room_k(S) >= 0 for both orders of every pair that binds: ln(delta /
-loss), or 1 - D_alpha / epsilon. Newton's method on the log barrier cost - m (ln det T + sum ln room_k), m -> 0, with
-gradient and second derivative in closed form (`slope`). D_alpha is convex in S, so for Renyi budgets and the mean
-squared error this is the least there is; for a delta it is where descent from the start ends. What it ends at is
-enlarged until the loss is met, so a slip costs noise, never privacy."""
+"""Descent on the exact curve: the covariance of least cost, and how much one must be enlarged to be enough."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.covariance.cost import Cost
-from fugu.calibration.covariance.scaling import admissible, excesses, raised
-from fugu.calibration.covariance.slope import Local, distance, divergence, log_delta
-from fugu.calibration.covariance.standard import Laws
-from fugu.calibration.covariance.symmetric import symmetric
+from fugu.calibration.covariance.slope import Cost, Local, StandardPairs, distance, divergence, log_delta, symmetric
+from fugu.calibration.search import least_scale
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Divergences
+from fugu.loss.search.normal import fast_normal_delta
+from fugu.loss.shifts import gaussian_mu
+
+# Descent on the exact curve: the covariance of least cost above a floor, for laws of two different covariances.
+#
+# Minimise cost(S) over S = floor I + T, T >= 0, with room_k(S) >= 0 for both orders of every pair that binds: ln(delta
+# / loss), or 1 - D_alpha / epsilon. Newton's method on the log barrier cost - m (ln det T + sum ln room_k), m -> 0,
+# with gradient and second derivative in closed form (`slope`). D_alpha is convex in S, so for Renyi budgets and the
+# mean squared error this is the least there is; for a delta it is where descent from the start ends. What it ends at is
+# enlarged until the loss is met, so a slip costs noise, never privacy.
+
 
 Array = NDArray[np.float64]
 _ROUNDS = 12
@@ -36,7 +39,7 @@ _TRIM = 1e-5
 """Without a floor: eigenvalues below this share of the largest are left out where that costs next to nothing."""
 
 
-def descend(start: Array, floor: float, laws: Laws, ask: Ask, cost: Cost) -> Array:
+def descend(start: Array, floor: float, laws: StandardPairs, ask: Ask, cost: Cost) -> Array:
     """A covariance >= floor I that meets the budget and costs no more than `start`, which does both."""
     binding = [k for k, loss in enumerate(excesses(start, laws, ask)) if loss >= _NEAR]
     best, S = start, start
@@ -51,7 +54,7 @@ def descend(start: Array, floor: float, laws: Laws, ask: Ask, cost: Cost) -> Arr
     return best if floor else _trimmed(best, laws, ask, cost)
 
 
-def _better(best: Array, S: Array, floor: float, laws: Laws, ask: Ask, cost: Cost) -> Array:
+def _better(best: Array, S: Array, floor: float, laws: StandardPairs, ask: Ask, cost: Cost) -> Array:
     """S, made enough, if it then costs less."""
     try:
         found = raised(S, floor, laws, ask)
@@ -60,7 +63,7 @@ def _better(best: Array, S: Array, floor: float, laws: Laws, ask: Ask, cost: Cos
     return found if cost.value(found) < cost.value(best) else best
 
 
-def _trimmed(S: Array, laws: Laws, ask: Ask, cost: Cost) -> Array:
+def _trimmed(S: Array, laws: StandardPairs, ask: Ask, cost: Cost) -> Array:
     """S without directions of next to no noise, which only take a finer grid, if that costs as good as nothing."""
     values, vectors = np.linalg.eigh(S)
     small = values < _TRIM * values[-1]
@@ -94,7 +97,7 @@ class _Point:
         return cost.value(self.S) - m * (self.log_det + sum(math.log(room.value) for room in self.rooms))
 
 
-def _central(start: Array, floor: float, laws: Laws, ask: Ask, cost: Cost) -> Array:
+def _central(start: Array, floor: float, laws: StandardPairs, ask: Ask, cost: Cost) -> Array:
     """The end of the central path, or the last point from which doubles find no way on."""
     d, t = len(start), admissible(ask)
 
@@ -168,7 +171,7 @@ def _solved(H: Array, g: Array) -> Array:
             more = max(4 * more, 1e-10)
 
 
-def _rooms(S: Array, laws: Laws, ask: Ask, t: float) -> Iterator[Local]:
+def _rooms(S: Array, laws: StandardPairs, ask: Ask, t: float) -> Iterator[Local]:
     """ln(delta / loss) or 1 - D / epsilon, both orders of every pair; positive inside."""
     for d, a, b in zip(laws.shift, laws.first, laws.second, strict=True):
         if np.array_equal(a, b):  # both orders are one, a function of the distance
@@ -185,3 +188,142 @@ def _rooms(S: Array, laws: Laws, ask: Ask, t: float) -> Iterator[Local]:
 def _room(loss: Local, limit: float, scale: float) -> Local:
     assert loss.bend is not None
     return Local(limit - scale * loss.value, -scale * loss.slope, -scale * loss.bend)
+
+
+# Whether a covariance is enough on the exact curve, and how much it must be enlarged where it is not.
+
+
+def admissible(ask: Ask) -> float:
+    """The largest distance |V^-1/2 d| of two normal laws of one covariance that meets the budget: mu(epsilon, delta),
+    or sqrt(2 epsilon / alpha)."""
+    if isinstance(ask, Divergences):
+        return min(math.sqrt(2 * float(e) / float(a)) for a, e in ask.orders)
+    if ask.pure:
+        raise NotProvable("Gaussian noise gives no pure guarantee; give a delta > 0, or a Renyi budget")
+    return gaussian_mu(ask.epsilon, ask.delta)
+
+
+def excesses(S: Array, laws: StandardPairs, ask: Ask) -> list[float]:
+    """loss / budget of every pair, the worse of its two orders: at most 1 where it is met."""
+    if isinstance(ask, Divergences):
+        return [
+            ask.excess(lambda x, d=d, a=a, b=b: _divergence(d, a + S, b + S, float(x)))  # type: ignore[misc]
+            for d, a, b in zip(laws.shift, laws.first, laws.second, strict=True)
+        ]
+    if ask.pure:
+        raise NotProvable("Gaussian noise gives no pure guarantee; give a delta > 0, or a Renyi budget")
+    return [
+        _delta(d, a + S, b + S, float(ask.epsilon)) / ask.target
+        for d, a, b in zip(laws.shift, laws.first, laws.second, strict=True)
+    ]
+
+
+def _delta(d: Array, p_cov: Array, q_cov: Array, epsilon: float) -> float:
+    """delta of both orders by one path each; singular covariances, and one number, in their own way."""
+    with suppress(np.linalg.LinAlgError):
+        if len(d) > 1 and not np.array_equal(p_cov, q_cov):
+            return math.exp(max(log_delta(d, p_cov, q_cov, epsilon).value, log_delta(-d, q_cov, p_cov, epsilon).value))
+    return fast_normal_delta(d, p_cov, np.zeros(len(d)), q_cov, epsilon)
+
+
+def excess_of(S: Array, laws: StandardPairs, ask: Ask) -> float:
+    """loss / budget of the worst pair."""
+    return max(excesses(S, laws, ask), default=0.0)
+
+
+def enough(S: Array, laws: StandardPairs, ask: Ask) -> Array:
+    """S itself where it meets the budget, else the lesser of the least multiple f S and the least S + h I that do, in
+    floating point. More noise of either kind is a post-processing of less, so a search from above finds the least;
+    where the laws' own covariances differ in directions that S does not reach, only the second exists."""
+
+    def enlarged(held: StandardPairs) -> Array:
+        size = max(float(np.trace(S)) / len(S), _smallest(laws))
+        found = [
+            start + f * direction
+            for start, direction in ((0.0 * S, S), (S, np.eye(len(S)) * size))
+            if math.isfinite(f := _least(lambda x, a=start, b=direction: excess_of(a + x * b, held, ask)))  # type: ignore[misc]
+        ]
+        if not found:
+            raise NotProvable(
+                "no multiple of this noise hides the pairs within reach of the search; allow a larger budget"
+            )
+        return min(found, key=lambda x: float(np.trace(x)))
+
+    return _binding(S, laws, ask, enlarged)
+
+
+def raised(S: Array, floor: float, laws: StandardPairs, ask: Ask) -> Array:
+    """The least floor I + f (S - floor I), f >= 0, that meets the budget: what a descent found, made enough."""
+    base = floor * np.eye(len(S))
+
+    def enlarged(held: StandardPairs) -> Array:
+        f = _least(lambda x: excess_of(base + x * (S - base), held, ask))
+        if not math.isfinite(f):
+            raise NotProvable("no multiple of this noise hides the pairs within reach of the search")
+        return np.asarray(base + f * (S - base))
+
+    return _binding(S, laws, ask, enlarged)
+
+
+def multiple(S: Array, laws: StandardPairs, ask: Ask) -> float:
+    """The least f >= 0 at which f S meets the budget; inf where none does."""
+
+    def enlarged(held: StandardPairs) -> Array:
+        return S * _least(lambda x: excess_of(x * S, held, ask))
+
+    with np.errstate(invalid="ignore"):  # no multiple at all
+        found = _binding(0.0 * S, laws, ask, enlarged)
+    return float(np.trace(found) / np.trace(S)) if np.isfinite(found).all() else math.inf
+
+
+def isotropic(laws: StandardPairs, ask: Ask, near: float) -> float:
+    """The least variance of noise alike in every direction that meets the budget, looked for `near` one; 0 where none
+    is needed."""
+    unit = np.eye(laws.dimension) * max(near, _smallest(laws))
+    found = multiple(unit, laws, ask)
+    if math.isinf(found):
+        raise NotProvable("no noise within reach of the search hides the pairs; allow a larger budget")
+    return found * float(unit[0, 0])
+
+
+def _binding(S: Array, laws: StandardPairs, ask: Ask, enlarged: Callable[[StandardPairs], Array]) -> Array:
+    """Of many pairs only those that bind are searched with; one that is not met afterwards joins them."""
+    found, held = S, list[int]()
+    while True:
+        losses = excesses(found, laws, ask) if np.isfinite(found).all() else [0.0]
+        worst = int(np.argmax(losses))
+        if losses[worst] <= 1:
+            return found
+        if worst in held:  # met only up to rounding
+            return enlarged(laws)
+        held.append(worst)
+        found = enlarged(laws.only(held))
+
+
+def _smallest(laws: StandardPairs) -> float:
+    """The least variance of any coordinate under any law: a unit of noise where none was proposed."""
+    least = min(float(np.diagonal(c, axis1=1, axis2=2).min()) for c in (laws.first, laws.second))
+    return least if least > 0 else 1.0
+
+
+def _divergence(d: Array, p_cov: Array, q_cov: Array, alpha: float) -> float:
+    """The closed form of D_alpha, both orders; inf where alpha V_q + (1 - alpha) V_p is not positive definite."""
+    worst = 0.0
+    for a, b in ((p_cov, q_cov), (q_cov, p_cov)):
+        mixed = alpha * b + (1 - alpha) * a
+        if np.linalg.eigvalsh(mixed)[0] <= 0:
+            return math.inf
+        logs = [float(np.linalg.slogdet(m)[1]) for m in (mixed, a, b)]
+        volume = (logs[0] - (1 - alpha) * logs[1] - alpha * logs[2]) / (2 * (alpha - 1))
+        worst = max(worst, alpha / 2 * float(d @ np.linalg.solve(mixed, d)) - volume)
+    return worst
+
+
+def _least(excess: Callable[[float], float]) -> float:
+    """The least factor that is enough, by the search for scales; inf where none up to 4^20 does."""
+    high = 1.0
+    while not excess(high) <= 1:
+        high *= 4
+        if high > 4.0**20:
+            return math.inf
+    return least_scale(lambda f: math.inf if f == 0 else excess(f), 1.0, high) * (1 + 1e-9)

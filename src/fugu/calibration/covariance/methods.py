@@ -1,32 +1,38 @@
-"""The methods for normal laws of vectors: each proposes a covariance, or says why it has none to offer."""
+"""The methods for normal laws of vectors: each proposes a covariance, or says why it has none to offer.
+
+Baselines need no beliefs about the laws: differential privacy of a record, of k records, of bounded laws."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from fugu.calibration.covariance import baselines
-from fugu.calibration.covariance.cost import Cost
-from fugu.calibration.covariance.descent import descend
-from fugu.calibration.covariance.directions import directional, expected_value_gaussian
+from fugu.calibration.covariance.descent import admissible, descend, enough, excess_of, isotropic
+from fugu.calibration.covariance.directions import (
+    directional,
+    directional_uncertainty,
+    eigenvector,
+    expected_value_gaussian,
+)
+from fugu.calibration.covariance.feasible import pairs_of, positive, up
 from fugu.calibration.covariance.optimal import optimal_covariance
-from fugu.calibration.covariance.scaling import admissible, enough, excess_of, isotropic
-from fugu.calibration.covariance.standard import Laws
-from fugu.calibration.covariance.uncertain import directional_uncertainty, eigenvector
+from fugu.calibration.covariance.slope import Cost, StandardPairs
 from fugu.calibration.offer import Wishes
-from fugu.errors import FuguError, NotProvable
+from fugu.errors import FuguError, NotProvable, UsageError
 from fugu.guarantee.asks import Ask
 from fugu.laws.multinormal import NormalPair
+from fugu.numbers.exact import Real, as_fraction
+from fugu.scenario.property_model import records_of
 
 Array = NDArray[np.float64]
 DECODABLE = (
     "noise of deficient rank leaves the other directions exact, and a statistic that is a multiple of some step can "
-    "then be decoded completely (fugu.auditing.decoder); give a floor, or declared_exact=True if the laws are exactly "
+    "then be decoded completely (fugu.auditing.guessers); give a floor, or declared_exact=True if the laws are exactly "
     "normal"
 )
 EXACT = "no noise would be needed if the laws were exact"
@@ -47,7 +53,7 @@ class Candidate:
 
     way: Way
     covariance: Array | None
-    laws: Laws
+    laws: StandardPairs
     cost: Cost
     floor: float
     refusal: str = ""
@@ -63,7 +69,7 @@ class Candidate:
 class Task:
     """The laws in units of their own, the largest admissible distance of two means, and what noise costs."""
 
-    laws: Laws
+    laws: StandardPairs
     t: float
     ask: Ask
     wishes: Wishes
@@ -99,7 +105,7 @@ def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str
     """Every method's covariance, sought in units of each statistic's own deviation. Methods for one covariance are
     given the mean of two different ones, which may not be enough (the means may even agree): what they find is then
     enlarged until it is, before its rank and its error count. `optimal` comes last and starts from all the others."""
-    laws = Laws.of(pairs)
+    laws = StandardPairs.of(pairs)
     task = Task(laws, admissible(ask), ask, wishes, Cost.of(laws, wishes.weight, wishes.objective))
     floor = least_variance(task)
     others: list[Array] = []
@@ -179,7 +185,7 @@ def _record_group(task: Task) -> Array:
 
 def _records(task: Task, model: Any, k: int) -> Array:
     """k records change, each by at most its reach in the units of the laws: a coupling, whatever the laws."""
-    found = baselines.record_group(np.array([float(x) for x in model.reach]) / task.laws.unit, k)
+    found = record_group(np.array([float(x) for x in model.reach]) / task.laws.unit, k)
     return _isotropic(found.gaussian(task.t), task)
 
 
@@ -228,3 +234,79 @@ _FINDERS: dict[str, Callable[[Task], Array]] = {
     "eigenvector": _eigenvector,
     "directional-uncertainty": _uncertain,
 }
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far the published vector moves, in l1 and in l2."""
+
+    l1: float
+    l2: float
+
+    def laplace(self, epsilon: float) -> float:
+        """The scale of independent Laplace noise for the pure level epsilon."""
+        return self.l1 / positive(epsilon, "epsilon") * up(1)
+
+    def gaussian(self, t: float) -> float:
+        """The deviation of Gaussian noise at t = mu(epsilon, delta)."""
+        return self.l2 / positive(t, "t, the largest admissible distance,") * up(1)
+
+
+def dp(ranges: ArrayLike, size: int | None = None, means: ArrayLike | None = None) -> Sensitivity:
+    """One record of `size`: coordinate j moves by its range, or by range / size where `means` says it is a mean.
+
+    >>> found = dp([73, 15, 1, 1, 98], 100, [True, True, False, False, True])
+    >>> round(found.l1, 6), round(found.l2, 10)
+    (3.86, 1.8750466661)
+    """
+    return record_group(ranges, 1, size, means)
+
+
+def group(ranges: ArrayLike, size: int, means: ArrayLike | None = None) -> Sensitivity:
+    """All `size` records may change: sound whatever the two laws are, and as printed (Chen and Ohrimenko 2023)."""
+    return record_group(ranges, size, size, means)
+
+
+def record_group(ranges: ArrayLike, k: int, size: int | None = None, means: ArrayLike | None = None) -> Sensitivity:
+    """k records may change: W_inf <= k x (range of a record), by a coupling that shares all other records.
+
+    Sound if the number of records with the property is a fixed number under each law and the records of a class have
+    the same law under both; k is then `records_moved`. With random numbers of records (binomial) it is false."""
+    r = np.asarray(ranges, dtype=np.float64)
+    if r.ndim != 1 or not np.isfinite(r).all() or (r < 0).any():
+        raise UsageError("ranges must be one finite number for each coordinate, none negative")
+    if k < 0 or (size is not None and not 1 <= size >= k):
+        raise UsageError("k, the number of records that may change, must be between 0 and the number of records")
+    mask = np.zeros(len(r), dtype=bool) if means is None else np.asarray(means, dtype=bool)
+    if mask.shape != r.shape or (mask.any() and size is None):
+        raise UsageError(f"means must say for each of {len(r)} coordinates whether it is a mean over `size` records")
+    moves = np.where(mask, r / (size or 1), r) * k
+    return Sensitivity(float(moves.sum()) * up(len(r)), float(np.sqrt((moves * moves).sum())) * up(len(r)))
+
+
+def records_moved(size: int, shares: Iterable[tuple[Real, Real]]) -> int:
+    """max |floor(n p + 1/2) - floor(n q + 1/2)| over pairs of shares (p, q): the records that the coupling swaps.
+
+    Shares are the decimals they are written as, and halves go up, as in `Scenario.from_property`. Not monotone in
+    |p - q|, so the maximum is over the pairs themselves.
+
+    >>> records_moved(100, [(0.45, 0.55)]), records_moved(10, [(0.25, 0.35)])
+    (10, 1)
+    """
+    return max((abs(records_of(size, as_fraction(p)) - records_of(size, as_fraction(q))) for p, q in shares), default=0)
+
+
+def bounded(centres: ArrayLike, radii: ArrayLike, pairs: Iterable[tuple[int, int]], radius_norm: int = 1) -> float:
+    """W = max |E_i - E_j| + c_i + c_j: the laws are (W, delta)-close if each P(|F - E_i| <= c_i) >= 1 - delta.
+
+    Chen and Ohrimenko 2023, Proposition 4.1, asks for 1 - delta/2 and spends 2 max c; the coupling
+    (1 - delta) P|ball x Q|ball has marginals below both laws, so 1 - delta is enough, with any centres. A Laplace
+    scale W / eps (norm 1), or a deviation W / t (norm 2), then gives (eps, delta + the delta of the noise)."""
+    E = pairs_of(centres)
+    c = np.asarray(radii, dtype=np.float64)
+    if c.shape != (len(E),) or not np.isfinite(c).all() or (c < 0).any():
+        raise UsageError(f"radii must be {len(E)} finite numbers, none negative: one for each centre")
+    if radius_norm not in (1, 2):
+        raise UsageError("radius_norm must be 1 (Laplace noise) or 2 (Gaussian noise)")
+    found = [float(np.linalg.norm(E[i] - E[j], radius_norm) + c[i] + c[j]) for i, j in pairs]
+    return max(found, default=0.0) * up(E.shape[1])

@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.comparison import Row, refused
 from fugu.calibration.covariance.below import least_trace
-from fugu.calibration.covariance.descent import descend
+from fugu.calibration.covariance.descent import descend, enough, multiple
 from fugu.calibration.covariance.methods import WAYS, Candidate, propose
-from fugu.calibration.covariance.realise import Wanted, realise
-from fugu.calibration.covariance.scaling import enough, multiple
-from fugu.calibration.offer import Offer, Wishes
-from fugu.calibration.problem import beliefs_of
+from fugu.calibration.lattice import beliefs_of, short_step
+from fugu.calibration.offer import Offer, Tried, Wishes
 from fugu.calibration.registry import named
-from fugu.calibration.sealing import Proved
 from fugu.documents.sentences import EXACTLY_NORMAL, GAUSSIAN_MODEL
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.asks import Ask, Proof
-from fugu.guarantee.curve import Guarantee
-from fugu.laws.items import Shape
 from fugu.laws.multinormal import NormalPair
+from fugu.laws.shapes import Shape
 from fugu.loss.door import bound
-from fugu.mechanism.context import Context
-from fugu.mechanism.correlated import CorrelatedAdditive
-from fugu.noise.correlated import CorrelatedGaussian
+from fugu.loss.vectors_gaussian import TAU
+from fugu.mechanism.intake import Context
 from fugu.noise.kind import Objective, finite_or_none, kind_of
-from fugu.noise.lattice import Lattice
+from fugu.noise.lattice import MAX_INDEX, Lattice
+from fugu.noise.matrix import CorrelatedGaussian
+from fugu.numbers.exact import decimal_up
 from fugu.scenario.property_model import MOVED
+
+# Offers for normal laws of vectors: find a covariance, make noise of it that can be drawn, prove that.
+
 
 _OWN = "each statistic in units of its own deviation under the laws"
 _FACTOR = 8.0
@@ -67,13 +67,13 @@ class CovarianceOffer(Offer):
         del objective  # part of the candidate's cost
         return self.candidate.error, 0.0, False
 
-    def mechanism(self, budget: Guarantee, ask: Ask, context: Context) -> CorrelatedAdditive:
-        """Prove the noise in the Gaussian model and seal the certificate."""
+    def tried(self, ask: Ask, context: Context) -> Tried:
+        """The noise, and its proof in the Gaussian model."""
         noise, proof = realised(self.candidate, self.pairs, ask, self.wishes.grid)
         if self.wishes.declared_exact:
-            context = _unbounded(context, self.wishes)
+            context = _unbounded(context)
         lattice = Lattice(noise.grid)
-        sealed = Proved(
+        return Tried(
             kind="correlated",
             method=self.method,
             theorem=self.candidate.way.theorem,
@@ -82,38 +82,22 @@ class CovarianceOffer(Offer):
             lattice=lattice,
             laws=self.pairs,
             beliefs=beliefs_of(self.pairs),
+            context=context,
             scales=self.scales,
             dimension=noise.dimension,
             before=(GAUSSIAN_MODEL, *((EXACTLY_NORMAL,) if self.wishes.declared_exact else ()), *self._floor()),
-        ).seal(budget, context)
-        return CorrelatedAdditive(certificate=sealed, context=context, noise=noise, lattice=lattice)
+        )
 
     def _floor(self) -> tuple[str, ...]:
         """A floor that was asked for, with its units."""
         asked = self.wishes.floor
         return () if asked is None else (f"noise of variance at least {asked:g} in every direction, {_OWN}",)
 
-    def row(self, ask: Ask) -> Row:
-        """The scale is the root of the noise's total variance, the errors are those of what is drawn."""
-        if (why := self.refusal) is not None:
-            return refused(self.method, self.noise, why)
-        try:
-            noise, proof = realised(self.candidate, self.pairs, ask, self.wishes.grid)
-        except NotProvable as error:
-            return refused(self.method, self.noise, str(error))
-        total = sum(float(row[i]) for i, row in enumerate(noise.covariance()))
-        return Row(
-            method=self.method,
-            noise=self.noise,
-            scale=math.sqrt(total),
-            expected_absolute=noise.expected_error(),
-            expected_squared=noise.expected_error("squared"),
-            epsilon=proof.epsilon,
-            proven=proof.holds,
-            why=self.candidate.way.theorem,
-            note=self.candidate.note or "; ".join(filter(None, (_rank(self.candidate), self._least(noise, ask)))),
-            standardised=self.candidate.cost.value(self.candidate.laws.own(_array(noise))),
-        )
+    def _more(self, tried: Tried, ask: Ask) -> dict[str, Any]:
+        """The errors in the units of the statistics, and how near the least they are."""
+        noise, plan = cast(CorrelatedGaussian, tried.noise), self.candidate
+        note = plan.note or "; ".join(filter(None, (_rank(plan), self._least(noise, ask))))
+        return {"note": note, "standardised": plan.cost.value(plan.laws.own(_array(noise)))}
 
     def _least(self, noise: CorrelatedGaussian, ask: Ask) -> str:
         """How near the optimal covariance is to what no Gaussian noise above its floor goes below."""
@@ -137,12 +121,8 @@ def _rank(candidate: Candidate) -> str:
     return "" if values[0] > 1e-9 * values[-1] else "deficient rank: only for laws that are exactly normal"
 
 
-def _unbounded(context: Context, wishes: Wishes) -> Context:
-    """Laws declared exactly normal have no ends: nothing is clipped, and bounds contradict the declaration."""
-    if getattr(wishes.model, "bounds", None):
-        raise UsageError(
-            "bounds= clips the records, so the statistics are not exactly normal: leave out bounds, or declared_exact"
-        )
+def _unbounded(context: Context) -> Context:
+    """Laws declared exactly normal have no ends: nothing is clipped."""
     if context.shares is None:
         return context
     stated = tuple(a for a in context.assumptions if a != MOVED)
@@ -200,8 +180,11 @@ class Covariances:
             raise NotProvable(
                 f"normal vectors are protected by Gaussian noise here, not by {self.wishes.noise}; leave out noise="
             )
-        if self.wishes.declared_exact:
-            _unbounded(Context(), self.wishes)
+        if self.wishes.declared_exact and getattr(self.wishes.model, "bounds", None):
+            raise UsageError(
+                "bounds= clips the records, so the statistics are not exactly normal: leave out bounds, or "
+                "declared_exact"
+            )
         if self.wishes.method != "best" and self.wishes.method not in WAYS:
             named(self.wishes.method)
             raise NotProvable(
@@ -222,3 +205,132 @@ class Covariances:
 def search(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Covariances:
     """For the driver."""
     return Covariances(tuple(pair for pair in given if isinstance(pair, NormalPair)), ask, wishes)
+
+
+# From a covariance to noise that can be drawn: an integer matrix times independent discrete Gaussians on a lattice.
+
+
+Array = NDArray[np.float64]
+_LENGTHS = tuple(32 * 4**k for k in range(15))
+"""The longest column of whole numbers has about one of these lengths: the first that costs less than `_CLOSE`."""
+_SHORT = (1, 2, 4, 8, 16)
+"""On a grid that was asked for also these."""
+_CLOSE = 1.001
+"""No error may grow by more than this factor of its variance."""
+_SPARE = 1e-6
+"""What is above the least variance by less than this share of it needs no column."""
+_ZERO = 1e-10
+"""Eigenvalues below this share of the largest are none; below what a proposal may have without a declaration."""
+_FINER = 16
+"""The grid is at most this fraction of the least deviation of noise and laws, so that rounding costs little."""
+_WIDTH = math.sqrt(2 * float(TAU))
+_SAFE = 1 + 1e-12
+_FLAT = (
+    "a law does not vary at all in some direction, so no lattice is fine enough for it; protect it as a shift "
+    "(fugu.Shifted), or leave out statistics that are functions of the others"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What a lattice is chosen for: the covariances of the laws, the units of the statistics, the largest mean, and a
+    grid if one is given."""
+
+    laws: Sequence[Array]
+    unit: Array
+    reach: float
+    grid: Fraction | None = None
+
+
+def realise(S: Array, wanted: Wanted, needed: Callable[[Array], float]) -> CorrelatedGaussian:
+    """Noise of about the covariance S, on a grid fine enough for `fugu.loss.vectors_gaussian`: base^2 I with the least
+    variance in any direction, and whole columns for the rest.
+
+    Columns are S's own up to half a step, so longer ones cost less and need a finer grid; the shortest that cost next
+    to nothing are taken. Rounded noise is enlarged until it is above S; where S is of deficient rank, which nothing
+    rounded is above, by the factor that `needed` finds for its shape. What the result really protects is proved
+    afterwards, from its own exact covariance."""
+    own = S / np.outer(wanted.unit, wanted.unit)
+    values, vectors = np.linalg.eigh(own)
+    if not values[-1] > 0:
+        return _silent(S, wanted)
+    full = bool(values[0] > _ZERO * values[-1])
+    base = 0.0
+    if full:  # the least eigenvalue of S, through an inverse whose entries are as good as their units
+        base = 1 / float(np.linalg.eigvalsh(np.linalg.inv(own) / np.outer(wanted.unit, wanted.unit))[-1])
+        values, vectors = np.linalg.eigh(own - np.diag(base / wanted.unit**2))
+    held = values > (_SPARE * base / wanted.unit.max() ** 2 if full else _ZERO * values[-1])
+    F = wanted.unit[:, None] * vectors[:, held] * np.sqrt(values[held])
+    longest = float(np.sqrt((F * F).sum(axis=0)).max(initial=0.0))
+    best: tuple[float, CorrelatedGaussian] | None = None
+    refusal: NotProvable | None = None
+    lengths = _LENGTHS if full else _LENGTHS[3:]
+    for length in lengths if wanted.grid is None else (*_SHORT, *lengths):
+        step = longest / length
+        B = np.rint(F / step) if F.size else F
+        B = B[:, B.any(axis=0)]
+        shape = base * np.eye(len(S)) + step**2 * (B @ B.T)
+        factor, price = _above(own, shape / np.outer(wanted.unit, wanted.unit)) if full else 2 * (needed(shape),)
+        if not math.isfinite(factor) or (best is not None and price >= best[0]):
+            continue
+        try:
+            best = price, _made(base * factor, B, math.sqrt(factor) * step, len(S), wanted)
+        except NotProvable as error:
+            refusal = refusal or error
+            if wanted.grid is None:
+                break
+            continue
+        if price <= _CLOSE or not F.size:
+            break
+    if best is None:
+        raise refusal or NotProvable("no whole directions near those of this noise hide the pairs")
+    return best[1]
+
+
+def _above(S: Array, shape: Array) -> tuple[float, float]:
+    """The least f with f shape >= S, and the least g with f shape <= g S: no error grows by more than g."""
+    from scipy.linalg import eigh
+
+    values = eigh(shape, S, eigvals_only=True)
+    return (1 / float(values[0]), float(values[-1] / values[0])) if values[0] > 0 else (math.inf, math.inf)
+
+
+def _made(base: float, B: Array, step: float, d: int, wanted: Wanted) -> CorrelatedGaussian:
+    """base I + step^2 B B' as noise on a lattice: every column has the width step / grid."""
+    limits = _limits(base, B, step, wanted)
+    grid = short_step(0.99 * min(limits)) if wanted.grid is None else wanted.grid
+    if wanted.grid is not None and grid > min(limits[:2]):
+        raise NotProvable("the noise is too narrow against its grid to be treated as Gaussian; choose a finer grid")
+    size = math.sqrt(base + step**2 * float((B * B).sum(axis=1).max(initial=0.0)))
+    if max(64 * size, 4 * wanted.reach) / float(grid) > MAX_INDEX:
+        raise NotProvable(
+            "the grid is too fine for means or noise this large, so nothing could be released; subtract a public "
+            "constant from the values, or give a coarser grid"
+        )
+    columns = tuple(tuple(int(x) for x in b) for b in B.T)
+    width = float(decimal_up(step / float(grid) * _SAFE))
+    return CorrelatedGaussian(float(decimal_up(math.sqrt(base) * _SAFE)), columns, (width,) * len(columns), grid, d)
+
+
+def _limits(base: float, B: Array, step: float, wanted: Wanted) -> list[float]:
+    """At most these, first for columns and base, then for the laws: then every sum over the lattice is an integral
+    (`loss.normal.smoothing.excess`)."""
+    least = min(float(np.linalg.eigvalsh(cov)[0]) for cov in wanted.laws)
+    if not least > 0:
+        raise NotProvable(_FLAT)
+    narrow = step / _WIDTH if B.size else math.inf
+    if base:
+        spread = math.sqrt(float(np.linalg.eigvalsh(B.T @ B)[-1])) if B.size else 1.0
+        finer = _FINER if wanted.grid is None else _WIDTH
+        return [narrow, math.sqrt(base) / max(finer, _WIDTH * spread), math.sqrt(least) / _FINER]
+    reach = [float(np.linalg.eigvalsh(B.T @ np.linalg.solve(cov, B))[-1]) for cov in wanted.laws]
+    return [narrow, *(1 / (_WIDTH * math.sqrt(x)) for x in reach)]
+
+
+def _silent(S: Array, wanted: Wanted) -> CorrelatedGaussian:
+    """No noise: the values are rounded alone."""
+    least = min(float(np.linalg.eigvalsh(cov)[0]) for cov in wanted.laws)
+    if not least > 0:
+        raise NotProvable(_FLAT)
+    grid = short_step(0.99 * math.sqrt(least) / 64) if wanted.grid is None else wanted.grid
+    return CorrelatedGaussian(0.0, (), (), grid, len(S))

@@ -1,26 +1,33 @@
-"""How the loss between two normal laws falls with the noise: ln delta, or D_alpha, its gradient and its bend in S.
-
-P = N(d, A), Q = N(0, B), A = V_p + S, B = V_q + S, W(s) = s B + (1 - s) A = W_0(s) + S. With ln M(s) = ln E_Q e^{sL},
-
-    d/dS ln M(s) = G(s) = -s (s-1)/2 W^-1 d d' W^-1 + 1/2 ((1-s) A^-1 + s B^-1 - W^-1),
-
-and for a symmetric K, W(s) = W, d^2/dS^2 ln M(s) [K, K] is
-
-    s (s-1) d' W^-1 K W^-1 K W^-1 d + 1/2 tr(W^-1 K W^-1 K - (1-s) A^-1 K A^-1 K - s B^-1 K B^-1 K).
-
-Under the contour integral of delta (docs/proofs/normal-vectors.md#4-the-contour-integral) these are factors of the same
-integrand, so one path gives all three. In coordinates with B = I and A diagonal W is diagonal too. All in doubles, to
-search with; nothing here proves."""
+"""How the loss between two normal laws falls with the noise, in standard units and symmetric coordinates."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.covariance.symmetric import symmetric
+from fugu.errors import UsageError
+from fugu.laws.multinormal import NormalPair
+from fugu.noise.kind import Objective
+
+# How the loss between two normal laws falls with the noise: ln delta, or D_alpha, its gradient and its bend in S.
+#
+# P = N(d, A), Q = N(0, B), A = V_p + S, B = V_q + S, W(s) = s B + (1 - s) A = W_0(s) + S. With ln M(s) = ln E_Q e^{sL},
+#
+#     d/dS ln M(s) = G(s) = -s (s-1)/2 W^-1 d d' W^-1 + 1/2 ((1-s) A^-1 + s B^-1 - W^-1),
+#
+# and for a symmetric K, W(s) = W, d^2/dS^2 ln M(s) [K, K] is
+#
+#     s (s-1) d' W^-1 K W^-1 K W^-1 d + 1/2 tr(W^-1 K W^-1 K - (1-s) A^-1 K A^-1 K - s B^-1 K B^-1 K).
+#
+# Under the contour integral of delta (docs/proofs/normal-vectors.md#4-the-contour-integral) these are factors of the
+# same integrand, so one path gives all three. In coordinates with B = I and A diagonal W is diagonal too. All in
+# doubles, to search with; nothing here proves.
+
 
 Array = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
@@ -188,3 +195,183 @@ def _local(
         found = found + np.einsum("na,nb->ab", *both) - np.outer(middle, middle)
     turn = at.congruence(V.T)
     return Local(value, (slope + slope.T) / 2, turn.T @ found @ turn)
+
+
+# Pairs of normal laws in units of their own: each statistic divided by its deviation under the beliefs.
+#
+# A count and a mean age have no common unit, so a floor, a trace or a length in the units of the values would let the
+# largest numbers rule. With the public diagonal D_j = root of the mean variance of statistic j over all laws, S is
+# sought as D S' D: d'(V + S)^-1 d and every divergence are the same for (D^-1 d, D^-1 V D^-1, S'). Multiplying a
+# statistic by a constant multiplies D_j by it, and leaves the problem for S' as it was:
+# docs/proofs/normal-vectors.md#7-units.
+
+
+@dataclass(frozen=True, eq=False)
+class StandardPairs:
+    """Pairs N(shift_k, first_k) against N(0, second_k), in units of `unit`; pairs of equal laws are left out."""
+
+    unit: Array
+    shift: Array
+    first: Array
+    second: Array
+
+    @staticmethod
+    def of(pairs: Iterable[NormalPair]) -> StandardPairs:
+        """The pairs in the units of `units_of`; one pair of equal laws is kept where there is no other."""
+        listed = tuple(pairs)
+        D = units_of(listed)
+        kept = [pair for pair in listed if not pair.same] or list(listed[:1])
+        scale = np.outer(D, D)
+        return StandardPairs(
+            D,
+            np.array([[float(x) for x in pair.difference] for pair in kept]) / D,
+            np.array([pair.p.cov_array for pair in kept]) / scale,
+            np.array([pair.q.cov_array for pair in kept]) / scale,
+        )
+
+    def __len__(self) -> int:
+        return len(self.shift)
+
+    @property
+    def dimension(self) -> int:
+        """The number of statistics."""
+        return len(self.unit)
+
+    @property
+    def middle(self) -> Array:
+        """The mean of the two covariances of each pair."""
+        return np.asarray((self.first + self.second) / 2)
+
+    @property
+    def alike(self) -> bool:
+        """Whether the two covariances of every pair are equal."""
+        return bool((self.first == self.second).all())
+
+    def raw(self, S: Array) -> Array:
+        """A covariance in the units of the values."""
+        return np.asarray(S * np.outer(self.unit, self.unit))
+
+    def own(self, S: Array) -> Array:
+        """A covariance of the values in these units."""
+        return np.asarray(S / np.outer(self.unit, self.unit))
+
+    def only(self, which: list[int]) -> StandardPairs:
+        """Some of the pairs, in the same units."""
+        return StandardPairs(self.unit, self.shift[which], self.first[which], self.second[which])
+
+
+def units_of(pairs: Iterable[NormalPair]) -> Array:
+    """D_j: the root of the mean variance of statistic j over all laws; where no law varies, the largest difference of
+    its means, and 1 where that is 0 too.
+
+    >>> from fugu.laws.multinormal import MultivariateNormal
+    >>> law = MultivariateNormal([0, 0], [[9, 1], [1, 0.25]])
+    >>> units_of([NormalPair(law, law, "one")]).tolist()
+    [3.0, 0.5]
+    """
+    listed = tuple(pairs)
+    variances = np.array([np.diag(law.cov_array) for pair in listed for law in (pair.p, pair.q)])
+    D = np.sqrt(variances.mean(axis=0))
+    apart = np.abs([pair.p.mean_array - pair.q.mean_array for pair in listed]).max(axis=0)
+    return np.asarray(np.where(D > 0, D, np.where(apart > 0, apart, 1.0)))
+
+
+class Symmetric:
+    """Entry (i, j), i <= j, of a symmetric matrix is a coordinate, times sqrt(2) off the diagonal."""
+
+    def __init__(self, d: int) -> None:
+        self.d = d
+        self.i, self.j = np.triu_indices(d)
+        self.c = np.where(self.i == self.j, 1.0, np.sqrt(2.0))
+        i, b = self.i[:, None], self.j[:, None]
+        j, a = self.i[None, :], self.j[None, :]
+        self.diagonal = np.flatnonzero(self.i == self.j)
+        self.at = [
+            ((w * d + x) * d + y) * d + z for w, x, y, z in ((i, j, a, b), (b, j, a, i), (i, a, j, b), (b, a, j, i))
+        ]
+        self.cc = self.c[:, None] * self.c[None, :] / 4
+
+    def vector(self, S: Array) -> Array:
+        """The coordinates of a symmetric matrix."""
+        return np.asarray(S[self.i, self.j] * self.c)
+
+    def matrix(self, v: Array) -> Array:
+        """The symmetric matrix with these coordinates."""
+        S = np.empty((self.d, self.d))
+        S[self.i, self.j] = S[self.j, self.i] = v / self.c
+        return S
+
+    def schur(self, P: Array, Z: Array) -> Array:
+        """The matrix of S -> sum_k (P_k S Z_k + Z_k S P_k) / 2, P_k and Z_k symmetric."""
+        k = len(P)
+        T = (P.reshape(k, -1).T @ Z.reshape(k, -1)).ravel()
+        total = T[self.at[0]]
+        for at in self.at[1:]:
+            total += T[at]
+        return np.asarray(total * self.cc)
+
+    def congruence(self, M: Array) -> Array:
+        """The matrix of S -> M S M'."""
+        i, j = self.i[:, None], self.j[:, None]
+        k, m = self.i[None, :], self.j[None, :]
+        return np.asarray((M[i, k] * M[j, m] + M[i, m] * M[j, k]) * (2 * self.cc))
+
+    def form(self, F: Array) -> Array:
+        """The matrix of the quadratic form sum F_ijkl S_ij S_kl."""
+        i, j = self.i[:, None], self.j[:, None]
+        k, m = self.i[None, :], self.j[None, :]
+        found = (F[i, j, k, m] + F[j, i, k, m] + F[i, j, m, k] + F[j, i, m, k]) * self.cc
+        return np.asarray((found + found.T) / 2)
+
+
+@cache
+def symmetric(d: int) -> Symmetric:
+    """The coordinates for one size."""
+    return Symmetric(d)
+
+
+@dataclass(frozen=True, eq=False)
+class Cost:
+    """tr(W S), or with `absolute` E |N|_1 = sum_j sqrt(2 S_jj / pi), of a covariance S in standardised units.
+
+    `weight`: W; the identity unless a user gives one for the values, which is turned into these units: D W D."""
+
+    weight: Array
+    absolute: bool = False
+
+    @staticmethod
+    def of(laws: StandardPairs, weight: Array | None, objective: Objective) -> Cost:
+        """A user's weight decides alone; else the objective, every statistic in its own unit."""
+        if weight is not None:
+            d = laws.dimension
+            if weight.shape != (d, d) or not np.isfinite(weight).all() or not (weight == weight.T).all():
+                raise UsageError(f"weight must be a symmetric {d} x {d} matrix of finite numbers")
+            return Cost(laws.raw(weight))
+        return Cost(np.eye(laws.dimension), objective == "absolute")
+
+    @property
+    def trace(self) -> Cost:
+        """The mean squared error with the same weight."""
+        return Cost(self.weight)
+
+    def value(self, S: Array) -> float:
+        """The cost of S."""
+        if self.absolute:
+            return float(np.sqrt(2 * np.maximum(np.diag(S), 0.0) / math.pi).sum())
+        return float((self.weight * S).sum())
+
+    def slope(self, S: Array) -> Array:
+        """The gradient in S; a variance next to 0 counts as a little more, where the root has no slope."""
+        if self.absolute:
+            variances = np.diag(S)
+            return np.diag(np.sqrt(0.5 / math.pi / np.maximum(variances, 1e-9 * variances.max())))
+        return self.weight
+
+    def bend(self, S: Array) -> Array:
+        """The second derivative in S, in coordinates of `symmetric`."""
+        at = symmetric(len(S))
+        found = np.zeros((len(at.c), len(at.c)))
+        if self.absolute:
+            variances = np.maximum(np.diag(S), 1e-9 * np.diag(S).max())
+            found[at.diagonal, at.diagonal] = -0.5 * np.diag(self.slope(S)) / variances
+        return found

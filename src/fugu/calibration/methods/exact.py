@@ -1,25 +1,31 @@
-"""`exact`: the least scale there is, by bisection on the tight loss."""
+"""`exact` and `conditioned`: the least scale there is, by bisection on the tight loss; for sets and counts too."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from fugu.calibration.methods.wasserstein import least_excess, reach
-from fugu.calibration.registry import Proposal, method
+from fugu.calibration.registry import RELEASED, Proposal, method
 from fugu.calibration.search import least, least_scale
-from fugu.guarantee.asks import Divergences, Ratio
-from fugu.guarantee.order import pure_as_renyi
-from fugu.laws.family import Family
-from fugu.laws.items import Item
-from fugu.loss.search.ranges import over
-from fugu.loss.search.vectors import fast_vector_pure
-from fugu.loss.vectors.bare import law_excess
-from fugu.loss.vectors.bounds import IMPLIED
-from fugu.loss.vectors.exact import LARGEST, vertices
+from fugu.errors import NotProvable
+from fugu.guarantee.asks import Ask, Divergences, Ratio
+from fugu.guarantee.kinds import pure_as_renyi
+from fugu.laws.cells import CellFamily
+from fugu.laws.family import Family, SetFamily
+from fugu.laws.shapes import Item
+from fugu.loss.divergence import kept, margins, unmoved
+from fugu.loss.door import guess
+from fugu.loss.search.shapes import farthest, fast_vector_pure, over
+from fugu.loss.table.cells import NO_ORDERS
+from fugu.loss.vectors import IMPLIED, LARGEST, law_excess, vertices
 from fugu.noise.kind import Kind
 from fugu.numbers import balls
 from fugu.numbers.exact import float_down
+
+# `exact`: the least scale there is, by bisection on the tight loss.
+
 
 _LARGE = 600.0
 """A pure epsilon of this size implies nothing useful."""
@@ -95,3 +101,144 @@ def vectors_divergences(item: Family, ask: Divergences, kind: Kind) -> Proposal:
     distance = reach(item, kind.norm, Fraction(0))  # D_a <= D_inf <= distance / scale
     high = distance / float(ask.epsilon) * (1 + 1e-9) if ask.epsilon else math.inf
     return Proposal(least_excess(ask, loss, high) if distance else 0.0)
+
+
+# `conditioned`: the tight divergence of the laws given the likeliest events that bring them close.
+
+
+_NARROW = 0.02
+"""Noise of less than this many lattice steps is next to none: it is not looked for."""
+_ATOMS = 200
+"""Pairs of laws with more atoms than this are not conditioned anew at every scale."""
+
+
+@method(
+    "conditioned",
+    "the tight divergence given the events of a sub-coupling of mass 1 - delta (docs/proofs/renyi.md)",
+    place=110,
+    shapes=("line",),
+    finite=True,
+    noises=RELEASED,
+    delta=True,
+    largest=50_000,
+)
+def conditioned(item: Family, ask: Divergences, kind: Kind) -> Proposal:
+    """The least scale found at which every pair meets the budget as it is, or conditioned as for `partial-transport`.
+
+    The events change with the scale, so the loss need not fall with it: the scale is proved, not surely the least."""
+    if not ask.delta:
+        return Proposal(math.inf, "delta is 0: the same as exact")
+    if len(item.points) > _ATOMS:
+        return Proposal(math.inf, f"for laws of at most {_ATOMS} atoms")
+    distance = float(farthest(item))
+    if distance == 0:
+        return Proposal(0.0)
+    if ask.impossible:
+        return Proposal(math.inf, "epsilon 0 asks for identical outputs")
+    alone = list(item.alone())
+    start = ask.start(distance)
+    return Proposal(least_scale(lambda steps: max(_excess(one, steps, ask, kind) for one in alone), ask.target, start))
+
+
+def _excess(family: Family, steps: float, ask: Divergences, kind: Kind) -> float:
+    """loss / budget of one pair, conditioned if that helps."""
+    if 0 < steps < _NARROW:
+        return math.inf
+    bare = guess(family, kind, ask, steps)
+    if bare <= 1:
+        return bare
+    pair = family.pairs[0]
+    if steps == 0:
+        return min(bare, unmoved(family, pair, ask.delta))
+    noise = kind.at(steps, Fraction(1))
+    rest = margins(family, kept(family, pair, noise, ask.highest, ask.delta), family.labels[0])
+    return min(bare, guess(rest, kind, ask, steps)) if rest.different else 0.0
+
+
+# Methods for sets of laws: the loss of the worst laws in the sets, exactly for ratios; bounds for all else.
+
+
+_ENVELOPE = "the envelope and its dual over the worst laws in the sets: proved in docs/proofs/sets.md"
+_BOUND = "a bound, not exact"
+
+
+@method(
+    "l1",
+    "l1 (group) sensitivity: Dwork, McSherry, Nissim, Smith 2006, Proposition 1",
+    place=10,
+    shapes=("sets",),
+    beaten_by="exact",
+)
+def sets_l1(item: SetFamily, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """scale = range of the declared values / epsilon: what every law on them needs, and all that is known of some."""
+    return Proposal(over(float(item.points[-1] - item.points[0]), ask.epsilon))
+
+
+@method(
+    "exact",
+    "the tight loss of the worst laws in the sets: proved in docs/proofs/sets.md",
+    place=100,
+    shapes=("sets",),
+    noises=("laplace", "atoms"),
+    beaten_by="envelope",
+)
+def sets_exact(item: SetFamily, ask: Ratio, kind: Kind) -> Proposal:
+    """scale = min { b : max over the declared values of ln N / D <= epsilon }; 0 when the beliefs alone suffice."""
+    steps = least(item, replace(ask, delta=ask.delta * 0), kind)
+    if ask.delta:
+        return Proposal(steps, "delta is not used" if steps else _SUFFICES)
+    return Proposal(steps, "" if steps else _SUFFICES)
+
+
+@method("envelope", _ENVELOPE, place=90, shapes=("sets",), noises=RELEASED, delta=True)
+def excess(item: SetFamily, ask: Ratio, kind: Kind) -> Proposal:
+    """A scale at which the bound on delta is within it; never above what the pure loss asks for, up to rounding."""
+    return _bound(item, ask, kind)
+
+
+@method("envelope", _ENVELOPE, place=90, shapes=("sets",), noises=RELEASED, finite=True)
+def orders(item: SetFamily, ask: Divergences, kind: Kind) -> Proposal:
+    """A scale at which the bounds on the divergences are within epsilon; no event is left out for a delta."""
+    return _bound(item, ask, kind)
+
+
+def _bound(item: SetFamily, ask: Ask, kind: Kind) -> Proposal:
+    steps = least(item, ask, kind)
+    return Proposal(steps, _BOUND if steps else _SUFFICES)
+
+
+# Histograms: the least noise in every count, and what one record can move at most.
+
+
+_CELLS = ("cells",)
+
+
+@method(
+    "exact",
+    "the tight loss of one record's cell in a histogram: proved in docs/proofs/histograms.md",
+    place=100,
+    shapes=_CELLS,
+    noises=None,
+)
+def cells_exact(item: CellFamily, ask: Ratio, kind: Kind) -> Proposal:
+    """scale = 2 / epsilon_0 for a pure budget, with T(epsilon_0) = epsilon; else min { b : delta(b) <= delta }."""
+    steps = least(item, ask, kind)
+    return Proposal(steps, "" if steps else "the beliefs about one record's cell alone suffice: no noise is needed")
+
+
+@method("exact", "docs/proofs/histograms.md#5-what-is-not-proved", place=100, shapes=_CELLS, finite=True, noises=None)
+def no_orders(item: CellFamily, ask: Divergences, kind: Kind) -> Proposal:  # noqa: ARG001
+    """Refused: no divergence of a histogram is proved."""
+    raise NotProvable(NO_ORDERS)
+
+
+@method(
+    "l1",
+    "l1 sensitivity: Dwork, McSherry, Nissim, Smith 2006, Proposition 1; one record moves two counts by one each",
+    place=10,
+    shapes=_CELLS,
+    beaten_by="exact",
+)
+def cells_l1(item: CellFamily, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """scale = 2 / epsilon, whatever the laws; 0 if they are the same."""
+    return Proposal(0.0 if item.same else over(2, ask.epsilon))

@@ -1,11 +1,9 @@
-"""`transport` and `partial-transport`: the least expected cost over couplings of the laws, or of all but delta of them.
-
-For every coupling pi of the two laws, exp((a-1) D_a(M_i, M_j)) <= E_pi exp((a-1) D_a(zeta_X, zeta_Y)), because
-(P, Q) -> sum P^a Q^(1-a) is jointly convex (docs/proofs/renyi.md, docs/proofs/vectors.md)."""
+"""`transport`, `relaxed`, and the coupling bounds for normal beliefs: least expected costs over couplings."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -16,20 +14,27 @@ from fugu.calibration.registry import EVERY, RELEASED, Proposal, method
 from fugu.calibration.search import least_scale
 from fugu.guarantee.asks import Divergences, Ratio
 from fugu.laws.family import Family
-from fugu.loss.divergence.conditioning import kept, unmoved
-from fugu.loss.normal.smoothing import TAU
-from fugu.loss.search.ranges import farthest
-from fugu.loss.search.shifts import fast_gaussian_delta
-from fugu.loss.shifts.cost import log_cost
-from fugu.loss.vectors.bare import law_divergence, law_excess
-from fugu.loss.vectors.bounds import PLANNED, plan_for, space_of, steps_moved, unit_of
-from fugu.loss.vectors.gaussian import smooth_plan
+from fugu.laws.normal import Analytic, Normal
+from fugu.loss.cost import log_cost
+from fugu.loss.divergence import kept, unmoved
+from fugu.loss.search.couplings import coupled_scale, theorem1_scale
+from fugu.loss.search.normal import fast_gaussian_delta
+from fugu.loss.search.shapes import farthest
+from fugu.loss.vectors import PLANNED, law_divergence, law_excess, plan_for, space_of, steps_moved, unit_of
+from fugu.loss.vectors_gaussian import TAU, smooth_plan
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Kind, Noise
-from fugu.transport.cells import SubCoupling
-from fugu.transport.coupling import Coupling, monotone
+from fugu.numbers.exact import Real
+from fugu.transport.coupling import Coupling, SubCoupling, monotone
+from fugu.transport.matching import Space
 from fugu.transport.plan import plan_log_cost
-from fugu.transport.space import Space
+from fugu.transport.wasserstein import form_scale, paper_scale, relaxed_scale
+
+# `transport` and `partial-transport`: the least expected cost over couplings of the laws, or of all but delta of them.
+#
+# For every coupling pi of the two laws, exp((a-1) D_a(M_i, M_j)) <= E_pi exp((a-1) D_a(zeta_X, zeta_Y)), because
+# (P, Q) -> sum P^a Q^(1-a) is jointly convex (docs/proofs/renyi.md, docs/proofs/vectors.md).
+
 
 _CELLS = 40_000
 _MANY = 50_000
@@ -66,7 +71,7 @@ def coupled(plan: Coupling, steps: float, alpha: Fraction, kind: Kind) -> float:
     if steps == 0:
         return math.inf if plan.distances.max() > 0 else 0.0
     noise = kind.at(steps, _UNIT)
-    return plan_log_cost(plan, log_cost(noise, float(alpha), plan.distances)) / float(alpha - 1)  # type: ignore[arg-type]
+    return plan_log_cost(plan, log_cost(noise, float(alpha), plan.distances)) / float(alpha - 1)
 
 
 @method(
@@ -157,5 +162,106 @@ def vectors(item: Family, ask: Divergences, kind: Kind) -> Proposal:
 def _cells(space: Space, plan: SubCoupling, noise: Noise, alpha: Fraction) -> NDArray[np.float64]:
     """The log costs of a plan's own cells."""
     apart = steps_moved(space, plan).astype(np.float64) * float(noise.grid or 1)
-    costs = log_cost(noise, float(alpha), apart.ravel())  # type: ignore[arg-type]
+    costs = log_cost(noise, float(alpha), apart.ravel())
     return np.asarray(costs.reshape(apart.shape).sum(axis=1), dtype=np.float64)
+
+
+# `relaxed` and `relaxed-paper`: average over the transport plan instead of taking its largest distance.
+
+
+@method(
+    "relaxed-paper",
+    "Yang, Ding et al. (noise reduction), condition (11) alone, which protects both orders (Jensen)",
+    place=40,
+    shapes=("line",),
+    beaten_by="exact",
+)
+def relaxed_paper(item: Family, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """scale = col+ alone, for comparison, of the order of each pair that needs more: which secret a file names first
+    changes nothing. The printed Algorithm 1 loses its bracket and is not offered."""
+    return Proposal(_widest(item, ask, _either_order))
+
+
+@method(
+    "relaxed",
+    "the four-form rule: Yang, Ding et al. (noise reduction), conditions (11) and (12), sharpened by Jensen",
+    place=50,
+    shapes=("line",),
+    beaten_by="exact",
+)
+def relaxed(item: Family, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """scale = max(min(col+, row-), min(row+, col-)) on the monotone plan, max over pairs."""
+    return Proposal(_widest(item, ask, relaxed_scale))
+
+
+def _either_order(plan: Coupling, epsilon: Real) -> float:
+    """Condition (11) with the columns of the plan in both roles: rows are the columns of the exchanged pair."""
+    return max(paper_scale(plan, epsilon), form_scale(plan, epsilon, "row+"))
+
+
+def _widest(family: Family, ask: Ratio, rule: Callable[[Coupling, Real], float]) -> float:
+    plans = (monotone(family.points, family.laws[i], family.laws[j]) for (i, j), _ in family.different)
+    return max((rule(plan, ask.epsilon) for plan in plans), default=0.0)
+
+
+# `gaussian-prior` and `mixture-coupling`: the coupling bounds for normal beliefs and mixtures of them.
+
+
+_ROUNDING = "one lattice step is added to every distance, for rounding"
+_SMOOTH = ("smooth",)
+
+
+@method(
+    "gaussian-prior-lambert",
+    "Ding 2024, Theorem 1, tau by equation (23), which is never smaller",
+    place=60,
+    shapes=_SMOOTH,
+    beaten_by="exact",
+)
+def gaussian_prior_lambert(item: Analytic, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """The same with tau = sqrt W(2 / (pi delta^2))."""
+    return _theorem1(item, ask, "lambert")
+
+
+@method(
+    "gaussian-prior",
+    "Ding 2024, Theorem 1, tau by the normal quantile",
+    place=70,
+    shapes=_SMOOTH,
+    beaten_by="exact",
+)
+def gaussian_prior(item: Analytic, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """scale = (|mean gap| + tau |std gap|) / epsilon with P(|Z| > tau) = delta, for two normal laws."""
+    return _theorem1(item, ask, "quantile")
+
+
+@method(
+    "mixture-coupling",
+    "sound replacements for Ding 2024, Theorem 2: docs/proofs/mixtures.md, R1 to R4",
+    place=80,
+    shapes=_SMOOTH,
+    beaten_by="exact",
+)
+def mixture_coupling(item: Analytic, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """The least of four bounds over couplings of components, each sound in both orders. The printed Theorem 2 is
+    not."""
+    return _in_steps(item, coupled_scale(item.p.law, item.q.law, _epsilon(ask), float(ask.delta)).scale, ask)
+
+
+def _theorem1(item: Analytic, ask: Ratio, form: str) -> Proposal:
+    if not isinstance(item.p.law, Normal) or not isinstance(item.q.law, Normal):
+        return Proposal(math.inf, "this theorem is for two normal laws")
+    return _in_steps(item, theorem1_scale(item.p.law, item.q.law, _epsilon(ask), float(ask.delta), form), ask)
+
+
+def _in_steps(item: Analytic, scale: float, ask: Ratio) -> Proposal:
+    """A continuous scale on the lattice: rounding moves two coupled values at most one step further apart."""
+    assert item.lattice is not None
+    if scale == 0 or math.isinf(scale) or ask.epsilon == 0:
+        return Proposal(scale if scale == 0 else math.inf, "" if scale == 0 else "no finite scale at this delta")
+    own = scale / float(item.lattice.grid)
+    return Proposal(own + 1 / float(ask.epsilon), _ROUNDING, own)
+
+
+def _epsilon(ask: Ratio) -> Real:
+    return ask.epsilon

@@ -1,4 +1,4 @@
-"""`wasserstein`: the largest distance any mass must move, against what a shift by that much leaks."""
+"""`wasserstein`, `closeness`, `l1` and `cauchy-moments`: distances that mass must move, and what a shift leaks."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from fractions import Fraction
 from fugu.calibration.registry import EVERY, RELEASED, UNBOUNDED, Proposal, method
 from fugu.calibration.search import least_scale
 from fugu.guarantee.asks import Divergences, Ratio
-from fugu.laws.analytic import Analytic
 from fugu.laws.family import Family
-from fugu.laws.items import Item
-from fugu.loss.normal.smoothing import TAU
-from fugu.loss.search.ranges import farthest, l1_distance, over
-from fugu.loss.shifts.gaussian import gaussian_mu
-from fugu.loss.shifts.shift import shift_renyi
-from fugu.loss.vectors.bounds import space_of
+from fugu.laws.normal import Analytic
+from fugu.laws.shapes import Item
+from fugu.loss.search.shapes import farthest, l1_distance, over
+from fugu.loss.shifts import gaussian_mu, shift_renyi
+from fugu.loss.vectors import space_of
+from fugu.loss.vectors_gaussian import TAU
+from fugu.noise.cauchy import GeneralizedCauchy
 from fugu.noise.kind import Kind
-from fugu.numbers.exact import float_up
-from fugu.transport.bottleneck import bottleneck
-from fugu.transport.wasserstein import w_inf_index
+from fugu.numbers.exact import as_fraction, float_up
+from fugu.transport.coupling import monotone
+from fugu.transport.matching import bottleneck, closeness_index
+from fugu.transport.wasserstein import mean_cost, w_inf_index
+
+# `wasserstein`: the largest distance any mass must move, against what a shift by that much leaks.
+
 
 LEAST = math.sqrt(2 * float(TAU)) * (1 + 1e-9)
 """Gaussian noise on vectors needs this many steps for the smoothing bound."""
@@ -85,7 +89,7 @@ def within(distance: float, ask: Divergences, kind: Kind) -> float:
         return 0.0
 
     def loss(steps: float, alpha: Fraction) -> float:
-        return shift_renyi(kind.at(steps, Fraction(1)), distance, alpha) if steps else math.inf  # type: ignore[arg-type]
+        return shift_renyi(kind.at(steps, Fraction(1)), distance, alpha) if steps else math.inf
 
     return least_excess(ask, loss, ask.start(float(distance)))
 
@@ -106,7 +110,7 @@ def vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
 @method("wasserstein", _VECTORS, place=20, shapes=("space",), noises=("gaussian",))
 def smooth_vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
     """The analytic Gaussian curve at the largest distance; the lattice takes tau squared steps more variance than
-    continuous noise (`fugu.loss.normal.smoothing`)."""
+    continuous noise (`fugu.loss.vectors_gaussian`)."""
     distance = reach(item, kind.norm, Fraction(0))
     if ask.pure:
         return Proposal(0.0 if item.same else math.inf)
@@ -144,3 +148,105 @@ def vectors_within(family: Family, ask: Divergences, kind: Kind, delta: Fraction
 def reach(family: Family, norm: int, delta: Fraction) -> float:
     """The largest distance any pair must be moved, up to a mass delta, in steps."""
     return max((bottleneck(space_of(family, pair, norm), delta)[0] for pair, _ in family.different), default=0.0)
+
+
+# `closeness`: the largest distance all but a share delta of the mass must move.
+
+
+_CLOSE_VECTORS = "Chen and Ohrimenko 2023, Theorem 4.2, with an exact flow"
+
+
+@method(
+    "closeness",
+    "Chen and Ohrimenko 2023, Theorem 4.2, with the exact greedy matching",
+    place=30,
+    shapes=("line",),
+    beaten_by="exact",
+)
+def close_ratio(item: Family, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """scale = W / epsilon for the least W such that every pair is (W, delta)-close; delta 0 is the wasserstein
+    method."""
+    note = "" if ask.delta else "delta is 0: the same as wasserstein"
+    return Proposal(over(_distance(item, ask.delta), ask.epsilon), note)
+
+
+@method(
+    "closeness",
+    "Pierquin et al. 2024, Theorem 4.3, both laws conditioned: no log 1/(1 - delta) terms (docs/proofs/renyi.md)",
+    place=30,
+    shapes=("line",),
+    finite=True,
+    noises=EVERY,
+    delta=True,
+)
+def close_divergences(item: Family, ask: Divergences, kind: Kind) -> Proposal:
+    """The least scale with R_alpha(noise, z) <= epsilon, for the least z that couples all but delta of every pair."""
+    note = "" if ask.delta else "delta is 0: the same as wasserstein"
+    return Proposal(within(_distance(item, ask.delta), ask, kind), note)
+
+
+@method("closeness", _CLOSE_VECTORS, place=30, shapes=("space",), delta=True)
+def close_vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
+    """W / epsilon in the l1 norm."""
+    return Proposal(over(reach(item, kind.norm, ask.delta), ask.epsilon))
+
+
+@method("closeness", _CLOSE_VECTORS, place=30, shapes=("space",), finite=True, noises=RELEASED, delta=True)
+def close_vectors_divergences(item: Family, ask: Divergences, kind: Kind) -> Proposal:
+    """R_alpha(noise, z) <= epsilon in the noise's own norm."""
+    return Proposal(vectors_within(item, ask, kind, ask.delta))
+
+
+def _distance(family: Family, delta: Fraction) -> float:
+    each = (closeness_index(family.points, family.laws[i], family.laws[j], delta) for (i, j), _ in family.different)
+    return max(each, default=0)
+
+
+# `l1`: the largest distance between any value under one secret and any value under the other, over epsilon.
+
+
+@method(
+    "l1",
+    "l1 (group) sensitivity: Dwork, McSherry, Nissim, Smith 2006, Proposition 1",
+    place=10,
+    beaten_by="exact",
+)
+def l1(item: Item, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """scale = max |x - x'| / epsilon over x possible under one secret and x' under the other; blind to
+    probabilities."""
+    return Proposal(over(l1_distance(item), ask.epsilon)) if isinstance(item, Family) else UNBOUNDED
+
+
+# `cauchy-moments`: generalised Cauchy noise from a transport distance of finite order (corrected Corollary 4.1).
+
+
+@method(
+    "cauchy-moments",
+    "Pierquin et al. 2024, Corollary 4.1, corrected: W of order tail (alpha - 1) (docs/proofs/renyi.md)",
+    place=40,
+    shapes=("line",),
+    finite=True,
+    noises=("cauchy",),
+    beaten_by="exact",
+    largest=50_000,
+)
+def cauchy_moments(item: Family, ask: Divergences, kind: Kind) -> Proposal:
+    """The least scale with R_alpha(noise, W) <= epsilon for W = W_{2 nu}, nu = tail (alpha - 1) / 2 a whole number.
+
+    The cost F(u^2 / s^2) is a polynomial of degree nu in u^2 with positive coefficients, so E F <= F(W^2 / s^2) term by
+    term (Lyapunov): the formula for a shift by W, although single values may move further than W."""
+    noise = kind.at(1.0, Fraction(1))
+    assert isinstance(noise, GeneralizedCauchy)
+    tail = as_fraction(noise.tail)
+    if any((tail * (alpha - 1) / 2).denominator != 1 for alpha, _ in ask.orders):
+        return Proposal(math.inf, "tail (alpha - 1) / 2 must be a whole number; raise alpha until it is")
+    plans = [monotone(item.points, item.laws[i], item.laws[j]) for (i, j), _ in item.different]
+    distance = float(farthest(item))
+    if distance == 0:
+        return Proposal(0.0)
+    moved = {alpha: max(mean_cost(plan, tail * (alpha - 1), Fraction(1)) for plan in plans) for alpha, _ in ask.orders}
+
+    def loss(steps: float, alpha: Fraction) -> float:
+        return shift_renyi(GeneralizedCauchy(steps), moved[alpha], alpha) if steps else math.inf
+
+    return Proposal(least_excess(ask, loss, ask.start(distance)))

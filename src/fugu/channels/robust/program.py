@@ -1,7 +1,4 @@
-"""The promises once for each output, what links the outputs, and the loss, as one linear program for HiGHS.
-
-Interior points without crossover: the answer is a proposal, made exact by `repair`, so a vertex is not needed.
-"""
+"""The promises once for each output and the loss as one linear program, and how its solution is read."""
 
 from __future__ import annotations
 
@@ -9,15 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fugu.channels.problem import ChannelProblem, Prices
 from fugu.channels.program import INFINITE, Matrix, Program, Triplets, new_solver
-from fugu.channels.robust.cone import Cone, Floats, Form, Places, Vector
-from fugu.channels.robust.promises import Promises
-from fugu.channels.robust.sets import Extreme, largest
+from fugu.channels.robust.cone import Cone, Floats, LinearForm, Places, Vector
+from fugu.channels.robust.interior import Interior
+from fugu.channels.robust.sets import Extreme, Planes, Promises, largest, round_ball
 from fugu.errors import NotProvable
+from fugu.laws.masses import Masses
+
+# The promises once for each output, what links the outputs, and the loss, as one linear program for HiGHS.
+#
+# Interior points without crossover: the answer is a proposal, made exact by `repair`, so a vertex is not needed.
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class RobustSolution:
     """A channel (points, outputs), the duals of the cone's rows (outputs, rows), and those of the links."""
 
     matrix: Floats
@@ -94,7 +97,7 @@ class WholeProgram:
             known = self.promises.planes.get(len(extremes))
             count = 0 if known is None else known.shape[1]
             extremes.append(largest(cone, law, Vector(((1.0, means),)), count))
-            held.append(cone.require(Form.of(top, 1.0) - extremes[-1].form))
+            held.append(cone.require(LinearForm.of(top, 1.0) - extremes[-1].form))
         planes = [self.promises.planes[s][self.problem.m :] for s in sorted(self.promises.planes)]
         rows, columns = self._copies(cone, 1, planes)
         link = self._add_rows(n, 0.0, 0.0)
@@ -113,7 +116,7 @@ class WholeProgram:
         self._enter(row[:, 1:], fall, -1.0)
         return row
 
-    def solve(self) -> Solved:
+    def solve(self) -> RobustSolution:
         """A solution by interior points, and its duals in units of the loss."""
         problem, cost = self.problem, np.zeros(self.columns)
         if self.worst is not None:
@@ -133,7 +136,7 @@ class WholeProgram:
         if self.rising is not None:
             dual = scale * y[self.rising]
             rise = np.clip(dual[:, 1:] - dual[:, :-1], 0.0, None)
-        return Solved(x[self.cells], duals, mix, mixed, rise)
+        return RobustSolution(x[self.cells], duals, mix, mixed, rise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,3 +179,71 @@ def interior(program: Program) -> tuple[Floats, Floats]:
     if not near or not solution.dual_valid:
         raise NotProvable(f"the linear program was not solved: {solver.modelStatusToString(status)}")
     return np.array(solution.col_value), np.array(solution.row_dual)
+
+
+# One solution of a robust program, and how it is read.
+
+
+_NEAR = 1e-7
+"""Distance from the optimum, relative to the largest cost, at which an answer is taken."""
+_WIDE = 60
+"""Rows over many points, for instance laws of a hull, up to which the narrow border of `layout` is narrow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """The promises, the answer of a solver, and its expected loss in doubles."""
+
+    promises: Promises
+    answer: RobustSolution
+    value: float
+
+    @property
+    def matrix(self) -> Floats:
+        """The channel, (points, outputs)."""
+        return self.answer.matrix
+
+    @property
+    def round(self) -> bool:
+        """Whether some law is a set that planes only approach."""
+        return any(round_ball(law) is not None for law in self.promises.problem.laws)
+
+    def prices(self) -> Prices:
+        """What the duals say."""
+        duals = self.answer.duals
+        return Prices(
+            ratio=self.promises.ratios(duals),
+            upper=self.promises.members(duals, 1),
+            lower=self.promises.members(duals, -1),
+            cap=self.promises.caps(duals),
+            mix=self.answer.mix,
+            mixed=self.answer.mixed,
+            rise=self.answer.rise,
+        )
+
+
+def solved(problem: ChannelProblem, planes: Planes | None = None) -> Tried:
+    """By the method that knows the shape of the program; where it does not come near, or has no place for what is
+    asked, by a general solver.
+
+    - `problem`: with sets that are polyhedral, or approached by `planes` besides.
+    - `planes`: as in `Promises`.
+    """
+    promises = Promises(problem, planes)
+    answer = None
+    narrow = len(promises.cone.wide) <= _WIDE
+    if narrow and problem.weight is not None and not problem.monotone and not planes:
+        matrix, duals, error = Interior(promises).solve()
+        answer = RobustSolution(matrix, duals) if error < _NEAR else None
+    answer = WholeProgram(promises).solve() if answer is None else answer
+    return Tried(promises, answer, expected(problem, answer.matrix))
+
+
+def expected(problem: ChannelProblem, matrix: Floats) -> float:
+    """The expected loss of a channel, in doubles; under the worst of the laws if the problem has no weight."""
+    means = (matrix * problem.loss).sum(axis=1)
+    if problem.weight is not None:
+        return float(problem.weight @ means)
+    return max(
+        float(law.floats() @ means if isinstance(law, Masses) else law.tops(means[None, :])[0]) for law in problem.laws
+    )

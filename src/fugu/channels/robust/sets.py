@@ -1,30 +1,35 @@
-"""max and min of p.k over a set of laws as linear functions of new variables, exactly: a recipe for each kind of set.
-
-For a box, R = 1 - sum lower, c = upper - lower >= 0:        max = min_t lower.k + t R + sum c (k - t)_+.
-For a ball in total variation of radius r around p:          max = min_g sum p max(k, g) + r (max k - g).
-For limits L <= F <= U of the CDF within a box:              max = min_k' sum lower (k - k') + c (k - k')_+
-                                                                   + k'_n + sum -L_i dk'_i + (U_i - L_i) (-dk'_i)_+.
-For a hull: the max over its laws. For an intersection: min over k = k' + k'' of max_A k' + max_B k''.
-A Kullback-Leibler ball is not polyhedral: a box, a total variation ball and planes around it stand for it; for planes
-h_j.p >= 1: max = min t - sum b_j over b >= 0 with t - sum b_j h_j >= k. Here (.)_+ is a new variable, and the min of k
-is -max of -k. Each is duality of linear programs, so nothing is lost (docs/proofs/robust-channels.md).
-"""
+"""Extremes of p.k over sets of laws as linear functions of new variables, and the promises made of them."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 
 import numpy as np
 
-from fugu.channels.robust.cone import Cone, Entries, Flags, Floats, Form, Places, Vector
-from fugu.channels.robust.outer import outer_sets
+from fugu.channels.problem import ChannelProblem
+from fugu.channels.robust.cone import Cone, Entries, Flags, Floats, LinearForm, Places, Vector
 from fugu.laws.masses import Masses
-from fugu.laws.sets import Ball, Band, Box, Hull
+from fugu.laws.sets import Ball, Band, Box, Hull, Intersection
 from fugu.laws.sets.law_set import LawSet
 
-Bound = Callable[[Cone, Vector], Form]
+# max and min of p.k over a set of laws as linear functions of new variables, exactly: a recipe for each kind of set.
+#
+# For a box, R = 1 - sum lower, c = upper - lower >= 0:        max = min_t lower.k + t R + sum c (k - t)_+.
+# For a ball in total variation of radius r around p:          max = min_g sum p max(k, g) + r (max k - g).
+# For limits L <= F <= U of the CDF within a box:              max = min_k' sum lower (k - k') + c (k - k')_+
+#                                                                    + k'_n + sum -L_i dk'_i + (U_i - L_i) (-dk'_i)_+.
+# For a hull: the max over its laws. For an intersection: min over k = k' + k'' of max_A k' + max_B k''.
+# A Kullback-Leibler ball is not polyhedral: a box, a total variation ball and planes around it stand for it; for planes
+# h_j.p >= 1: max = min t - sum b_j over b >= 0 with t - sum b_j h_j >= k. Here (.)_+ is a new variable, and the min of
+# k
+# is -max of -k. Each is duality of linear programs, so nothing is lost (docs/proofs/robust-channels.md).
+
+
+Bound = Callable[[Cone, Vector], LinearForm]
 """Adds what it needs to a cone and returns a form that is at least max p.v, and equal to it at its least."""
 
 
@@ -32,7 +37,7 @@ Bound = Callable[[Cone, Vector], Form]
 class Extreme:
     """`form` is at least max p.k, or at most min p.k; the rows first .. last of the cone make it so."""
 
-    form: Form
+    form: LinearForm
     first: int
     last: int
 
@@ -111,10 +116,10 @@ def _bound(law: Masses | LawSet, planes: int) -> Bound:
 
 
 def _hull(weights: Floats) -> Bound:
-    def bound(cone: Cone, v: Vector) -> Form:
+    def bound(cone: Cone, v: Vector) -> LinearForm:
         if len(weights) == 1:
             return v.dot(weights[0])
-        top = Form.of(cone.new(1), 1.0)
+        top = LinearForm.of(cone.new(1), 1.0)
         for row in weights:
             cone.require(top - v.dot(row))
         return top
@@ -123,13 +128,13 @@ def _hull(weights: Floats) -> Bound:
 
 
 def _ball(weights: Floats, radius: float) -> Bound:
-    def bound(cone: Cone, v: Vector) -> Form:
+    def bound(cone: Cone, v: Vector) -> LinearForm:
         top, level = cone.above(v), cone.new(1)
-        form = v.dot(weights) + Form.of(top, radius) - Form.of(level, radius)
+        form = v.dot(weights) + LinearForm.of(top, radius) - LinearForm.of(level, radius)
         seen = np.flatnonzero(weights)
         below = cone.new_at(seen, positive=True)
         cone.require_all(v.at(seen), ((1.0, below), (-1.0, level)))
-        return form + Form.of(below, weights[seen])
+        return form + LinearForm.of(below, weights[seen])
 
     return bound
 
@@ -149,11 +154,11 @@ def _limits(boxes: list[Box], bands: list[Band]) -> Bound:
 def _box(lower: Floats, upper: Floats) -> Bound:
     free, width = max(0.0, 1.0 - float(lower.sum())), upper - lower
 
-    def bound(cone: Cone, v: Vector) -> Form:
+    def bound(cone: Cone, v: Vector) -> LinearForm:
         level, wide = cone.new(1), np.flatnonzero(width > 0)
         over = cone.new_at(wide, positive=True)
         cone.require_all(v.at(wide).negative(), ((1.0, over), (1.0, level)))
-        return v.dot(lower) + Form.of(level, free) + Form.of(over, width[wide])
+        return v.dot(lower) + LinearForm.of(level, free) + LinearForm.of(over, width[wide])
 
     return bound
 
@@ -161,7 +166,7 @@ def _box(lower: Floats, upper: Floats) -> Bound:
 def _path(lower: Floats, upper: Floats, low: Floats, high: Floats) -> Bound:
     width, gap = upper - lower, high - low
 
-    def bound(cone: Cone, v: Vector) -> Form:
+    def bound(cone: Cone, v: Vector) -> LinearForm:
         n = v.size
         other = cone.new_at(np.arange(n))
         wide, loose = np.flatnonzero(width > 0), np.flatnonzero(gap[:-1] > 0)
@@ -169,24 +174,183 @@ def _path(lower: Floats, upper: Floats, low: Floats, high: Floats) -> Bound:
         cone.require_all(v.at(wide).negative(), ((1.0, over), (1.0, other[wide])))
         cone.require_all(Vector(((1.0, other[loose + 1]), (-1.0, other[loose]))), ((1.0, falls),))
         step = np.diff(low, prepend=0.0)  # k'_n - sum L_i (k'_(i+1) - k'_i) = sum k'_i (L_i - L_(i-1)), as L_n = 1
-        form = v.dot(lower) + Form.of(other, step - lower)
-        return form + Form.of(over, width[wide]) + Form.of(falls, gap[loose])
+        form = v.dot(lower) + LinearForm.of(other, step - lower)
+        return form + LinearForm.of(over, width[wide]) + LinearForm.of(falls, gap[loose])
 
     return bound
 
 
 def _planes(count: int) -> Bound:
-    def bound(cone: Cone, v: Vector) -> Form:
+    def bound(cone: Cone, v: Vector) -> LinearForm:
         level, parts = cone.new(1), cone.new(count, positive=True)
         cone.planes.append((cone.require_all(v.negative(), ((1.0, level),)), parts))
-        return Form.of(level, 1.0) - Form.of(parts, 1.0)
+        return LinearForm.of(level, 1.0) - LinearForm.of(parts, 1.0)
 
     return bound
 
 
 def _both(one: Bound, two: Bound) -> Bound:
-    def bound(cone: Cone, v: Vector) -> Form:
+    def bound(cone: Cone, v: Vector) -> LinearForm:
         part = cone.new_at(np.arange(v.size))
         return one(cone, v.minus(part)) + two(cone, Vector(((1.0, part),)))
 
     return bound
+
+
+# The promises of a problem as one cone, and how the duals of its rows are read as prices and members.
+
+
+_LARGEST_POWER = 30.0
+"""e^30 in a row is as far as doubles go beside 1; a larger budget is held to it, which is sound and costs nothing."""
+
+Planes = dict[int, Floats]
+
+
+class Promises:
+    """z = (k, ...) with G z >= 0: column k of a channel keeps the promises, for every member of the sets.
+
+    For each law an upper form N >= max p.k and a lower one D <= min p.k, for each ordered pair (s, t) the row
+    D_t - e^-epsilon N_s >= 0 (with a slack for delta). The members of two laws are chosen independently, and a law is
+    never held against itself: one bound t_y for all laws at once would be dearer.
+
+    - `problem`: its laws, pairs, epsilon, cap.
+    - `planes`: for laws that are not polyhedral, by place: h with h.p >= 1 for all their members, as an array
+      (outputs + 1, planes, points), the last for the mean losses. `plane_laws` names the law of each of `cone.planes`.
+    """
+
+    def __init__(self, problem: ChannelProblem, planes: Planes | None = None) -> None:
+        self.problem, self.cone, self.planes = problem, Cone(), planes or {}
+        self.plane_laws: list[int] = []
+        self.k = self.cone.new_at(np.arange(problem.n), positive=True)
+        self.column = Vector(((1.0, self.k),))
+        self.ratio = float(np.exp(min(float(problem.epsilon), _LARGEST_POWER)))
+        ordered = problem.ordered()
+        self.slack = self.cone.new(len(ordered), positive=True) if problem.delta else None
+        often = Counter(s for s, _ in ordered)
+        self.upper = {s: self._held(s, 1, often[s] > 1) for s in often}
+        self.lower = {s: self._held(s, -1, often[s] > 1) for s in often}
+        self.pair_rows = np.array([self._pair(c, s, t) for c, (s, t) in enumerate(ordered)], dtype=np.int64)
+        self.cap_rows = self._cap()
+        self.entries = self.cone.triplets()
+
+    def _held(self, s: int, side: int, shared: bool) -> tuple[Extreme, LinearForm, int | None]:
+        """The form of a law, the form to use in pairs, and the row that links them if the law is in several pairs."""
+        law = self.problem.laws[s]
+        before = len(self.cone.planes)
+        count = self.planes[s].shape[1] if s in self.planes else 0
+        found = (largest if side > 0 else least)(self.cone, law, self.column, count)
+        self.plane_laws += [s] * (len(self.cone.planes) - before)
+        if not shared:
+            return found, found.form, None
+        one = LinearForm.of(self.cone.new(1, positive=True), 1.0)
+        return found, one, self.cone.require(one - found.form if side > 0 else found.form - one)
+
+    def _pair(self, c: int, s: int, t: int) -> int:
+        form = self.lower[t][1] - (1 / self.ratio) * self.upper[s][1]
+        if self.slack is not None:
+            form = form + LinearForm.of(self.slack[c], 1 / self.ratio)
+        return self.cone.require(form)
+
+    def _cap(self) -> tuple[Places, Places] | None:
+        """m <= k_x and k_x <= e^cap m."""
+        if self.problem.cap is None:
+            return None
+        floor = self.cone.new(1, positive=True)
+        height = float(np.exp(min(float(self.problem.cap), _LARGEST_POWER)))
+        over = self.cone.require_all(self.column, ((-1.0, floor),))
+        return over, self.cone.require_all(Vector(((-1 / height, self.k),)), ((1.0, floor),))
+
+    def ratios(self, duals: Floats) -> Floats:
+        """alpha of the ordered pairs (pairs, outputs) from the duals (outputs, rows): those of D_t - e^-epsilon N_s are
+        e^epsilon alpha, also where the row was held to a smaller power."""
+        alpha: Floats = np.clip(duals[:, self.pair_rows].T * np.exp(-float(self.problem.epsilon)), 0.0, None)
+        return alpha
+
+    def caps(self, duals: Floats) -> Floats | None:
+        """The prices of the cap, (points, outputs)."""
+        if self.cap_rows is None or self.problem.cap is None:
+            return None
+        over, under = self.cap_rows
+        height = float(np.exp(min(float(self.problem.cap), _LARGEST_POWER)))
+        return (duals[:, under] / height - duals[:, over]).T
+
+    def members(self, duals: Floats, side: int) -> Floats:
+        """The members that the duals single out, (laws, outputs, points), up to rounding; 0 where there is no price."""
+        found = np.zeros((len(self.problem.laws), len(duals), self.problem.n))
+        ordered = self.problem.ordered()
+        for s, (extreme, _, row) in (self.upper if side > 0 else self.lower).items():
+            mine = [c for c, pair in enumerate(ordered) if pair[0 if side > 0 else 1] == s]
+            through = duals[:, self.pair_rows[mine]].sum(axis=1) / (self.ratio if side > 0 else 1.0)
+            price = through if row is None else duals[:, row]
+            total = side * extreme.weighed(self.cone, self.entries, self.k, side * price, duals)
+            sums = total.sum(axis=1, keepdims=True)
+            found[s] = np.divide(total, sums, out=np.zeros_like(total), where=sums > 0)
+        return found
+
+
+# Sets of laws with flat faces around any set: what a linear program can hold.
+
+
+_STEPS = 60
+
+
+def outer_sets(law: LawSet) -> list[LawSet]:
+    """Boxes, bands, total variation balls and hulls whose intersection holds the set; it is the set, except for
+    Kullback-Leibler balls, which get a box and a ball: TV <= sqrt(radius / 2) (Pinsker)."""
+    parts = list(law.sets) if isinstance(law, Intersection) else [law]
+    found: list[LawSet] = []
+    for part in parts:
+        if isinstance(part, Ball) and part.distance == "kl":
+            found.append(_box_around(part))
+            found.append(Ball(part.centre(), min(1.0, math.sqrt(part.radius / 2) * (1 + 1e-12))))
+        else:
+            found.append(part)
+    return found
+
+
+def provable(laws: tuple[Masses | LawSet, ...]) -> list[tuple[Masses | LawSet, ...]]:
+    """The laws with sets around them whose `top` is exact: an intersection with balls or hulls proves no more than the
+    best of its parts, so each part is tried. One entry if every set is such a set already."""
+    choices = [_parts(law) for law in laws]
+    return [tuple(parts[min(i, len(parts) - 1)] for parts in choices) for i in range(max(map(len, choices), default=1))]
+
+
+def round_ball(law: Masses | LawSet) -> Ball | None:
+    """The Kullback-Leibler ball of a set that is one; None for all others."""
+    return law if isinstance(law, Ball) and law.distance == "kl" else None
+
+
+def _parts(law: Masses | LawSet) -> list[Masses | LawSet]:
+    if not isinstance(law, Intersection) or law.exact:
+        return [law]
+    limits = [*law.boxes, *law.bands]
+    return [*([Intersection(limits)] if limits else []), *law.others]
+
+
+def _box_around(ball: Ball) -> Box:
+    """Each p(x) with kl(c(x), p(x)) <= radius: joining all other values brings no two laws farther apart."""
+    centre = ball.weights
+    lower = np.array([_end(c, ball.radius, -1) for c in centre.tolist()])
+    upper = np.array([_end(c, ball.radius, 1) for c in centre.tolist()])
+    return Box(ball.values, np.clip(lower * (1 - 1e-9), 0, 1), np.clip(upper * (1 + 1e-9), 0, 1))
+
+
+@cache
+def _end(c: float, radius: float, side: int) -> float:
+    """The p farthest from c on one side with c ln(c / p) + (1 - c) ln((1 - c) / (1 - p)) <= radius, by bisection; the
+    end that is too far is kept."""
+    inside, outside = c, (1.0 if side > 0 else 0.0)
+    if (side > 0 and c == 1) or (side < 0 and c == 0):
+        return c
+    for _ in range(_STEPS):
+        p = (inside + outside) / 2
+        if _divergence(c, p) <= radius:
+            inside = p
+        else:
+            outside = p
+    return outside
+
+
+def _divergence(c: float, p: float) -> float:
+    left = c * math.log(c / p) if c > 0 else 0.0
+    return left + ((1 - c) * math.log((1 - c) / (1 - p)) if c < 1 else 0.0)

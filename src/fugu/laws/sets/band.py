@@ -15,13 +15,24 @@ from numpy.typing import NDArray
 from fugu.errors import BadLaw
 from fugu.fixed import fixed
 from fugu.laws.discrete import Discrete
-from fugu.laws.sets.law_set import Floats, LawSet, hexed, law_of
-from fugu.laws.sets.reading import declared, groups, limits, member, radius_up, vector, whole
+from fugu.laws.sets.law_set import (
+    Floats,
+    LawSet,
+    declared,
+    groups,
+    hexed,
+    law_of,
+    limits,
+    member,
+    radius_up,
+    vector,
+    whole,
+)
 from fugu.numbers.exact import Real, VectorLike, as_fraction
 
 
 @dataclass(frozen=True, eq=False)
-class Windows:
+class QuantileWindows:
     """Levels of probability, and between which declared values the quantile of each level may lie.
 
     On level j, of width `mass[j]` (integers over `total`), the quantile is any of values[first[j]], ...,
@@ -87,14 +98,14 @@ class Band(LawSet):
         return made
 
     @cached_property
-    def windows(self) -> Windows:
+    def windows(self) -> QuantileWindows:
         """The levels between two neighbouring limits, with the values that their quantiles may take."""
         levels = np.unique(np.concatenate([self.lower, self.upper]))
         levels = levels[levels > 0]
         (row,), total = whole(levels)
         mass = [b - a for a, b in zip([0, *row[:-1]], row, strict=True)]
         first, last = (fixed(np.searchsorted(row, levels)) for row in (self.upper, self.lower))
-        return Windows(first, last, mass, total)
+        return QuantileWindows(first, last, mass, total)
 
     def top(self, v: Sequence[Fraction | int]) -> Fraction:
         """max_p sum p v, exactly. `v`: one rational per declared value."""
@@ -159,7 +170,7 @@ class Band(LawSet):
         return f"Band({self.size} values)"
 
 
-def _maxima(v: list[int] | list[float], windows: Windows) -> list[int]:
+def _maxima(v: list[int] | list[float], windows: QuantileWindows) -> list[int]:
     """The leftmost largest entry in every window: a queue of those that nothing after them beats."""
     found: list[int] = []
     queue: list[int] = []

@@ -1,23 +1,39 @@
-"""`Box`: limits of every probability."""
+"""`Box`: limits of every probability; `Intersection`: the laws that several sets share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import insort
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, final
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw
 from fugu.fixed import fixed
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import exact_sum
-from fugu.laws.sets.law_set import Floats, LawSet, hexed, law_of
-from fugu.laws.sets.path import Path
-from fugu.laws.sets.reading import declared, groups, limits, member
+from fugu.laws.sets.band import Band
+from fugu.laws.sets.law_set import (
+    Floats,
+    LawSet,
+    declared,
+    groups,
+    hexed,
+    law_json,
+    law_of,
+    limits,
+    member,
+    vector,
+    whole,
+)
 from fugu.numbers.exact import VectorLike, float_down, float_up
+
+# `Box`: limits of every probability.
 
 
 @final
@@ -143,3 +159,238 @@ class Box(LawSet):
 
     def __repr__(self) -> str:
         return f"Box({self.size} values)"
+
+
+# `Intersection`: the laws that several sets share.
+
+
+@final
+class Intersection(LawSet):
+    """The laws that lie in every one of several sets with the same declared values.
+
+    `sets`: `Box`, `Band`, `Ball`, `Hull` or `Intersection`, at least one. `middle`: a `Discrete` law in all of them, to
+    show and to weigh errors by; None: one is looked for. Raises `BadLaw` if boxes and bands leave no law, and for a
+    middle that is in not every set.
+
+    Boxes and bands together are one set of paths (`Path`), whose maximum is exact. With balls and hulls the least of
+    the parts' maxima is taken, which is an upper bound: a law of the intersection is in each part.
+
+    >>> both = Intersection([Box([0, 1], [0, 0.25], [1, 1]), Band([0, 1], [0.5, 1], [1, 1])])
+    >>> both.top([1, 0]), both.bottom([1, 0])
+    (Fraction(3, 4), Fraction(1, 2))
+    """
+
+    kind: ClassVar[str] = "intersection"
+    sets: tuple[LawSet, ...]
+    middle: Discrete | None
+
+    def __init__(self, sets: Iterable[LawSet], middle: Discrete | None = None) -> None:
+        given = tuple(sets)
+        if not given:
+            raise BadLaw("an intersection needs at least one set of laws")
+        for each in given:
+            if not isinstance(each, LawSet):
+                raise BadLaw(f"an intersection holds sets of laws (Box, Band, Ball, Hull), got {type(each).__name__}")
+            if not np.array_equal(each.values, given[0].values):
+                raise BadLaw("the sets of an intersection must declare the same values")
+        flat = tuple(part for each in given for part in (each.sets if isinstance(each, Intersection) else (each,)))
+        self._hold(values=given[0].values, sets=flat, middle=middle)
+        _ = self.path  # refuses limits that contradict each other
+        if middle is not None and not (np.array_equal(middle.values, self.values) and self._holds(middle)):
+            raise BadLaw("the middle of an intersection must be a law that is in all of its sets")
+
+    @cached_property
+    def boxes(self) -> tuple[Box, ...]:
+        """The boxes among the sets."""
+        return tuple(part for part in self.sets if isinstance(part, Box))
+
+    @cached_property
+    def bands(self) -> tuple[Band, ...]:
+        """The bands among the sets."""
+        return tuple(part for part in self.sets if isinstance(part, Band))
+
+    @cached_property
+    def others(self) -> tuple[LawSet, ...]:
+        """The balls and hulls among the sets."""
+        return tuple(part for part in self.sets if not isinstance(part, Box | Band))
+
+    @cached_property
+    def path(self) -> Path | None:
+        """The laws in all boxes and bands; None if there are neither."""
+        if not self.boxes and not self.bands:
+            return None
+        zero, one = np.zeros(self.size), np.ones(self.size)
+        end = zero.copy()
+        end[-1] = 1.0
+        lower = np.maximum.reduce([zero, *(box.lower for box in self.boxes)])
+        upper = np.minimum.reduce([one, *(box.upper for box in self.boxes)])
+        low = np.maximum.reduce([end, *(band.lower for band in self.bands)])
+        high = np.minimum.reduce([one, *(band.upper for band in self.bands)])
+        crossed = np.flatnonzero(lower > upper)
+        if crossed.size:
+            raise BadLaw(f"the intersection is empty: its boxes do not meet at position {crossed[0]}")
+        return Path.of(lower, upper, low, high)
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether `top` is the maximum itself, not only a bound: boxes and bands only, or one set."""
+        return not self.others or len(self.sets) == 1
+
+    def top(self, v: Sequence[Fraction | int]) -> Fraction:
+        """The maximum for boxes and bands; with others the least of the maxima. `v`: one rational per value."""
+        found = [part.top(v) for part in self.others]
+        return min([self.path.top(v), *found] if self.path is not None else found)
+
+    def tops(self, v: Floats) -> Floats:
+        """The same in doubles, for every row of `v` (m, n)."""
+        rows = np.atleast_2d(np.asarray(v, dtype=np.float64))
+        found = [part.tops(rows) for part in self.others]
+        if self.path is not None:
+            alone = self.sets[0] if len(self.boxes) + len(self.bands) == 1 and not self.others else self.path
+            found.append(alone.tops(rows))
+        best: Floats = np.minimum.reduce(found)
+        return best
+
+    def top_ball(self, v: Sequence[arb]) -> arb:
+        """A proved upper bound for every vector in the balls."""
+        if self.path is None:
+            return min((part.top_ball(v) for part in self.others), key=lambda x: x.upper())
+        return super().top_ball(v)
+
+    def extreme(self, v: Floats) -> Floats:
+        """A law that attains the maximum over boxes and bands; with others that of the set whose maximum is least,
+        which need not lie in all of them. `v`: (n,)."""
+        row = np.asarray(v, dtype=np.float64)
+        found = [part.extreme(row) for part in self.others]
+        if self.path is not None:
+            found.append(self.path.extreme(row))
+        return min(found, key=lambda law: float(law @ row))
+
+    def at(self, places: NDArray[np.int64], values: VectorLike) -> Intersection:
+        """Values joined in every set: at least the image of the intersection."""
+        there = np.asarray(values, dtype=np.float64)
+        middle = self.middle
+        if middle is not None:
+            middle = Discrete._with_error(there, middle.masses.scatter(np.asarray(places), len(there)), 0.0)
+        return Intersection([part.at(places, values) for part in self.sets], middle)
+
+    def contains(self, weights: Sequence[Fraction | int]) -> bool:
+        """Whether the law with these exact probabilities is in every set."""
+        return all(part.contains(weights) for part in self.sets)
+
+    def centre(self) -> Discrete:
+        """A law of the intersection: the one stated, the centre of a part that lies in all, or a law between the
+        limits."""
+        if self.middle is not None:
+            return self.middle
+        tries = [part.centre() for part in self.others]
+        if self.path is not None:
+            tries.append(law_of(self.values, self.path.middle, self.path.total))
+        for law in tries:
+            if self._holds(law):
+                return law
+        raise BadLaw("no law was found that lies in all sets of the intersection; it may be empty")
+
+    def _holds(self, law: Discrete) -> bool:
+        parts, total = law.masses.whole()
+        return self.contains([Fraction(p, total) for p in parts])
+
+    def to_json(self) -> dict[str, object]:
+        """The sets, one by one, and the middle if one is stated."""
+        stated = {} if self.middle is None else {"middle": law_json(self.middle)}
+        return {"kind": self.kind, "sets": [part.to_json() for part in self.sets], **stated}
+
+    def _key(self) -> tuple[object, ...]:
+        return (*self.sets, self.middle)
+
+    def __repr__(self) -> str:
+        return f"Intersection({', '.join(map(repr, self.sets))})"
+
+
+# Laws between limits of single probabilities and of the cumulated ones: the exact maximum of a linear function.
+#
+# With P_i = p_1 + ... + p_i the laws are the paths 0 = P_0, P_i - P_{i-1} in [l_i, u_i], P_i in [L_i, U_i], P_k = 1.
+# Let f_i(P) be the largest sum_{j <= i} p_j v_j with P_i = P. Then f_i is f_{i-1} convolved (in the sense of suprema)
+# with the segment of slope v_i over [l_i, u_i], and cut to [L_i, U_i]. So f_i is concave and piecewise linear: it is
+# held as its segments sorted by slope, a convolution inserts one, a cut removes length at an end. Removed on the left,
+# where slopes are steepest, is mass that is used; removed on the right is mass that no path may use. How much is cut
+# depends on the limits alone, so it is found once; each maximum then takes n insertions into a sorted list.
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The laws with lower <= p <= upper and low <= P <= high, in integers over `total`; at least one, or `BadLaw`.
+
+    `used[i]` and `lost[i]` are the lengths that step i cuts off on the left and on the right."""
+
+    lower: list[int]
+    width: list[int]
+    used: list[int]
+    lost: list[int]
+    total: int
+
+    @classmethod
+    def of(cls, lower: Floats, upper: Floats, low: Floats, high: Floats) -> Path:
+        """From doubles: the limits of probabilities, and those of cumulated probabilities, whose last ones are 1."""
+        (a, b, c, d), total = whole(lower, upper, low, high)
+        used, lost = [], []
+        left = right = 0
+        for i, (least, most, floor, roof) in enumerate(zip(a, b, c, d, strict=True)):
+            left, right = left + least, right + most
+            used.append(max(0, floor - left))
+            lost.append(max(0, right - roof))
+            left, right = max(left, floor), min(right, roof)
+            if left > right:
+                raise BadLaw(f"the set of laws is empty: its limits contradict each other up to declared value {i}")
+        return cls(a, [y - x for x, y in zip(a, b, strict=True)], used, lost, total)
+
+    def best(self, v: Sequence[int] | Sequence[float]) -> list[int]:
+        """The law that attains max_p sum p v, as integers over `total`; `v` is any list that can be ordered."""
+        mass, room = list(self.lower), list(self.width)
+        waiting: list[tuple[float, int]] = []  # by slope; those before `start` are used up from below
+        start = 0
+        for i, slope in enumerate(v):
+            insort(waiting, (slope, i), lo=start)
+            use, lose = self.used[i], self.lost[i]
+            while use:
+                j = waiting[-1][1]
+                step = min(use, room[j])
+                mass[j], room[j], use = mass[j] + step, room[j] - step, use - step
+                if not room[j]:
+                    waiting.pop()
+            while lose:
+                j = waiting[start][1]
+                step = min(lose, room[j])
+                room[j], lose = room[j] - step, lose - step
+                start += not room[j]
+        return mass
+
+    def top(self, v: Sequence[Fraction | int]) -> Fraction:
+        """max_p sum p v, exactly."""
+        numbers, common = vector(v, len(self.lower))
+        mass = self.best(numbers)
+        return Fraction(sum(m * x for m, x in zip(mass, numbers, strict=True)), self.total * common)
+
+    def extreme(self, v: Floats) -> Floats:
+        """The law that attains max_p sum p v, in doubles."""
+        return np.array([m / self.total for m in self.best(np.asarray(v).tolist())], dtype=np.float64)
+
+    def tops(self, v: Floats) -> Floats:
+        """max_p sum p v for every row of v, in doubles."""
+        return np.array([self.extreme(row) @ row for row in np.atleast_2d(v)], dtype=np.float64)
+
+    @cached_property
+    def middle(self) -> list[int]:
+        """A law between the limits, as integers over `total`: each path point as central as the next one allows."""
+        left, right, ends = 0, 0, [(0, 0)]
+        for least, width, use, lose in zip(self.lower, self.width, self.used, self.lost, strict=True):
+            left, right = left + least + use, right + least + width - lose
+            ends.append((left, right))
+        here, mass = self.total, []
+        for i in range(len(self.lower) - 1, -1, -1):
+            left, right = ends[i]
+            left, right = max(left, here - self.lower[i] - self.width[i]), min(right, here - self.lower[i])
+            before = (left + right) // 2
+            mass.append(here - before)
+            here = before
+        return mass[::-1]

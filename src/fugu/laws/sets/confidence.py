@@ -1,28 +1,42 @@
-"""Confidence sets: the laws that reference rows cannot rule out."""
+"""Confidence sets: the laws that reference rows cannot rule out, found and proved again from the counts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeVar, final
 
 import numpy as np
 
-from fugu.errors import BadLaw, UsageError
+from fugu.errors import BadLaw, CertificateError, UsageError
+from fugu.fixed import Fixed
 from fugu.laws.discrete import Discrete
+from fugu.laws.masses import masses
 from fugu.laws.sets.ball import Ball
 from fugu.laws.sets.band import Band
-from fugu.laws.sets.box import Box
-from fugu.laws.sets.clopper import clopper_box
-from fugu.laws.sets.intersection import Intersection
-from fugu.laws.sets.law_set import Floats, LawSet
-from fugu.laws.sets.local_levels import level_band
-from fugu.laws.sets.mixture import checked_error, mixture_radius
-from fugu.laws.sets.radii import divergence_radius, variation_radius
-from fugu.laws.sets.reading import declared
+from fugu.laws.sets.box import Box, Intersection
+from fugu.laws.sets.law_set import Floats, LawSet, declared
+from fugu.laws.sets.levels import level_band, proved
+from fugu.laws.sets.limits import (
+    cell_error,
+    checked_error,
+    clopper_box,
+    divergence_proved,
+    divergence_radius,
+    mixture_radius,
+    too_high,
+    too_low,
+    variation_radius,
+)
 from fugu.numbers.balls import lower, of, precision
 from fugu.numbers.checks import is_number, is_share, listed, plain
-from fugu.numbers.exact import Real, VectorLike, as_fraction, float_down, float_up, is_whole
+from fugu.numbers.exact import Real, VectorLike, as_fraction, float_down, float_up, is_whole, read_number, read_whole
+
+# Confidence sets: the laws that reference rows cannot rule out.
+
 
 Limits = TypeVar("Limits", Box, Band)
 MOST_ROWS = 10**12
@@ -128,3 +142,159 @@ def _wider(found: Limits, rho: Fraction) -> Limits:
     low = np.array([float_down(max(Fraction(0), Fraction(x) - rho)) for x in found.lower.tolist()])
     high = np.array([float_up(min(Fraction(1), Fraction(x) + rho)) for x in found.upper.tolist()])
     return type(found).exactly(found.values, low, high)
+
+
+# `Sampled`: counts of a reference on declared values, and the sets of laws that they cannot rule out.
+#
+# P(every true law is in its set) >= confidence, over the draw of the reference rows. Secrets whose rows are disjoint
+# share the error as 1 - (1 - error)^(1/m) each, others as error / m.
+
+
+_KEYS = ("level", "values", "counts", "ordered", "disjoint", "shift", "declared")
+
+
+@final
+@dataclass(frozen=True)
+class Sampled:
+    """`confidence`: over the draw of the reference. `values`: every value that may be published, seen or not. `counts`:
+    for each secret its rows with each value. `ordered`: whether the values are numbers or an ordering. `disjoint`:
+    whether no row has two of the secrets. `shift`: how far, in total variation, the protected rows may be from the
+    population of the reference. `declared`: what was declared before the counts were looked at."""
+
+    confidence: Fraction
+    values: tuple[float, ...]
+    counts: Mapping[str, tuple[int, ...]]
+    ordered: bool
+    disjoint: bool
+    shift: Fraction
+    declared: str
+
+    @property
+    def error(self) -> Fraction:
+        """The error of each secret's set."""
+        return secret_error(self.confidence, len(self.counts), self.disjoint)
+
+    @cached_property
+    def sets(self) -> Mapping[str, LawSet]:
+        """The set of every secret."""
+        return Fixed(
+            {
+                secret: confidence_set(self.values, counts, self.error, ordered=self.ordered, shift=self.shift)
+                for secret, counts in self.counts.items()
+            }
+        )
+
+    @property
+    def laws(self) -> Mapping[str, Discrete]:
+        """The empirical laws: what the counts would be believed to be without confidence."""
+        values = np.array(self.values)
+        return Fixed({secret: Discrete(values, np.array(counts)) for secret, counts in self.counts.items()})
+
+    def times(self, factor: Fraction) -> Sampled:
+        """As if the reference had so many times the rows, in the same proportions."""
+        more = {s: tuple(round(c * factor) for c in counts) for s, counts in self.counts.items()}
+        return Sampled(self.confidence, self.values, more, self.ordered, self.disjoint, self.shift, self.declared)
+
+    def check(self, secret: str, stated: LawSet) -> None:
+        """CertificateError unless `stated` is the set that the counts of `secret` give at this confidence, or holds
+        it; its points stand for the declared values, in order."""
+        if secret not in self.counts:
+            raise CertificateError(f"the certificate states no counts for the secret {secret!r}")
+        named = stated.at(np.arange(len(self.values)), self.values)
+        check_confidence(named, self.values, self.counts[secret], self.error, self.ordered, self.shift)
+
+    def to_json(self) -> dict[str, Any]:
+        """In JSON types, exactly."""
+        return {
+            "level": str(self.confidence),
+            "values": list(self.values),
+            "counts": {secret: list(counts) for secret, counts in self.counts.items()},
+            "ordered": self.ordered,
+            "disjoint": self.disjoint,
+            "shift": str(self.shift),
+            "declared": self.declared,
+        }
+
+    @staticmethod
+    def from_json(found: Mapping[str, Any]) -> Sampled:
+        """What `to_json` wrote."""
+        if not isinstance(found, Mapping) or set(found) != set(_KEYS):
+            raise CertificateError(f"the confidence of a certificate has the parts {', '.join(_KEYS)}")
+        level, shift = read_number(found["level"]), read_number(found["shift"])
+        values = tuple(float(v) for v in found["values"])
+        counts = {str(s): tuple(read_whole(c) for c in row) for s, row in found["counts"].items()}
+        fits = all(len(row) == len(values) and min(row) >= 0 and sum(row) > 0 for row in counts.values())
+        if not (0 < level < 1 and 0 <= shift < 1 and values and counts and fits):
+            raise CertificateError("the confidence of the certificate, or its counts, make no sense")
+        if not all(a < b for a, b in pairwise(values)):
+            raise CertificateError("the declared values of the certificate are not in order")
+        return Sampled(
+            level, values, Fixed(counts), bool(found["ordered"]), bool(found["disjoint"]), shift, str(found["declared"])
+        )
+
+
+# Whether a stated confidence set may be believed: proved again from the counts.
+
+
+def check_confidence(
+    stated: LawSet, values: VectorLike, counts: Sequence[int], error: Real, ordered: bool = True, shift: Real = 0.0
+) -> None:
+    """Refuse, with `CertificateError`, a set that is narrower than what the counts allow; silent otherwise.
+
+    Every part of the stated set must contain the part of its kind that `confidence_set` would make: limits of a box are
+    proved one by one from binomial tails, the radius of a ball from its bound, and the band must contain one whose
+    coverage is proved here. All that contains a valid set is valid, so wider limits and missing parts pass.
+
+    - `stated`: the set as it stands in the document. - `values`, `counts`: the declared values, and the rows at each.
+    - `error`, `ordered`, `shift`: what `confidence_set` was asked for.
+    """
+    there, rows, level, rho = asked(values, counts, error, shift)
+    if not np.array_equal(stated.values, there):
+        raise CertificateError("the confidence set declares other values than the reference")
+    n, k = sum(rows), len(rows)
+    for part in stated.sets if isinstance(stated, Intersection) else (stated,):
+        if n == 0 or k == 1 or rho == 1:
+            good = isinstance(part, Box) and (k == 1 or not part.lower.any()) and bool(np.all(part.upper == 1))
+        elif isinstance(part, Box):
+            good = _box(part, rows, level / 2, rho)
+        elif isinstance(part, Band) and ordered:
+            good = _band(part, rows, level / 2, rho)
+        elif isinstance(part, Ball) and not ordered:
+            good = _ball(part, rows, level / 2, rho)
+        else:
+            raise CertificateError(f"a confidence set has no part of the kind {part.kind!r} for values of this kind")
+        if not good:
+            raise CertificateError(f"the stated {part.kind} is narrower than the counts of the reference allow")
+
+
+def _box(box: Box, counts: list[int], error: Fraction, rho: Fraction) -> bool:
+    n, tail = sum(counts), cell_error(error, len(counts)) / 2
+    return all(
+        (low == 0 or too_low(Fraction(low) + rho, c, n, tail))
+        and (high == 1 or too_high(Fraction(high) - rho, c, n, tail))
+        for c, low, high in zip(counts, box.lower.tolist(), box.upper.tolist(), strict=True)
+    )
+
+
+def _band(band: Band, counts: list[int], error: Fraction, rho: Fraction) -> bool:
+    low, high = proved(sum(counts), error).at(counts)
+    rows = zip(band.lower.tolist(), low.tolist(), band.upper.tolist(), high.tolist(), strict=True)
+    return all(
+        Fraction(a) <= max(Fraction(0), Fraction(b) - rho) and Fraction(c) >= min(Fraction(1), Fraction(d) + rho)
+        for a, b, c, d in list(rows)[:-1]
+    )
+
+
+def _ball(ball: Ball, counts: list[int], error: Fraction, rho: Fraction) -> bool:
+    n, k, radius = sum(counts), len(counts), Fraction(ball.radius)
+    if not ball.centre().masses.same_as(masses(counts, k)):
+        return False
+    if (ball.distance == "tv") != (rho > 0):  # one of the two, never both: each costs half of the error
+        return False
+    if rho:
+        return radius >= min(Fraction(1), Fraction(variation_radius(n, k, error)) + rho)
+    return (
+        divergence_proved(radius, n, k, error)
+        if by_moments(n, k)
+        else radius >= Fraction(mixture_radius(counts, error))
+    )

@@ -1,24 +1,27 @@
-"""`Hull`: the mixtures of named laws."""
+"""`Hull`: the mixtures of named laws; sets of laws of every kind read back from JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import BadLaw
+from fugu.errors import BadLaw, CertificateError, UsageError
 from fugu.fixed import fixed
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses
-from fugu.laws.sets.law_set import Floats, LawSet, hexed
-from fugu.laws.sets.mixing import is_mixture
-from fugu.laws.sets.reading import declared, groups, member, vector
-from fugu.numbers.exact import VectorLike
+from fugu.laws.sets.ball import Ball
+from fugu.laws.sets.band import Band
+from fugu.laws.sets.box import Box, Intersection
+from fugu.laws.sets.law_set import Floats, LawSet, declared, groups, hexed, member, vector
+from fugu.numbers.exact import VectorLike, read_whole
 from fugu.visible import several
+
+# `Hull`: the mixtures of named laws.
 
 
 @final
@@ -115,3 +118,131 @@ def spread_over(law: Discrete, values: Floats) -> Discrete:
 def _fractions(masses: Masses) -> list[Fraction]:
     parts, total = masses.whole()
     return [Fraction(p, total) for p in parts]
+
+
+# Whether a law is a mixture of others, decided in rationals.
+
+
+def is_mixture(law: Sequence[Fraction], laws: Sequence[Sequence[Fraction]]) -> bool:
+    """Whether law = sum_k c_k laws[k] for some c >= 0 (which then sum to 1, as all are laws).
+
+    Gaussian elimination leaves as many equations as the laws have independent ones; the first phase of the simplex
+    method, with Bland's rule, then finds c or proves that there is none.
+
+    >>> half, third = Fraction(1, 2), Fraction(1, 3)
+    >>> is_mixture([half, half], [[1, 0], [third, 2 * third]]), is_mixture([0, 1], [[1, 0], [third, 2 * third]])
+    (True, False)
+    """
+    rows = _independent([[Fraction(row[i]) for row in laws] + [Fraction(law[i])] for i in range(len(law))])
+    return rows is not None and _feasible(rows)
+
+
+def _independent(rows: list[list[Fraction]]) -> list[list[Fraction]] | None:
+    """The equations in reduced form, right-hand side last; None if they contradict each other."""
+    found: list[tuple[int, list[Fraction]]] = []
+    for equation in rows:
+        row = equation
+        for pivot, known in found:
+            if row[pivot]:
+                row = [x - row[pivot] * y for x, y in zip(row, known, strict=True)]
+        pivot = next((j for j, x in enumerate(row[:-1]) if x), -1)
+        if pivot < 0:
+            if row[-1]:
+                return None
+            continue
+        row = [x / row[pivot] for x in row]
+        found = [
+            (j, [x - known[pivot] * y for x, y in zip(known, row, strict=True)] if known[pivot] else known)
+            for j, known in found
+        ]
+        found.append((pivot, row))
+    return [row for _, row in found]
+
+
+def _feasible(rows: list[list[Fraction]]) -> bool:
+    """Whether the equations have a solution that is nowhere negative."""
+    table = [[-x for x in row] if row[-1] < 0 else row for row in rows]
+    count = len(table[0]) - 1
+    basis = [count + i for i in range(len(table))]  # artificial variables, one per equation
+    while True:
+        gains = [
+            sum((row[j] for row, b in zip(table, basis, strict=True) if b >= count), Fraction(0))
+            for j in range(count + 1)
+        ]
+        if not gains[-1]:
+            return True
+        enter = next((j for j in range(count) if gains[j] > 0 and j not in basis), -1)
+        if enter < 0:
+            return False
+        ratios = [(row[-1] / row[enter], basis[i], i) for i, row in enumerate(table) if row[enter] > 0]
+        out = min(ratios)[2]
+        scale = table[out][enter]
+        table[out] = [x / scale for x in table[out]]
+        for i, row in enumerate(table):
+            if i != out and row[enter]:
+                table[i] = [x - row[enter] * y for x, y in zip(row, table[out], strict=True)]
+        basis[out] = enter
+
+
+# Sets of laws read back from JSON.
+
+
+def law_set_from(found: dict[str, Any]) -> LawSet:
+    """The set that `to_json` wrote, checked like one that a user gives; `CertificateError` for anything else.
+
+    `found`: the JSON object of one set."""
+    try:
+        return _READERS[found["kind"]](found)
+    except (KeyError, TypeError, AttributeError, OverflowError, UsageError, ValueError, RecursionError) as error:
+        why = f": {error}" if isinstance(error, BadLaw) else ""
+        raise CertificateError(f"a set of laws in the document cannot be read{why}") from None
+
+
+def _doubles(texts: list[str], most: float = 1.0) -> Floats:
+    row = np.array([float.fromhex(x) for x in texts], dtype=np.float64)
+    if row.ndim != 1 or not np.all((row >= 0) & (row <= most)):
+        raise BadLaw("a limit is outside its range")
+    return row
+
+
+def _values(found: dict[str, Any]) -> Floats:
+    return declared([float.fromhex(x) for x in found["values"]])
+
+
+def _limits(found: dict[str, Any]) -> tuple[Floats, Floats, Floats]:
+    values, lower, upper = _values(found), _doubles(found["lower"]), _doubles(found["upper"])
+    if not len(values) == len(lower) == len(upper):
+        raise BadLaw("values and limits differ in number")
+    return values, lower, upper
+
+
+def _law(values: Floats, found: dict[str, Any]) -> Discrete:
+    parts, total = [read_whole(p) for p in found["parts"]], read_whole(found["total"])
+    if len(parts) != len(values) or min(parts) < 0 or sum(parts) != total or total <= 0:
+        raise BadLaw("its masses are not those of a law")
+    held = np.array(parts, dtype=np.int64 if total < 2**62 else object)
+    return Discrete._with_error(values, Masses(held, Fraction(total)), 0.0)
+
+
+def _hull(found: dict[str, Any]) -> Hull:
+    values = _values(found)
+    return Hull([_law(values, law) for law in found["laws"]], values)
+
+
+def _ball(found: dict[str, Any]) -> Ball:
+    radius = Fraction(float.fromhex(found["radius"]))
+    return Ball(_law(_values(found), found["centre"]), radius, found["distance"])
+
+
+def _intersection(found: dict[str, Any]) -> Intersection:
+    sets = [law_set_from(part) for part in found["sets"]]
+    return Intersection(sets, _law(sets[0].values, found["middle"]) if "middle" in found else None)
+
+
+_READERS: dict[str, Callable[[dict[str, Any]], LawSet]] = {
+    Box.kind: lambda found: Box.exactly(*_limits(found)),
+    Band.kind: lambda found: Band.exactly(*_limits(found)),
+    Hull.kind: _hull,
+    Ball.kind: _ball,
+    Intersection.kind: _intersection,
+}

@@ -1,9 +1,10 @@
-"""`LawSet`: a closed convex set of laws on declared values, known by its support function."""
+"""`LawSet`: a closed convex set of laws on declared values, known by its support function; how its limits are read."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from typing import ClassVar, NoReturn
@@ -12,11 +13,17 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from fugu.errors import BadLaw
+from fugu.fixed import fixed
 from fugu.laws.components import Described
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses
 from fugu.numbers.balls import of
-from fugu.numbers.exact import VectorLike
+from fugu.numbers.checks import is_iterable, is_real, listed, plain
+from fugu.numbers.exact import Real, VectorLike, as_fraction, float_down, float_up
+
+# `LawSet`: a closed convex set of laws on declared values, known by its support function.
+
 
 Floats = NDArray[np.float64]
 
@@ -139,3 +146,96 @@ def law_json(law: Discrete) -> dict[str, object]:
     """The masses of a law over their total, as whole numbers in hexadecimal."""
     parts, total = law.masses.whole()
     return {"parts": [hex(p) for p in parts], "total": hex(total)}
+
+
+# What a user gives as the limits of a set of laws: read exactly, rounded outward where a double cannot hold it.
+
+
+def declared(values: VectorLike) -> Floats:
+    """The declared values: at least one, finite doubles, strictly increasing."""
+    if not is_iterable(values):
+        raise BadLaw(f"the declared values are a list of numbers, got {type(values).__name__}")
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype == np.float64:
+        array = np.asarray(values + 0.0, dtype=np.float64)
+    else:
+        found = [_number(x, "a declared value") for x in listed(values)]
+        array = np.array([float(x) for x in found], dtype=np.float64) + 0.0
+        if any(Fraction(x) != Fraction(y) for x, y in zip(array.tolist(), found, strict=True)):
+            raise BadLaw("some declared value is not a double (for instance 1/3); rescale the values")
+    if not array.size:
+        raise BadLaw("a set of laws needs at least one declared value")
+    if not np.all(np.isfinite(array)):
+        raise BadLaw("a declared value must be a finite number, found NaN or infinity")
+    if np.any(array[1:] <= array[:-1]):
+        raise BadLaw("the declared values of a set of laws must be strictly increasing; sort them, each once")
+    return fixed(array)
+
+
+def limits(found: VectorLike, count: int, name: str, *, up: bool) -> Floats:
+    """Limits of probabilities, one per declared value: numbers in [0, 1], as doubles at or outside what is meant.
+
+    A decimal such as 0.1 means 1/10; `up` says which way it is rounded to a double. The rounding of a rounded limit
+    is the limit itself, so that reading twice changes nothing."""
+    if not is_iterable(found):
+        raise BadLaw(f"the {name} limits are a list of numbers, got {type(found).__name__}")
+    numbers = listed(found)
+    if len(numbers) != count:
+        raise BadLaw(f"expected {count} {name} limits, one for each declared value, got {len(numbers)}")
+    rounded = np.empty(count, dtype=np.float64)
+    for i, x in enumerate(numbers):
+        exact = as_fraction(_number(x, f"the {name} limit at position {i}"))
+        if not 0 <= exact <= 1:
+            raise BadLaw(f"the {name} limit at position {i} is {float(exact):.6g}, which is outside [0, 1]")
+        rounded[i] = float_up(exact) if up else float_down(exact)
+    return fixed(rounded)
+
+
+def radius_up(x: Real, name: str, most: int | None) -> float:
+    """A radius as a double at or above what is meant: finite, not negative, at most `most`."""
+    exact = as_fraction(_number(x, name))
+    if exact < 0 or (most is not None and exact > most):
+        within = "at least 0" if most is None else f"between 0 and {most}"
+        raise BadLaw(f"{name} must be {within}, got {float(exact):.6g}")
+    return float_up(exact)
+
+
+def vector(v: Sequence[Fraction | int], count: int) -> tuple[list[int], int]:
+    """A vector of rationals, one per declared value, as integers over one denominator."""
+    if len(v) != count:
+        raise BadLaw(f"expected a vector of {count} numbers, one for each declared value, got {len(v)}")
+    if any(isinstance(x, float | np.floating) for x in v):
+        raise BadLaw("an exact maximum needs Fractions or whole numbers, got floats; `tops` takes floats")
+    common = math.lcm(*(x.denominator for x in v))
+    return [int(x.numerator) * (common // x.denominator) for x in v], common
+
+
+def whole(*rows: Floats) -> tuple[tuple[list[int], ...], int]:
+    """Rows of doubles as integers over one power of two, exactly."""
+    ratios = [[x.as_integer_ratio() for x in row.tolist()] for row in rows]
+    common = max((d for row in ratios for _, d in row), default=1)
+    return tuple([n * (common // d) for n, d in row] for row in ratios), common
+
+
+def groups(places: NDArray[np.int64], values: VectorLike, count: int) -> tuple[NDArray[np.int64], Floats]:
+    """A nondecreasing map of the declared points onto the new values, checked: every new value is reached."""
+    index, onto = np.asarray(places), declared(values)
+    if index.shape != (count,) or index.dtype.kind not in "iu":
+        raise BadLaw(f"expected {count} places, one whole number for each declared value")
+    index = index.astype(np.int64)
+    steps = np.diff(index)
+    if index[0] != 0 or index[-1] != len(onto) - 1 or np.any((steps < 0) | (steps > 1)):
+        raise BadLaw("the places of the declared values must not decrease, and must reach every new value")
+    return index, onto
+
+
+def member(weights: Iterable[Fraction | int], count: int) -> list[Fraction] | None:
+    """The weights of a law, as Fractions; None if they are not a law on so many values."""
+    found = [Fraction(w) for w in weights]
+    return found if len(found) == count and min(found) >= 0 and sum(found) == 1 else None
+
+
+def _number(x: object, name: str) -> Real:
+    number = plain(x)
+    if not is_real(number) or not math.isfinite(number):
+        raise BadLaw(f"{name} must be a finite number, got {number!r}")
+    return number if isinstance(number, int | float) else Fraction(number)

@@ -1,4 +1,4 @@
-"""The Rényi divergence of lattice noise in floating point, to search scales with; the proof is `renyi_proof`."""
+"""Rényi divergences of lattice noise in doubles, to search with, also of noise on the atoms."""
 
 from __future__ import annotations
 
@@ -9,17 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import OutOfReach
-from fugu.laws.analytic import Analytic
 from fugu.laws.components import Components
-from fugu.laws.items import Item
-from fugu.loss.atoms.slack import require_exact
-from fugu.loss.divergence.gaussian import LARGEST, End, Window, _ends, check_window, gaussian_window
-from fugu.loss.divergence.tails import bells, reach
-from fugu.loss.search.scan import log_decayed_sums
-from fugu.loss.search.smooth import _cells, _tilted
-from fugu.loss.smooth.noised import log_sum
-from fugu.loss.smooth.rounded import Span
+from fugu.laws.family import Family
+from fugu.laws.normal import Analytic
+from fugu.laws.shapes import Item
+from fugu.loss.densities import log_sum
+from fugu.loss.lattice_gaussian import MOST_TERMS, End, LatticeWindow, _ends, check_window, gaussian_window
+from fugu.loss.leakage import largest_slack, require_exact
+from fugu.loss.rounded import Span
+from fugu.loss.search.laplace import log_decayed_sums
+from fugu.loss.search.shapes import _cells, _tilted
+from fugu.loss.smooth_divergence import bells, reach
+from fugu.noise.atoms import AtomLaplace
 from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import as_fraction
+
+# The Rényi divergence of lattice noise in floating point, for searches; the proof is in `fugu.loss.divergence`.
+
 
 Floats = NDArray[np.float64]
 _NEAR = 60.0
@@ -82,12 +88,12 @@ def _near(points: NDArray[np.int64], steps: float, laws: int) -> tuple[NDArray[n
     near = math.ceil(_NEAR * steps) + 1
     gaps = np.diff(points)
     size = float(np.minimum(gaps - 1, 2.0 * near).sum()) + points.size
-    if size * laws > 2 * LARGEST:
+    if size * laws > 2 * MOST_TERMS:
         raise OutOfReach(
             f"the Rényi divergence of lattice Laplace noise needs {size * laws:,.0f} lattice points here, more than "
-            f"{2 * LARGEST:,}; choose a coarser grid, or bins",
+            f"{2 * MOST_TERMS:,}; choose a coarser grid, or bins",
             points=size * laws,
-            limit=2 * LARGEST,
+            limit=2 * MOST_TERMS,
         )
     parts = [points[:1]]
     for x, gap in zip(points[:-1].tolist(), gaps.tolist(), strict=True):
@@ -111,7 +117,7 @@ def _log_theta(c: float) -> float:
     return 0.5 * math.log(math.pi / c) + math.log1p(2 * float(np.exp(-(math.pi**2) * k * k / c).sum()))
 
 
-def _convolved(offsets: NDArray[np.int64], logs: Floats, window: Window, c: float) -> Floats:
+def _convolved(offsets: NDArray[np.int64], logs: Floats, window: LatticeWindow, c: float) -> Floats:
     """ln sum_i p_i e^{-c (k - x_i)^2}: by a direct product of positive doubles where they do not underflow, so that
     relative errors stay small (an FFT would lose the tails), in logarithms elsewhere."""
     held = logs > -np.inf
@@ -158,7 +164,7 @@ def _analytic(pair: Analytic, kind: str, steps: float, alpha: float) -> float:
     known = [end for end in ends if end is not None]
     if len(known) < 2:
         return math.inf
-    window = Window(math.floor(min(e[0] for e in known)), math.ceil(max(e[1] for e in known)))
+    window = LatticeWindow(math.floor(min(e[0] for e in known)), math.ceil(max(e[1] for e in known)))
     check_window(2 * len(window))
     rows = []
     for law in (pair.p, pair.q):
@@ -230,4 +236,43 @@ def _analytic_laplace(pair: Analytic, steps: float, alpha: float) -> float:
         inner = alpha * noised[i] - (alpha - 1) * noised[j]
         logs = np.concatenate((inner, np.array(more) + math.log(tail)))
         worst = max(worst, float(log_sum(logs[None, :])[0] + norm) / (alpha - 1))
+    return worst
+
+
+# Losses of Laplace noise on the atoms in doubles, to search with: c_y S(y) at every atom. Nothing here is a proof.
+
+
+def log_masses(family: Family, steps: float) -> NDArray[np.float64]:
+    """ln of the mass of every output under every law, (laws, atoms); `steps` is the scale in lattice steps."""
+    logs = np.stack([law.logs() for law in family.laws])
+    if steps == 0:
+        return logs
+    with np.errstate(divide="ignore"):
+        own = np.log(AtomLaplace(steps, 1, family.points).masses())
+    return np.asarray(log_decayed_sums(family.points, logs, steps) + own)
+
+
+def fast_atom_delta(family: Family, steps: float, epsilon: float) -> float:
+    """max over pairs and orders of sum_y [P - e^epsilon Q]_+."""
+    masses = np.exp(log_masses(family, steps))
+    e = math.exp(min(epsilon, 700.0))
+    worst = 0.0
+    for (i, j), _ in family.different:
+        for p, q in ((masses[i], masses[j]), (masses[j], masses[i])):
+            worst = max(worst, float(np.maximum(p - e * q, 0).sum()))
+    return min(1.0, worst + (largest_slack(family, as_fraction(epsilon)) if family.inexact else 0.0))
+
+
+def fast_atom_renyi(family: Family, steps: float, alpha: float) -> float:
+    """max over pairs and orders of D_alpha."""
+    logs = log_masses(family, steps)
+    worst = 0.0
+    for (i, j), _ in family.different:
+        for p, q in ((logs[i], logs[j]), (logs[j], logs[i])):
+            there = p > -np.inf
+            if np.any(q[there] == -np.inf):
+                return math.inf
+            terms = alpha * p[there] - (alpha - 1) * q[there]
+            top = float(terms.max())
+            worst = max(worst, (top + math.log(float(np.exp(terms - top).sum()))) / (alpha - 1))
     return worst

@@ -1,24 +1,27 @@
-"""The loss between two normal laws of vectors in doubles, to search with.
-
-With (lam, g) of fugu.loss.normal.spectrum, den = lam - (lam - 1) s, and L = ln p/q,
-
-    ln M(s) = ln E_q e^{s L} = sum 1/2 ((1 - s) ln lam - ln den) + s (s - 1)/2 sum g / den,
-    delta(e) = 1/(2 pi i) int_{c - i inf}^{c + i inf} M(s) e^{-e (s-1)} / (s (s-1)) ds, 1 < c < min_{lam>1} lam/(lam-1).
-
-The line is bent into a hyperbola through the saddle point, where the trapezoidal rule converges exponentially.
-Proofs: docs/proofs/normal-vectors.md#4-the-contour-integral.
-"""
+"""Losses between normal laws in doubles, to search with: shifts, vectors, and draws of record swaps."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from fugu.loss.search.shifts import fast_gaussian_delta
-from fugu.loss.smooth.two_normals import normal_hockey_stick
+from fugu.loss.integrals import normal_hockey_stick
+
+# The loss between two normal laws of vectors in doubles, to search with.
+#
+# With (lam, g) of fugu.loss.normal_spectrum, den = lam - (lam - 1) s, and L = ln p/q,
+#
+#     ln M(s) = ln E_q e^{s L} = sum 1/2 ((1 - s) ln lam - ln den) + s (s - 1)/2 sum g / den,
+#     delta(e) = 1/(2 pi i) int_{c - i inf}^{c + i inf} M(s) e^{-e (s-1)} / (s (s-1)) ds, 1 < c < min_{lam>1}
+#     lam/(lam-1).
+#
+# The line is bent into a hyperbola through the saddle point, where the trapezoidal rule converges exponentially.
+# Proofs: docs/proofs/normal-vectors.md#4-the-contour-integral.
+
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
@@ -160,3 +163,107 @@ def _order(d: Floats, a: Floats, b: Floats, epsilon: float) -> float:
     return FloatSpectrum(mu[~one], np.ones(int((~one).sum())), mu[moved], g[moved], float(g[one].sum())).hockey_stick(
         epsilon
     )
+
+
+# The curve of two normal laws that differ by a shift, in doubles, to search with; `loss.shifts.gaussian` proves.
+
+
+_FAR = -30.0
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+
+
+def fast_gaussian_log_delta(epsilon: ArrayLike, m: ArrayLike) -> Floats:
+    """ln delta(epsilon, m) in doubles, entry by entry, relatively good to about 1e-12 of delta also where it is 1e-300.
+
+    With R = Phi / phi, a = m/2 - e/m, b = a - m, e^e phi(b) = phi(a): delta = phi(a) (R(a) - R(b)), and R(a) - R(b) is
+    the integral of R' = 1 + x R(x) over [b, a] where the difference would cancel (m <= 1).
+
+    >>> float(np.round(fast_gaussian_log_delta(1.0, 0.388401248306584) / math.log(10), 10))
+    -3.0
+    """
+    from scipy.special import erfcx, log_ndtr
+
+    e, shift = np.broadcast_arrays(np.asarray(epsilon, dtype=np.float64), np.asarray(m, dtype=np.float64))
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        a, b = shift / 2 - e / shift, -shift / 2 - e / shift
+        log_phi = -a * a / 2 - 0.5 * math.log(2 * math.pi)
+        narrow = np.log(
+            shift / 2 * sum(w * _slope(b + shift * (1 + x) / 2) for x, w in zip(_NODES, _WEIGHTS, strict=True))
+        )
+        wide = np.log(math.sqrt(math.pi / 2) * (erfcx(-np.minimum(a, 30) / math.sqrt(2)) - erfcx(-b / math.sqrt(2))))
+        first = log_ndtr(a)
+        direct = first + np.log(-np.expm1(np.minimum(e + log_ndtr(b) - first, 0.0)))
+        found = np.where(shift <= 1, log_phi + narrow, np.where(a < 0, log_phi + wide, direct))
+    return np.asarray(np.where(shift > 0, found, -np.inf), dtype=np.float64)
+
+
+def fast_gaussian_delta(epsilon: ArrayLike, m: ArrayLike) -> Floats:
+    """delta(epsilon, m) in doubles, entry by entry."""
+    return np.asarray(np.exp(fast_gaussian_log_delta(epsilon, m)), dtype=np.float64)
+
+
+def fast_gaussian_mu(epsilon: ArrayLike, delta: ArrayLike) -> Floats:
+    """The m with delta(epsilon, m) = delta in doubles, entry by entry, by bisection in ln m; 0 < delta < 1."""
+    e, wanted = np.broadcast_arrays(np.asarray(epsilon, dtype=np.float64), np.log(np.asarray(delta, dtype=np.float64)))
+    low, high = np.full(e.shape, -750.0), np.full(e.shape, 20.0)
+    for _ in range(64):
+        middle = (low + high) / 2
+        over = fast_gaussian_log_delta(e, np.exp(middle)) > wanted
+        low, high = np.where(over, low, middle), np.where(over, middle, high)
+    return np.asarray(np.exp((low + high) / 2), dtype=np.float64)
+
+
+def _slope(x: Floats) -> Floats:
+    """R'(x) = 1 + x R(x); far to the left by its asymptotic series 1/x^2 - 3/x^4 + 15/x^6 - ..."""
+    from scipy.special import erfcx
+
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        y = 1 / (x * x)
+        series = y * (1 - 3 * y * (1 - 5 * y * (1 - 7 * y * (1 - 9 * y * (1 - 11 * y)))))
+        near = 1 + x * math.sqrt(math.pi / 2) * erfcx(-np.maximum(x, _FAR) / math.sqrt(2))
+        return np.asarray(np.where(x < _FAR, series, near), dtype=np.float64)
+
+
+# Which noise the draws of record swaps allow, in doubles: the first step down that fails is where the search ends.
+#
+# The order of the tests is fixed, from the largest sigma down, and all of them look at the same draws. The true
+# expectations fall as sigma grows, so the first sigma that is truly too small is one number, fixed before any draw;
+# going below it needs that one test to pass by mistake, which has probability at most beta
+# (docs/proofs/record-swap.md#4-which-sigma).
+
+
+_SLACK = 1 + 1e-6
+"""Far above the rounding of the Gaussian curve in doubles, about 1e-12, and of the sums."""
+_LOST = 1e-15
+"""Above what the difference of two numbers of at most 1 loses in doubles."""
+_CELLS = 200_000
+
+
+def steps_down(
+    sigma: Callable[[int], float],
+    most: int,
+    lengths: Floats,
+    counts: NDArray[np.int64],
+    longest: Floats,
+    epsilon: float,
+    delta: float,
+    beta: float,
+) -> int:
+    """How many steps down from sigma(0) pass, one after the other, at most `most`.
+
+    `lengths`: of the places, increasing; `counts`: of every place in each block, one row a block; `longest`: the length
+    that no draw of a block exceeds. A step passes if the bound of every block is at most `delta`."""
+    n = counts.sum(axis=1)
+    shares = counts / n[:, None]
+    odds = math.log(2 / beta)
+    many = max(1, _CELLS // (len(lengths) + len(longest)))
+    for start in range(1, most + 1, many):
+        sigmas = np.array([sigma(k) for k in range(start, min(start + many, most + 1))])
+        losses, tops = (fast_gaussian_delta(epsilon, x[:, None] / sigmas) for x in (lengths, longest))
+        mean = shares @ losses
+        variance = (np.maximum(shares @ losses**2 - mean**2, 0.0) + _LOST) * (n / (n - 1))[:, None] * _SLACK
+        slack = np.sqrt(2 * variance * odds / n[:, None]) + 7 * tops * odds / (3 * (n - 1))[:, None]
+        failed = np.flatnonzero(~((mean + slack) * _SLACK <= delta).all(axis=0))
+        if len(failed):
+            return start - 1 + int(failed[0])
+    return most

@@ -1,1 +1,1 @@
-"""One file for every noise on every shape of laws: `SHAPE_NOISE.py` holds LEAKAGE (see `fugu.loss.door`)."""
+"""One file for every noise on every shape of laws: "shape_noise.py" holds LEAKAGE (see `fugu.loss.door`)."""

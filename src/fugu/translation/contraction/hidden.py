@@ -1,30 +1,46 @@
-"""The contraction accountant of a hidden chain: releases are per-entry DP in what is seen, the secret may be hidden.
-
-A hidden chain is a tree: X_1 - X_2 - ... with a leaf Y_t at each X_t, and only the leaves are cells. What the leaf adds
-to X_t is O(x, x') = L(E_x, E_x'; eps), E the emission: at most eps, and far less if the emission is noisy. With F_m for
-m further hidden states on one side (docs/proofs/trees.md#hidden-chains)
-
-    F_0 = 0,   F_m <= m eps,   F_m <= (d - 1) eps + L(K_x, K_x'; O + F_(m-d))   for every 1 <= d <= m,
-
-    hidden    X_t = x against x':   O(x, x') + F_later(x, x') + F_earlier(x, x'),
-    observed  Y_t = y against y':   eps + L(C_y, C_y'; F_later + F_earlier),   C = P(X_t | Y_t).
-
-For two hidden states these are attained, whatever the emission is. Levels with the same kernels and the same losses
-before them are the same, so a long chain costs as many levels as it takes to settle.
-
-Proofs: docs/proofs/trees.md#hidden-chains and docs/proofs/trees.md#rounding.
-"""
+"""The contraction accountant of a hidden chain, and the two sides of a hidden state."""
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fugu.priors.counted import STEP
+from fugu.priors.chain import MarkovChain
 from fugu.priors.hidden import HiddenMarkov
-from fugu.translation.contraction.kernel import Array, passed_scalar, shortest_paths, sort_pairs, up
-from fugu.translation.contraction.sides import Earlier, EarlierAny, HiddenSide, Later, Mask, coarse, through
+from fugu.priors.products import STEP, Product, largest
+from fugu.translation.contraction.kernel import (
+    Array,
+    RowPairs,
+    U,
+    passed,
+    passed_scalar,
+    shortest_paths,
+    sort_pairs,
+    sort_rows,
+    up,
+)
+from fugu.translation.contraction.side import NEAR
+from fugu.translation.contraction.start import AnyStart, through_any
+
+# The contraction accountant of a hidden chain: releases are per-entry DP in what is seen, the secret may be hidden.
+#
+# A hidden chain is a tree: X_1 - X_2 - ... with a leaf Y_t at each X_t, and only the leaves are cells. What the leaf
+# adds to X_t is O(x, x') = L(E_x, E_x'; eps), E the emission: at most eps, and far less if the emission is noisy. With
+# F_m for m further hidden states on one side (docs/proofs/trees.md#hidden-chains)
+#
+#     F_0 = 0,   F_m <= m eps,   F_m <= (d - 1) eps + L(K_x, K_x'; O + F_(m-d))   for every 1 <= d <= m,
+#
+#     hidden    X_t = x against x':   O(x, x') + F_later(x, x') + F_earlier(x, x'),
+#     observed  Y_t = y against y':   eps + L(C_y, C_y'; F_later + F_earlier),   C = P(X_t | Y_t).
+#
+# For two hidden states these are attained, whatever the emission is. Levels with the same kernels and the same losses
+# before them are the same, so a long chain costs as many levels as it takes to settle.
+#
+# Proofs: docs/proofs/trees.md#hidden-chains and docs/proofs/trees.md#rounding.
+
 
 _MOST_AT_ONCE = 500_000
 _EVERY = 8
@@ -48,7 +64,7 @@ class HiddenContraction:
     @cached_property
     def sides(self) -> tuple[HiddenSide, HiddenSide]:
         """The later and the earlier hidden states."""
-        return Later(self.chain), (EarlierAny(self.chain) if self.chain.free else Earlier(self.chain))
+        return LaterSide(self.chain), (EarlierAny(self.chain) if self.chain.free else Earlier(self.chain))
 
     def __call__(self, epsilon: float) -> dict[int, Array]:
         """For each t the total of every ordered pair of values of X_t, or of Y_t; 0 for those that cannot occur."""
@@ -155,3 +171,216 @@ class _Levels:
 def _pairs(valid: Mask) -> Mask:
     apart: Mask = valid[:, None] & valid[None, :] & ~np.eye(len(valid), dtype=bool)
     return apart
+
+
+# The two sides of a hidden state: what passes from it to the states after it, and to those before it.
+#
+# `Later` has the transition kernels, `Earlier` the backward kernels of the chain with its start, `EarlierAny` bounds
+# that hold for every start. Each names what it does at a level: levels with one name do the same.
+#
+# Proofs: docs/proofs/trees.md#hidden-chains, docs/proofs/contraction.md#a-given-start and
+# docs/proofs/contraction.md#any-start.
+
+
+Mask = NDArray[np.bool_]
+_JUMPS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 30)
+_MOST_WORK = 2_000_000
+_FEW_STATES = 12
+_MOST_PAIRWISE = 10**8
+"""With more than 12 states, and more entries (t, x, x', p, q) than this, one number bounds the losses of all pairs."""
+_MOST_KEPT = 3 * 10**6
+"""Entries of sorted rows that are kept for the next level or the next epsilon, 33 bytes each."""
+
+
+def coarse(count: float) -> float:
+    """The next power of two: errors that grow slowly then have few different bounds."""
+    return 2.0 ** math.ceil(math.log2(count)) if count > 0 else 0.0
+
+
+def _spread(count: int) -> tuple[int, ...]:
+    """So many of the numbers of kernels that are taken at once, near and far ones."""
+    last = len(_JUMPS) - 1
+    return _JUMPS if count > last else tuple(_JUMPS[n * last // max(1, count - 1)] for n in range(max(1, count)))
+
+
+def through(rows: RowPairs, losses: Array, pairwise: bool) -> Array:
+    """L with a loss for each pair, or with one number for all of them."""
+    return passed(rows, losses) if pairwise else passed_scalar(rows, losses.max(axis=(1, 2)))
+
+
+class HiddenSide:
+    """One side of the hidden states; a node with m further ones is looked at by its m."""
+
+    def __init__(self, chain: MarkovChain) -> None:
+        self.chain, self.k = chain, chain.size
+        self.pairwise = self.k <= _FEW_STATES or chain.length * self.k**4 <= _MOST_PAIRWISE
+        self.jumps = (1,) if self.k == 2 else _spread(_MOST_WORK // (self.k**4 if self.pairwise else 2 * self.k**3))
+        self._rows: dict[object, RowPairs] = {}
+        self._size = 0
+        self._last: tuple[int, list[Product]] = (0, [])
+
+    def time(self, m: int) -> int:
+        """The time of the node with m further ones."""
+        raise NotImplementedError
+
+    def name(self, m: int) -> object:
+        """What decides all that is done at this level, but for the losses beyond."""
+        raise NotImplementedError
+
+    def kernel(self, m: int, d: int) -> tuple[Array, Mask, float]:
+        """Logarithms of the kernel to the d-th node beyond, what is positive, and their error."""
+        raise NotImplementedError
+
+    def valid(self, m: int) -> Mask:
+        """The states that the node with m further ones can take."""
+        return self.support(self.time(m))
+
+    def support(self, t: int) -> Mask:
+        """The states that X_t can take."""
+        return np.asarray(self.chain.supports[0 if self.chain.stationary else t - 1])
+
+    def passed(self, m: int, losses: Array, jumps: tuple[int, ...]) -> Array:
+        """What passes d kernels, for d in `jumps` and the losses beyond each: (n, k, k)."""
+        return through(self.rows(m, jumps), losses, self.pairwise)
+
+    def rows(self, m: int, jumps: tuple[int, ...]) -> RowPairs:
+        """The sorted rows of the kernels; a few are kept."""
+        name = (self.name(m), jumps)
+        if name not in self._rows:
+            found = [self.kernel(m, d) for d in jumps]
+            with np.errstate(under="ignore"):
+                kernels = np.stack(
+                    [np.where(r, np.maximum(np.exp(np.minimum(k, 0.0)), 1e-320), 0.0) for k, r, _ in found]
+                )
+            errors = [coarse(1.01 * (e + 8 * U * (1 + largest(k)))) for k, _, e in found]
+            reach = np.stack([r for _, r, _ in found])
+            rows = sort_rows(kernels, reach, np.array(errors), self.valid(m))
+            self._size += rows.u.size
+            if self._size > _MOST_KEPT:
+                self._rows.clear()
+                self._size = rows.u.size
+            self._rows[name] = rows
+        return self._rows[name]
+
+    @cached_property
+    def powers(self) -> list[Product]:
+        """The powers of the step of a homogeneous chain."""
+        found = [self.chain.step(1)]
+        while len(found) < self.jumps[-1]:
+            found.append(found[-1].then(self.chain.step(1)))
+        return found
+
+
+class LaterSide(HiddenSide):
+    """P(X_(t+d) | X_t)."""
+
+    def time(self, m: int) -> int:
+        return self.chain.length - m
+
+    def name(self, m: int) -> object:
+        if not self.chain.homogeneous:
+            return m
+        return min(m, self.jumps[-1]), self.valid(m).tobytes()
+
+    def kernel(self, m: int, d: int) -> tuple[Array, Mask, float]:
+        product = self.powers[d - 1] if self.chain.homogeneous else self._from(self.time(m))[d - 1]
+        return product.logs, product.positive, product.error
+
+    def _from(self, t: int) -> list[Product]:
+        """Products of the steps that begin at t."""
+        place, found = self._last
+        if place != t:
+            step = self.chain.step(t)
+            if place == t + 1:
+                found = [step, *(step.then(p) for p in found)]
+            else:
+                found = [step]
+                for later in range(t + 1, min(t + self.jumps[-1], self.chain.length)):
+                    found.append(found[-1].then(self.chain.step(later)))
+            self._last = t, found[: self.jumps[-1]]
+        return self._last[1]
+
+
+class Earlier(HiddenSide):
+    """P(X_(t-d) = y | X_t = x) = mu_(t-d)(y) P^d(y, x) / mu_t(x), for the start of this chain."""
+
+    def time(self, m: int) -> int:
+        return m + 1
+
+    def name(self, m: int) -> object:
+        if self.chain.stationary:
+            return min(m, self.jumps[-1])
+        if not self.chain.homogeneous:
+            return m
+        first = max(0, m - self.jumps[-1])
+        return tuple(self._laws[first : m + 1]), coarse(float(self.chain.log_marginals[1][m]))
+
+    @cached_property
+    def _laws(self) -> list[int]:
+        """A number for each law of an entry: equal floats, equal numbers."""
+        known: dict[bytes, int] = {}
+        return [known.setdefault(row.tobytes(), len(known)) for row in self.chain.log_marginals[0]]
+
+    def kernel(self, m: int, d: int) -> tuple[Array, Mask, float]:
+        product = self.powers[d - 1] if self.chain.homogeneous else self._until(m + 1)[d - 1]
+        logs, errors = self.chain.log_marginals
+        here, there = (0, 0) if self.chain.stationary else (m, m - d)
+        valid, before = self.support(m + 1), self.support(m + 1 - d)
+        reach = (product.positive & before[:, None] & valid[None, :]).T
+        first, last = np.where(before, logs[there], 0.0), np.where(valid, logs[here], 0.0)
+        whole = np.where(reach, first[None, :] + product.logs.T - last[:, None], -np.inf)
+        size = largest(first) + largest(last)
+        error = product.error + 2.02 * coarse(float(np.ravel(errors)[here])) + 8 * U * (1 + size)
+        return whole, reach, error
+
+    def _until(self, t: int) -> list[Product]:
+        """Products of the steps that end at t."""
+        place, found = self._last
+        if place != t:
+            step = self.chain.step(t - 1)
+            if place == t - 1:
+                found = [step, *(p.then(step) for p in found)]
+            else:
+                found = [step]
+                for earlier in range(t - 2, max(0, t - 1 - self.jumps[-1]), -1):
+                    found.append(self.chain.step(earlier).then(found[-1]))
+            self._last = t, found[: self.jumps[-1]]
+        return self._last[1]
+
+
+class EarlierAny(HiddenSide):
+    """The earlier states where every start is covered: by projective diameters, or near the stationary chain."""
+
+    def __init__(self, chain: MarkovChain) -> None:
+        super().__init__(chain)
+        self.start = AnyStart(chain)
+
+    def time(self, m: int) -> int:
+        return m + 1
+
+    def name(self, m: int) -> object:
+        if not self.chain.homogeneous:
+            return m
+        first = max(0, m - self.jumps[-1])
+        near = () if self.start.limit is None else tuple(self.start.limit.at(n) for n in range(first, m))
+        return tuple(self.support(n + 1).tobytes() for n in range(first, m + 1)), near
+
+    def passed(self, m: int, losses: Array, jumps: tuple[int, ...]) -> Array:
+        found = np.stack([self._by_diameter(m, d, loss) for d, loss in zip(jumps, losses, strict=True)])
+        limit = self.start.limit
+        near = [n for n, d in enumerate(jumps) if limit is not None and limit.at(m - d) < NEAR]
+        if limit is None or not near:
+            return found
+        rows = limit.rows(tuple(jumps[n] for n in near))
+        more = np.array([limit.extra(float(losses[n].max()), m - jumps[n]) for n in near])
+        found[near] = np.minimum(found[near], up(through(rows, losses[near], self.pairwise) + more[:, None, None]))
+        return found
+
+    def _by_diameter(self, m: int, d: int, losses: Array) -> Array:
+        """Theorem 5 of contraction.md: all losses between states that x or x' reach count as the largest of them."""
+        diameter, reach = self.start.diameter(m, d)
+        if not self.pairwise:
+            return through_any(np.full_like(diameter, losses.max()), diameter)
+        either = (reach[:, None, :] | reach[None, :, :]).reshape(-1, self.k)  # (x, x') by z
+        most = np.array([losses[np.ix_(some, some)].max(initial=0.0) for some in either]).reshape(self.k, self.k)
+        return through_any(most, diameter)

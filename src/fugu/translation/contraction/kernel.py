@@ -1,36 +1,48 @@
-"""How much of a loss passes through a Markov kernel: the operator behind every translation of per-entry privacy.
-
-For two rows p, p' of a kernel and losses Lam(y, y') >= 0 at its far end (docs/proofs/contraction.md#the-operator)
-
-    L(p, p'; Lam) = max { log (p g) / (p' g) : g > 0, g(y) <= e^Lam(y, y') g(y') for all y, y' }.
-
-`passed` bounds it from above. Let u >= p and v <= p' hold entry by entry, and A(l) = {y : u(y) > l v(y)}. If
-
-    sum over A of (u - l v) e^r <= sum over the rest of (l v - u),    r(y) = max of Lam(y, z), z outside A      (rows)
- or sum over A of (u - l v) <= sum over the rest of (l v - u) e^-c,   c(z) = max of Lam(y, z), y inside A      (columns)
-
-then p g <= l p' g for every such g: on A move g(y) <= e^r(y) min g outside A, or g(y) e^-c(z) <= g(z) for all z. A(l)
-is a prefix of the values sorted by u/v, and the two conditions say l >= rows(A) and l >= columns(A), where
-
-    rows(A) = (sum_A u e^r + sum_rest u) / (sum_A v e^r + sum_rest v),   columns(A) likewise with 1 on A, e^-c outside.
-
-So l = max over proper prefixes A of min(rows(A), columns(A)), and of u(all) / v(all) for the empty one (then A(l) is
-never everything), is a bound. With Lam a constant it is exact (docs/proofs/contraction.md#one-number-for-all-pairs); if
-Lam satisfies the triangle inequality it is attained for two and for three values. Losses are finite.
-
-Rounding: u and v are the float entries moved outward by the a-priori error of a product of d kernels; every weight is
-rounded up above the bar and down below it; the logarithm is rounded up.
-
-Proofs: docs/proofs/contraction.md#the-operator and docs/proofs/contraction.md#rounding.
-"""
+"""How much of a loss passes through a Markov kernel, and closed forms by the total variation of its rows."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
+
+from fugu.errors import UsageError
+from fugu.guarantee.asks import outward as outward_number
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, as_fraction, meant_up
+
+# How much of a loss passes through a Markov kernel: the operator behind every translation of per-entry privacy.
+#
+# For two rows p, p' of a kernel and losses Lam(y, y') >= 0 at its far end (docs/proofs/contraction.md#the-operator)
+#
+#     L(p, p'; Lam) = max { log (p g) / (p' g) : g > 0, g(y) <= e^Lam(y, y') g(y') for all y, y' }.
+#
+# `passed` bounds it from above. Let u >= p and v <= p' hold entry by entry, and A(l) = {y : u(y) > l v(y)}. If
+#
+#     sum over A of (u - l v) e^r <= sum over the rest of (l v - u),    r(y) = max of Lam(y, z), z outside A      (rows)
+#  or sum over A of (u - l v) <= sum over the rest of (l v - u) e^-c,   c(z) = max of Lam(y, z), y inside A
+#  (columns)
+#
+# then p g <= l p' g for every such g: on A move g(y) <= e^r(y) min g outside A, or g(y) e^-c(z) <= g(z) for all z. A(l)
+# is a prefix of the values sorted by u/v, and the two conditions say l >= rows(A) and l >= columns(A), where
+#
+#     rows(A) = (sum_A u e^r + sum_rest u) / (sum_A v e^r + sum_rest v),   columns(A) likewise with 1 on A, e^-c
+#     outside.
+#
+# So l = max over proper prefixes A of min(rows(A), columns(A)), and of u(all) / v(all) for the empty one (then A(l) is
+# never everything), is a bound. With Lam a constant it is exact (docs/proofs/contraction.md#one-number-for-all-pairs);
+# if Lam satisfies the triangle inequality it is attained for two and for three values. Losses are finite.
+#
+# Rounding: u and v are the float entries moved outward by the a-priori error of a product of d kernels; every weight is
+# rounded up above the bar and down below it; the logarithm is rounded up.
+#
+# Proofs: docs/proofs/contraction.md#the-operator and docs/proofs/contraction.md#rounding.
+
 
 Array = NDArray[np.float64]
 U = 2.0**-53
@@ -49,7 +61,7 @@ def up(x: Number) -> Number:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowPairs:
     """Pairs of rows (x, x') of a stack of kernels, columns sorted by falling u/v: arrays of shape (n, k, k, k)."""
 
     u: Array
@@ -64,20 +76,20 @@ class Rows:
 _PARTS = ("u", "v", "order", "dead", "valid")
 
 
-def joined(several: list[Rows]) -> Rows:
+def joined(several: list[RowPairs]) -> RowPairs:
     """Stacks of sorted rows as one."""
     if len(several) == 1:
         return several[0]
-    return Rows(*(np.concatenate([getattr(rows, name) for rows in several]) for name in _PARTS))
+    return RowPairs(*(np.concatenate([getattr(rows, name) for rows in several]) for name in _PARTS))
 
 
-def chosen(rows: Rows, which: NDArray[np.intp]) -> Rows:
+def chosen(rows: RowPairs, which: NDArray[np.intp]) -> RowPairs:
     """For each pair of rows those of the `which`-th kernel of the stack: which is (n, k, k), and so is the answer."""
     x, y = np.ogrid[: which.shape[1], : which.shape[2]]
-    return Rows(*(getattr(rows, name)[which, x, y] for name in _PARTS))
+    return RowPairs(*(getattr(rows, name)[which, x, y] for name in _PARTS))
 
 
-def sort_rows(kernels: Array, reach: NDArray[np.bool_], error: Array, valid: NDArray[np.bool_]) -> Rows:
+def sort_rows(kernels: Array, reach: NDArray[np.bool_], error: Array, valid: NDArray[np.bool_]) -> RowPairs:
     """Prepare `passed` for a stack (n, k, k) of kernels whose entries have relative error at most `error` (n,).
 
     `reach` says which entries are positive, decided without arithmetic; `valid` (k,) which values can occur."""
@@ -89,7 +101,7 @@ def sort_rows(kernels: Array, reach: NDArray[np.bool_], error: Array, valid: NDA
     return _sorted(u, v, ~(reach[:, :, None, :] | reach[:, None, :, :]), both)
 
 
-def sort_pairs(kernel: Array, reach: NDArray[np.bool_], error: float, pairs: tuple[NDArray[np.intp], ...]) -> Rows:
+def sort_pairs(kernel: Array, reach: NDArray[np.bool_], error: float, pairs: tuple[NDArray[np.intp], ...]) -> RowPairs:
     """The same for some pairs of rows of one kernel: arrays of shape (1, 1, pairs, k)."""
     high, low = outward(kernel, reach, np.array(error))
     x, y = pairs
@@ -104,15 +116,15 @@ def outward(kernels: Array, reach: NDArray[np.bool_], error: Array) -> tuple[Arr
     return high, np.where(reach & (kernels >= TINY), kernels, 0.0) * (1 - slack)
 
 
-def _sorted(u: Array, v: Array, dead: NDArray[np.bool_], valid: NDArray[np.bool_]) -> Rows:
+def _sorted(u: Array, v: Array, dead: NDArray[np.bool_], valid: NDArray[np.bool_]) -> RowPairs:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(dead, -1.0, np.where(v > 0, u / np.where(v > 0, v, 1.0), np.where(u > 0, np.inf, 0.0)))
     order = np.argsort(-ratio, axis=-1)
     take = np.take_along_axis
-    return Rows(take(u, order, -1), take(v, order, -1), order, take(dead, order, -1), valid)
+    return RowPairs(take(u, order, -1), take(v, order, -1), order, take(dead, order, -1), valid)
 
 
-def passed_scalar(rows: Rows, alpha: Array) -> Array:
+def passed_scalar(rows: RowPairs, alpha: Array) -> Array:
     """Upper bounds (n, k, k) on L(p_x, p_x'; Lam) for a loss `alpha` (n,) that is the same for all pairs of values.
 
     max over prefixes A of log (u(A) + q u(rest)) / (v(A) + q v(rest)) with q = e^-alpha; never above alpha."""
@@ -126,7 +138,7 @@ def passed_scalar(rows: Rows, alpha: Array) -> Array:
     return _log_of_best(top[..., :-1], bottom[..., :-1], rows, alpha[:, None, None], k)
 
 
-def passed(rows: Rows, losses: Array, which: NDArray[np.intp] | None = None) -> Array:
+def passed(rows: RowPairs, losses: Array, which: NDArray[np.intp] | None = None) -> Array:
     """Upper bounds (n, k, k) on L(p_x, p_x'; Lam) for a stack (n, k, k) of losses Lam with zero diagonal.
 
     `which` (n, k, k): the table in `losses` that counts for each pair of rows, where it is not the n-th."""
@@ -188,7 +200,7 @@ def _smaller(one: tuple[Array, Array], two: tuple[Array, Array]) -> tuple[Array,
     return np.where(first, one[0], two[0]), np.where(first, one[1], two[1])
 
 
-def _log_of_best(top: Array, bottom: Array, rows: Rows, most: Array, k: int) -> Array:
+def _log_of_best(top: Array, bottom: Array, rows: RowPairs, most: Array, k: int) -> Array:
     """log of the largest fraction, rounded up, at least 0, at most the largest loss; 0 where a value cannot occur."""
     proper = ~rows.dead[..., 1:]  # the rest of the prefix must hold a value that matters
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -207,3 +219,63 @@ def shortest_paths(losses: Array, valid: NDArray[np.bool_]) -> Array:
         out = np.minimum(out, (out[:, z, None] + out[None, z, :]) * (1 + 2 * U))
     np.fill_diagonal(out, 0.0)
     return out
+
+
+# Closed forms that need only the total variation eta between rows of the kernels (Dobrushin's coefficient).
+#
+# For every set A two rows have a <= b + eta, so L <= log (1 + (e^alpha - 1) eta). The fixed point of
+# alpha = eps + log (1 + (e^alpha - 1) eta) is alpha = eps + log((1 - eta) / (1 - eta e^eps)) if eta e^eps < 1, hence
+#
+#     epsilon <= eps + log((1 - eta_f) / (1 - eta_f e^eps)) + log((1 - eta_b) / (1 - eta_b e^eps))
+#
+# for any set of chains, of any length, with steps that differ (docs/proofs/contraction.md#closed-forms). eta_b is the
+# largest over the real backward kernels, of every place: it is not eta_f. For an unknown start eta_b <= tanh(Delta /
+# 4), Delta the projective diameter of the forward kernel (`priors.coefficients.birkhoff`). With blocks of d kernels:
+# eps becomes d eps, eta that of every window of d.
+
+
+_BITS = 128
+
+
+def row_variation(kernel: Array, valid: NDArray[np.bool_], error: float = 0.0) -> float:
+    """eta: the largest total variation between two rows of possible values, rounded up."""
+    rows = kernel[valid]
+    worst = 0.0
+    for row in rows:
+        worst = max(worst, float(np.maximum(row - rows, 0.0).sum(axis=1).max(initial=0.0)))
+    return float(min(1.0, worst + 2 * error + (2 * kernel.shape[-1] + 8) * U))
+
+
+def from_total_variation(alpha: float, eta: float) -> float:
+    """log (1 + (e^alpha - 1) eta), rounded up: what passes a kernel whose rows differ by at most eta."""
+    if alpha > 600:
+        return alpha
+    return min(alpha, math.log1p(math.expm1(alpha) * eta) * (1 + 16 * U) + 4e-323)
+
+
+def from_coefficients(epsilon: Real, eta_forward: float, eta_backward: float, d: int = 1) -> float:
+    """The closed form above, proved with balls; inf if eta e^(d eps) >= 1 on a side. With blocks F = alpha - eps.
+
+    >>> round(from_coefficients(0.1, 0.4, 0.4), 6)
+    0.245386
+    """
+    if d < 1 or not (0 <= eta_forward <= 1 and 0 <= eta_backward <= 1):
+        raise UsageError("blocks need d >= 1, and a total variation lies between 0 and 1")
+    own = as_fraction(epsilon)
+    with balls.precision(_BITS):
+        sides = [_side(d * own, eta) for eta in (eta_forward, eta_backward)]
+        if any(s is None for s in sides):
+            return math.inf
+        total = balls.of(own) + sum((s + balls.of((d - 1) * own) for s in sides if s is not None), balls.of(0))
+        return meant_up(balls.upper(total))
+
+
+def _side(epsilon: Fraction, eta: float) -> arb | None:
+    e = balls.of(epsilon).exp()
+    rest = 1 - balls.of(eta) * e
+    return ((1 - balls.of(eta)) / rest).log() if rest > 0 else None
+
+
+def group(epsilon: Real, cells: int) -> float:
+    """All cells at once: cells x epsilon, rounded up. Needs nothing but privacy on the whole product domain."""
+    return outward_number(as_fraction(epsilon) * cells)

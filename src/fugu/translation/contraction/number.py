@@ -1,21 +1,4 @@
-"""A few values and one kernel everywhere: what m further nodes can add, for every m, on a grid where there are many.
-
-The true F_m of `side` are bounded in three ways (docs/proofs/contraction.md#by-number). Let
-
-    Phi(A) = shortest paths of  min over d of (d - 1) eps + L(K^d; eps + A).
-
-1. *Node by node*: F_m <= min over d <= m of (d - 1) eps + L(K^d; eps + F_(m-d)), and F_m <= m eps.
-2. *For every m at once*: if A >= 0 and Phi(A) <= A, then F_m <= A for every m. Such an A is looked for by iteration and
-   extrapolation, then checked; a bad guess costs time alone.
-3. *On a grid*: beyond some hundred nodes only m = g_1 < g_2 < ... are looked at. A_g bounds F_m for **every** m <= g;
-   a further node m - d counts as the next grid point at or above it: F_m <= (d - 1) eps + L(K^d; eps + A_g') for every
-   m <= g if g' >= g - d, as F_m <= m eps <= (d - 1) eps for m < d. Sixteen points to an octave, so the number of
-   steps grows with the logarithm of the length.
-
-Which d are tried is free, each is a bound: all of them now and then, else those that were best for some pair lately.
-
-Proofs: docs/proofs/contraction.md#by-number.
-"""
+"""A few values: what m further nodes can add, for every m, pair by pair also where the start is not stationary."""
 
 from __future__ import annotations
 
@@ -25,10 +8,40 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.translation.contraction.kernel import Array, Rows, chosen, joined, passed, shortest_paths, sort_rows, up
-from fugu.translation.contraction.limit import losses_of
+from fugu.translation.contraction.kernel import Array, RowPairs, chosen, joined, passed, shortest_paths, sort_rows, up
 from fugu.translation.contraction.scalar import Wide
-from fugu.translation.contraction.side import Levels, Mask, Side, blocks, next_place
+from fugu.translation.contraction.side import (
+    Mask,
+    Side,
+    SideLevels,
+    StationaryLimit,
+    blocks,
+    levels,
+    losses_of,
+    next_place,
+)
+from fugu.translation.contraction.start import Start, Which
+
+# A few values and one kernel everywhere: what m further nodes can add, for every m, on a grid where there are many.
+#
+# The true F_m of `side` are bounded in three ways (docs/proofs/contraction.md#by-number). Let
+#
+#     Phi(A) = shortest paths of  min over d of (d - 1) eps + L(K^d; eps + A).
+#
+# 1. *Node by node*: F_m <= min over d <= m of (d - 1) eps + L(K^d; eps + F_(m-d)), and F_m <= m eps.
+# 2. *For every m at once*: if A >= 0 and Phi(A) <= A, then F_m <= A for every m. Such an A is looked for by iteration
+# and
+#    extrapolation, then checked; a bad guess costs time alone.
+# 3. *On a grid*: beyond some hundred nodes only m = g_1 < g_2 < ... are looked at. A_g bounds F_m for **every** m <= g;
+#    a further node m - d counts as the next grid point at or above it: F_m <= (d - 1) eps + L(K^d; eps + A_g') for
+#    every
+#    m <= g if g' >= g - d, as F_m <= m eps <= (d - 1) eps for m < d. Sixteen points to an octave, so the number of
+#    steps grows with the logarithm of the length.
+#
+# Which d are tried is free, each is a bound: all of them now and then, else those that were best for some pair lately.
+#
+# Proofs: docs/proofs/contraction.md#by-number.
+
 
 FAR = (48, 64, 96, 128, 192, 256)
 """Larger numbers of kernels taken at once, where there are so many further nodes: windows of slow chains."""
@@ -52,7 +65,7 @@ class Powers:
 
     side: Side
     _powers: dict[int, tuple[Array, Mask]] = field(default_factory=dict)
-    _rows: dict[int, Rows] = field(default_factory=dict)
+    _rows: dict[int, RowPairs] = field(default_factory=dict)
 
     def power(self, d: int) -> tuple[Array, Mask]:
         """K^d and what of it is positive; the error of `Side.relative` holds for every order of multiplication."""
@@ -65,7 +78,7 @@ class Powers:
                     self._powers[d] = a @ b, (seen.astype(np.float32) @ then.astype(np.float32)) > 0
         return self._powers[d]
 
-    def rows(self, ds: tuple[int, ...]) -> Rows:
+    def rows(self, ds: tuple[int, ...]) -> RowPairs:
         """The sorted rows of several powers, stacked."""
         for d in ds:
             if d not in self._rows:
@@ -80,7 +93,7 @@ class Best:
 
     ds: tuple[int, ...]
     which: NDArray[np.intp]
-    rows: Rows
+    rows: RowPairs
     own: Array
 
 
@@ -120,7 +133,7 @@ class Numbered:
         every = (*blocks(self.side.k), *FAR)
         return tuple(d for d in every if d == 1 or (d <= m and (d - 1) * epsilon < most))
 
-    def levels(self, epsilon: float, nodes: int) -> Levels:
+    def levels(self, epsilon: float, nodes: int) -> SideLevels:
         """F_m up to `nodes`, rounded up."""
         ceiling = self.ever(epsilon)
         found: list[Array] = [np.zeros((self.side.k, self.side.k))]
@@ -140,8 +153,8 @@ class Numbered:
             if len(places) % _OCTAVE == 0 and (held := self._held(found[-1], epsilon)) is not None:
                 ceiling = held if ceiling is None else np.minimum(held, ceiling)
         if ceiling is None or not _reached(found[-1], ceiling, _NEAR_FAR):
-            return Levels(_falling(found), False, places)
-        return Levels(_falling([*found, ceiling]), True, [*places, places[-1] + 1])
+            return SideLevels(_falling(found), False, places)
+        return SideLevels(_falling([*found, ceiling]), True, [*places, places[-1] + 1])
 
     def _at_most(self, new: Array, m: int, epsilon: float, ceiling: Array | None) -> Array:
         new = np.minimum(new, np.where(self.pairs, up(m * epsilon), 0.0))
@@ -232,3 +245,90 @@ def _falling(found: list[Array]) -> list[Array]:
     for table in reversed(found[:-1]):
         out.append(np.minimum(table, out[-1]))
     return out[::-1]
+
+
+# The earlier side of a chain of a few values that is not stationary: one loss per ordered pair of them.
+#
+# The recursion over the earlier nodes is stopped where the start is forgotten. F_m for m = 0, 1, ... as in `side`, with
+# what `start` passes on. Let A bound the last D of them, D the largest number of kernels taken at once, and w that of
+# the first of these nodes. If
+#
+#     min over d of (d - 1) eps + L_stationary(K^d; eps + A) + 2 log(1 + (e^(eps + max A) - 1) tanh(w / 4)) <= A,
+#
+# then A bounds F_m for every later m too, by induction: w only falls. A is the bound of the stationary chain for every
+# number of nodes, or the largest of the last D levels where these are above it, and a little room; more of it the
+# longer the recursion has gone on. Which d are tried at a node is free, every one is a bound: all of them now and then,
+# else for each pair the two that were best lately.
+#
+# Proofs: docs/proofs/contraction.md#the-start-is-forgotten.
+
+
+_PAIR_ROOMS = ((1e-9, 0), (1e-7, 0), (1e-6, 0), (1e-5, 200), (1e-4, 400), (1e-3, 1600))
+"""What may be lost where the recursion stops, as a share, and from which node on."""
+_RECURSION = 5
+
+
+@dataclass
+class Sweep:
+    """The earlier side of a chain of a few values: one loss per ordered pair of them."""
+
+    start: Start
+    _numbered: dict[int, Numbered] = field(default_factory=dict)
+
+    def levels(self, epsilon: float, nodes: int) -> SideLevels:
+        """F_m up to `nodes`; settled where the start is forgotten before."""
+        ds, every = blocks(self.start.k), ~np.eye(self.start.k, dtype=bool)
+        limit = self.start.limit
+        goal = None if limit is None or nodes <= 2 * ds[-1] else self._goal(limit, epsilon, nodes)
+        found: list[Array] = [np.zeros((self.start.k, self.start.k))]
+        best: tuple[tuple[int, ...], Which] | None = None
+        for m in range(1, nodes + 1):
+            usable = tuple(d for d in ds if d <= m)
+            if best is None or m % _EVERY == 0 or m <= _EVERY:
+                each = self.start.passed(m, [found[m - d] for d in usable], usable, epsilon)
+                best = None if m < _EVERY else _best(each, usable)
+            else:
+                each = self.start.passed(m, [found[m - d] for d in best[0]], best[0], epsilon, best[1])
+            valid = self.start.valid_at(m)
+            pairs = valid[:, None] & valid[None, :] & every
+            new = np.minimum(shortest_paths(each.min(axis=0), valid), up(m * epsilon))
+            found.append(np.where(pairs, new, 0.0))
+            if limit is not None and goal is not None and m % _EVERY == 0 and m > ds[-1]:
+                rest = _forgotten(found[-ds[-1] :], goal, limit, ds, epsilon, m)
+                if rest is not None:
+                    return SideLevels([*found, rest], True)
+        return SideLevels(found, False)
+
+    def _goal(self, limit: StationaryLimit, epsilon: float, nodes: int) -> Array | None:
+        """A bound for every number of earlier nodes of the stationary chain; None if none is found."""
+        if self.start.k <= _RECURSION:
+            found = levels(limit.side, epsilon, nodes)
+            return found.values[-1] if found.settled else None
+        if not self._numbered:
+            self._numbered[0] = Numbered(limit.side)
+        return self._numbered[0].ever(epsilon)
+
+
+def _best(each: Array, ds: tuple[int, ...]) -> tuple[tuple[int, ...], Which]:
+    """The two d with the least bounds for each pair: all that are among them, and their places in these."""
+    first = np.argsort(each, axis=0)[:2]
+    used, at = np.unique(first, return_inverse=True)
+    return tuple(ds[n] for n in used), at.reshape(first.shape)
+
+
+def _forgotten(
+    recent: list[Array], goal: Array, limit: StationaryLimit, ds: tuple[int, ...], epsilon: float, m: int
+) -> Array | None:
+    """The bound A for every node beyond the m-th, or None if it does not hold yet."""
+    least = np.maximum(np.max(np.stack(recent), axis=0), goal)
+    size, valid = float(least.max()), limit.side.valid_at(0)
+    pairs: Mask = limit.rows(ds).valid[0]
+    for room in (room for room, first in _PAIR_ROOMS if m >= first):
+        more = room * size + 1e-14
+        if limit.extra(up(epsilon + size + more), m + 1 - ds[-1]) <= more / 2:
+            bound = np.where(pairs, least + more, 0.0)
+            each = limit.passed([m + 1 - ds[-1]] * len(ds), [bound] * len(ds), ds, epsilon)
+            after = np.where(pairs, shortest_paths(each.min(axis=0), valid), 0.0)
+            if bool(np.all(after <= bound)):
+                return bound
+    return None

@@ -1,16 +1,4 @@
-"""The scalar recursion, for chains with many values: one number alpha bounds the losses of all pairs of values.
-
-    alpha_0 = eps,   alpha_m = min( (m + 1) eps, min over d <= m of d eps + l_d(alpha_(m-d)) ),
-
-l_d the most that d kernels pass, over all pairs of rows (`frontier`; docs/proofs/contraction.md#many-values). Then,
-pair by pair and for each number m of further nodes, F_m <= min over d of (d - 1) eps + L(K^d_x, K^d_x'; alpha_(m-d)).
-
-Frontiers do not depend on eps and are kept; one is made once its d can matter, that is while d eps is below the largest
-alpha known. Beyond some thousand nodes m goes on a grid: l_d grows at most as fast as alpha, so if A bounds alpha for
-all numbers up to m and phi(A) = min over d of d eps + l_d(A), then A + n (phi(A) - A)_+ does up to m + n.
-
-Proofs: docs/proofs/contraction.md#many-values and docs/proofs/contraction.md#by-number.
-"""
+"""The scalar recursion, for chains with many values: one number alpha bounds the losses of all pairs of values."""
 
 from __future__ import annotations
 
@@ -18,12 +6,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fugu.translation.contraction.closed import from_total_variation, row_variation
-from fugu.translation.contraction.frontier import Frontier, Frontiers
-from fugu.translation.contraction.kernel import Array, U, passed_scalar, sort_rows, up
-from fugu.translation.contraction.rowpairs import by_variation, passed_pairs, variations
-from fugu.translation.contraction.side import Levels, Mask, Side, next_place
+from fugu.translation.contraction.kernel import (
+    TINY,
+    Array,
+    RowPairs,
+    U,
+    from_total_variation,
+    outward,
+    passed_scalar,
+    row_variation,
+    sort_pairs,
+    sort_rows,
+    up,
+)
+from fugu.translation.contraction.side import Mask, Side, SideLevels, next_place
+
+# The scalar recursion, for chains with many values: one number alpha bounds the losses of all pairs of values.
+#
+#     alpha_0 = eps,   alpha_m = min( (m + 1) eps, min over d <= m of d eps + l_d(alpha_(m-d)) ),
+#
+# l_d the most that d kernels pass, over all pairs of rows (`frontier`; docs/proofs/contraction.md#many-values). Then,
+# pair by pair and for each number m of further nodes, F_m <= min over d of (d - 1) eps + L(K^d_x, K^d_x'; alpha_(m-d)).
+#
+# Frontiers do not depend on eps and are kept; one is made once its d can matter, that is while d eps is below the
+# largest alpha known. Beyond some thousand nodes m goes on a grid: l_d grows at most as fast as alpha, so if A bounds
+# alpha for all numbers up to m and phi(A) = min over d of d eps + l_d(A), then A + n (phi(A) - A)_+ does up to m + n.
+#
+# Proofs: docs/proofs/contraction.md#many-values and docs/proofs/contraction.md#by-number.
+
 
 DS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 30)
 _MOST_STEPS = 2_000
@@ -211,7 +223,7 @@ class WideLevels:
         return best
 
 
-def levels_scalar(side: Side, epsilon: float, nodes: int) -> Levels:
+def levels_scalar(side: Side, epsilon: float, nodes: int) -> SideLevels:
     """The recursion with d = 1, one number alpha and one F per pair, for kernels that differ from place to place.
 
     Where sorting all rows would take too long, only the total variation eta between rows is used: for every set A,
@@ -230,4 +242,175 @@ def levels_scalar(side: Side, epsilon: float, nodes: int) -> Levels:
         new = np.minimum(new * up(1.0), up(m * epsilon))
         found.append(np.where(pairs, new, 0.0))
         alpha = up(epsilon + float(found[-1].max()))
-    return Levels(found, False)
+    return SideLevels(found, False)
+
+
+# The most that passes a kernel, over all pairs of its rows, for one loss alpha between all values; for every alpha.
+#
+#     l(alpha) = max over pairs of rows and over prefix sets A of log (a + q (1 - a)) / (b + q (1 - b)),  q = e^-alpha,
+#
+# a = K_x(A), b = K_x'(A) (docs/proofs/contraction.md#many-values). Of all (a, b) only the upper corners of their convex
+# hull matter. They are found once, a few rows at a time, and then any alpha costs nothing.
+#
+# Proofs: docs/proofs/contraction.md#many-values.
+
+
+_AT_ONCE = 400_000
+"""Entries (x, x', y) that are sorted together."""
+_BINS = 4096
+Pairs = tuple[NDArray[np.intp], ...]
+
+
+@dataclass
+class Frontier:
+    """The undominated (a, b) of one power of the kernel, with the slack of its entries inside."""
+
+    a: Array
+    b: Array
+    slack: float
+
+    @classmethod
+    def of(cls, kernel: Array, reach: NDArray[np.bool_], error: float, valid: NDArray[np.bool_]) -> Frontier:
+        """Of all pairs of rows of values that are `valid`, some rows at a time; `error` is that of the entries."""
+        values, k = np.flatnonzero(valid), len(kernel)
+        slack = 2 * error + (6 * k + 64) * U
+        a, b = np.ones(1) if values.size < 2 else np.zeros(0), np.ones(1) if values.size < 2 else np.zeros(0)
+        some = max(1, _AT_ONCE // (k * max(1, values.size)))
+        for begin in range(0, values.size, some):
+            x, y = (grid.ravel() for grid in np.meshgrid(values[begin : begin + some], values, indexing="ij"))
+            rows = sort_pairs(kernel, reach, error, (x[x != y], y[x != y]))
+            a, b = _added(a, b, rows)
+        return cls(a, b, slack)
+
+    @classmethod
+    def some(cls, kernel: Array, reach: NDArray[np.bool_], error: float, pairs: Pairs) -> Frontier:
+        """Of some pairs of rows."""
+        rows = sort_pairs(kernel, reach, error, pairs)
+        return cls(*_added(np.zeros(0), np.zeros(0), rows), 2 * error + (6 * len(kernel) + 64) * U)
+
+    def passed(self, alpha: float) -> float:
+        """l_d(alpha), rounded up; at most alpha."""
+        return float(Frontiers([self]).passed(np.array([alpha]))[0])
+
+
+def _added(a: Array, b: Array, rows: RowPairs) -> tuple[Array, Array]:
+    """The corners of the points known and the prefixes of these pairs of rows."""
+    more_a, more_b = (np.cumsum(part[0, 0], -1)[:, :-1].ravel() for part in (rows.u, rows.v))
+    if a.size:  # what lies below the corners already known is left out at once
+        least = np.interp(np.arange(_BINS) / _BINS, b, a, left=-1.0) * (1 - 16 * U)  # a grows with b: least in its bin
+        keep = more_a > least[np.minimum((more_b * _BINS).astype(np.intp), _BINS - 1)]
+        more_a, more_b = more_a[keep], more_b[keep]
+    a, b = np.concatenate([a, more_a]), np.concatenate([b, more_b])
+    order = np.argsort(b)  # of equal b a smaller a may come first and stay: harmless
+    a, b = a[order], b[order]
+    best = np.maximum.accumulate(a)
+    new = np.concatenate([[True], a[1:] > best[:-1]])
+    return corners(a[new], b[new])
+
+
+def corners(a: Array, b: Array) -> tuple[Array, Array]:
+    """The upper corners of the convex hull of points sorted by b: (a + q (1 - a)) / (b + q (1 - b)) is largest at one.
+
+    A point is dropped only if it lies below the line through its neighbours by more than the error of the product; no
+    two neighbours at once."""
+    parity, idle = 0, 0
+    while idle < 2 and a.size > 2:
+        one = (b[2:] - b[:-2]) * (a[1:-1] - a[:-2])
+        two = (a[2:] - a[:-2]) * (b[1:-1] - b[:-2])
+        below = one - two < -16 * U * (np.abs(one) + np.abs(two))
+        below &= np.arange(1, a.size - 1) % 2 == parity
+        idle, parity = (0 if below.any() else idle + 1), 1 - parity
+        keep = np.concatenate([[True], ~below, [True]])
+        a, b = a[keep], b[keep]
+    return a, b
+
+
+class Frontiers:
+    """Several frontiers, asked at once."""
+
+    def __init__(self, fronts: list[Frontier]) -> None:
+        self.a, self.b = (np.concatenate([getattr(f, name) for f in fronts]) for name in ("a", "b"))
+        sizes = [f.a.size for f in fronts]
+        self.at = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
+        self.which = np.repeat(np.arange(len(fronts)), sizes)
+        slack = np.array([f.slack for f in fronts])
+        self.even = (1 + slack) / (1 - slack)  # what the whole set gives: the totals of u and v are within `slack` of 1
+        self.rest_a = np.maximum(1 + slack[self.which] - self.a, 0)
+        self.rest_b = np.maximum(1 - slack[self.which] - self.b, 0)
+
+    def passed(self, alphas: Array) -> Array:
+        """l_d(alpha), one alpha for each frontier, rounded up; at most alpha."""
+        with np.errstate(under="ignore", divide="ignore", over="ignore"):
+            q = np.exp(-alphas)
+            top = self.a + (q * (1 + 4 * U) + 1e-290)[self.which] * self.rest_a
+            best = np.maximum.reduceat(top / (self.b + (q * (1 - 4 * U))[self.which] * self.rest_b), self.at)
+            found = np.log(np.maximum(best, self.even)) * (1 + 4 * U) + 16 * U
+        return np.asarray(np.minimum(alphas, found))
+
+
+# Some pairs of rows of a large kernel, one loss alpha between all values: what passes, without sorting.
+#
+# For u >= p and v <= p' entry by entry and q = e^-alpha, A(l) = {y : u(y) > l v(y)} and
+#
+#     R(A) = (u(A) + q u(rest)) / (v(A) + q v(rest)),
+#
+# l is a bound, p g <= l p' g for every g between q and 1, as soon as R(A(l)) <= l; and R(A) is at most the least such
+# l, whatever A is. So l = R(A(l)) again and again grows to the least bound, in a few steps (Dinkelbach 1967); it is a
+# bound once it no longer grows (docs/proofs/contraction.md#without-sorting).
+#
+# Proofs: docs/proofs/contraction.md#without-sorting.
+
+
+_PAIRS_AT_ONCE = 200_000
+"""Entries (pair, y) that are looked at together."""
+_STEPS = 60
+
+
+def passed_pairs(kernel: Array, reach: NDArray[np.bool_], error: float, pairs: Pairs, alpha: float) -> Array:
+    """Upper bounds on L(K_x, K_x'; alpha) for `pairs` (x, x'); at most alpha. `error`: relative, of the entries."""
+    high, low = outward(kernel, reach, np.array(error))
+    x, y = pairs
+    some = max(1, _PAIRS_AT_ONCE // kernel.shape[-1])
+    parts = [_grown(high[x[n : n + some]], low[y[n : n + some]], alpha) for n in range(0, len(x), some)]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _grown(u: Array, v: Array, alpha: float) -> Array:
+    k = u.shape[-1]
+    with np.errstate(under="ignore"):
+        q = float(np.exp(-alpha))
+    above, below = q * (1 + 4 * U) + TINY, q * (1 - 4 * U)
+    all_u, all_v = u.sum(-1), v.sum(-1)
+    found, left = np.full(len(u), np.inf), np.arange(len(u))
+    bound = np.maximum(all_u / np.where(all_v > 0, all_v, 1.0), 1.0)
+    for _ in range(_STEPS):
+        inside = u > bound[:, None] * v
+        in_u, in_v = np.where(inside, u, 0.0).sum(-1), np.where(inside, v, 0.0).sum(-1)
+        top = in_u + above * (np.maximum(all_u - in_u, 0) + k * U)
+        bottom = in_v + below * np.maximum(all_v - in_v - k * U, 0)
+        with np.errstate(divide="ignore", over="ignore"):
+            ratio = np.where(inside.any(-1), top / bottom * (1 + 8 * U), 0.0)
+        done = ratio <= bound
+        found[left[done]] = bound[done]
+        if done.all():
+            break
+        go = ~done
+        u, v, all_u, all_v, left = u[go], v[go], all_u[go], all_v[go], left[go]
+        bound = np.minimum(ratio[go], 1e300)
+    raised = np.log(found)
+    return np.asarray(np.minimum(raised + (2 * k + 16) * U + 4 * U * raised, alpha))
+
+
+def variations(kernel: Array, reach: NDArray[np.bool_], error: float) -> Array:
+    """(k, k) upper bounds on the total variation between rows x and x'."""
+    high, low = outward(kernel, reach, np.array(error))
+    size = len(kernel)
+    found = np.stack([np.maximum(high[x] - low, 0.0).sum(-1) for x in range(size)])
+    return np.asarray(np.minimum(found * (1 + (size + 8) * U), 1.0))
+
+
+def by_variation(alpha: float, eta: Array) -> Array:
+    """log(1 + (e^alpha - 1) eta), rounded up; at most alpha."""
+    if alpha > 700:
+        return np.full(eta.shape, alpha)
+    return np.asarray(np.minimum(np.log1p(np.expm1(alpha) * eta) * (1 + 16 * U), alpha))

@@ -1,22 +1,8 @@
-"""One side of a node of a Markov chain: what the nodes beyond can add to the loss, by recursion on their number.
-
-For a node with m further nodes on this side let F_m(x, x') be the largest log E[f | x] / E[f | x'] that those nodes
-alone can cause, over all f whose logarithm changes by at most eps per cell, and Lam_m = eps + F_m off the diagonal.
-Then (docs/proofs/contraction.md#the-recursion), with K the product of the d kernels that lead from this node to the
-d-th beyond it,
-
-    F_0 = 0,   F_m <= m eps,   F_m <= (d - 1) eps + L(K_x, K_x'; Lam_(m-d))   for every 1 <= d <= m.
-
-All three are taken, and the shortest paths of the result. For two values d = 1 gives the exact optimum. If the kernels
-do not depend on the place and A >= F_m, ..., F_(m-D+1) with A >= min_d (d - 1) eps + L(K^d; eps + A), then A bounds F
-for every number of further nodes from m on: L grows with Lam. Such an A is looked for by extrapolation, then checked.
-
-Proofs: docs/proofs/contraction.md#the-recursion, docs/proofs/contraction.md#two-values and
-docs/proofs/contraction.md#every-length.
-"""
+"""One side of a node of a chain: what the nodes beyond can add to the loss, by recursion, and what it tends to."""
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,7 +10,39 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.translation.contraction.kernel import Array, Rows, U, passed, shortest_paths, sort_rows, up
+from fugu.errors import BadLaw
+from fugu.priors.chain import MarkovChain
+from fugu.priors.products import largest, single
+from fugu.priors.transitions import stationary_law
+from fugu.translation.contraction.kernel import (
+    Array,
+    RowPairs,
+    U,
+    chosen,
+    from_total_variation,
+    passed,
+    shortest_paths,
+    sort_rows,
+    up,
+)
+
+# One side of a node of a Markov chain: what the nodes beyond can add to the loss, by recursion on their number.
+#
+# For a node with m further nodes on this side let F_m(x, x') be the largest log E[f | x] / E[f | x'] that those nodes
+# alone can cause, over all f whose logarithm changes by at most eps per cell, and Lam_m = eps + F_m off the diagonal.
+# Then (docs/proofs/contraction.md#the-recursion), with K the product of the d kernels that lead from this node to the
+# d-th beyond it,
+#
+#     F_0 = 0,   F_m <= m eps,   F_m <= (d - 1) eps + L(K_x, K_x'; Lam_(m-d))   for every 1 <= d <= m.
+#
+# All three are taken, and the shortest paths of the result. For two values d = 1 gives the exact optimum. If the
+# kernels do not depend on the place and A >= F_m, ..., F_(m-D+1) with A >= min_d (d - 1) eps + L(K^d; eps + A), then A
+# bounds F for every number of further nodes from m on: L grows with Lam. Such an A is looked for by extrapolation, then
+# checked.
+#
+# Proofs: docs/proofs/contraction.md#the-recursion, docs/proofs/contraction.md#two-values and
+# docs/proofs/contraction.md#every-length.
+
 
 Mask = NDArray[np.bool_]
 _MOST_WORK = 2_000_000
@@ -51,7 +69,7 @@ class Side:
     kernels: Sequence[Array]
     valid: Sequence[Mask]
     error: float = 0.0
-    _cache: dict[tuple[int, ...], Rows] = field(default_factory=dict)
+    _cache: dict[tuple[int, ...], RowPairs] = field(default_factory=dict)
 
     @property
     def same(self) -> bool:
@@ -94,7 +112,7 @@ class Products:
         ones = positive.astype(np.float32)
         self.reach = [positive, *((ones @ r.astype(np.float32)) > 0 for r in self.reach)][: self.most]
 
-    def rows(self, m: int, ds: Sequence[int]) -> Rows:
+    def rows(self, m: int, ds: Sequence[int]) -> RowPairs:
         powers = np.stack([self.powers[d - 1] for d in ds])
         reach = np.stack([self.reach[d - 1] for d in ds])
         return sort_rows(powers, reach, self.side.relative(ds), self.side.valid_at(m))
@@ -106,7 +124,7 @@ def next_place(places: Sequence[int], m: int) -> int:
 
 
 @dataclass(frozen=True)
-class Levels:
+class SideLevels:
     """F_m for m = 0, 1, ..., or for a grid of them; if `settled`, the last one bounds F for every larger number.
 
     `places`: the grid, 0 first. The value of a grid point bounds F_m for every m up to it."""
@@ -141,7 +159,7 @@ class Levels:
         return float(self.at(m).max())
 
 
-def levels(side: Side, epsilon: float, nodes: int | None) -> Levels:
+def levels(side: Side, epsilon: float, nodes: int | None) -> SideLevels:
     """The recursion up to `nodes` further nodes (None: until it settles, or give up after many steps)."""
     ds = blocks(side.k)
     found = [np.zeros((side.k, side.k))]
@@ -155,11 +173,11 @@ def levels(side: Side, epsilon: float, nodes: int | None) -> Levels:
         found.append(np.where(rows.valid[0], new, 0.0))
         if side.same and m >= ds[-1] + 3 and (settled := _settle(found, rows, ds, epsilon, valid)) is not None:
             found.append(settled)
-            return Levels(found, True)
-    return Levels(found, False)
+            return SideLevels(found, True)
+    return SideLevels(found, False)
 
 
-def _rows(side: Side, products: Products, m: int, ds: tuple[int, ...]) -> Rows:
+def _rows(side: Side, products: Products, m: int, ds: tuple[int, ...]) -> RowPairs:
     """The sorted rows of the products of d kernels that start at a node with m further nodes; kept if all are alike."""
     if not side.same:
         products.step(m)
@@ -171,7 +189,7 @@ def _rows(side: Side, products: Products, m: int, ds: tuple[int, ...]) -> Rows:
     return side._cache[ds]
 
 
-def step(rows: Rows, beyond: list[Array], ds: tuple[int, ...], epsilon: float, valid: Mask) -> Array:
+def step(rows: RowPairs, beyond: list[Array], ds: tuple[int, ...], epsilon: float, valid: Mask) -> Array:
     """min over d of (d - 1) eps + L(K^d; eps + F), rounded up, and its shortest paths."""
     apart = ~np.eye(len(valid), dtype=bool)
     losses = np.where(apart, up(epsilon + np.stack(beyond)), 0.0)
@@ -183,7 +201,7 @@ _TIGHTER = 12
 """Steps that take back most of the room which a bound for every number of nodes needs."""
 
 
-def _settle(found: list[Array], rows: Rows, ds: tuple[int, ...], epsilon: float, valid: Mask) -> Array | None:
+def _settle(found: list[Array], rows: RowPairs, ds: tuple[int, ...], epsilon: float, valid: Mask) -> Array | None:
     """A bound A for this and all later m, or None if none is found near by."""
     last, before, earlier = found[-1], found[-2], found[-3]
     now, old = float(np.max(last - before)), float(np.max(before - earlier))
@@ -209,3 +227,122 @@ def _settle(found: list[Array], rows: Rows, ds: tuple[int, ...], epsilon: float,
         if not bool(np.all(after <= bound)):
             break
     return bound
+
+
+# What a chain tends to: once the start is forgotten, its backward kernels are nearly those of the stationary chain.
+#
+# h_t = mu_t / pi is averaged by every step, h_(t+1)(x) = sum over y of pi(y) P(y, x) / pi(x) h_t(y), so its extremes
+# only come closer. With w = log max h - log min h at t - d, the law of X_(t-d) given X_t = x is h_(t-d)(y) / h_t(x)
+# times that of the stationary chain, and two laws with quotients in [m, M], M / m <= e^w, differ by at most tanh(w / 4)
+# in total variation. Hence, for losses of at most alpha,
+#
+#     L <= L_stationary + 2 log(1 + (e^alpha - 1) tanh(w / 4)),
+#
+# at this entry and at every later one.
+#
+# Proofs: docs/proofs/contraction.md#the-start-is-forgotten.
+
+
+_FORGOTTEN = 1e-13
+_MOST_POWERS = 4096
+_EVER = 1e-3
+"""A chain that does not come this near within its length is not compared at all."""
+NEAR = 1.0
+"""A start whose w is above this is not yet worth comparing with the stationary chain."""
+
+
+Places = NDArray[np.intp]
+
+
+def losses_of(beyond: list[Array], epsilon: float) -> Array:
+    """eps + F off the diagonal, rounded up."""
+    stack = np.stack(beyond)
+    return np.where(~np.eye(stack.shape[-1], dtype=bool), up(epsilon + stack), 0.0)
+
+
+def backward_kernel(before: Array, kernel: Array, after: Array) -> Array:
+    """before(y) kernel(y, x) / after(x) in row x; the ratio of the marginals first, so that nothing is lost below.
+
+    What is positive stays positive: zeros are told apart by the kernel, not by arithmetic."""
+    live = (before[:, None] > 0) & (kernel > 0) & (after[None, :] > 0)
+    with np.errstate(under="ignore"):
+        ratio = before[:, None] / np.where(after > 0, after, 1.0)[None, :]
+        out: Array = np.where(live, np.maximum(ratio * kernel, 1e-320), 0.0).T
+    return out
+
+
+@dataclass
+class StationaryLimit:
+    """The backward side of the stationary chain, and w for a node with m further nodes, m = 0, 1, ...; inf: far."""
+
+    side: Side
+    spread: Array
+
+    def at(self, m: int) -> float:
+        """w; the last one computed bounds the later ones."""
+        return float(self.spread[min(m, len(self.spread) - 1)])
+
+    def extra(self, alpha: float, m: int) -> float:
+        """2 log(1 + (e^alpha - 1) tanh(w / 4)), rounded up."""
+        w = self.at(m)
+        return alpha if not math.isfinite(w) else 2 * from_total_variation(alpha, math.tanh(w / 4) * (1 + 16 * U))
+
+    def passed(
+        self, far: list[int], beyond: list[Array], ds: tuple[int, ...], epsilon: float, which: Places | None = None
+    ) -> Array:
+        """(n, k, k): (d - 1) eps + L for d in `ds`, the losses `beyond` them, and the number of nodes beyond those.
+
+        `which` (n, k, k): the place in `ds` that is asked for each pair; all of them if None."""
+        losses = losses_of(beyond, epsilon)
+        more = [self.extra(float(loss.max()), m) for m, loss in zip(far, losses, strict=True)]
+        own = up((np.asarray(ds) - 1) * epsilon + np.array(more))
+        if which is None:
+            return up(own[:, None, None] + passed(self.rows(ds), losses))
+        return up(own[which] + passed(chosen(self.rows(ds), which), losses, which))
+
+    def rows(self, ds: tuple[int, ...]) -> RowPairs:
+        """The sorted rows of the powers; kept."""
+        if ds not in self.side._cache:
+            powers, reach = [self.side.kernel(1)], [self.side.kernel(1) > 0]
+            for _ in range(ds[-1] - 1):
+                with np.errstate(under="ignore"):
+                    powers.append(powers[-1] @ powers[0])
+                reach.append((reach[-1].astype(np.float32) @ reach[0].astype(np.float32)) > 0)
+            stack, positive = np.stack([powers[d - 1] for d in ds]), np.stack([reach[d - 1] for d in ds])
+            self.side._cache[ds] = sort_rows(stack, positive, self.side.relative(ds), self.side.valid_at(0))
+        return self.side._cache[ds]
+
+
+def limit_of(chain: MarkovChain, nodes: int) -> StationaryLimit | None:
+    """The stationary chain that this homogeneous one tends to; None if it has many, or is not near any."""
+    try:
+        law, error = stationary_law(chain.transition(1))
+    except BadLaw:
+        return None
+    live = law > 0
+    pi = np.where(live, np.log(np.where(live, law, 1.0)), 0.0)
+    own = 1.01 * error + 16 * U * (1 + largest(pi))
+    found = np.full(nodes + 1, np.inf)
+    if chain.free:
+        power = single(np.eye(chain.size))
+        for m in range(1, min(nodes, _MOST_POWERS) + 1):
+            power = power.then(chain.step(1))
+            if np.array_equal(chain.supports[m], live):
+                found[m] = _spread(power.logs[:, live] - pi[live], power.error + own)
+                if found[m] <= _FORGOTTEN:
+                    break
+    else:
+        logs, errors = chain.log_marginals
+        near = (np.asarray(chain.supports)[: nodes + 1] == live).all(axis=1)
+        h = logs[: nodes + 1][near][:, live] - pi[live]
+        pad = 2.02 * (errors[: nodes + 1][near] + own) + 32 * U * (1 + np.abs(h).max(axis=1, initial=0.0))
+        found[near] = h.max(axis=1, initial=-np.inf) - h.min(axis=1, initial=np.inf) + pad
+    found = np.minimum.accumulate(found)
+    if not found[-1] < _EVER:
+        return None
+    kernel = backward_kernel(law, chain.transition(1), law)
+    return StationaryLimit(Side([kernel], [live], 2.02 * error + 16 * U), found)
+
+
+def _spread(h: Array, error: float) -> float:
+    return float(h.max() - h.min()) + 2.02 * error + 32 * U * (1 + largest(h)) if np.isfinite(h).all() else math.inf

@@ -1,28 +1,37 @@
-"""The recursion along one side: how a bound for one entry grows with the nodes beyond it, and where it stops growing.
-
-For a node with m further nodes and its own cell fixed let F_m bound the conditional means of f, E[f | x] <= F_m(E[f |
-x']) for all pairs, and psi_m the same with its own cell. With phi the profile of one entry, phi^d that of d entries,
-
-    psi_m = phi o F_m,   F_0 = id,   F_m = min( phi^m, min over d <= m of phi^(d-1) o through(K^d, psi_(m-d)) ).
-
-*Settled.* If A >= psi_m, ..., psi_(m-D+1), D the largest d, and A >= phi o min over d of phi^(d-1) o through(K^d, A)
-for the kernels of all later nodes, then A bounds psi_n for all n > m - D. Where the kernels do not depend on the place
-the true psi_n grow with n, so A >= psi_m is enough, and then every n is bounded. A is psi_m with a little room, and the
-inequality is checked.
-
-Proofs: docs/proofs/profiles.md#the-recursion and docs/proofs/profiles.md#every-length.
-"""
+"""How a profile is carried through kernels along one side of a chain, and where it stops growing."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from fugu.translation.contraction.kernel import U
-from fugu.translation.profiles.entry import Entry
-from fugu.translation.profiles.lines import Lines
-from fugu.translation.profiles.sides import Hockey, distances
+from fugu.priors.chain import MarkovChain
+from fugu.translation.contraction.chain import Contraction
+from fugu.translation.contraction.kernel import Array, U, sort_pairs
+from fugu.translation.contraction.side import Mask, Products, Side, StationaryLimit
+from fugu.translation.contraction.start import AnyStart, GivenStart
+from fugu.translation.profiles.lines import EntryProfile, Lines
+
+# The recursion along one side: how a bound for one entry grows with the nodes beyond it, and where it stops growing.
+#
+# For a node with m further nodes and its own cell fixed let F_m bound the conditional means of f, E[f | x] <= F_m(E[f |
+# x']) for all pairs, and psi_m the same with its own cell. With phi the profile of one entry, phi^d that of d entries,
+#
+#     psi_m = phi o F_m,   F_0 = id,   F_m = min( phi^m, min over d <= m of phi^(d-1) o through(K^d, psi_(m-d)) ).
+#
+# *Settled.* If A >= psi_m, ..., psi_(m-D+1), D the largest d, and A >= phi o min over d of phi^(d-1) o through(K^d, A)
+# for the kernels of all later nodes, then A bounds psi_n for all n > m - D. Where the kernels do not depend on the
+# place
+# the true psi_n grow with n, so A >= psi_m is enough, and then every n is bounded. A is psi_m with a little room, and
+# the
+# inequality is checked.
+#
+# Proofs: docs/proofs/profiles.md#the-recursion and docs/proofs/profiles.md#every-length.
+
 
 _MOST_GROUP = 24
 _MOST_STEPS = 2_400
@@ -36,7 +45,7 @@ _REFINED, _REFINED_MORE = 4, 10
 
 
 @dataclass(frozen=True)
-class Levels:
+class ProfileLevels:
     """psi_m for m = 0, 1, ...; if `settled`, the last one bounds psi for every larger m, and all smaller if `grows`."""
 
     psi: list[Lines]
@@ -56,7 +65,7 @@ class Levels:
         return self.settled and m >= len(self.psi) - 1
 
 
-def levels(side: Hockey, entry: Entry, nodes: int) -> Levels:
+def levels(side: Hockey, entry: EntryProfile, nodes: int) -> ProfileLevels:
     """The recursion up to `nodes` further nodes, or until it settles."""
     psi, inner = [entry.one], [Lines.same()]
     ds, tried = distances(side.k), 4
@@ -74,8 +83,8 @@ def levels(side: Hockey, entry: Entry, nodes: int) -> Levels:
                 ever, bound = found
                 inner.append(bound)
                 psi.append(entry.one.compose(bound).even())
-                return Levels(psi, inner, True, True, ever)
-    return Levels(psi, inner, False, len(psi) > nodes, psi[-1])
+                return ProfileLevels(psi, inner, True, True, ever)
+    return ProfileLevels(psi, inner, False, len(psi) > nodes, psi[-1])
 
 
 def _change(psi: list[Lines], m: int) -> float:
@@ -87,14 +96,14 @@ def _change(psi: list[Lines], m: int) -> float:
     return float(np.max((one - two) / np.maximum(two, 1e-2 * np.max(two, initial=1e-300)), initial=0.0))
 
 
-def _jump(side: Hockey, entry: Entry, m: int, d: int, beyond: Lines) -> Lines:
+def _jump(side: Hockey, entry: EntryProfile, m: int, d: int, beyond: Lines) -> Lines:
     """phi^(d-1) o through(K^d, .)."""
     first, *others = (corners.through(beyond) for corners in side.tables(m, d))
     passed = first.least(*others) if others else first
     return passed if d == 1 else entry.power(d - 1).compose(passed)
 
 
-def _settled(side: Hockey, entry: Entry, psi: list[Lines], m: int, change: float) -> tuple[Lines, Lines] | None:
+def _settled(side: Hockey, entry: EntryProfile, psi: list[Lines], m: int, change: float) -> tuple[Lines, Lines] | None:
     """(A, F for all later m), or None."""
     widest = distances(side.k)[-1]
     if side.same:
@@ -135,3 +144,252 @@ def roomy(lines: Lines, room: float) -> Lines:
     return Lines.of(
         a * np.exp(more) * (1 + 64 * U), np.minimum(b * (1 + room) + _FLOORS * lines.floor, 1.0), lines.floor
     ).mirrored()
+
+
+# The hockey sticks between rows of the kernels of one side of a chain: all pairs together, or one pair.
+#
+# A node with m further nodes on this side, and the product of the d kernels to the d-th beyond it. Later nodes: the
+# transition kernels. Earlier nodes: the real backward kernels of this start; whatever the start, two of their rows have
+# quotients within a factor e^D, D the projective diameter of the columns of P^d (`Corners.apart`). Where a start is
+# nearly forgotten, the kernels of the stationary chain moved by tanh(w / 4) in total variation.
+#
+# Proofs: docs/proofs/profiles.md#the-sides.
+
+
+Rows = tuple[Array, Mask, float]
+"""A kernel, which entries are positive, and the relative error of its entries."""
+_TWO, _MANY, _VERY_MANY = 2, 12, 60
+_NEAR = 0.05
+"""A start within this total variation of the stationary chain is compared with it."""
+
+
+def distances(k: int) -> tuple[int, ...]:
+    """The numbers d of kernels taken at once: fewer where there are many values."""
+    if k > _VERY_MANY:
+        return (1, 2, 4, 8, 16)
+    if k == _TWO:
+        return (1, 2, 4)
+    return (1, 2, 3, 4, 6, 8, 12, 16) if k > _MANY else (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
+
+
+@dataclass
+class Hockey:
+    """Corners of one side, kept between calls.
+
+    `rows(m, d)` gives the kernel, or `diameter(m, d)` what is known of it; `valid(m)` the values of a node with m
+    further nodes; `same`: nothing depends on m; `limit`: the stationary chain that this side tends to."""
+
+    k: int
+    valid: Callable[[int], Mask]
+    same: bool
+    rows: Callable[[int, int], Rows] | None = None
+    diameter: Callable[[int, int], Array] | None = None
+    limit: StationaryLimit | None = None
+    _known: dict[tuple[int, ...], Corners] = field(default_factory=dict)
+    _home: Hockey | None = None
+
+    def all_pairs(self, m: int, d: int) -> Corners:
+        """For every ordered pair of values that a node with m further nodes can take."""
+        key = (0 if self.same else m, d)
+        if key not in self._known:
+            live = np.flatnonzero(self.valid(m))
+            x, y = (z.ravel() for z in np.meshgrid(live, live, indexing="ij"))
+            self._known[key] = self._corners(m, d, x[x != y], y[x != y])
+        return self._known[key]
+
+    def pair(self, m: int, d: int, x: int, y: int) -> Corners:
+        """For one ordered pair."""
+        key = (0 if self.same else m, d, x, y)
+        if key not in self._known:
+            self._known[key] = self._corners(m, d, np.array([x]), np.array([y]))
+        return self._known[key]
+
+    def _corners(self, m: int, d: int, x: Array, y: Array) -> Corners:
+        if self.diameter is not None:
+            return Corners.apart(float(np.max(self.diameter(m, d)[x, y], initial=0.0)))
+        assert self.rows is not None
+        return Corners.rows(*self.rows(m, d), (x, y))
+
+    def tables(self, m: int, d: int, x: int | None = None, y: int = 0) -> list[Corners]:
+        """Every bound that is known, for all pairs or for one: by the kernels, and by those of the stationary chain."""
+        found = [self.all_pairs(m, d) if x is None else self.pair(m, d, x, y)]
+        if self.diameter is not None and (near := self.forgotten(m - d)) is not None and near[1] < _NEAR:
+            home, moved = near
+            found.append((home.all_pairs(1, d) if x is None else home.pair(1, d, x, y)).moved(moved))
+        return found
+
+    def at_last(self, m: int, d: int, x: int, y: int) -> list[Corners]:
+        """For one pair at a node with m further nodes or more, m beyond the largest d."""
+        near = self.forgotten(m - 1 - distances(self.k)[-1])
+        return [] if near is None else [near[0].pair(1, d, x, y).moved(near[1])]
+
+    def forgotten(self, m: int) -> tuple[Hockey, float] | None:
+        """The stationary side and the total variation from it of every row that leads to this node or a later one."""
+        if self.limit is None or not math.isfinite(self.limit.at(m)):
+            return None
+        if self._home is None:
+            self._home = of_side(self.limit.side)
+        return self._home, math.tanh(self.limit.at(m) / 4) * (1 + 16 * U)
+
+
+def of_side(side: Side) -> Hockey:
+    """From kernels, one for all places or one for each."""
+    products: dict[int, Products] = {}
+
+    def rows(m: int, d: int) -> Rows:
+        if side.same:
+            only = products.setdefault(0, Products(side, distances(side.k)[-1]))
+            while len(only.powers) < d:
+                only.step(1)
+            return only.powers[d - 1], only.reach[d - 1], float(side.relative([d])[0])
+        for n in range(max(products, default=0) + 1, m + 1):
+            before = products.get(n - 1, Products(side, distances(side.k)[-1]))
+            new = Products(side, before.most, before.powers, before.reach)
+            new.step(n)
+            products[n] = new
+        return products[m].powers[d - 1], products[m].reach[d - 1], float(side.relative([d])[0])
+
+    return Hockey(side.k, side.valid_at, side.same, rows=rows)
+
+
+def later(chain: MarkovChain) -> Hockey:
+    """The later nodes."""
+    return of_side(Contraction(chain).forward)
+
+
+def earlier(chain: MarkovChain) -> Hockey:
+    """The earlier nodes."""
+    if chain.stationary:
+        return of_side(Contraction(chain).backward)
+    if chain.free:
+        start = AnyStart(chain)
+        return Hockey(
+            chain.size, start.valid_at, False, diameter=lambda m, d: start.diameter(m, d)[0], limit=start.limit
+        )
+    if chain.homogeneous:
+        given = GivenStart(chain)
+        return Hockey(chain.size, given.valid_at, False, rows=given.kernel, limit=given.limit)
+    return of_side(Contraction(chain).backward)
+
+
+# What a Markov kernel does to a profile: the hockey sticks of its rows, and a bound carried through them.
+#
+# For rows p, q of a kernel and gamma >= 0 let E_gamma = sum of (p - gamma q)_+, the largest p(A) - gamma q(A). It is a
+# maximum of lines in gamma, one for each corner (p(A), q(A)) of the upper hull: `Corners`. If g(y) <= psi(g(y')) for
+# all values y, y', with psi(t) >= t concave, then p - gamma q = E mu+ - F mu- with F = E + gamma - 1 gives
+#
+#     p.g - gamma q.g <= E max g - F min g <= max over t of E psi(t) - F t.
+#
+# `through` takes psi = Lines: for lines j, i and a share w, E (w a_j + (1 - w) a_i) - F <= 0 leaves the mean of the
+# b's,
+#
+#     gamma = 1 - E + E (w a_j + (1 - w) a_i),   p.g <= gamma q.g + E (w b_j + (1 - w) b_i),
+#
+# where E bounds E_g for some g <= gamma. Only the gammas where a line or a corner gives way to the next are needed.
+#
+# Proofs: docs/proofs/profiles.md#through-a-kernel.
+
+
+_TANGENTS = 65
+_MOST_DIAMETER = 500.0
+
+
+@dataclass(frozen=True, eq=False)
+class Corners:
+    """Points (p(A), q(A)), p from above and q from below, sorted by both; E_gamma is at most max of p - gamma q."""
+
+    p: Array
+    q: Array
+
+    @classmethod
+    def of(cls, p: Array, q: Array) -> Corners:
+        """The upper hull of these points, of nothing (0, 0) and of everything (1, 1)."""
+        p, q = np.concatenate([[0.0], np.minimum(p, 1.0), [1.0]]), np.concatenate([[0.0], q, [1.0]])
+        order = np.lexsort((-p, q))
+        p, q = p[order], q[order]
+        new = np.concatenate([[True], p[1:] > np.maximum.accumulate(p)[:-1]])
+        return cls(*_hull(p[new], q[new]))
+
+    @classmethod
+    def apart(cls, diameter: float) -> Corners:
+        """Any two laws with p / q in [m, M], M <= e^diameter m: E_gamma <= (sqrt r - sqrt gamma)_+^2 / (r - 1).
+
+        r = e^diameter; the corners are those of the tangents at some gamma between 1 / r and r."""
+        if diameter > _MOST_DIAMETER:
+            return cls.of(np.array([1.0]), np.array([0.0]))
+        if diameter <= 0:
+            return cls.of(np.empty(0), np.empty(0))
+        wide = diameter * (1 + 16 * U)
+        logs = wide * np.linspace(-1, 1, _TANGENTS)
+        gamma = np.exp(logs)
+        e = np.expm1((logs - wide) / 2) ** 2 / -np.expm1(-diameter) * (1 + 32 * U) + 8 * (4 + diameter) * U
+        q = np.maximum(-np.diff(e) / np.diff(gamma) * (1 - 16 * U) - 8 * U * e[:-1] / np.diff(gamma), 0.0)
+        return cls.of((e[:-1] + gamma[:-1] * q) * (1 + 8 * U), np.minimum(q, 1.0))
+
+    @classmethod
+    def rows(cls, kernel: Array, reach: Mask, error: float, pairs: tuple[Array, ...]) -> Corners:
+        """Of pairs (x, y) of rows of a kernel whose entries have this relative error, all together."""
+        p, q = [np.empty(0)], [np.empty(0)]
+        for x in np.unique(pairs[0]):
+            some = pairs[0] == x
+            rows = sort_pairs(kernel, reach, error, (pairs[0][some], pairs[1][some]))
+            part = cls.of(np.cumsum(rows.u, -1)[..., :-1].ravel(), np.cumsum(rows.v, -1)[..., :-1].ravel())
+            p.append(part.p)
+            q.append(part.q)
+        return cls.of(np.concatenate(p), np.concatenate(q))
+
+    def moved(self, distance: float) -> Corners:
+        """For laws within this total variation of the two: p(A) + distance, q(A) - distance, for every set A.
+
+        Not cut at 1 and 0: the largest p(A) - gamma q(A) may be at a set between two corners, where nothing is cut."""
+        if distance <= 0:
+            return self
+        return Corners((self.p + distance) * (1 + 4 * U), self.q - distance - 16 * U * (self.q + distance))
+
+    @cached_property
+    def kinks(self) -> Array:
+        """The gammas at which E_gamma passes from one corner to the next."""
+        found: Array = np.diff(self.p) / np.maximum(np.diff(self.q), 1e-300)
+        return found
+
+    def sticks(self, gamma: Array) -> Array:
+        """Upper bounds on E_gamma, at most 1."""
+        with np.errstate(under="ignore", over="ignore"):
+            found = self.p * (1 + 4 * U) - gamma[:, None] * (self.q * (1 - 4 * U))
+        return np.asarray(np.clip(found.max(axis=1), 0.0, 1.0))
+
+    def meeting(self, slopes: Array) -> Array:
+        """For each slope a the gamma with gamma - 1 = (a - 1) E_gamma, where psi passes from one line to the next."""
+        more = (slopes - 1)[:, None]
+        ratio = (1 + more * self.p) / np.maximum(1 + more * self.q, 1e-300)
+        return np.asarray(np.where(slopes >= 1, ratio.max(axis=1), ratio.min(axis=1)))
+
+    def through(self, psi: Lines) -> Lines:
+        """p.g <= phi(q.g) for all g in [0, 1] with g(y) <= psi(g(y')) for all y, y'."""
+        if psi.a.size == 1:
+            return psi
+        meeting = self.meeting(psi.a)
+        gamma = np.concatenate([meeting, meeting * (1 + 64 * U), self.kinks])  # past the rounding of a meeting, too
+        gamma = np.unique(gamma[np.isfinite(gamma) & (gamma >= 0)])
+        e = self.sticks(gamma)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            s = np.where(e > 0, (gamma - (1 - e)) / e, np.inf)
+        at = np.clip(np.searchsorted(-psi.a, -s, side="right"), 1, psi.a.size - 1)
+        a, b, c, d = psi.a[at - 1], psi.b[at - 1], psi.a[at], psi.b[at]
+        share = np.clip(np.where(np.isfinite(s), (s - c) / (a - c), 1.0), 0.0, 1.0)
+        slope = ((1 - e) + e * (share * a + (1 - share) * c)) * (1 + 16 * U)
+        height = e * (share * b + (1 - share) * d) * (1 + 16 * U)
+        return Lines.of(np.maximum(slope, gamma), height, psi.floor)
+
+
+def _hull(p: Array, q: Array) -> tuple[Array, Array]:
+    """Without points that surely lie below the segment between their neighbours; never two neighbours at once."""
+    parity, idle = 0, 0
+    while idle < 2 and p.size > 2:
+        one, two = (q[2:] - q[:-2]) * (p[1:-1] - p[:-2]), (p[2:] - p[:-2]) * (q[1:-1] - q[:-2])
+        under = one - two < -16 * U * (np.abs(one) + np.abs(two))
+        under &= np.arange(1, p.size - 1) % 2 == parity
+        idle, parity = (0 if under.any() else idle + 1), 1 - parity
+        keep = np.concatenate([[True], ~under, [True]])
+        p, q = p[keep], q[keep]
+    return p, q

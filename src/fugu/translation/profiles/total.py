@@ -1,28 +1,108 @@
-"""What per-entry privacy is worth under one chain, event by event: the two sides and the cell itself, composed.
-
-    P(S | X_i = x) <= (F_fwd o F_bwd o phi)(P(S | X_i = x'))
-
-in any order of the three, F_fwd over the T - i later nodes, F_bwd over the i - 1 earlier ones, both for the pair (x,
-x'): the last step of each side uses the rows of x and x' alone. `worst` takes the largest of a number that grows with
-the bound (epsilon at a delta, a Rényi divergence) over nodes and pairs.
-
-Proofs: docs/proofs/profiles.md#the-total.
-"""
+"""What per-entry privacy is worth under one chain, event by event: epsilon at a delta, divergence at an order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import reduce
-from itertools import permutations
+import math
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial, reduce
+from itertools import pairwise, permutations
 
 import numpy as np
+from flint import arb
 
 from fugu.errors import NotProvable
+from fugu.guarantee.asks import exact, outward
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, float_up, meant_up
 from fugu.priors.chain import MarkovChain
-from fugu.translation.profiles.entry import Entry
-from fugu.translation.profiles.levels import Levels, levels
-from fugu.translation.profiles.lines import Lines
-from fugu.translation.profiles.sides import Hockey, distances, earlier, later
+from fugu.translation.profiles.levels import Hockey, ProfileLevels, distances, earlier, later, levels
+from fugu.translation.profiles.lines import EntryProfile, Lines
+
+# The doors to the profiles of a chain: epsilon at a delta, and a Rényi divergence at an order.
+#
+# A chain that forgets too slowly for its length has no bound here; the answer is inf, and other bounds stand.
+#
+# Proofs: docs/proofs/profiles.md#the-total.
+
+
+_FAR_BELOW = 2.0**-12
+"""Lines with a b this much smaller than the delta asked for do not change the answer."""
+_FLOORS = {4: 1e-9, 10: 1e-13, math.inf: 1e-26}
+"""The same for divergences up to an order: beyond, a larger order bounds the tail."""
+
+
+def epsilon_at(chain: MarkovChain, entry: EntryProfile, delta: Fraction) -> float:
+    """The least epsilon found at this delta, over all nodes and pairs; inf if none is proved.
+
+    Parameters: `chain`; `entry`, the profile of one entry; `delta`, above 0 and below 1."""
+    try:
+        near = entry.above(float(delta) * _FAR_BELOW)
+        return ChainProfile.of(chain).worst(near, lambda lines: lines.epsilon_at(delta))
+    except NotProvable:
+        return math.inf
+
+
+def least_delta(chain: MarkovChain, entry: EntryProfile) -> float:
+    """The least delta at which some epsilon is proved, over all nodes and pairs; 1 if there is none.
+
+    Parameters: `chain`; `entry`, the profile of one entry."""
+    with suppress(NotProvable):
+        return meant_up(ChainProfile.of(chain).worst(entry, lambda lines: float(lines.b[0])))
+    return 1.0
+
+
+def renyi_at(
+    chain: MarkovChain, entry: EntryProfile, alphas: Mapping[Fraction, list[HigherOrder]]
+) -> dict[Fraction, float]:
+    """Bounds on D_alpha, over all nodes and pairs, at several finite orders; inf where none is proved.
+
+    Parameters: `chain`; `entry`; `alphas`, the orders, each with proved divergences of larger orders."""
+    found = dict.fromkeys(alphas, math.inf)
+    sure = float(entry.one.b[0]) == 0  # a pure epsilon: no tail
+    within = {a: min(most for most in _FLOORS if a <= most) for a in alphas}
+    for most, floor in _FLOORS.items():
+        near = entry.above(floor)  # one for all these orders: its levels are kept
+        for alpha in (a for a in alphas if within[a] == most and (sure or any(t.order > a for t in alphas[a]))):
+            value = partial(divergence, alpha=alpha, tails=alphas[alpha])
+            with suppress(NotProvable):
+                found[alpha] = ChainProfile.of(chain).worst(near, value)
+    return found
+
+
+def lesser(
+    chain: MarkovChain,
+    entry: EntryProfile,
+    orders: Iterable[Real],
+    known: Mapping[Real, Real],
+    tails: Mapping[Real, Real],
+) -> dict[Real, Real]:
+    """Order by order the lesser of a divergence that is known and of what the profile of an entry says.
+
+    Parameters: `chain`; `entry`; `orders`, finite; `known`, proved divergences, perhaps not at every order; `tails`,
+    proved divergences of any orders, for the tails."""
+    more = [HigherOrder(exact(a), float_up(exact(e))) for a, e in tails.items()]
+    found = renyi_at(chain, entry, {exact(a): more for a in orders})
+    better = {
+        a: outward(Fraction(e))
+        for a in orders
+        if math.isfinite(e := found[exact(a)]) and (a not in known or Fraction(e) < exact(known[a]))
+    }
+    return {a: better.get(a, known.get(a, math.inf)) for a in orders if a in better or a in known}
+
+
+# What per-entry privacy is worth under one chain, event by event: the two sides and the cell itself, composed.
+#
+#     P(S | X_i = x) <= (F_fwd o F_bwd o phi)(P(S | X_i = x'))
+#
+# in any order of the three, F_fwd over the T - i later nodes, F_bwd over the i - 1 earlier ones, both for the pair (x,
+# x'): the last step of each side uses the rows of x and x' alone. `worst` takes the largest of a number that grows with
+# the bound (epsilon at a delta, a Rényi divergence) over nodes and pairs.
+#
+# Proofs: docs/proofs/profiles.md#the-total.
+
 
 Value = Callable[[Lines], float]
 """A number that does not fall when a bound rises."""
@@ -36,7 +116,7 @@ class ChainProfile:
     """The profiles of one chain; the tables of its kernels are kept between calls.
 
     >>> from fugu.guarantee.kinds import Approx
-    >>> from fugu.translation.profiles.entry import of_approx
+    >>> from fugu.translation.profiles.lines import of_approx
     >>> from fractions import Fraction
     >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=6)
     >>> entry = of_approx(Approx(0.3, 1e-9))
@@ -47,7 +127,7 @@ class ChainProfile:
     def __init__(self, chain: MarkovChain) -> None:
         self.chain = chain
         self.later, self.earlier = later(chain), earlier(chain)
-        self._last: tuple[Entry, Levels, Levels] | None = None
+        self._last: tuple[EntryProfile, ProfileLevels, ProfileLevels] | None = None
         self._totals: dict[tuple[int, tuple[int, int] | None, int], Lines] = {}
 
     @classmethod
@@ -58,7 +138,7 @@ class ChainProfile:
         found: ChainProfile = chain._remembered["profiles"]
         return found
 
-    def worst(self, entry: Entry, value: Value) -> float:
+    def worst(self, entry: EntryProfile, value: Value) -> float:
         """The largest value of the bound over all nodes and ordered pairs of their values.
 
         Parameters: `entry` is the profile of one entry; `value` turns a bound into a number."""
@@ -79,7 +159,7 @@ class ChainProfile:
                 worst = max(worst, min(most, quick, value(self._bound(entry, i, pair, _FEW))))
         return worst
 
-    def _bound(self, entry: Entry, i: int, pair: tuple[int, int] | None = None, few: int = 0) -> Lines:
+    def _bound(self, entry: EntryProfile, i: int, pair: tuple[int, int] | None = None, few: int = 0) -> Lines:
         """The total at one node, for all pairs or for one with `few` numbers d; kept."""
         if (i, pair, few) not in self._totals:
             ahead, behind = self._levels(entry)
@@ -93,14 +173,14 @@ class ChainProfile:
             self._totals[i, pair, few] = once if few == 1 else _total(entry.one, one, two)
         return self._totals[i, pair, few]
 
-    def _levels(self, entry: Entry) -> tuple[Levels, Levels]:
+    def _levels(self, entry: EntryProfile) -> tuple[ProfileLevels, ProfileLevels]:
         """Both sides; those of the last entry are kept."""
         if self._last is None or self._last[0] is not entry:
             most, self._totals = self.chain.length - 1, {}
             self._last = entry, levels(self.later, entry, most), levels(self.earlier, entry, most)
         return self._last[1:]
 
-    def _nodes(self, ahead: Levels, behind: Levels) -> list[int]:
+    def _nodes(self, ahead: ProfileLevels, behind: ProfileLevels) -> list[int]:
         """Nodes that may be the worst: one stands for all that have settled on both sides.
 
         Later nodes whose kernels are all alike say more the more there are: once the earlier side has settled, a node
@@ -116,7 +196,9 @@ class ChainProfile:
         live = np.flatnonzero(supports[min(i - 1, len(supports) - 1)])
         return [(int(x), int(y)) for x in live for y in live if x != y]
 
-    def _side(self, side: Hockey, known: Levels, entry: Entry, m: int, pair: tuple[int, int], few: int) -> Lines:
+    def _side(
+        self, side: Hockey, known: ProfileLevels, entry: EntryProfile, m: int, pair: tuple[int, int], few: int
+    ) -> Lines:
         """F for one pair: the last step through its own rows."""
         shared, forever = known.inner[known.at(m)], known.last(m)
         parts = []
@@ -135,3 +217,73 @@ def _total(own: Lines, ahead: Lines, behind: Lines) -> Lines:
     """The three exchanges one after the other, in every order."""
     found = [reduce(lambda f, g: f.compose(g), order) for order in permutations((own, ahead, behind))]
     return found[0].least(*found[1:])
+
+
+# A Rényi divergence from a profile.
+#
+#     int P^a Q^(1-a) = 1 + a (a-1) [ int_1^inf g^(a-2) E_g dg + int_0^1 g^(a-2) (E_g - (1 - g)) dg ],
+#
+# with E_g = E_g(P || Q), as u^a has the second derivative a (a-1) u^(a-2). E_g is convex in g, so between two lines it
+# is at most the mean of their b: each piece has a closed form, evaluated in balls. Beyond the steepest line E_g is at
+# most its b, and at most what a divergence R of a larger order r says: ((r-1)^(r-1) / r^r) e^((r-1) R) g^(1-r).
+#
+# Proofs: docs/proofs/profiles.md#back-to-renyi.
+
+
+_BITS = 192
+
+
+@dataclass(frozen=True)
+class HigherOrder:
+    """A proved divergence of a larger order."""
+
+    order: Fraction
+    divergence: float
+
+
+def divergence(lines: Lines, alpha: Fraction, tails: list[HigherOrder]) -> float:
+    """An upper bound on D_alpha(P || Q) where P(S) <= lines(Q(S)) for every event S; inf if the tail is not bounded.
+
+    Parameters: `lines`; `alpha`, a finite order above 1; `tails`, divergences of larger orders of the same P and Q."""
+    with balls.precision(_BITS):
+        a = balls.of(alpha)
+        points = [(arb(float(x)), arb(float(y))) for x, y in zip(lines.a, lines.b, strict=True)]
+        total = arb(0)
+        for (g1, e1), (g0, e0) in pairwise(points):
+            total += _piece(a, g0, e0, g1, e1)
+        if float(lines.a[0]) < 1:
+            return math.inf
+        if float(lines.b[0]) > 0:
+            rest = [_beyond(a, alpha, *points[0], tail) for tail in tails if tail.order > alpha]
+            if not rest or not all(r.is_finite() for r in rest):
+                return math.inf
+            total += min(rest, key=balls.upper)
+        total = total if total > 0 else arb(max(0.0, balls.upper(total)))
+        return max(0.0, balls.upper(total.log1p() / (a - 1)))
+
+
+def _piece(a: arb, g0: arb, e0: arb, g1: arb, e1: arb) -> arb:
+    """a (a-1) times the integral of g^(a-2) (E_g - (1 - g)_+) from g0 to g1 with E_g linear; 1 cuts a piece in two."""
+    if g0 < 1 < g1:
+        middle = e0 + (e1 - e0) * (1 - g0) / (g1 - g0)
+        return _piece(a, g0, e0, arb(1), middle) + _piece(a, arb(1), middle, g1, e1)
+    if g1 <= 1:
+        e0, e1 = e0 - (1 - g0), e1 - (1 - g1)
+    slope = (e1 - e0) / (g1 - g0)
+    level = e0 - slope * g0
+    return a * level * (_power(g1, a - 1) - _power(g0, a - 1)) + (a - 1) * slope * (_power(g1, a) - _power(g0, a))
+
+
+def _power(g: arb, a: arb) -> arb:
+    return g**a if g > 0 else arb(0)
+
+
+def _beyond(a: arb, alpha: Fraction, g: arb, e: arb, tail: HigherOrder) -> arb:
+    """a (a-1) times the integral beyond g: E <= e up to where the tail is below it, then the tail."""
+    if not math.isfinite(tail.divergence):
+        return arb("inf")
+    r, d = balls.of(tail.order), arb(tail.divergence)
+    log_c = (r - 1) * d + (r - 1) * (r - 1).log() - r * r.log()
+    start = arb(max(balls.upper(g.log()), balls.upper((log_c - e.log()) / (r - 1))))
+    flat = a * e * (((a - 1) * start).exp() - g ** (a - 1))
+    return flat + a * (a - 1) * (log_c + (a - r) * start).exp() / balls.of(tail.order - alpha)

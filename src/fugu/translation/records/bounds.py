@@ -1,24 +1,30 @@
-"""Guarantees for each record, translated with all laws of a belief: the worst adversary, pair and order counts.
-
-Of a record without a law a release says at most its epsilon for each entry, unreduced.
-
-Proofs: docs/proofs/records.md#compose-first, docs/proofs/records.md#epsilon-and-delta.
-"""
+"""Guarantees for each record, translated with all laws of a belief: the worst adversary, pair and order counts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
 from fugu.errors import NotProvable
+from fugu.guarantee.asks import exact, outward
 from fugu.guarantee.kinds import Approx
-from fugu.guarantee.numbers import exact, outward
-from fugu.loss.cells.threshold import as_meant, hockey_stick, largest, worth
-from fugu.numbers.exact import Real
-from fugu.priors.record_laws import RecordLaw
-from fugu.translation.records.renyi import divergence
-from fugu.translation.records.screen import limit, settled
+from fugu.laws.cells import Counts
+from fugu.loss.cells import Ratios, as_meant, hockey_stick, largest, worth
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, meant_up
+from fugu.priors.records import RecordLaw
+
+# Guarantees for each record, translated with all laws of a belief: the worst adversary, pair and order counts.
+#
+# Of a record without a law a release says at most its epsilon for each entry, unreduced.
+#
+# Proofs: docs/proofs/records.md#compose-first, docs/proofs/records.md#epsilon-and-delta.
+
 
 Laws = Iterable[RecordLaw]
 _LARGEST = 74.0
@@ -99,4 +105,125 @@ def renyi(laws: Laws, alpha: Fraction, rho: float) -> float:
         if law.plain:
             return rho
         found = max(found, *(divergence(p, q, alpha, rho) for _, _, p, q in law.pairs()), 0.0)
+    return found
+
+
+# Rényi divergences for each record against one record's secret: a plan that moves mass from law to law.
+#
+# If D_a(K_x || K_x') <= rho for all values x, x' of a record, then for every plan pi >= 0 with row sums p
+#
+#     e^((a - 1) D_a(pK || qK)) <= sum over x' of q(x')^(1 - a) (sum over x of pi(x, x') w(x, x'))^a,
+#
+# with w = e^((a - 1) rho / a) for x != x' and 1 for x = x'. The best plan levels the ratio r = p / q: it takes mass
+# away wherever r is above some l1, and brings it wherever r is below l0 = l1 e^(-rho / a), so that the bound is sum q
+# clip(r, l0, l1)^a. Any l0, l1 with w sum (p - l1 q)+ <= sum (l0 q - p)+ are a proof; they are searched in doubles and
+# checked in balls.
+#
+# Proofs: docs/proofs/records.md#renyi.
+
+
+_BITS = 160
+_LARGE = 300.0
+_FILLED = 1 + 1e-12
+"""How much more mass is brought than is taken, so that the check in balls holds; it costs as much of the bound."""
+
+
+def divergence(p: Counts, q: Counts, alpha: Fraction, rho: float) -> float:
+    """A bound on D_alpha(pK || qK), rounded up, never above rho; one order of the secrets.
+
+    Parameters: `p`, `q` are laws as whole numbers on the same states; `alpha` is a number above 1; `rho` bounds the
+    divergence of the release at that order when one record is replaced.
+
+    >>> import numpy as np
+    >>> round(divergence(np.array([7, 3]), np.array([4, 6]), Fraction(2), 0.64), 8)
+    0.16209675
+    """
+    if rho == 0:
+        return 0.0
+    ratios = Ratios(p, q)
+    with balls.precision(_BITS):
+        kept = _value(ratios, 0.0, None, alpha)
+        if rho < _LARGE:
+            low = ratios.level(float(alpha), rho) * _FILLED
+            high = low * math.exp(rho / float(alpha))
+            if balanced(ratios, low, high, alpha, rho):
+                kept = min(kept, _value(ratios, low, high, alpha))
+        return min(rho, kept)
+
+
+def _value(ratios: Ratios, low: float, high: float | None, alpha: Fraction) -> float:
+    """log (sum of q clip(r, low, high)^alpha) / (alpha - 1), from above; without `high` nothing is taken away."""
+    beyond, between, below = ratios.cut(low, math.inf if high is None else high)
+    if high is None and beyond != 0:
+        return math.inf
+    order, least = balls.of(alpha), arb(low)
+    total = arb(beyond) * arb(high or 0.0) ** order + arb(below) * least**order
+    for ratio, mass in between:
+        total += arb(mass) * arb(ratio).max(least) ** order
+    return max(0.0, meant_up(balls.upper(total.log() / (order - 1))))
+
+
+def balanced(ratios: Ratios, low: float, high: float, alpha: Fraction, rho: float) -> bool:
+    """Whether the plan that cuts p / q at `high` and fills it up to `low` brings all that it takes, proved.
+
+    w sum (p - high q)+ <= sum (low q - p)+, with w = e^((alpha - 1) rho / alpha)."""
+    order = balls.of(alpha)
+    weight = ((order - 1) * arb(rho) / order).exp()
+    taken, _ = ratios.stick(arb(high) - 1)
+    _, spare = ratios.stick(arb(low) - 1)
+    return bool(weight * taken <= spare + arb(low) - 1)
+
+
+# Which pairs of secrets can be the worst at all: hockey sticks of all pairs of a law at once, from above, in doubles.
+#
+# A thousand secrets are a million ordered pairs, and ten thousand groups are as many laws. Almost all of them are
+# proved to be milder than the worst pair known so far by a sum in doubles with a bound on its error; only the others
+# are proved one by one. T(epsilon0; p, q) <= epsilon iff HS_epsilon(p || q) <= (e^epsilon - 1) / (e^epsilon0 - 1)
+# (docs/proofs/records.md#the-inverse).
+
+
+Known = Callable[[float], tuple[float, float]]
+"""What is known so far -> (epsilon, h): a pair whose hockey stick at epsilon is at most h changes nothing."""
+_SAFE = 1e-12
+"""Far more than the relative error of two exponentials and a quotient."""
+_LARGEST_EXPONENT = 700.0
+
+
+def limit(epsilon: float, epsilon0: float) -> float:
+    """(e^epsilon - 1) / (e^epsilon0 - 1), from below; 0 where that is beyond doubles."""
+    if not 0 < epsilon0 <= _LARGEST_EXPONENT:
+        return 0.0
+    return math.expm1(min(epsilon, _LARGEST_EXPONENT)) / math.expm1(epsilon0) * (1 - _SAFE)
+
+
+def settled(law: RecordLaw, found: float, known: Known, proved: Callable[[Counts, Counts, float], float]) -> float:
+    """`found` once every ordered pair of a law is proved, or known to change nothing; the most suspect go first."""
+    secrets = list(law.given.values())
+    rows = np.array(secrets, dtype=np.float64)
+    shares = rows / rows.sum(axis=1, keepdims=True)
+    done = np.eye(len(secrets), dtype=bool)
+    while (pair := suspect(shares, done, *known(found))) is not None:
+        done[pair] = True
+        found = proved(secrets[pair[0]], secrets[pair[1]], found)
+    return found
+
+
+def suspect(
+    shares: NDArray[np.float64], done: NDArray[np.bool_], epsilon: float, most: float
+) -> tuple[int, int] | None:
+    """The pair with the largest hockey stick at epsilon among those not done; None if all of these are at most `most`.
+
+    A share, e^epsilon (whose exponent may be half a unit off) and their product are within 4 + epsilon roundings, the
+    sum of k terms within k roundings of the sum of their sizes: the error is at most (k + 2 epsilon + 8) 2^-52
+    (1 + e^epsilon)."""
+    near = min(epsilon, _LARGEST_EXPONENT)
+    factor = math.exp(near)
+    error = (shares.shape[1] + 2 * near + 8) * 2.0**-52 * (1 + factor)
+    worst, found = most, None
+    for s, row in enumerate(shares):
+        sticks = np.maximum(row - factor * shares, 0).sum(axis=1) + error
+        sticks[done[s]] = -math.inf
+        t = int(np.argmax(sticks))
+        if sticks[t] > worst:
+            worst, found = float(sticks[t]), (s, t)
     return found

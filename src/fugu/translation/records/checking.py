@@ -23,11 +23,10 @@ import numpy as np
 from flint import arb
 
 from fugu.errors import CertificateError, UsageError
-from fugu.guarantee.numbers import outward
-from fugu.loss.cells.threshold import as_meant, worth
+from fugu.guarantee.asks import outward
+from fugu.loss.cells import as_meant, worth
 from fugu.numbers import balls
-from fugu.translation.records.charges import Line, RecordCharge, States
-from fugu.translation.records.problem import Ints, Problem, unit
+from fugu.translation.records.problem import Ints, PricingProblem, Rate, RecordCharge, States, unit
 from fugu.visible import Json, brief
 
 _BITS = 128
@@ -48,13 +47,13 @@ def check(states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge], pro
         proof: what `price` returned, or anything else; CertificateError if it, or what stands above, proves nothing.
     """
     try:
-        problem = Problem.of(states, p, q, charges)
+        problem = PricingProblem.of(states, p, q, charges)
     except UsageError as error:
         raise CertificateError(f"laws or charges that prove nothing: {error}") from None
     return checked(problem, proof)
 
 
-def checked(problem: Problem, proof: Json) -> float:
+def checked(problem: PricingProblem, proof: Json) -> float:
     """`check` for states that are merged already."""
     how = proof.get("how") if isinstance(proof, dict) else None
     if not isinstance(how, str) or how not in _PROVED or set(proof) != {"how"} | _FIELDS.get(how, set()):
@@ -71,18 +70,18 @@ def said(x: Fraction) -> float:
     return as_meant(x, outward(x))
 
 
-def _sum(_: Problem, __: Json) -> float:
+def _sum(_: PricingProblem, __: Json) -> float:
     return math.inf
 
 
-def _threshold(problem: Problem, _: Json) -> float:
+def _threshold(problem: PricingProblem, _: Json) -> float:
     """T of the scalar translation at the widest distance between two states."""
     return 0.0 if problem.equal else worth(problem.p, problem.q, problem.widest)
 
 
-def _monotone(problem: Problem, _: Json) -> float:
+def _monotone(problem: PricingProblem, _: Json) -> float:
     """log E_p e^(rf) / E_q e^(rf) with r > 0 if p/q rises along f, r < 0 if it falls."""
-    if len(problem.charges) != 1 or not isinstance(line := problem.charges[0], Line):
+    if len(problem.charges) != 1 or not isinstance(line := problem.charges[0], Rate):
         raise CertificateError("a monotone ratio is proved along one line, and the charges are not one line")
     if (direction := problem.direction) is None:
         raise CertificateError("the ratio of the two laws does not rise or fall all along the line")
@@ -96,7 +95,7 @@ def _monotone(problem: Problem, _: Json) -> float:
     return balls.upper((above / below).log())
 
 
-def _plan(problem: Problem, proof: Json) -> float:
+def _plan(problem: PricingProblem, proof: Json) -> float:
     i, j, weight = _read(problem, proof["plan"])
     steps, where = np.unique(problem.steps(i, j), axis=1, return_inverse=True)
     powers = []
@@ -117,7 +116,7 @@ def _plan(problem: Problem, proof: Json) -> float:
     return balls.upper((arb(most) * scale).log()) if math.isfinite(most) else math.inf
 
 
-def _read(problem: Problem, plan: Any) -> tuple[Ints, Ints, list[float]]:
+def _read(problem: PricingProblem, plan: Any) -> tuple[Ints, Ints, list[float]]:
     """Pairs and weights, each pair once, from states that s has to states that t has, and a row wherever s has mass."""
     size = problem.size
     if not isinstance(plan, list) or len(plan) > _PAIRS * size:
@@ -143,7 +142,7 @@ def _read(problem: Problem, plan: Any) -> tuple[Ints, Ints, list[float]]:
     return i, j, weights
 
 
-_PROVED: dict[str, Callable[[Problem, Json], float]] = {
+_PROVED: dict[str, Callable[[PricingProblem, Json], float]] = {
     "sum": _sum,
     "threshold": _threshold,
     "monotone": _monotone,

@@ -14,11 +14,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fugu.translation.records.charges import Cells, Line
 from fugu.translation.records.distances import Distances, Floats, distinct
-from fugu.translation.records.flows import Flow, solve
-from fugu.translation.records.paths import Plan, plan_of
-from fugu.translation.records.problem import Ints, Problem
+from fugu.translation.records.flows import Flow, MassPlan, plan_of, solve
+from fugu.translation.records.problem import Ints, Jump, PricingProblem, Rate
 from fugu.visible import Json
 
 MOST = 40_000
@@ -36,10 +34,10 @@ _POLISHES = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class PricedPlan:
     """A plan, the potentials h = log g, the bound from below that g gives, the edges of the graph, the widest Lam."""
 
-    plan: Plan | None
+    plan: MassPlan | None
     lower: float
     h: Floats
     edges: tuple[Ints, Ints]
@@ -57,7 +55,7 @@ class Found:
         return self.high - self.lower <= (_enough(self.h.size, self.high) if gap is None else gap)
 
 
-def proof_of(plan: Plan, digits: int = 15) -> Json:
+def proof_of(plan: MassPlan, digits: int = 15) -> Json:
     """The plan as plain data, for `checking`: weights with that many digits, each row in parts of its largest."""
     largest = np.zeros(int(plan.i.max()) + 1)
     np.maximum.at(largest, plan.i, plan.weight)
@@ -69,7 +67,7 @@ def proof_of(plan: Plan, digits: int = 15) -> Json:
     return {"how": "plan", "plan": [list(entry) for entry in entries]}
 
 
-def lower_bound(problem: Problem, h: Floats) -> float:
+def lower_bound(problem: PricingProblem, h: Floats) -> float:
     """log p.g / q.g for g = e^h: no price is below it if h is Lipschitz."""
     above, below = (
         float(np.logaddexp.reduce(np.log(law[law > 0] / law.sum()) + h[law > 0])) for law in (problem.p, problem.q)
@@ -77,7 +75,7 @@ def lower_bound(problem: Problem, h: Floats) -> float:
     return above - below
 
 
-def find(problem: Problem, before: Found | None = None, gap: float | None = None) -> Found:
+def find(problem: PricingProblem, before: PricedPlan | None = None, gap: float | None = None) -> PricedPlan:
     """The best plan that a few rounds find.
 
     Parameters:
@@ -100,19 +98,19 @@ def find(problem: Problem, before: Found | None = None, gap: float | None = None
 
 
 def _rounds(
-    problem: Problem,
+    problem: PricingProblem,
     distances: Distances,
     h: Floats,
     edges: tuple[Ints, Ints],
     gap: float | None,
     steepest: float = 22.0,
-) -> Found:
+) -> PricedPlan:
     """Solve, add the edges that the duals ask for, scale anew."""
     n, widest = problem.size, float(problem.widest)
     inside = None if n <= _EXACT else (1e-7 if n <= FEW else 2e-4)
-    best = Found(None, lower_bound(problem, h), h, edges, widest)
+    best = PricedPlan(None, lower_bound(problem, h), h, edges, widest)
     if best.lower < 0:
-        best = Found(None, 0.0, np.zeros(n), edges, widest)
+        best = PricedPlan(None, 0.0, np.zeros(n), edges, widest)
     again = 0
     for _ in range(12 if n <= FEW else 3):
         flow = solve(problem, distances, *edges, h, inside=inside, steepest=steepest)
@@ -121,7 +119,7 @@ def _rounds(
         plan = _best_plan(problem, distances, flow, inside)
         h, low = _sharper(problem, distances, flow)
         plan = plan if best.plan is None or plan.value < best.plan.value else best.plan
-        best = Found(plan, max(low, best.lower), h if low >= best.lower else best.h, edges, widest)
+        best = PricedPlan(plan, max(low, best.lower), h if low >= best.lower else best.h, edges, widest)
         if best.near(gap):
             break
         i, j, slack = distances.steepest(flow.dual)
@@ -133,7 +131,7 @@ def _rounds(
     return replace(best, edges=edges)
 
 
-def _sharper(problem: Problem, distances: Distances, flow: Flow) -> tuple[Floats, float]:
+def _sharper(problem: PricingProblem, distances: Distances, flow: Flow) -> tuple[Floats, float]:
     """The better of the Lipschitz functions just below and just above the duals, and its bound from below."""
     above = -distances.closure(-flow.dual)
     return max(((h, lower_bound(problem, h)) for h in (flow.h, above)), key=lambda found: found[1])
@@ -147,7 +145,7 @@ def _enough(size: int, high: float) -> float:
     )
 
 
-def _best_plan(problem: Problem, distances: Distances, flow: Flow, inside: float | None) -> Plan:
+def _best_plan(problem: PricingProblem, distances: Distances, flow: Flow, inside: float | None) -> MassPlan:
     """The plan of a flow. Mass that its rounding leaves astray finds room at an epsilon a little above its value: how
     little is found by halving."""
     best = plan_of(problem, distances, flow, flow.value)
@@ -165,7 +163,7 @@ def _best_plan(problem: Problem, distances: Distances, flow: Flow, inside: float
     return best
 
 
-def _start(problem: Problem, distances: Distances) -> tuple[Floats, tuple[Ints, Ints]]:
+def _start(problem: PricingProblem, distances: Distances) -> tuple[Floats, tuple[Ints, Ints]]:
     """Potentials and edges to begin with: those of coarser lines, or of smaller distances."""
     if problem.size <= _COARSE and problem.widest > _WIDE:
         half = find(replace(problem, charges=tuple(_halved(c) for c in problem.charges)), gap=0.01)
@@ -180,25 +178,25 @@ def _start(problem: Problem, distances: Distances) -> tuple[Floats, tuple[Ints, 
     return h, distinct(np.concatenate([near[0], i]), np.concatenate([near[1], j]), problem.size)
 
 
-def _halved(charge: Line | Cells) -> Line | Cells:
-    if isinstance(charge, Line):
+def _halved(charge: Rate | Jump) -> Rate | Jump:
+    if isinstance(charge, Rate):
         return replace(charge, rate=charge.rate / 2)
     return replace(charge, epsilon=charge.epsilon / 2)
 
 
-def _extended(problem: Problem, coarse: Problem, h: Floats) -> Floats:
+def _extended(problem: PricingProblem, coarse: PricingProblem, h: Floats) -> Floats:
     """The largest Lipschitz function on the states of the problem below the potentials h of other states."""
     p, q = np.concatenate([problem.p, coarse.p]), np.concatenate([problem.q, coarse.q])
     both = replace(problem, p=p, q=q, codes=np.concatenate([problem.codes, coarse.codes], axis=1))
     return Distances(both).closure(np.concatenate([np.full(problem.size, np.inf), h]))[: problem.size]
 
 
-def coarser(problem: Problem) -> Problem | None:
+def coarser(problem: PricingProblem) -> PricingProblem | None:
     """The same laws on lines of wider steps, with at most `_COARSE` states; None if that takes more than lines."""
     for width in (2, 4, 8, 16, 32, 64, 128):
         codes = problem.codes.copy()
         for row, charge in enumerate(problem.charges):
-            if isinstance(charge, Line):
+            if isinstance(charge, Rate):
                 codes[row] = codes[row] // width * width + width // 2
         merged, where = np.unique(codes, axis=1, return_inverse=True)
         if merged.shape[1] <= max(_COARSE, problem.size // 3):

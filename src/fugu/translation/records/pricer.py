@@ -1,7 +1,4 @@
-"""`Pricer`: prices on one pair of laws, again and again, and the largest rate that a price allows.
-
-Proofs: docs/proofs/metric-charges.md#the-price.
-"""
+"""`Pricer` and `price`: a proved epsilon for all charges on one record together, with a proof that `check` reads."""
 
 from __future__ import annotations
 
@@ -14,14 +11,16 @@ import numpy as np
 
 from fugu.errors import UsageError
 from fugu.numbers.exact import as_fraction
-from fugu.translation.records.charges import RecordCharge, States, shape
 from fugu.translation.records.checking import checked
-from fugu.translation.records.closed import Bound, closed_forms
-from fugu.translation.records.distances import Floats
-from fugu.translation.records.plan import FEW, MOST, Found, coarser, find, proof_of
-from fugu.translation.records.problem import Ints, Problem, counts
-from fugu.translation.records.rates import Bracket
+from fugu.translation.records.distances import Bound, Distances, Floats, RateBracket, closed_forms
+from fugu.translation.records.plan import FEW, MOST, PricedPlan, coarser, find, lower_bound, proof_of
+from fugu.translation.records.problem import Ints, PricingProblem, RecordCharge, States, counts, shape
 from fugu.visible import Json
+
+# `Pricer`: prices on one pair of laws, again and again, and the largest rate that a price allows.
+#
+# Proofs: docs/proofs/metric-charges.md#the-price.
+
 
 Effort = Literal["best", "quick"]
 _DIGITS = ((700, 15), (4_000, 9))
@@ -59,7 +58,7 @@ class Pricer:
 
     def __init__(self, states: States, p: Ints, q: Ints) -> None:
         self._states, self._p, self._q = states, counts(p, "s"), counts(q, "t")
-        self._found: dict[object, Found] = {}
+        self._found: dict[object, PricedPlan] = {}
 
     def price(self, charges: Sequence[RecordCharge], *, effort: Effort = "best") -> Priced:
         """The least epsilon that can be proved for p against q, all charges together.
@@ -70,7 +69,7 @@ class Pricer:
         """
         if effort not in ("best", "quick"):
             raise UsageError(f'effort must be "best" or "quick", got {effort!r}')
-        return self._priced(Problem.of(self._states, self._p, self._q, charges), charges, effort)
+        return self._priced(PricingProblem.of(self._states, self._p, self._q, charges), charges, effort)
 
     def largest(
         self,
@@ -97,7 +96,7 @@ class Pricer:
         if target < 0 or most <= 0 or not 0 < precision < 1:
             raise UsageError("target must not be negative, most must be positive, precision between 0 and 1")
 
-        def tried(problem: Problem) -> Callable[[Fraction], tuple[Fraction, float]]:
+        def tried(problem: PricingProblem) -> Callable[[Fraction], tuple[Fraction, float]]:
             def at(rate: Fraction) -> tuple[Fraction, float]:
                 together = [*charges, new(rate)]
                 found = self._priced(problem.at(together), together, "best")
@@ -105,25 +104,25 @@ class Pricer:
 
             return at
 
-        whole = Problem.of(self._states, self._p, self._q, [*charges, new(most)])
+        whole = PricingProblem.of(self._states, self._p, self._q, [*charges, new(most)])
         spent = as_fraction(self.price(charges).epsilon) if charges else Fraction(0)
         if spent > target:
             return Fraction(0)
-        search = Bracket(target, low=(target - spent) / new(Fraction(1)).own, high=most, precision=precision)
+        search = RateBracket(target, low=(target - spent) / new(Fraction(1)).own, high=most, precision=precision)
         small = coarser(whole) if whole.size > FEW else None
         if small is not None:
-            search.begin_at(Bracket(target, search.low, most, precision).run(tried(small)))
+            search.begin_at(RateBracket(target, search.low, most, precision).run(tried(small)))
             search.precision = max(precision, _MANY)
         return search.run(tried(whole))
 
-    def _priced(self, problem: Problem, charges: Sequence[RecordCharge], effort: Effort) -> Priced:
+    def _priced(self, problem: PricingProblem, charges: Sequence[RecordCharge], effort: Effort) -> Priced:
         bound, low = self._bound(problem, effort)
         epsilon = checked(problem, bound.proof)
         known = dict(zip(map(shape, problem.charges), bound.slopes.tolist(), strict=True))
         slopes = tuple(known.get(shape(c), 1.0 if shape(c) == ("apart",) else 0.0) for c in charges)
         return Priced(epsilon, bound.proof, slopes, min(low + float(problem.apart), epsilon))
 
-    def _bound(self, problem: Problem, effort: Effort) -> tuple[Bound, float]:
+    def _bound(self, problem: PricingProblem, effort: Effort) -> tuple[Bound, float]:
         """The best bound there is, in doubles, and what no bound is below."""
         known = closed_forms(problem)
         own, best = known[0], min(known, key=lambda bound: bound.value)
@@ -137,14 +136,14 @@ class Pricer:
                 best = Bound(float(np.log(plan.value)), proof_of(plan, digits), _slopes(problem, found))
         return (own if best.value >= own.value * (1 - _AS_OWN) else best), low
 
-    def _find(self, problem: Problem) -> Found:
+    def _find(self, problem: PricingProblem) -> PricedPlan:
         """A plan, from the edges and the potentials of the last one for charges of the same shapes."""
         key = (problem.size, *map(shape, problem.charges))
         self._found[key] = find(problem, self._found.get(key))
         return self._found[key]
 
 
-def _slopes(problem: Problem, found: Found) -> Floats:
+def _slopes(problem: PricingProblem, found: PricedPlan) -> Floats:
     """sum of pi(x, y) g(x) steps(x, y) / p.g for each charge: the derivative of the program at its solution."""
     plan = found.plan
     assert plan is not None
@@ -153,3 +152,70 @@ def _slopes(problem: Problem, found: Found) -> Floats:
     mass = problem.p[plan.i] * plan.weight / total[plan.i] * g[plan.i]
     slopes: Floats = problem.steps(plan.i, plan.j) @ mass / (problem.p @ g)
     return slopes
+
+
+# `price`: a proved epsilon for all charges on one record together, with a proof that `check` reads.
+#
+#     e^T = max { p.g / q.g : g(x) <= e^Lam(x, y) g(y) } = min over plans pi with row sums p
+#           of the largest sum over x of e^Lam(x, y) pi(x, y) / q(y)
+#
+# where Lam is the sum of the charges. T never exceeds the sum of their per-record epsilons, never falls when a charge
+# is added, and rises by at most the new charge's own epsilon.
+#
+# Proofs: docs/proofs/metric-charges.md#the-price.
+
+
+def price(states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge], *, effort: Effort = "best") -> Priced:
+    """The least epsilon that can be proved for p against q, all charges together.
+
+    Parameters:
+        states: the value of each feature at each state.
+        p: whole-number counts of the states given s.
+        q: the same given t.
+        charges: everything that was released.
+        effort: "best", or "quick" for closed forms only.
+
+    >>> from fractions import Fraction
+    >>> from fugu.translation.records.problem import Rate
+    >>> states = {"age": np.arange(4)}
+    >>> sums = [Rate("age", Fraction(1, 2), 3)]
+    >>> round(price(states, np.array([4, 3, 2, 1]), np.array([1, 2, 3, 4]), sums).epsilon, 9)
+    0.476475614
+    """
+    return Pricer(states, p, q).price(charges, effort=effort)
+
+
+def both(states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge]) -> tuple[Priced, Priced]:
+    """`price` of p against q, and of q against p.
+
+    Parameters:
+        states: the value of each feature at each state.
+        p: whole-number counts of the states given s.
+        q: the same given t.
+        charges: everything that was released.
+    """
+    return price(states, p, q, charges), price(states, q, p, charges)
+
+
+def lower(states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge], g: Sequence[float]) -> float:
+    """log p.g' / q.g' plus what is apart, for the largest Lipschitz g' below g: no price is less, but for rounding.
+
+    Parameters:
+        states: the value of each feature at each state.
+        p: whole-number counts of the states given s.
+        q: the same given t.
+        charges: everything that was released.
+        g: a positive number for every merged state, in the order of `PricingProblem`.
+    """
+    problem = PricingProblem.of(states, p, q, charges)
+    h = Distances(problem).closure(np.log(np.asarray(g, dtype=np.float64)))
+    return lower_bound(problem, h) + float(problem.apart)
+
+
+def derivatives(priced: Priced) -> tuple[float, ...]:
+    """How fast the price grows with each charge: with the rate of a `Line`, the epsilon of `Cells` and `Apart`.
+
+    Parameters:
+        priced: what `price` returned; in the order of its charges.
+    """
+    return priced.slopes

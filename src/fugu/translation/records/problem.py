@@ -1,33 +1,39 @@
-"""One order of one pair of secrets: two laws on common states, and the distance that the charges make of them.
-
-States that agree on every charged feature are one state, and states that neither law has are none: `Problem.of` merges
-them, in the lexicographic order of their values with the features sorted by name. Proofs count states in that order.
-"""
+"""What is priced: one order of one pair of secrets, and the charges that make a distance between values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import UsageError
-from fugu.translation.records.charges import Apart, Cells, Line, RecordCharge, States, joined, shape
+from fugu.errors import CertificateError, UsageError
+from fugu.numbers.checks import is_count, is_texts
+from fugu.numbers.exact import read_number
+from fugu.visible import Json, brief
+
+# One order of one pair of secrets: two laws on common states, and the distance that the charges make of them.
+#
+# States that agree on every charged feature are one state, and states that neither law has are none: `Problem.of`
+# merges them, in the lexicographic order of their values with the features sorted by name. Proofs count states in that
+# order.
+
 
 Ints = NDArray[np.int64]
 _LARGEST = 2**53
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class PricingProblem:
     """What is priced: at state x the law of s has p[x] of `sum(p)`, that of t has q[x] of `sum(q)`.
 
     Parameters:
         p: counts of the states given s.
         q: counts given t; p + q > 0 everywhere.
-        charges: joined, each of them a `Line` or `Cells`.
+        charges: joined, each of them a `Rate` or `Jump`.
         codes: for every charge a number at every state; a Line charges their distance, Cells a difference.
         apart: the epsilon that is added on top.
         own: the sum of all per-record epsilons, which no bound exceeds.
@@ -35,13 +41,13 @@ class Problem:
 
     p: Ints
     q: Ints
-    charges: tuple[Line | Cells, ...]
+    charges: tuple[Rate | Jump, ...]
     codes: Ints
     apart: Fraction
     own: Fraction
 
     @classmethod
-    def of(cls, states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge]) -> Problem:
+    def of(cls, states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge]) -> PricingProblem:
         """Check what is given, and merge what the charges cannot tell apart."""
         p, q = counts(p, "s"), counts(q, "t")
         if p.size != q.size:
@@ -61,7 +67,7 @@ class Problem:
         codes = np.empty((len(kept), len(distinct)), dtype=np.int64)
         for row, charge in enumerate(kept):
             columns = distinct[:, [names.index(name) for name in features(charge)]]
-            if isinstance(charge, Cells):
+            if isinstance(charge, Jump):
                 codes[row] = np.unique(columns, axis=0, return_inverse=True)[1].ravel()
             else:
                 codes[row] = columns[:, 0]
@@ -69,7 +75,7 @@ class Problem:
                     raise UsageError(f"feature {charge.feature!r} moves by more than the {charge.most} of its charge")
         return cls(merged_p, merged_q, kept, codes, _apart(all_charges), _own(charges))
 
-    def at(self, charges: Sequence[RecordCharge]) -> Problem:
+    def at(self, charges: Sequence[RecordCharge]) -> PricingProblem:
         """The same states under charges of the same shapes and other numbers."""
         together = joined(charges)
         kept = tuple(c for c in together if not isinstance(c, Apart))
@@ -86,7 +92,7 @@ class Problem:
     def spans(self) -> list[int]:
         """The largest step of each charge between two of the states."""
         wide = [int(np.ptp(code)) for code in self.codes]
-        return [wide[k] if isinstance(c, Line) else min(wide[k], 1) for k, c in enumerate(self.charges)]
+        return [wide[k] if isinstance(c, Rate) else min(wide[k], 1) for k, c in enumerate(self.charges)]
 
     @property
     def widest(self) -> Fraction:
@@ -112,7 +118,7 @@ class Problem:
         """How far apart the states i and j are under each charge, in its units: a row for every charge."""
         found: Ints = np.abs(self.codes[:, i] - self.codes[:, j])
         for row, charge in enumerate(self.charges):
-            if isinstance(charge, Cells):
+            if isinstance(charge, Jump):
                 np.minimum(found[row], 1, out=found[row])
         return found
 
@@ -130,14 +136,14 @@ def _apart(charges: Sequence[RecordCharge]) -> Fraction:
     return _own([c for c in charges if isinstance(c, Apart)])
 
 
-def unit(charge: Line | Cells) -> Fraction:
+def unit(charge: Rate | Jump) -> Fraction:
     """What one step of a charge costs: the rate of a line, the epsilon of cells."""
-    return charge.rate if isinstance(charge, Line) else charge.epsilon
+    return charge.rate if isinstance(charge, Rate) else charge.epsilon
 
 
-def features(charge: Line | Cells) -> tuple[str, ...]:
+def features(charge: Rate | Jump) -> tuple[str, ...]:
     """The features that a charge reads."""
-    return (charge.feature,) if isinstance(charge, Line) else charge.features
+    return (charge.feature,) if isinstance(charge, Rate) else charge.features
 
 
 def counts(law: object, whose: str) -> Ints:
@@ -161,3 +167,166 @@ def _column(states: States, name: str, size: int) -> Ints:
     if size and max(-int(column.min()), int(column.max())) > _LARGEST:
         raise UsageError(f"feature {name!r} has values beyond 2^53")
     return column.astype(np.int64)
+
+
+# Charges: what one release can tell about one record, as a distance between two values of the record.
+#
+# A release is *Lam-private* if its law changes by at most a factor e^Lam(x, x') when one record changes from x to x'.
+# Releases add, adaptively too: Lam is the sum of the charges. Three shapes cover all that fugu releases:
+#
+# | release                                              | charge                                      |
+# |------------------------------------------------------|---------------------------------------------|
+# | count, sum or mean of f with Laplace noise           | `Line`: rate |f(x) - f(x')|                 |
+# | histogram, quantile, top-k, anything from outside    | `Cells`: epsilon if the features differ     |
+# | whatever reads columns that no law speaks of         | `Apart`: epsilon, on top of all the rest    |
+#
+# Proofs: docs/proofs/metric-charges.md#charges.
+
+
+States = Mapping[str, NDArray[np.int64]]
+"""The value of each feature at each of the distinct states of a record."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """rate * |f(x) - f(x')| for a whole-numbered feature f.
+
+    Parameters:
+        feature: the name of f.
+        rate: the loss for each unit that f changes by (1/b for Laplace noise of scale b); finite.
+        most: the largest |f(x) - f(x')| on the whole domain, seen or not.
+    """
+
+    feature: str
+    rate: Fraction
+    most: int
+
+    def __post_init__(self) -> None:
+        _named([self.feature])
+        object.__setattr__(self, "rate", _amount(self.rate, "the rate of a charge"))
+        if not is_count(self.most, 0):
+            raise UsageError(f"the range of a charge must be a whole number, got {brief(self.most)}")
+
+    @property
+    def own(self) -> Fraction:
+        """The per-record epsilon of the release by itself."""
+        return self.rate * self.most
+
+    def to_json(self) -> Json:
+        """The charge as plain data; `charge_from` reads it."""
+        return {"charge": "line", "feature": self.feature, "rate": str(self.rate), "most": self.most}
+
+
+@dataclass(frozen=True)
+class Jump:
+    """epsilon if any of the features changes, else nothing.
+
+    Parameters:
+        features: the names of the features that the release reads.
+        epsilon: the loss if they change in any way; finite.
+    """
+
+    features: tuple[str, ...]
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        if isinstance(self.features, str) or not is_texts(self.features) or not tuple(self.features):
+            raise UsageError(f"a charge on cells names its features, got {brief(self.features)}")
+        object.__setattr__(self, "features", tuple(self.features))
+        _named(self.features)
+        object.__setattr__(self, "epsilon", _amount(self.epsilon, "the epsilon of a charge"))
+
+    @property
+    def own(self) -> Fraction:
+        """The per-record epsilon of the release by itself."""
+        return self.epsilon
+
+    def to_json(self) -> Json:
+        """The charge as plain data; `charge_from` reads it."""
+        return {"charge": "cells", "features": list(self.features), "epsilon": str(self.epsilon)}
+
+
+@dataclass(frozen=True)
+class Apart:
+    """epsilon on top of everything else: the release reads columns that no law speaks of.
+
+    Parameters:
+        epsilon: the per-record epsilon of the release; finite.
+    """
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _amount(self.epsilon, "the epsilon of a charge"))
+
+    @property
+    def own(self) -> Fraction:
+        """The per-record epsilon of the release by itself."""
+        return self.epsilon
+
+    def to_json(self) -> Json:
+        """The charge as plain data; `charge_from` reads it."""
+        return {"charge": "apart", "epsilon": str(self.epsilon)}
+
+
+RecordCharge = Rate | Jump | Apart
+_FIELDS = {"line": {"feature", "rate", "most"}, "cells": {"features", "epsilon"}, "apart": {"epsilon"}}
+
+
+def charge_from(content: Any) -> RecordCharge:
+    """The charge that `to_json` wrote; CertificateError if it is none."""
+    kind = content.get("charge") if isinstance(content, dict) else None
+    if not isinstance(kind, str) or kind not in _FIELDS or set(content) != _FIELDS[kind] | {"charge"}:
+        raise CertificateError(f"{brief(content)} is no charge: it is line, cells or apart, with its numbers")
+    try:
+        if kind == "line":
+            return Rate(content["feature"], read_number(content["rate"]), content["most"])
+        epsilon = read_number(content["epsilon"])
+        return Jump(content["features"], epsilon) if kind == "cells" else Apart(epsilon)
+    except UsageError as error:
+        raise CertificateError(f"a charge that cannot be read: {error}") from None
+
+
+def joined(charges: Sequence[RecordCharge]) -> tuple[RecordCharge, ...]:
+    """The same total with one charge for each shape and features: numbers of the same shape are added first.
+
+    Parameters:
+        charges: in any order; the answer is in the order of first appearance, and charges of nothing are left out.
+
+    >>> [str(c.own) for c in joined([Jump(("a",), Fraction(1)), Apart(Fraction(1)), Jump(("a",), Fraction(2))])]
+    ['3', '1']
+    """
+    found: dict[object, RecordCharge] = {}
+    for charge in charges:
+        if charge.own:
+            key = shape(charge)
+            found[key] = _added(found[key], charge) if key in found else _added(charge)
+    return tuple(found.values())
+
+
+def shape(charge: RecordCharge) -> tuple[object, ...]:
+    """What a charge is but for its number: charges of one shape are one charge, of the sum of their numbers."""
+    if isinstance(charge, Rate):
+        return "line", charge.feature, charge.most
+    return ("cells", frozenset(charge.features)) if isinstance(charge, Jump) else ("apart",)
+
+
+def _added(first: RecordCharge, second: RecordCharge | None = None) -> RecordCharge:
+    """The sum of one or two charges of one shape; the features of cells in the order of their names."""
+    if isinstance(first, Rate):
+        return Rate(first.feature, first.rate + (second.rate if isinstance(second, Rate) else 0), first.most)
+    epsilon = first.epsilon + (Fraction(0) if second is None else second.own)
+    return Jump(tuple(sorted(first.features)), epsilon) if isinstance(first, Jump) else Apart(epsilon)
+
+
+def _amount(x: object, name: str) -> Fraction:
+    if isinstance(x, bool) or not isinstance(x, int | Fraction) or x < 0:
+        raise UsageError(f"{name} must be a finite exact number (a Fraction), not below 0; got {brief(x)}")
+    return Fraction(x)
+
+
+def _named(features: Sequence[object]) -> None:
+    if not all(isinstance(name, str) for name in features):
+        raise UsageError("features are named by texts")
+    if len(set(features)) != len(features):
+        raise UsageError("a charge names a feature twice")

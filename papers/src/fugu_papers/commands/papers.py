@@ -1,0 +1,146 @@
+"""`fugu papers`: every result of the papers behind fugu, and where it stands here."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from fugu.cli import options
+from fugu.cli.console import escape, out, print_json, say
+from fugu.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from fugu_papers.catalogue import Paper, Result
+    from fugu_papers.glossary import Term
+
+_WHOLE = 3
+"""Up to so many results are shown in full; more as a table."""
+
+
+def papers(
+    asked: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="WHAT", help='A paper ("000"), a label ("Theorem 4.5") or a name ("GWM").', show_default=False
+        ),
+    ] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """List the papers; with a number its results; with a label or a name what fugu says of it."""
+    from fugu_papers.catalogue import paper
+    from fugu_papers.catalogue import papers as known
+
+    text = " ".join(asked or [])
+    if not text.strip():
+        if as_json:
+            print_json([_about(each) for each in known()])
+        else:
+            _list(known())
+    elif re.fullmatch(r"\d+", text) or text.lower() in (each.file for each in known()):
+        found = paper(text)
+        if as_json:
+            print_json({**_about(found), "results": [result.to_dict() for result in found.results]})
+        else:
+            _table(found.results, f"{found.number}: {found.title}")
+            say(f"{len(found.results)} results; fugu papers WHAT shows one; {found.page}")
+    else:
+        term, results = _found(text)
+        if as_json:
+            print_json({"term": None if term is None else _told(term), "results": [each.to_dict() for each in results]})
+        else:
+            _show(term, results, text)
+
+
+def _found(text: str) -> tuple[Term | None, tuple[Result, ...]]:
+    """The word of the glossary and the results that a text names; refused if there is neither."""
+    from fugu_papers.catalogue import find
+    from fugu_papers.catalogue.reading import find_one
+    from fugu_papers.glossary import find as find_word
+
+    try:
+        term: Term | None = find_word(text)
+    except UnknownName:
+        term = None
+    try:
+        return term, find(text)
+    except UsageError:
+        if term is None:
+            raise
+    return term, tuple(find_one(*place.split(" ", 1)) for place in term.where)
+
+
+def _about(paper: Paper) -> dict[str, object]:
+    about = {name: getattr(paper, name) for name in ("number", "authors", "title", "page")}
+    return {**about, "verdicts": dict(Counter(result.verdict for result in paper.results))}
+
+
+def _told(term: Term) -> dict[str, object]:
+    return {name: getattr(term, name) for name in ("name", "means", "differs", "ours")} | {"link": _link(term)}
+
+
+def _link(term: Term) -> str:
+    return f"docs/glossary.md#{term.anchor}"
+
+
+def _list(known: Sequence[Paper]) -> None:
+    """The papers, with how many results have which verdict."""
+    from fugu_papers.catalogue import VERDICTS
+
+    table = Table(header_style="bold")
+    table.add_column("paper", no_wrap=True)
+    for name in ("what it is", "results"):
+        table.add_column(name)
+    for paper in known:
+        counted = Counter(result.verdict for result in paper.results)
+        said = ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS if counted[verdict])
+        table.add_row(paper.number, escape(f"{paper.authors}: {paper.title}"), f"{len(paper.results)}: {said}")
+    out.print(table)
+    say('fugu papers 000 lists the results of one, fugu papers "Theorem 4.5" or GWM finds one; docs/papers.md')
+
+
+def _table(results: Sequence[Result], title: str) -> None:
+    table = Table(header_style="bold", title=escape(title), title_justify="left")
+    table.add_column("result", no_wrap=True)
+    for name in ("name", "verdict", "what is true"):
+        table.add_column(name)
+    several = len({result.paper for result in results}) > 1
+    for result in results:
+        label = result.place if several else result.label
+        table.add_row(*map(escape, (label, result.name, result.verdict, result.says)))
+    out.print(table)
+
+
+def _show(term: Term | None, results: Sequence[Result], text: str) -> None:
+    """A word of the glossary, then a few results in full, or many as a table."""
+    wrap = not out.is_terminal
+    if term is not None:
+        out.print(f"[bold]{escape(term.name)}[/]: {escape(term.means)}", soft_wrap=wrap)
+        _lines(("differs", term.differs), ("here", "; ".join(term.ours)), ("more", _link(term)))
+    first = [result for result in results if result.name.partition(":")[0].casefold() == text.strip().casefold()]
+    whole = results if len(results) <= _WHOLE else first
+    for result in whole:
+        out.print(f"[bold]{escape(result.place)}[/]: {escape(result.name)}", soft_wrap=wrap)
+        _lines(
+            ("verdict", result.verdict),
+            ("true is", result.says),
+            ("here", ", ".join(result.functions)),
+            ("command", result.command),
+            ("run it", f"fugu reproduce {result.experiment}" if result.experiment else ""),
+            ("tests", ", ".join(result.tests)),
+            ("proof", result.proof_page),
+            ("errata", ", ".join(f"fugu errata {name}" for name in result.errata)),
+        )
+    if len(whole) < len(results):
+        _table([result for result in results if result not in whole], f"also about {text}" if first else text)
+
+
+def _lines(*parts: tuple[str, str]) -> None:
+    """What is said, each after its word; what is empty is left out."""
+    for word, said in parts:
+        if said:
+            out.print(f"  {word + ':':<9}{escape(said)}", soft_wrap=not out.is_terminal)

@@ -1,0 +1,214 @@
+"""An experiment of a paper: what it needs, what it printed, and what comes out when it is run again.
+
+Every row says five things of one printed method in one case: the value in print, the value reproduced, the loss that
+the method claims and the loss that it really has at that noise, and fugu's best at the same promise. A method whose
+true loss is above its claim is shown, and never released."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from fugu.drawing.figure import Figure
+from fugu.errors import MissingValues, UsageError
+from fugu_papers.shelf import Shelf
+
+Verdict = Literal["reproduced", "differs", "not reproducible", "not printed"]
+NOT_PROTECTED = "the table was read as it is, and what is shown is not protected: use a public or a reference table"
+"""Said of every run on a table of one's own: on screen, in JSON and in the files that are written."""
+_SLACK = 1e-9
+"""What counts as equal to a claim: losses are rounded up."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method of a paper in one case.
+
+    `case`: what the columns of the experiment say; `method`: the name in the paper; `printed`: the value in print, with
+    its digits, None if the paper only draws it; `reproduced`: the same, computed; None if it cannot be. `claim` and
+    `truth`: the loss that is promised, and the one that the method really has at the reproduced noise. `best`: fugu's
+    value at the claimed loss; `limit`: what nothing goes below (of an attack: above); `error`: what is compared with
+    the limit, if that is not `best` itself. `within`: how far, in relative terms, a value that rests on random draws
+    may be from print; `note`: why it differs, or what was chosen."""
+
+    case: tuple[str, ...]
+    method: str
+    printed: str | None = None
+    reproduced: float | None = None
+    claim: float | None = None
+    truth: float | None = None
+    best: float | None = None
+    limit: float | None = None
+    error: float | None = None
+    within: float = 0.0
+    note: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the printed value came out again, to its last digit or within `within`.
+
+        >>> Row((), "Alg. 1", "0.54", 0.5327).verdict, Row((), "W1", "3.33", 10 / 3).verdict
+        ('differs', 'reproduced')
+        """
+        if self.reproduced is None:
+            return "not reproducible"
+        if self.printed is None:
+            return "not printed"
+        near = 0.5 * 10.0 ** -len(self.printed.partition(".")[2]) * (1 + 1e-9)
+        away = abs(self.reproduced - float(self.printed))
+        return "reproduced" if away <= max(near, self.within * abs(float(self.printed))) else "differs"
+
+    @property
+    def sound(self) -> bool | None:
+        """Whether the true loss is within the claim; None if no loss is claimed or known."""
+        if self.claim is None or self.truth is None:
+            return None
+        return self.truth <= self.claim * (1 + _SLACK) + _SLACK**2
+
+    @property
+    def ratio(self) -> float | None:
+        """The method's value over fugu's best at the same promise; None for a method that does not keep its own.
+
+        >>> Row((), "W1", None, 3.0, 1.0, 0.5, best=1.5).ratio
+        2.0
+        """
+        if self.reproduced is None or self.best is None or self.sound is False:
+            return None
+        if self.best == 0:
+            return 1.0 if self.reproduced == 0 else math.inf
+        return self.reproduced / self.best
+
+    @property
+    def above(self) -> float | None:
+        """fugu's value over the limit; None where no limit above 0 is known."""
+        reached = self.best if self.error is None else self.error
+        return None if reached is None or not self.limit else reached / self.limit
+
+    def to_dict(self, columns: tuple[str, ...]) -> dict[str, object]:
+        """Plain content for JSON; `columns` name the parts of the case."""
+        numbers = ("printed", "reproduced", "claim", "truth", "best", "limit", "error", "ratio")
+        return {
+            **dict(zip(columns, self.case, strict=True)),
+            "method": self.method,
+            **{name: getattr(self, name) for name in numbers},
+            "verdict": self.verdict,
+            "sound": self.sound,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave: its rows, and figures like those of the paper. `remarks`: sentences about this run."""
+
+    rows: tuple[Row, ...]
+    figures: tuple[Figure, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Own:
+    """A table of one's own in place of the paper's: a file, the published column and the secret one."""
+
+    table: Path
+    publish: str
+    protect: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How an experiment runs: where data is looked for, the short form or all of it, and a table of one's own."""
+
+    shelf: Shelf = field(default_factory=Shelf)
+    short: bool = False
+    own: Own | None = None
+
+    def dice(self, which: int = 0) -> np.random.Generator:
+        """A generator that gives the same draws in every run: a reproduction can be repeated. Never for a release."""
+        return np.random.Generator(np.random.PCG64(20_000 + which))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table, figure or example of a paper.
+
+    `name`: "003-table4"; `title` says what it shows; `measure`: what its values are; `loss`: in what losses are
+    given; `columns` name the parts of a case; `chosen`: what the paper leaves open, and what was chosen; `files`: data
+    that it cannot do without (`shelf.FILES`); `table`: whether it runs on a table of one's own."""
+
+    name: str
+    title: str
+    measure: str
+    columns: tuple[str, ...]
+    runs: Callable[[Setting], Outcome] = field(repr=False, compare=False)
+    loss: str = "epsilon"
+    chosen: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    table: bool = False
+
+    def run(self, setting: Setting | None = None) -> Outcome:
+        """Run it; UsageError if it is given a table that it has no use for, or data is missing.
+
+        The remarks of a run on a table of one's own begin with `NOT_PROTECTED`."""
+        how = Setting() if setting is None else setting
+        if how.own is not None and not self.table:
+            raise UsageError(f"{self.name} does not run on a table of one's own: it needs what the paper describes")
+        if how.own is None:
+            return self.runs(how)
+        try:
+            with np.errstate(all="ignore"):  # what leaves the doubles is refused below, or seen in the table
+                found = self.runs(how)
+        except MissingValues as error:
+            told = str(error).partition(";")[0]
+            raise MissingValues(f"{told}; leave those rows out of the table, or fill the cells in, first") from error
+        except np.linalg.LinAlgError as error:
+            raise UsageError(
+                f"{self.name} cannot be computed from this table: given the secret something does not vary, or follows "
+                "from the rest, and what the paper prints divides by its spread"
+            ) from error
+        except ArithmeticError as error:
+            raise UsageError(
+                f"{self.name} cannot be computed from this table: its numbers are too large, or too near to 0 or to "
+                "each other, for doubles; rescale the column"
+            ) from error
+        return replace(found, remarks=(NOT_PROTECTED, *found.remarks))
+
+    def on(self, own: Own) -> Experiment:
+        """The same, described as what it is on a table of one's own: nothing of what was chosen for the paper's."""
+        title = f"{own.publish} given {own.protect} in {own.table.name}, in place of the paper's data ({self.title})"
+        return replace(self, title=title, chosen=())
+
+
+_known: dict[str, Experiment] = {}
+
+
+def experiment(
+    name: str,
+    *,
+    title: str,
+    measure: str,
+    columns: tuple[str, ...],
+    loss: str = "epsilon",
+    chosen: tuple[str, ...] = (),
+    files: tuple[str, ...] = (),
+    table: bool = False,
+) -> Callable[[Callable[[Setting], Outcome]], Callable[[Setting], Outcome]]:
+    """Register a function as an experiment; the parameters are those of `Experiment`."""
+
+    def register(runs: Callable[[Setting], Outcome]) -> Callable[[Setting], Outcome]:
+        if name in _known:
+            raise ValueError(f"{name!r} is registered already")
+        _known[name] = Experiment(name, title, measure, columns, runs, loss, chosen, files, table)
+        return runs
+
+    return register
+
+
+def registered() -> Mapping[str, Experiment]:
+    """What the files imported so far have registered, by name."""
+    return _known

@@ -1,1 +1,0 @@
-"""Any pairs of point laws: channels of least loss, cell by cell."""

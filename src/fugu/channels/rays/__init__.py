@@ -1,1 +1,0 @@
-"""One pair of laws: channels of least loss from columns with one or two points."""

@@ -1,0 +1,159 @@
+"""Commands that take forms: the fields of a dataclass as options, from the command line or from a scenario file."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
+from typing import Annotated, Any, get_type_hints
+
+import typer
+from typer.core import TyperCommand
+
+from fugu.aliases import own_method, told
+from fugu.question import Ask, Route, defaults, facts
+
+_SCENARIO = "--scenario"
+_File = Annotated[
+    str | None,
+    typer.Option(
+        _SCENARIO, metavar="FILE", help="Take options from a file (fugu init writes one); others override it."
+    ),
+]
+_EITHER = (("publish", "query"), ("reference", "public_prior"), ("ledger", "no_ledger"))
+"""Options of which one at most is given: one on the command line overrides the other of the file."""
+Command = Callable[..., None]
+
+
+def asks(
+    *routes: Route, need: str = "", leave: str = "", only: str = "", argument: str = "reference", metavar: str = "TABLE"
+) -> Callable[[Command], Command]:
+    """A command whose parameters that are forms become options, one for each field, beside --scenario.
+
+    `routes`: fields for other things are left out; `leave`: fields without an option here; `only`: if given, the fields
+    of `Question` that have one; `need`: what must be given; `argument`: the field that stands without a name."""
+
+    def chosen(form: type) -> Iterator[tuple[str, Ask]]:
+        for name, said in facts(form).items():
+            listed = name in only.split() if only and form.__name__ == "Question" else name not in leave.split()
+            if listed and (not routes or not said.routes or set(routes) & set(said.routes)):
+                yield name, said
+
+    def wrapped(command: Command) -> Command:
+        hints = get_type_hints(command, include_extras=True)
+        forms: dict[str, tuple[type, list[str]]] = {}
+        listed = []
+        for parameter in inspect.signature(command).parameters.values():
+            hint = hints[parameter.name]
+            if not is_dataclass(hint):
+                listed.append(parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY))
+                continue
+            assert isinstance(hint, type)
+            fields = dict(chosen(hint))
+            forms[parameter.name] = hint, list(fields)
+            kinds = get_type_hints(hint)
+            for name, said in fields.items():
+                needed = name in need.split()
+                shown = metavar if name == argument else None
+                default = inspect.Parameter.empty if needed else defaults(hint)[name]
+                made = Annotated[kinds[name], _option(name, said, shown)]  # type: ignore[valid-type]
+                listed.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=made))
+        listed.append(inspect.Parameter("scenario", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_File))
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            del given["scenario"]
+            made = {name: form(**{field: given.pop(field) for field in own}) for name, (form, own) in forms.items()}
+            command(**made, **given)
+
+        run.__signature__ = inspect.Signature(listed)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in listed}
+        run.command = ScenarioCommand  # type: ignore[attr-defined]  # what parses its options
+        del run.__wrapped__
+        return run
+
+    return wrapped
+
+
+def _option(name: str, said: Ask, argument: str | None) -> Any:
+    """The option of a field for typer."""
+    if argument is not None:
+        return typer.Argument(metavar=argument, help=said.help)
+    flags = said.flag.split() or [f"--{name.replace('_', '-')}"]
+    more: dict[str, Any] = {"metavar": said.metavar} if said.metavar else {}
+    if said.words:
+        more["autocompletion"] = lambda: list(said.words)
+    if said.reads is not None:
+        more["callback"] = _own_name(said.reads)
+    text = said.help.removeprefix(f"{said.panel}: ")
+    return typer.Option(*flags, help=text[0].upper() + text[1:], rich_help_panel=said.panel or None, **more)
+
+
+def _own_name(reads: Callable[[str], str]) -> Callable[[str], str]:
+    """fugu's name for what the papers call a noise or a method; of a method that is said on stderr."""
+
+    def own(value: str) -> str:
+        if reads is own_method and (note := told(value)) is not None:
+            from fugu.cli.console import err, escape
+
+            err.print(f"[bold yellow]note[/]: {escape(note)}", soft_wrap=True)
+        return reads(value)
+
+    return own
+
+
+class ScenarioCommand(TyperCommand):
+    """A command that takes from a scenario file what the command line does not say."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Values of the file stand where defaults would; overriding one is said on stderr."""
+        place = _named(args)
+        if place is None:
+            return list(super().parse_args(ctx, args))
+        from fugu.cli.scenario_file import ScenarioFile
+
+        file = ScenarioFile.load(place)
+        values = file.options(str(ctx.info_name), {str(param.name) for param in self.params})
+        several = {str(param.name) for param in self.params if getattr(param, "multiple", False)}
+        values |= {name: [values[name]] for name in several & set(values)}  # options that may be given more than once
+        for pair in _EITHER:
+            for one, other in (pair, pair[::-1]):
+                if one in values and other not in values and _given(args, other):
+                    _say(f"--{other.replace('_', '-')}", repr(one), file.path.name)
+                    del values[one]
+        ctx.default_map = values
+        rest = list(super().parse_args(ctx, args))
+        for param in self.params:
+            source = ctx.get_parameter_source(str(param.name))
+            if param.name in values and source is not None and source.name == "COMMANDLINE":
+                longest = max(param.opts, key=len)
+                _say(longest if longest.startswith("--") else "TABLE", "the one", file.path.name)
+        return rest
+
+
+def _named(args: list[str]) -> str | None:
+    """The file after --scenario, if it is there; the parser refuses it without one."""
+    for place, word in enumerate(args):
+        if word == "--":
+            return None
+        if word == _SCENARIO and place + 1 < len(args):
+            return args[place + 1]
+        if word.startswith(f"{_SCENARIO}="):
+            return word.partition("=")[2]
+    return None
+
+
+def _given(args: list[str], name: str) -> bool:
+    option = "--" + name.replace("_", "-")
+    return any(word == option or word.startswith(f"{option}=") for word in args)
+
+
+def _say(option: str, instead: str, file: str) -> None:
+    from fugu.cli.console import err, escape
+
+    err.print(
+        f"[bold yellow]note[/]: {escape(option)} of the command line is used, not {escape(instead)} of "
+        f"{escape(repr(file))}",
+        soft_wrap=True,
+    )

@@ -1,0 +1,376 @@
+"""`fugu init`: a scenario file to start from, of a reference with a reason for every choice, or of a certificate."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fugu.auditing.outside.found import find
+from fugu.cli import options
+from fugu.cli.console import print_json, progress, say
+from fugu.cli.forms import AsJson, Force
+from fugu.cli.scenario_file import KEYS, ScenarioFile, scenario_text
+from fugu.data import Schema, Table
+from fugu.data.field import Field
+from fugu.data.moments import days_text, is_moment
+from fugu.data.schema import all_dates, schema_text, value_text
+from fugu.data.secrets import read_protect
+from fugu.documents.certificate import Certificate
+from fugu.documents.document import Document
+from fugu.documents.release import ReleaseDocument, inner
+from fugu.errors import BadTable, ColumnNotFound, UsageError
+from fugu.files import write_text
+from fugu.numbers.exact import read_number
+from fugu.queries.statistic import StatisticQuestion
+from fugu.question import Question, defaults, facts
+
+
+def init(
+    table: Annotated[
+        str | None, typer.Argument(metavar="TABLE", help="The reference, a CSV or Parquet file; never a private table.")
+    ] = None,
+    certificate: Annotated[
+        str | None, typer.Option("--from", metavar="CERT", help="Or write the scenario of a certificate or release.")
+    ] = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="Where the scenario goes (TOML).")] = "scenario.toml",
+    publish: Annotated[str | None, typer.Option(help="The column to publish; chosen if left out.")] = None,
+    protect: Annotated[str | None, typer.Option(help="What is secret; chosen if left out.")] = None,
+    epsilon: Annotated[str, typer.Option(help=facts(Question)["epsilon"].help)] = "0.5",
+    private: Annotated[
+        str | None, typer.Option("--table", help="The private table to name in the file; it is not opened.")
+    ] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a commented scenario.toml from TABLE, a reference. It tells of TABLE, so never give a private one."""
+    if (table is None) == (certificate is None):
+        raise UsageError("give TABLE, a reference to start from, or --from CERT to write its scenario; one of the two")
+    if Path(output).suffix != ".toml":
+        raise UsageError(f"a scenario is written as TOML; give a name that ends in .toml, not {output!r}")
+    options.fresh(options.target(output, table, certificate, private), force)
+    folder = Path(output).parent
+    with progress():
+        if certificate is not None:
+            from fugu.cli.init import written_back
+
+            if publish is not None or protect is not None or private is not None:
+                raise UsageError("--from takes all from the certificate; leave out --publish, --protect and --table")
+            text = written_back(certificate)
+        else:
+            assert table is not None
+            options.positive("epsilon", epsilon)
+            named = None if private is None else _beside(private, folder)
+            text = started(table, _beside(table, folder), publish, protect, epsilon, named)
+    write_text(output, text)
+    ScenarioFile.load(output)
+    if as_json:
+        print_json({"scenario": output, "from": certificate or table})
+        return
+    say(f"wrote {output}")
+    if table is not None:
+        say(
+            f"it describes {Path(table).name!r} as the reference: whoever reads it learns its columns, categories and "
+            "ranges. No private table was opened; read the comments, then try: "
+            f"fugu compare --scenario {output}"
+        )
+
+
+def _beside(path: str, folder: Path) -> str:
+    """A path as a file in that folder names it."""
+    return path if os.path.isabs(path) or folder == Path() else os.path.relpath(path, folder)
+
+
+_FEW = 12
+"""Values that a column may have to be suggested as a secret."""
+_LISTED = 40
+"""Categories that are written into the file; more are left to the reference."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A column of the reference: its field, how many different values it has, whether none repeats, its range."""
+
+    field: Field
+    values: int
+    repeats: bool
+    low: float = math.nan
+    high: float = math.nan
+
+
+def started(path: str, shown: str, publish: str | None, protect: str | None, epsilon: str, private: str | None) -> str:
+    """The text of a file for the reference at `path`, which it calls `shown`."""
+    cells = Schema({}).open(path)
+    if len(cells) == 0:
+        raise BadTable("the reference has no rows, so there is nothing to start from")
+    dates = [name for name in cells.columns if all_dates(cells.raw(name), frozenset(Schema({}).absent))]
+    schema = Schema({name: Field.dates() for name in dates}).completed(cells)
+    schema = Schema({name: schema.fields[name] for name in cells.columns})
+    table = schema.read(cells)
+    seen = {name: _seen(table, name, known) for name, known in schema.fields.items()}
+    if publish is not None and publish not in seen:
+        raise ColumnNotFound(publish, tuple(seen))
+    secret = None if protect is None else read_protect(protect, tuple(seen)).columns
+    told, why = _suggested(seen, publish, protect, secret or ())
+    data: dict[str, Any] = {"reference": shown, **({} if private is None else {"table": private})}
+    chosen = {"data": data, **told, "budget": {"epsilon": _number(epsilon)}}
+    head = (
+        "What fugu is asked, in one file: fugu compare --scenario THIS, then fugu release --scenario THIS.\n"
+        f"Written by fugu init from the reference {Path(path).name!r}; no private table was opened. Whoever reads this "
+        "file learns the columns, categories and ranges of the reference.\n"
+        "Options on the command line override it. Paths are relative to this file. Lines that begin with # do nothing."
+    )
+    if unit := told["question"].get("unit"):
+        seen[unit] = Seen(Field("identifier"), seen[unit].values, repeats=False)
+    return scenario_text(head, chosen, why, _schema_text(seen), examples=True)
+
+
+def _seen(table: Table, name: str, known: Field) -> Seen:
+    column = table.exact(name)
+    codes, distinct = column.codes(ordered=False, strict=False)
+    present = int((codes >= 0).sum())
+    ends = (math.nan, math.nan)
+    if known.numeric and present:
+        numbers = column.values[~column.missing]
+        ends = (float(numbers.min()), float(numbers.max()))
+    return Seen(known, len(distinct), len(distinct) < present, *ends)
+
+
+def _suggested(
+    seen: dict[str, Seen], publish: str | None, protect: str | None, secret: tuple[str, ...]
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """Question and secrets, and the reasons for what nobody named."""
+    question: dict[str, Any] = {}
+    why: dict[str, str] = {}
+    numbers = [n for n, s in seen.items() if s.field.numeric and s.repeats and s.values > 1 and n not in secret]
+    secrets = [
+        n for n, s in seen.items()
+        if not s.field.public and not s.field.dated and 2 <= s.values <= _FEW and n != publish
+    ]  # fmt: skip
+    names = [n for n, s in seen.items() if not s.repeats and not s.field.dated and _countable(s)]
+    more = [n for n in numbers if n not in secrets] or numbers
+    if publish is not None:
+        question["publish"] = publish
+    elif more:
+        question["publish"] = more[0]
+        why["publish"] = f"Chosen because it is the first column of numbers; {_others(more)}"
+    if protect is not None:
+        told = protect
+    else:
+        found = sorted((n for n in secrets if n != question.get("publish")), key=lambda n: seen[n].values)
+        told = found[0] if found else ""
+        if found:
+            why["protect"] = f"Chosen because it has the fewest values, {seen[told].values}; {_others(found)}"
+    if names:
+        question["unit"] = names[0]
+        why["unit"] = "Chosen because no value of it repeats in the reference."
+    return {"question": question, "secrets": {"protect": told} if told else {}}, why
+
+
+def _countable(column: Seen) -> bool:
+    """Whether a column may name people: text, or whole numbers; measurements that happen to differ do not."""
+    if not column.field.numeric:
+        return True
+    return column.low == math.floor(column.low) and column.high - column.low < 10 * column.values
+
+
+def _others(names: list[str]) -> str:
+    return "others would be " + ", ".join(names[1:7]) + "." if len(names) > 1 else "there is no other."
+
+
+def _schema_text(seen: dict[str, Seen]) -> str:
+    """[schema], column by column: what is certain as it is, what is a choice as a comment."""
+    lines = ["", "[schema]", "# What the cells of each column mean; columns that are not used may be left out.", ""]
+    for name, column in seen.items():
+        known = column.field
+        lines += [f"[schema.columns.{value_text(name)}]", f'kind = "{known.kind}"']
+        if known.origin is not None:
+            low, high = (days_text(known.origin, end) for end in (column.low, column.high))
+            lines.append(f'origin = "{known.origin.isoformat()}"')
+            ends = value_text([low, high])
+            lines.append(f"# bounds = {ends}  # the reference's own; dates beyond go there")
+        elif known.numeric and not math.isnan(column.low):
+            lines.append(f"# bounds = [{column.low}, {column.high}]  # the reference's own; numbers beyond go there")
+        elif known.values is not None and len(known.values) <= _LISTED:
+            lines.append(f"values = {value_text(list(known.values))}")
+        elif known.values is not None:
+            lines.append(f"# {len(known.values)} categories, which are left to the reference")
+        if known.numeric:
+            lines.append("# missing = ...  # what a missing cell becomes; the reference's median if left out")
+        lines.append("")
+    return "\n".join(lines)
+
+
+Said = dict[str, Any]
+_DEFAULTS = {said.key or name: defaults(Question)[name] for name, said in facts(Question).items()}
+_NUMBERS = ("bounds", "step", "confidence", "shift")
+_CLIP, _ROUND = re.compile(r"clip\((.+), (.+)\)"), re.compile(r"round_to\((\S+?)(?: days)?\)")
+
+
+def written_back(path: str) -> str:
+    """The text of the scenario file that asks for the same again; UsageError where a recipe is withheld or unknown."""
+    document = find(path).document
+    recipe, certificate = _parts(document)
+    what = recipe.get("what", "column")
+    if what == "records":
+        recipe = _records(recipe)
+    elif what not in ("column", "statistic", "sequence"):
+        raise UsageError(f"a {what} is not asked by a scenario file of this kind; fugu train has options of its own")
+    chosen = {
+        "data": _data(document),
+        "question": _question(recipe),
+        "secrets": {key: recipe[key] for key in KEYS["secrets"] if _said(recipe, key)},
+        "beliefs": {key: _plain(key, recipe[key]) for key in KEYS["beliefs"] if _said(recipe, key)},
+        "budget": {"epsilon": _number(recipe["epsilon"])} if what == "records" else _budget(document, certificate),
+        "noise": (_noise(certificate) if what == "column" else _chosen(recipe)) | _silent(document),
+    }
+    if isinstance(document, ReleaseDocument) and document["beliefs"]["sha256"] is not None:
+        chosen["beliefs"] |= {"public_reference": True}
+    chosen["question"] |= _after(certificate) if isinstance(certificate, Certificate) else {}
+    schema = recipe.get("schema")
+    head = (
+        "The scenario of a certificate, written by fugu init --from: the same question, secrets, beliefs and budget.\n"
+        "Noise and method are those that were found. The private table is not named in a certificate: name it."
+    )
+    return scenario_text(head, chosen, {}, "" if schema is None else schema_text(schema), examples=False)
+
+
+def _parts(document: Document) -> tuple[Mapping[str, Any], Document]:
+    """The recipe, and the first certificate: groups differ in their sizes only."""
+    if isinstance(document, ReleaseDocument):
+        bodies = document.certificates
+        recipe = document["question"]["recipe"]
+        if bodies is None or recipe is None:
+            raise UsageError("the recipe of this release is withheld, or a function in code: it cannot be written down")
+        return recipe, inner(next(iter(bodies.values())))
+    recipe = document.body.get("recipe")
+    if recipe is None:
+        raise UsageError("this certificate was made for laws by hand, or a function in code: it has no recipe")
+    return recipe, document
+
+
+def _records(recipe: Mapping[str, Any]) -> Said:
+    """Many questions as one list, with what is said of each column; UsageError where two say other things of one."""
+    told: Said = {"query": [asked["query"] for asked in recipe["questions"]], "route": "records"}
+    for asked in recipe["questions"]:
+        for key in ("bounds", "step", "bins"):
+            if asked[key] is None:
+                continue
+            known = told.setdefault(key, {})
+            (column, *_) = StatisticQuestion.parse(asked["query"]).columns
+            found = [_number(x) for x in asked[key]] if isinstance(asked[key], list) else _number(asked[key])
+            if known.setdefault(column, found) != found:
+                raise UsageError(f"two questions read column {column!r} with other {key}, which no option can say")
+    weights = recipe.get("weights")
+    if weights is not None:
+        told["weights"] = weights if isinstance(weights, str) else [_number(weight) for weight in weights]
+    if "cap" in recipe:
+        told["cap"] = _number(recipe["cap"])
+    if "allow_no_noise" in recipe:
+        told["allow_no_noise"] = recipe["allow_no_noise"]
+    return {**told, **{key: recipe.get(key) for key in ("protect", "unit", "schema", "epsilon")}}
+
+
+def _data(document: Document) -> Said:
+    if not isinstance(document, ReleaseDocument):
+        return {}
+    told: Said = {"name": document["data"]["name"]}
+    if document["beliefs"]["name"] is not None:
+        told["reference"] = document["beliefs"]["name"]
+    return told
+
+
+def _question(recipe: Mapping[str, Any]) -> Said:
+    told = {key: _plain(key, recipe[key]) for key in KEYS["question"] if _said(recipe, key)}
+    if recipe.get("what") == "statistic":
+        told["route"] = "law"
+    bins = told.get("bins")
+    if isinstance(bins, list) and all(isinstance(x, str) and not isinstance(_number(x), str) for x in bins):
+        raise UsageError("the bins are categories that look like numbers, which no option can say")
+    if "asked" in recipe:  # sequences: the query as it was written
+        told["query"] = recipe["asked"]
+    if str(told.get("query", "")).startswith("count("):
+        told.pop("bounds", None)
+        told.pop("step", None)  # of a count both are 1
+    return told
+
+
+def _budget(document: Document, certificate: Document) -> Said:
+    stated = (document if isinstance(document, ReleaseDocument) else certificate)["budget"]
+    return {key: _number(text) for key, text in stated.items() if key in ("epsilon", "delta", "alpha") and text != "0"}
+
+
+def _noise(certificate: Document) -> Said:
+    """The noise by name: what `best` found."""
+    body = certificate.body
+    kind = body["noise"]["kind"]
+    if kind == "channel":
+        told = {"mechanism": "optimal", "loss": body["optimum"]["loss"]}
+        cap = body["optimum"].get("cap")
+        return told if cap is None else {**told, "cap": _number(cap)}
+    if _is_silent(body):
+        return {"allow_no_noise": True}
+    told = {"noise": kind, "method": body["method"]}
+    if body.get("lattice") and body["lattice"]["origin"] == "0":  # any other origin was found by "auto"
+        told["grid"] = str(body["lattice"]["grid"])
+    if body.get("remap"):
+        told["remap"] = body["remap"]["loss"]
+    return told
+
+
+def _chosen(recipe: Mapping[str, Any]) -> Said:
+    """Of sequences: how the top ones are chosen and which noise, where that was said."""
+    return {key: recipe[key] for key in ("method", "noise") if recipe.get("what") == "sequence" and key in recipe}
+
+
+def _silent(document: Document) -> Said:
+    """That exact numbers may go out, if they did: of a release, in any of its groups."""
+    bodies = (document.certificates or {}).values() if isinstance(document, ReleaseDocument) else ()
+    return {"allow_no_noise": True} if any(map(_is_silent, bodies)) else {}
+
+
+def _is_silent(body: Mapping[str, Any]) -> bool:
+    stated = body.get("noise")
+    return isinstance(stated, Mapping) and str(stated.get("scale")) == "0"
+
+
+def _after(certificate: Certificate) -> Said:
+    """Clipping and rounding, from the names in the certificate; other functions are not known by name."""
+    told: Said = {}
+    for step in certificate.body.get("post", []):
+        if (found := _CLIP.fullmatch(step)) and not told:
+            told["clip"] = [end if is_moment(end) else _number(end) for end in found.groups()]
+        elif (found := _ROUND.fullmatch(step)) and "round" not in told:
+            told["round"] = _number(found[1])
+        else:
+            raise UsageError("the certificate names post-processing that has no option; it cannot be written down")
+    return told
+
+
+def _said(recipe: Mapping[str, Any], key: str) -> bool:
+    found = recipe.get(key)
+    return found is not None and found != _DEFAULTS.get(key)
+
+
+def _plain(key: str, value: Any) -> Any:
+    """Numbers that documents write as exact texts, as numbers where a decimal is exact."""
+    if key not in _NUMBERS or isinstance(value, Mapping):
+        return value
+    return [_number(item) for item in value] if isinstance(value, list) else _number(value)
+
+
+def _number(text: Any) -> Any:
+    """A text that is a number, as that number if a decimal says it exactly; else the text."""
+    try:
+        exact = read_number(text)
+    except (UsageError, ValueError, TypeError):
+        return text
+    if exact.denominator == 1 and abs(exact) < 2**53:
+        return int(exact)
+    return float(exact) if read_number(repr(float(exact))) == exact else text

@@ -1,0 +1,340 @@
+"""A release from outside: `fugu verify`, `fugu audit`, and `fugu report`, its page from its files alone."""
+
+from __future__ import annotations
+
+import math
+from functools import singledispatch
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+import fugu
+from fugu.auditing.outside.books import extract
+from fugu.auditing.outside.found import Found, find, private_part, promising
+from fugu.cli import options
+from fugu.cli.console import escape, out, print_json, progress, say, warn
+from fugu.cli.forms import Force
+from fugu.documents.document import Document
+from fugu.documents.per_entry import PerEntryCertificate
+from fugu.documents.promises import Promising
+from fugu.documents.records import RecordsCertificate
+from fugu.documents.release import ReleaseDocument, inner
+from fugu.documents.verdict import Verdict
+from fugu.errors import CertificateError, UsageError
+from fugu.guarantee import Approx, Guarantee, Pure, weaknesses
+from fugu.guarantee.composition import both
+from fugu.mechanism import Certificate
+from fugu.numbers.checks import is_share
+from fugu.numbers.exact import Real, as_fraction
+from fugu.queries.sequence_certificate import SequenceCertificate
+from fugu.scenario import Scenario
+from fugu.training.record import TrainingCertificate
+
+
+def verify(
+    certificate: Annotated[
+        str, typer.Argument(metavar="CERT|FOLDER|MODEL", help="A certificate, a model, or the folder of one release.")
+    ],
+    published: Annotated[
+        str | None, typer.Option(metavar="OUT.csv", help="The published file; else the one beside the certificate.")
+    ] = None,
+    reference: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="The reference: its laws must be those that were proved.")
+    ] = None,
+    ledger: Annotated[str | None, typer.Option(metavar="DB", help="The ledger: it must hold the entry named.")] = None,
+    data: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="The private table, against the commitment to it.")
+    ] = None,
+    private: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The private part; else the one beside the certificate.")
+    ] = None,
+    twice: Annotated[
+        bool, typer.Option("--twice", help="Prove everything again by a second proof that shares no code.")
+    ] = False,
+    against: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="Prove it for beliefs fitted on another table instead.")
+    ] = None,
+    within: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DISTANCE",
+            help="Also prove what holds against every adversary whose beliefs differ from the certificate's by moving "
+            "the raw values, before bins, by at most this much.",
+        ),
+    ] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Check a release from outside: every proof again, the published file, reference, ledger; exit 4 if one fails."""
+    from fugu.auditing import guarantee_within
+    from fugu.auditing.outside.examine import examine
+    from fugu.auditing.outside.found import find
+
+    given = {"published": published, "reference": reference, "ledger": ledger, "data": data, "private": private}
+    if (against is not None or within is not None) and (twice or any(given.values())):
+        raise UsageError("--against and --within are about other beliefs; give one of them, with no other check")
+    if against is not None and within is not None:
+        raise UsageError("--within is about beliefs near those in the certificate; give it without --against")
+    for path in (*given.values(), against):
+        if path is not None and not Path(path).is_file():
+            raise UsageError(f"{path!r} is not a file")
+    found = find(certificate)
+    nearby = None
+    with progress():
+        if against is None and within is None:
+            verdict = examine(certificate, **given, twice=twice)
+        else:
+            only = _only(found)
+            verdict = fugu.verify(only, None if against is None else _scenario(only, against))
+            nearby = None if within is None else guarantee_within(only, within)
+    said = warnings_of_document(found.document) if verdict.holds else ()
+    certified = promising(found, private) if verdict.holds else None
+    if as_json:
+        told: dict[str, Any] = {k: getattr(verdict, k) for k in ("holds", "epsilon", "delta", "worst_pair", "reason")}
+        told["checks"] = [dict(zip(("name", "outcome", "why"), line, strict=True)) for line in verdict.checks]
+        told["promise"] = _promised(verdict, certified, against)
+        told["warnings"] = list(said)
+        if nearby is not None:
+            told["within"] = {"distance": within, "guarantee": nearby}
+        print_json(told)
+    else:
+        proved = _promised(verdict, certified, against)
+        figures = "nothing is proved" if proved is None else f"proved {escape(proved)}"
+        out.print(f"{_word(verdict)}: {escape(verdict.reason)}; {figures}")
+        out.print(_table(verdict))
+        if nearby is not None:
+            near = f"whose beliefs about the raw values are within {within:g} of these"
+            out.print(f"against every adversary {near}: {escape(repr(nearby))}")
+        warn(said)
+    if not verdict.holds:
+        raise typer.Exit(CertificateError.exit_code)
+
+
+def _word(verdict: Verdict) -> str:
+    """The verdict in a word: what nobody could check is neither proved nor refuted."""
+    if verdict.holds:
+        return "[bold green]holds[/]"
+    failed = any(outcome == "fails" for _, outcome, _ in verdict.checks)
+    return "[bold red]does not hold[/]" if failed else "[bold yellow]not checkable[/]"
+
+
+def _only(found: Found) -> Certificate:
+    """The one certificate with laws that other beliefs can be put into."""
+    document = found.document
+    if isinstance(document, ReleaseDocument):
+        bodies = document.certificates
+        if bodies is None or len(bodies) > 1:
+            raise UsageError("--against and --within are for a release with one certificate that is not withheld")
+        document = inner(next(iter(bodies.values())))
+    if not isinstance(document, Certificate):
+        raise UsageError(f"--against and --within are for certificates of releases; this one is of a {document.kind}")
+    return document
+
+
+_COLOURS = {"holds": "green", "fails": "bold red", "not checked": "yellow"}
+
+
+def _promised(verdict: Verdict, certified: Promising | None, against: str | None) -> str | None:
+    """Both promises as they are proved now; None if nothing is. The second one only of a document that holds."""
+    if math.isinf(verdict.epsilon) and verdict.delta >= 1:
+        return None
+    found: Guarantee = Approx(verdict.epsilon, verdict.delta) if verdict.delta else Pure(verdict.epsilon)
+    if certified is None:
+        return both(found, None, "what is stated")
+    found = certified.believed if certified.believed.renyi else found
+    return certified.promised(found) if against is None else both(found, certified.anybody, "the other table")
+
+
+def _table(verdict: Verdict) -> Table:
+    """What was looked at, one check per line."""
+    table = Table("check", "outcome", "why", header_style="bold")
+    for name, outcome, why in verdict.checks:
+        table.add_row(escape(name), f"[{_COLOURS[outcome]}]{outcome}[/]", escape(why))
+    return table
+
+
+@singledispatch
+def warnings_of_document(document: Document) -> tuple[str, ...]:  # noqa: ARG001
+    """Why the promise protects hardly anybody, if so."""
+    return ()
+
+
+@warnings_of_document.register
+def _(document: Certificate) -> tuple[str, ...]:
+    return document.warnings
+
+
+@warnings_of_document.register
+def _(document: ReleaseDocument) -> tuple[str, ...]:
+    bodies = (document.certificates or {}).values()
+    return tuple(dict.fromkeys(line for body in bodies for line in warnings_of_document(inner(body))))
+
+
+@warnings_of_document.register
+def _(document: SequenceCertificate) -> tuple[str, ...]:
+    return document.warnings()
+
+
+@warnings_of_document.register
+def _(document: RecordsCertificate) -> tuple[str, ...]:
+    return weaknesses(document.budget, sum(kind.rows for kind in document.types))
+
+
+@warnings_of_document.register
+def _(document: PerEntryCertificate) -> tuple[str, ...]:
+    return (*document.exact_values, *weaknesses(document.guarantee))
+
+
+@warnings_of_document.register
+def _(document: TrainingCertificate) -> tuple[str, ...]:
+    return weaknesses(document.proved, document.accountant.records)  # the number of records is known
+
+
+def _scenario(document: Document, reference: str) -> Scenario:
+    recipe = document.body.get("recipe")
+    if recipe is None:
+        raise UsageError(
+            "this certificate does not say how its beliefs were fitted (laws given directly, or a predicate in code); "
+            "verify it in Python with fugu.verify(certificate, scenario)"
+        )
+    return Scenario.from_recipe(reference, recipe)
+
+
+def audit(
+    certificate: Annotated[
+        str, typer.Argument(metavar="CERT|FOLDER|MODEL", help="A certificate, or the folder of one release.")
+    ],
+    draws: Annotated[int, typer.Option(help="Outputs to draw in all, at least 1000.")] = 2_000_000,
+    through_files: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Outputs that also go through files, end to end; 2000 where the certificate says how, 0 for none.",
+            show_default=False,
+        ),
+    ] = None,
+    confidence: Annotated[str, typer.Option(help="With which all bounds hold together.")] = "0.999999",
+    group: Annotated[
+        str | None, typer.Option(help="Of a release by group: attack this one; else all, with a share of the draws.")
+    ] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Attack the release path on data drawn from the beliefs of a certificate; exit 4 if its guarantee is refuted.
+
+    No private table is read, no ledger is charged, and nothing is released."""
+    document = find(certificate).document
+    level = options.number("confidence", confidence)
+    bodies = document.certificates if isinstance(document, ReleaseDocument) else None
+    groups: list[str | None] = [group] if group is not None or bodies is None or len(bodies) == 1 else list(bodies)
+    many = len(groups) > 1
+    each = fraction_of(level, len(groups)) if many else level
+    with progress():
+        found = {
+            name or "": fugu.audit(
+                document,
+                draws=max(draws // len(groups), 1000) if many else draws,
+                through_files=0 if many and through_files is None else through_files,
+                confidence=each,
+                group=name,
+            )
+            for name in groups
+        }
+    if as_json:
+        told = {name: {**each.to_json(), "guarantee": each.guarantee} for name, each in found.items()}
+        print_json({"groups": told} if many else next(iter(told.values())))
+    elif many:
+        out.print(_by_group(found))
+    else:
+        _show(next(iter(found.values())))
+    if not all(each.clean for each in found.values()):
+        raise typer.Exit(CertificateError.exit_code)
+
+
+def fraction_of(confidence: Real, parts: int) -> Real:
+    """The confidence of each of several attacks, so that all of them together have the one that was asked for."""
+    if not is_share(confidence):
+        return confidence  # refused by the attack itself
+    return 1 - (1 - as_fraction(confidence)) / parts
+
+
+def _show(found: fugu.Audit) -> None:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for name, text in found.rows():
+        table.add_row(name, escape(text))
+    out.print(table)
+    style = "bold green" if found.clean else "bold red"
+    out.print(f"[{style}]{escape(found.verdict)}[/]")
+
+
+def _by_group(found: dict[str, fugu.Audit]) -> Table:
+    table = Table(title="Attacked, group by group", title_justify="left", header_style="bold")
+    for name in ("group", "proved", "attacked", "draws", "verdict"):
+        table.add_column(name, justify="right" if name in ("proved", "attacked", "draws") else "left")
+    for group, each in found.items():
+        word = "[bold red]REFUTED[/]" if each.refuted else "standing" if each.clean else "[bold red]NOT CLEAN[/]"
+        figures = (f"{float(each.epsilon):.6g}", f"{each.epsilon_lower:.4g}", f"{each.draws:,}")
+        table.add_row(escape(group), *figures, word)
+    return table
+
+
+_QUICK = 200_000
+"""Draws of the attack for a page."""
+
+
+def report(
+    certificate: Annotated[
+        str, typer.Argument(metavar="CERT|FOLDER|MODEL", help="A certificate, a model, or the folder of one release.")
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="PAGE", help="The page, one HTML file.")],
+    ledger: Annotated[
+        str | None, typer.Option(metavar="DB", help="Show what was spent on the data, from this ledger.")
+    ] = None,
+    private: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Show withheld beliefs; the page is then not for publication.")
+    ] = None,
+    attack: Annotated[bool, typer.Option("--attack", help="Attack the release and show the lower bound.")] = False,
+    force: Force = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Make the page of a release, or of a certificate of any kind, from its files alone; it works offline."""
+    from fugu.report import page, write
+
+    options.fresh(options.target(output, certificate, ledger, private), force)
+    found = find(certificate)
+    if found.release is None and (ledger is not None or private is not None or attack):
+        raise UsageError("--ledger, --private and --attack are for the page of a whole release")
+    with progress():
+        html = page(found.document) if found.release is None else _dossier(found, ledger, private, attack)
+    write(Path(output), html)
+    if as_json:
+        print_json({"page": output, "digest": found.document.body.get("digest")})
+    else:
+        say(f"wrote {output}")
+
+
+def _dossier(found: Found, ledger: str | None, private: str | None, attack: bool) -> str:
+    """The page of a release, with the names of the files that lie beside it."""
+    from fugu.report.dossier import Dossier, dossier_page
+
+    document = found.release
+    assert document is not None
+    part = None if private is None else private_part(found, private)
+    bodies = document.certificates if part is None else document.opened(part)
+    shown = None if bodies is None else {group: inner(body) for group, body in bodies.items()}
+    entries = None if ledger is None else tuple(extract(ledger, _data(document)))
+    audit = None
+    if attack:
+        if shown is None or len(shown) != 1:
+            raise UsageError("--attack is for a release with one certificate that is not withheld; see fugu audit")
+        audit = fugu.audit(next(iter(shown.values())), draws=_QUICK, through_files=0)
+    names = {} if found.name is None else {"certificate": found.name}
+    return dossier_page(Dossier(document.body, shown, names, entries=entries, audit=audit))
+
+
+def _data(document: ReleaseDocument) -> str:
+    if document["ledger"] is None:
+        raise UsageError("no ledger was charged for this release, so there is nothing to extract")
+    return str(document["ledger"]["data"])

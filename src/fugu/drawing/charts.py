@@ -1,0 +1,333 @@
+"""Figures in plain SVG, drawn at any width so that no label is cut or lies on another: `Chart` (panels above each other
+with one legend), `Rows` (bars under their names), `Heat` (a table of numbers as colours). Nothing runs or is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
+
+from fugu.drawing.axis import SIZE, Axis, Tick, width_of, wrapped
+from fugu.drawing.html import Html, Inside, joined, tag
+from fugu.drawing.marks import LEADING, Frame, Mark, level, symbol, written
+from fugu.numbers.text import number
+
+WIDE, NARROW = 760.0, 340.0
+"""Widths in the units of a drawing: about pixels on a screen of the middle size, and on a phone."""
+_BAR, _GAP, _MOST_CELL = 14.0, 10.0, 44.0
+_TICK, _SIDE = 5.0, 6.0
+_FOLDS = 3
+"""Lines that a label of an axis may take."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Marks over two axes; `heading` stands above in bold."""
+
+    marks: tuple[Mark, ...]
+    across: Axis
+    upward: Axis
+    height: float
+    heading: str = ""
+    labelled: bool = True
+    """Whether the horizontal axis is labelled here; of panels with the same axis only the last one is."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Panels, and what somebody is told who does not see them: `title` in a line, `about` in a sentence or two."""
+
+    name: str
+    title: str
+    about: str
+    panels: tuple[Panel, ...]
+
+    def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
+        """The drawing at this width, and its height; `pointed`: with what is said at the pointer, of devices that have
+        one."""
+        left = max(_left(panel, width) for panel in self.panels)
+        legend, y = self._legend(width)
+        parts = [legend]
+        for panel in self.panels:
+            drawn, y = _panel(panel, left, width, y, pointed)
+            parts.append(drawn)
+        return joined(parts), y
+
+    def _legend(self, width: float) -> tuple[Html, float]:
+        named: dict[str, Mark] = {}
+        for mark in (mark for panel in self.panels for mark in panel.marks if mark.name):
+            named.setdefault(mark.name, mark)
+        return legend([(name, mark.key) for name, mark in named.items()], width)
+
+
+def legend(named: Sequence[tuple[str, Callable[[float, float], Html]]], width: float) -> tuple[Html, float]:
+    """Names after their samples, in as many lines as they need, and where the drawing goes on."""
+    if not named:
+        return Html(""), 4.0
+    x, y, parts = _SIDE, SIZE, []
+    for name, key in named:
+        lines = wrapped(name, width - 40)
+        wide = 30 + max(map(width_of, lines)) + 14
+        if x > _SIDE and (x + wide > width or len(lines) > 1):
+            x, y = _SIDE, y + LEADING + 4
+        parts += [key(x, y - 4.5), written(lines, x + 29, y)]
+        x += wide
+        if len(lines) > 1:
+            x, y = _SIDE, y + LEADING * len(lines) + 4
+    return tag("g", *parts, class_="legend"), y + (LEADING if x > _SIDE else 0) + 2
+
+
+def titled(title: str, centre: float, width: float, y: float) -> tuple[Html, float]:
+    """The title of a horizontal axis, under its middle or as near to that as keeps it on the drawing."""
+    lines = wrapped(title, width - 2 * _SIDE) if title else ()
+    parts = [written((line,), middle(line, centre, width), y + SIZE + LEADING * n, "soft", "middle")
+             for n, line in enumerate(lines)]  # fmt: skip
+    return joined(parts), y + LEADING * len(lines)
+
+
+def middle(line: str, centre: float, width: float) -> float:
+    """Where a line is centred."""
+    half = min(width_of(line) / 2 + _SIDE, width / 2)
+    return min(max(centre, half), width - half)
+
+
+def _left(panel: Panel, width: float) -> float:
+    """Where the upright axis stands: beside its labels, and beside half of the first label below."""
+    labels = [width_of(label) for _, label in panel.upward.upward(panel.height)]
+    ticks, upright = panel.across.across(width - 60)
+    half = 0.0 if upright or not ticks else width_of(ticks[0][1]) / 2 - panel.across.at(ticks[0][0]) * (width - 60)
+    return max(max(labels, default=0.0) + _TICK + 4, half) + _SIDE
+
+
+def _panel(panel: Panel, left: float, width: float, y: float, pointed: bool) -> tuple[Html, float]:
+    parts: list[Html] = []
+    for text, look in ((panel.heading, "heading"), (panel.upward.title, "soft")):
+        lines = wrapped(text, width - 2 * _SIDE, bold=look == "heading") if text else ()
+        parts.append(written(lines, _SIDE, y + SIZE, look))
+        y += LEADING * len(lines)
+    room = width - left - _SIDE
+    ticks, upright = panel.across.across(room)
+    right = 0.0 if upright or not ticks else width_of(ticks[-1][1]) / 2
+    overhang = max(0.0, right - (1 - panel.across.at(ticks[-1][0])) * room) if ticks else 0.0
+    if overhang:
+        room -= overhang
+        ticks, upright = panel.across.across(room)
+    frame = Frame(left, y + 10, room, panel.height, panel.across, panel.upward, pointed)
+    parts += [_heights(frame), tag("g", *(mark.draw(frame) for mark in panel.marks)), _outline(frame)]
+    y = frame.top + frame.height
+    labels, y = _labels(frame, ticks, upright, panel.labelled, y)
+    title, y = titled(panel.across.titled(room) if panel.labelled else "", left + room / 2, width, y)
+    return joined(parts, labels, title), y + 10
+
+
+def _outline(frame: Frame) -> Html:
+    bottom = frame.top + frame.height
+    side = tag("line", class_="axis", x1=frame.left, x2=frame.left, y1=frame.top, y2=bottom)
+    return joined(side, level(frame.left, frame.left + frame.width, bottom, "axis"))
+
+
+def _heights(frame: Frame) -> Html:
+    """Grid lines across, each with its number."""
+    parts = []
+    for value, label in frame.upward.upward(frame.height):
+        y = frame.y(value)
+        parts.append(level(frame.left, frame.left + frame.width, y, "grid"))
+        parts.append(tag("text", label, x=frame.left - _TICK - 3, y=y + SIZE * 0.36, text_anchor="end"))
+    return joined(parts)
+
+
+def _labels(frame: Frame, ticks: tuple[Tick, ...], upright: bool, labelled: bool, y: float) -> tuple[Html, float]:
+    """Marks of the horizontal axis; upright where named ones would not fit side by side."""
+    parts = []
+    folded = _folded(frame, ticks) if upright else ()
+    for n, (value, label) in enumerate(ticks):
+        x = frame.x(value)
+        parts.append(tag("line", class_="axis", x1=x, x2=x, y1=y, y2=y + _TICK))
+        if not labelled:
+            continue
+        if folded:
+            parts.append(written(folded[n], x, y + _TICK + SIZE, None, "middle"))
+        elif upright:
+            at = f"translate({x + SIZE * 0.36:.1f} {y + _TICK + 4:.1f}) rotate(-90)"
+            parts.append(tag("text", label, transform=at, text_anchor="end"))
+        else:
+            parts.append(tag("text", label, x=x, y=y + _TICK + SIZE, text_anchor="middle"))
+    if not labelled:
+        deep = 0.0
+    elif folded or not upright:
+        deep = LEADING * max(map(len, folded), default=1)
+    else:
+        deep = max((width_of(label) for _, label in ticks), default=0.0)
+    return joined(parts), y + _TICK + deep + 4
+
+
+def _folded(frame: Frame, ticks: tuple[Tick, ...]) -> tuple[tuple[str, ...], ...]:
+    """Each label on a few short lines, where whole words fit between its neighbours; nothing where they do not."""
+    places = [frame.x(value) for value, _ in ticks]
+    ends = [2 * (places[0] - frame.left), 2 * (frame.left + frame.width - places[-1])]
+    room = min(*ends, *(b - a for a, b in pairwise(places))) - 8
+    if any(width_of(word) > room for _, label in ticks for word in label.split(" ")):
+        return ()
+    folded = tuple(wrapped(label, room) for _, label in ticks)
+    return folded if max(map(len, folded)) <= _FOLDS else ()
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One line: its name, the length of its bar, where its diamond stands (None: it has none)."""
+
+    name: str
+    size: float
+    other: float | None
+    look: str
+    told: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Bars under their names; `keys` say what a bar is and what a diamond."""
+
+    name: str
+    title: str
+    about: str
+    bars: tuple[Bar, ...]
+    axis: Axis
+    keys: tuple[str, str]
+
+    def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
+        """The drawing at this width, and its height; `pointed` as in a `Chart`."""
+        room, first = self._room(width)
+        bar_key, diamond_key = (lambda x, y: tag("rect", class_="bar a", x=x + 4, y=y - 6, width=14, height=12),
+                                lambda x, y: _diamond(x + 11, y, ""))  # fmt: skip
+        names, y = legend([(self.keys[0], bar_key), (self.keys[1], diamond_key)], width)
+        top, parts = y, []
+        for bar in self.bars:
+            lines = wrapped(bar.name, width - 2 * _SIDE)
+            parts.append(written(lines, _SIDE, y + SIZE))
+            y += LEADING * len(lines) + 2
+            long = max(room * self.axis.at(bar.size), 1.0)
+            title = tag("title", bar.told) if pointed else None
+            parts.append(tag("rect", title, class_=f"bar {bar.look}", x=first, y=y, width=long, height=_BAR))
+            if bar.other is not None:
+                at = first + room * self.axis.at(bar.other)
+                parts.append(_diamond(at, y + _BAR / 2, bar.told if pointed else ""))
+            y += _BAR + _GAP
+        ticks, _ = self.axis.across(room)
+        grid = []
+        for value, label in ticks:
+            x = first + room * self.axis.at(value)
+            grid.append(tag("line", class_="grid", x1=x, x2=x, y1=top, y2=y))
+            parts.append(tag("text", label, x=x, y=y + SIZE + 4, text_anchor="middle"))
+        parts.append(level(first, first + room, y, "axis"))
+        title, y = titled(self.axis.title, first + room / 2, width, y + LEADING + 6)
+        return joined(names, grid, parts, title), y + 6
+
+    def _room(self, width: float) -> tuple[float, float]:
+        """How long the axis is and where it begins: half of its first and last labels must fit beside it."""
+        room = width - 2 * _SIDE
+        ticks, _ = self.axis.across(room)
+        if not ticks:
+            return room, _SIDE
+        (a, left), (b, right) = ticks[0], ticks[-1]
+        before = max(0.0, width_of(left) / 2 - room * self.axis.at(a))
+        after = max(0.0, width_of(right) / 2 - room * (1 - self.axis.at(b)))
+        return room - before - after, _SIDE + before
+
+
+def _diamond(x: float, y: float, told: str) -> Html:
+    return tag("g", symbol("diamond", x, y, 5.0, told), class_="diamond")
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Rows and columns of the same names, unless `columns` names them; columns are marked by their numbers.
+
+    `samples`: what positive and negative numbers mean, after the largest of them."""
+
+    name: str
+    title: str
+    about: str
+    names: tuple[str, ...]
+    cells: tuple[tuple[float, ...], ...]
+    columns: tuple[str, ...] = ()
+    samples: tuple[str, str] = ("moved the same way", "moved opposite ways")
+
+    @property
+    def most(self) -> float:
+        """The largest size of a number."""
+        return max((abs(x) for row in self.cells for x in row), default=0.0) or 1.0
+
+    def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
+        """The drawing at this width, and its height; with many rows, only some are marked."""
+        labels = [f"{n + 1}. {name}" if name != str(n + 1) else name for n, name in enumerate(self.names)]
+        side = max(map(width_of, labels))
+        if side > 0.45 * width:
+            labels = [str(n + 1) for n in range(len(labels))]
+            side = max(map(width_of, labels))
+        left = _SIDE + side + 8
+        across = len(self.columns or labels)
+        cell = min(_MOST_CELL, (width - left - _SIDE) / across)
+        most = number(self.most)
+        samples = [("a", f"+{most}: {self.samples[0]}"), ("b", f"−{most}: {self.samples[1]}")]
+        negative = any(x < 0 for row in self.cells for x in row)
+        names, y = legend([(said, _sample(look)) for look, said in samples[: 1 + negative]], width)
+        every = max(1, -int(-1.5 * SIZE // cell))
+        apart = max(every, -int(-(width_of(str(across)) + 8) // cell))
+        parts = [names]
+        for n in range(0, across, apart):
+            at = left + cell * (n + 0.5)
+            parts.append(tag("text", str(n + 1), x=at, y=y + SIZE, text_anchor="middle"))
+        y += LEADING
+        for n, (label, row) in enumerate(zip(labels, self.cells, strict=True)):
+            if n % every == 0:
+                middle = y + cell / 2 + SIZE * 0.36
+                parts.append(tag("text", label, x=left - 8, y=middle, text_anchor="end"))
+            parts += [self._cell(n, m, x, left + cell * m, y, cell, pointed) for m, x in enumerate(row)]
+            y += cell
+        return joined(parts), y + 8
+
+    def _cell(self, n: int, m: int, x: float, left: float, top: float, cell: float, pointed: bool) -> Html:
+        sign = "−" if x < 0 else ""
+        other = f"to {self.columns[m]}" if self.columns else f"and {self.names[m]}"
+        said = f"{self.names[n]} {other}: {sign}{number(abs(x), digits=4)}"
+        told = tag("title", said) if pointed else None
+        look, strength = "heat b" if x < 0 else "heat a", abs(x) / self.most
+        size = {"width": cell - 1, "height": cell - 1, "fill_opacity": strength}
+        return tag("rect", told, class_=look, x=left, y=top, **size)
+
+
+def _sample(look: str) -> Callable[[float, float], Html]:
+    return lambda x, y: tag("rect", class_=f"heat {look}", x=x + 4, y=y - 6, width=14, height=12)
+
+
+class Drawing(Protocol):
+    """What can be drawn at any width."""
+
+    @property
+    def name(self) -> str:
+        """A name of its own on the page."""
+
+    @property
+    def title(self) -> str:
+        """What it is, in a line."""
+
+    @property
+    def about(self) -> str:
+        """What is seen on it, for those who do not see it."""
+
+    def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
+        """The marks, and the height they need."""
+
+
+def figure(drawing: Drawing, *caption: Inside) -> Html:
+    """The figure with its caption. Both drawings carry the same title and description as alternative text."""
+    return tag("figure", _svg(drawing, WIDE, "wide"), _svg(drawing, NARROW, "narrow"), tag("figcaption", *caption))
+
+
+def _svg(drawing: Drawing, width: float, which: str) -> Html:
+    inside, height = drawing.draw(width, pointed=width == WIDE)
+    names = [f"{drawing.name}-{which}-{part}" for part in ("title", "about")]
+    told = tag("title", drawing.title, id=names[0]), tag("desc", drawing.about, id=names[1])
+    return tag("svg", *told, inside, class_=f"chart {which}", viewBox=f"0 0 {width:.0f} {height:.0f}", role="img",
+               aria_labelledby=names[0], aria_describedby=names[1])  # fmt: skip

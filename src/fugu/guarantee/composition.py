@@ -1,0 +1,260 @@
+"""Guarantees side by side: of independent data sets, of either of two mechanisms, in one sentence, and too weak
+ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
+from fugu.errors import NotProvable, UsageError
+from fugu.guarantee.asks import exact, plain
+from fugu.guarantee.curve import ZCDP, Guarantee, RenyiCurve
+from fugu.guarantee.kinds import Approx, Pure, Renyi, is_guarantee
+from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.text import shortened
+
+# Guarantees about independent data sets, each with its own mechanism and its own coins.
+#
+# `parallel`: every pair of secrets is about one data set (Pierquin et al. 2024, Proposition E.1). Given a secret of
+# block
+# k the published laws are products whose factors outside k are the same on both sides. Such factors change nothing:
+#     D_a(P x R || Q x R) = D_a(P || Q),   sup_S (P x R)(S) - e^e (Q x R)(S) = sup_S P(S) - e^e Q(S),
+# so the largest guarantee of the blocks holds. A pair across two blocks changes two factors and is refused.
+#
+# `independent`: every data set may change at once. Divergences add, and (e1, d1) with (e2, d2) gives
+# (e1 + e2, d1 + d2 - d1 d2). Proofs: docs/proofs/composition.md#independent-data.
+
+
+Join = Callable[[list[Fraction]], Fraction]
+
+
+def parallel(
+    *guarantees: Guarantee | Mapping[Hashable, Guarantee], pairs: Iterable[tuple[Hashable, Hashable]] | None = None
+) -> Guarantee:
+    """The guarantee of publishing every block, for pairs of secrets about one block: the largest one.
+
+    The caller states that the blocks are independent under every belief, that a secret of one block says nothing about
+    the others, and that each mechanism tosses its own coins. `pairs` names the block of each of the two secrets.
+
+    >>> parallel(Pure(0.5), Pure(1))
+    Pure(epsilon=1)
+    >>> parallel({"north": Pure(0.5), "south": Pure(1)}, pairs=[("north", "south")])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    fugu.errors.NotProvable: a pair of secrets names two blocks, 'north' and 'south': both published laws change, ...
+    """
+    if len(guarantees) == 1 and isinstance(guarantees[0], Mapping):
+        blocks: dict[Hashable, Guarantee] = dict(guarantees[0])
+    else:
+        blocks = dict(enumerate(_checked(guarantees)))
+    for one, two in pairs or ():
+        for block in (one, two):
+            if block not in blocks:
+                raise UsageError(f"no block {block!r}; the blocks are {', '.join(map(repr, blocks))}")
+        if one != two:
+            raise NotProvable(
+                f"a pair of secrets names two blocks, {one!r} and {two!r}: both published laws change, and the largest "
+                "guarantee does not cover that; use independent() for such pairs"
+            )
+    return _join(_checked(blocks.values()), max, max)
+
+
+def independent(*guarantees: Guarantee) -> Guarantee:
+    """The guarantee of publishing all of several independent data sets when every one of them may change.
+
+    >>> independent(Approx(0.1, 0.1), Approx(0.2, 0.1))
+    Approx(epsilon=0.3, delta=0.19)
+    """
+    return _join(_checked(guarantees), lambda epsilons: sum(epsilons, Fraction(0)), _either)
+
+
+def _either(deltas: list[Fraction]) -> Fraction:
+    return 1 - math.prod((1 - d for d in deltas), start=Fraction(1))
+
+
+def _checked(guarantees: Iterable[object]) -> list[Guarantee]:
+    found: list[Guarantee] = []
+    for g in guarantees:
+        if not is_guarantee(g):
+            raise UsageError(f"expected a guarantee (Pure, Approx, Renyi, RenyiCurve), got {type(g).__name__}")
+        found.append(g.as_ratio())
+    if not found:
+        raise UsageError("give at least one guarantee")
+    return found
+
+
+def _join(guarantees: list[Guarantee], epsilon: Join, delta: Join) -> Guarantee:
+    """In the strongest language that all of them speak: pure, approximate, or Rényi at common orders."""
+    total = plain(delta([exact(g.delta) for g in guarantees]))
+    simple = [g for g in guarantees if not g.renyi]
+    if len(simple) == len(guarantees):
+        together = _total([g.epsilon for g in simple], epsilon)
+        return Pure(together) if all(g.pure for g in simple) else Approx(together, total)
+    if any(g.delta for g in simple):
+        raise NotProvable(
+            "an Approx guarantee with delta > 0 bounds no Rényi divergence; convert the others with to_approx first"
+        )
+    listed = {exact(a): a for g in guarantees if g.renyi for a, _ in g.orders}  # 1.1 and 11/10 are one order
+    points = [(a, _total([g.divergence_at(a) for g in guarantees], epsilon)) for _, a in sorted(listed.items())]
+    # the float 1.1 and Fraction(1.1) are one key but two orders: the lower one stays, with the bound at the higher
+    known = {a: e for a, e in points if not math.isinf(e)}
+    if not known:
+        raise NotProvable("the guarantees have no order at which all of them are finite; convert with to_approx first")
+    if len(known) == 1 and not any(g.several for g in guarantees):
+        return Renyi(*known.popitem(), total)
+    return RenyiCurve(known, total)
+
+
+def _total(epsilons: list[Real], join: Join) -> Real:
+    return math.inf if any(math.isinf(e) for e in epsilons) else plain(join([exact(e) for e in epsilons]))
+
+
+# The weaker of two guarantees: what holds if either of two mechanisms may have run.
+
+
+def join(g: Guarantee, h: Guarantee) -> Guarantee | None:
+    """The weaker of two guarantees: the larger epsilon at every order, and the larger delta; None if the orders differ.
+
+    The order of Pure and Approx is infinite.
+
+    >>> join(Pure(0.1), Approx(0.05, 1e-6)), join(Pure(1), Renyi(2, 1))
+    (Approx(epsilon=Fraction(1, 10), delta=Fraction(1, 1000000)), None)
+    """
+    first, second = _orders(g), _orders(h)
+    if first.keys() != second.keys():
+        return None
+    epsilons = {order: max(epsilon, second[order]) for order, epsilon in first.items()}
+    delta = max(as_fraction(g.delta), as_fraction(h.delta))
+    if len(epsilons) > 1:
+        return RenyiCurve(epsilons, delta)
+    ((order, epsilon),) = epsilons.items()
+    if not math.isinf(order):
+        return Renyi(order, epsilon, delta)
+    return Approx(epsilon, delta) if delta else Pure(epsilon)
+
+
+def _orders(g: Guarantee) -> dict[Real, Real]:
+    """{order: epsilon} of what is stated, in exact numbers."""
+    return {_exact(order): _exact(epsilon) for order, epsilon in g.orders}
+
+
+def _exact(number: Real) -> Real:
+    return math.inf if math.isinf(number) else as_fraction(number)
+
+
+# Both promises in one sentence, in one order everywhere: against those who hold the stated beliefs, against anybody.
+#
+# "Anybody" holds any belief under which records are independent: the second promise is ordinary differential privacy
+# for each record (docs/proofs/metric-charges.md#sessions).
+
+
+REFERENCE = "the reference"
+NONE = "none"
+"""What is promised against anybody where no finite epsilon holds."""
+ANYBODY, EACH_ENTRY = "against anybody", "for each entry against anybody to whom entries are independent"
+"""What the second promise is about: records; or the entries of sequences, of which no others are independent."""
+PUBLIC = "public: exact by declaration"
+"""What is said of a number that is exact because whoever asked has declared it to be known."""
+UNCHARGED = (
+    "no ledger: nothing prevents a second release of this data, and two releases that are safe alone can reveal "
+    "everything together"
+)
+"""Said of a release that no ledger knows of."""
+
+
+def both(
+    believed: Guarantee | Real, anybody: Guarantee | Real | None, believes: str = REFERENCE, whom: str = ANYBODY
+) -> str:
+    """The two promises of a release, both rounded up; `anybody`: None or infinity where nothing is promised.
+
+    `believes`: what the first one is about, for beliefs that do not come from a reference; `whom`: what the second one
+    is about.
+
+    >>> both(Pure(1), 5)
+    'epsilon 1 against whoever believes the reference; epsilon 5 against anybody'
+    >>> both(Approx(1, 1e-6), None, "the stated laws")
+    'epsilon 1 and delta 1e-6 against whoever believes the stated laws; none against anybody'
+    """
+    return f"{promise(believed)} against whoever believes {believes}; {promise(anybody)} {whom}"
+
+
+def promise(guarantee: Guarantee | Real | None) -> str:
+    """One promise in a few words, rounded up.
+
+    >>> promise(Pure(0.1)), promise(1 / 3), promise(math.inf)
+    ('epsilon 0.1', 'epsilon 0.333334', 'none')
+    >>> promise(Renyi(2, 0.1)), promise(ZCDP(0.5))
+    ('epsilon 0.1 at the Rényi order 2', 'rho 0.5 (zCDP)')
+    """
+    if isinstance(guarantee, ZCDP):
+        return f"rho {_up(guarantee.rho)} (zCDP)"
+    if isinstance(guarantee, Guarantee) and not isinstance(guarantee, Pure | Approx | Renyi):
+        return repr(guarantee)
+    epsilon = guarantee.epsilon if isinstance(guarantee, Guarantee) else guarantee
+    if epsilon is None or math.isinf(epsilon):
+        return NONE
+    delta = guarantee.delta if isinstance(guarantee, Guarantee) else 0
+    order = f" at the Rényi order {float(guarantee.alpha):g}" if isinstance(guarantee, Renyi) else ""
+    return f"epsilon {_up(epsilon)}" + (f" and delta {_up(delta)}" if delta else "") + order
+
+
+def called_exact(chance: float) -> str:
+    """What is said of a number whose noise is 0 with a probability above one half.
+
+    >>> called_exact(1.0)
+    'exact: each number goes out without noise'
+    """
+    return "exact: each number goes out without noise" + (
+        "" if chance == 1 else f" with probability {probability(chance)}"
+    )
+
+
+def probability(x: float) -> str:
+    """A probability that must not be understated, in words: three digits of what is left to 1.
+
+    >>> probability(0.98661), probability(1.0), probability(0.999995461)
+    ('0.9867', '1', '0.99999547')
+    """
+    rest = shortened(Decimal(1) - Decimal(x), "down", 3)
+    return f"{Decimal(1) - rest:f}" if rest else "1"
+
+
+def _up(x: Real) -> str:
+    """Six significant digits, not below x."""
+    exact = as_fraction(x)
+    above = Context(prec=30, rounding=ROUND_CEILING).divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    short = shortened(above, "up", 6)
+    return f"{short:f}" if short == 0 or -5 < short.adjusted() < 9 else f"{short:e}".replace("e+", "e")
+
+
+# Budgets that are no protection: sound as stated, and next to nothing is promised.
+
+
+MOST_EPSILON = 10
+
+
+def weaknesses(guarantee: Guarantee, rows: int | None = None) -> tuple[str, ...]:
+    """Why a budget protects hardly anybody, one sentence each: epsilon > 10, or delta > 1 / rows.
+
+    At epsilon 10 the odds of a secret may change 22,026-fold. A release that picks one of n rows at random and shows
+    it whole is (0, 1 / n)-private: a larger delta allows that. Rows are at least two where their number is unknown.
+
+    >>> from fugu.guarantee import Approx
+    >>> weaknesses(Approx(1, 0.01), rows=100), len(weaknesses(Approx(12, 0.01), rows=101))
+    ((), 2)
+    """
+    found = []
+    least = min(epsilon for _, epsilon in guarantee.orders)
+    if least > MOST_EPSILON:
+        what = "a Rényi divergence of" if guarantee.renyi else "epsilon"
+        factor = f", {math.exp(least):,.0f}-fold" if least < 30 else f" by a factor of e^{float(least):g}"
+        found.append(f"{what} {float(least):g} is hardly any protection: the odds of a secret may change{factor}")
+    delta = as_fraction(guarantee.delta)
+    if delta * (2 if rows is None else max(1, rows)) > 1:
+        many = "whatever the number of rows" if rows is None else f"a table of {rows:,} rows"
+        found.append(
+            f"delta {float(delta):g} is above 1/rows ({many}): showing a row in full, drawn at random, would meet it"
+        )
+    return tuple(found)

@@ -1,0 +1,354 @@
+"""Bands from order statistics: equal local levels, Kolmogorov's distance, and the chance to break their limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from fugu.fixed import fixed
+from fugu.laws.sets.band import Band
+from fugu.laws.sets.law_set import declared
+from fugu.laws.sets.limits import checked_error, clopper_pearson
+from fugu.numbers.balls import of, precision, upper
+from fugu.numbers.exact import UNIT, Real, VectorLike
+
+# Bands at equal local levels: each order statistic has the same chance to break its limits.
+#
+# For rows X_i = F^-1(U_i) with U_i uniform, U_(r) is a Beta(r, n + 1 - r) variable. Limits a_r, b_r at its quantiles
+# eta/2 and 1 - eta/2, with eta so small that all hold together with probability 1 - error, give for every x with c rows
+# up to x
+#
+#     a_c <= U_(c) <= F(X_(c)) <= F(x),   F(x) <= U_(c+1) <= b_{c+1}   (X_(c+1) > x means U_(c+1) > F(x)),
+#
+# also for laws with atoms, and for all x at once: so values may be joined or clipped after looking (Berk, Jones 1979;
+# Aldor-Noiman et al. 2013). The quantiles are doubles that nobody needs to trust: `noncrossing` bounds the probability
+# that the actual limits hold.
+
+
+Floats = NDArray[np.float64]
+_ALL_RANKS, _MIDDLE, _ENDS = 1000, 400, 30
+_MOST, _RECURSION = 2000, 3_000_000
+_DIGITS = 6
+_SHARP = 100_000
+"""Up to so many rows eta is found to six digits; above, where each try takes a third of a second, within 0.2 %."""
+_MARGIN = Fraction(1, 10**9)
+"""What the level is proved to leave over when it is chosen, so that another machine proves it too."""
+_WIDEN = 1e-12
+"""Limits are stated this much wider, relatively: quantiles in doubles differ between machines."""
+_GUESSES = (
+    (0.0, 0.7, 2.3, 4.1, 5.7, 6.9, 8.0, 10.3, 11.5, 13.8),
+    (1.0, 0.53, 0.148, 0.0544, 0.0299, 0.0225, 0.0191, 0.0150, 0.0132, 0.01005),
+)
+"""ln n, and eta / error as found for an error of 0.05: where the search begins."""
+_FALL = 0.066
+"""By how much eta / error falls, in logarithms, for each unit of ln(1 / error)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Limits low[i] <= U_(ranks[i]) <= high[i] of some order statistics of n uniform rows that hold together."""
+
+    n: int
+    eta: float
+    ranks: NDArray[np.int64]
+    low: Floats
+    high: Floats
+
+    def at(self, counts: Sequence[int]) -> tuple[Floats, Floats]:
+        """Limits of F(x) at declared values with so many rows each; between two ranks those of the neighbours hold."""
+        below = np.cumsum(np.asarray(counts, dtype=np.int64))
+        low = np.concatenate([[0.0], self.low])[np.searchsorted(self.ranks, below, side="right")]
+        high = np.concatenate([self.high, [1.0]])[np.searchsorted(self.ranks, below + 1, side="left")]
+        low[-1] = high[-1] = 1.0
+        return low, high
+
+
+@lru_cache(maxsize=256)
+def levels(n: int, error: Fraction) -> Levels:
+    """The limits of n rows that hold together with probability at least 1 - error, proved, for an eta of six digits.
+
+    Above 1,000 rows only some ranks are constrained: 400 of them, or sqrt n, equally spaced in arcsin sqrt(r / n), and
+    the first and last thirty. That is valid for every choice that does not depend on the counts. Where roundings would
+    decide (errors below about 1e-7) a union bound over the ranks, with limits proved one by one, takes the place of the
+    recursion; above three million rows those limits are Chernoff's."""
+    if n > _RECURSION:
+        ranks = _ranks(n)
+        low, high = chernoff_limits(ranks, n, error)
+        return Levels(n, 0.0, fixed(ranks), fixed(low), fixed(high))
+    error_float = float(error)
+    if error_float < 1e-3 and _cost(n) > error_float / 100:
+        return _union(n, error)
+    x = (
+        math.log(float(np.interp(math.log(n), *_GUESSES)))
+        + math.log(error_float)
+        + _FALL * math.log(error_float / 0.05)
+    )
+    aim, near = math.log(error_float), 1e-4
+    if n > _SHARP:
+        aim, near = aim - near * 10, near * 10
+    before: tuple[float, float] | None = None
+    for _ in range(8):
+        eta = _rounded_down(math.exp(x))
+        y = math.log(max(1.0 - _coverage(n, eta), 1e-300))
+        slope = 1.0 if before is None or before[0] == x else (y - before[1]) / (x - before[0])
+        before, gap = (x, y), aim - y
+        if abs(gap) >= near or n <= _SHARP:
+            x = min(x + gap / min(max(slope, 0.3), 3.0), 0.0)
+        if abs(gap) < near:
+            break
+    eta = _rounded_down(math.exp(x))
+    while _coverage(n, eta) < 1 - error * (1 - _MARGIN):
+        eta = _rounded_down(eta * (1.0 - 1e-6))
+    return _levels(n, eta)
+
+
+def proved(n: int, error: Fraction) -> Levels:
+    """The limits that the check of a document compares with: those of `levels`, or of an eta a unit of the sixth digit
+    larger if that is proved as well. All that contain them are valid, whichever the counts."""
+    mine = levels(n, error)
+    if mine.eta == 0:
+        return mine
+    above = _rounded_down(mine.eta * (1 + 1.5e-6))
+    return _levels(n, above) if above > mine.eta and _coverage(n, above) >= 1 - error else mine
+
+
+def _ranks(n: int) -> NDArray[np.int64]:
+    if n <= _ALL_RANKS:
+        return np.arange(1, n + 1)
+    spaced = np.round(n * np.sin(np.linspace(0.0, math.pi / 2, max(_MIDDLE, min(math.isqrt(n), _MOST)))) ** 2).astype(
+        np.int64
+    )
+    ends = np.arange(_ENDS)
+    return np.unique(np.clip(np.concatenate([1 + ends, spaced, n - ends]), 1, n))
+
+
+@lru_cache(maxsize=64)
+def _levels(n: int, eta: float) -> Levels:
+    from scipy.special import betainccinv, betaincinv
+
+    ranks = _ranks(n)
+    low = np.nan_to_num(betaincinv(ranks, n + 1 - ranks, eta / 2), nan=0.0)
+    high = np.nan_to_num(betainccinv(ranks, n + 1 - ranks, eta / 2), nan=1.0)
+    low = np.maximum.accumulate(np.clip(low, 0.0, 1.0))
+    high = np.minimum.accumulate(np.clip(high, 0.0, 1.0)[::-1])[::-1]
+    return Levels(n, eta, fixed(ranks), fixed(low), fixed(high))
+
+
+@lru_cache(maxsize=256)
+def _coverage(n: int, eta: float) -> float:
+    """A proved lower bound of the probability that all limits hold."""
+    found = _levels(n, eta)
+    return noncrossing(found.ranks, found.low, found.high, n)[0]
+
+
+def _cost(n: int) -> float:
+    """About how much the roundings of the recursion may cost."""
+    return 1.5e-10 * max(1.0, n / 30_000)
+
+
+def _union(n: int, error: Fraction) -> Levels:
+    """Every rank at error / (number of ranks): P(U_(r) < a) = P(Binomial(n, a) >= r) is proved for each."""
+    ranks = _ranks(n)
+    each = error / len(ranks)
+    low = np.array([clopper_pearson(r, n, each)[0] for r in ranks.tolist()])
+    high = np.array([clopper_pearson(r - 1, n, each)[1] for r in ranks.tolist()])
+    return Levels(n, 0.0, fixed(ranks), fixed(low), fixed(high))
+
+
+def _rounded_down(eta: float) -> float:
+    """The largest decimal of six digits at or below eta."""
+    digits = 10.0 ** (_DIGITS - 1 - math.floor(math.log10(eta)))
+    return float(f"{math.floor(eta * digits * (1 + 1e-13)) / digits:.{_DIGITS}g}")
+
+
+def level_band(values: VectorLike, counts: Sequence[int], error: Real) -> Band:
+    """The band that holds the law of the rows with probability at least 1 - error, whatever the law.
+
+    - `values`: the declared values, seen or not. - `counts`: rows at each, at least one row in all.
+    - `error`: strictly between 0 and 1.
+
+    >>> level_band([0, 1], [5, 5], 0.05).upper.round(4)
+    array([0.8802, 1.    ])
+    """
+    low, high = levels(sum(counts), checked_error(error)).at(counts)
+    return Band.exactly(declared(values), low * (1 - _WIDEN), np.minimum(1.0, high * (1 + _WIDEN)))
+
+
+# Kolmogorov's band: the same distance above and below the observed distribution function at every value.
+
+
+@lru_cache(maxsize=64, typed=True)
+def kolmogorov_distance(n: int, error: Real) -> float:
+    """d with P(|F^(x) - F(x)| <= d at every x) >= 1 - error for n rows: the exact quantile, rounded up, at most 1.
+
+    |F^ - F| <= d is r/n - d <= U_(r) <= (r-1)/n + d for every rank; the probability is bounded by `noncrossing` each
+    time. Never above sqrt(ln(2/error) / 2n) (Dvoretzky, Kiefer, Wolfowitz 1956; Massart 1990). For comparison: bands at
+    equal local levels are up to six times narrower in the tails, which decide losses.
+
+    - `n`: the number of rows, at least 1. - `error`: strictly between 0 and 1.
+
+    >>> round(kolmogorov_distance(10, 0.05), 8)
+    0.40924608
+    """
+    level = checked_error(error)
+    near, far = 0.0, min(1.0, math.sqrt(math.log(2 / level) / (2 * n)) * (1 + 1e-9))
+    distance = far
+    while far - near > 1e-10 * far:
+        covered = _band_coverage(n, distance)
+        near, far = (near, distance) if covered >= 1 - level else (distance, far)
+        step = math.log(max(1.0 - covered, 1e-300) / level) / (4 * n * distance)  # 1 - P falls like exp(-2 n d^2)
+        distance = distance * (1 + 2e-11) + step
+        if not near < distance < far:
+            distance = 0.5 * (near + far)
+    return far
+
+
+def _band_coverage(n: int, distance: float) -> float:
+    """A proved lower bound of P(|F^ - F| <= distance everywhere)."""
+    ranks = np.arange(1, n + 1)
+    low, high = np.clip(ranks / n - distance, 0.0, 1.0), np.clip((ranks - 1) / n + distance, 0.0, 1.0)
+    low, high = np.where(low > 0, low + 4 * UNIT, 0.0), np.where(high < 1, high - 4 * UNIT, 1.0)  # roundings, inward
+    return noncrossing(ranks, low, high, n)[0] if np.all(low < high) else 0.0
+
+
+def kolmogorov_band(values: VectorLike, counts: Sequence[int], error: Real) -> Band:
+    """The band of that distance around the observed distribution function.
+
+    - `values`: the declared values. - `counts`: rows at each, at least one in all. - `error`: strictly between 0 and 1.
+    """
+    n, distance = sum(counts), Fraction(kolmogorov_distance(sum(counts), error))
+    below = [Fraction(int(c), n) for c in np.cumsum(counts)]
+    low, high = [max(Fraction(0), f - distance) for f in below], [min(Fraction(1), f + distance) for f in below]
+    return Band(declared(values), low, [*high[:-1], Fraction(1)])
+
+
+# The probability that the order statistics of uniform rows stay between limits, bounded from below.
+#
+# With N(t) the number of rows up to t, U_(r) <= b is N(b) >= r, and U_(r) >= a is N(a) <= r - 1. N is a Poisson process
+# of rate n given N(1) = n. So the law of N is pushed through the sorted limits by Poisson weights, and what leaves
+# [least, most] is set to 0 (Steck 1971; Moscovich, Nadler 2017).
+#
+# Everything is a sum of products of positive doubles: a rounding changes each by a factor of 1 +- 2^-53, and the number
+# of roundings in a row is counted. Dropping a tail of the weights or a tiny entry only makes the result smaller. So the
+# result, less the counted roundings, is a proved lower bound.
+
+
+_TINY = 1e-20
+"""Entries below this share of the largest are dropped: that costs less than one part in 10^12."""
+_SPREAD = 8.0
+"""How many standard deviations of Poisson weights are kept: what is dropped is below 1e-15 for large rates."""
+
+
+def noncrossing(ranks: NDArray[np.int64], low: Floats, high: Floats, n: int) -> tuple[float, float]:
+    """A proved lower bound of P(low[i] <= U_(ranks[i]) <= high[i] for all i), and how much of it roundings cost.
+
+    - `ranks`: increasing, between 1 and n. - `low`, `high`: doubles in [0, 1], nondecreasing, low <= high.
+    - `n`: the number of uniform rows.
+
+    >>> low, high = np.array([0.05, 0.1, 0.3]), np.array([0.7, 0.9, 0.95])
+    >>> round(noncrossing(np.array([1, 2, 3]), low, high, 3)[0], 10)
+    0.688
+    """
+    times = np.unique(np.concatenate([low, high]))
+    times = times[(times > 0) & (times < 1)]
+    least = np.concatenate([[0], ranks])[np.searchsorted(high, times, side="right")]
+    most = np.concatenate([ranks - 1, [n]])[np.searchsorted(low, times, side="left")]
+    if np.any(least > most):
+        return 0.0, 0.0
+    law, start, before, roundings = np.ones(1), 0, 0.0, 0
+    for t, lowest, highest in zip([*times.tolist(), 1.0], [*least.tolist(), n], [*most.tolist(), n], strict=True):
+        weights, first, count = _poisson(n * (t - before))
+        roundings += count + min(len(law), len(weights))
+        moved = np.convolve(law, weights)
+        begin, end = max(0, lowest - start - first), highest + 1 - start - first
+        law, start, before = moved[begin:end] if end > 0 else moved[:0], start + first + begin, t
+        kept = np.flatnonzero(law > _TINY * law.max()) if law.size else law
+        if not kept.size:
+            return 0.0, 0.0
+        law, start = law[kept[0] : kept[-1] + 1], start + int(kept[0])
+    with precision(96):
+        given = upper((n * (arb(n).log() - 1) - arb(n + 1).lgamma()).exp())  # P(N(1) = n), from above
+    slack = 1.1 * UNIT * (roundings + 5 * n + 16)  # 5 n: the rates n (t - s) are rounded too, and n rows feel it
+    found = float(law[0]) / given
+    return max(0.0, found * (1.0 - slack)), found * slack
+
+
+def _poisson(rate: float) -> tuple[Floats, int, int]:
+    """Weights of a Poisson law around its mode, the first one's place, and a bound of the roundings in each of them.
+
+    They are products of ratios from the mode outward, over a total that includes a bound of the dropped tails: so none
+    is too large, but for roundings."""
+    mode = int(rate)
+    reach = int(_SPREAD * math.sqrt(rate) + 18)
+    first, last = max(0, mode - reach), mode + reach
+    with np.errstate(under="ignore"):
+        up = np.cumprod(rate / np.arange(mode + 1, last + 1))
+        down = np.cumprod(np.arange(mode, first, -1) / rate)[::-1]
+    weights = np.concatenate([down, [1.0], up])
+    weights[weights < 1e-100] = 0.0
+    over = rate / (last + 1)
+    rest = max(float(up[-1]), 1e-100) * over / (1 - over)
+    if first > 0:
+        under = first / rate
+        rest += max(float(down[0]), 1e-100) * under / (1 - under)
+    return weights / (float(weights.sum()) + rest), first, 5 * len(weights) + 20
+
+
+# Limits of order statistics of very many rows: exponential bounds of binomial tails, one rank at a time.
+#
+# P(Binomial(n, a) >= r) <= exp(-n kl(r/n, a)) for a <= r/n, P(Binomial(n, b) <= r) <= exp(-n kl(r/n, b)) for b >= r/n,
+# with kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q)) (Chernoff 1952; Hoeffding 1963). Above a few million rows the exact
+# recursion takes too long, and limits some tenths wider than the narrowest ones are narrower than anybody needs.
+
+
+_BITS = 160
+_NUDGES = (1e-9, 1e-7, 1e-5, 1e-3, 1e-1)
+
+
+def chernoff_limits(ranks: NDArray[np.int64], n: int, error: Fraction) -> tuple[Floats, Floats]:
+    """Doubles with low[i] <= U_(ranks[i]) <= high[i] for all i, together with probability at least 1 - error: each side
+    of each rank is broken with probability at most error / (2 len(ranks)), proved in balls."""
+    with precision(_BITS):
+        least = -(of(error) / (2 * len(ranks))).log()
+        low = [_limit(int(r), n, least, x, -1) for r, x in zip(ranks, _guesses(ranks, n, least, -1), strict=True)]
+        high = [
+            _limit(int(r) - 1, n, least, x, 1) for r, x in zip(ranks, _guesses(ranks - 1, n, least, 1), strict=True)
+        ]
+    return np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
+
+
+def _guesses(counts: NDArray[np.int64], n: int, least: arb, side: int) -> Floats:
+    """Where n kl(count / n, .) reaches `least`, by bisection in doubles."""
+    p, goal = counts / n, float(least) / n
+    near, far = p.copy(), np.full(len(p), 0.5 + 0.5 * side)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for _ in range(80):
+            q = 0.5 * (near + far)
+            one, other = p * np.log(p / q), (1 - p) * np.log((1 - p) / (1 - q))
+            beyond = np.where(p > 0, one, 0.0) + np.where(p < 1, other, 0.0) >= goal
+            near, far = np.where(beyond, near, q), np.where(beyond, q, far)
+    return far
+
+
+def _limit(count: int, n: int, least: arb, guess: float, side: int) -> float:
+    """The guess, moved away from count / n until the bound is proved; else the end of the range on that side."""
+    share = Fraction(count, n)
+    for nudge in _NUDGES:
+        q = guess + (guess - count / n) * nudge
+        there = 0 < q < 1 and (Fraction(q) - share) * side > 0
+        if there and _divergence(of(share), arb(q), count, n) * n >= least:
+            return q
+    return float(side > 0)
+
+
+def _divergence(p: arb, q: arb, count: int, n: int) -> arb:
+    """kl(p, q) with p = count / n."""
+    found = p * (p / q).log() if count else arb(0)
+    return found + ((1 - p) * ((1 - p) / (1 - q)).log() if count < n else 0)

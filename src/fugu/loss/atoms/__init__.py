@@ -1,1 +1,0 @@
-"""Proved losses on laws with atoms on a line."""

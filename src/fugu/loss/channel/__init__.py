@@ -1,1 +1,0 @@
-"""What leaves a channel of whole numbers: sums of its columns, exactly."""

@@ -1,1 +1,0 @@
-"""Proved Rényi divergences of noised laws."""

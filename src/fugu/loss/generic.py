@@ -1,0 +1,305 @@
+"""The proof for every noise that states its masses and its tails, on laws of one number (docs/proofs/generic.md).
+
+With p the law of the value, m the masses of the noise and r a number of steps, P(y) >= P_r(y) = sum over |y - x| <= r
+of p(x) m(y - x), and all that P has beyond P_r is at most P(|N| > r). Hence
+
+    sup_S P(S) - e^eps Q(S) <= sum over y of (P_r(y) - e^eps Q_r(y))+ + P(|N| > r),
+
+for both orders of every pair. Where the noise has ends, sums over all points also give ratios and divergences; else
+what a shift by W_inf costs bounds them, if the noise says so (`Noise.shift`), and so does what the laws lose
+without noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+from flint import arb, arb_poly
+
+from fugu.errors import BadNoise, NotProvable
+from fugu.guarantee.asks import Ask, Ratio
+from fugu.laws.family import Family
+from fugu.laws.normal import Analytic
+from fugu.loss.atoms import prove_delta, prove_pure
+from fugu.loss.decay import Reader
+from fugu.loss.divergence import renyi_bounds
+from fugu.loss.lattice_gaussian import LARGEST, ball_rows, check_size, errors_cost, width_of
+from fugu.loss.leakage import Leakage, PairLoss, on_grid, require_exact, require_room
+from fugu.loss.rounded import float_cells, prove_rounding, span_of
+from fugu.loss.search.laplace import delta_loss
+from fugu.loss.search.shapes import fast_delta, first_guess, line_range, smooth_range
+from fugu.noise.kind import Kind, Noise
+from fugu.noise.laplace import Laplace
+from fugu.noise.lattice import Lattice
+from fugu.noised import Noised
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, as_fraction
+from fugu.transport.wasserstein import w_inf_index
+
+NO_NOISE = "epsilon 0 asks for identical outputs, and these laws differ: no finite noise does that"
+_PRECISION = 192
+_FALL = 100.0
+"""A window leaves out less than e^-100 of the noise where it may be so wide."""
+_CELLS = 2_000_000
+"""Most (output, atom) cells of sums that must be right relatively."""
+_LEANS = 16
+"""So many masses are compared with those on the other side of 0."""
+_SILENT = Laplace(0, 1)
+Pair = tuple[int, int]
+
+
+@final
+@dataclass(frozen=True)
+class Generic(Leakage[Any, Noise]):
+    """Any noise with `mass` and `beyond`, on a `Family` of atoms or an `Analytic` pair, in lattice indices."""
+
+    kind: Kind
+
+    @property
+    def about(self) -> str:  # type: ignore[override]
+        """For refusals."""
+        return f"{self.kind.name} noise on laws of one number"
+
+    # ---- proofs
+
+    def pure(self, item: Family | Analytic, noise: Noise, epsilon: Fraction) -> list[PairLoss]:
+        """The least of what the laws lose without noise, of the largest ratio where the noise has ends, and of a shift
+        by W_inf."""
+        del epsilon
+        if isinstance(item, Analytic):
+            return [PairLoss(item.label, 0.0 if item.same else math.inf)]
+        bare = prove_pure(item, None)[: len(item.different)]
+        if noise.silent or not bare:
+            return bare or [PairLoss("", 0.0)]
+        return [
+            loss if item.blurred(loss.pair)
+            else PairLoss(loss.label, min(loss.value, self._shifted(item, loss.pair, noise, None),
+                                          self._ratio(item, loss.pair, noise)), loss.pair)
+            for loss in bare
+        ]  # fmt: skip
+
+    def delta(self, item: Family | Analytic, noise: Noise, epsilon: Fraction, delta: Fraction) -> list[PairLoss]:
+        """The sum of positive parts over a window, and what lies beyond it."""
+        del delta
+        if noise.silent:
+            if isinstance(item, Analytic):
+                return [PairLoss(item.label, prove_rounding(item, epsilon))]
+            return prove_delta(item, None, epsilon)
+        with balls.precision(_PRECISION):
+            if any(
+                noise.mass(k) != noise.mass(-k) for k in range(1, _LEANS + 1)
+            ):  # surely: balls without a common point
+                raise NotProvable(f"{noise.name} noise leans to one side; its errors and audits need symmetric noise")
+        return prove_window_delta(item, noise, epsilon) or [PairLoss("", 0.0)]
+
+    def divergence(self, item: Family | Analytic, noise: Noise, alpha: Fraction) -> list[PairLoss]:
+        """The least of what the laws lose without noise, of the sum where the noise has ends, and of a shift."""
+        if isinstance(item, Analytic):
+            if item.same:
+                return [PairLoss(item.label, 0.0)]
+            raise self._unknown("Rényi divergence")
+        losses = renyi_bounds(item, _SILENT, alpha)
+        if noise.silent:
+            return losses
+        least = [
+            min(loss.value, self._shifted(item, loss.pair, noise, alpha), self._power(item, loss.pair, noise, alpha))
+            for loss in losses
+        ]
+        return [PairLoss(loss.label, value, loss.pair) for loss, value in zip(losses, least, strict=True)]
+
+    def explain_pure(self, item: Family | Analytic, noise: Noise) -> None:
+        """Laws known up to an error have no pure loss."""
+        del noise
+        if isinstance(item, Family):
+            require_exact(item)
+
+    def _shifted(self, item: Family, pair: Pair, noise: Noise, alpha: Fraction | None) -> float:
+        """What a shift by W_inf costs: the noised laws are mixtures of shifts, coupled that far apart."""
+        steps = w_inf_index(item.points, item.laws[pair[0]], item.laws[pair[1]])
+        with balls.precision(_PRECISION):
+            return balls.upper(noise.shift(steps, alpha))
+
+    def _ratio(self, item: Family, pair: Pair, noise: Noise) -> float:
+        """max |ln P/Q| over all outputs, where the noise has ends."""
+        worst = arb(1)
+        with balls.precision(_PRECISION):
+            for p, q in self._outputs(item, pair, noise):
+                for a, b in ((p, q), (q, p)):
+                    if not a <= worst * b:
+                        worst = (a / b).upper() if b > 0 else arb("inf")
+            return balls.upper(worst.log()) if noise_ends(noise, item) else math.inf
+
+    def _power(self, item: Family, pair: Pair, noise: Noise, alpha: Fraction) -> float:
+        """ln(sum P^alpha Q^(1 - alpha)) / (alpha - 1), the larger order, where the noise has ends."""
+        if not noise_ends(noise, item):
+            return math.inf
+        with balls.precision(_PRECISION):
+            a, sums = balls.of(alpha), [arb(0), arb(0)]
+            for p, q in self._outputs(item, pair, noise):
+                for k, (x, y) in enumerate(((p, q), (q, p))):
+                    if x == 0:
+                        continue
+                    if not y > 0:
+                        return math.inf
+                    sums[k] += (a * x.log() + (1 - a) * y.log()).exp()
+            return max(0.0, *(balls.upper(total.log() / (a - 1)) for total in sums))
+
+    def _outputs(self, item: Family, pair: Pair, noise: Noise) -> Iterator[tuple[arb, arb]]:
+        """Both masses of every output that either law can give, each right relatively; nothing if they are endless."""
+        if not noise_ends(noise, item):
+            return
+        ends = noise.reach(math.inf)
+        masses = {k: noise.mass(k) for k in range(-ends, ends + 1)}
+        sums: dict[int, list[arb]] = {}
+        for side, law in enumerate(item.laws[k] for k in pair):
+            read, share = Reader(law), balls.of(1 / law.total)
+            for k, x in enumerate(item.points.tolist()):
+                if law.parts[k] == 0:
+                    continue
+                part = read(k) * share
+                for step, mass in masses.items():
+                    if not mass == 0:  # noqa: SIM201, a ball that may be 0 counts
+                        both = sums.setdefault(x + step, [arb(0), arb(0)])
+                        both[side] += part * mass
+        yield from ((p, q) for p, q in sums.values())
+
+    # ---- searches, in doubles
+
+    def fast_pure(self, item: Family | Analytic, steps: float) -> float:
+        """Proved: it is a few sums."""
+        return max(loss.value for loss in self.pure(item, self._noise(steps), Fraction(0)))
+
+    def fast_divergence(self, item: Family | Analytic, steps: float, alpha: Fraction) -> float:
+        """Proved: it is a few sums."""
+        return max(loss.value for loss in self.divergence(item, self._noise(steps), alpha))
+
+    def fast_delta(self, item: Family | Analytic, steps: float, ask: Ratio) -> float:
+        """By convolution, raised by what doubles may hide."""
+        noise, epsilon = self._noise(steps), float(ask.epsilon)
+        if isinstance(item, Analytic):
+            if noise.silent:
+                return fast_delta(item, 0.0, epsilon)
+            assert item.lattice is not None
+            span = span_of((item.p, item.q), item.lattice, 0.0)
+            check_size(len(span), 2, self.about)
+            cells = [float_cells(law, item.lattice, span) for law in (item.p, item.q)]
+            laws = Noised(np.arange(span.first, span.last + 1), np.stack(cells), noise)
+            return min(1.0, laws.apart(epsilon) * (1 + 1e-12) + 1e-15)
+        if noise.silent:
+            return delta_loss(item, 0.0, epsilon, None).value
+        laws, worst, e = Noised(item.points, item.weights, noise), 0.0, arb(math.exp(min(epsilon, 700.0)))
+        for (i, j), _ in item.different:
+            cost = max(errors_cost(item, order, e) for order in ((i, j), (j, i)))
+            worst = max(worst, laws.apart(epsilon, i, j) + cost)
+        return min(1.0, worst * (1 + 1e-12) + 1e-15)
+
+    def _noise(self, steps: float) -> Noise:
+        return self.kind.at(steps, Fraction(1))
+
+    def require(self, item: Family | Analytic, ask: Ask) -> None:
+        """What the noise refuses; errors of the laws must leave room; equal outputs of different laws are
+        impossible."""
+        if (reason := self.kind.refusal(ask)) is not None:
+            raise NotProvable(reason)
+        if not ask.finite:
+            if isinstance(item, Family):
+                require_room(item, ask)
+            if ask.impossible:
+                raise NotProvable(NO_NOISE)
+
+    def start(self, item: Family | Analytic, ask: Ask) -> float:
+        """Some times the range; the search doubles it where it is too little."""
+        return first_guess(line_range(item) if isinstance(item, Family) else smooth_range(item), ask)
+
+    def leak(self, item: Family | Analytic, noise: Noise) -> float:
+        """The largest proved pure loss."""
+        return max(loss.value for loss in self.pure(item, noise, Fraction(0)))
+
+    # ---- laws as given
+
+    def epsilon(self, item: Family | Analytic, noise: Noise) -> float:
+        """Proved on the lattice of the noise."""
+        return self.leak(_on(item, noise), noise)
+
+    def delta_at(self, item: Family | Analytic, noise: Noise, epsilon: Real) -> float:
+        """Proved on the lattice of the noise."""
+        return max(loss.value for loss in self.delta(_on(item, noise), noise, as_fraction(epsilon), Fraction(0)))
+
+    def renyi(self, item: Family | Analytic, noise: Noise, alpha: Fraction) -> float:
+        """Proved on the lattice of the noise; inf where some output is possible under one law only."""
+        on = _on(item, noise)
+        worst = max(loss.value for loss in self.divergence(on, noise, alpha))
+        if math.isinf(worst) and not noise_ends(noise, on):
+            raise self._unknown("Rényi divergence")
+        return worst
+
+
+def noise_ends(noise: Noise, item: Family | Analytic) -> bool:
+    """Whether nothing lies beyond some number of steps, and all outputs are few enough to be summed."""
+    if not isinstance(item, Family) or (
+        item.translates and not noise.log_concave
+    ):  # there shorter shifts may tell more
+        return False
+    return (2 * noise.reach(math.inf) + 1) * len(item.points) <= _CELLS
+
+
+def prove_window_delta(item: Family | Analytic, noise: Noise, epsilon: Fraction) -> list[PairLoss]:
+    """For each pair a delta with sup_S P(S) - e^epsilon Q(S) <= delta after noise, the larger of both orders.
+
+    Balls hold the truth, so that upper ends of P_r(y) - e^epsilon Q_r(y) bound every term from above; what the noise
+    and the law put beyond the window goes to delta, and so do errors of the laws (`slack`)."""
+    count = 2 if isinstance(item, Analytic) else len(item.laws)
+    width, limit = width_of(item), LARGEST / max(1.0, count / 2)
+    check_size(width, count, f"{noise.name} noise")
+    reach = min(noise.reach(_FALL), max(1, int(limit - width) // 2))
+    with balls.precision(_PRECISION):
+        laws, outside, pairs = ball_rows(item, reach)
+        masses = [noise.mass(k) for k in range(-reach, reach + 1)]
+        _check_shape(item, noise, masses)
+        kernel = arb_poly(masses)
+        rest, e = noise.beyond(reach), balls.of(epsilon).exp()
+        if sum(masses, rest) < 1:  # surely: too little of the noise would be looked at, and delta be too small
+            raise NotProvable(f"the masses of {noise.name} noise, with its tails, are less than 1; state all of them")
+        length = len(laws[0]) + 2 * reach
+        rows = [_padded((arb_poly(row) * kernel).coeffs(), length) for row in laws]
+        losses = []
+        for label, (a, b) in pairs:
+            deltas = []
+            for i, j in ((a, b), (b, a)):
+                total = arb(0)
+                for p, q in zip(rows[i], rows[j], strict=True):
+                    if not (excess := p - e * q) <= 0:
+                        total += excess.upper()
+                deltas.append(balls.upper(total + outside[i] + rest + errors_cost(item, (i, j), e)))
+            losses.append(PairLoss(label, min(1.0, max(deltas)), (a, b)))
+        return losses
+
+
+def _check_shape(item: Family | Analytic, noise: Noise, masses: list[arb]) -> None:
+    """Translates stand for every shift up to theirs, and normal laws for those between them (`fugu.scenario.moves`,
+    `attributes`): the ends are the worst for log-concave noise. What a noise says of itself is held against its
+    masses."""
+    concave = not any(b * b < a * c for a, b, c in zip(masses, masses[1:], masses[2:], strict=False))
+    if noise.log_concave and not concave:
+        raise NotProvable(f"{noise.name} noise says that it is log-concave, and its masses are not")
+    if not noise.log_concave and (isinstance(item, Analytic) or item.translates):
+        raise NotProvable(
+            f"{noise.name} noise does not say that it is log-concave, so a shorter shift may tell more: for translates "
+            "and laws with Gaussian components take another noise"
+        )
+
+
+def _padded(row: list[arb], length: int) -> list[arb]:
+    """Polynomials drop zeros at their end; put them back."""
+    return row + [arb(0)] * (length - len(row))
+
+
+def _on(item: Family | Analytic, noise: Noise) -> Family | Analytic:
+    """Laws as given, on the lattice of the noise."""
+    if noise.grid is None:
+        raise BadNoise(f"{noise.name} noise is known on a lattice only; give it a grid")
+    return on_grid(item, noise.grid) if isinstance(item, Family) else item.on(Lattice(noise.grid))

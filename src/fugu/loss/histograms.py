@@ -1,0 +1,268 @@
+"""delta of a histogram with lattice noise in every cell, Laplace or Gaussian (docs/proofs/histograms.md)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, fmpz
+
+from fugu.errors import OutOfReach
+from fugu.laws.cells import Counts
+from fugu.loss.cells import UNIT, Floats, Ratios, Tilt, hockey_stick, tilt
+from fugu.numbers import balls
+
+# delta of a histogram with lattice Laplace noise in every cell: a finite sum (docs/proofs/histograms.md).
+#
+# Every cell multiplies its part of the likelihood by e^r or e^-r, r = 1/b, so with c = p - e^epsilon q
+#
+#     delta(epsilon) = (e^r - e^-r) E (D - sum over cells of |c| G)_+,   D = HS_epsilon - (e^epsilon - 1) / (e^2r - 1),
+#
+# where G = 1 if a cell is not at the better of its two values: with probability 1 / (1 + e^-r) if c > 0, and
+# e^-r / (1 + e^-r) if c < 0. D <= 0 is the pure guarantee.
+
+
+_BITS = 256
+_SHARP = 300
+"""A rate above this is no noise to speak of: delta is at most that of the laws themselves."""
+_MANY = 2**13
+"""Sums are kept as they are up to so many; more are spread over a grid."""
+_WORK = 2**25
+"""Cells times grid points."""
+
+
+def laplace_delta(p: Counts, q: Counts, rate: Fraction, epsilon: Fraction) -> float:
+    """sup over events of P - e^epsilon Q for noise of that `rate` = 1 / scale in every cell, up; one order."""
+    bare = hockey_stick(p, q, epsilon)
+    if rate > _SHARP or bare == 0:
+        return bare
+    with balls.precision(_BITS):
+        r = balls.of(rate)
+        excess = balls.of(epsilon).expm1()
+        room = balls.upper(Ratios(p, q).stick(excess)[0] - excess / (2 * r).expm1())
+        if room <= 0:
+            return 0.0
+        swing, stay = r.exp() - (-r).exp(), 1 / (1 + (-r).exp())
+        odds = {True: _both(1 - stay, stay), False: _both(stay, 1 - stay)}
+        found = balls.upper(swing * arb(_gap(room, p, q, epsilon, odds)))
+    return min(bare, found)
+
+
+def _both(kept: arb, lost: arb) -> tuple[float, float]:
+    return balls.upper(kept), balls.upper(lost)
+
+
+def _gap(room: float, p: Counts, q: Counts, epsilon: Fraction, odds: dict[bool, tuple[float, float]]) -> float:
+    """E (room - sum |c| G)_+, up: |c| from below, probabilities from above.
+
+    All terms are positive, so that what doubles lose is relative: at most 6 units for each cell and one for each term
+    of the last sum. The sums are kept as they are while there are few. Then each is spread over the two next points of
+    a grid with the same mean, which makes no convex function smaller."""
+    parts = tilt(p, q, epsilon)
+    cells = list(zip(parts.least.tolist(), parts.gains.tolist(), strict=True))
+    sums, masses = np.zeros(1), np.ones(1)
+    used = 0
+    while used < len(cells) and len(sums) <= _MANY:
+        sums, masses = _one_more(sums, masses, cells[used][0], *odds[cells[used][1]], room)
+        used += 1
+    if used < len(cells):
+        points = max(256, min(_MANY, _WORK // len(cells)))
+        step = 2.0 ** np.ceil(np.log2(room / points))
+        masses = spread(sums / step, masses, int(room / step) + 2)
+        for size, gain in cells[used:]:
+            masses = _shifted(masses, size / step, *odds[gain])
+        sums = np.arange(len(masses)) * step
+    inside = sums < room
+    total = float(np.dot(masses[inside], room - sums[inside]))
+    return total * (1 + (6 * len(cells) + 2 * len(sums) + 64) * UNIT) + 1e-290
+
+
+def _one_more(
+    sums: Floats, masses: Floats, size: float, kept: float, lost: float, room: float
+) -> tuple[Floats, Floats]:
+    """All sums with one more cell; those that leave no room are dropped."""
+    if size == 0.0:
+        return sums, masses * (kept + lost)
+    moved = (sums + size) * (1 - 4 * UNIT)
+    inside = moved < room
+    return np.concatenate((sums, moved[inside])), np.concatenate((masses * kept, masses[inside] * lost))
+
+
+def spread(places: Floats, masses: Floats, points: int) -> Floats:
+    """Masses on 0, 1, ..., points - 1 with the mean of each; what lies beyond is dropped."""
+    low = np.floor(places)
+    part = places - low  # exact: places are doubles
+    index = low.astype(np.int64)
+    inside = index < points - 1
+    index, part, masses = index[inside], part[inside], masses[inside]
+    return np.asarray(
+        np.bincount(index, masses * (1 - part), points) + np.bincount(index + 1, masses * part, points),
+        dtype=np.float64,
+    ) * (1 + 2 * len(places) * UNIT)
+
+
+def _shifted(masses: Floats, steps: float, kept: float, lost: float) -> Floats:
+    """The masses after a cell that adds 0, or `steps` grid points spread over the two next to it."""
+    low = int(steps)
+    part = steps - low
+    found = masses * kept
+    if low < len(masses):
+        found[low:] += masses[: len(masses) - low] * (lost * (1 - part))
+    if low + 1 < len(masses):
+        found[low + 1 :] += masses[: len(masses) - low - 1] * (lost * part)
+    return found
+
+
+# delta of a histogram with lattice Gaussian noise in every cell: an outward convolution (docs/proofs/histograms.md).
+#
+# With c = p - e^epsilon q and W = f(z - 1) / f(z) = e^(t (2z - 1)), z drawn from f ~ e^(-t z^2) in each cell,
+#
+#     delta(epsilon) = E (sum over cells of c W)_+.
+#
+# f is positive everywhere, so that W has mean 1; noise with ends would not do. Every step rounds outward: values up,
+# probabilities up, and a sum is moved only by spreading it over two points with the same mean, which makes no convex
+# function smaller. What a cell with c > 0 gains beyond z = top is charged by its mean, c P(z >= top).
+
+
+_CONVOLUTION_BITS = 128
+_WIDEST = 40_000
+"""Lattice points of the noise in one cell."""
+WORK = 1e6
+"""Sums times values of a cell, over all cells: what a proof takes."""
+_CONVOLUTION_SHARP = 200
+"""Factors beyond e^200 are for noise that hides next to nothing: then delta is that of the laws themselves."""
+_TAIL = 1e-5
+"""The part of delta that tails may cost."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """The factor W of one cell at z = -reach ... top, from below and above; probabilities, those of the tails too,
+    from above; and P(z >= top) from above."""
+
+    least: Floats
+    most: Floats
+    chance: Floats
+    beyond: float
+
+
+def weights(precision: Fraction, fine: float) -> Weights | None:
+    """The factors up to a `top` with P(z >= top) <= `fine`; None where they are beyond the range of doubles."""
+    t = float(precision)
+    top = max(1, math.ceil(math.sqrt(-math.log(max(fine, 1e-290)) / t))) + 1
+    if 2 * top > _WIDEST:
+        raise OutOfReach(
+            f"the noise in each cell spreads over {2 * top} values, and at most {_WIDEST} are summed; ask for a larger "
+            "epsilon or delta, or for Laplace noise",
+            points=2 * top,
+            limit=_WIDEST,
+        )
+    if t * (2 * top + 1) > _CONVOLUTION_SHARP:
+        return None
+    with balls.precision(_CONVOLUTION_BITS):
+        rate = balls.of(precision)
+        half = [(-rate * arb(fmpz(z * z))).exp() for z in range(top + 2)]
+        total = 2 * sum(half, arb(0)) - 1
+        rest = half[top + 1] / (1 - (-rate * arb(fmpz(2 * top + 2))).exp())  # beyond top, a geometric series
+        # the true total lies between the sum of what is listed and that plus both tails
+        each = [x / total for x in half]
+        factor = [(rate * arb(fmpz(2 * z - 1))).exp() for z in range(-top, top + 1)]
+        chance = np.array([balls.upper(each[abs(z)]) for z in range(-top, top + 1)])
+        least, most = (np.array([end(x) for x in factor]) for end in (balls.lower, balls.upper))
+        tail = balls.upper(rest / total)
+    chance[0] += tail
+    chance[-1] += tail
+    beyond = float(chance[-1]) * (1 + 8 * UNIT)
+    return Weights(least, most, chance * (1 + 4 * UNIT), beyond)
+
+
+def gaussian_delta(
+    p: Counts, q: Counts, precision: Fraction, epsilon: Fraction, enough: float = 0.0, work: float = WORK
+) -> float:
+    """sup over events of P - e^epsilon Q for lattice noise of that `precision` in every cell, up; one order.
+
+    `enough`: the delta that matters, by which the tails are cut. `work`: how finely sums are kept; any is sound."""
+    bare = hockey_stick(p, q, epsilon)
+    if bare == 0 or epsilon > 600:
+        return bare
+    parts = tilt(p, q, epsilon)
+    known = weights(precision, max(enough, 1e-18) * _TAIL)
+    return bare if known is None else min(bare, _positive_part(parts, known, work))
+
+
+def _positive_part(parts: Tilt, known: Weights, work: float) -> float:
+    """E (sum c W)_+, up. First the cells that gain: their sums are >= 0. Then those that lose: a sum that falls to 0
+    or below stays there, and is dropped.
+
+    All masses are positive, so that what doubles lose is relative: 8 units for each cell, and one for each of the
+    terms that meet at a point."""
+    gains = parts.most[parts.gains]
+    losses = parts.least[~parts.gains]
+    tail = float(gains.sum()) * known.beyond * (1 + 1e-9)
+    most = float(gains.sum()) * float(known.most[-1]) * (1 + 1e-9)
+    count = max(1, len(gains) + len(losses))
+    values = int(min(256, max(16, math.sqrt(work / count / 16))))
+    grid = _grid(float(gains.sum()), most, int(min(8192, max(256, work / count / values))))
+    up, up_chance = _fewer(known.most, known.chance, values)
+    down, down_chance = _fewer(-known.least[::-1], known.chance[::-1], values)
+    down[-1] = 0.0  # the first factor, and what lies below it
+    sums, masses, lost = np.zeros(1), np.ones(1), 0.0
+    for size in gains.tolist():
+        sums, masses, terms = _added(sums, masses, size * up * (1 + 2 * UNIT), up_chance, grid)
+        lost += terms
+    for size in losses.tolist():
+        sums, masses, terms = _added(sums, masses, size * down * (1 - 2 * UNIT), down_chance, grid)
+        lost += terms
+    total = float(np.dot(masses, np.maximum(sums, 0.0)))
+    return total * (1 + (lost + 2 * len(sums) + 64) * UNIT) + tail + 1e-220
+
+
+def _grid(typical: float, most: float, points: int) -> Floats:
+    """0 to `most`: steps of a thousandth of `typical` at first, then growing with the sum; exact doubles, whatever
+    their rounding."""
+    first = max(typical, most * 1e-9) / 1024
+    growth = 1e-9
+    low, high = 1e-9, 1.0
+    for _ in range(60):
+        growth = math.sqrt(low * high)
+        if math.log1p(growth * most / first) / growth > points:
+            low = growth
+        else:
+            high = growth
+    found = first / high * np.expm1(high * np.arange(points + 2))
+    return np.append(found[found < most], most)
+
+
+def _fewer(factors: Floats, chance: Floats, values: int) -> tuple[Floats, Floats]:
+    """The factors spread over fewer values, with the same mean each."""
+    if len(factors) <= values:
+        return factors.copy(), chance
+    keep = np.unique(np.round(np.linspace(0, len(factors) - 1, values)).astype(np.int64))
+    points = factors[keep]
+    return points.copy(), _spread(points, factors, chance)
+
+
+def _added(sums: Floats, masses: Floats, values: Floats, chance: Floats, grid: Floats) -> tuple[Floats, Floats, float]:
+    """All sums with one more cell, spread over the grid where they would be too many; sums at or below 0 are dropped.
+    Also how many units the masses may have lost."""
+    found = (sums[:, None] + values[None, :]).ravel()
+    found += np.abs(found) * (2 * UNIT)
+    mass = (masses[:, None] * chance[None, :]).ravel()
+    inside = (found > 0) & (mass > 0)
+    found, mass = found[inside], mass[inside]
+    if len(found) <= len(grid):
+        return found, mass, 8.0
+    spread = _spread(grid, np.minimum(found, grid[-1]), mass)
+    there = spread > 0
+    return grid[there], spread[there], 8.0
+
+
+def _spread(points: Floats, values: Floats, masses: Floats) -> Floats:
+    """Masses moved to the two points next to each value, with the same mean from above."""
+    right = np.clip(np.searchsorted(points, values, side="left"), 1, len(points) - 1)
+    low, high = points[right - 1], points[right]
+    part = np.clip((values - low) / (high - low) * (1 + 8 * UNIT), 0.0, 1.0)
+    moved = np.bincount(right, masses * part, len(points)) + np.bincount(right - 1, masses * (1 - part), len(points))
+    return np.asarray(moved, dtype=np.float64) * (1 + (len(values) + 8) * UNIT)

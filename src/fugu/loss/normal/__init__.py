@@ -1,1 +1,0 @@
-"""Proved losses between normal laws of vectors."""

@@ -1,0 +1,266 @@
+"""Laws with Gaussian components after rounding onto a lattice, and the proved losses of Laplace noise on them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from fugu.errors import OutOfReach
+from fugu.laws.components import Components
+from fugu.laws.normal import Analytic
+from fugu.noise.lattice import Lattice
+from fugu.numbers import balls
+
+# Proved losses of lattice Laplace noise on laws with Gaussian components.
+
+
+_PRECISION = 192
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Decayed sums of one law over the window, with enclosures of what comes from beyond the ends."""
+
+    total: list[arb]
+    left: list[arb]
+    right: list[arb]
+    cells: BallCells
+
+
+def prove_pure_analytic(pair: Analytic, rate: Fraction) -> float:
+    """An epsilon with S_i <= e^epsilon S_j at every lattice point, both orders.
+
+    Inside the window point by point. Beyond its right end M(k) = q^{-k} S(k) grows to E q^{-K}, so
+    S_i(k) / S_j(k) <= (L_i + tilted tail of i) / S_j at the last point; the left end is the mirror image
+    (docs/proofs/gaussian.md#2-beyond-the-window)."""
+    if pair.same:
+        return 0.0
+    with balls.precision(_PRECISION):
+        first, second = _both(pair, rate)
+        worst = arb(1)
+        for a, b in ((first, second), (second, first)):
+            for s, t in zip(a.total, b.total, strict=True):
+                if not s <= worst * t:
+                    worst = _raise(worst, s, t)
+            worst = _raise(worst, a.left[-1] + a.cells.right[1], b.total[-1])
+            worst = _raise(worst, a.right[0] + a.cells.left[1], b.total[0])
+        return balls.upper(worst.log())
+
+
+def prove_delta_analytic(pair: Analytic, rate: Fraction, epsilon: Fraction) -> float:
+    """A delta with sup_S P(S) - e^epsilon Q(S) <= delta for lattice Laplace noise, both orders.
+
+    Inside the window the sum of positive parts; beyond an end where the ratio is at most rho, at most the mass of f_i
+    there times (1 - e^epsilon / rho)_+, and that mass is at most c0 q/(1-q) L_i + P(K beyond)."""
+    if pair.same:
+        return 0.0
+    with balls.precision(_PRECISION):
+        q = (-balls.of(rate)).exp()
+        norm, ratio, e = (1 - q) / (1 + q), q / (1 - q), balls.of(epsilon).exp()
+        first, second = _both(pair, rate, DELTA_TILT)
+        deltas = []
+        for a, b in ((first, second), (second, first)):
+            inside = arb(0)
+            for s, t in zip(a.total, b.total, strict=True):
+                part = (s - e * t).upper()
+                if part > 0:
+                    inside += part
+            found = norm * inside
+            for near, tail, ball_total in (
+                (a.left[-1], a.cells.right, b.total[-1]),
+                (a.right[0], a.cells.left, b.total[0]),
+            ):
+                rho = ((near + tail[1]) / ball_total).upper() if ball_total > 0 else arb("inf")
+                if not rho <= e:
+                    share = 1 - e / rho if rho.is_finite() else arb(1)
+                    found += (norm * ratio * near + tail[0]) * share
+            deltas.append(balls.upper(found))
+        return min(1.0, max(deltas))
+
+
+def prove_rounding(pair: Analytic, epsilon: Fraction) -> float:
+    """A delta for rounding alone, without noise: the positive parts of the cells, plus the mass beyond the window."""
+    if pair.same:
+        return 0.0
+    assert pair.lattice is not None
+    with balls.precision(_PRECISION):
+        span = span_of((pair.p, pair.q), pair.lattice, 0.0)
+        cells = [ball_cells(law, pair.lattice, span, None) for law in (pair.p, pair.q)]
+        e = balls.of(epsilon).exp()
+        deltas = []
+        for a, b in (cells, cells[::-1]):
+            found = a.left[0] + a.right[0]
+            for s, t in zip(a.mass, b.mass, strict=True):
+                part = (s - e * t).upper()
+                if part > 0:
+                    found += part
+            deltas.append(balls.upper(found))
+        return min(1.0, max(deltas))
+
+
+def _both(pair: Analytic, rate: Fraction, most_tilt: float = 60.0) -> tuple[_Sums, _Sums]:
+    assert pair.lattice is not None
+    span = span_of((pair.p, pair.q), pair.lattice, float(pair.lattice.grid / rate), most_tilt)
+    return _sums(pair.p, pair.lattice, span, rate), _sums(pair.q, pair.lattice, span, rate)
+
+
+def _sums(law: Components, lattice: Lattice, span: Span, rate: Fraction) -> _Sums:
+    """L and R over the window; what comes from beyond an end lies between 0 and q times the mass there."""
+    cells = ball_cells(law, lattice, span, rate)
+    q = (-balls.of(rate)).exp()
+    left = _scan(cells.mass, q, _up_to(q * cells.left[0]))
+    right = _scan(cells.mass[::-1], q, _up_to(q * cells.right[0]))[::-1]
+    total = [a + b - m for a, b, m in zip(left, right, cells.mass, strict=True)]
+    return _Sums(total, left, right, cells)
+
+
+def _scan(mass: list[arb], q: arb, before: arb) -> list[arb]:
+    """L_k = p_k + q L_{k-1}, the first one with `before` added."""
+    found = []
+    current = before
+    for k, m in enumerate(mass):
+        current = m + (current if k == 0 else q * current)
+        found.append(current)
+    return found
+
+
+def _up_to(bound: arb) -> arb:
+    """The ball [0, bound]."""
+    half = bound.upper() / 2
+    return half.union(arb(0)).union(bound.upper())
+
+
+def _raise(worst: arb, numerator: arb, denominator: arb) -> arb:
+    """max(worst, upper end of the ratio); infinite where the denominator may be zero."""
+    ratio = (numerator / denominator).upper() if denominator > 0 else arb("inf")
+    return ratio if not ratio <= worst else worst
+
+
+# A law with Gaussian components after rounding onto a lattice: the masses of the cells, as balls and as floats.
+#
+# Cell k of a lattice is the interval of values that round to index k, [o + (k - 1/2) g, o + (k + 1/2) g). Inside a
+# window of indices the masses are computed one by one; what lies outside is bounded by closed forms: beyond each end a
+# proof needs the mass, and the mass weighted by e^{rate x distance} (docs/proofs/gaussian.md#1-a-window-and-its-tails,
+# docs/proofs/gaussian.md#2-beyond-the-window).
+
+
+_MOST_CELLS = 100_000
+DELTA_TILT = 8.0
+
+
+@dataclass(frozen=True)
+class Span:
+    """The window of lattice indices first .. last."""
+
+    first: int
+    last: int
+
+    def __len__(self) -> int:
+        return self.last - self.first + 1
+
+
+@dataclass(frozen=True)
+class BallCells:
+    """Masses of the window's cells, and upper bounds on what lies beyond each end: (mass, tilted mass)."""
+
+    mass: list[arb]
+    left: tuple[arb, arb]
+    right: tuple[arb, arb]
+
+
+def ball_cells(law: Components, lattice: Lattice, span: Span, rate: Fraction | None) -> BallCells:
+    """Enclosures of P(K = k) for k in the window; beyond the ends, upper bounds on P(K < first), P(K > last) and on
+    sum p_k e^{rate (first - k)}, sum p_k e^{rate (k - last)}.
+
+    For a component N(m, s): P(K = k) = Phi(z_{k+1}) - Phi(z_k), taken from the nearer tail so that nothing cancels.
+    With t = rate s / g and z the last edge, the tilted sum is at most e^{t^2/2 - t z + rate} P(Z > z - t), because a
+    value in cell k is at least x_k - g/2."""
+    mass = [arb(0)] * len(span)
+    ends = [[arb(0), arb(0)], [arb(0), arb(0)]]
+    r = balls.of(rate or Fraction(0))
+    for weight, mean, std in zip(law.exact_weights, law.exact_means, law.exact_stds, strict=True):
+        w = balls.of(weight)
+        if std == 0:
+            _point(mass, ends, span, int(lattice.index(np.array([float(mean)]))[0]), w, r)
+            continue
+        edges = _edges(lattice, span, mean, std)
+        for k in range(len(span)):
+            mass[k] = mass[k] + w * _between(edges[k], edges[k + 1])
+        tilt = balls.of(std / lattice.grid) * r
+        for side, z in ((0, -edges[0]), (1, edges[-1])):
+            ends[side][0] += w * _upper_tail(z)
+            ends[side][1] += w * (tilt * tilt / 2 - tilt * z + r).exp() * _upper_tail(z - tilt)
+    return BallCells(mass, (ends[0][0], ends[0][1]), (ends[1][0], ends[1][1]))
+
+
+def _point(mass: list[arb], ends: list[list[arb]], span: Span, index: int, weight: arb, rate: arb) -> None:
+    """A point mass falls into one cell, or beyond one end."""
+    if span.first <= index <= span.last:
+        mass[index - span.first] = mass[index - span.first] + weight
+        return
+    side, beyond = (0, span.first - index) if index < span.first else (1, index - span.last)
+    ends[side][0] += weight
+    ends[side][1] += weight * (rate * beyond).exp()
+
+
+def _edges(lattice: Lattice, span: Span, mean: Fraction, std: Fraction) -> list[arb]:
+    """(o + (k - 1/2) g - mean) / std for k = first .. last + 1, exactly rational before it becomes a ball."""
+    start = (lattice.origin + (span.first - Fraction(1, 2)) * lattice.grid - mean) / std
+    first, width = balls.of(start), balls.of(lattice.grid / std)
+    return [first + width * k for k in range(len(span) + 1)]
+
+
+def _upper_tail(z: arb) -> arb:
+    """P(Z > z) for a standard normal Z."""
+    return (z / arb(2).sqrt()).erfc() / 2
+
+
+def _between(low: arb, high: arb) -> arb:
+    """P(low < Z < high), from the tail that both ends lie in."""
+    if high < 0:
+        return _upper_tail(-high) - _upper_tail(-low)
+    return _upper_tail(low) - _upper_tail(high)
+
+
+def float_cells(law: Components, lattice: Lattice, span: Span) -> NDArray[np.float64]:
+    """The same masses in floating point, for search; relative accuracy about 1e-12 in the body and the near tails."""
+    from scipy.special import ndtr
+
+    points = law.stds == 0
+    index = lattice.index(law.means[points]) - span.first
+    inside = (index >= 0) & (index < len(span))
+    total = np.bincount(index[inside], weights=law.weights[points][inside], minlength=len(span)).astype(np.float64)
+    edge = float(lattice.origin) + (np.arange(span.first, span.last + 2) - 0.5) * float(lattice.grid)
+    for weight, mean, std in zip(law.weights[~points], law.means[~points], law.stds[~points], strict=True):
+        z = (edge - mean) / std
+        total += weight * np.where(z[1:] < 0, np.diff(ndtr(z)), -np.diff(ndtr(-z)))
+    return np.maximum(total, 0)
+
+
+def span_of(laws: tuple[Components, Components], lattice: Lattice, scale: float, most_tilt: float = 60.0) -> Span:
+    """A window wide enough that what lies beyond is negligible even after tilting by 1 / scale.
+
+    A normal tail beyond z standard deviations, tilted by t = std / scale, is about e^{t z - z^2 / 2}; against the
+    noised body, e^{-t z}, it is below e^{-80} once z >= t + sqrt(t^2 + 160). Only sharpness depends on this, not
+    soundness. For delta a tilt of 8 is plenty: what it misses weighs less than e^{-60} in all."""
+    low, high = math.inf, -math.inf
+    for law in laws:
+        tilt = min(float(law.stds.max()) / scale, most_tilt) if scale else 0.0
+        reach = tilt + math.sqrt(tilt**2 + 160)
+        low = min(low, float(np.min(law.means - reach * law.stds)))
+        high = max(high, float(np.max(law.means + reach * law.stds)))
+    cells = (high - low) / float(lattice.grid)
+    if not cells <= _MOST_CELLS:
+        raise OutOfReach(
+            f"{cells:,.0f} lattice cells would be needed, more than {_MOST_CELLS:,}: the grid is very small against "
+            "the beliefs' spread. Choose a coarser grid, for instance a tenth of their standard deviation, or bins",
+            points=cells,
+            limit=_MOST_CELLS,
+        )
+    first, last = lattice.index(np.array([low, high])).tolist()
+    return Span(int(first) - 1, int(last) + 1)

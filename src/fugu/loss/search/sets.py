@@ -1,0 +1,345 @@
+"""Losses over sets of laws in doubles: extremes, the pure loss and where it is attained, envelope and dual."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.laws.family import SetFamily
+from fugu.laws.sets import LawSet
+from fugu.loss.search.laplace import Decayed, decayed_sums
+from fugu.loss.sets import Measure, Outputs, Point, outputs, prove_pure, reach
+from fugu.loss.sets_extremes import (
+    DecayKernel,
+    Extremes,
+    Floats,
+    Form,
+    Formed,
+    Grid,
+    Narrowest,
+    RunningSum,
+    Widest,
+    sums,
+)
+from fugu.loss.sets_reach import Attained, Generic, at_outputs, at_points
+
+# The envelope and the dual of `fugu.loss.sets` in doubles, and where the dual is least.
+
+
+DUAL = 50_000
+"""Most outputs for which the dual is solved: some hundred passes over all of them."""
+_STEEPEST = 1e200
+
+
+def fast_loss(family: SetFamily, kernel: DecayKernel, measure: Measure, enough: float) -> float:
+    """The largest bound over pairs and orders; the dual is solved only where the envelope is not `enough`."""
+    found = noised(family, outputs(family, kernel, reach(family, kernel, measure)))
+    worst = 0.0
+    for order in ((i, j) for pair in family.pairs for i, j in (pair, pair[::-1])):
+        first = measure.loss(envelope(family.sets[order[0]], found, order, measure))
+        loss = first if first <= enough else min(first, measure.loss(dual(found, order, measure)[0]))
+        worst = max(worst, math.inf if math.isnan(loss) else loss)
+    return worst
+
+
+@dataclass(frozen=True, eq=False)
+class NoisedExtremes:
+    """N and D of every set at every output, normalised, and how often each output counts."""
+
+    where: Outputs
+    norm: float
+    times: Floats
+    most: list[Floats]
+    least: list[Floats]
+
+
+def noised(family: SetFamily, where: Outputs) -> NoisedExtremes:
+    """N and D at the outputs."""
+    found = [extreme_masses(one, where.kernel) for one in at_outputs(family, where.at)]
+    norm, times = _norm(where.kernel), np.ones(len(where.at))
+    if where.kernel.scans and where.kernel.decay is not None:
+        beyond = 1 / math.expm1(min(float(where.kernel.decay), 700.0))
+        times[0] += beyond
+        times[-1] += beyond
+    return NoisedExtremes(
+        where, norm, times, [norm * n for n, _ in found], [norm * np.maximum(d, 0.0) for _, d in found]
+    )
+
+
+def _norm(kernel: DecayKernel) -> float:
+    """What the kernel is multiplied by."""
+    if kernel.decay is None:
+        return 1.0
+    c = float(kernel.decay)
+    if kernel.scans:
+        return math.tanh(c / 2)
+    far = math.ceil(8.7 / math.sqrt(2 * c)) + 2
+    return 1 / float(kernel.floats(np.arange(-far, far + 1)).sum())
+
+
+def envelope(law_set: LawSet, found: NoisedExtremes, order: tuple[int, int], measure: Measure) -> float:
+    """The first bound."""
+    i, j = order
+    psi = measure.psi(found.most[i], found.least[j])
+    return float(law_set.tops(_spreads(found, psi)[None, :])[0]) if np.all(np.isfinite(psi)) else math.inf
+
+
+def _spreads(found: NoisedExtremes, psi: Floats) -> Floats:
+    """sum_y g(y - x) psi(y) at every declared value x, normalised."""
+    where, weighted = found.where, psi * found.times * found.norm
+    if where.kernel.decay is None:
+        return weighted
+    if where.kernel.scans:
+        row = weighted[None, :]
+        seen: Floats = decayed_sums(where.at, row, where.kernel.steps).total(row)[0][where.points - where.at[0]]
+        return seen
+    spread: Floats = where.kernel.floats(np.abs(where.points[:, None] - where.at[None, :])) @ weighted
+    return spread
+
+
+@dataclass(frozen=True, eq=False)
+class _Corners:
+    """f, P and Q at the four corners of every output, and how often the output counts."""
+
+    f: Floats
+    p: Floats
+    q: Floats
+    times: Floats
+
+    def slope(self, tau: float, other: float) -> tuple[float, Point]:
+        """The second bound at tau and tau', and a subgradient."""
+        height = self.f - tau * self.p + other * self.q
+        best = np.argmax(height, axis=0)[None, :]
+        value, p, q = (np.take_along_axis(x, best, axis=0)[0] @ self.times for x in (height, self.p, self.q))
+        return float(tau - other + value), (float(1 - p), float(q - 1))
+
+
+def dual(found: NoisedExtremes, order: tuple[int, int], measure: Measure) -> tuple[float, Point]:
+    """The second bound, and where it is least; infinite where it is out of reach."""
+    (i, j), nowhere = order, (math.inf, (0.0, 0.0))
+    p = np.stack([found.least[i], found.least[i], found.most[i], found.most[i]])
+    q = np.stack([found.least[j], found.most[j], found.least[j], found.most[j]])
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        ratio = float(np.max(np.where(found.most[i] > 0, found.most[i] / found.least[j], 0.0)))
+    try:
+        widths = measure.steepest(ratio)
+    except OverflowError:
+        return nowhere
+    f = measure.f(p, q)
+    if not (np.all(np.isfinite(f)) and max(widths) < _STEEPEST) or p.shape[1] > DUAL:
+        return nowhere
+    corners = _Corners(f, p, q, found.times)
+    at = least(corners.slope, widths)
+    return corners.slope(*at)[0], at
+
+
+# The largest and the least noised mass over a set of laws, in doubles: O(n) for a scale where there are windows.
+
+
+Pair = tuple[Floats, Floats]
+
+
+@singledispatch
+def extreme_masses(known: Extremes, kernel: DecayKernel) -> Pair:
+    """N and D at every output, not normalised. `known`: of one set; `kernel`: of the noise."""
+    raise NotImplementedError(type(known).__name__)
+
+
+@extreme_masses.register
+def _(known: Formed, kernel: DecayKernel) -> Pair:
+    forms = known.upper, known.lower
+    if not kernel.scans:
+        return _summed(known.grid, known.upper, kernel), _summed(known.grid, known.lower, kernel)
+    found = _SCANNED.get(known)
+    if found is None:
+        found = _SCANNED[known] = _Scanned(known.grid, forms)
+    most, least = found.at(kernel)
+    return most, least
+
+
+@extreme_masses.register
+def _(known: Widest, kernel: DecayKernel) -> Pair:
+    most, least = zip(*(extreme_masses(part, kernel) for part in known.parts), strict=True)
+    return np.max(most, axis=0), np.min(least, axis=0)
+
+
+@extreme_masses.register
+def _(known: Narrowest, kernel: DecayKernel) -> Pair:
+    most, least = zip(*(extreme_masses(part, kernel) for part in known.parts), strict=True)
+    return np.min(most, axis=0), np.max(least, axis=0)
+
+
+@extreme_masses.register
+def _(known: Attained, kernel: DecayKernel) -> Pair:
+    g = kernel.floats(known.distances)
+    found = _ATTAINED.get(known)
+    if found is None:
+        most, least = (np.array([[m / known.total for m in law] for law in laws]) for laws in (known.most, known.least))
+        found = _ATTAINED[known] = most, least
+    most, least = (laws[known.which] for laws in found)
+    return np.einsum("ij,ij->i", most, g), np.einsum("ij,ij->i", least, g)
+
+
+@extreme_masses.register
+def _(known: Generic, kernel: DecayKernel) -> Pair:
+    g = kernel.floats(known.distances)
+    return known.law_set.tops(g), known.law_set.bottoms(g)
+
+
+class _Scanned:
+    """Forms on one grid, for kernels with scans."""
+
+    def __init__(self, grid: Grid, forms: Sequence[Form]) -> None:
+        self._grid = grid
+        self._sums = [[_signed(part) for part in sums(grid, form)] for form in forms]
+        self._spots = [[(_shares(grid, spot.masses), spot.distance) for spot in form.spots] for form in forms]
+
+    def at(self, kernel: DecayKernel) -> list[Floats]:
+        """Every form at every output."""
+        weights, steps = self._grid.weights, kernel.steps
+        scans = decayed_sums(self._grid.points, weights, steps) if steps else Decayed(weights, weights, 0.0)
+        found = []
+        for parts, spots in zip(self._sums, self._spots, strict=True):
+            total = np.zeros(len(self._grid.outputs))
+            for part, sign, apart in parts:
+                held = (scans.left if part.left else scans.right)[part.row][part.at] * sign
+                total += held * kernel.floats(part.distance) if apart else held
+            for masses, distance in spots:
+                total += masses * kernel.floats(distance)
+            found.append(total)
+        return found
+
+
+_SCANNED: WeakKeyDictionary[Formed, _Scanned] = WeakKeyDictionary()
+_ATTAINED: WeakKeyDictionary[Attained, Pair] = WeakKeyDictionary()
+
+
+def _signed(part: RunningSum) -> tuple[RunningSum, Floats, bool]:
+    """The sign, or 0 where the sum is none, and whether it is read anywhere but at the output itself."""
+    return part, part.sign * part.there.astype(np.float64), bool(part.distance.any())
+
+
+def _shares(grid: Grid, masses: Sequence[int]) -> Floats:
+    return np.array([m / grid.total for m in masses], dtype=np.float64)
+
+
+def _summed(grid: Grid, form: Form, kernel: DecayKernel) -> Floats:
+    """A form for any kernel: every point of every range is added up."""
+    g, place = kernel.floats(grid.distances), np.arange(len(grid.points))[None, :]
+    total = np.zeros(len(grid.outputs))
+    for part in form.ranges:
+        held = (place >= part.start[:, None]) & (place < part.stop[:, None])
+        total += np.where(held, g, 0.0) @ grid.weights[part.row]
+    for spot in form.spots:
+        total += _shares(grid, spot.masses) * kernel.floats(spot.distance)
+    return total
+
+
+# The pure loss over sets of laws in doubles, and where it is attained: to search with, and to attack with.
+
+
+_TINY = 1e-280
+
+
+def sets_pure_loss(family: SetFamily, kernel: DecayKernel) -> float:
+    """max over pairs, orders and declared values of ln(N / D), in doubles; inf where no finite epsilon holds.
+
+    Where masses are below the range of doubles it is worked out in balls."""
+    found = [extreme_masses(one, kernel) for one in at_points(family)]
+    used = {k for pair in family.pairs for k in pair}
+    if kernel.decay and any(float(found[k][0].min()) < _TINY for k in used):
+        return max(loss.value for loss in prove_pure(family, kernel))
+    worst = 0.0
+    for order in ((i, j) for pair in family.pairs for i, j in (pair, pair[::-1])):
+        largest = float(np.max(_ratios(found, order)))
+        loss = math.inf if math.isnan(largest) else math.log(largest) if largest > 0 else 0.0
+        worst = max(worst, loss)
+    return worst
+
+
+def worst_laws(family: SetFamily, kernel: DecayKernel) -> tuple[Floats, Floats]:
+    """The laws of the first pair that attain N and D at the declared value where N / D is largest, in either order."""
+    pair, found = family.pairs[0], [extreme_masses(one, kernel) for one in at_points(family)]
+    ratios = [(np.nan_to_num(_ratios(found, order), nan=0.0), order) for order in (pair, pair[::-1])]
+    ratio, (i, j) = max(ratios, key=lambda each: float(np.max(each[0])))
+    column = kernel.floats(np.abs(family.points - family.points[int(np.argmax(ratio))]))
+    most, least = _law(family.sets[i].extreme(column)), _law(family.sets[j].extreme(-column))
+    return (most, least) if (i, j) == pair else (least, most)
+
+
+def _ratios(found: list[tuple[Floats, Floats]], order: tuple[int, int]) -> Floats:
+    """N / D at every declared value; 1 where neither law is ever."""
+    most, least = found[order[0]][0], np.maximum(found[order[1]][1], 0.0)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        ratio: Floats = most / least
+    ratio[(most == 0) & (least == 0)] = 1.0
+    return ratio
+
+
+def _law(weights: Floats) -> Floats:
+    """Rounding taken out: no weight below 0, and 1 in all."""
+    held = np.maximum(weights, 0.0)
+    law: Floats = held / held.sum()
+    return law
+
+
+# The least value of a convex function of two numbers: cuts through the centre of gravity.
+
+
+_MOST = 250
+_CLOSE = 1e-11
+
+
+def least(slope: Callable[[float, float], tuple[float, Point]], widths: Point) -> Point:
+    """Where a convex function on [0, widths[0]] x [0, widths[1]] is least, nearly; any answer is one to prove with.
+
+    `slope` gives the value and a subgradient. Every cut keeps the half in which the function can be smaller, which is
+    at most 63 % of the area (Grünbaum); a tangent says how much smaller it can be."""
+    a, b = widths
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])  # in units of the widths
+    best, at, floor = np.inf, (0.0, 0.0), -np.inf
+    for _ in range(_MOST):
+        centre = _centroid(corners)
+        x, y = a * float(centre[0]), b * float(centre[1])
+        value, (dx, dy) = slope(x, y)
+        if value < best:
+            best, at = value, (x, y)
+        rise = (corners - centre) @ np.array([a * dx, b * dy])
+        floor = max(floor, value + float(rise.min()))
+        if best - floor <= _CLOSE * abs(best) or not np.isfinite(value):
+            break
+        corners = _cut(corners, rise)
+        if len(corners) < 3:
+            break
+    return at
+
+
+def _centroid(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The centre of gravity of a convex polygon; the mean of its corners where its area is lost to rounding."""
+    x, y = (corners - corners[0]).T
+    cross = x * np.roll(y, -1) - np.roll(x, -1) * y
+    area = float(cross.sum())
+    middle: NDArray[np.float64] = corners.mean(axis=0)
+    if not abs(area) > 1e-300:
+        return middle
+    found = corners[0] + np.array([((x + np.roll(x, -1)) @ cross), ((y + np.roll(y, -1)) @ cross)]) / (3 * area)
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    return found if np.all((found >= low) & (found <= high)) else middle
+
+
+def _cut(corners: NDArray[np.float64], rise: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The part of the polygon where the tangent does not rise."""
+    kept = []
+    after, climb = np.roll(corners, -1, axis=0), np.roll(rise, -1)
+    for here, there, one, other in zip(corners, after, rise.tolist(), climb.tolist(), strict=True):
+        if one <= 0:
+            kept.append(here)
+        if (one < 0 < other) or (other < 0 < one):
+            kept.append(here + (there - here) * (one / (one - other)))
+    return np.array(kept)

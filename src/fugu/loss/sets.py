@@ -1,0 +1,389 @@
+"""Losses over sets of laws: the pure one exactly, sums over outputs bounded by an envelope and a dual."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import arb
+
+from fugu.errors import OutOfReach
+from fugu.laws.family import SetFamily
+from fugu.laws.sets import LawSet
+from fugu.loss.leakage import PairLoss
+from fugu.loss.sets_extremes import PRECISION, DecayKernel, Floats, Whole, forwards
+from fugu.loss.sets_reach import at_outputs, at_points
+from fugu.numbers import balls
+from fugu.progress import report
+
+# The pure loss over sets of laws: exact, since at each output numerator and denominator are chosen independently.
+#
+# sup over p, q and outputs y of ln(P(y) / Q(y)) = max over y of ln(N(y) / D(y)), y over EVERY declared value: for fixed
+# laws the ratio of Laplace noise is largest at a point of their support, which is some declared value, seen or not; and
+# suprema commute.
+
+
+def prove_pure(family: SetFamily, kernel: DecayKernel) -> list[PairLoss]:
+    """For each pair an epsilon with N_i <= e^epsilon D_j and N_j <= e^epsilon D_i at every declared value."""
+    used = sorted({k for pair in family.pairs for k in pair})
+    known = {}
+    for done, k in enumerate(used):
+        known[k] = at_points(family)[k].proved(kernel)
+        report("proving epsilon", done + 1, len(used))
+    with balls.precision(PRECISION):
+        return [
+            PairLoss(label, max(_largest(known[i][0], known[j][1]), _largest(known[j][0], known[i][1])), (i, j))
+            for (i, j), label in family.different
+        ]
+
+
+def _largest(most: list[arb], least: list[arb]) -> float:
+    """ln of the largest ratio, rounded up: one number is raised wherever N <= m D is not certain."""
+    m = arb(1)
+    for n, d in zip(most, least, strict=True):
+        if not n <= m * d:
+            if not d > 0:
+                if n == 0:
+                    continue
+                return math.inf
+            ratio = (n.upper() / d.lower()).upper()
+            m = ratio if not ratio <= m else m
+    return balls.upper(m.log())
+
+
+# Bounds on the sum of f(P, Q) over all outputs and all laws of two sets: the least of two.
+#
+# The envelope: f(P, Q) <= P psi at each output, and P is the noise on one law of the first set, so the sum is at most
+# the largest mean of psi spread by the noise, one support function. It is the truth where one law attains N, and one D,
+# wherever psi > 0.
+#
+# The dual: sums of P and of Q are 1, so for every tau and tau' the sum is at most tau - tau' + sum over outputs of the
+# largest f - tau P + tau' Q for P in [D, N] of the first set and Q in [D, N] of the second, which is at one of the four
+# corners, f being convex. A convex problem in two numbers, of which any answer is a proof.
+
+
+Point = tuple[float, float]
+
+
+def envelope(law_set: LawSet, found: Bounded, order: tuple[int, int], measure: Measure) -> arb:
+    """The first bound, proved."""
+    i, j = order
+    psi = [measure.proved_psi(n, d) for n, d in zip(found.most[i], found.least[j], strict=True)]
+    return law_set.top_ball(spreads(found.where, psi))
+
+
+def dual(found: Bounded, order: tuple[int, int], measure: Measure, at: Point) -> arb:
+    """The second bound at tau and tau' >= 0, proved. What the noise puts beyond the outputs is not in the sum of Q."""
+    (i, j), (tau, other) = order, map(arb, at)
+    total = tau - other * (1 - arb(found.where.tail()))
+    for k, times in enumerate(found.where.times()):
+        corners = [
+            (measure.proved_f(p, q) - tau * p + other * q).upper()
+            for p in (found.least[i][k], found.most[i][k])
+            for q in (found.least[j][k], found.most[j][k])
+        ]
+        if not all(x.is_finite() for x in corners):
+            return arb("inf")
+        total += times * max(corners)
+    return total
+
+
+# The outputs of lattice noise on sets of laws, and N and D at each of them, normalised.
+#
+# Laplace: every lattice point between the first and the last declared value; beyond them all masses fall by the same
+# factor, so those outputs are added to the two ends. Gaussian: every lattice point up to a reach beyond; the noise's
+# mass farther out is `tail`.
+
+
+MOST = 200_000
+"""Most outputs of Laplace noise: its proofs take 20 s then."""
+CELLS = 3_000_000
+"""Most (output, declared value) cells of Gaussian noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Which outputs are looked at, how often each counts, and what lies beyond."""
+
+    points: Whole
+    at: Whole
+    kernel: DecayKernel
+
+    def times(self) -> list[arb]:
+        """How often every output counts: those beyond the ends count there."""
+        found = [arb(1)] * len(self.at)
+        if self.kernel.power == 1 and self.kernel.decay is not None:
+            beyond = 1 / balls.of(self.kernel.decay).expm1()
+            found[0] += beyond
+            found[-1] += beyond
+        return found
+
+    @property
+    def reach(self) -> int:
+        """How far beyond the declared values outputs are looked at."""
+        return int(self.points[0] - self.at[0])
+
+    def norm(self) -> tuple[arb, arb]:
+        """Numbers at or above, and at or below, what the kernel is multiplied by."""
+        if self.kernel.decay is None:
+            return arb(1), arb(1)
+        c = balls.of(self.kernel.decay)
+        if self.kernel.power == 1:
+            q = (-c).exp()
+            found = (1 - q) / (1 + q)
+            return found.upper(), found.lower()
+        far = math.ceil(16 / math.sqrt(2 * float(self.kernel.decay))) + 2
+        g = self.kernel.proved()
+        inside = 1 + 2 * sum((g(k) for k in range(1, far + 1)), arb(0))
+        return (1 / inside).upper(), (1 / (inside + 2 * beyond(c, far))).lower()
+
+    def tail(self) -> float:
+        """The noise's mass farther out than the outputs, rounded up."""
+        if self.kernel.power == 1 or self.kernel.decay is None:
+            return 0.0
+        with balls.precision(PRECISION):
+            return balls.upper(2 * beyond(balls.of(self.kernel.decay), self.reach) * self.norm()[0])
+
+
+def beyond(c: arb, far: int | arb) -> arb:
+    """At or above the sum of e^{-c k^2} over whole k > far >= 0: each is e^{-2 c (far + 1)} of the last, or less."""
+    return (-c * (far + 1) ** 2).exp() / (1 - (-2 * c * (far + 1)).exp())
+
+
+def outputs(family: SetFamily, kernel: DecayKernel, reach: int = 0) -> Outputs:
+    """The outputs to look at, refused where they are too many. `reach`: how far beyond the ends, for Gaussian noise."""
+    points = np.asarray(family.points, dtype=np.int64)
+    if kernel.decay is None:
+        return Outputs(points, points, kernel)
+    first, last = int(points[0]), int(points[-1])
+    count = last - first + 1 + 2 * reach
+    limit = MOST if kernel.power == 1 else CELLS // len(points)
+    if count > limit:
+        raise OutOfReach(
+            f"a bound with delta, or of finite order, needs every lattice point, and there are {count:,}, more than "
+            f"{limit:,}; choose a coarser grid, fewer declared values, or a pure budget",
+            points=count,
+            limit=limit,
+        )
+    return Outputs(points, np.arange(first - reach, last + reach + 1), kernel)
+
+
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """At or above N, and at or below D, of every set at every output, normalised: exact numbers."""
+
+    where: Outputs
+    most: list[list[arb]]
+    least: list[list[arb]]
+
+
+def bounded(family: SetFamily, where: Outputs) -> Bounded:
+    """N and D in balls, rounded outward."""
+    found = [one.proved(where.kernel) for one in at_outputs(family, where.at)]
+    with balls.precision(PRECISION):
+        high, low = where.norm()
+        return Bounded(
+            where,
+            [[(high * n.upper()).upper() for n in most] for most, _ in found],
+            [[(low * d.lower()).lower().max(arb(0)) for d in least] for _, least in found],
+        )
+
+
+def spreads(where: Outputs, psi: list[arb]) -> list[arb]:
+    """At or above sum_y g(y - x) psi(y) at every declared value x, normalised; psi is at or above 0."""
+    high = where.norm()[0]
+    weighted = [high * t * p for t, p in zip(where.times(), psi, strict=True)]
+    if where.kernel.decay is None:
+        return weighted
+    g = where.kernel.proved()
+    places = (where.points - where.at[0]).tolist()
+    if where.kernel.scans:
+        steps = [g(1)] * (len(weighted) - 1)
+        left, right = forwards(weighted, steps), forwards(weighted[::-1], steps)[::-1]
+        return [left[k] + g(1) * right[k + 1] if k + 1 < len(right) else left[k] for k in places]
+    there = [(y, w) for y, w in zip(where.at.tolist(), weighted, strict=True) if w != 0]
+    return [sum((w * g(abs(y - x)) for y, w in there), arb(0)) for x in where.points.tolist()]
+
+
+# What is bounded over all outputs: the sum of a convex function f(P, Q), homogeneous of degree 1, of two noised laws.
+#
+# `Excess`: f = (P - e^epsilon Q)_+, whose sum is delta. `Power`: f = P^a Q^(1-a), whose sum is e^{(a-1) D_a}. Both grow
+# with P and fall with Q, and f(P, Q) <= P psi where psi = f(N, D) / N at the largest P and the least Q.
+
+
+class Measure(ABC):
+    """One function f."""
+
+    @abstractmethod
+    def psi(self, most: Floats, least: Floats) -> Floats:
+        """f(N, D) / N in doubles."""
+
+    @abstractmethod
+    def f(self, p: Floats, q: Floats) -> Floats:
+        """f in doubles."""
+
+    @abstractmethod
+    def proved_psi(self, most: arb, least: arb) -> arb:
+        """psi of exact numbers, in balls; not finite where there is no bound."""
+
+    @abstractmethod
+    def proved_f(self, p: arb, q: arb) -> arb:
+        """f of exact numbers, in balls; not finite where there is no bound."""
+
+    @abstractmethod
+    def steepest(self, ratio: float) -> tuple[float, float]:
+        """How steeply f grows with P and falls with Q at most, where P / Q <= ratio."""
+
+    @abstractmethod
+    def loss(self, total: float) -> float:
+        """The loss that a sum stands for, in doubles."""
+
+    @abstractmethod
+    def proved_loss(self, total: arb) -> float:
+        """The same, rounded up."""
+
+
+@dataclass(frozen=True)
+class Excess(Measure):
+    """delta at epsilon."""
+
+    epsilon: Fraction
+
+    @property
+    def _e(self) -> float:
+        return math.exp(min(float(self.epsilon), 700.0))
+
+    def psi(self, most: Floats, least: Floats) -> Floats:
+        """(1 - e^epsilon D / N)_+."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.maximum(1 - self._e * least / most, 0.0)
+        return np.where(most > 0, np.where(np.isnan(found), 1.0, found), 0.0)
+
+    def f(self, p: Floats, q: Floats) -> Floats:
+        """(P - e^epsilon Q)_+."""
+        return np.maximum(p - self._e * q, 0.0)
+
+    def proved_psi(self, most: arb, least: arb) -> arb:
+        """The same in balls."""
+        if most == 0:
+            return arb(0)
+        return (1 - balls.of(self.epsilon).exp() * least / most).upper().max(arb(0))
+
+    def proved_f(self, p: arb, q: arb) -> arb:
+        """The same in balls."""
+        return (p - balls.of(self.epsilon).exp() * q).upper().max(arb(0))
+
+    def steepest(self, ratio: float) -> tuple[float, float]:  # noqa: ARG002
+        """1 and e^epsilon."""
+        return 1.0, self._e
+
+    def loss(self, total: float) -> float:
+        """delta is the sum."""
+        return total
+
+    def proved_loss(self, total: arb) -> float:
+        """delta is the sum, at most 1."""
+        return min(1.0, max(0.0, balls.upper(total)))
+
+
+@dataclass(frozen=True)
+class RenyiMeasure(Measure):
+    """The Rényi divergence of order alpha > 1."""
+
+    alpha: Fraction
+
+    def psi(self, most: Floats, least: Floats) -> Floats:
+        """(N / D)^(a - 1)."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            found: Floats = (most / least) ** float(self.alpha - 1)
+        return np.where(most > 0, found, 0.0)
+
+    def f(self, p: Floats, q: Floats) -> Floats:
+        """P^a Q^(1 - a)."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            found: Floats = p * (p / q) ** float(self.alpha - 1)
+        return np.where(p > 0, found, 0.0)
+
+    def proved_psi(self, most: arb, least: arb) -> arb:
+        """The same in balls."""
+        if most == 0:
+            return arb(0)
+        return ((most / least).log() * balls.of(self.alpha - 1)).exp()
+
+    def proved_f(self, p: arb, q: arb) -> arb:
+        """The same in balls."""
+        return p * self.proved_psi(p, q)
+
+    def steepest(self, ratio: float) -> tuple[float, float]:
+        """a r^(a - 1) and (a - 1) r^a."""
+        a = float(self.alpha)
+        return a * ratio ** (a - 1), (a - 1) * ratio**a
+
+    def loss(self, total: float) -> float:
+        """ln(sum) / (a - 1)."""
+        return max(0.0, math.log(total)) / float(self.alpha - 1) if total < math.inf else math.inf
+
+    def proved_loss(self, total: arb) -> float:
+        """The same, rounded up."""
+        return max(0.0, balls.upper((total.max(arb(1))).log() / balls.of(self.alpha - 1)))
+
+
+# How far out Gaussian noise on sets of laws matters for a sum of f(P, Q), and a bound on what lies beyond.
+#
+# delta: no more than the noise's own mass there. Order a, beyond the last declared value x_k by u > T steps: N <= g(u),
+# and D >= m g(u + s) if every law of the second set has at least the mass m at s steps before x_k or nearer, so that
+# f <= e^{c a (a-1) s^2} e^{-c (u - (a-1) s)^2} m^(1-a), c the decay; the mirror before the first value.
+
+
+_NEGLIGIBLE = 60.0
+"""What lies beyond is less than e^-60 of what matters."""
+_REACH = 16.0
+
+
+def reach(family: SetFamily, kernel: DecayKernel, measure: Measure) -> int:
+    """How many lattice steps beyond the declared values must be looked at."""
+    if kernel.power == 1 or kernel.decay is None:
+        return 0
+    wide = math.ceil(_REACH / math.sqrt(2 * float(kernel.decay))) + 1
+    if not isinstance(measure, RenyiMeasure):
+        return wide
+    sides = (_side(one, kernel, measure, mirrored) for one in family.sets for mirrored in (False, True))
+    return max(wide, *(far for far, _, _ in sides))
+
+
+def outside(law_set: LawSet, where: Outputs, measure: Measure) -> arb:
+    """At or above the sum of f beyond the outputs, for Q in the set, both ends; 0 for Laplace noise, which has none."""
+    kernel = where.kernel
+    if kernel.power == 1 or kernel.decay is None:
+        return arb(0)
+    if not isinstance(measure, RenyiMeasure):
+        return arb(where.tail())
+    c, total = balls.of(kernel.decay), arb(0)
+    a = measure.alpha
+    for mirrored in (False, True):
+        _, apart, index = _side(law_set, kernel, measure, mirrored)
+        far = balls.of(where.reach - (a - 1) * apart)
+        held = law_set.bottom([Fraction(int(k <= index if mirrored else k >= index)) for k in range(law_set.size)])
+        if not (far >= 0 and held > 0):
+            return arb("inf")
+        grown = (c * balls.of(a * (a - 1) * apart**2) + balls.of(1 - a) * balls.of(held).log()).exp()
+        total += grown * beyond(c, far)
+    return total * where.norm()[0]
+
+
+def _side(law_set: LawSet, kernel: DecayKernel, measure: RenyiMeasure, mirrored: bool) -> tuple[int, int, int]:
+    """(reach, s, the place of the value s steps away) that needs the least reach, at one end."""
+    n = law_set.size
+    place = np.arange(n)
+    held = place[None, :] <= place[:, None] if mirrored else place[None, :] >= place[:, None]
+    masses = np.maximum(law_set.bottoms(held.astype(np.float64)), 0.0)
+    apart = law_set.values - law_set.values[0] if mirrored else law_set.values[-1] - law_set.values
+    a, c = float(measure.alpha), float(kernel.decay or 1)
+    with np.errstate(divide="ignore"):
+        more = (_NEGLIGIBLE - (a - 1) * np.log(masses)) / c
+    far = np.where(masses > 1e-300, (a - 1) * apart + np.sqrt(a * (a - 1) * apart**2 + more), np.inf)
+    best = int(np.argmin(far))
+    return math.ceil(float(far[best])) + 1, int(apart[best]), best

@@ -1,1 +1,0 @@
-"""Losses on laws with Gaussian components."""

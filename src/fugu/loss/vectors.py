@@ -1,0 +1,360 @@
+"""Proved losses of independent lattice noise in every coordinate, on discrete laws of vectors."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, fmpz
+from numpy.typing import NDArray
+
+from fugu.errors import NotProvable
+from fugu.guarantee.conversion import exact_delta
+from fugu.guarantee.kinds import pure_as_renyi
+from fugu.laws.discrete import Discrete
+from fugu.laws.family import Family
+from fugu.laws.masses import Masses
+from fugu.loss.cost import ball_log_cost, log_cost
+from fugu.loss.decay import Reader
+from fugu.loss.leakage import PairLoss
+from fugu.loss.shifts import shift_renyi
+from fugu.loss.vectors_gaussian import shift_delta, smooth_delta, smooth_plan, wide
+from fugu.noise import Gaussian, Laplace, LatticeNoise
+from fugu.numbers import balls
+from fugu.numbers.exact import Real, float_up
+from fugu.transport.coupling import SubCoupling
+from fugu.transport.matching import Space, bottleneck, in_space, kept_within
+from fugu.transport.plan import optimal_plan
+
+# Proved losses of independent lattice noise in every coordinate, on discrete laws of vectors, pair by pair.
+#
+# Points are lattice indices, distances whole steps. Laplace noise goes with the l1 norm, Gaussian noise with l2.
+
+
+_PRECISION = 128
+ORDERS = (Fraction(5, 4), Fraction(3, 2), *map(Fraction, (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256)))
+IMPLIED = 2_000
+"""Vertices of the product grid up to which a divergence is also bounded by the exact pure epsilon."""
+PLANNED = 4_000_000
+"""Pairs of atoms up to which an optimal plan is looked for."""
+
+
+def vector_pure(family: Family, noise: LatticeNoise, epsilon: Fraction) -> list[PairLoss]:
+    """max log ratio of every pair: on the product grid where it is small enough, else W_inf (l1) times the rate, or
+    what the laws lose without noise."""
+    require_exact(family)
+    if noise.scale == 0 or isinstance(noise, Gaussian):
+        # Gaussian noise bounds no ratio by itself, but what the laws do not lose, they do not lose after noise either
+        return [PairLoss(label, law_ratio(family, pair), pair) for pair, label in family.different]
+    tight = {loss.pair: loss for loss in prove_vector_pure(family, noise.rate)} if vertices(family) <= LARGEST else {}
+    found = []
+    for pair, label in family.different:
+        if (loss := tight.get(pair)) is not None and loss.within(epsilon):
+            found.append(loss)
+            continue
+        space = space_of(family, pair, 1)
+        if loss is not None and len(space.x) * len(space.y) > PLANNED:
+            found.append(loss)  # the distance would only settle equality, and its flow could be refused as too large
+            continue
+        moved = Fraction(bottleneck(space, Fraction(0))[0]) * noise.rate
+        value = min(float_up(moved), loss.value if loss else law_ratio(family, pair))
+        found.append(PairLoss(label, value, pair, met=moved <= epsilon))
+    return found
+
+
+def vector_renyi(family: Family, noise: LatticeNoise, alpha: Fraction) -> list[PairLoss]:
+    """D_alpha of every pair: the least of R_alpha(noise, W_inf), the expected cost of a plan (joint convexity), the
+    divergence of the laws without noise, and for Laplace noise what its exact pure epsilon implies."""
+    require_exact(family)
+    found = []
+    tight = _implied(family, noise, alpha)
+    for pair, label in family.different:
+        value = law_divergence(family, pair, alpha)
+        if noise.scale > 0:
+            space = space_of(family, pair, 1 if isinstance(noise, Laplace) else 2)
+            reach = bottleneck(space, Fraction(0))[0]
+            value = min(value, _within(noise, reach, alpha), tight.get(pair, math.inf))
+            if len(space.x) * len(space.y) <= PLANNED:
+                value = min(value, plan_loss(space, plan_for(space, noise, alpha), noise, alpha))
+        found.append(PairLoss(label, value, pair))
+    return found
+
+
+def _implied(family: Family, noise: LatticeNoise, alpha: Fraction) -> dict[tuple[int, int], float]:
+    """D_alpha <= `pure_as_renyi` of the largest ratio on the product grid, where that is small."""
+    if noise.scale == 0 or not isinstance(noise, Laplace) or vertices(family) > IMPLIED:
+        return {}
+    losses = prove_vector_pure(family, noise.rate)
+    return {x.pair: pure_as_renyi(Fraction(x.value), alpha) for x in losses if math.isfinite(x.value)}
+
+
+def vector_delta(
+    family: Family, noise: LatticeNoise, epsilon: Fraction, target: Fraction = Fraction(0)
+) -> list[PairLoss]:
+    """delta(epsilon) of every pair, at most that of the laws without noise. Laplace: the mass that no coupling brings
+    within epsilon x scale in l1 (Chen and Ohrimenko 2023, Theorem 4.2), compared with the `target` in rationals; or,
+    where that is above the target, what the pure epsilon implies. Gaussian: the analytic curve, averaged over a plan,
+    or for noise of few steps the best conversion of the divergences."""
+    require_exact(family)
+    bare = {pair: law_excess(family, pair, epsilon) for pair, _ in family.different}
+    if noise.scale == 0:
+        return [PairLoss(label, bare[pair], pair) for pair, label in family.different]
+    if isinstance(noise, Laplace):
+        return _laplace_delta(family, noise, epsilon, target, bare)
+    if wide(noise):
+        return [PairLoss(label, min(bare[pair], _curve(family, pair, noise, epsilon)), pair)
+                for pair, label in family.different]  # fmt: skip
+    losses = [vector_renyi(family, noise, alpha) for alpha in ORDERS]
+    found = []
+    for k, (pair, label) in enumerate(family.different):
+        values = {a: loss[k].value for a, loss in zip(ORDERS, losses, strict=True)}
+        orders: dict[Real, Real] = {a: Fraction(value) for a, value in values.items() if math.isfinite(value)}
+        found.append(PairLoss(label, min(bare[pair], exact_delta(orders, epsilon) if orders else 1.0), pair))
+    return found
+
+
+def _curve(family: Family, pair: tuple[int, int], noise: Gaussian, epsilon: Fraction) -> float:
+    """The analytic curve averaged over a plan, or at the largest distance where there are too many atoms for one."""
+    space = space_of(family, pair, 2)
+    if len(space.x) * len(space.y) <= PLANNED:
+        return smooth_delta(space, unit_of(space), noise, epsilon, smooth_plan(space, unit_of(space), noise, epsilon))
+    return shift_delta(bottleneck(space, Fraction(0))[0], space.x.shape[1], noise, epsilon)
+
+
+def _laplace_delta(
+    family: Family, noise: Laplace, epsilon: Fraction, target: Fraction, bare: dict[tuple[int, int], float]
+) -> list[PairLoss]:
+    """The least of the coupling bound, the laws' own delta, and that of randomised response at the pure epsilon."""
+    found = []
+    for pair, label in family.different:
+        space = space_of(family, pair, 1)
+        missed = 1 - kept_within(space, math.floor(epsilon / noise.rate / unit_of(space)))
+        found.append(PairLoss(label, min(float_up(missed), bare[pair]), pair, met=missed <= target))
+    if all(loss.within(target) for loss in found):
+        return found
+    pure = [pure_as_delta(loss.value, epsilon) for loss in vector_pure(family, noise, epsilon)]
+    return [replace(loss, value=min(loss.value, other)) for loss, other in zip(found, pure, strict=True)]
+
+
+def pure_as_delta(pure: float, epsilon: Fraction) -> float:
+    """The largest delta(epsilon) of a pair that is `pure`-pure: (e^pure - e^epsilon)_+ / (e^pure + 1), that of
+    randomised response (Kairouz, Oh and Viswanath 2015, Theorem 3.4; docs/proofs/vectors.md)."""
+    if math.isinf(pure):
+        return 1.0
+    if Fraction(pure) <= epsilon:
+        return 0.0
+    with balls.precision(_PRECISION):
+        most = balls.of(pure).exp()
+        return min(1.0, max(0.0, balls.upper((most - balls.of(epsilon).exp()) / (most + 1))))
+
+
+def space_of(family: Family, pair: tuple[int, int], norm: int) -> Space:
+    """The two laws of a pair, in lattice steps."""
+    p, q = (Discrete(family.points, law_weights(family.laws[k])) for k in pair)
+    return in_space(p, q, norm)
+
+
+def unit_of(space: Space) -> int:
+    """How many lattice steps one unit of the space is: it may stand on a coarser lattice that holds all its atoms."""
+    if space.unit is None or space.unit.denominator != 1:
+        raise NotProvable("the vectors are too far apart, in lattice steps, to be told apart exactly; coarsen the grid")
+    return int(space.unit)
+
+
+def steps_moved(space: Space, plan: SubCoupling) -> NDArray[np.int64]:
+    """|x - y| in lattice steps, coordinate by coordinate, for every cell of a plan."""
+    apart: NDArray[np.int64] = np.abs(space.x[plan.rows] - space.y[plan.columns]).astype(np.int64) * unit_of(space)
+    return apart
+
+
+def costs_of(space: Space, noise: LatticeNoise, alpha: Fraction) -> NDArray[np.float64]:
+    """The log costs of all pairs of atoms: for independent noise the sum over coordinates."""
+    grid = float(noise.grid or 1)
+    costs = np.zeros((len(space.x), len(space.y)))
+    for column in range(space.x.shape[1]):
+        apart = np.abs(space.x[:, None, column] - space.y[None, :, column]) * (unit_of(space) * grid)
+        costs += log_cost(noise, float(alpha), apart.ravel()).reshape(costs.shape)
+    return costs
+
+
+def plan_for(
+    space: Space, noise: LatticeNoise, alpha: Fraction, costs: NDArray[np.float64] | None = None
+) -> SubCoupling:
+    """A coupling of little expected cost, its marginals exact."""
+    total = Fraction(space.total)
+    known = costs_of(space, noise, alpha) if costs is None else costs
+    return optimal_plan(known, Masses(space.a, total), Masses(space.b, total))
+
+
+def plan_loss(space: Space, plan: SubCoupling, noise: LatticeNoise, alpha: Fraction) -> float:
+    """log E exp((a-1) sum_j h_a(X_j - Y_j)) / (a-1) of a plan that moves all mass, in balls and rounded up."""
+    if plan.kept != 1:
+        raise NotProvable("a plan that leaves mass where it is bounds no divergence; give one with both whole margins")
+    apart = steps_moved(space, plan)
+    grid = noise.grid or Fraction(1)
+    with balls.precision(_PRECISION):
+        known = {int(k): ball_log_cost(noise, alpha, int(k) * grid) for k in np.unique(apart).tolist()}
+        mean = arb(0)
+        for steps, mass in zip(apart.tolist(), plan.masses.tolist(), strict=True):
+            mean += arb(fmpz(mass)) * sum((known[k] for k in steps), arb(0)).exp()
+        return max(0.0, balls.upper((mean / arb(fmpz(plan.total))).log() / balls.of(alpha - 1)))
+
+
+def _within(noise: LatticeNoise, steps: float, alpha: Fraction) -> float:
+    """R_alpha of a shift by at most that many steps in the noise's own norm.
+
+    Laplace: a vertex of the l1 ball. Gaussian: alpha |k|^2 grid^2 / (2 scale^2) holds for every lattice shift k."""
+    if isinstance(noise, Laplace):
+        return shift_renyi(noise, int(steps) * (noise.grid or 1), alpha)
+    with balls.precision(_PRECISION):
+        return balls.upper(balls.of(alpha * noise.precision) * balls.of(steps) ** 2)
+
+
+# The exact pure epsilon of d-dimensional Laplace noise on discrete laws: the largest ratio on the product grid.
+#
+# Along one coordinate, between neighbouring atoms' values, each noised law is e^{-y/b} (A e^{2y/b} + B) with A, B >= 0
+# that do not depend on y: the ratio of two laws is a ratio of affine functions of e^{2y/b}, hence monotone, and
+# constant beyond the outermost values. So its extremes lie where every coordinate is that of some atom: on the product
+# grid of coordinate values, **not** on the atoms alone. Lattice and continuous noise have the same ratios there.
+
+
+LARGEST = 60_000
+"""Product grids of more vertices are not enumerated."""
+
+
+def vertices(family: Family) -> int:
+    """How many points the product grid of the atoms' coordinates has."""
+    return math.prod(len(np.unique(column)) for column in family.points.T)
+
+
+def prove_vector_pure(family: Family, rate: Fraction | None) -> list[PairLoss]:
+    """For each pair an epsilon with S_i <= e^epsilon S_j and the reverse at every vertex, hence everywhere; in balls.
+
+    `rate` is grid / scale; None means no noise. The family's points are lattice indices."""
+    with balls.precision(_PRECISION):
+        axes, places = grid_of(family)
+        shape = [len(axis) for axis in axes]
+        rows = []
+        for law in family.laws:
+            dense = [arb(0)] * math.prod(shape)
+            read, share = Reader(law), balls.of(1 / law.total)
+            for k, place in enumerate(np.ravel_multi_index(places, shape).tolist()):
+                dense[place] = read(k) * share
+            rows.append(dense if rate is None else _spread_balls(dense, axes, rate))
+        return [PairLoss(label, _ratio(rows[i], rows[j]), (i, j)) for (i, j), label in family.different]
+
+
+def _spread_balls(dense: list[arb], axes: list[NDArray[np.int64]], rate: Fraction) -> list[arb]:
+    """`_spread` in balls, on the flat list of vertices."""
+    r = balls.of(rate)
+    shape = [len(axis) for axis in axes]
+    for number, axis in enumerate(axes):
+        factors = [(-r * int(gap)).exp() for gap in np.diff(axis).tolist()]
+        stride = math.prod(shape[number + 1 :])
+        ranges = [range(n) for k, n in enumerate(shape) if k != number]
+        strides = [math.prod(shape[k + 1 :]) for k in range(len(shape)) if k != number]
+        for rest in itertools.product(*ranges):
+            start = sum(i * s for i, s in zip(rest, strides, strict=True))
+            line = slice(start, start + stride * len(axis), stride)
+            dense[line] = _line(dense[line], factors)
+    return dense
+
+
+def _line(mass: list[arb], factors: list[arb]) -> list[arb]:
+    """sum_k m_k q^{|y - x_k|} along one line of vertices."""
+    left, sums = arb(0), []
+    for k, m in enumerate(mass):
+        left = m + (factors[k - 1] * left if k else arb(0))
+        sums.append(left)
+    beyond = arb(0)
+    for k in range(len(mass) - 2, -1, -1):
+        beyond = factors[k] * (mass[k + 1] + beyond)
+        sums[k] = sums[k] + beyond
+    return sums
+
+
+def _ratio(first: list[arb], second: list[arb]) -> float:
+    """An upper bound on the largest |log ratio|; inf where one law may vanish and the other not."""
+    worst = arb(1)
+    for a, b in zip(first, second, strict=True):
+        for s, t in ((a, b), (b, a)):
+            if s == 0 or s <= worst * t:
+                continue
+            if not t > 0:
+                return math.inf
+            worst = (s / t).upper()
+    return balls.upper(worst.log())
+
+
+def grid_of(family: Family) -> tuple[list[NDArray[np.int64]], tuple[NDArray[np.int64], ...]]:
+    """The coordinate values along every axis, and the place of every atom on their product."""
+    found = [np.unique(column, return_inverse=True) for column in family.points.T]
+    return [axis for axis, _ in found], tuple(np.asarray(where).ravel() for _, where in found)
+
+
+# What two laws lose by themselves, without noise: by data processing, bounds for every noise that is added to both.
+
+
+Pair = tuple[int, int]
+
+
+def law_ratio(family: Family, pair: Pair) -> float:
+    """The largest |log ratio| of the masses themselves; inf where one law has an atom that the other lacks."""
+    p, q = (family.laws[k] for k in pair)
+    if np.any((p.parts != 0) != (q.parts != 0)):
+        return math.inf
+    (a, s), (b, t) = p.whole(), q.whole()
+    ratios = [Fraction(x * t, y * s) for x, y in zip(a, b, strict=True) if x]
+    with balls.precision(_PRECISION):
+        return balls.upper(balls.of(max(*ratios, *(1 / r for r in ratios))).log())
+
+
+def law_divergence(family: Family, pair: Pair, alpha: Fraction) -> float:
+    """The larger D_alpha of the masses themselves, of the two orders."""
+    return max(_divergence(family, order, alpha) for order in (pair, pair[::-1]))
+
+
+def law_excess(family: Family, pair: Pair, epsilon: Fraction) -> float:
+    """The larger sum of (p - e^epsilon q)_+ over the atoms, of the two orders."""
+    return max(_excess(family, order, epsilon) for order in (pair, pair[::-1]))
+
+
+def law_weights(law: Masses) -> list[Fraction]:
+    """The probabilities as rationals."""
+    numerators, total = law.whole()
+    return [Fraction(n, total) for n in numerators]
+
+
+def require_exact(family: Family) -> None:
+    """Refuse laws known up to an error."""
+    if family.inexact:
+        raise NotProvable("laws of vectors that are known up to an error only are not supported; give them exactly")
+
+
+def _divergence(family: Family, order: Pair, alpha: Fraction) -> float:
+    p, q = (family.laws[k] for k in order)
+    if np.any((p.parts != 0) & (q.parts == 0)):
+        return math.inf
+    with balls.precision(_PRECISION):
+        read, a = (Reader(p), Reader(q)), balls.of(alpha)
+        share = (balls.of(1 / p.total), balls.of(1 / q.total))
+        total = arb(0)
+        for k in np.flatnonzero(p.parts != 0).tolist():
+            total += (read[0](k) * share[0]) ** a * (read[1](k) * share[1]) ** (1 - a)
+        return max(0.0, balls.upper(total.log() / (a - 1)))
+
+
+def _excess(family: Family, order: Pair, epsilon: Fraction) -> float:
+    p, q = (family.laws[k] for k in order)
+    with balls.precision(_PRECISION):
+        e = balls.of(epsilon).exp()
+        read, share = (Reader(p), Reader(q)), (balls.of(1 / p.total), balls.of(1 / q.total))
+        total = arb(0)
+        for k in range(len(family.points)):
+            part = (read[0](k) * share[0] - e * read[1](k) * share[1]).upper()
+            if part > 0:
+                total += part
+        return min(1.0, balls.upper(total))

@@ -1,1 +1,0 @@
-"""Proved losses on discrete laws of vectors, with independent noise in every coordinate."""

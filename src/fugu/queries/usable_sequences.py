@@ -1,0 +1,255 @@
+"""How usable the answers about sequences are: noise beside what the believed chain says of so many entries.
+
+A count of entries at a state, of a step from one state to another, or a sum of numbers is N = sum over t of
+f(X_t, X_t+1). With v_t the law of X_t, w_t(y) = E[N_t 1(X_t = y)] and P the step, E N and E N^2 follow entry by entry:
+
+    w_t+1(y) = sum over x of (w_t(x) + v_t(x) f(x, y)) P(x, y)
+    E N_t+1^2 = E N_t^2 + sum over x, y of (2 w_t(x) f(x, y) + v_t(x) f(x, y)^2) P(x, y)
+
+Users are independent, so means and variances add. Nothing here reads a private entry: the number of entries is public,
+and the chain is that of the certificate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from fugu.documents.plain_json import reading
+from fugu.errors import FuguError
+from fugu.guarantee import Guarantee, Pure
+from fugu.guarantee.asks import exact
+from fugu.numbers.exact import as_fraction, read_number
+from fugu.priors.chain import MarkovChain
+from fugu.priors.chains import GapChains
+from fugu.queries.sequence_certificate import THE_TABLE, SequenceCertificate
+from fugu.queries.sequence_claims import is_users_own, query_from
+from fugu.queries.sequence_counts import Count, Histogram, Mean, Sum, Transitions
+from fugu.queries.sequence_errors import Floats, average_size, ranked
+from fugu.queries.sequence_lattice import LatticeMechanism, shift_of, within
+from fugu.queries.sequence_prior import Chain
+from fugu.queries.sequence_query import SequenceMechanism, SequenceQuery, Several, error_bound
+from fugu.queries.sequence_selection import TopK
+from fugu.translation.translate import rough_budget
+from fugu.utility.figures import EXACT, GRADES, UNKNOWN, USABLE
+from fugu.utility.numbers import CHANCE, OfEntries, Ranking, Table
+from fugu.utility.usable import OWN_TABLE, Lever, Usable
+
+BASIS = "the chain that is believed"
+_STEADY = 2_000
+"""Steps after which a chain without a stated start is taken to have settled."""
+Figure = Table | OfEntries | Ranking
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """What is drawn for one question: an epsilon for each entry, or lattice Gaussian noise of this rho."""
+
+    amount: Fraction
+    gaussian: bool = False
+
+    def shared(self, share: Fraction) -> Noise:
+        """The part of it that a share of the budget has."""
+        return Noise(self.amount * share, self.gaussian)
+
+    def steps(self, query: SequenceQuery, numbers: int = 1) -> tuple[float, float]:
+        """(h, mean size) in steps of the query: all its numbers are within ±h with 95 %."""
+        if self.gaussian:
+            precision = shift_of(query).precision(self.amount)
+            return within(precision, parts=numbers), math.sqrt(1 / (math.pi * float(precision)))
+        width = as_fraction(query.step or 1) if isinstance(query, Sum | Mean) else Fraction(1)
+        rate = self.amount * width / query.sensitivity
+        return error_bound(rate, numbers), average_size(float(rate))
+
+
+@final
+class Walk:
+    """What a chain expects of `entries` entries in sequences of its length."""
+
+    def __init__(self, chain: Chain, entries: int) -> None:
+        step = chain.step if isinstance(chain, GapChains) else chain
+        self.kernel: Floats = step.transition(1) if isinstance(step, MarkovChain) else step.centre
+        self.start, self.length, self.states = _start(step, self.kernel), chain.length, chain.states
+        self.entries, self.users = entries, entries / chain.length
+
+    def moments(self, weight: Floats) -> tuple[float, float]:
+        """Mean and standard deviation of the sum of `weight` over all entries (a vector) or steps (a matrix)."""
+        m = len(self.start)
+        of_steps = weight.ndim == 2
+        moved = weight if of_steps else np.tile(weight, (m, 1))
+        law, held = self.start, np.zeros(m) if of_steps else self.start * weight
+        mean = held.sum()
+        square = 0.0 if of_steps else float(self.start @ weight**2)
+        gain, gain_squared = (self.kernel * moved).sum(axis=1), (self.kernel * moved**2).sum(axis=1)
+        for _ in range(self.length - 1):
+            square += 2 * float(held @ gain) + float(law @ gain_squared)
+            mean += float(law @ gain)
+            held, law = held @ self.kernel + law @ (self.kernel * moved), law @ self.kernel
+        return self.users * mean, math.sqrt(max(self.users * (square - mean**2), 0.0))
+
+    def shares(self) -> Floats:
+        """The share of each state, over all entries."""
+        law, total = self.start, self.start.copy()
+        for _ in range(self.length - 1):
+            law = law @ self.kernel
+            total += law
+        return total / self.length
+
+    def counts(self, query: Histogram | Transitions | TopK) -> Floats:
+        """The counts that are expected, in the order of the query's labels."""
+        shares = self.shares()
+        if not isinstance(query, Transitions):
+            return self.entries * shares
+        steps = self.entries - self.users
+        counts: Floats = (steps * shares[:, None] * self.kernel).ravel()
+        return counts
+
+
+def usable_of_sequence(certificate: SequenceCertificate, entries: int | None) -> Usable:
+    """Every question of a certificate beside what its chain says of so many entries, with the levers that cost nothing
+    to measure; `entries`: how many are published, None where that is not known."""
+    if certificate["prior"]["fitted on"] == THE_TABLE:
+        return Usable((), "", why=OWN_TABLE)
+    with reading():
+        try:
+            if is_users_own(certificate.body):
+                return Usable((), "", why="the question is a function in code, which no document holds")
+            query, chain = query_from(certificate.body), certificate.chain
+        except FuguError as reason:
+            return Usable((), "", why=str(reason))
+    if chain is None or entries is None:
+        lacking = "how many entries are published" if entries is None else "the steps of its chain, which are too many"
+        return Usable((), "", why=f"the certificate does not say {lacking}")
+    lattice = certificate.body.get("lattice")
+    noise = Noise(certificate.epsilon) if lattice is None else Noise(read_number(lattice["rho"]), gaussian=True)
+    ordinary = Noise(certificate.asked / chain.length) if lattice is None else None
+    return judged(query, noise, chain, entries, ordinary)
+
+
+def judged(query: SequenceQuery, noise: Noise, chain: Chain, entries: int, ordinary: Noise | None = None) -> Usable:
+    """The same for a question with its noise. `ordinary`: what differential privacy would draw that promises as much
+    for a whole sequence, without beliefs."""
+    walk = Walk(chain, entries)
+    parts, shares = _parts(query)
+    figures = []
+    for part, share in zip(parts, shares, strict=True):
+        plain = None if ordinary is None else ordinary.shared(share)
+        figure = _figure(part, noise.shared(share), walk, plain)
+        if figure is not None:
+            figures.append(figure)
+    why = "" if figures else "the question is answered by a choice of its own"
+    usable = Usable(tuple(figures), BASIS, why=why)
+    return usable.with_levers(tuple(_free(parts, shares, noise, figures)), ())
+
+
+def with_measured(usable: Usable, chain: Chain, epsilon: Fraction, entry: Fraction) -> Usable:
+    """With what twice the epsilon and half the length would do, each translated anew; where the answer is usable as it
+    is, nothing is tried. `epsilon`: asked for; `entry`: what each entry has of it."""
+    if usable.grade in (EXACT, USABLE, UNKNOWN):
+        return usable
+    twice = f"--epsilon {float(2 * epsilon):g}"
+    ways = [("twice the epsilon", twice, chain, 2 * epsilon, "odds may change by the factor squared")]
+    if not isinstance(chain, GapChains) and chain.length >= 4:
+        half = chain.with_length(chain.length // 2)
+        ways.append(("sequences of half the length", "", half, epsilon, "they are cut before they are released"))
+    levers, untried = list(usable.levers), []
+    for what, option, prior, wanted, price in ways:
+        try:
+            times = rough_budget(prior, wanted, float(entry)) / float(entry)
+            levers.append(Lever(what, option, _error(usable.figures) / times, times, price))
+        except (FuguError, ArithmeticError) as reason:
+            untried.append(f"{what}: {reason}")
+    return usable.with_levers(tuple(levers), tuple(untried))
+
+
+def usable_mechanism(
+    mechanism: SequenceMechanism | LatticeMechanism, chain: Chain, entries: int, budget: Guarantee
+) -> Usable:
+    """How usable the answer of a mechanism would be; with levers where it would not, for a pure `budget`."""
+    if isinstance(mechanism, LatticeMechanism):
+        return judged(mechanism.query, Noise(mechanism.rho, gaussian=True), chain, entries)
+    noise, ordinary = Noise(mechanism.epsilon), Noise(exact(budget.epsilon) / chain.length)
+    usable = judged(mechanism.query, noise, chain, entries, ordinary)
+    return with_measured(usable, chain, exact(budget.epsilon), noise.amount) if isinstance(budget, Pure) else usable
+
+
+def _figure(query: SequenceQuery, noise: Noise, walk: Walk, plain: Noise | None) -> Figure | None:
+    """The figures of one question; None for what has no numbers and is no ranking."""
+    if isinstance(query, TopK):
+        counts = walk.counts(query)
+        scale = 2 / float(noise.amount)
+        if noise.gaussian:
+            scale = math.sqrt(1 / (2 * float(shift_of(query).precision(noise.amount))))
+        loss, first = ranked(query, counts, scale, noise.gaussian)
+        return Ranking(query.name, loss, float(np.sort(counts)[::-1][: query.k].sum()), first)
+    if isinstance(query, Histogram | Transitions):
+        counts = walk.counts(query)
+        allowed = counts[counts > 0]
+        half, error = noise.steps(query, counts.size)
+        needed = None if plain is None else plain.steps(query, counts.size)[0]
+        share = float(allowed.sum()) / allowed.size
+        return Table(
+            query.name, query.name, walk.entries, half, error, share, None, needed, allowed.size,
+            float(allowed.max()), float(counts.std()),
+        )  # fmt: skip
+    if not isinstance(query, Count | Sum | Mean):
+        return None
+    unit, weight = _weighed(query, walk)
+    half, error = (x * unit for x in noise.steps(query))
+    needed = None if plain is None else plain.steps(query)[0] * unit
+    value, deviation = walk.moments(weight)
+    over = walk.entries if isinstance(query, Mean) else 1
+    return OfEntries(
+        query.name, query.name, walk.entries, half, error, value / over, CHANCE * deviation / over, needed
+    )  # fmt: skip
+
+
+def _weighed(query: Count | Sum | Mean, walk: Walk) -> tuple[float, Floats]:
+    """What one step of the noise is in the published number, and what each state adds to the sum."""
+    if isinstance(query, Count):
+        return 1.0, np.array([float(state == query.state) for state in walk.states])
+    low, high = float(query.domain.low), float(query.domain.high)
+    missing = float(query.domain.missing or 0)
+    numbers = [float(x) if isinstance(x, int | float | Fraction) else missing for x in walk.states]
+    over = walk.entries if isinstance(query, Mean) else 1
+    return float(as_fraction(query.step or 1)) / over, np.clip(numbers, low, high)
+
+
+def _free(
+    parts: Sequence[SequenceQuery], shares: Sequence[Fraction], noise: Noise, figures: Sequence[Figure]
+) -> Iterator[Lever]:
+    """Levers whose effect follows from the noise alone."""
+    if noise.gaussian or not figures or max(figures, key=lambda f: GRADES.index(f.grade)).grade == USABLE:
+        return
+    error = _error(figures)
+    if len(parts) > 1:
+        times = 1 / float(min(shares))
+        yield Lever("ask one question alone", "", error / times, times, "the others are not answered")
+    if any(isinstance(part, Transitions) for part in parts):
+        times = 2.0 if any(isinstance(p, Transitions) and p.sensitivity == 4 for p in parts) else 1.0
+        yield Lever("count states instead of steps", "--query histogram", error / times, times, "no steps go out")
+
+
+def _error(figures: Sequence[object]) -> float:
+    """The largest average error of the numbers; of rankings alone, their loss."""
+    numbers = [figure.error for figure in figures if isinstance(figure, OfEntries)]
+    return max(numbers or [figure.loss for figure in figures if isinstance(figure, Ranking)])
+
+
+def _start(chain: object, kernel: Floats) -> Floats:
+    """The law of the first entry; of a chain without one, what it settles at."""
+    if isinstance(chain, MarkovChain) and not chain.free:
+        return chain.marginal(1)
+    law = np.full(len(kernel), 1 / len(kernel))
+    for _ in range(_STEADY):
+        law = law @ (kernel + np.eye(len(kernel))) / 2  # half of the time it stays, so that nothing oscillates
+    return law
+
+
+def _parts(query: SequenceQuery) -> tuple[tuple[SequenceQuery, ...], tuple[Fraction, ...]]:
+    return (query.parts, query.shares) if isinstance(query, Several) else ((query,), (Fraction(1),))

@@ -1,0 +1,343 @@
+"""What notebooks show of each object: its sheet, and with `_figure` what its `plot()` draws (`fugu.shown.VIEWS`).
+
+Only what may be seen: laws that were fitted on the private table itself (`public_prior=True`) are exact numbers of it,
+and notebooks are handed on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from fugu.auditing.attack import AttackReport
+from fugu.auditing.release_attack.outcome import Audit
+from fugu.calibration.comparison import Comparison
+from fugu.checking.check import HEAD, OUTSIDE, OWNER, Check
+from fugu.documents.certificate import Certificate
+from fugu.documents.document import Document
+from fugu.drawing.figure import Figure, bars, curve, intervals, laws, level_bars, odds
+from fugu.drawing.html import Cell, Sheet
+from fugu.errors import BadNoise, UsageError
+from fugu.guarantee.asks import exact, plain
+from fugu.guarantee.composition import both, called_exact
+from fugu.laws.discrete import Discrete
+from fugu.laws.normal import Normal, NormalMixture
+from fugu.mechanism.mechanism import Mechanism
+from fugu.mechanism.release import Release
+from fugu.priors.gaussian_records import FieldInfluence
+from fugu.priors.prior import InfluenceCurve
+from fugu.queries.answer import Answer, columns_of
+from fugu.queries.answer import Cell as Number
+from fugu.queries.sequence_query import SequenceAnswer
+from fugu.queries.session_certificate import EXACT
+from fugu.scenario.scenario import Scenario
+from fugu.session.answers import SessionAnswer
+from fugu.training.losses import Assessment
+from fugu.visible import brief, several
+
+_ROWS = 5
+"""Rows of a release that are shown."""
+_GRID = 400
+"""Points of a density."""
+_OWN = "the law in the private table itself, not shown"
+_BOUNDS = "low and high: the exact number lies between them with 95 %"
+_INFLUENCE = "How much the other entries say about one, once b entries around it are set aside"
+Facts = list[tuple[str, Cell]]
+
+
+def scenario(asked: Scenario) -> Sheet:
+    """What is secret, how many pairs must look alike, and what is taken for granted."""
+    facts: Facts = [] if asked.query is None else [("published", asked.query.publish)]
+    facts += [] if asked.unit is None else [("one row for each", asked.unit)]
+    facts += [("secrets", len(asked.secrets)), ("pairs that must look alike", len(asked.law_pairs()))]
+    many = len(asked.adversaries) > 1
+    rows = [
+        (f"adversary {i}: {secret}" if many else secret, _OWN if asked.public_prior else _law_in_words(law))
+        for i, beliefs in enumerate(asked.adversaries, start=1)
+        for secret, law in beliefs.items()
+    ]
+    notes = [f"left out: {secret}: {why}" for secret, why in asked.report.skipped]
+    notes += [f"assumed: {text}" for text in asked.assumptions]
+    return Sheet("Scenario", facts, ("secret", "what is believed of the published value"), rows, notes)
+
+
+def scenario_figure(asked: Scenario) -> Figure:
+    """The laws of the first adversary, before any noise."""
+    if asked.public_prior:
+        raise UsageError("the beliefs are the table's own counts: a figure of them would show exact numbers of it")
+    beliefs = asked.adversaries[0]
+    smooth = any(isinstance(law, Normal | NormalMixture) for law in beliefs.values())
+    drawn = _densities(beliefs) if smooth else [
+        (secret, law.values.tolist(), law.weights.tolist())
+        for secret, law in beliefs.items()
+        if isinstance(law, Discrete) and law.dimension == 1
+    ]  # fmt: skip
+    if len(drawn) < len(beliefs):
+        raise UsageError("laws of vectors, shifts and sets of laws have no picture here; fugu.publish writes a page")
+    value = "the published value" if asked.query is None else asked.query.publish
+    title = f"What is believed of {value}, given each secret, before any noise"
+    return laws(title, value, drawn, "density" if smooth else "probability")
+
+
+def _law_in_words(law: object) -> str:
+    if isinstance(law, Discrete) and law.dimension == 1:
+        return f"{len(law.values)} values, mean {float(law.mean()):.6g}, standard deviation {law.std():.6g}"
+    return repr(law)
+
+
+def _densities(beliefs: Mapping[str, object]) -> list[tuple[str, list[float], list[float]]]:
+    known = {
+        secret: [(float(w), float(m), float(s)) for w, m, s in law.parts()]
+        for secret, law in beliefs.items()
+        if isinstance(law, Normal | NormalMixture)
+    }
+    parts = [part for listed in known.values() for part in listed]
+    grid = np.linspace(min(m - 4 * s for _, m, s in parts), max(m + 4 * s for _, m, s in parts), _GRID)
+    heights = {
+        secret: np.sum(
+            [w * np.exp(-0.5 * ((grid - m) / s) ** 2) / (s * math.sqrt(2 * math.pi)) for w, m, s in listed], axis=0
+        )
+        for secret, listed in known.items()
+    }
+    return [(secret, grid.tolist(), height.tolist()) for secret, height in heights.items()]
+
+
+def comparison(methods: Comparison) -> Sheet:
+    """Every method, ordinary differential privacy last, the one that is taken with a star."""
+    head = ("method", "noise", "scale", "E|error|", "E error²", "true epsilon", "proven", "note")
+    best = methods._taken
+    rows = [
+        (f"{r.method} ★" if r is best else r.method, r.noise, r.scale, r.expected_absolute, r.expected_squared,
+         r.epsilon, r.proven, r.note if r.proven else r.note or r.why)
+        for r in (*methods.rows, *methods.beside, *methods.ordinary)
+    ]  # fmt: skip
+    notes = (["★: what calibrate takes"] if best else []) + ([f"usable: {methods.basis}"] if methods.basis else [])
+    facts = [("promised by ★", methods.promises)] if best and methods.promises else []
+    return Sheet(f"Comparison for {methods.budget!r}", facts, head, rows, notes)
+
+
+def comparison_figure(methods: Comparison) -> Figure:
+    """The expected error of each method, and of ordinary differential privacy, as bars."""
+    best = methods._taken
+    sizes = [
+        (f"{r.method}, {r.noise}" + (" ★" if r is best else ""), r.expected_absolute, r.scale, r is best)
+        for r in (*methods.rows, *methods.beside, *methods.ordinary)
+        if r.proven or r in methods.ordinary
+    ]
+    title = f"How far the noise of each method moves a published value on average, for {methods.budget!r}"
+    return bars(title, "units of the published value", sizes, ("average error", "scale of the noise"))
+
+
+def mechanism(ready: Mechanism) -> Sheet:
+    """What is promised, what it publishes, and how large its errors are."""
+    certificate = ready.certificate
+    facts: Facts = [
+        ("promised", certificate.promises), ("publishes", _published(ready)), ("method", certificate.method),
+        ("average error", ready.expected_error()), ("error with 95 %", f"within {ready.interval(0.95)[1]:.6g}"),
+        ("worst pair", certificate.worst_pair),
+    ]  # fmt: skip
+    bare = ready.noise.silent or certificate.exact
+    silent = ["the exact value would go out: say allow_no_noise=True"] if bare else []
+    return Sheet(f"Mechanism: {repr(ready).split('(')[0]}", facts, notes=[f"why: {certificate.theorem}"],
+                 warnings=[*certificate.warnings, *silent])  # fmt: skip
+
+
+def mechanism_figure(ready: Mechanism) -> Figure:
+    """How far a published value may lie from the exact one, with each probability."""
+    levels = [0.05 * k for k in range(1, 20)] + [0.96, 0.97, 0.98, 0.99]
+    points = [(level, ready.interval(level)[1]) for level in levels]
+    about = f"With 95 % it lies within {ready.interval(0.95)[1]:.6g} of it."
+    title = f"How far the noise moves {_published(ready)}, for {ready.guarantee!r}"
+    return curve(title, about, points, "probability", "error at most")
+
+
+def _published(ready: Mechanism) -> str:
+    return "a published value" if ready.context.query is None else f"a value of {ready.context.query['publish']}"
+
+
+def release(out: Release) -> Sheet:
+    """The first rows, how far they may be off, and what is promised."""
+    columns = out._columns()
+    names = out.values.dtype.kind == "U"
+    facts: Facts = [("published", f"{several(len(out.values), 'row')} of {', '.join(columns)}")]
+    facts += [] if names else [("error with 95 %", f"within {out.interval[1]:.6g}")]
+    facts.append(("promised", repr(out.certificate.budget)))
+    rows = list(zip(*(np.asarray(column).tolist()[:_ROWS] for column in columns.values()), strict=True))
+    rest = [f"the first {_ROWS} of {several(len(out.values), 'row')}"] if len(out.values) > _ROWS else []
+    notes = [*rest, *filter(None, [out.note])]
+    return Sheet("Release", facts, tuple(columns), rows, notes, out.certificate.warnings)
+
+
+def release_figure(out: Release) -> Figure:
+    """How often each published value, or range of values, occurs."""
+    if out.values.dtype.kind == "U":
+        raise UsageError("published names have no axis; count them, for instance with collections.Counter")
+    drawn, columns = [], out._columns()
+    for name, column in columns.items():
+        counts, edges = np.histogram(np.asarray(column, dtype=np.float64), bins=min(40, max(1, len(out.values))))
+        drawn.append((name, ((edges[:-1] + edges[1:]) / 2).tolist(), counts.tolist()))
+    half = out.interval[1]
+    title = f"The {len(out.values)} published values; each is within {half:.6g} of the exact one with 95 %"
+    return laws(title, next(iter(columns)), drawn, "rows")
+
+
+def document(sealed: Document) -> Sheet:
+    """What kind it is, and that nothing it says is believed."""
+    facts = [(name, str(sealed.body[name])) for name in ("schema", "kind", "digest") if name in sealed.body]
+    return Sheet(type(sealed).__name__, facts, notes=["nothing it says is believed: fugu.verify proves it again"])
+
+
+def certificate(sealed: Certificate) -> Sheet:
+    """What is promised, what runs, and why it holds."""
+    facts = [
+        ("promised", sealed.promises), ("what runs", sealed.runs), ("method", sealed.method),
+        ("worst pair", sealed.worst_pair), ("unit of privacy", str(sealed.body["unit"])), ("why", sealed.theorem),
+        ("digest", str(sealed.body["digest"])),
+    ]  # fmt: skip
+    notes = [*(f"assumed: {text}" for text in sealed.assumptions), "fugu.verify proves it again, and believes nothing"]
+    return Sheet("Certificate", facts, notes=notes, warnings=sealed.warnings)
+
+
+def certificate_figure(sealed: Certificate) -> Figure:
+    """What somebody may come to believe; a Rényi budget at delta 1e-5, or at twice its own."""
+    budget = sealed.budget
+    if budget.renyi:
+        budget = budget.to_approx(max(1e-5, 2 * float(budget.delta)))
+    return odds(float(budget.epsilon), float(budget.delta))
+
+
+def answer(out: Answer) -> Sheet:
+    """Every released number with its interval."""
+    budgets = dict.fromkeys(mechanism.certificate.promises for mechanism in out.mechanisms.values())
+    facts: Facts = [("asked", str(out.statistic)), ("promised", ", ".join(budgets))]
+    loud = dict.fromkeys(text for mechanism in out.mechanisms.values() for text in mechanism.certificate.warnings)
+    return _numbers(out.cells, facts, out.note, tuple(loud))
+
+
+def answer_figure(out: Answer) -> Figure:
+    """Every released number in the interval that holds the exact one with 95 %."""
+    return _number_figure(out.cells, str(out.statistic))
+
+
+def session_answer(out: SessionAnswer) -> Sheet:
+    """Every released number with its interval, what the question cost and what is left."""
+    left = plain(max(exact(out.cap.epsilon) - exact(out.anybody.epsilon), Fraction(0)))
+    facts: Facts = [("asked", str(out.question)), ("cost", both(out.cost, out.own)),
+                    ("spent in all", both(out.spent, out.anybody)), ("left", both(out.remaining, left))]  # fmt: skip
+    facts += [("verdict", out.usable.verdict)] if out.usable.figures else []
+    return _numbers(out.cells, facts, out.note, (called_exact(out.exact),) if out.exact > EXACT else ())
+
+
+def session_answer_figure(out: SessionAnswer) -> Figure:
+    """Every released number in its interval; one without (a quantile) alone."""
+    return _number_figure([cell for cell in out.cells if math.isfinite(cell.value)], str(out.question))
+
+
+def _numbers(cells: tuple[Number, ...], facts: Facts, note: str, loud: Sequence[str]) -> Sheet:
+    columns = columns_of(cells)
+    rows = list(zip(*columns.values(), strict=True))
+    return Sheet("Answer", facts, tuple(columns), rows, [_BOUNDS, *filter(None, [note])], loud)
+
+
+def _number_figure(cells: Sequence[Number], asked: str) -> Figure:
+    names = [", ".join(filter(None, (cell.group, cell.cell))) or asked for cell in cells]
+    ends = [(c.value, c.value) if math.isnan(c.low) else (c.low, c.high) for c in cells]
+    title = f"{asked}: published values, each with an interval for the exact one"
+    return intervals(title, asked, names, [cell.value for cell in cells], ends)
+
+
+def sequence_answer(out: SequenceAnswer) -> Sheet:
+    """The released parts, and what is promised for each entry."""
+    facts: Facts = [("promised for each entry", repr(out.guarantee))]
+    if out.interval is not None:
+        facts.append(("error with 95 %", f"within {out.interval[1]:.6g}, all parts together"))
+    loud = out.certificate.exact_values
+    if out.interval is None or out.labels is None:
+        return Sheet("Answer about sequences", [("value", brief(out.value, 200)), *facts], warnings=loud)
+    rows = [(str(label), value) for label, value in out.table().items()]
+    return Sheet("Answer about sequences", facts, ("part", "value"), rows, warnings=loud)
+
+
+def sequence_answer_figure(out: SequenceAnswer) -> Figure:
+    """The released numbers in their 95 % intervals."""
+    if out.interval is None:
+        raise BadNoise("a selection has no number and no interval; read its value")
+    values = np.asarray(out.value, dtype=np.float64).ravel().tolist()
+    low, high = out.interval
+    names = [f"part {k + 1}" for k in range(len(values))] if out.labels is None else list(map(str, out.labels))
+    title = "Published answer about sequences, with 95 % for all parts together"
+    return intervals(title, "value", names, values, [(x + low, x + high) for x in values])
+
+
+def check(owned: Check) -> Sheet:
+    """How a private table was read, for its owner's eyes."""
+    rules = [row.rule for row in owned.rows if row.rule and (row.missing or row.unreadable or row.unknown)]
+    facts: Facts = [("records", owned.records), ("marked", OWNER)]
+    return Sheet("Check", facts, HEAD, owned.cells(), [*owned.causes, *rules, OUTSIDE], owned.alarms)
+
+
+def assessment(scores: Assessment) -> Sheet:
+    """Scores of a model beside those of the constant guess."""
+    facts: Facts = [(scores.measure, scores.score), ("constant guess", scores.constant)]
+    facts += [] if scores.auc is None else [("AUC (a constant guess has 0.5)", scores.auc)]
+    facts.append(("public rows", scores.rows))
+    return Sheet("Assessment", facts, warnings=[scores.verdict] if scores.verdict else [])
+
+
+def attacks(found: AttackReport) -> Sheet:
+    """What each attack reaches, beside what is promised."""
+    promised = "nothing is known" if found.guarantee is None else repr(found.guarantee)
+    facts: Facts = [("promised", promised), ("confidence", f"{float(found.confidence):.10g}")]
+    facts.append(("test outputs", found.test))
+    head = ("attack", "accuracy", "true positives", "false positives", "epsilon, at least", "note")
+    rows = [(a.attack, a.accuracy, a.tpr, a.fpr, a.epsilon_lower, a.note) for a in found.attempts]
+    return Sheet("Attacks", facts, head, rows, ["a bound below what is promised proves nothing"])
+
+
+def attacks_figure(found: AttackReport) -> Figure:
+    """The epsilon that each attack shows, below what is promised."""
+    limit = None if found.epsilon is None else float(found.epsilon)
+    names, shown = [a.attack for a in found.attempts], [a.epsilon_lower for a in found.attempts]
+    return level_bars("The least epsilon that each attack leaves possible", "epsilon", names, shown, limit, "promised")
+
+
+def audit(outcome: Audit) -> Sheet:
+    """What an attack on the release path reaches, beside what is proved."""
+    return Sheet("Audit", outcome.rows(), notes=[outcome.verdict], warnings=() if outcome.clean else (outcome.verdict,))
+
+
+def audit_figure(outcome: Audit) -> Figure:
+    """What the attack shows, what so many draws should show, and what is proved."""
+    names, values = (
+        ("attacked", "due from so many draws", "at best"),
+        (outcome.epsilon_lower, outcome.reach, outcome.ceiling),
+    )
+    title = f"What an attack of {outcome.draws} draws shows of epsilon, below what is proved"
+    return level_bars(title, "epsilon", names, values, float(outcome.epsilon), "proved")
+
+
+def influence(bound: InfluenceCurve) -> Sheet:
+    """a(b), as a table."""
+    rows = [(str(b), a) for b, a in bound.points]
+    return Sheet("Influence curve", [("entries", bound.length)], ("entries set aside", "influence, at most"), rows)
+
+
+def influence_figure(bound: InfluenceCurve) -> Figure:
+    """The finite part of the curve."""
+    about = f"An upper bound, which is 0 from {bound.length} entries on."
+    across = "entries set aside, b (each mark is a multiple of the one before)"
+    return curve(_INFLUENCE, about, bound.points, across, "influence of the others, a(b)", log=True)
+
+
+def field_influence(bound: FieldInfluence) -> Sheet:
+    """rho(b), as a table."""
+    rows = [(str(b), r) for b, r in bound.rhos]
+    return Sheet("Influence in a field", [("entries", bound.length)], ("entries set aside", "rho, at most"), rows)
+
+
+def field_influence_figure(bound: FieldInfluence) -> Figure:
+    """rho(b), in zCDP."""
+    about = f"In zCDP: an upper bound on the Rényi divergence over its order, 0 from {bound.length} entries on."
+    return curve(_INFLUENCE, about, bound.rhos, "entries set aside, b", "what the others say, rho(b)", log=True)

@@ -1,0 +1,387 @@
+"""From a question to its answer: the table opened late, the rehearsal, the one place where numbers meet noise."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from fugu.data.private import Private
+from fugu.data.sources import TableLike
+from fugu.documents.sentences import UNPROTECTED
+from fugu.errors import BudgetRefused, ColumnNotFound, RequestReused, UsageError
+from fugu.guarantee import Approx, Pure
+from fugu.guarantee.asks import exact, plain
+from fugu.guarantee.composition import PUBLIC, both, called_exact
+from fugu.ledger import Books as LedgerBooks
+from fugu.ledger import Charge, books
+from fugu.ledger.accountant import Terms
+from fugu.ledger.registration import Opening, known_already, known_cap, released_by_law
+from fugu.ledger.sharing import Elsewhere
+from fugu.ledger.state import CHARGED
+from fugu.priors.records import ASSUMPTIONS
+from fugu.queries.answer import Cell
+from fugu.queries.drawing import cells_of, draw
+from fugu.queries.plan import QuestionPlan
+from fugu.queries.pricing import Worth
+from fugu.queries.session_certificate import EXACT, KnownLaw, NoisedQuestion, SessionState, certificate_of
+from fugu.queries.statistic import StatisticQuestion
+from fugu.queries.table_belief import Charged, TableBelief, questions_in
+from fugu.queries.usable_records import RANKS, usable_of_question, usable_of_records
+from fugu.session.allocation import room_for
+from fugu.session.answers import SessionAnswer
+from fugu.session.books import (
+    FOLD,
+    InMemory,
+    OnDisk,
+    Opened,
+    SessionBooks,
+    SessionFacts,
+    Value,
+    charge_for,
+    countable,
+    require_within,
+)
+from fugu.utility.usable import GROUPS, RowsFor, Usable
+from fugu.visible import several
+
+# From a charged question to its answer: the one place where numbers of the private table meet noise.
+
+
+Drawn = dict[str, list[int]]
+_TURNS = 4
+_LEAST_RATE = Fraction(1, 2**50)
+
+
+def released(
+    books: SessionBooks,
+    private: Private,
+    request: str,
+    plans: Sequence[QuestionPlan],
+    noise: Callable[[], list[NoisedQuestion]],
+    public: Sequence[str] = (),
+) -> list[SessionAnswer]:
+    """Find the request, or find its noise and charge it; then draw, once, and show what was drawn.
+
+    `public`: columns that become public with it, besides those that it is asked by."""
+    for turn in range(_TURNS):
+        stored, before = books.find(request), books.spent()
+        found = noise() if stored is None else stored
+        _require_drawable(found)
+        try:
+            drawn = books.spend(request, charge_for(found, public), lambda: _drawn(books.belief, private, found))  # noqa: B023
+            break
+        except RequestReused:  # somebody else asked the same between the look and the charge
+            if turn + 1 == _TURNS:
+                raise
+    after = books.spent()
+    cost = Fraction(0) if stored is not None else max(after - before, Fraction(0))
+    most = sum((q.most for q in found), Fraction(0))
+    return [
+        _shown(books, private, plan, asked, values, cost * asked.most / most)
+        for plan, asked, values in zip(plans, found, drawn, strict=True)
+    ]
+
+
+def _require_drawable(questions: Sequence[NoisedQuestion]) -> None:
+    """Refuse, before anything is charged, noise that is wider than can be drawn."""
+    for asked in questions:
+        if any(rate < _LEAST_RATE for rates in asked.rates.values() for rate in rates):
+            raise UsageError(f"the noise of {asked.query} would be wider than can be drawn; give it a larger share")
+
+
+def sizes(books: SessionBooks, private: Private, asked: StatisticQuestion) -> SessionAnswer:
+    """Numbers of rows, which are public. Who asks for groups declares them known: earlier answers are priced anew for
+    those who know them, and that is entered in the books, at an epsilon of 0."""
+    before = books.spent()
+    if asked.by is not None:
+        found = books.belief.groups.of(asked.by).sizes
+        room_for(books, [asked.by])
+        books.spend(f"sizes by {asked.by}", charge_for([], [asked.by]), lambda: 0)
+    else:
+        found = {"": len(private)}
+    cells = tuple(Cell(group, "", float(n), float(n), float(n), 0.0) for group, n in found.items())
+    after = books.spent()
+    cost = Pure(plain(max(after - before, Fraction(0))))
+    return SessionAnswer(asked, cells, cost, Fraction(0), *_both(books), 0.0, f"{PUBLIC}; numbers of rows cost nothing")
+
+
+def _both(books: SessionBooks) -> tuple[Pure, Pure, Pure, Pure]:
+    """Spent and left under the beliefs, what all answers promise against anybody, and the cap."""
+    return *books.amounts(), Pure(plain(books.worth().any_belief)), Pure(plain(books.cap))
+
+
+def _drawn(belief: TableBelief, private: Private, questions: Sequence[NoisedQuestion]) -> list[Drawn]:
+    """What is drawn for questions that are charged, group by group."""
+    found = []
+    for asked in questions:
+        grouping = None if asked.by is None else belief.groups.of(asked.by)
+        names: tuple[str, ...] = ("",) if grouping is None else grouping.names
+        rows = np.zeros(len(private), dtype=np.int64) if grouping is None else grouping.rows
+        assert rows is not None  # the books of an open table
+        found.append(dict(zip(names, draw(asked, belief.reading, private.table, rows, names), strict=True)))
+    return found
+
+
+def _shown(
+    books: SessionBooks, private: Private, plan: QuestionPlan, asked: NoisedQuestion, drawn: Drawn, cost: Fraction
+) -> SessionAnswer:
+    belief = books.belief
+    rows: Mapping[str, int] = {"": len(private)} if asked.by is None else belief.groups.of(asked.by).sizes
+    lacking = [f.columns[0] for f in asked.features if not set(f.columns) <= set(belief.table.columns)]
+    notes = [RANKS] if asked.kind == "quantile" else []
+    notes += [f"the reference lacks column {lacking[0]!r}: its epsilon is charged in full"] if lacking else []
+    notes += [called_exact(asked.exact)] if asked.exact > EXACT else []
+    cells = cells_of(asked, drawn, rows)
+    return SessionAnswer(
+        plan.question,
+        cells,
+        Pure(plain(cost)),
+        asked.most,
+        *_both(books),
+        asked.exact,
+        "; ".join(notes),
+        usable_of_question(asked, rows, belief.pricing(() if asked.by is None else (asked.by,)).laws),
+    )
+
+
+# `LazyTable`: a private table and its books, opened by the first question that is answered and by nothing before.
+
+
+@final
+@dataclass
+class LazyTable:
+    """What is public of a table (`facts`), the `table` itself, unread, and where its books are kept.
+
+    `public`: columns that were declared public; they are booked when the table is opened. `ledger`: None keeps the
+    books in memory; `data`: the name of the table in a ledger; `others`: data sets of other people, by the user's
+    word. A budget with a delta is the ledger's; questions spend its epsilon."""
+
+    table: TableLike
+    facts: SessionFacts
+    budget: Pure | Approx
+    cap: Fraction | None
+    public: tuple[str, ...]
+    ledger: str | os.PathLike[str] | None
+    data: str
+    others: tuple[str, ...] = ()
+    _seen: Opened | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        given = self.cap
+        if given is None and self.ledger is not None:
+            given = known_cap(Opening(Path(self.ledger), self.data, Terms(self.budget, self.facts.expected, None)))
+        most = FOLD * exact(self.budget.epsilon) if given is None else given
+        self.books: SessionBooks = Unopened(self.facts.expected, self.budget, most, self.ledger, self.data)
+
+    def look(self) -> Opened:
+        """The table, for what is about to be answered, or for its owner's eyes; read once."""
+        if self._seen is None:
+            self._seen = self.facts.open(self.table)
+        return self._seen
+
+    def open(self, questions: Sequence[StatisticQuestion]) -> Private:
+        """The table, for questions that are about to be answered, and its books; what is wrong with the table is said
+        before the ledger is asked, and both before anything is charged."""
+        opened = self.look()
+        for question in questions:
+            for name in question.columns:
+                if name not in opened.private.table.columns:
+                    raise ColumnNotFound(name, opened.private.table.columns)
+        for name in (*self.public, *(q.by for q in questions if q.by is not None)):
+            opened.groups.of(name)
+        if isinstance(self.books, Unopened):
+            require_records(self.ledger, self.data)
+            kept: SessionBooks = (
+                InMemory(opened.belief, Pure(self.budget.epsilon), self.books.cap)
+                if self.ledger is None
+                else OnDisk.open(self.ledger, self.budget, self.cap, self.data, opened, self.others)
+            )
+            for name in self.public:
+                sizes(kept, opened.private, StatisticQuestion("count", by=name))
+            self.books = kept
+        return opened.private
+
+    def looked(self) -> Looked:
+        """The books as a rehearsal sees them; what was declared public counts as booked before any answer."""
+        if isinstance(self.books, Unopened):
+            self.books.require_terms()
+        charges = list(self.books.charges())
+        if isinstance(self.books, Unopened):
+            charges += [(Pure(0), charge_for([], [name]).reads, 1) for name in self.public]
+        return Looked(self.books, self.facts.believed(charges, self._seen), charges)
+
+    def __repr__(self) -> str:
+        return "table not opened" if self._seen is None else f"{len(self._seen.private)} rows"
+
+
+def require_records(path: str | os.PathLike[str] | None, data: str) -> None:
+    """Refuse a table that a ledger has from the law route: what the two promise together is not known."""
+    if path is not None and released_by_law(Path(path), data):
+        raise BudgetRefused(
+            f"{data!r} was released by the law route, as a column or as a model, and questions that are charged to "
+            "each record do not compose with that: the other records' randomness is used up. Ask them first, of a "
+            "table of which nothing else was released"
+        )
+
+
+@final
+@dataclass
+class Unopened(SessionBooks):
+    """The books of a session that has not opened its table yet: those of a ledger are read, none are written.
+
+    `path`: the ledger, None for a session without one; `data`: the name of the table in it."""
+
+    belief: TableBelief
+    whole: Pure | Approx
+    cap: Fraction
+    path: str | os.PathLike[str] | None
+    data: str
+
+    @property
+    def budget(self) -> Pure:  # type: ignore[override]
+        return Pure(self.whole.epsilon)
+
+    def charges(self) -> Charged:
+        return countable(self._read(books.charges, self.data) or [])
+
+    def find(self, request: str) -> list[NoisedQuestion] | None:
+        charge = self._read(books.charge_of, self.data, request)
+        return None if charge is None else list(questions_in(charge.reads))
+
+    def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:  # noqa: ARG002
+        raise AssertionError("what is charged opens the table first")
+
+    def worth(self) -> Worth:
+        """What the ledger proved when it took the last charge, with the groups that the table has; where an earlier
+        version did not keep that, the sum of epsilons, which is no less, and which holds against anybody."""
+        summed = sum((exact(guarantee.epsilon) * count for guarantee, _, count in self.charges()), Fraction(0))
+        history = [entry.worth for entry in self._read(books.history, self.data) or () if entry.state in CHARGED]
+        proved = all(isinstance(worth, Pure) for worth in history)
+        spent = max((exact(worth.epsilon) for worth in history), default=Fraction(0)) if proved else summed
+        return Worth(spent, summed, (), ())
+
+    def require_terms(self) -> None:
+        """Refuse another budget or belief than the table has in the ledger."""
+        require_records(self.path, self.data)
+        self._read(known_already, Opening(Path(str(self.path)), self.data, Terms(self.whole, self.belief, None)))
+
+    def _read(self, what: Any, *args: Any) -> Any:
+        there = self.path is not None and Path(self.path).is_file()
+        return LedgerBooks(Path(str(self.path))).read(what, *args) if there else None
+
+
+# A release as it would be: its noise found and everything proved, with nothing charged, drawn or opened.
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Rehearsal:
+    """What several questions would be: `questions` with their noise, the `state` of the session after them, the
+    `request` under which they are charged, None if nothing is, and whether it was `answered` before. No private row was
+    read for it: `rows` says for how many it is; `belief`: what the reference says."""
+
+    questions: tuple[NoisedQuestion, ...]
+    state: SessionState
+    request: str | None
+    answered: bool
+    rows: RowsFor
+    belief: TableBelief
+
+    @property
+    def basis(self) -> str:
+        """For how many rows it is, and where its groups come from, in words."""
+        return f"{self.rows}; {GROUPS}" if any(kind.groups for kind in self.state.types) else str(self.rows)
+
+    @cached_property
+    def usable(self) -> Usable:
+        """How usable the answers would be, and all before them, beside what the reference says: see `fugu.usable`."""
+        return usable_of_records(certificate_of(self.state), self.belief.pricing(()).laws)
+
+    def __repr__(self) -> str:
+        after = both(self.state.spent, self.state.any_belief)
+        told = "answered before" if self.answered else "nothing charged or drawn"
+        return f"Rehearsal({several(len(self.questions), 'question')}, {told}, {after} with all before)"
+
+
+@final
+@dataclass
+class Looked(SessionBooks):
+    """Books as a rehearsal sees them: the charges of others, and a belief about groups that are expected."""
+
+    books: SessionBooks
+    belief: TableBelief
+    so_far: Charged
+
+    def __post_init__(self) -> None:
+        self.budget, self.cap = Pure(self.books.budget.epsilon), self.books.cap
+
+    def charges(self) -> Charged:
+        return self.so_far
+
+    def find(self, request: str) -> list[NoisedQuestion] | None:
+        return self.books.find(request)
+
+    def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:  # noqa: ARG002
+        raise AssertionError("nothing is charged in a rehearsal")
+
+    def elsewhere(self) -> Elsewhere:
+        return self.books.elsewhere()
+
+    def beside(self, charge: Charge) -> Looked:
+        """The same with one more charge, which stands in no books."""
+        return Looked(self.books, self.belief, [*self.so_far, (charge.guarantee, charge.reads, 1)])
+
+
+def rehearsed(
+    books: Looked,
+    rows: RowsFor,
+    request: str | None,
+    noise: Callable[[], list[NoisedQuestion]],
+    public: Sequence[str] = (),
+) -> Rehearsal:
+    """The session as it would be after a request; `BudgetExceeded` where the budget does not allow it.
+
+    `rows`: for how many; `request`: its name, None if it asks for public numbers only; `noise`: what finds the noise of
+    its questions; `public`: columns that become public with it."""
+    stored = None if request is None else books.find(request)
+    if request is None or stored is not None:
+        state = state_of(books, rows.number)
+        return Rehearsal(tuple(stored or ()), state, request, stored is not None, rows, books.belief)
+    questions = noise()
+    charge = charge_for(questions, public)
+    after = books.beside(charge)
+    require_within(books, exact(charge.guarantee.epsilon), after.worth())
+    return Rehearsal(tuple(questions), state_of(after, rows.number), request, False, rows, books.belief)
+
+
+# What is public about a session at one moment, with all laws and proofs: what its certificate is written from.
+
+
+def state_of(books: SessionBooks, rows: int) -> SessionState:
+    """The session as its books are now; `rows`: of the private table, which is public."""
+    belief = books.belief
+    asked = belief.read(books.charges())
+    worth, questions, apart = belief.worth(asked), asked.questions, asked.apart
+    pricing, types = belief.pricing(asked.by), belief.groups.types(asked.by)
+    features = pricing.modelled(questions)
+    known: dict[int, tuple[KnownLaw, dict[tuple[tuple[str, str], ...], None]]] = {}
+    for groups, _, charges in pricing.charged(questions, types, features, apart):
+        for who, law in pricing.named_laws(types, groups, charges, features) or ():
+            known.setdefault(id(law), (law, {}))[1][who] = None
+    laws = [replace(law, known=tuple(dict(who) for who in several)) for law, several in known.values()]
+    places: Mapping[int, int] = {found: k for k, found in enumerate(known)}
+    left_out = (UNPROTECTED + ", ".join(belief.skipped),) if belief.skipped else ()
+    assumptions = (*ASSUMPTIONS, *left_out)
+    cap = books.cap if worth.any_belief <= books.cap else None  # a ledger of before 0.4 may hold more already
+    return SessionState(
+        books.budget, cap, Pure(plain(worth.spent)), worth.any_belief, belief.spec.json, tuple(belief.masks),
+        belief.skipped, belief.reading, belief.unit, belief.table.columns, rows, worth.types, questions,
+        tuple(laws), tuple(pricing.proofs(worth.jobs, places)), assumptions, apart,
+    )  # fmt: skip

@@ -1,0 +1,216 @@
+"""The test of the house: what CONTRIBUTING adds goes through every concern, and no further file is needed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import fugu
+import fugu.cli.app as cli
+from forging import consistent
+from fugu.errors import NotProvable
+from fugu.report import page
+from test_docs import CONTRIBUTING, add_file, blocks, own_package
+
+TABLES = Path(fugu.__file__).parent / "examples"
+REFERENCE, TODAY = TABLES / "clinic_reference.csv", TABLES / "clinic_today.csv"
+BUDGET = fugu.Approx(0.5, 0.01)
+PAIR = fugu.LawPair(fugu.Discrete([0, 1, 2], [5, 3, 2]), fugu.Discrete([0, 1, 2], [2, 3, 5]), "a vs b")
+
+
+@pytest.fixture(autouse=True)
+def added(tmp_path, monkeypatch):
+    """The files of CONTRIBUTING, each in its room, for one test."""
+    monkeypatch.chdir(tmp_path)
+    shown = [block for block in blocks(CONTRIBUTING.read_text(encoding="utf-8")) if block.file]
+    assert sorted(block.file for block in shown) == [
+        "calibration/methods/half.py", "noise/binomial.py", "priors/pairs.py", "queries/sequence_visitors.py",
+    ]  # fmt: skip
+    with own_package():
+        for block in shown:
+            add_file(block)
+        yield
+
+
+def run(*words: object) -> str:
+    """What a command prints; it ends well."""
+    done = CliRunner().invoke(cli.app, [str(word) for word in words], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, (words, done.output, done.exception)
+    return done.output
+
+
+@pytest.fixture
+def mechanism():
+    return fugu.calibrate(PAIR, BUDGET, noise="binomial")
+
+
+def law(noise, atoms: dict[int, float]) -> dict[int, float]:
+    """The output of a law, from the definition."""
+    from math import comb
+
+    m = noise.half
+    found: dict[int, float] = {}
+    for x, share in atoms.items():
+        for k in range(-m, m + 1):
+            found[x + k] = found.get(x + k, 0.0) + share * comb(2 * m, m + k) / 4**m
+    return found
+
+
+def test_losses_of_a_new_noise_are_those_of_the_definition(mechanism):
+    noise = mechanism.noise
+    p, q = law(noise, {0: 0.5, 1: 0.3, 2: 0.2}), law(noise, {0: 0.2, 1: 0.3, 2: 0.5})
+    delta = max(sum(max(0.0, a[y] - np.exp(0.5) * b[y]) for y in a) for a, b in ((p, q), (q, p)))
+    assert fugu.delta(noise, PAIR, 0.5) == pytest.approx(delta, abs=1e-15)
+    assert fugu.epsilon(noise, PAIR) == pytest.approx(max(abs(np.log(p[y] / q[y])) for y in p), rel=1e-12)
+    renyi = np.log(max(sum(a[y] ** 2 / b[y] for y in a) for a, b in ((p, q), (q, p))))
+    assert fugu.renyi(noise, PAIR, 2) == pytest.approx(renyi, rel=1e-12)
+    apart = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([1]))
+    assert fugu.epsilon(noise, apart) == fugu.renyi(noise, apart, 2) == np.inf
+    for budget in (fugu.Pure(1), fugu.Renyi(2, 1)):
+        with pytest.raises(NotProvable, match="binomial noise has ends"):
+            fugu.calibrate(PAIR, budget, noise="binomial")
+
+
+def test_a_new_noise_is_calibrated_compared_released_and_verified(mechanism):
+    assert mechanism.noise.half == 6
+    smaller = fugu.delta(type(mechanism.noise)(1.49, 1), PAIR, 0.5)
+    assert smaller > 0.01, "five coins are too few"
+    assert fugu.verify(mechanism, PAIR).holds
+    release = mechanism.release([0, 1, 2])
+    assert len(release.values) == 3
+    assert [row.noise for row in fugu.compare(PAIR, BUDGET).rows if row.proven and row.method == "exact"] == [
+        "laplace", "gaussian", "binomial",
+    ]  # fmt: skip
+    path = Path("binomial.json")
+    mechanism.certificate.save(path)
+    again = fugu.Certificate.load(path)
+    assert again.noise == mechanism.noise and again.to_json() == mechanism.certificate.to_json()
+    assert fugu.verify(path, PAIR).holds
+    body = json.loads(path.read_text())
+    body["noise"]["scale"] = "1"
+    path.write_text(json.dumps(consistent(body)))
+    assert not fugu.verify(path, PAIR).holds
+    normals = fugu.LawPair(fugu.Normal(0, 1), fugu.Normal(1, 1), "a vs b")
+    wide = fugu.calibrate(normals, BUDGET, noise="binomial", grid=0.5)
+    assert fugu.verify(wide, normals).holds
+
+
+def test_a_new_noise_is_attacked_and_audited(mechanism):
+    rng = np.random.default_rng(1)
+    report = fugu.attack(mechanism, PAIR, rng=rng)
+    assert report.consistent
+    noise = mechanism.noise
+    p, q = law(noise, {0: 0.5, 1: 0.3, 2: 0.2}), law(noise, {0: 0.2, 1: 0.3, 2: 0.5})
+    best = sum(max(p[y], q[y]) for y in p) / 2
+    assert {a.attack for a in report.attempts} == {"logistic", "likelihood-ratio"}
+    assert max(a.accuracy for a in report.attempts) == pytest.approx(best, abs=0.04)
+    audit = fugu.audit(mechanism, draws=40_000, rng=np.random.default_rng(2))
+    assert audit.clean and not audit.fit.refuted
+
+
+def test_an_audit_of_a_new_noise_finds_missing_noise(mechanism, monkeypatch):
+    """Half of the coins are not tossed."""
+    coins = type(mechanism.noise.sampler)
+    honest = coins.draw
+    monkeypatch.setattr(coins, "draw", lambda self, size, *given: honest(coins(self.half // 2), size, *given))
+    assert fugu.audit(mechanism, draws=40_000, rng=np.random.default_rng(2)).fit.refuted
+
+
+def test_a_new_noise_answers_what_others_believe(mechanism):
+    other = fugu.LawPair(fugu.Discrete([0, 1, 2], [6, 3, 1]), fugu.Discrete([0, 1, 2], [2, 3, 5]), "a vs b")
+    against = fugu.guarantee_against(mechanism, other)
+    assert against.epsilon == 0.5 and against.delta == pytest.approx(fugu.delta(mechanism.noise, other, 0.5))
+    same, near = fugu.guarantee_within(mechanism, 0), fugu.guarantee_within(mechanism, 1)
+    assert same.delta <= 0.01 < near.delta < 1
+    moved = fugu.LawPair(fugu.Discrete([0, 1], [5, 5]), fugu.Discrete([1, 2], [5, 5]), "a vs b")
+    assert fugu.delta(mechanism.noise, moved, 0.5) <= near.delta, "laws moved by one step"
+    assert fugu.guarantee_within(mechanism, 0.1, kind="renyi").epsilon == pytest.approx(0.7)
+    assert mechanism.certificate.warnings == ()
+    anybody = mechanism.certificate.anybody
+    far = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([2]))
+    assert (
+        fugu.delta(mechanism.noise, far, anybody.epsilon)
+        <= 0.01
+        < fugu.delta(mechanism.noise, far, anybody.epsilon - 0.001)
+    )
+
+
+@pytest.mark.parametrize("loss", ["absolute", "squared", "zero-one"])
+def test_outputs_of_a_new_noise_are_remapped(mechanism, loss):
+    moved = mechanism.remapped(loss)
+    table, noise = moved.remap, mechanism.noise
+    weight = {0: 0.35, 1: 0.3, 2: 0.35}
+    for y in range(-6, 9):
+        chance = {x: w * law(noise, {x: 1.0}).get(y, 0.0) for x, w in weight.items()}
+        (to,) = table.apply(np.array([y]))
+
+        def cost(z, chance=chance):
+            each = {"absolute": abs, "squared": np.square, "zero-one": bool}[loss]
+            return sum(c * float(each(x - z)) for x, c in chance.items())
+
+        assert cost(to) <= min(cost(z) for z in np.linspace(-1, 3, 41)) + 1e-9
+    assert moved.expected_error() < mechanism.expected_error()
+    assert fugu.verify(moved, PAIR).holds
+    assert fugu.audit(moved, draws=20_000, rng=np.random.default_rng(3)).clean
+    assert f"least expected {loss} loss" in page(moved)
+
+
+def test_a_new_noise_has_figures_of_use_pages_and_views(mechanism):
+    usable = fugu.Usable.of(mechanism.certificate)
+    assert usable.figures[0].error == pytest.approx(mechanism.expected_error(), abs=0.01)
+    text = page(mechanism)
+    assert "binomial noise" in text.lower() and "1.35" in text and text.count("<svg") >= 2
+    for shown in (mechanism, mechanism.certificate, mechanism.release([0]), fugu.compare(PAIR, BUDGET)):
+        assert shown._repr_html_()
+    assert "Binomial" in repr(mechanism)
+
+
+def test_commands_take_a_new_noise(tmp_path):
+    column = ("--publish", "chol", "--protect", "smoker", "--epsilon", "0.2", "--delta", "0.001", "--grid", "20")
+    asked = (*column, "--unit", "patient", "--noise", "binomial")
+    assert "Binomial noise" in run("release", TODAY, "--reference", REFERENCE, *asked, "-o", "column.csv")
+    assert "holds" in run("verify", "column.certificate.json")
+    assert "refuted" not in run("audit", "column.certificate.json", "--draws", "20000")
+    run("report", "column.certificate.json", "-o", "page.html")
+    assert "binomial noise" in Path("page.html").read_text()
+    assert "binomial" in run("compare", REFERENCE, *column).lower()
+
+
+def test_a_new_method_is_compared_calibrated_and_verified(tmp_path):
+    far = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([3]), "a vs b")
+    row = next(row for row in fugu.compare(far, fugu.Pure(1)).rows if row.method == "half-wasserstein")
+    assert not row.proven
+    with pytest.raises(NotProvable, match="could not be proved"):
+        fugu.calibrate(far, fugu.Pure(1), method="half-wasserstein")
+    near = fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([0, 1], [1, 2]), "a vs b")
+    mechanism = fugu.calibrate(near, fugu.Pure(1), method="half-wasserstein")
+    assert mechanism.certificate.method == "half-wasserstein"
+    assert fugu.verify(mechanism, near).holds
+    assert "half-wasserstein" in page(mechanism) and fugu.audit(mechanism, draws=5000).clean
+    assert fugu.Usable.of(mechanism.certificate).figures and mechanism._repr_html_()
+    table = ("--publish", "chol", "--protect", "smoker", "--epsilon", "1")
+    assert "half-wasserstein" in run("compare", REFERENCE, *table)
+    assert "half-wasserstein" in run(
+        "calibrate", REFERENCE, *table, "--bins", "100,200,300", "--method", "half-wasserstein"
+    )
+
+
+def test_a_new_prior_is_translated_charged_and_shown(tmp_path):
+    from fugu.priors.pairs import Pairs
+
+    prior = Pairs()
+    assert fugu.influence(prior)(2) == 0
+    assert fugu.translate(prior, 0.25) == 0.5 and fugu.dp_budget(prior, 1) == 0.5
+    assert fugu.translate(prior, fugu.Approx(0.25, 1e-6)).epsilon == 0.5
+    with fugu.Ledger(tmp_path / "books", fugu.Pure(1.5), prior=prior) as ledger:
+        total = fugu.PerEntryDP(sum, epsilon=0.25, name="total")
+        release = ledger.spend("total", total, lambda: total.release([1] * 100, charged=True))
+        assert release.value == 100 and ledger.spent() == fugu.Pure(0.5)
+        assert ledger.history()[0].worth == fugu.Pure(0.5)
+    verdict = fugu.verify(release.certificate)
+    assert not verdict.holds, "the user says that the sum is private, and nobody can prove it"
+    assert page(release.certificate)
