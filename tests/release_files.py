@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 import fugu.cli.app as cli
 from fugu.documents.document import digest_of
-from fugu.documents.release import PrivatePart, ReleaseDocument, inner
+from fugu.documents.kinds import inner
+from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.errors import FuguError
 
 DRAWN = ("fugu", "digest", "date")

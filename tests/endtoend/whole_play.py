@@ -26,7 +26,7 @@ from whole_tampering import changes
 
 import fugu
 import fugu.cli.app as cli
-from fugu.documents.release import inner
+from fugu.documents.kinds import inner
 from fugu.documents.verdict import Verdict
 from fugu.errors import CertificateError, FuguError, UsageError
 from fugu.numbers.exact import read_number

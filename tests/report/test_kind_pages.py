@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 import fugu
 from fugu import PerEntryDP
 from fugu.cli.app import app
-from fugu.documents.document import SCHEMAS, later
+from fugu.documents.document import later
+from fugu.documents.kinds import SCHEMAS
 from fugu.iterate import LinearRegression
 from fugu.numbers.text import factor
 from fugu.queries.sequences import ArgMax, Count, Histogram, Mean, Numbers, RandomisedResponse, States, Sum

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from fugu.documents.document import SCHEMAS, SEAL, Document, digest_of, later
+from fugu.documents.document import SEAL, Document, digest_of, later
 from fugu.documents.fields import DERIVED, rests_on
+from fugu.documents.kinds import SCHEMAS
 
 Way = tuple[Any, ...]
 LESS = "spent", "any belief", "epsilon", "delta"

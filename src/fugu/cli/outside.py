@@ -17,10 +17,11 @@ from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, progress, say, warn
 from fugu.cli.forms import Force
 from fugu.documents.document import Document
+from fugu.documents.kinds import inner
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.promises import Promising
 from fugu.documents.records import RecordsCertificate
-from fugu.documents.release import ReleaseDocument, inner
+from fugu.documents.release import ReleaseDocument
 from fugu.documents.verdict import Verdict
 from fugu.errors import CertificateError, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, weaknesses

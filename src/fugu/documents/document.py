@@ -5,7 +5,7 @@ depth, and refuses what is truncated, edited or of another schema. The digest de
 nothing a document says of itself is believed because of it: `fugu.verify` proves again.
 
 To add a kind: a class with its SCHEMA, PARTS and NEEDS, `early` checks, `prove`, `late` checks and `tell`, and a line
-in `SCHEMAS`; reading, limits, digests, verdicts and pages are written once, over these."""
+in `kinds`; reading, limits, digests, verdicts and pages are written once, over these."""
 
 from __future__ import annotations
 
@@ -36,16 +36,6 @@ if TYPE_CHECKING:
 SEAL = ("schema", "fugu", "publisher", "digest")
 """The parts that sealing adds."""
 OWN_WORDS, _MOST_SAID = "publisher's own words", 2_000
-SCHEMAS = {
-    "fugu/certificate/1": "fugu.documents.certificate:Certificate",
-    "fugu/per-entry/1": "fugu.documents.per_entry:PerEntryCertificate",
-    "fugu/sequence/1": "fugu.queries.sequence_certificate:SequenceCertificate",
-    "fugu/sequence/2": "fugu.queries.sequence_certificate:BudgetedSequenceCertificate",
-    "fugu/records/1": "fugu.documents.records:RecordsCertificate",
-    "fugu/training/1": "fugu.training.record:TrainingCertificate",
-    "fugu/release/1": "fugu.documents.release:ReleaseDocument",
-}
-"""The documents that `fugu.verify` reads, each imported when it is met: one of the classes may stand further down."""
 
 
 class Sealed:
@@ -65,8 +55,8 @@ class Document(Sealed, Shown):
     body: Json
 
     SCHEMA: ClassVar[str] = ""
-    KINDS: ClassVar[Mapping[str, str]] = {}
-    """The kinds of this schema, each with the class that reads it: this one where nothing is said."""
+    KINDS: ClassVar[tuple[str, ...]] = ()
+    """The kinds of this schema."""
     NEEDS: ClassVar[tuple[str, ...]] = ()
     """The parts without which there is no document."""
     PARTS: ClassVar[Mapping[str, Field]] = SEALED
@@ -120,8 +110,8 @@ class Document(Sealed, Shown):
     @classmethod
     def of_kind(cls, name: object) -> type[Self]:
         """The class that reads documents of this kind."""
-        place = cls.KINDS.get(name) if isinstance(name, str) else None
-        return later(place) if place else cls
+        del name
+        return cls
 
     @classmethod
     def _read(cls, content: Json) -> Self:
@@ -217,6 +207,11 @@ class Document(Sealed, Shown):
         return self.body[name]
 
     @property
+    def composes(self) -> bool:
+        """Whether it is of many questions to one table, charged to each record, which add up."""
+        return False
+
+    @property
     def claims(self) -> Json:
         """The body without what sealing adds: what is said, whichever version of fugu said it."""
         return {k: v for k, v in self.body.items() if k not in SEAL}
@@ -246,13 +241,6 @@ def later(place: str) -> Any:
     """What stands at "module:name", imported now: documents of records and entries are proved by rooms further down."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
-
-
-def read(content: Any) -> Any:
-    """The document that decoded JSON is, by its schema; CertificateError if it is none."""
-    schema = content.get("schema") if isinstance(content, dict) else None
-    default = "fugu/sequence/1" if is_unsealed(content) else "fugu/certificate/1"
-    return later(SCHEMAS[schema if isinstance(schema, str) and schema in SCHEMAS else default]).parse(content)
 
 
 def is_unsealed(content: object) -> bool:

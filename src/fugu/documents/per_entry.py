@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from fugu.documents import fields as of
 from fugu.documents.document import SEAL, later, no_laws
@@ -107,7 +107,7 @@ class PerEntryCertificate(Promising):
     cannot, and `fugu.verify` says so."""
 
     SCHEMA = "fugu/per-entry/1"
-    KINDS: ClassVar = {"per-entry": ""}
+    KINDS = ("per-entry",)
     NEEDS = ("epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "claimed by")
     PARTS = PER_ENTRY
     WHOM = EACH_ENTRY

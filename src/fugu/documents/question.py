@@ -8,7 +8,7 @@ from typing import Any
 
 from fugu.data.moments import is_moment
 from fugu.documents.document import canonical_json
-from fugu.documents.sentences import UNPROTECTED
+from fugu.documents.sentences import RECORDS, UNPROTECTED
 from fugu.errors import CertificateError
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
@@ -107,7 +107,7 @@ _WORDS: dict[str, Callable[[Recipe], str]] = {
     "statistic": _statistic,
     "sequence": _sequence,
     "training": _training,
-    "records": _records,
+    RECORDS: _records,
     "property": _property,
 }
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from fugu.documents import fields as of
 from fugu.documents.document import later, no_laws
 from fugu.documents.plain_json import proving, reading
 from fugu.documents.promises import Promising
+from fugu.documents.sentences import RECORDS as KIND
 from fugu.documents.sentences import UNPROTECTED, Told
 from fugu.documents.verdict import Check, NotChecked, Outcome, Proved
 from fugu.errors import CertificateError
@@ -176,7 +177,7 @@ class RecordsCertificate(Promising):
     """What all questions of a session promise together; everything that the proof needs can be read back."""
 
     SCHEMA = "fugu/records/1"
-    KINDS: ClassVar = {"records": ""}
+    KINDS = (KIND,)
     NEEDS = ("budget", "spent", "any belief", "elsewhere", "protect", "secrets", "skipped", "unit", "reading",
              "columns", "features", "questions", "types", "loads", "laws", "proofs", "assumptions")  # fmt: skip
     PARTS = RECORDS
@@ -209,7 +210,7 @@ class RecordsCertificate(Promising):
           out exact, with the probability of that."""
         return RecordsCertificate.sealed(
             {
-                "kind": "records", "budget": budget_json(budget), "spent": _figure(spent),
+                "kind": KIND, "budget": budget_json(budget), "spent": _figure(spent),
                 **({} if cap is None else {"cap": str(cap)}), **({"warnings": list(warnings)} if warnings else {}),
                 "any belief": str(any_belief), "elsewhere": str(elsewhere), "protect": protect,
                 "secrets": list(secrets), "skipped": list(skipped), "unit": unit, "reading": reading,
@@ -281,9 +282,11 @@ class RecordsCertificate(Promising):
 
     def answers(self, recipe: Json, group: str) -> bool:
         del group
-        return recipe["what"] == "records" and bool(
-            later("fugu.queries.record_checks:answers_recipe")(recipe, self.body)
-        )
+        return recipe["what"] == KIND and bool(later("fugu.queries.record_checks:answers_recipe")(recipe, self.body))
+
+    @property
+    def composes(self) -> bool:
+        return True
 
     @property
     def left_out(self) -> str:

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from fugu.documents import fields as of
 from fugu.documents.commitment import commit_text, same
-from fugu.documents.document import SCHEMAS, Document, canonical_json, guard, later, no_laws
+from fugu.documents.document import Document, canonical_json, guard, no_laws
+from fugu.documents.kinds import inner
 from fugu.documents.plain_json import guarded
-from fugu.documents.promises import Promising
 from fugu.documents.question import question_words, without_fitted
-from fugu.documents.sentences import derived
+from fugu.documents.sentences import RECORDS, derived
 from fugu.documents.verdict import Check, Checked, NotChecked, Outcome, Proved, Verdict, checked, settled, unchecked
 from fugu.errors import CertificateError
 from fugu.fixed import Fixed
@@ -139,7 +139,7 @@ class ReleaseDocument(Document):
     """What went out in one release, why it may, and what binds the files to it."""
 
     SCHEMA = "fugu/release/1"
-    KINDS: ClassVar = {"release": ""}
+    KINDS = ("release",)
     NEEDS = ("fugu", "date", "data", "published", "question", "skipped", "beliefs", "ledger", "certificates",
              "withheld", *FOLLOW)  # fmt: skip
     PARTS = RELEASE
@@ -285,6 +285,10 @@ class ReleaseDocument(Document):
             raise CertificateError(f"the secret {both[0]!r} is named as protected and as skipped")
 
     @property
+    def composes(self) -> bool:
+        return bool(self["mechanisms"][0]["noise"].get("kind") == RECORDS)
+
+    @property
     def published(self) -> list[Json]:
         """The files that went out: name, bytes, SHA-256, rows, columns."""
         return list(self["published"])
@@ -320,7 +324,7 @@ class PrivatePart(Document):
     """What opens the commitments of one release document; not for publication."""
 
     SCHEMA = "fugu/release-private/1"
-    KINDS: ClassVar = {"release-private": ""}
+    KINDS = ("release-private",)
     NEEDS = ("marking", "release", "data salt", "reference salt", "beliefs salt", "certificates", "recipe")
     PARTS = PRIVATE
 
@@ -333,15 +337,6 @@ class PrivatePart(Document):
             raise CertificateError("the private part of a release is not marked as such")
         if not is_digest(self["release"]):
             raise CertificateError("the private part does not name its release")
-
-
-def inner(body: Json) -> Promising:
-    """The certificate inside a release document, read and checked by its own schema."""
-    place = SCHEMAS.get(str(body.get("schema")))
-    if place is None or not issubclass(kind := later(place), Promising):
-        raise CertificateError("a release document holds something that is no certificate")
-    document: Promising = kind.parse(body)
-    return document
 
 
 def _judged(bodies: Mapping[str, Json]) -> dict[str, Verdict]:

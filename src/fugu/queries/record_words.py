@@ -8,7 +8,7 @@ from itertools import combinations
 from fugu.data.schema import Schema
 from fugu.data.secrets import OF_NUMBERS, rules
 from fugu.documents.records import RecordsCertificate
-from fugu.documents.sentences import Told
+from fugu.documents.sentences import RECORDS, Told
 from fugu.guarantee.composition import both, called_exact
 from fugu.numbers.exact import float_up
 from fugu.queries.session_certificate import EXACT, FLIP, LAPLACE, NoisedQuestion, noised_in
@@ -31,7 +31,7 @@ def told_of_records(certificate: RecordsCertificate) -> Told:
         method=f"{len(asked)} question{'' if len(asked) == 1 else 's'}, charged to each record and translated together",
         theorem="charges of independent records add as distances, and any plan between two laws bounds their worth",
         proof=_PROOF,
-        noise={"kind": "records", "questions": questions, "words": _summary(questions)},
+        noise={"kind": RECORDS, "questions": questions, "words": _summary(questions)},
         figures={"epsilon": certificate["spent"], "delta": 0.0, "any belief": any_belief},
         worst_pair=worst,
         assumptions=tuple(certificate["assumptions"]), reading=certificate["reading"], about={"query": listed},

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from fugu.data.layout import Layout
 from fugu.data.schema import Schema
@@ -83,7 +83,7 @@ class SequenceCertificate(Promising):
     """What is promised of one statistic of sequences, and why; the chain and the query can be read back."""
 
     SCHEMA = "fugu/sequence/1"
-    KINDS: ClassVar = {"sequence": ""}
+    KINDS = ("sequence",)
     NEEDS = ("pufferfish", "epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "entries",
              "claimed by", "reading", "odd entries", "prior", "assumptions")  # fmt: skip
     PARTS = SEQUENCE

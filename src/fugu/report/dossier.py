@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
+from fugu.documents.kinds import inner
 from fugu.documents.parts import published_unit
 from fugu.documents.plain_json import guarded
 from fugu.documents.promises import WORTHLESS, Promising, weakest
 from fugu.documents.records import RecordsCertificate
-from fugu.documents.release import ReleaseDocument, inner
+from fugu.documents.release import ReleaseDocument
 from fugu.documents.sentences import holds_private_numbers
 from fugu.guarantee import Guarantee, weaknesses
 from fugu.guarantee.composition import promise

@@ -208,7 +208,7 @@ PAGES: dict[str, tuple[str, Callable[[Any, Said], Facts]]] = {
     "per-entry": ("per-entry.html", of_entries),
     "sequence": ("sequence.html", of_sequences),
     "training": ("training.html", of_training),
-    "records": ("records.html", of_records),
+    **dict.fromkeys(RecordsCertificate.KINDS, ("records.html", of_records)),
     "release": ("release.html", lambda document, said: Dossier.of(document, comparison=said.comparison).facts()),
 }
 """Kind -> its template, and what is read off a document for it."""

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,7 +158,7 @@ class TrainingCertificate(Promising):
     `body`: the document, JSON that cannot be changed. `TrainingCertificate.load(path)` reads one, `save` writes it."""
 
     SCHEMA = "fugu/training/1"
-    KINDS: ClassVar = {"training": ""}
+    KINDS = ("training",)
     NEEDS = ("version", "fugu", "model", "budget", "proved", "objective", "accountant", "prior", "neighbours",
              "assumptions")  # fmt: skip
     PARTS = TRAINING

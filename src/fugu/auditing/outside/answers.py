@@ -17,9 +17,11 @@ from fugu.data.private import label_of
 from fugu.data.schema import Schema
 from fugu.data.sequences import open_timed
 from fugu.documents.document import Document
+from fugu.documents.kinds import inner
 from fugu.documents.plain_json import reading
 from fugu.documents.records import RecordsCertificate
-from fugu.documents.release import ReleaseDocument, inner
+from fugu.documents.release import ReleaseDocument
+from fugu.documents.sentences import RECORDS
 from fugu.documents.verdict import Checked, NotChecked, Outcome, checked
 from fugu.errors import CertificateError, FuguError
 from fugu.ledger.charge import Charge
@@ -51,7 +53,7 @@ def answers_checks(
     if release is None or bodies is None or len(bodies) != 1:
         return
     (body,) = bodies.values()
-    if body.get("kind") != "records":
+    if body.get("kind") != RECORDS:
         return
     place = Path(given) if given is not None else None
     if place is None and found.folder is not None:

@@ -18,6 +18,7 @@ from fugu.documents.document import canonical_json
 from fugu.documents.plain_json import reading
 from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import ReleaseDocument
+from fugu.documents.sentences import RECORDS
 from fugu.documents.verdict import Checked, NotChecked, checked
 from fugu.errors import CertificateError, LedgerBroken
 from fugu.guarantee import ZCDP, Guarantee
@@ -92,7 +93,7 @@ def _beliefs(document: ReleaseDocument, bodies: Mapping[str, Json] | None, ledge
             charge = None if text is None else Charge.parse(text)
         if charge is None:
             raise CertificateError(f"the ledger has no request {stated['request']!r} for {stated['data']!r}")
-        if len(bodies) == 1 and (body := next(iter(bodies.values())))["kind"] == "records":
+        if len(bodies) == 1 and (body := next(iter(bodies.values())))["kind"] == RECORDS:
             known = known_budget(Path(ledger), stated["data"])
             if known is None or budget_json(known) != dict(document["budget"]):
                 raise CertificateError(f"the ledger has {stated['data']!r} under another budget than the document says")
@@ -187,7 +188,7 @@ def _same_budget(document: ReleaseDocument, kind: str, charged: Guarantee) -> bo
     """Whether the charge is what the document states: its budget, or, of sequences, the epsilon for each entry."""
     if kind == LAW:
         return budget_json(charged) == dict(document["budget"])
-    if document["mechanisms"][0]["noise"].get("kind") == "records":
+    if document.composes:
         return True  # what it charged is held against the certificate's questions
     if document.withheld:
         raise NotChecked("the entry is there; what it charged for each entry is withheld with the certificate")
@@ -212,7 +213,7 @@ def same_draw(document: ReleaseDocument, ledger: str) -> None:
         text = books.read(_kept, stated["data"], stated["request"])
     if text is None:
         raise CertificateError(f"the ledger keeps no answer to {stated['request']!r} for {stated['data']!r}")
-    if document["mechanisms"][0]["noise"].get("kind") == "records":
+    if document.composes:
         raise NotChecked("the ledger keeps numbers of many questions; they are held against the published ones above")
     kept = _digest(decode(text), document["question"]["recipe"])
     if kept is None:

@@ -10,7 +10,8 @@ from fugu.auditing.outside.books import ledger_checks
 from fugu.auditing.outside.files import data_checks, published_checks, reference_checks
 from fugu.auditing.outside.found import Found, find, private_part
 from fugu.documents.document import Document
-from fugu.documents.release import PrivatePart, ReleaseDocument, inner
+from fugu.documents.kinds import inner
+from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.documents.verdict import Checked, Verdict
 from fugu.verifier.verify import Source
 from fugu.visible import Json

@@ -19,6 +19,7 @@ from fugu.documents.plain_json import reading
 from fugu.documents.pushed import laws_given, one_law
 from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import PrivatePart, ReleaseDocument
+from fugu.documents.sentences import RECORDS
 from fugu.documents.swap import SWAP
 from fugu.documents.verdict import Checked, NotChecked, checked
 from fugu.errors import BadNoise, CertificateError, FuguError, UsageError
@@ -237,7 +238,7 @@ _REFITS: dict[str, Callable[[Recipe, Mapping[str, Document], str], None]] = {
     "statistic": _statistic,
     "sequence": _sequence,
     "training": _training,
-    "records": _records,
+    RECORDS: _records,
     "property": _property,
 }
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fugu.documents.document import Document, read
+from fugu.documents.document import Document
+from fugu.documents.kinds import inner, read
 from fugu.documents.plain_json import load_json
 from fugu.documents.promises import Promising, weakest
-from fugu.documents.release import PrivatePart, ReleaseDocument, inner
+from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.errors import CertificateError, UsageError
 from fugu.verifier.verify import Source, document_of
 

@@ -16,8 +16,9 @@ from fugu.auditing.release_attack.through_files import NEVER_DRAWN, rebuilt
 from fugu.auditing.release_attack.trial import TESTS
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
+from fugu.documents.kinds import inner
 from fugu.documents.promises import Promising
-from fugu.documents.release import ReleaseDocument, inner
+from fugu.documents.release import ReleaseDocument
 from fugu.documents.swap import SWAP
 from fugu.errors import CertificateError, NotAttackable, UnknownName, UsageError
 from fugu.mechanism.mechanism import Mechanism
