@@ -152,7 +152,7 @@ def test_the_command_line_takes_names_of_the_papers_and_says_so(table):
 
 
 def test_the_link_to_the_glossary_is_shown_where_links_to_proofs_are_not():
-    from fugu.cli.spoken import spoken
+    from fugu.cli.console import spoken
 
     assert spoken("no (docs/proofs/laplace.md), see docs/glossary.md#mqm") == "no, see docs/glossary.md#mqm"
 

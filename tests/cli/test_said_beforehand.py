@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fugu
-from fugu.cli.spoken import spoken
+from fugu.cli.console import spoken
 from fugu.errors import FuguError, NotProvable
 from fugu.visible import several
 from release_files import cli, command

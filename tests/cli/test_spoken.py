@@ -17,8 +17,7 @@ from typer.testing import CliRunner
 import fugu
 from fugu.calibration.comparison import shown
 from fugu.cli.app import app
-from fugu.cli.console import Screen, comparison_table, limit_table, usable_table
-from fugu.cli.spoken import OPTIONS, spoken
+from fugu.cli.console import OPTIONS, Screen, comparison_table, limit_table, spoken, usable_table
 from fugu.errors import NotComposable
 from fugu.ledger import accountant
 

@@ -471,10 +471,10 @@ def test_the_harness_sees_classes_that_come_from_the_labels(monkeypatch):
 
 
 def test_the_harness_sees_a_mean_in_place_of_a_missing_cell_and_a_refusal(monkeypatch, folder):
-    from fugu.cli.train_data import Rules
+    from fugu.cli.train_reading import TrainingReading
     from fugu.errors import BadTable
 
-    read, rows = estimator_base.read, Rules.rows
+    read, rows = estimator_base.read, TrainingReading.rows
 
     def filled(columns, *rest):
         column = np.array([math.nan if cell is None else cell for cell in columns[0]])
@@ -493,7 +493,7 @@ def test_the_harness_sees_a_mean_in_place_of_a_missing_cell_and_a_refusal(monkey
         pair = [fit_once(patch, LinearRegression, replaced(ROWS, [cell, 1.0]), NUMBERS) for cell in (1.0, 9.0)]
         assert "other gradients" in differences(*pair, PLACE)
     with monkeypatch.context() as patch:
-        patch.setattr(Rules, "rows", strict)
+        patch.setattr(TrainingReading, "rows", strict)
         pair = []
         for label in ("no", "perhaps"):
             columns[4] = replaced(columns[4], label)

@@ -17,9 +17,9 @@ from typing import Any
 
 import typer
 
-from fugu.cli.console import err, print_json, say
+from fugu.cli import options
+from fugu.cli.console import note, print_json, say
 from fugu.cli.forms import Booking
-from fugu.cli.options import fresh
 from fugu.data import Schema, Table, csv_text
 from fugu.data.files import shown_columns
 from fugu.data.private import Private
@@ -94,10 +94,19 @@ def account_of(
     return account
 
 
+def targets(what: str, output: str, suffix: str, over: bool, *read: str | None) -> Files:
+    """The files of a release; the folder must exist, and nothing that is read is ever overwritten."""
+    options.ending(what, output, suffix)
+    files = Files(Path(output), over)
+    for file in files.all():
+        options.target(str(file), *read)
+    return files
+
+
 def say_uncharged(account: Account | None, dry_run: bool) -> None:
     """A note for a release that no ledger knows of."""
     if account is None and not dry_run:
-        err.print(f"[bold yellow]note[/]: {UNCHARGED}", soft_wrap=True)
+        note(UNCHARGED)
 
 
 def data_name(data: str | None, table: str) -> str:
@@ -179,7 +188,7 @@ def ready(files: Files, account: Account | None, as_json: bool, *, named: bool =
     if unfinished(files.published) or (not named and account is not None and _released(files, account, None)):
         return
     for file in files.all():
-        fresh(file, force=False)
+        options.fresh(file, force=False)
 
 
 def _released(files: Files, account: Account, request: str | None) -> bool:

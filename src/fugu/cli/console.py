@@ -1,10 +1,13 @@
-"""What the commands print: tables on stdout, progress and refusals on stderr; on narrow terminals no number is cut."""
+"""What the commands print: tables on stdout, progress and refusals on stderr; on narrow terminals no number is cut.
+
+What the library says goes out in the words of the command line (`spoken`)."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from os import PathLike
@@ -17,7 +20,6 @@ from rich.table import Table
 from rich.text import Text
 
 from fugu.calibration.comparison import called, shown
-from fugu.cli.spoken import promised, spoken
 from fugu.data import write_csv
 from fugu.data.files import formula_columns, hidden_columns
 from fugu.documents.sentences import ON_THE_TERMINAL
@@ -85,13 +87,18 @@ _CARRIED = (
 
 def fail_json(error: FuguError) -> None:
     """A refusal for programs, on stdout: its class, message and exit code, and what it carries."""
-    carried = {name: getattr(error, name) for name in _CARRIED if hasattr(error, name)}
-    said = {name: part if _sayable(part) else str(part) for name, part in carried.items()}
-    print_json({"error": {"type": type(error).__name__, "message": str(error), "exit": error.exit_code, **said}})
+    said = {"type": type(error).__name__, "message": str(error), "exit": error.exit_code}
+    for name in _CARRIED:
+        if hasattr(error, name):
+            part = getattr(error, name)
+            plain = part is None or isinstance(part, str | int | float | list | tuple | Fraction) or is_guarantee(part)
+            said[name] = part if plain else str(part)
+    print_json({"error": said})
 
 
-def _sayable(part: object) -> bool:
-    return part is None or isinstance(part, str | int | float | list | tuple | Fraction) or is_guarantee(part)
+def note(text: object) -> None:
+    """What is good to know, on stderr: stdout stays what programs read."""
+    err.print(f"[bold yellow]note[/]: {escape(text)}", soft_wrap=True)
 
 
 def say_rules(rules: Iterable[str]) -> None:
@@ -149,20 +156,15 @@ def save_csv(path: str | PathLike[str], columns: Mapping[str, Any]) -> None:
 
 def warn_of_formulas(path: str | PathLike[str], columns: Mapping[str, Any]) -> None:
     """Say which columns of a file hold labels that a spreadsheet would run, or that a terminal would obey."""
-    if unseen := hidden_columns(columns):
-        err.print(
-            f"[bold red]warning[/]: column {escape(', '.join(map(repr, unseen)))} of {escape(repr(str(path)))} has "
-            "labels with characters that cannot be seen (of control or direction), which a terminal obeys; they are "
-            "spelled out in the file: declare other labels",
-            soft_wrap=not err.is_terminal,
-        )
-    found = formula_columns(columns)
-    if found:
-        err.print(
-            f"[bold red]warning[/]: column {escape(', '.join(map(repr, found)))} of {escape(repr(str(path)))} has "
-            "labels that begin with = + - or @, which spreadsheets run as formulas; import it as text",
-            soft_wrap=not err.is_terminal,
-        )
+    unseen = (
+        "labels with characters that cannot be seen (of control or direction), which a terminal obeys; they are "
+        "spelled out in the file: declare other labels"
+    )
+    run = "labels that begin with = + - or @, which spreadsheets run as formulas; import it as text"
+    for found, why in ((hidden_columns(columns), unseen), (formula_columns(columns), run)):
+        if found:
+            said = f"column {', '.join(map(repr, found))} of {str(path)!r} has {why}"
+            err.print(f"[bold red]warning[/]: {escape(said)}", soft_wrap=not err.is_terminal)
 
 
 @contextmanager
@@ -172,28 +174,31 @@ def progress(what: str = "working") -> Iterator[None]:
         yield
 
 
+def grid(title: str | None, columns: Iterable[str], left: Collection[str] = (), fixed: Collection[str] = ()) -> Table:
+    """An empty table, its columns of numbers but for those on the `left`; cells of `fixed` ones stay on one line."""
+    said = None if title is None else escape(title)
+    table = Table(title=said, title_justify="left", caption_justify="left", header_style="bold")
+    for name in columns:
+        table.add_column(escape(name), justify="left" if name in left else "right", no_wrap=name in fixed)
+    return table
+
+
 def comparison_table(comparison: Comparison, title: str) -> Table:
     """All methods side by side, the best one marked, ordinary differential privacy below."""
-    table = Table(title=escape(spoken(title)), title_justify="left", caption_justify="left", header_style="bold")
-    table.add_column("method")
-    for name in ("scale", "E |error|", "E error²", "true epsilon"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("proven", no_wrap=True)
-    best = comparison.best
-    methods = [row.method for row in comparison.rows]
+    columns = ("method", "scale", "E |error|", "E error²", "true epsilon", "proven")
+    table = grid(spoken(title), columns, ("method", "proven"), columns[1:])
+    best, methods = comparison.best, [row.method for row in comparison.rows]
     names = {
         row: f"{row.method} ({row.noise})" if methods.count(row.method) > 1 else row.method for row in comparison.rows
     }
-    for row in comparison.rows:
-        style = "bold green" if row == best else ""
+    for row in (*comparison.rows, *comparison.ordinary):
+        released = row in comparison.rows
+        if not released and row is comparison.ordinary[0]:
+            table.add_section()
+        style = "dim" if not released else "bold green" if row == best else ""
         numbers = (row.scale, row.expected_absolute, row.expected_squared, row.epsilon)
-        proven = "yes" if row.proven else "no"
-        table.add_row(_named(names[row], row), *(shown(x, 6) for x in numbers), proven, style=style)
-    if comparison.ordinary:
-        table.add_section()
-    for row in comparison.ordinary:
-        numbers = (row.scale, row.expected_absolute, row.expected_squared, row.epsilon)
-        table.add_row(_named(row.method, row), *(shown(x, 6) for x in numbers), "compared", style="dim")
+        proven = "compared" if not released else "yes" if row.proven else "no"
+        table.add_row(_named(names.get(row, row.method), row), *(shown(x, 6) for x in numbers), proven, style=style)
     remarks = [
         f"{names[row]}: {row.note if row.proven else row.why}" for row in comparison.rows if row.note or not row.proven
     ]
@@ -224,11 +229,8 @@ def limit_table(comparison: Comparison) -> Table | None:
     """How far each way is from the least error that any mechanism can have; None where nothing is known of it."""
     if not comparison.beside:
         return None
-    table = Table(title="How far from the limit", title_justify="left", caption_justify="left", header_style="bold")
-    table.add_column("way")
-    table.add_column("noise", no_wrap=True)
-    for name in ("E |error|", "x limit"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = ("way", "noise", "E |error|", "x limit")
+    table = grid("How far from the limit", columns, columns[:2], columns[1:])
     for row in comparison.against:
         if row is comparison.beside[0]:
             table.add_section()
@@ -272,3 +274,108 @@ def _text(console: Console, cell: RenderableType, style: str = "") -> Text:
     if style:
         found.stylize_before(style)
     return found
+
+
+# What the library says, in the words of the command line: the one place where arguments become options.
+#
+# The library names Python arguments, budgets as Python writes them, and pages of proofs. Whoever types a command knows
+# none of these. Text in quotes is somebody's own, and stays as it is.
+
+
+OPTIONS = {
+    "allow_no_noise": "--allow-no-noise", "bins": "--bins", "bounds": "--bounds", "by": "--by", "cap": "--cap",
+    "classes": "--classes", "components": "--components", "confidence": "--confidence", "data": "--data",
+    "declared_exact": "--declared-exact", "delta": "--delta", "epsilon": "--epsilon", "floor": "--floor",
+    "force": "--force", "grid": "--grid", "groups": "--group", "loss": "--loss", "max_norm": "--max-norm",
+    "method": "--method", "missing": "--missing", "noise": "--noise", "order": "--order", "other": "--other",
+    "outside": "the schema's outside", "pairs": "--pairs", "prior": "--prior", "private": "--private",
+    "property": "--hide", "protect": "--protect", "public_prior": "--public-prior", "publish": "--publish",
+    "reference": "--reference", "replacement": "--replacement", "shift": "--shift", "step": "--step", "unit": "--unit",
+    "values": "the schema's values",
+}  # fmt: skip
+"""Arguments of the library that messages name, and what the command line calls them."""
+_FLAGS = {"allow_no_noise", "public_prior", "force", "replacement"}
+_NUMBERS = {"confidence", "delta", "epsilon", "grid", "shift"}
+"""Arguments whose value may stand as a bare number; of others, "state=1" is a secret of somebody's table."""
+_LITERAL = r"""'[^']*'|"[^"]*"|\([^()]*\)|\[[^\]]*\]|<[^<>]*>|True|False|None|\.\.\.|[A-Z]{2,}"""
+_GIVEN = re.compile(rf"\b([a-z]+(?:_[a-z]+)*)=({_LITERAL}|[-+]?[0-9][0-9.e+-]*)?(?=$|[\s,;:.)\]])")
+_BARE = re.compile(r"\b(" + "|".join(sorted(name for name in OPTIONS if "_" in name)) + r")\b")
+_PROMISES = (
+    (r"\bZCDP\(rho=([^,()]+)\)", r"rho \1 (zCDP)"),
+    (r"\bPure\(epsilon=([^,()]+)\)", r"epsilon \1"),
+    (r"\bApprox\(epsilon=([^,()]+), delta=([^,()]+)\)", r"epsilon \1 and delta \2"),
+    (r"\bRenyi\(alpha=([^,()]+), epsilon=([^,()]+)(?:, delta=0(?:\.0)?)?\)", r"epsilon \2 at the Rényi order \1"),
+    (
+        r"\bRenyi\(alpha=([^,()]+), epsilon=([^,()]+), delta=([^,()]+)\)",
+        r"epsilon \2 and delta \3 at the Rényi order \1",
+    ),
+)
+_PAGE = r"docs/(?!glossary\.md)[\w/.-]+\.md(?:#[\w-]+)?"
+"""Pages of proofs; the glossary is for whoever types a name."""
+_PHRASES = (
+    (r"allow_no_noise=True \(--allow-no-noise\)", "--allow-no-noise"),
+    (r"public_prior=True \(--public-prior\)", "--public-prior"),
+    (r"--no-header, or Schema\(header=False\)", "--no-header"),
+    (r"; ask fugu\.optimal_channel for it", "; ask with --mechanism optimal"),
+    (r"; see (?:from_table|projective_diameter)", ""),
+    (r"; convert with to_approx", "; give --epsilon and --delta"),
+    (
+        r"say planned=True in every request if all of them were fixed beforehand, or use pure epsilons for each entry",
+        "ask all questions in one command (--query 'top3, histogram'), or each with --epsilon alone, without --delta",
+    ),
+    (rf"[:;]? ?\(?(?:proved in )?{_PAGE}(?:(?:, | and ){_PAGE})*\)?", ""),
+)
+_FRACTION = re.compile(r"(?<![\w/.'\"-])([0-9]+)/([1-9][0-9]*)(?![\w/.'\"])")
+_QUOTED = re.compile(r"""(?<![\w=])'[^']*'(?!\w)|(?<![\w=])"[^"]*"(?!\w)""")
+
+
+def spoken(text: str) -> str:
+    """A message of the library as the command line says it.
+
+    >>> spoken("leave those rows out with missing='drop', or see column 'bins=[1]'")
+    "leave those rows out with --missing drop, or see column 'bins=[1]'"
+    >>> spoken("no noise could be proved for Pure(epsilon=0.1) on a grid of 1/4 (docs/proofs/laplace.md)")
+    'no noise could be proved for epsilon 0.1 on a grid of 0.25'
+    >>> spoken("the loss of what is drawn: proved in docs/proofs/laplace.md and docs/proofs/gaussian.md")
+    'the loss of what is drawn'
+    """
+    for found, said in _PHRASES:
+        text = re.sub(found, said, text)
+
+    def change(part: str) -> str:
+        part = _BARE.sub(lambda found: OPTIONS[found[1]], _GIVEN.sub(_given, part))
+        return _FRACTION.sub(lambda found: f"{float(Fraction(int(found[1]), int(found[2]))):.6g}", part)
+
+    return _outside_quotes(promised(text), change)
+
+
+def promised(text: str) -> str:
+    """A text with every promise in words, for all that is printed.
+
+    >>> promised("spent Pure(epsilon=0.75), asked Approx(epsilon=1, delta=1e-06)")
+    'spent epsilon 0.75, asked epsilon 1 and delta 1e-06'
+    """
+    for found, said in _PROMISES:
+        text = re.sub(found, said, text)
+    return text
+
+
+def _outside_quotes(text: str, change: Callable[[str], str]) -> str:
+    """Change what stands outside quotes; quotes that are the value of an argument belong to it."""
+    done, made = 0, ""
+    for quoted in _QUOTED.finditer(text):
+        made += change(text[done : quoted.start()]) + quoted[0]
+        done = quoted.end()
+    return made + change(text[done:])
+
+
+def _given(found: re.Match[str]) -> str:
+    """An argument with its value as an option with its value."""
+    name, value = found[1], found[2] or ""
+    if name not in OPTIONS or (value[:1] in "0123456789+-" and value and name not in _NUMBERS):
+        return found[0]
+    option = OPTIONS[name]
+    if name in _FLAGS or value in ("", "True", "None", "..."):
+        return option
+    plain = value.strip("'\"<>").strip("()[]").replace(", ", ",") if value[0] in "'\"<([" else value
+    return option if plain == "..." else f"{option} {plain}"

@@ -10,11 +10,10 @@ from rich.table import Table as Rich
 from fugu.calibration.comparison import called
 from fugu.cli import options
 from fugu.cli.charging import CLOSES, closes
-from fugu.cli.console import escape, out, print_json, progress, say, usable_table
+from fugu.cli.console import escape, out, print_json, progress, say, spoken, usable_table
 from fugu.cli.dispatch import Dispatch, DryRun
 from fugu.cli.property import hidden_property
 from fugu.cli.questions import split
-from fugu.cli.spoken import spoken
 from fugu.data import Schema
 from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError

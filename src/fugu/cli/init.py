@@ -53,8 +53,7 @@ def init(
     """Write a commented scenario.toml from TABLE, a reference. It tells of TABLE, so never give a private one."""
     if (table is None) == (certificate is None):
         raise UsageError("give TABLE, a reference to start from, or --from CERT to write its scenario; one of the two")
-    if Path(output).suffix != ".toml":
-        raise UsageError(f"a scenario is written as TOML; give a name that ends in .toml, not {output!r}")
+    options.ending("a scenario", output, ".toml")
     options.fresh(options.target(output, table, certificate, private), force)
     folder = Path(output).parent
     with progress():

@@ -12,8 +12,7 @@ from fugu.calibration.channel_offer import ChannelOffer
 from fugu.calibration.comparison import called
 from fugu.calibration.driver import asked
 from fugu.cli import options
-from fugu.cli.console import escape, out, say, say_rules, usable_table, warn
-from fugu.cli.spoken import spoken
+from fugu.cli.console import escape, out, say, say_rules, spoken, usable_table, warn
 from fugu.data.sources import TableLike
 from fugu.documents.promises import warnings_of
 from fugu.errors import UnknownName, UsageError

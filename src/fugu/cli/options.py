@@ -104,10 +104,15 @@ def fresh(path: str | Path, force: bool) -> Path:
     return file
 
 
+def ending(what: str, path: str, suffix: str) -> None:
+    """Refuse a file whose name does not say what is written into it."""
+    if Path(path).suffix != suffix:
+        raise UsageError(f"{what} is written as {suffix[1:].upper()}; give a name that ends in {suffix}, not {path!r}")
+
+
 def certificate(path: str, *read: str | None) -> Path:
     """The same for a certificate, which is written as JSON."""
-    if not path.endswith(".json"):
-        raise UsageError(f"the certificate is written as JSON; give a name that ends in .json, not {path!r}")
+    ending("the certificate", path, ".json")
     return target(path, *read)
 
 

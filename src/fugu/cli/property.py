@@ -16,10 +16,9 @@ from fugu.auditing.property_attack import steps_of
 from fugu.calibration.comparison import called
 from fugu.calibration.offer import Wishes
 from fugu.cli import options
-from fugu.cli.console import escape, out, print_json, progress, say, usable_table
+from fugu.cli.console import escape, out, print_json, progress, say, spoken, usable_table
 from fugu.cli.forms import Sharing
 from fugu.cli.mechanisms import figures
-from fugu.cli.spoken import spoken
 from fugu.data import Table, read_table
 from fugu.errors import BadTable, NotProvable, UsageError
 from fugu.guarantee.curve import Guarantee

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from fugu.cli import options
-from fugu.cli.charging import account_of, data_name, ready, say_uncharged
+from fugu.cli.charging import account_of, data_name, ready, say_uncharged, targets
 from fugu.cli.console import warn_of_private_counts
 from fugu.cli.dispatch import UNNAMED, Dispatch, Pages, required
 from fugu.cli.forms import Booking, Delivery
@@ -16,7 +15,6 @@ from fugu.cli.sequence_reading import layout_of
 from fugu.data.layout import PLAIN
 from fugu.errors import UnknownName, UsageError
 from fugu.numbers.exact import read_number
-from fugu.publication.files import Files
 from fugu.question import COLUMN, PROPERTY, SEQUENCES, STATISTICS, Question
 
 
@@ -25,7 +23,11 @@ def release(question: Question, books: Booking, delivery: Delivery) -> None:
     dry_run, as_json = delivery.dry_run, delivery.as_json
     _check_sources(question, dry_run)
     read = (question.table, question.reference, books.ledger, question.schema)
-    files = _targets(delivery, *read)
+    if delivery.output is None and not dry_run:
+        raise UsageError(
+            "say where the release goes: -o OUT.csv; only --dry-run, which writes nothing, goes without it"
+        )
+    files = targets("the column", delivery.output or "release.csv", ".csv", delivery.force or dry_run, *read)
     if delivery.report is not None:
         options.fresh(options.target(delivery.report, *read, delivery.output), delivery.force)
     warn_of_private_counts(question.public_prior)
@@ -109,21 +111,6 @@ def _check_sources(question: Question, dry_run: bool) -> None:
         raise UsageError("--public-reference says that the file of --reference is public; give both")
     if not dry_run or question.public_prior:
         required(question.table)
-
-
-def _targets(delivery: Delivery, *read: str | None) -> Files:
-    """The files of a release; the folder must exist, and no table or ledger is ever overwritten."""
-    if delivery.output is None and not delivery.dry_run:
-        raise UsageError(
-            "say where the release goes: -o OUT.csv; only --dry-run, which writes nothing, goes without it"
-        )
-    output = delivery.output or "release.csv"
-    if Path(output).suffix != ".csv":
-        raise UsageError(f"the column is written as CSV; give a name that ends in .csv, not {output!r}")
-    files = Files(Path(output), delivery.force or delivery.dry_run)
-    for file in files.all():
-        options.target(str(file), *read)
-    return files
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.table import Table as Rich
+
+from fugu._version import __version__
 from fugu.cli import options
-from fugu.cli.charging import Account, Through, account_of, data_name, ready, say_uncharged
-from fugu.cli.console import print_json, progress
+from fugu.cli.charging import Account, Through, account_of, data_name, ready, say_uncharged, targets
+from fugu.cli.console import escape, grid, out, print_json, progress, say
 from fugu.cli.dispatch import PageFacts
 from fugu.cli.forms import Booking, Training
-from fugu.cli.train_data import RowBelief, TrainingColumns, TrainingRows, check_private, names_of, read_bounds
-from fugu.cli.train_reading import Public, TrainingOptions, TrainingReading
-from fugu.data import Schema
-from fugu.errors import NotProvable, PriorNotPublic, UsageError
+from fugu.cli.train_reading import (
+    TrainingColumns,
+    TrainingOptions,
+    TrainingReading,
+    TrainingRows,
+    names_of,
+    places,
+    read_bounds,
+)
+from fugu.cli.train_rehearsal import ASKED, CONSTANT, TrainingRehearsal, costs, rehearse
+from fugu.data import Schema, Table
+from fugu.data.field import Field
+from fugu.errors import BadTable, NotProvable, PriorNotPublic, UnknownName, UsageError
 from fugu.guarantee import Approx
 from fugu.publication.files import Beliefs, Files, Outgoing, drafted_text, publish
 from fugu.question import Question
@@ -24,93 +38,103 @@ from fugu.training.record import SECRETS
 if TYPE_CHECKING:
     from fugu.priors.coupling import Coupled as Prior
 
+SCHEMA = "fugu/model/1"
+NO_UTILITY = (
+    "no utility is reported: a score on private rows, and every other model trained on them, would be a release of its "
+    "own; give --reference TABLE, public or past rows with the same columns, to compare all models on those"
+)
+ONCE = "this was the one training that the guarantee covers: another run on these rows is a second release"
+CHARGED = "charged to the ledger: the same command gives this model again, another training of these rows is refused"
+PRIVATE = ("both", "features", "target")
 _FOLDS = 5
 
 
 def train(question: Question, training: Training, books: Booking, force: bool, as_json: bool) -> None:
     """Read, rehearse, charge, train and write; what is wrong is found before the private table is opened."""
-    table, output, public_table, rehearse = question.table, training.output, training.public_table, training.rehearse
-    private, order, max_norm, folds = training.private, training.order, training.max_norm, training.folds
-    files = None if output is None else _targets(output, force, table, question, books)
+    table, public_table, rehearsing = question.table, training.public_table, training.rehearse
+    files = None
+    if training.output is not None:
+        read = (table, question.reference, question.schema, books.ledger)
+        files = targets("the model", training.output, ".json", force, *read)
     source = _source(question, training)
-    budget = _budget(question.epsilon, question.delta)
-    belief = RowBelief.of(
-        training.prior, order, training.by, training.state, training.smoothing, source, training.start
-    )
-    wanted = TrainingColumns(training.target, names_of(training.features, "--features"), order, training.by)
+    slack = options.number("delta", question.delta)
+    if slack == 0:
+        raise NotProvable("training adds Gaussian noise, and Gaussian noise needs a delta: give --delta, such as 1e-5")
+    budget = Approx(options.number("epsilon", question.epsilon), slack)
+    belief = RowBelief.of(training, source)
+    wanted = TrainingColumns(training.target, names_of(training.features, "--features"), training.order, training.by)
     given = Schema({}) if question.schema is None else Schema.load(question.schema)
     told = TrainingOptions(
-        wanted, given, training.model, training.classes, read_bounds(training.bounds or []), max_norm
+        wanted, given, training.model, training.classes, read_bounds(training.bounds or []), training.max_norm
     )
     data = data_name(books.data, table or "")
-    account = None if rehearse else _account(question, training, books, data, budget, given, files, as_json)
-    from fugu.cli.train_output import TrainedModel, content, model_file, show
-    from fugu.cli.train_rehearsal import costs
-    from fugu.cli.train_rehearsal import rehearse as compare
-
+    account = None if rehearsing else _account(question, training, books, data, budget, given, files, as_json)
     with progress():
-        known = None if source is None else Public(given.open(source), Path(source).name)
-        reading = TrainingReading.of(told, known)
-        rules, labels = reading.rules, reading.rules.labels
-        check_private(private, labels is None, belief)
-        public = None if known is None else rules.public_rows(known.table, known.where, belief.ordered)
-        if question.no_header:
-            rules = reading.headless(told, known).rules
-        rows = public if public_table else None
-        opened = None if known is None else known.table
-        if table is not None and not rehearse and not public_table:
-            opened = rules.schema.open(table)
-            rows = rules.rows(opened, Path(table).name, belief.ordered)
-            _check_apart(rows, public)
+        known = None if source is None else given.open(source)
+        told = replace(told, public=known, where="" if source is None else Path(source).name)
+        reading = told.reading()
+        belief.check(training.private, reading.labels)
+        public = None if known is None else reading.public_rows(known, told.where, belief.ordered)
+        reading = told.headless(reading) if question.no_header else reading
+        rows, opened = public if public_table else None, known
+        if table is not None and not rehearsing and not public_table:
+            opened = reading.schema.open(table)
+            rows = reading.rows(opened, Path(table).name, belief.ordered)
+            if public is not None and rows.same(public):
+                raise PriorNotPublic(
+                    "the reference holds the very rows to be trained on; give other rows, or --public-table to count "
+                    "those of TABLE as public"
+                )
 
         def make(some: TrainingRows) -> Any:
-            believed = belief.prior(some, None if known is None else known.table)
-            return _estimator(reading, budget, believed, max_norm, private)
+            return _estimator(reading, budget, belief.prior(some, known), training)
 
         rehearsal = None
         if public is not None:
-            parts, most = _FOLDS if folds is None else folds, None if rows is None else len(rows)
-            rehearsal = compare(make, public, parts, order is not None, most)
+            parts, most = _FOLDS if training.folds is None else training.folds, None if rows is None else len(rows)
+            rehearsal = rehearse(make, public, parts, training.order is not None, most)
         stand_in = rows if rows is not None else public
         assert stand_in is not None
-        keeper = None if account is None or opened is None else Through(account, opened, rules.schema)
-        fitted = make(stand_in).set_params(ledger=keeper)._fit(stand_in.features, stand_in.target, reading=rules.told)
+        keeper = None if account is None or opened is None else Through(account, opened, reading.schema)
+        fitted = make(stand_in).set_params(ledger=keeper)._fit(stand_in.features, stand_in.target, reading=reading.told)
         lines = costs(fitted, belief.text)
     found = TrainedModel(
-        fitted, reading.kind, rules.wanted, budget, reading.limits, max_norm, lines, rehearsal, len(stand_in),
-        None if rehearse or table is None else Path(table).name, None if source is None else Path(source).name,
-        public_table, belief.text, () if files is None else tuple(map(str, files.all())),
-        None if account is None else account.told(),
+        fitted, reading, training, budget, belief.text, lines, rehearsal, len(stand_in),
+        None if rehearsing or table is None else Path(table).name, None if source is None else Path(source).name,
+        () if files is None else tuple(map(str, files.all())), None if account is None else account.told(),
     )  # fmt: skip
     if files is not None:
         assert table is not None
         going = Outgoing(
-            certificates={"": fitted.certificate_},
-            table=table,
-            data=data,
-            rows=len(stand_in),
+            certificates={"": fitted.certificate_}, table=table, data=data, rows=len(stand_in),
             recipe={
                 "what": "training", "model": type(fitted).__name__, "target": training.target,
-                "features": list(rules.wanted.features), "secret": SECRETS[private], "prior": belief.text,
+                "features": list(reading.wanted.features), "secret": SECRETS[training.private], "prior": belief.text,
             },
-            skipped=None,
-            beliefs=Beliefs(reference=source, public=public_table, released=public_table),
+            skipped=None, beliefs=Beliefs(reference=source, public=public_table, released=public_table),
             ledger=None if account is None else account.entry(),
         )  # fmt: skip
-        text = json.dumps(model_file(found), indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(found.file(), indent=1, ensure_ascii=False) + "\n"
         publish(files, going, drafted_text(files.published, text), None, PageFacts().after(files, account))
     if as_json:
-        print_json(content(found))
+        print_json(found.to_json())
     else:
-        show(found)
+        found.show()
 
 
-def _check_apart(rows: TrainingRows, public: TrainingRows | None) -> None:
-    if public is not None and rows.same(public):
-        raise PriorNotPublic(
-            "the reference holds the very rows to be trained on; give other rows, or --public-table to count those of "
-            "TABLE as public"
-        )
+def _source(question: Question, training: Training) -> str | None:
+    """The file of public rows, if there is one."""
+    table, reference, public_table = question.table, question.reference, training.public_table
+    if training.rehearse and (reference is None or public_table or training.output is not None):
+        raise UsageError("--rehearse needs --reference and trains no model: give it without --public-table and -o")
+    if table is None and not training.rehearse:
+        raise UsageError("give the TABLE to train on, or --rehearse to compare models on --reference alone")
+    if public_table and reference is not None:
+        raise UsageError("--public-table takes TABLE itself as the reference; leave out one of the two")
+    source = table if public_table else reference
+    if training.folds is not None and source is None:
+        raise UsageError("--folds are parts of public rows; give --reference, or leave it out")
+    return source
 
 
 def _account(
@@ -132,49 +156,250 @@ def _account(
     return account
 
 
-def _budget(epsilon: str, delta: str) -> Approx:
-    slack = options.number("delta", delta)
-    if slack == 0:
-        raise NotProvable("training adds Gaussian noise, and Gaussian noise needs a delta: give --delta, such as 1e-5")
-    return Approx(options.number("epsilon", epsilon), slack)
-
-
-def _targets(output: str, force: bool, table: str | None, question: Question, books: Booking) -> Files:
-    """The model and what goes with it; no table is ever overwritten, and a model only with --force."""
-    if not output.endswith(".json"):
-        raise UsageError(f"the model is written as JSON; give a name that ends in .json, not {output!r}")
-    files = Files(Path(output), force)
-    for file in files.all():
-        options.target(str(file), table, question.reference, question.schema, books.ledger)
-    return files
-
-
-def _source(question: Question, training: Training) -> str | None:
-    """The file of public rows, if there is one."""
-    table, reference, public_table = question.table, question.reference, training.public_table
-    rehearse, folds = training.rehearse, training.folds
-    if rehearse and (reference is None or public_table or training.output is not None):
-        raise UsageError("--rehearse needs --reference and trains no model: give it without --public-table and -o")
-    if table is None and not rehearse:
-        raise UsageError("give the TABLE to train on, or --rehearse to compare models on --reference alone")
-    if public_table and reference is not None:
-        raise UsageError("--public-table takes TABLE itself as the reference; leave out one of the two")
-    source = table if public_table else reference
-    if folds is not None and source is None:
-        raise UsageError("--folds are parts of public rows; give --reference, or leave it out")
-    return source
-
-
-def _estimator(reading: TrainingReading, budget: Approx, prior: Prior, max_norm: float | None, private: str) -> Any:
+def _estimator(reading: TrainingReading, budget: Approx, prior: Prior, training: Training) -> Any:
     from fugu.training.estimators import LinearRegression, LinearSVC, LogisticRegression
 
-    wanted, labels, limits = reading.rules.wanted, reading.rules.labels, reading.limits
+    wanted, limits, max_norm = reading.wanted, reading.limits, training.max_norm
     low, high = ([limits[name][side] for name in wanted.features if name in limits] for side in (0, 1))
     given: dict[str, Any] = {
-        "epsilon": budget.epsilon, "delta": budget.delta, "prior": prior, "private": private, "ordered": True,
+        "epsilon": budget.epsilon, "delta": budget.delta, "prior": prior, "private": training.private, "ordered": True,
         "max_norm": max_norm, "bounds": None if max_norm is not None else (low, high),
     }  # fmt: skip
-    if labels is None:
+    if reading.labels is None:
         return LinearRegression(**given, target_bounds=limits[wanted.target])
     kinds: dict[str, Callable[..., Any]] = {"logistic": LogisticRegression, "svc": LinearSVC}
-    return kinds[reading.kind](**given, classes=labels)
+    return kinds[reading.kind](**given, classes=reading.labels)
+
+
+@dataclass(frozen=True)
+class RowBelief:
+    """The prior as it was written, with the columns it needs; `ordered`: whether it speaks of rows in order."""
+
+    text: str
+    training: Training
+    ordered: bool
+
+    @staticmethod
+    def of(training: Training, source: str | None) -> RowBelief:
+        """Checked: what the prior needs is there, and nothing that it does not know."""
+        from fugu.training.accountant import prior_from
+
+        name = training.prior.strip()
+        grouped, chained = name == "groups", name == "markov"
+        if grouped != (training.by is not None):
+            raise UsageError("--prior groups and --by COLUMN, the group of each row, go together; give both")
+        if chained != (training.state is not None):
+            raise UsageError("--prior markov and --state COLUMN, the state of each row, go together; give both")
+        if not chained and (training.smoothing or training.start != "fitted"):
+            raise UsageError("--smoothing and --start are for --prior markov; leave them out")
+        if chained and source is None:
+            raise UsageError(
+                "--prior markov is fitted on --reference rows, never on the private ones; give --reference"
+            )
+        try:
+            ordered = chained or (not grouped and prior_from(name).ordered)
+        except UsageError as error:
+            more = ', "groups" (with --by), "markov" (with --state)' if str(error).startswith("no prior") else ""
+            raise UsageError(f"{error}{more}") from None
+        if ordered and training.order is None:
+            raise UsageError(f"--prior {name} speaks of rows in order: give --order COLUMN, the public column of times")
+        return RowBelief(name, training, ordered)
+
+    def check(self, private: str, labels: list[Any] | None) -> None:
+        """What is private is a part of a row, and a label cannot be normal."""
+        if private not in PRIVATE:
+            raise UnknownName("part of a row for --private", private, PRIVATE)
+        if self.text.startswith("ar1") and labels is not None and private != "features":
+            raise NotProvable(
+                f"--prior {self.text} is about normal numbers, and a label is none: for a classifier give --prior "
+                "mixing:0.3, markov or groups, or keep it with --private features if the labels are public"
+            )
+
+    def prior(self, rows: TrainingRows, known: Table | None) -> Prior:
+        """The prior of these rows; the chain of states is that of the public table."""
+        from fugu.priors.groups import Groups
+        from fugu.training.accountant import prior_from
+
+        state, order = self.training.state, self.training.order
+        if rows.groups is not None:
+            return Groups(rows.groups)
+        if state is None or order is None or known is None:
+            return prior_from(self.text)
+        from fugu.queries.sequence_prior import chain_of
+
+        column = known.exact(state)
+        if column.missing.any():
+            raise BadTable(f"column {state!r} of the reference has missing cells; fill them in")
+        times = Field("time").read(order, known.raw(order))
+        states = column.values[places(times, "reference", True)].tolist()
+        return prior_from(
+            chain_of({"reference": states}, state, self.training.smoothing, len(rows), self.training.start)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedModel:
+    """All that the command computed."""
+
+    fitted: Any
+    reading: TrainingReading
+    training: Training
+    budget: Approx
+    prior: str
+    costs: list[dict[str, Any]]
+    rehearsal: TrainingRehearsal | None
+    records: int
+    table: str | None
+    """The table that the model was trained on; None in a rehearsal."""
+    source: str | None
+    files: tuple[str, ...]
+    charged: dict[str, str] | None
+    """The request and the data set in the ledger; None if none was charged."""
+
+    @property
+    def guarantee(self) -> str:
+        """The guarantee in words."""
+        certificate, epsilon = self.fitted.certificate_, float(self.budget.epsilon)
+        factor = f"e^{epsilon:g}" + (f" = {math.exp(epsilon):.3g}" if epsilon < 20 else "")
+        return (
+            f"protected are {certificate.neighbours}. Seeing the model moves the odds between them by a factor of at "
+            f"most {factor}, but for a chance of {float(self.budget.delta):g}, for whoever believes: "
+            f"{certificate.prior}. Nothing is promised for other beliefs. In short: {certificate.promises}"
+        )
+
+    @property
+    def assumptions(self) -> list[str]:
+        """Those of the certificate, and what this command did with public knowledge beyond them."""
+        wanted, found = self.reading.wanted, list(self.fitted.certificate_.assumptions)
+        if wanted.order is not None:
+            found.append(f"rows were sorted by column {wanted.order!r}, whose values are public")
+        if wanted.by is not None:
+            found.append(f"column {wanted.by!r}, the group of each row, is public")
+        if self.training.public_table:
+            found.append(f"the rows of {self.table!r} were declared public: scores and missing bounds come from them")
+        elif self.source is not None:
+            found.append(
+                f"{self.source!r} is public: scores, and what was not declared (bounds, labels), come from it; the "
+                "prior is what is believed about the private rows by somebody who knows it"
+            )
+        else:
+            found.append("features, labels and bounds were declared, and not taken from the table")
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        rehearsal = self.rehearsal
+        return {
+            "trained": self.table is not None,
+            "table": self.table,
+            "records": self.records,
+            "model": None if self.table is None else self.file(),
+            "guarantee": {"epsilon": float(self.budget.epsilon), "delta": float(self.budget.delta)},
+            "promise": self.fitted.certificate_.promises,
+            "in_words": self.guarantee,
+            "comparison": [
+                {**cost, **({"utility": None} if rehearsal is None else rehearsal.to_json(cost["name"]))}
+                for cost in self.costs
+            ],
+            "rehearsal": NO_UTILITY
+            if rehearsal is None
+            else {
+                "reference": self.source,
+                "measure": rehearsal.measure,
+                "trained_on": rehearsal.trained,
+                "tested_on": rehearsal.tested,
+                "constant_guess": rehearsal.to_json(CONSTANT),
+                "verdict": rehearsal.verdict or None,
+            },
+            "files": list(self.files),
+            "ledger": self.charged,
+        }
+
+    def file(self) -> dict[str, Any]:
+        """The model in the units of the columns, with what it promises."""
+        fitted, certificate, wanted = self.fitted, self.fitted.certificate_, self.reading.wanted
+        labels = None if self.reading.kind == "linear" else fitted.classes_.tolist()
+        return {
+            "schema": SCHEMA,
+            "fugu": __version__,
+            "model": type(fitted).__name__,
+            "target": wanted.target,
+            "classes": labels,
+            "predicts": "coefficients * features + intercept"
+            + ("" if labels is None else "; above 0: the second class"),
+            "features": list(wanted.features),
+            "coefficients": [float(x) for x in fitted.coef_.ravel()],
+            "intercept": float(fitted.intercept_ if labels is None else fitted.intercept_[0]),
+            "bounds": {name: list(pair) for name, pair in self.reading.limits.items()},
+            "max_norm": self.training.max_norm,
+            "reading": certificate.body["reading"],
+            "noise": fitted.noise_,
+            "guarantee": {"epsilon": float(self.budget.epsilon), "delta": float(self.budget.delta)},
+            "prior": certificate.prior,
+            "protected": certificate.neighbours,
+            "assumptions": self.assumptions,
+            "certificate": certificate.body["digest"],
+        }
+
+    def show(self) -> None:
+        """The same for people."""
+        if self.reading.wanted.left_out:
+            say(f"no features, since they hold no numbers: {', '.join(self.reading.wanted.left_out)}")
+        out.print(self._comparison())
+        if self.rehearsal is None:
+            say(NO_UTILITY)
+        elif self.rehearsal.verdict:
+            say(f"on the public rows {self.rehearsal.verdict}")
+        if self.table is None:
+            say("rehearsed only: no private table was opened, no model was released")
+            return
+        told, columns = self.file(), ("feature", "coefficient")
+        model = grid(f"Trained on the {self.records} rows of {self.table}", columns, columns[:1], columns)
+        for name, value in zip(told["features"], told["coefficients"], strict=True):
+            model.add_row(escape(name), f"{value:.6g}")
+        model.add_row("intercept", f"{told['intercept']:.6g}", style="dim")
+        if told["classes"] is not None:
+            model.caption = escape(f"a sum above 0 stands for {told['classes'][1]!r}, else {told['classes'][0]!r}")
+        out.print(model)
+        out.print(f"[bold]guarantee[/]: {escape(self.guarantee)}")
+        say("assumptions: " + "; ".join(self.assumptions))
+        say(ONCE if self.charged is None else CHARGED)
+        if self.files:
+            say(f"wrote {', '.join(self.files)}", soft_wrap=True)
+
+    def _comparison(self) -> Rich:
+        rehearsal, where, count = self.rehearsal, self.table or self.source, len(self.reading.wanted.features)
+        title = (
+            f"{type(self.fitted).__name__} of {self.training.target} from {count} feature{'' if count == 1 else 's'}"
+        )
+        columns = ["model", "made for", "noise × steps", "epsilon"]
+        remarks = [
+            "made for: the prior that the noise was chosen for, at the budget asked for",
+            f"noise: standard deviation in each step, on scaled weights, for the {self.records} rows of {where}",
+            f"epsilon: proved with that noise at delta {float(self.budget.delta):g}, if the prior {self.prior} is true",
+        ]
+        if rehearsal is not None:
+            columns.append(f"{rehearsal.measure} (± 95 %)")
+            held = (
+                f"{len(rehearsal.scores[ASKED])} parts of {self.source}, of up to {rehearsal.tested} rows, held out in "
+                "turn"
+            )
+            remarks.append(
+                f"{rehearsal.measure}: mean on {held}, after training on {rehearsal.trained} rows of the rest"
+            )
+            if rehearsal.aucs:
+                columns.append("AUC (± 95 %)")
+                remarks.append(
+                    "AUC: how often a row of the second class is ranked above one of the first; 0.5 is chance"
+                )
+        table = grid(title, columns, columns[:2], columns)
+        for cost in self.costs:
+            asked = cost["name"] == ASKED
+            noise = "0" if cost["steps"] is None else f"{cost['noise']:.3g} × {cost['steps']}"
+            score = () if rehearsal is None else rehearsal.cells(cost["name"])
+            cells = (escape(cost["prior"]), noise, f"{cost['epsilon']:.3g}", *score)
+            table.add_row("as asked" if asked else cost["name"], *cells, style="bold green" if asked else "")
+        if rehearsal is not None:
+            table.add_row(CONSTANT, "none", "", "", *rehearsal.cells(CONSTANT))
+        table.caption = "\n".join(map(escape, remarks))
+        return table

@@ -1,4 +1,4 @@
-"""How `fugu train` reads tables: features, model, labels and bounds, fixed before the private table is opened.
+"""What `fugu train` reads: features, model, labels and bounds, fixed before the private table is opened.
 
 All of it comes from options, from `--schema`, or from public rows (`--reference`, `--public-table`); never from the
 private table, whose cells cannot add a column, take one away, or make of a number a label.
@@ -7,36 +7,130 @@ private table, whose cells cannot add a column, take one away, or make of a numb
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fugu.cli.train_data import Bounds, Rules, TrainingColumns, names_of
 from fugu.data import Column, Schema, Table
-from fugu.data.cells import Categories, number_of
+from fugu.data.cells import OTHER, Categories, number_of
+from fugu.data.column import Raw
 from fugu.data.declared import canonical
 from fugu.data.field import Field
-from fugu.data.private import numbers
-from fugu.errors import BadTable, UnknownName, UsageError
+from fugu.data.private import numbers, open_private
+from fugu.data.sequences import ranks
+from fugu.errors import BadTable, MissingValues, UnknownName, UsageError
 
+Floats = NDArray[np.float64]
+Bounds = dict[str, tuple[float, float]]
 MODELS = ("linear", "logistic", "svc")
 _NUMERIC = ("number", "ordered")
 _LINEAR = "linear"
-_TRUTHS = ("False", "True")
+_BOUNDS = re.compile(r"\s*(?P<name>[^:]+?)\s*:(?P<low>[^:,]+):(?P<high>[^:,]+)(?:,|$)")
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Features, target and, if rows belong to groups, the number of the group of each row."""
+
+    features: Floats
+    target: NDArray[Any]
+    groups: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    def take(self, places: NDArray[np.int64]) -> TrainingRows:
+        """Some of the rows."""
+        groups = None if self.groups is None else self.groups[places]
+        return TrainingRows(self.features[places], self.target[places], groups)
+
+    def same(self, other: TrainingRows) -> bool:
+        """Whether both hold the same rows, in any order."""
+        if self.features.shape != other.features.shape or self.target.dtype.kind != other.target.dtype.kind:
+            return False
+        one, two = (rows.take(np.lexsort((*rows.features.T, rows.target))) for rows in (self, other))
+        return np.array_equal(one.features, two.features) and np.array_equal(one.target, two.target)
 
 
 @dataclass(frozen=True)
-class Public:
-    """The public rows, as they stand, and the name of their file."""
+class TrainingColumns:
+    """Which columns are used as what."""
 
-    table: Table
-    where: str
+    target: str
+    features: tuple[str, ...] = ()
+    order: str | None = None
+    by: str | None = None
+    left_out: tuple[str, ...] = ()
+    """Columns that are no features since they hold no numbers."""
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """The columns that are declared public: times and groups."""
+        return tuple(name for name in (self.order, self.by) if name is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingReading:
+    """How cells are read: `schema` for features and target, `beside` for the columns of times and groups; and what
+    follows: the two `labels`, None for numbers, the `kind` of model, and the `limits` of every number."""
+
+    wanted: TrainingColumns
+    schema: Schema
+    beside: Schema
+    labels: list[Any] | None
+    kind: str
+    limits: Bounds
+
+    @property
+    def told(self) -> Schema:
+        """Both in one, for the certificate."""
+        return replace(self.schema, columns={**self.beside.fields, **self.schema.fields})
+
+    def rows(self, table: str | Table, where: str, distinct: bool) -> TrainingRows:
+        """The rows of a table in order, each read by itself; `distinct`: no two at one time.
+
+        Only the columns of times and groups, which are declared public, are refused for what they hold."""
+        wanted, whole = self.wanted, self.schema.open(table)
+        opened = open_private(whole, self.schema, (*wanted.features, wanted.target))
+        if len(opened) < 2:
+            raise BadTable(f"{where!r} has fewer than two rows, so there is nothing to learn")
+        features = np.column_stack([opened.numbers(name) for name in wanted.features])
+        if self.labels is None:
+            target = opened.numbers(wanted.target)
+        else:
+            names = self.schema.fields[wanted.target].values or ()
+            target = np.array(self.labels)[opened.places(wanted.target, names)]
+        beside = open_private(whole, self.beside, (), wanted.public) if wanted.public else opened
+        groups = None if wanted.by is None else beside.public(wanted.by).codes()[0]
+        rows = TrainingRows(features, target, groups)
+        if wanted.order is None:
+            return rows
+        return rows.take(places(beside.public(wanted.order), where, distinct, self.schema.decimal))
+
+    def public_rows(self, table: Table, where: str, distinct: bool) -> TrainingRows:
+        """The same of public rows, which may be refused for what they hold: cells without a rule, a third label."""
+        wanted, schema = self.wanted, self.schema
+        for name in (*wanted.features, wanted.target):
+            known, label = schema.fields[name], self.labels is not None and name == wanted.target
+            strict = replace(known, outside=OTHER, missing=None) if label else known
+            column = strict.read(name, table.raw(name), schema.decimal, schema.absent)
+            said = f"column {name!r} of {where!r}"
+            if column.missing.any() and strict.missing is None:
+                raise MissingValues(f"{said} has missing cells; fill them in or remove these rows")
+            if label and bool(np.any(column.values == OTHER)):
+                raise BadTable(f"{said} holds a label that is neither of the two; correct it, or --classes")
+            if name == wanted.target and not label and len(np.unique(column.values)) < 2:
+                raise BadTable(f"{said} has one value only, so there is nothing to learn")
+        return self.rows(table, where, distinct)
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingOptions:
-    """What the options say about columns; `schema` is `--schema`, or empty."""
+    """What the options say about columns: `schema` is `--schema`, or empty; `public`: the public rows as they stand,
+    None if there are none, and `where` they are."""
 
     wanted: TrainingColumns
     schema: Schema
@@ -44,6 +138,8 @@ class TrainingOptions:
     classes: str | None
     bounds: Bounds
     max_norm: float | None
+    public: Table | None = None
+    where: str = ""
 
     def __post_init__(self) -> None:
         if self.model is not None and self.model not in MODELS:
@@ -53,56 +149,163 @@ class TrainingOptions:
                 f"column {self.wanted.target!r} is the target and cannot be a feature; leave it out of --features"
             )
 
-
-@dataclass(frozen=True, eq=False)
-class TrainingReading:
-    """The rules of every column that is used, and what follows from them."""
-
-    rules: Rules
-    kind: str
-    limits: Bounds
-
-    @staticmethod
-    def of(told: TrainingOptions, public: Public | None) -> TrainingReading:
+    def reading(self) -> TrainingReading:
         """Worked out from public knowledge alone."""
-        seen = _seen(told, public)
-        wanted = _filled(told, seen, public)
-        kind = _kind(told, seen, public)
-        labels = None if kind == _LINEAR else _labels(told, seen, public)
-        fields = {name: _feature(name, seen.fields.get(name), told.bounds) for name in wanted.features}
-        _check_bounds(told, wanted, kind)
+        seen = self._seen()
+        wanted = self._filled(seen)
+        kind = self._kind(seen)
+        labels = None if kind == _LINEAR else self._labels(seen)
+        fields = {name: _feature(name, seen.fields.get(name), self.bounds) for name in wanted.features}
+        if wanted.target in self.bounds and kind != _LINEAR:
+            raise UsageError(
+                f"--bounds for {wanted.target!r}, which holds two labels; leave them out, or give --model linear"
+            )
+        both = [name for name in wanted.features if name in self.bounds]
+        if self.max_norm is not None and both:
+            raise UsageError(f"--max-norm bounds whole rows: leave out --bounds of {both[0]!r}, or --max-norm")
+        if spare := [name for name in self.bounds if name not in (*wanted.features, wanted.target)]:
+            raise UsageError(f"--bounds for {_listed(spare)}, which are not needed here; leave them out")
         if labels is None:
-            fields[wanted.target] = _feature(wanted.target, seen.fields.get(wanted.target), told.bounds)
+            fields[wanted.target] = _feature(wanted.target, seen.fields.get(wanted.target), self.bounds)
         else:
-            fields[wanted.target] = _label_field(told.schema, wanted.target, labels)
-        needed = (*(wanted.features if told.max_norm is None else ()), *((wanted.target,) if labels is None else ()))
-        found = _bounded(replace(seen, columns=fields), needed, public)
-        limits = {name: _limit(found.fields[name]) for name in needed}
+            fields[wanted.target] = _label_field(self.schema.fields.get(wanted.target), labels)
+        needed = (*(wanted.features if self.max_norm is None else ()), *((wanted.target,) if labels is None else ()))
+        found = self._bounded(replace(seen, columns=fields), needed)
+        known = {name: found.fields[name] for name in needed}
+        limits = {name: field.bounds or (0.0, max(1.0, len(field.values or ()) - 1.0)) for name, field in known.items()}
         kinds = {wanted.by: Field("identifier"), wanted.order: Field("time")}
         beside = replace(found, columns={name: known for name, known in kinds.items() if name is not None})
-        return TrainingReading(Rules(wanted, found, beside, labels), kind, limits)
+        return TrainingReading(wanted, found, beside, labels, kind, limits)
 
-    def headless(self, told: TrainingOptions, public: Public | None) -> TrainingReading:
+    def headless(self, reading: TrainingReading) -> TrainingReading:
         """For a table without a header line: its columns are those of --schema, or of the public rows, in order."""
-        names = tuple(told.schema.fields) or (() if public is None else public.table.columns)
+        names = tuple(self.schema.fields) or (() if self.public is None else self.public.columns)
         if not names:
             raise UsageError("--no-header needs the names of all columns, in order: give --schema, or --reference")
-        schema, beside = (replace(known, header=names) for known in (self.rules.schema, self.rules.beside))
-        return replace(self, rules=replace(self.rules, schema=schema, beside=beside))
+        schema, beside = (replace(known, header=names) for known in (reading.schema, reading.beside))
+        return replace(reading, schema=schema, beside=beside)
 
+    def _seen(self) -> Schema:
+        """What --schema says, completed by what the public rows show."""
+        base, wanted, public = self.schema, self.wanted, self.public
+        if base.header is False:
+            base = replace(base, header=tuple(base.fields))  # the names of the file, whichever columns are used
+        if public is None:
+            return base
+        public.select((*wanted.features, wanted.target, *wanted.public))  # refused by name, with a suggestion
+        names = [*(wanted.features or (n for n in public.columns if n not in wanted.public)), wanted.target]
+        large = {n: Field("number") for n in names if n not in base.fields and _is_number(public, n)}
+        return replace(base, columns={**base.fields, **large}).completed(public, names)
 
-def _seen(told: TrainingOptions, public: Public | None) -> Schema:
-    """What --schema says, completed by what the public rows show."""
-    base = told.schema
-    if base.header is False:
-        base = replace(base, header=tuple(base.fields))  # the names of the file, whichever columns are used
-    if public is None:
-        return base
-    wanted = told.wanted
-    public.table.select((*wanted.features, wanted.target, *wanted.public))  # refused by name, with a suggestion
-    names = [*(wanted.features or (n for n in public.table.columns if n not in wanted.public)), wanted.target]
-    large = {n: Field("number") for n in names if n not in base.fields and _is_number(public.table, n)}
-    return replace(base, columns={**base.fields, **large}).completed(public.table, names)
+    def _filled(self, seen: Schema) -> TrainingColumns:
+        """With all columns of numbers that public knowledge names as features, if none are named."""
+        wanted = self.wanted
+        if wanted.features:
+            return wanted
+        if self.public is None and not seen.fields:
+            raise UsageError(
+                "give --features, the columns to predict from: fugu does not take them from the private table, where "
+                "one person's cell would decide what counts as a number. --reference TABLE or --schema FILE name them "
+                "as well"
+            )
+        others = [name for name in seen.fields if name not in (wanted.target, wanted.order, wanted.by)]
+        found = tuple(name for name in others if seen.fields[name].kind in _NUMERIC)
+        if not found:
+            raise BadTable("no column of numbers is left for the features; encode categories as numbers first")
+        return replace(wanted, features=found, left_out=tuple(name for name in others if name not in found))
+
+    def _undecided(self, known: Field | None) -> bool:
+        """Whether nobody said yet if the target is a number or a label: numbers may be labels, no public row shows."""
+        return known is None or (known.numeric and self.public is None)
+
+    def _kind(self, seen: Schema) -> str:
+        """The model asked for, or the one that fits what is declared, or shown by public rows, of the target."""
+        target, model, known = self.wanted.target, self.model, seen.fields.get(self.wanted.target)
+        if self.classes is not None:
+            if model == _LINEAR:
+                raise UsageError(
+                    "--classes are the labels of a classifier; with --model linear give --bounds of the target"
+                )
+            return model or "logistic"
+        if model is not None and (model == _LINEAR or self._undecided(known)):
+            return model
+        if known is None and target not in self.bounds:
+            raise UsageError(
+                f"give --model, with --bounds of {target!r} if it is a number, with --classes if it is a label: fugu "
+                "does not look for them in the private table, where a rare label belongs to single people. --reference "
+                "TABLE takes them from public or past rows, --schema FILE may name them"
+            )
+        two = False
+        if known is not None and target not in self.bounds:
+            if not known.numeric and len(known.values or ()) != 2:
+                raise BadTable(
+                    f"column {target!r} holds more than two labels, or one; models are for two, or for numbers"
+                )
+            two = not known.numeric or (self.public is not None and len(self._values(seen)) == 2)
+        if model is not None and not two:
+            raise BadTable(f"column {target!r} has more than two values; --model {model} is for two labels")
+        return model or ("logistic" if two else _LINEAR)
+
+    def _values(self, seen: Schema) -> list[Any]:
+        """The different numbers of the target in public rows."""
+        assert self.public is not None
+        target = self.wanted.target
+        column = seen.column(target, self.public.raw(target))
+        found = np.unique(column.values[~column.missing]).tolist()
+        if len(found) < 2:
+            raise BadTable(f"column {target!r} of {self.where!r} has one value only, so there is nothing to learn")
+        return [_whole(x) for x in found]
+
+    def _labels(self, seen: Schema) -> list[Any]:
+        """The two labels, in the order declared; as numbers if all of them spell one."""
+        target, known = self.wanted.target, seen.fields.get(self.wanted.target)
+        found: list[Any]
+        if self.classes is not None:
+            names = names_of(self.classes, "--classes")
+            spelt = [number_of(name) for name in names]
+            found = [_whole(x) for x in spelt] if all(map(math.isfinite, spelt)) else list(names)
+            if len(found) != 2:
+                raise UsageError(f"--classes are two labels with a comma between them, got {self.classes!r}")
+        elif known is None or self._undecided(known):
+            raise UsageError(
+                f'give --classes, the two labels of {target!r}, such as "no,yes": fugu does not take them from the '
+                "private table, where a rare label belongs to single people. --reference TABLE takes them from public "
+                "or past rows, --schema FILE may name them"
+            )
+        elif known.numeric and self.public is not None:
+            found = self._values(seen)
+        else:
+            truths = known.values == ("False", "True")
+            found = [value == "True" if truths else value for value in known.values or ()]
+        texts = [str(canonical(label)) for label in found]
+        if Categories(texts).twins or set(texts) & set(self.schema.absent):
+            raise UsageError(f"the labels of {target!r} must not be one number, and none may mean a missing cell")
+        return found
+
+    def _bounded(self, schema: Schema, needed: tuple[str, ...]) -> Schema:
+        """With bounds for every number needed: as declared, or from the public rows."""
+        short = [name for name in needed if schema.fields[name].numeric and schema.fields[name].bounds is None]
+        if short and self.public is None:
+            raise UsageError(
+                f'give public bounds for {_listed(short)}: --bounds "{short[0]}:LOW:HIGH" with commas between columns. '
+                "fugu does not take them from the private table: the least and the largest value of a column are "
+                "values of single people. --reference TABLE takes them from public or past rows, --max-norm bounds "
+                "whole rows instead"
+            )
+        for name in short:
+            assert self.public is not None
+            column = schema.column(name, self.public.raw(name))
+            found = numbers(schema, Table({name: column}), name)[~column.missing]
+            if not len(found) or float(found.min()) == float(found.max()):
+                raise BadTable(f"column {name!r} has one value in the reference; give its --bounds, or leave it out")
+            if float(np.max(np.abs(found))) >= float(np.finfo(np.float64).max):
+                raise BadTable(f"column {name!r} of {self.where!r} holds numbers that are not finite; correct them")
+            bounds = (float(found.min()), float(found.max()))
+            schema = schema.with_field(name, replace(schema.fields[name], bounds=bounds))
+        for name, known in schema.fields.items():
+            if known.numeric and known.missing is None and known.typical is None:  # said, not understood
+                schema = schema.with_field(name, replace(known, missing=float(known.replacement)))
+        return schema
 
 
 def _is_number(table: Table, name: str) -> bool:
@@ -114,118 +317,20 @@ def _is_number(table: Table, name: str) -> bool:
     return column.numeric and column.values.dtype != bool
 
 
-def _filled(told: TrainingOptions, seen: Schema, public: Public | None) -> TrainingColumns:
-    """With all columns of numbers that public knowledge names as features, if none are named."""
-    wanted = told.wanted
-    if wanted.features:
-        return wanted
-    if public is None and not seen.fields:
-        raise UsageError(
-            "give --features, the columns to predict from: fugu does not take them from the private table, where one "
-            "person's cell would decide what counts as a number. --reference TABLE or --schema FILE name them as well"
-        )
-    others = [name for name in seen.fields if name not in (wanted.target, wanted.order, wanted.by)]
-    found = tuple(name for name in others if seen.fields[name].kind in _NUMERIC)
-    if not found:
-        raise BadTable("no column of numbers is left for the features; encode categories as numbers first")
-    return replace(wanted, features=found, left_out=tuple(name for name in others if name not in found))
-
-
-def _kind(told: TrainingOptions, seen: Schema, public: Public | None) -> str:
-    """The model asked for, or the one that fits what is declared, or shown by public rows, of the target."""
-    target, model = told.wanted.target, told.model
-    if told.classes is not None and model == _LINEAR:
-        raise UsageError("--classes are the labels of a classifier; with --model linear give --bounds of the target")
-    if told.classes is not None:
-        return model or "logistic"
-    known = seen.fields.get(target)
-    if model is not None and (model == _LINEAR or _undecided(known, public)):
-        return model
-    if known is None and target not in told.bounds:
-        raise UsageError(
-            f"give --model, with --bounds of {target!r} if it is a number, with --classes if it is a label: fugu does "
-            "not look for them in the private table, where a rare label belongs to single people. --reference TABLE "
-            "takes them from public or past rows, --schema FILE may name them"
-        )
-    two = known is not None and target not in told.bounds and _two(known, told, seen, public)
-    if model is not None and not two:
-        raise BadTable(f"column {target!r} has more than two values; --model {model} is for two labels")
-    return model or ("logistic" if two else _LINEAR)
-
-
-def _undecided(known: Field | None, public: Public | None) -> bool:
-    """Whether nobody said yet if the target is a number or a label: numbers may be labels, and no public row shows."""
-    return known is None or (known.numeric and public is None)
-
-
-def _two(known: Field, told: TrainingOptions, seen: Schema, public: Public | None) -> bool:
-    """Whether a target is to be taken as two labels, rather than as numbers."""
-    target = told.wanted.target
-    if known.numeric:
-        return public is not None and len(_values(seen, public, target)) == 2
-    if len(known.values or ()) != 2:
-        raise BadTable(f"column {target!r} holds more than two labels, or one; models are for two, or for numbers")
-    return True
-
-
-def _values(seen: Schema, public: Public, target: str) -> list[Any]:
-    """The different numbers of a public column."""
-    column = seen.column(target, public.table.raw(target))
-    found = np.unique(column.values[~column.missing]).tolist()
-    if len(found) < 2:
-        raise BadTable(f"column {target!r} of {public.where!r} has one value only, so there is nothing to learn")
-    return [_whole(x) for x in found]
-
-
-def _labels(told: TrainingOptions, seen: Schema, public: Public | None) -> list[Any]:
-    """The two labels, in the order declared."""
-    target = told.wanted.target
-    if told.classes is not None:
-        found: list[Any] = _meant(names_of(told.classes, "--classes"))
-        if len(found) != 2:
-            raise UsageError(f"--classes are two labels with a comma between them, got {told.classes!r}")
-    else:
-        if (known := seen.fields.get(target)) is None or _undecided(known, public):
-            raise UsageError(
-                f'give --classes, the two labels of {target!r}, such as "no,yes": fugu does not take them from the '
-                "private table, where a rare label belongs to single people. --reference TABLE takes them from public "
-                "or past rows, --schema FILE may name them"
-            )
-        if known.numeric and public is not None:
-            found = _values(seen, public, target)
-        else:
-            found = [value == "True" for value in known.values] if known.values == _TRUTHS else list(known.values or ())
-    names = [str(canonical(label)) for label in found]
-    if Categories(names).twins or set(names) & set(told.schema.absent):
-        raise UsageError(f"the labels of {target!r} must not be one number, and none may mean a missing cell")
-    return found
-
-
-def _meant(names: tuple[str, ...]) -> list[Any]:
-    """Labels as texts; as numbers if all of them spell one."""
-    spelt = [number_of(name) for name in names]
-    return [_whole(x) for x in spelt] if all(map(math.isfinite, spelt)) else list(names)
-
-
 def _whole(x: float) -> float:
     return int(x) if x.is_integer() and abs(x) < 2**53 else x
 
 
-def _label_field(schema: Schema, target: str, labels: list[Any]) -> Field:
+def _label_field(said: Field | None, labels: list[Any]) -> Field:
     """Any other label, and a missing one, counts as the first, unless --schema names the other."""
     names = tuple(str(canonical(label)) for label in labels)
-    said = schema.fields.get(target)
     known = Categories(names)
 
     def chosen(rule: float | str | None) -> str:
         return names[max(0, -1 if rule is None else known.place(str(rule)))]
 
-    return Field(
-        "category",
-        names,
-        outside=chosen(None if said is None else said.outside),
-        missing=chosen(None if said is None else said.missing),
-    )
+    outside, missing = (None, None) if said is None else (said.outside, said.missing)
+    return Field("category", names, outside=chosen(outside), missing=chosen(missing))
 
 
 def _feature(name: str, known: Field | None, bounds: Bounds) -> Field:
@@ -234,9 +339,9 @@ def _feature(name: str, known: Field | None, bounds: Bounds) -> Field:
         low, high = bounds[name]
         if known is not None and (known.bounds is not None or known.kind not in _NUMERIC):
             raise UsageError(f"column {name!r} has --bounds, and --schema says something else; leave out one of them")
-        typical = known.typical if known is not None and known.numeric else None
-        inside = None if typical is None else min(max(float(typical), low), high)
-        return Field("number", bounds=(low, high), missing=_within(known, low, high), typical=inside)
+        rules = (known.missing, known.typical) if known is not None and known.numeric else (None, None)
+        missing, typical = (None if rule is None else min(max(float(rule), low), high) for rule in rules)
+        return Field("number", bounds=(low, high), missing=missing, typical=typical)
     if known is None:
         return Field("number")
     if known.kind not in _NUMERIC:
@@ -244,56 +349,57 @@ def _feature(name: str, known: Field | None, bounds: Bounds) -> Field:
     return known
 
 
-def _within(known: Field | None, low: float, high: float) -> float | None:
-    if known is None or not known.numeric or known.missing is None:
-        return None
-    return min(max(float(known.missing), low), high)
-
-
-def _check_bounds(told: TrainingOptions, wanted: TrainingColumns, kind: str) -> None:
-    if wanted.target in told.bounds and kind != _LINEAR:
-        raise UsageError(
-            f"--bounds for {wanted.target!r}, which holds two labels; leave them out, or give --model linear"
-        )
-    both = [name for name in wanted.features if name in told.bounds]
-    if told.max_norm is not None and both:
-        raise UsageError(f"--max-norm bounds whole rows: leave out --bounds of {both[0]!r}, or --max-norm")
-    spare = [name for name in told.bounds if name not in (*wanted.features, wanted.target)]
-    if spare:
-        raise UsageError(f"--bounds for {_listed(spare)}, which are not needed here; leave them out")
-
-
-def _bounded(schema: Schema, needed: tuple[str, ...], public: Public | None) -> Schema:
-    """With bounds for every number needed: as declared, or from the public rows."""
-    short = [name for name in needed if schema.fields[name].numeric and schema.fields[name].bounds is None]
-    if short and public is None:
-        raise UsageError(
-            f'give public bounds for {_listed(short)}: --bounds "{short[0]}:LOW:HIGH" with commas between columns. '
-            "fugu does not take them from the private table: the least and the largest value of a column are values of "
-            "single people. --reference TABLE takes them from public or past rows, --max-norm bounds whole rows instead"
-        )
-    for name in short:
-        assert public is not None
-        column = schema.column(name, public.table.raw(name))
-        found = numbers(schema, Table({name: column}), name)[~column.missing]
-        _check_public(column, found, public.where)
-        schema = schema.with_field(name, replace(schema.fields[name], bounds=(float(found.min()), float(found.max()))))
-    for name, known in schema.fields.items():
-        if known.numeric and known.missing is None and known.typical is None:
-            schema = schema.with_field(name, replace(known, missing=float(known.replacement)))  # said, not understood
-    return schema
-
-
-def _check_public(column: Column, found: Any, where: str) -> None:
-    if not len(found) or float(found.min()) == float(found.max()):
-        raise BadTable(f"column {column.name!r} has one value in the reference; give its --bounds, or leave it out")
-    if float(np.max(np.abs(found))) >= float(np.finfo(np.float64).max):
-        raise BadTable(f"column {column.name!r} of {where!r} holds numbers that are not finite; correct them")
-
-
-def _limit(known: Field) -> tuple[float, float]:
-    return known.bounds if known.bounds is not None else (0.0, max(1.0, len(known.values or ()) - 1.0))
-
-
 def _listed(names: list[str]) -> str:
     return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
+
+
+def names_of(text: str | None, option: str) -> tuple[str, ...]:
+    """Names with commas between them, no two alike."""
+    if text is None:
+        return ()
+    found = tuple(name.strip() for name in text.split(","))
+    if not all(found) or len(set(found)) < len(found):
+        raise UsageError(f"{option} needs different names with commas between them, got {text!r}")
+    return found
+
+
+def places(column: Column, where: str, distinct: bool, decimal: str = ".") -> NDArray[np.int64]:
+    """The places of the rows in order of time; rows of one time stay as they are, or are refused.
+
+    Times are numbers if all of them are, else ISO 8601: a column that is public may decide that as a whole."""
+    texts = [text.replace(decimal, ".") for text in column.values.tolist()]
+    found = Column.of(column.name, Raw.of(column.name, texts))
+    found.require_exact()
+    times = ranks(found)
+    order = np.argsort(times, kind="stable")
+    if distinct and np.any(np.diff(times[order]) == 0):
+        raise BadTable(
+            f"column {column.name!r} of {where!r} repeats a time, so the order that the prior speaks of is unknown; "
+            "give finer times, or keep one row for each, or group the rows (--prior groups --by)"
+        )
+    return order
+
+
+def read_bounds(texts: list[str]) -> Bounds:
+    """ "age:0:100,bmi:10:60" as numbers by column."""
+    found: Bounds = {}
+    for text in texts:
+        at = 0
+        while at < len(text):
+            part = _BOUNDS.match(text, at)
+            if part is None:
+                raise UsageError(f'--bounds are columns with two numbers, such as "age:0:100,bmi:10:60", got {text!r}')
+            name = part["name"]
+            try:
+                low, high = float(part["low"]), float(part["high"])
+            except ValueError:
+                low = high = math.nan
+            if not math.isfinite(low) or not math.isfinite(high):
+                raise UsageError(f"--bounds of column {name!r} must be two finite numbers")
+            if name in found:
+                raise UsageError(f"--bounds of column {name!r} are given twice")
+            if not low < high:
+                raise UsageError(f"--bounds of column {name!r} need low < high")
+            found[name] = (low, high)
+            at = part.end()
+    return found

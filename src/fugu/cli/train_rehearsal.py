@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.cli.train_data import Floats, TrainingRows
+from fugu.cli.train_reading import Floats, TrainingRows
 from fugu.errors import BadTable, UsageError
 from fugu.priors.coupling import Coupled as Prior
 from fugu.priors.groups import Independent, WorstCase
@@ -32,17 +32,6 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Cost:
-    """The noise in each step of one way to train, and the epsilon it proves under the prior asked for."""
-
-    name: str
-    prior: str
-    noise: float
-    steps: int | None
-    epsilon: float
-
-
-@dataclass(frozen=True)
 class TrainingRehearsal:
     """Scores of every model on the parts held out, each trained on `trained` rows (at least), tested on `tested`.
 
@@ -54,18 +43,27 @@ class TrainingRehearsal:
     scores: dict[str, tuple[float, ...]]
     aucs: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
-    def mean(self, name: str) -> float:
-        """The mean score."""
-        return float(np.mean(self.scores[name]))
-
-    def half(self, name: str) -> float:
-        """Half a 95 % interval of the mean."""
-        return self._half(self.scores[name])
+    def mean(self, name: str) -> tuple[float, float]:
+        """The mean score, and half of its 95 % interval."""
+        return float(np.mean(self.scores[name])), self._half(self.scores[name])
 
     def auc(self, name: str) -> tuple[float, float] | None:
-        """The mean AUC and half of its 95 % interval; None where it is known for fewer than two parts."""
+        """The same of the AUC; None where it is known for fewer than two parts."""
         found = self.aucs.get(name, ())
         return (float(np.mean(found)), self._half(found)) if len(found) > 1 else None
+
+    def to_json(self, name: str) -> dict[str, Any]:
+        """What is known of one model, as plain data."""
+        (mean, half), area = self.mean(name), self.auc(name)
+        more = {} if area is None else {"auc": area[0], "auc_interval": [area[0] - area[1], area[0] + area[1]]}
+        return {"utility": mean, "interval": [mean - half, mean + half], **more}
+
+    def cells(self, name: str) -> tuple[str, ...]:
+        """The same in a table."""
+        found = [self.mean(name), self.auc(name)][: 2 if self.aucs else 1]
+        return tuple(
+            "" if x is None else " ± ".join(f"{n:.3f}" if abs(n) < 10 else f"{n:.1f}" for n in x) for x in found
+        )
 
     @property
     def verdict(self) -> str:
@@ -89,15 +87,19 @@ def others(prior: Prior) -> dict[str, Prior]:
     return {name: other for name, other in found.items() if type(other) is not type(prior)}
 
 
-def costs(fitted: Any, text: str) -> list[Cost]:
-    """Noise and epsilon of all models; they depend on the number of rows, never on what is in them."""
+def costs(fitted: Any, text: str) -> list[dict[str, Any]]:
+    """Of every model the noise in each step and the epsilon that it proves under the prior asked for, `text`.
+
+    They depend on the number of rows, never on what is in them."""
     asked, budget, made_for = fitted.accountant_, fitted.guarantee_, {GROUP: "group", INDEPENDENT: "independent"}
-    found = [Cost(PLAIN, "none", 0.0, None, math.inf)]
+    weights = int(fitted.coef_.size) + bool(fitted.fit_intercept)
+    lines: list[tuple[Any, ...]] = [(PLAIN, "none", 0.0, None, math.inf)]
     for name, prior in others(asked.prior).items():
-        own = fitted.planned(asked.records, _weights(fitted), prior)[2].for_budget(budget)
+        own = fitted.planned(asked.records, weights, prior)[2].for_budget(budget)
         proved = replace(own, prior=asked.prior, sensitivity=asked.sensitivity).approx(budget.delta)
-        found.append(Cost(name, made_for[name], float(own.noise), own.steps, float(proved.epsilon)))
-    return [*found, Cost(ASKED, text, float(asked.noise), asked.steps, float(asked.approx(budget.delta).epsilon))]
+        lines.append((name, made_for[name], float(own.noise), own.steps, float(proved.epsilon)))
+    lines.append((ASKED, text, float(asked.noise), asked.steps, float(asked.approx(budget.delta).epsilon)))
+    return [dict(zip(("name", "prior", "noise", "steps", "epsilon"), line, strict=True)) for line in lines]
 
 
 def rehearse(
@@ -121,7 +123,8 @@ def rehearse(
         for name, training in trainings.items():
             coef, intercept = _trained(model, seen, *training)
             said[name] = test.features @ coef + intercept
-        said[CONSTANT] = np.full(len(test), _constant(model, seen))
+        guess = np.mean(_signs(model, seen) if _labels(model) else seen.target)  # without looking at any feature
+        said[CONSTANT] = np.full(len(test), float(guess))
         for name, values in said.items():
             scores.setdefault(name, []).append(_score(model, test, values))
             area = auc(values, _signs(model, test) > 0) if _labels(model) else math.nan
@@ -132,10 +135,6 @@ def rehearse(
     measure = "accuracy" if _labels(model) else "R²"
     shown = [{name: tuple(found) for name, found in listed.items()} for listed in (scores, aucs)]
     return TrainingRehearsal(measure, trained, tested, *shown)
-
-
-def _weights(fitted: Any) -> int:
-    return int(fitted.coef_.size) + bool(fitted.fit_intercept)
 
 
 def _labels(model: Any) -> bool:
@@ -169,11 +168,6 @@ def _plain(model: Any, rows: TrainingRows, test: TrainingRows) -> Floats:
         warnings.simplefilter("ignore")
         plain.fit(scale.transform(rows.features), signs)
     return np.asarray(plain.decision_function(scale.transform(test.features)))
-
-
-def _constant(model: Any, rows: TrainingRows) -> float:
-    """The mean, or the more frequent label: what is said without looking at any feature."""
-    return float(np.mean(_signs(model, rows) if _labels(model) else rows.target))
 
 
 def _signs(model: Any, rows: TrainingRows) -> Floats:
