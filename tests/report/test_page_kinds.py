@@ -16,9 +16,8 @@ from fugu.report import curves, page
 from fugu.report.amounts import Amount
 from fugu.report.facts import facts
 from fugu.report.figures import covariance_figure
-from fugu.report.kernels import kernel_of
 from fugu.report.methods import methods
-from fugu.report.shapes import limit
+from fugu.report.shapes import limit, visited, window
 from fugu.report.template import sheet
 from fugu.report.views import views
 
@@ -127,8 +126,8 @@ def test_views_of_normal_vectors_are_bell_curves_with_wider_ones_after_noise():
 def test_heavy_tails_are_drawn_as_they_are_and_the_limit_holds():
     mechanism = made("analysis")
     (view,) = views(mechanism.certificate)
-    start, rows = view.noised
-    values = view.values(start + np.arange(rows.shape[1]))
+    index, rows = view.noised
+    values = view.values(index)
     scale, grid = float(mechanism.noise.scale), float(view.lattice.grid)
     law = student_t(1, scale=scale)
     expected = sum(
@@ -180,7 +179,9 @@ def test_every_noise_that_can_be_certified_can_be_drawn():
 
     drawn_number_by_number = {"directed"}  # each of them as Laplace noise
     noises = [kind.at(1.0, Fraction(1)) for name, kind in kinds().items() if name not in drawn_number_by_number]
-    assert all(kernel_of(noise).adds and len(noise.words) > 20 for noise in noises)
+    assert all(
+        not noise.silent and window(noise) >= 0 and visited(noise) >= 0 and len(noise.words) > 20 for noise in noises
+    )
     assert Amount(made("vector, Gaussian").certificate).told == fugu.Gaussian(1.0).words
 
 

@@ -121,7 +121,7 @@ def test_noised_laws_and_guesses_are_the_sums_they_stand_for(name):
     expected = np.log(rows[0, there[seen]] / rows[1, there[seen]])
     assert curve.after[seen] == pytest.approx(expected, abs=1e-6)
     assert np.all(rows[:, there[seen]] > 0)
-    if not view.kernel.tight:
+    if not view.tight:
         assert rows[:, there[seen]].min() > 0.9e-12 * rows.max()
 
 

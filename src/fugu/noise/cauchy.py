@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
 from flint import arb
 
 from fugu.errors import BadNoise
 from fugu.guarantee.asks import Ask
-from fugu.noise.kind import Noise, Objective, check_objective, kind
+from fugu.noise.kind import Floats, Ints, Noise, Objective, check_objective, kind
 from fugu.noise.lattice import check_scale
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, read_number
@@ -95,6 +96,14 @@ class GeneralizedCauchy(Noise):
             return math.inf if x == 0 else 0.0
         s, k = float(self.scale), float(self.tail)
         return math.exp(-k / 2 * math.log1p((x / s) ** 2)) * self._peak() / s
+
+    def log_mass(self, steps: Ints) -> Floats:
+        """ln P(k - 1/2 < N < k + 1/2), for pictures: N is scale T / sqrt(tail - 1), T Student with tail - 1 degrees."""
+        from scipy.special import stdtr
+
+        freedom = float(self.tail) - 1
+        ends = [(side - np.abs(steps)) * math.sqrt(freedom) / float(self.scale) for side in (-0.5, 0.5)]
+        return np.asarray(np.log(stdtr(freedom, ends[1]) - stdtr(freedom, ends[0])))
 
     def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| or E N^2, by the `objective`, "absolute" or "squared": E|N| = 2 beta scale^2 / (k - 2), inf for k <= 2;

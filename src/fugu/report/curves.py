@@ -3,43 +3,43 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fugu.auditing.moved import Apart, apart, dominating, mean_delta, mean_renyi, moved_delta, moved_renyi
+from fugu.auditing.moved import apart, dominating, mean_delta, mean_renyi, moved_delta, moved_renyi
 from fugu.auditing.nearby import delta_within, rate_of
-from fugu.auditing.reach import Reach, raw_edges, reach
+from fugu.auditing.reach import raw_edges, reach
 from fugu.auditing.theorems import straight
 from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee import Guarantee
 from fugu.loss.lattice_gaussian import width_of
 from fugu.loss.leakage import largest_slack
-from fugu.loss.search.laplace import delta_loss
-from fugu.noise.kind import Noise
+from fugu.loss.search.laplace import decayed_sums, delta_loss
+from fugu.noised import Noised
 from fugu.numbers.exact import as_fraction, float_up
 from fugu.numbers.text import number
-from fugu.report.kernels import DRAWN, FLOOR, REACH, kernel_of, log_sums
-from fugu.report.views import Part, View, parts
+from fugu.report.shapes import REACH, Floats, Indices, log_sums, spread, visited, window
+from fugu.report.views import RunningNoise, View, parts
 
-# The numbers behind the figures: laws before and after noise, and how strongly each value speaks for a secret.
-
-
+DRAWN = 400
+"""At most this many points are drawn for one curve."""
+FLOOR = 1e-12
+"""Log-ratios without a limit are drawn where both masses are above this share of the largest."""
+FAR = 0.9999
+"""How much of the noise is drawn where log-ratios tell more the farther out a value is."""
 FEW = 40
 """Up to this many atoms each is drawn by itself."""
 _BINS, _FINE = 64, 200
 """Groups in which laws before noise are gathered: with atoms, and without."""
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram:
+class Outline:
     """Probabilities of groups of lattice points; row 0 is the first secret, row 1 the second."""
 
     values: Floats
@@ -54,12 +54,12 @@ class Histogram:
 class Laws:
     """The two laws of a pair before noise and after it; the same thing if there is no noise."""
 
-    before: Histogram
-    after: Histogram
+    before: Outline
+    after: Outline
 
 
 @dataclass(frozen=True, eq=False)
-class Ratio:
+class LogRatio:
     """ln(f_A / f_B) against the value: after noise as a curve, before noise at the atoms."""
 
     values: Floats
@@ -74,12 +74,8 @@ class Ratio:
     """Whether some points were left out for drawing; the extremes of the curve never are."""
     largest: float
     """max |ln(f_A / f_B)| over all values: what this pair really loses; inf where it has no known limit."""
-
-    @property
-    def drawn(self) -> float:
-        """The largest shift in the picture; the curve is nan where a piece of it is missing."""
-        finite = np.abs(self.after[np.isfinite(self.after)])
-        return float(finite.max(initial=0.0))
+    drawn: float
+    """The largest shift in the picture; the curve is nan where a piece of it is missing."""
 
 
 def laws(view: View, most: int = DRAWN) -> Laws:
@@ -88,19 +84,26 @@ def laws(view: View, most: int = DRAWN) -> Laws:
     points, weights = view.pair.points, view.pair.weights
     inside = (points >= view.shown[0]) & (points <= view.shown[1])
     points, weights = points[inside], weights[:, inside]
+    step = float(view.lattice.grid) if view.lattice else 1.0
+
+    def outline(first: Indices, group: int, heights: Floats) -> Outline:
+        middle = (view.values(first) + view.values(first + (group - 1))) / 2
+        return Outline(middle, heights.astype(np.float64), group, group * step)
+
     if len(points) <= FEW:
-        before = Histogram(view.values(points), weights, 1, _width(view, 1))
+        before = Outline(view.values(points), weights, 1, step)
     else:
         first, group = groups(*view.shown, _FINE if all(view.endless) else _BINS)
         first = np.concatenate(([first[0] - group], first, [first[-1] + group]))  # so that lines end at 0
         place = (points - first[0]) // group
         heights = np.array([np.bincount(place, weights=row, minlength=len(first)) for row in weights])
-        before = _histogram(view, first, group, heights)
+        before = outline(first, group, heights)
     if not view.noisy:
         return Laws(before, before)
-    first, group = groups(*_window(view, REACH), most)
+    reach = window(view.noise)
+    first, group = groups(view.shown[0] - reach, view.shown[1] + reach, most)
     edges = np.append(first - 1, first[-1] + group - 1)
-    return Laws(before, _histogram(view, first, group, np.maximum(np.diff(distribution(view, edges), axis=1), 0.0)))
+    return Laws(before, outline(first, group, np.maximum(np.diff(distribution(view, edges), axis=1), 0.0)))
 
 
 def groups(start: int, stop: int, most: int) -> tuple[Indices, int]:
@@ -109,54 +112,71 @@ def groups(start: int, stop: int, most: int) -> tuple[Indices, int]:
     return start + group * np.arange(-(-(stop - start + 1) // group), dtype=np.int64), group
 
 
-def _histogram(view: View, first: Indices, group: int, heights: Floats) -> Histogram:
-    middle = (view.values(first) + view.values(first + (group - 1))) / 2
-    return Histogram(middle, heights.astype(np.float64), group, _width(view, group))
-
-
-def _width(view: View, group: int) -> float:
-    return group * float(view.lattice.grid) if view.lattice else float(group)
-
-
 def distribution(view: View, index: Indices) -> Floats:
-    """F(k), the probability that the noised lattice index is at most k, at sorted indices; one row a law."""
-    return view.kernel.distribution(view, index)
+    """F(k), the probability that the noised lattice index is at most k, at sorted indices; one row a law.
+
+    Lattice Laplace noise with q = e^{-1/steps} turns a law p into f(k) = (1 - q)/(1 + q) sum_j p_j q^{|k - j|}. With
+    the decayed sums L (left, j <= k) and R (right, j > k), F(k) = p(<= k) - q L_k/(1 + q) + R_k/(1 + q). The masses of
+    other noise are summed."""
+    if not view.tight or not view.noise.added:
+        points, masses = view.noised
+        sums = np.concatenate((np.zeros((len(masses), 1)), np.cumsum(masses, axis=1)), axis=1)
+        return np.asarray(sums[:, np.searchsorted(points, index, side="right")])
+    points, weights = spread(view.pair, index, view.pair.weights)
+    q = math.exp(-1 / view.steps)
+    decayed = decayed_sums(points, weights, view.steps)
+    sums = np.cumsum(weights, axis=1) - (q * decayed.left - (decayed.right - weights)) / (1 + q)
+    return np.asarray(sums[:, np.searchsorted(points, index)])
 
 
-def ratio(view: View, most: int = DRAWN) -> Ratio:
+def ratio(view: View, most: int = DRAWN) -> LogRatio:
     """The log-ratio where the noise has it, thinned so that every peak of the curve stays; without noise at the atoms.
 
-    Where it has no limit it is drawn where the two masses are not minute."""
-    points, weights, plain = _plain(view)
+    Where it has no limit it is drawn where the two masses are not minute. Of laws without ends, before noise what is
+    drawn and not minute: there no value is impossible, only beyond doubles."""
+    points, weights, endless = view.pair.points, view.pair.weights, any(view.endless)
+    logs = log_sums(view.pair, 0.0)[1]
+    plain = logs[0] - logs[1]  # never inf - inf: every atom belongs to one of the two
+    if endless:
+        seen = (points >= view.shown[0]) & (points <= view.shown[1])
+        for row, without_ends in zip(weights, view.endless, strict=True):
+            seen &= (row > FLOOR * row.max()) | (not without_ends)
+        points, weights, plain = points[seen], weights[:, seen], plain[seen]
     kinds = (np.isfinite(plain), plain == np.inf, plain == -np.inf)
     kept = [_thin(points[kind], plain[kind], most // 3) for kind in kinds]
     atoms, before = (np.concatenate(columns) for columns in zip(*kept, strict=True))
-    largest = view.limit
     if view.noisy:
-        curve, after = _broken(*view.kernel.curve(view, *_window(view, view.kernel.level), most), most)
+        curve, after = _broken(*_curve(view, most), most)
     else:
         order = np.argsort(atoms, kind="stable")
         curve, after = atoms[order], before[order]
-    if view.kernel.tight and not any(view.endless) and not view.unlimited:
-        largest = float(np.max(np.abs(after)))
-    return Ratio(
+    exact = view.tight and not endless and not view.unlimited
+    return LogRatio(
         view.values(curve), after, view.values(atoms), before, float(weights[0][kinds[1]].sum()),
-        float(weights[1][kinds[2]].sum()), len(atoms) < len(points), largest)  # fmt: skip
+        float(weights[1][kinds[2]].sum()), len(atoms) < len(points),
+        float(np.max(np.abs(after))) if exact else view.limit,
+        float(np.abs(after[np.isfinite(after)]).max(initial=0.0)))  # fmt: skip
 
 
-def _plain(view: View) -> tuple[Indices, Floats, Floats]:
-    """Atoms, weights and ln(p_A / p_B) before noise. Of laws without ends, what is drawn and not minute: there no
-    value is impossible, only beyond doubles."""
-    points, weights = view.pair.points, view.pair.weights
-    _, logs = log_sums(view.pair, 0.0)
-    plain = logs[0] - logs[1]  # never inf - inf: every atom belongs to one of the two
-    if not any(view.endless):
-        return points, weights, plain
-    seen = (points >= view.shown[0]) & (points <= view.shown[1])
-    for row, endless in zip(weights, view.endless, strict=True):
-        if endless:
-            seen &= row > FLOOR * row.max()
-    return points[seen], weights[:, seen], plain[seen]
+def _curve(view: View, most: int) -> tuple[Indices, Floats]:
+    """Indices where noise may take values, and the log-ratio at them, to be thinned: of noise between values at every
+    output; of masses where both are above the floor, nan elsewhere.
+
+    Of Laplace noise at every atom and on an even grid: between atoms the ratio is monotone and outside them constant,
+    so that its extremes are at atoms (docs/proofs/laplace.md#2-the-supremum-of-the-ratio-is-attained-at-an-atom)."""
+    if not view.noise.added:
+        seen = view.noised[0]
+        return seen, Noised(view.pair.points, view.pair.weights, view.noise).log_ratio(seen)
+    reach = window(view.noise, FAR if view.noise.released and not view.tight else REACH)
+    start, stop = view.shown[0] - reach, view.shown[1] + reach
+    if view.tight:
+        grid, logs = log_sums(view.pair, view.steps, np.linspace(start, stop, 2 * most).astype(np.int64))
+        drawn = (grid >= start) & (grid <= stop)
+        return grid[drawn], (logs[0] - logs[1])[drawn]
+    index, rows = view.noised
+    there = (index >= start) & (index <= stop) & (rows > FLOOR * rows.max()).all(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return index, np.where(there, np.log(rows[0]) - np.log(rows[1]), np.nan)
 
 
 def _broken(index: Indices, heights: Floats, most: int) -> tuple[Indices, Floats]:
@@ -179,13 +199,11 @@ def guess(view: View) -> tuple[float, float]:
 
     Before noise and after it, each rounded up."""
     before = delta_loss(view.pair, 0.0, 0.0, grid=1.0).value
-    return (1 + before) / 2, (1 + view.kernel.apart(view)) / 2
-
-
-def _window(view: View, level: float) -> tuple[int, int]:
-    """The lattice indices drawn: all atoms of the pair, and what the noise adds on both sides."""
-    reach = view.kernel.window(view.noise, level)
-    return view.shown[0] - reach, view.shown[1] + reach
+    if view.tight and (view.noise.added or not view.noisy):
+        return (1 + before) / 2, (1 + delta_loss(view.pair, view.steps, 0.0, grid=1.0).value) / 2
+    p, q = view.noised[1]
+    most = max(float(np.maximum(p - q, 0).sum()), float(np.maximum(q - p, 0).sum()))
+    return (1 + before) / 2, (1 + min(1.0, most + 1e-12 + sum(view.pair.errors))) / 2
 
 
 def _thin(index: Indices, heights: Floats, most: int) -> tuple[Indices, Floats]:
@@ -216,7 +234,7 @@ _MOST_CELLS, _FEW_CELLS, _EACH, _FEW_POINTS = 20_000_000, 500, 200, 20_000
 
 
 @dataclass(frozen=True)
-class Curve:
+class LossCurve:
     """Proved losses by distance of the raw values; the first point is the promise itself."""
 
     distances: tuple[float, ...]
@@ -228,10 +246,10 @@ class Curve:
     """Whether raw values go into bins before anything else."""
 
 
-def curve(certificate: Certificate, points: int = POINTS) -> Curve | None:
+def curve(certificate: Certificate, points: int = POINTS) -> LossCurve | None:
     """The losses for distances from 0 to about twice the noise; None where nothing finite is known beyond 0."""
     running, budget = parts(certificate), certificate.budget.simplest()
-    if certificate.runs not in _KINDS or any(part.noise.silent or part.lattice is None for part in running):
+    if certificate.runs not in ("additive", "vector") or any(p.noise.silent or p.lattice is None for p in running):
         return None
     try:
         binned = any(raw_edges(part.certificate) for part in running)
@@ -239,8 +257,14 @@ def curve(certificate: Certificate, points: int = POINTS) -> Curve | None:
         return None
     if any(item.shape == "cells" for part in running for item in part.certificate.laws):
         return None  # cells have no distance between them
-    promised, measure = _promise(budget)
-    pictures = [_KINDS[certificate.runs].of(part, budget) for part in running]
+    finite, slips = budget.asks().finite, budget.delta > 0 and not budget.asks().finite
+    if finite:
+        alpha, promised = map(float, budget.orders[0])
+        measure = f"Rényi divergence of order {number(alpha)}"
+    else:
+        promised = float(budget.delta if slips else budget.epsilon)
+        measure = f"δ at ε = {number(float(budget.epsilon), 'up', 6)}" if slips else "ε"
+    each = [_loss_within(part, budget, finite, slips) for part in running]
     grid = max(Fraction(part.lattice.grid) for part in running if part.lattice)
     farthest = max(grid, as_fraction(float(f"{2 * max(part.amount.scale for part in running):.2g}")))
     ends = [reach(part.certificate, 0).span for part in running]
@@ -249,125 +273,53 @@ def curve(certificate: Certificate, points: int = POINTS) -> Curve | None:
     found = [(0.0, promised)]
     for n in range(1, points + 1):
         at = farthest * n / points
-        loss = max(picture.loss(at) for picture in pictures)
-        if loss >= (1 if _slips(budget) else math.inf):
+        loss = max(within(at) for within in each)
+        if loss >= (1 if slips else math.inf):
             break
         found.append((float(at), max(promised, loss)))
     if len(found) < 3:
         return None
-    return Curve(tuple(x for x, _ in found), tuple(y for _, y in found), promised, measure, binned)
+    return LossCurve(tuple(x for x, _ in found), tuple(y for _, y in found), promised, measure, binned)
 
 
-@dataclass(frozen=True, eq=False)
-class _Picture:
-    """One noise that may run, with one law of the distance for all its pairs (None if there is no bounded one)."""
-
-    part: Part
-    budget: Guarantee
-    cells: Apart | None
-    slack: float
-    small: bool
-    """Whether there is time to prove a delta anew for every point."""
-
-    @staticmethod
-    def of(part: Part, budget: Guarantee) -> _Picture:
-        laws: Sequence[Any] = part.certificate.laws
-        size = sum(cells_of(item) for item in laws)
-        needed = (budget.asks().finite or budget.delta > 0) and part.noise.added  # no cost of a shift is known
+def _loss_within(part: RunningNoise, budget: Guarantee, finite: bool, slips: bool) -> Callable[[Fraction], float]:
+    """The loss of one noise that may run, in the budget's own measure, for beliefs within a distance: from one law of
+    the distance for all its pairs, where there is a bounded one; of vectors from the promise where the noise has a
+    rate; anew where there are few atoms and a delta is proved in no time."""
+    laws: tuple[Any, ...] = part.certificate.laws
+    noise, rate, vectors = part.noise, rate_of(part.noise), part.certificate.runs == "vector"
+    size = sum(len(item.points) * len(item.pairs) if item.atoms else _EACH for item in laws)
+    anew, cells, slack = size <= _FEW_CELLS, None, 0.0
+    if not vectors:
+        needed = (finite or budget.delta > 0) and noise.added  # else no cost of a shift is known
         known = [apart(item) for item in laws] if needed and size <= _MOST_CELLS else [None]
         cells = None if any(k is None for k in known) else dominating([c for k in known if k for c in k])
-        blurred = [item for item in laws if item.inexact] if _slips(budget) else []
-        slack = max((largest_slack(item, budget.epsilon) for item in blurred), default=0.0)
-        return _Picture(part, budget, cells, slack, size <= _FEW_CELLS and _quick(part.noise, laws))
+        slack = max((largest_slack(item, budget.epsilon) for item in laws if slips and item.inexact), default=0.0)
+        try:  # Gaussian noise visits every lattice point
+            anew &= not (more := visited(noise)) or all(width_of(i) + 2 * more <= _FEW_POINTS for i in laws)
+        except OutOfReach:
+            anew = False
+    alpha, epsilon = map(as_fraction, budget.orders[0] if finite else (1, budget.epsilon))
 
-    def loss(self, distance: Fraction) -> float:
-        """The loss in the budget's own measure, for beliefs within the distance."""
-        far = reach(self.part.certificate, distance)
+    def loss(distance: Fraction) -> float:
+        far = reach(part.certificate, distance)
         if far.steps == 0:
             return 0.0  # nothing moves: the promise holds as it is
-        if self.budget.asks().finite:
-            return self._renyi(far)
-        if _slips(self.budget):
-            epsilon = as_fraction(self.budget.epsilon)
-            if self.small:
-                return delta_within(self.part.certificate.laws, self.part.noise, epsilon, far)
-            if self.cells is None:
-                return 1.0
-            found = mean_delta(self.cells, self.part.noise, epsilon, far)
-            return float_up(Fraction(found) + Fraction(self.slack))
-        return self._pure(far)
+        if finite:
+            found = math.inf if cells is None else mean_renyi(cells, noise, alpha, far)
+            if rate is not None:
+                found = min(found, straight(float_up(epsilon), alpha, far.steps * rate))
+            if vectors and anew:
+                found = min(found, max(moved_renyi(item, noise, alpha, far) for item in laws))
+            return found
+        if not slips:
+            if rate is None:
+                return math.inf
+            end = epsilon + 2 * far.steps * rate
+            return float_up(end if far.span is None else min(end, far.span * rate))
+        if anew:
+            each = (moved_delta(item, noise, epsilon, far) for item in laws)
+            return max(each) if vectors else delta_within(laws, noise, epsilon, far)
+        return 1.0 if cells is None else float_up(Fraction(mean_delta(cells, noise, epsilon, far)) + Fraction(slack))
 
-    def _pure(self, far: Reach) -> float:
-        if (rate := rate_of(self.part.noise)) is None:
-            return math.inf
-        end = as_fraction(self.budget.epsilon) + 2 * far.steps * rate
-        return float_up(end if far.span is None else min(end, far.span * rate))
-
-    def _renyi(self, far: Reach) -> float:
-        noise, (alpha, epsilon) = self.part.noise, _order(self.budget)
-        found = math.inf if self.cells is None else mean_renyi(self.cells, noise, alpha, far)
-        if (rate := rate_of(noise)) is not None:
-            found = min(found, straight(float_up(epsilon), alpha, far.steps * rate))
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class _Vectors(_Picture):
-    """The same for vectors: from the promise where the noise has a rate, else anew where there are few atoms."""
-
-    @staticmethod
-    def of(part: Part, budget: Guarantee) -> _Vectors:
-        size = sum(cells_of(item) for item in part.certificate.laws)
-        return _Vectors(part, budget, None, 0.0, size <= _FEW_CELLS)
-
-    def loss(self, distance: Fraction) -> float:
-        """The loss in the budget's own measure."""
-        far = reach(self.part.certificate, distance)
-        if far.steps == 0:
-            return 0.0
-        finite, laws, noise = self.budget.asks().finite, self.part.certificate.laws, self.part.noise
-        if _slips(self.budget):
-            epsilon = as_fraction(self.budget.epsilon)
-            return max(moved_delta(item, noise, epsilon, far) for item in laws) if self.small else 1.0
-        if not finite:
-            return self._pure(far)
-        alpha, _ = _order(self.budget)
-        least = self._renyi(far)
-        return min(least, max(moved_renyi(item, noise, alpha, far) for item in laws)) if self.small else least
-
-
-_KINDS: dict[str, type[_Picture]] = {"additive": _Picture, "vector": _Vectors}
-
-
-def cells_of(item: Any) -> int:
-    """Points times pairs; laws without atoms count like a few hundred."""
-    return len(item.points) * len(item.pairs) if item.atoms else _EACH
-
-
-def _quick(noise: Noise, laws: Sequence[Any]) -> bool:
-    """Whether a delta is proved in no time: Gaussian noise visits every lattice point."""
-    extra = kernel_of(noise).extra(noise)
-    try:
-        return extra == 0 or all(width_of(item) + 2 * extra <= _FEW_POINTS for item in laws)
-    except OutOfReach:
-        return False
-
-
-def _slips(budget: Guarantee) -> bool:
-    """Whether the promise has a remainder delta, and is about every ratio."""
-    return budget.delta > 0 and not budget.asks().finite
-
-
-def _order(budget: Guarantee) -> tuple[Fraction, Fraction]:
-    """The order that is drawn: the least one of a curve."""
-    alpha, epsilon = budget.orders[0]
-    return as_fraction(alpha), as_fraction(epsilon)
-
-
-def _promise(budget: Guarantee) -> tuple[float, str]:
-    if budget.asks().finite:
-        alpha, epsilon = _order(budget)
-        return float(epsilon), f"Rényi divergence of order {number(float(alpha))}"
-    if _slips(budget):
-        return float(budget.delta), f"δ at ε = {number(float(budget.epsilon), 'up', 6)}"
-    return float(budget.epsilon), "ε"
+    return loss

@@ -13,7 +13,7 @@ from fugu.numbers.exact import as_fraction
 from fugu.numbers.text import SECRET, VALUE
 from fugu.report.amounts import Coordinate
 from fugu.report.shapes import limit, why_unlimited
-from fugu.report.views import Part, parts
+from fugu.report.views import RunningNoise, parts
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 REMAINDER = 1e-6
@@ -126,13 +126,13 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
     )
 
 
-def _remapped(running: Sequence[Part]) -> str:
+def _remapped(running: Sequence[RunningNoise]) -> str:
     """The losses by which outputs are moved, in words; "" where they are not."""
     stated = (part.certificate.body.get("remap") for part in running)
     return " or ".join(dict.fromkeys(str(found["loss"]) for found in stated if found is not None))
 
 
-def _weighed(part: Part, amount: float) -> float:
+def _weighed(part: RunningNoise, amount: float) -> float:
     return float(part.share) * amount
 
 
@@ -167,7 +167,7 @@ def beliefs(epsilon: float, priors: Sequence[float] = PRIORS) -> tuple[Belief, .
     return tuple(Belief(prior, posterior(prior, -epsilon), posterior(prior, epsilon)) for prior in priors)
 
 
-def _empirical(running: tuple[Part, ...]) -> Empirical | None:
+def _empirical(running: tuple[RunningNoise, ...]) -> Empirical | None:
     """The worst of what the certificates say about the values behind fitted beliefs; None if they say nothing."""
     bodies = [found for part in running if (found := part.certificate.body.get("empirical"))]
     told = [

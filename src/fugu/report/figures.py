@@ -15,7 +15,7 @@ from fugu.drawing.charts import Bar, Chart, Heat, Panel, Rows
 from fugu.drawing.marks import Band, Bars, Level, Line, Mark, Note, Points
 from fugu.numbers.exact import decimal_up
 from fugu.numbers.text import VALUE, clean, factor, number, shortened
-from fugu.report.curves import FEW, Curve, Histogram, Laws, Ratio
+from fugu.report.curves import FEW, Laws, LogRatio, LossCurve, Outline
 from fugu.report.facts import Facts
 from fugu.report.methods import Line as Method
 from fugu.report.views import View
@@ -37,7 +37,7 @@ def laws_figure(view: View, curve: Laws, f: Facts, categories: Sequence[str] = (
     return Chart(name, told, f"{where} The caption says how far apart the two are.", tuple(drawn))
 
 
-def _panel(view: View, law: Histogram, window: Floats, across: Axis, heading: str, last: bool) -> Panel:
+def _panel(view: View, law: Outline, window: Floats, across: Axis, heading: str, last: bool) -> Panel:
     """Bars side by side for few places, else lines; a law of gathered atoms as steps, curves as lines."""
     marks: list[Mark] = []
     few, width = len(law.values) <= FEW, bar_width(law.values, float(np.ptp(window)))
@@ -55,7 +55,7 @@ def _panel(view: View, law: Histogram, window: Floats, across: Axis, heading: st
     return Panel(tuple(marks), across, Axis(f"probability{per}", 0.0, 1.06 * top), 190.0, heading, last)
 
 
-def ratio_figure(view: View, curve: Ratio, f: Facts, categories: Sequence[str] = (), name: str = "ratio") -> Chart:
+def ratio_figure(view: View, curve: LogRatio, f: Facts, categories: Sequence[str] = (), name: str = "ratio") -> Chart:
     """The log-ratio after noise as a line inside the promised band, before noise as points; what is beyond the
     axis is drawn as a triangle at its edge."""
     top = max(2.0 * f.epsilon, 1.3 * curve.drawn, 1e-3)
@@ -81,11 +81,11 @@ def ratio_figure(view: View, curve: Ratio, f: Facts, categories: Sequence[str] =
     return Chart(name, told_to, f"A shaded band from −ε to ε is the promise. Largest shift: {_limit(curve)}.", (panel,))
 
 
-def _limit(curve: Ratio) -> str:
+def _limit(curve: LogRatio) -> str:
     return "unlimited" if math.isinf(curve.largest) else number(curve.largest, "up", 4)
 
 
-def _points(curve: Ratio, top: float, noisy: bool) -> list[Points]:
+def _points(curve: LogRatio, top: float, noisy: bool) -> list[Points]:
     name = "without noise" if noisy else "as published (no noise)"
     many = len(curve.atoms) > 2 * FEW
     found: list[Points] = []
@@ -114,7 +114,7 @@ def covariance_figure(f: Facts, names: Sequence[str]) -> Heat | None:
     return Heat("covariance", "Covariance of the noise between coordinates", about, shown, f.covariances[0])
 
 
-def _values_axis(view: View, laws: Sequence[Histogram], f: Facts, categories: Sequence[str]) -> Axis:
+def _values_axis(view: View, laws: Sequence[Outline], f: Facts, categories: Sequence[str]) -> Axis:
     """From the first value drawn to the last, with room for bars."""
     span = float(np.ptp(laws[-1].values))
     ends: list[float] = []
@@ -189,7 +189,7 @@ def methods_figure(lines: Sequence[Method], query: str, mark: str) -> Rows | Non
                 ("average error", "scale of the noise"))  # fmt: skip
 
 
-def nearby_figure(found: Curve, f: Facts) -> Chart:
+def nearby_figure(found: LossCurve, f: Facts) -> Chart:
     """The proved loss as steps over the distance, the promise as a dotted line; drawn heights are rounded up."""
     distances, losses = _down(found.distances), tuple(float(decimal_up(v, 5)) for v in found.losses)
     of = "" if f.query == VALUE else f", in units of {clean(f.query, 40)}"

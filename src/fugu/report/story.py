@@ -56,7 +56,7 @@ class Pair:
         return curves.laws(self.view)
 
     @cached_property
-    def ratio(self) -> curves.Ratio:
+    def ratio(self) -> curves.LogRatio:
         """How strongly each value speaks for one of them."""
         return curves.ratio(self.view)
 
@@ -111,7 +111,7 @@ class Story:
         return SWAP not in self.certificate.body and (self._directed is None or self._directed.axes)
 
     @cached_property
-    def losses(self) -> nearby.Curve | None:
+    def losses(self) -> nearby.LossCurve | None:
         """What is left if the beliefs are off; not worked out where laws only bound what records can move, nor for
         noise of several scales."""
         known = SWAP not in self.certificate.body and self._directed is None

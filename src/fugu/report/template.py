@@ -24,9 +24,9 @@ from fugu.drawing.figure import chart_rules, palette
 from fugu.drawing.html import Html, short
 from fugu.numbers import text
 from fugu.numbers.exact import read_number
+from fugu.report.curves import FLOOR
 from fugu.report.facts import beliefs
 from fugu.report.figures import methods_figure
-from fugu.report.kernels import FLOOR
 from fugu.report.views import HIDDEN, MOST
 from fugu.visible import several, visible
 

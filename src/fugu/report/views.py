@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.said import secrets_named
 from fugu.laws.family import Family
 from fugu.noise.lattice import Lattice
+from fugu.noised import Noised
 from fugu.numbers.exact import read_number
 from fugu.report.amounts import Amount
-from fugu.report.kernels import Floats, Kernel, kernel_of
-from fugu.report.shapes import NUMBERS, PICTURES, Margin
+from fugu.report.shapes import (
+    Floats,
+    Indices,
+    Margin,
+    atoms,
+    decay,
+    drawable,
+    limit,
+    losses,
+    margins,
+    noised,
+    visited,
+    why_unlimited,
+)
 
 MOST = 12
 HIDDEN = 1e-4
@@ -26,7 +37,7 @@ HIDDEN = 1e-4
 
 
 @dataclass(frozen=True)
-class Part:
+class RunningNoise:
     """One noise of a mechanism, and the probability with which it runs: 1, or the share of a half of a mixture."""
 
     share: Fraction
@@ -70,40 +81,20 @@ class View:
     note: str = ""
     """What a caption adds, where these are two laws of many."""
 
-    @property
-    def gathered(self) -> bool:
-        """Whether the noise has no steps and was gathered into narrow ones for drawing."""
-        return bool(self.kernel.about)
-
-    @property
-    def tight(self) -> bool:
-        """Whether `limit` is reached."""
-        return bool(self.kernel.tight)
-
-    @property
-    def points(self) -> bool:
-        """Whether each law is one value."""
-        return len(self.pair.points) == 2 and bool((self.pair.weights.max(axis=1) == 1).all())
-
-    @property
-    def inexact(self) -> float:
-        """Up to which error the laws are known."""
-        return max(self.pair.errors)
-
-    @property
-    def steps(self) -> float:
-        """The scale of the noise in lattice steps."""
-        return self.kernel.steps(self.noise)
-
-    @property
-    def kernel(self) -> Kernel:
-        """How the noise is drawn."""
-        return kernel_of(self.noise)
-
-    @property
+    @cached_property
     def noisy(self) -> bool:
         """Whether anything is added."""
-        return self.kernel.adds
+        return not self.noise.silent
+
+    @cached_property
+    def steps(self) -> float:
+        """The scale in lattice steps at which ratios of the noise decay; 0 where they do not."""
+        return decay(self.noise)
+
+    @cached_property
+    def tight(self) -> bool:
+        """Whether `limit` is reached: noise is summed along the atoms, and not over every lattice point."""
+        return not visited(self.noise)
 
     @cached_property
     def shown(self) -> tuple[int, int]:
@@ -117,49 +108,45 @@ class View:
         return int(points[first]), int(points[min(last, len(points) - 1)])
 
     @cached_property
-    def noised(self) -> tuple[int, Floats]:
-        """Both laws with noise: the first lattice index and the masses from there on."""
-        return self.kernel.noised(self.pair, self.noise)
+    def noised(self) -> tuple[Indices, Floats]:
+        """Where noise that is not summed along the atoms goes: lattice indices, and the masses of both laws there."""
+        if self.noise.added:
+            return noised(self.pair, self.noise)
+        return Noised(self.pair.points, self.pair.weights, self.noise).masses
 
-    def values(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
+    def values(self, index: Indices) -> Floats:
         """The column's values at lattice indices; 1, 2, 3, ... where the certificate only knows the order."""
         return self.lattice.value(index) if self.lattice else index.astype(np.float64) + 1
 
 
-def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[Part, ...]:
+def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[RunningNoise, ...]:
     """The noises that may run, each with its probability; a mixture has several, and those of share 0 are left out."""
     if not certificate.parts:
-        return (Part(share, certificate),) if share else ()
+        return (RunningNoise(share, certificate),) if share else ()
     first, second = certificate.parts
     coin = read_number(certificate.body["share"])
     return parts(first, share * coin) + parts(second, share * (1 - coin))
 
 
 def views(certificate: Certificate, most: int = MOST) -> tuple[View, ...]:
-    """At most `most` views: the certificate's worst pair first, then the pairs by what they lose, largest first."""
-    listed: list[tuple[bool, float, tuple[Margin, str, Part, str]]] = []
+    """At most `most` views: the certificate's worst pair first, then the pairs by what they lose, largest first; a pair
+    of vectors as its coordinates, each with what it loses by itself."""
+    listed: list[tuple[bool, float, tuple[Margin, str, RunningNoise, str]]] = []
     running = parts(certificate)
     epsilon = float(certificate.budget.epsilon)
     for part in running:
         chance = f"noise of scale {part.amount.scale:.4g}, " if len(running) > 1 else ""
         for item in part.certificate.laws:
-            losses = PICTURES[item.shape].losses(item, part.noise, epsilon)
+            lost = losses(item, part.noise, epsilon)
             marked = np.array([label == certificate.worst_pair for label in item.labels])
-            for k in np.lexsort((-losses, ~marked))[:most].tolist():
+            for k in np.lexsort((-lost, ~marked))[:most].tolist():
                 label = item.labels[k] or f"pair {k + 1}"
-                for margin, loss in _margins(item, k, part, epsilon, float(losses[k])):
-                    listed.append((not marked[k], -loss, (margin, label, part, chance)))
+                for margin in margins(item, k, part.noise, part.lattice):
+                    whole = margin.coordinate is None
+                    loss = lost[k] if whole else losses(margin.item, margin.noise, epsilon)[0]
+                    listed.append((not marked[k], -float(loss), (margin, label, part, chance)))
             listed = sorted(listed, key=lambda entry: entry[:2])[:most]
     return tuple(_view(*chosen) for _, _, chosen in listed)
-
-
-def _margins(item: Any, k: int, part: Part, epsilon: float, loss: float) -> Iterator[tuple[Margin, float]]:
-    """The pair itself with its loss, or its coordinates, each with what it loses by itself."""
-    for margin in PICTURES[item.shape].margins(item, k, part.noise, part.lattice):
-        if margin.coordinate is None:
-            yield margin, loss
-            continue
-        yield margin, float(PICTURES[margin.item.shape].losses(margin.item, margin.noise, epsilon)[0])
 
 
 def secrets_of(label: str) -> tuple[str, str]:
@@ -173,16 +160,15 @@ def secrets_of(label: str) -> tuple[str, str]:
     return "the first secret", "the second secret"
 
 
-def _view(margin: Margin, label: str, part: Part, chance: str) -> View:
-    number = NUMBERS[margin.item.shape]
-    shown, noise, factor = number.drawable(margin.item, margin.noise)
+def _view(margin: Margin, label: str, part: RunningNoise, chance: str) -> View:
+    shown, noise, factor = drawable(margin.item, margin.noise)
     lattice = part.lattice
     if factor != 1 and lattice is not None:
         lattice = Lattice(lattice.grid * factor, lattice.origin)
-    pair, endless = number.atoms(shown, noise)
-    most = number.limit(margin.item, margin.noise)
+    pair, endless = atoms(shown, noise)
+    most = limit(margin.item, margin.noise)
     which = "" if margin.coordinate is None else f", coordinate {margin.coordinate + 1}"
     return View(
         chance + label + which, *secrets_of(label), pair=pair, lattice=lattice, noise=noise,
         endless=endless, limit=most, coordinate=margin.coordinate, note=margin.note,
-        unlimited=number.why_unlimited(margin.item, margin.noise) if np.isinf(most) else "")  # fmt: skip
+        unlimited=why_unlimited(margin.item, margin.noise) if np.isinf(most) else "")  # fmt: skip
