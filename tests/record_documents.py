@@ -10,24 +10,20 @@ import numpy as np
 
 from fugu.data import Schema
 from fugu.documents.document import digest_of
-from fugu.documents.records import RecordsCertificate
+from fugu.documents.records import Law, RecordsCertificate, Type
 from fugu.guarantee import Pure
 from fugu.priors.records import ASSUMPTIONS
 from fugu.queries.features import CellAxis, Coded, Is, Placed
 from fugu.queries.session_certificate import (
     LAPLACE,
-    KnownLaw,
     NoisedQuestion,
-    ProvedPair,
-    RecordType,
     SessionState,
     certificate_of,
 )
-from fugu.queries.statistic import Coding
 from fugu.translation.records.pricer import price
 from fugu.translation.records.problem import joined
 
-AGE = Coded(Coding("age", Fraction(0), Fraction(10), 10))
+AGE = Coded("age", Fraction(0), Fraction(10), 10)
 JOB = Placed((CellAxis("job", ("x", "y")),))
 SICK = Is("sick", "yes")
 SCHEMA = Schema(
@@ -74,14 +70,14 @@ def state(asked=None, columns=("age", "job", "ward", "sick", "sex"), apart=Fract
                 continue
             for pair in permutations(given, 2):
                 found = price(states, given[pair[0]], given[pair[1]], charges)
-                proofs.append(ProvedPair(k, pair, charges, found.epsilon, found.proof))
+                proofs.append((k, pair, charges, found.epsilon, found.proof))
                 spent = max(spent, Fraction(found.epsilon))
     return SessionState(
         budget=BUDGET, cap=max(5 * Fraction(BUDGET.epsilon), most),
         spent=Pure(spent), any_belief=most, protect="sex", secrets=("F", "M"), skipped=(),
         reading=SCHEMA, unit=None, columns=columns, rows=183,
-        types=tuple(RecordType({"ward": ward}, rows, plain) for ward, rows, plain in types), questions=asked,
-        laws=tuple(KnownLaw((group,), states, given) for group, given in laws), proofs=tuple(proofs),
+        types=tuple(Type({"ward": ward}, rows, plain) for ward, rows, plain in types), questions=asked,
+        laws=tuple(Law((group,), states, given) for group, given in laws), proofs=tuple(proofs),
         assumptions=ASSUMPTIONS, apart=apart,
     )  # fmt: skip
 

@@ -452,14 +452,14 @@ def test_statistics_go_through_files(answered, query, more):
 
 
 def test_a_wrong_reading_shows_only_through_files(answered, monkeypatch):
-    from fugu.queries.statistic import Coding
+    from fugu.queries.features import Is
 
-    mechanism, right = answered("count(ward=a)"), Coding.read
+    mechanism, right = answered("count(ward=a)"), Is.of
 
     def wrong(self, schema, table):
         return right(self, schema, table) * (4 if len(table) == 1 else 1)
 
-    monkeypatch.setattr(Coding, "read", wrong)
+    monkeypatch.setattr(Is, "of", wrong)
     found = audited(mechanism, draws=20_000, through_files=2000)
     assert found.through_files.epsilon_lower > 1 and found.refuted
     assert max(a.epsilon_lower for a in found.attempts) <= 1

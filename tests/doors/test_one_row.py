@@ -25,6 +25,7 @@ from fugu.data.field import Field
 from fugu.errors import BadTable, FuguError
 from fugu.mechanism import mechanism as releasing
 from fugu.noise.bits import RngBits
+from fugu.queries import features
 from fugu.queries.answer import open_column
 from fugu.queries.statistics_release import prepare
 from fugu.scenario.query import Query
@@ -381,7 +382,7 @@ def test_the_harness_sees_one_value_that_moves_every_count(monkeypatch, tmp_path
         texts = [str(int(v)) if whole else str(v) for v in values]
         return np.array([list(given).index(t) if t in given else -1 for t in texts])
 
-    monkeypatch.setattr(private, "places", labels)
+    monkeypatch.setattr(features, "places", labels)
     assert statistic_violations("histogram(v)", 2, {}, as_dict, [1.5, 2], tmp_path) == [1.5]
 
 

@@ -12,7 +12,7 @@ import pytest
 import fugu
 from fugu.errors import NoiselessRelease, UnknownName, UsageError
 from fugu.loss.cells import largest, worth
-from fugu.queries import tables
+from fugu.queries import groups as tables
 from fugu.queries.answer import Cell, consistent, nearest
 from fugu.queries.groups import rows_of
 from fugu.queries.statistics_release import prepare
@@ -84,7 +84,7 @@ def test_a_thin_group_gets_plain_noise_and_says_so():
     found = prepare(table, "histogram(v)", "s", fugu.Pure(0.5), thin, by="g").mechanisms
     assert float(found["a"].noise.scale) < 2
     for group in ("c", "d"):  # too few rows, and none at all
-        assert float(found[group].noise.scale) == 4 and tables.PLAIN in found[group].certificate.assumptions
+        assert float(found[group].noise.scale) == 4 and tables.PLAIN_CELL in found[group].certificate.assumptions
     with_delta = prepare(table, "histogram(v)", "s", fugu.Approx(0.5, 0.05), thin, by="g").mechanisms["d"]
     assert with_delta.certificate.body["families"][0]["labels"] == ["any cell vs any other"]
     assert fugu.verify(with_delta.certificate).holds

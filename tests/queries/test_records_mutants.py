@@ -9,7 +9,7 @@ import pytest
 
 from fugu import Approx, Discrete, Pure, answer
 from fugu.queries.groups import RecordLaws, sum_pairs
-from fugu.queries.statistic import Coding
+from fugu.queries.features import Coded
 
 THREE = {"a": Discrete([0, 1], [9, 1]), "b": Discrete([0, 1], [5, 5]), "c": Discrete([0, 1], [1, 9])}
 
@@ -23,8 +23,8 @@ def test_all_pairs_of_secrets_are_hidden(rows, budget):
 
 def test_a_record_counts_between_its_bounds_whatever_it_holds():
     hostile = np.array([-np.inf, -1e300, -0.0, 0.4, 0.6, 2.4999, 9, 1e300, np.inf])
-    assert Coding("x", Fraction(0), Fraction(1), 3).codes(hostile).tolist() == [0, 0, 0, 0, 1, 2, 3, 3, 3]
-    assert Coding("x", Fraction(-2), Fraction(1, 2), 4).codes(hostile).tolist() == [0, 0, 4, 4, 4, 4, 4, 4, 4]
+    assert Coded("x", Fraction(0), Fraction(1), 3).codes(hostile).tolist() == [0, 0, 0, 0, 1, 2, 3, 3, 3]
+    assert Coded("x", Fraction(-2), Fraction(1, 2), 4).codes(hostile).tolist() == [0, 0, 4, 4, 4, 4, 4, 4, 4]
 
 
 def test_a_released_sum_is_of_clipped_values():

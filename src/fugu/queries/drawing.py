@@ -17,7 +17,7 @@ from fugu.data import Schema, Table
 from fugu.noise.bits import OS, BitSource
 from fugu.noise.selection import draw_one, permute_and_flip
 from fugu.queries.answer import Cell
-from fugu.queries.features import Coded, Codes, Feature, Gridded, Placed, SquaredFeature
+from fugu.queries.features import Codes, Feature, Placed, SquaredFeature
 from fugu.queries.sequence_query import error_bound, laplace_sampler
 from fugu.queries.session_certificate import FLIP, LINES, NoisedQuestion
 from fugu.queries.statistic import StatisticQuestion
@@ -38,7 +38,9 @@ def draw(
     codes = [feature.of(reading, table) for feature in noised.features]
     rates = [noised.rates[name] for name in names]
     if noised.kind in LINES:
-        totals = [_sums(own, group, len(names)) for own in codes]
+        totals = np.zeros((len(codes), len(names)), dtype=np.int64)
+        for total, own in zip(totals, codes, strict=True):
+            np.add.at(total, group, own)
         drawn = [_noise([found[k] for found in rates], 1, source)[:, 0] for k in range(len(codes))]
         return [[int(t[g]) + int(d[g]) for t, d in zip(totals, drawn, strict=True)] for g in range(len(names))]
     size = noised.features[0].top + 1
@@ -48,12 +50,6 @@ def draw(
         return [[permute_and_flip(utilities(row, noised), rate[0], source)] for row, rate in found]
     noised_counts: list[list[int]] = (counts + _noise([found[0] for found in rates], size, source)).tolist()
     return noised_counts
-
-
-def _sums(codes: Codes, group: Codes, groups: int) -> Codes:
-    found = np.zeros(groups, dtype=np.int64)
-    np.add.at(found, group, codes)
-    return found
 
 
 def _noise(rates: Sequence[Fraction], size: int, source: BitSource) -> Codes:
@@ -91,100 +87,40 @@ def choices(feature: Feature) -> list[str]:
 
 def cells_of(noised: NoisedQuestion, drawn: Mapping[str, Sequence[int]], rows: Mapping[str, int]) -> tuple[Cell, ...]:
     """The released numbers with their intervals; post-processing of what was drawn, and of public sizes."""
-    asked = StatisticQuestion.parse(noised.query)
-    shown = _SHOWN[noised.kind]
-    return tuple(cell for group, found in drawn.items() for cell in shown(noised, asked, group, found, rows[group]))
+    most = int(StatisticQuestion.parse(noised.query).at or 1) if noised.kind == "top" else None
+    return tuple(cell for group, found in drawn.items() for cell in _cells(noised, group, found, rows[group], most))
+
+
+def _cells(noised: NoisedQuestion, group: str, drawn: Sequence[int], rows: int, most: int | None) -> list[Cell]:
+    """The numbers of one group; `most`: how many of the top.
+
+    Of what was chosen by rank no interval of values follows, and of the top one no count is released: `scale` is in
+    rows. A variance lies in its interval if both sums lie within theirs at half the error each."""
+    first, rate = noised.features[0], noised.rates[group][0]
+    if noised.law == FLIP:
+        label, value = ("", first.number(drawn[0])) if most is None else (choices(first)[drawn[0]], math.nan)
+        return [Cell(group, label, value, math.nan, math.nan, 1 / float(rate))]
+    if noised.kind == "variance":
+        squared = noised.features[1]
+        assert isinstance(squared, SquaredFeature)
+        one, two = (half_width(rate, (1 + LEVEL) / 2) / rows for rate in noised.rates[group])
+        mean, moment = drawn[0] / rows - squared.centre, drawn[1] / rows
+        low, high = moment - two - (abs(mean) + one) ** 2, moment + two - max(abs(mean) - one, 0.0) ** 2
+        unit = float(squared.coded.step) ** 2
+        scale = unit / float(noised.rates[group][1]) / rows
+        return [Cell(group, "", (moment - mean**2) * unit, low * unit, high * unit, scale)]
+    half = half_width(rate)
+    if isinstance(first, Placed):
+        labels = zip(first.labels, drawn, strict=True)
+        cells = [Cell(group, label, float(v), float(v - half), float(v + half), 1 / float(rate)) for label, v in labels]
+        return cells if most is None else sorted(cells[: len(choices(first))], key=lambda cell: -cell.value)[:most]
+    step, share = float(first.step), rows if noised.kind in ("mean", "proportion") else 1
+    value = first.total(drawn[0], rows)
+    ends = ((value - step * half) / share, (value + step * half) / share)
+    return [Cell(group, "", value / share, *ends, step / float(rate) / share)]
 
 
 @lru_cache(maxsize=4096)
 def half_width(rate: Fraction, level: float = LEVEL) -> float:
     """h with P(abs(noise) <= h) >= level, in steps."""
     return error_bound(rate, level=level)
-
-
-def _summed(
-    noised: NoisedQuestion, asked: StatisticQuestion, group: str, drawn: Sequence[int], rows: int
-) -> list[Cell]:
-    rate = noised.rates[group][0]
-    low, step, share = 0.0, 1.0, 1
-    feature = noised.features[0]
-    if isinstance(feature, Coded):
-        low, step = float(feature.coding.low), float(feature.coding.step)
-    if asked.kind in ("mean", "proportion"):
-        share = rows
-    value, half = low * rows + step * drawn[0], step * half_width(rate)
-    return [Cell(group, "", value / share, (value - half) / share, (value + half) / share, step / float(rate) / share)]
-
-
-def _varied(
-    noised: NoisedQuestion,
-    asked: StatisticQuestion,  # noqa: ARG001
-    group: str,
-    drawn: Sequence[int],
-    rows: int,
-) -> list[Cell]:
-    """The variance, and an interval that holds if both sums lie within theirs at half the error each."""
-    one, two = noised.rates[group]
-    squared = noised.features[1]
-    assert isinstance(squared, SquaredFeature)
-    step = float(squared.coding.step)
-    level = (1 + LEVEL) / 2
-    mean, moment = drawn[0] / rows - squared.centre, drawn[1] / rows
-    a, b = half_width(one, level) / rows, half_width(two, level) / rows
-    nearest = max(abs(mean) - a, 0.0)
-    low, high = moment - b - (abs(mean) + a) ** 2, moment + b - nearest**2
-    value = moment - mean**2
-    return [Cell(group, "", value * step**2, low * step**2, high * step**2, step**2 / float(two) / rows)]
-
-
-def _tabled(
-    noised: NoisedQuestion,
-    asked: StatisticQuestion,  # noqa: ARG001
-    group: str,
-    drawn: Sequence[int],
-    rows: int,  # noqa: ARG001
-) -> list[Cell]:
-    (feature,) = noised.features
-    assert isinstance(feature, Placed)
-    rate = noised.rates[group][0]
-    half = half_width(rate)
-    labels = zip(feature.labels, drawn, strict=True)
-    return [Cell(group, label, float(v), float(v - half), float(v + half), 1 / float(rate)) for label, v in labels]
-
-
-def _topped(
-    noised: NoisedQuestion, asked: StatisticQuestion, group: str, drawn: Sequence[int], rows: int
-) -> list[Cell]:
-    labels = choices(noised.features[0])
-    if noised.law == FLIP:  # its count is not released
-        nan = math.nan
-        return [Cell(group, labels[drawn[0]], nan, nan, nan, 1 / float(noised.rates[group][0]))]
-    cells = _tabled(noised, asked, group, drawn, rows)[: len(labels)]
-    return sorted(cells, key=lambda cell: -cell.value)[: int(asked.at or 1)]
-
-
-def _ranked(
-    noised: NoisedQuestion,
-    asked: StatisticQuestion,  # noqa: ARG001
-    group: str,
-    drawn: Sequence[int],
-    rows: int,  # noqa: ARG001
-) -> list[Cell]:
-    """The chosen point. Its error is one of ranks, `scale` in rows: no interval of values follows from the noise."""
-    feature, nan = noised.features[0], math.nan
-    if isinstance(feature, Gridded):
-        value = feature.points[drawn[0]]
-    else:
-        assert isinstance(feature, Coded)
-        value = float(feature.coding.low + feature.coding.step * drawn[0])
-    return [Cell(group, "", value, nan, nan, 1 / float(noised.rates[group][0]))]
-
-
-_SHOWN = {
-    **dict.fromkeys(("count", "proportion", "sum", "mean"), _summed),
-    "variance": _varied,
-    "histogram": _tabled,
-    "crosstab": _tabled,
-    "top": _topped,
-    "quantile": _ranked,
-}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise, product
 from typing import Any, ClassVar, final
@@ -15,11 +16,10 @@ from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
 from fugu.data.cells import OTHER
-from fugu.data.private import numbers, places
+from fugu.data.private import label_of, numbers, places, why_text
 from fugu.documents.document import canonical_json
-from fugu.errors import CertificateError
+from fugu.errors import BadTable, CertificateError, UsageError
 from fugu.numbers.exact import read_number, read_whole
-from fugu.queries.statistic import Coding
 from fugu.visible import Json
 
 # Features: total functions of one record, with whole numbers for values, that statistics are made of.
@@ -31,14 +31,17 @@ from fugu.visible import Json
 
 
 class Feature(ABC):
-    """A function from one record to 0 .. `top`."""
+    """A function from one record to 0 .. `top`; code k stands for the number low + step k."""
 
     KIND: ClassVar[str]
+    column: str
+    low: Fraction = Fraction(0)
+    step: Fraction = Fraction(1)
 
     @property
-    @abstractmethod
     def columns(self) -> tuple[str, ...]:
         """The columns that it looks at."""
+        return (self.column,)
 
     @property
     @abstractmethod
@@ -57,6 +60,14 @@ class Feature(ABC):
         """The feature in JSON types, as `feature_from` reads it."""
         return {"kind": self.KIND, **self.told()}
 
+    def number(self, code: int) -> float:
+        """The number that a code stands for."""
+        return float(self.low + self.step * code)
+
+    def total(self, codes: float, rows: int) -> float:
+        """The sum of the numbers of `rows` records whose codes add up to `codes`."""
+        return float(self.low) * rows + float(self.step) * codes
+
     @cached_property
     def name(self) -> str:
         """A name for people, with a digest: one name is one function."""
@@ -67,29 +78,34 @@ class Feature(ABC):
 @final
 @dataclass(frozen=True)
 class Coded(Feature):
-    """The number of steps above the lower bound: clip, then round (`Coding`).
+    """The number of steps above the lower bound: clip, then round. The same function on the reference and on the
+    private table.
 
-    >>> from fractions import Fraction
-    >>> Coded(Coding("age", Fraction(0), Fraction(5), 20)).top
-    20
+    >>> Coded("age", Fraction(0), Fraction(5), 20).codes(np.array([-3.0, 12.0, 400.0]))
+    array([ 0,  2, 20])
     """
 
     KIND = "coded"
-    coding: Coding
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.coding.column,)
+    column: str
+    low: Fraction = field()
+    step: Fraction = field()
+    steps: int
 
     @property
     def top(self) -> int:
-        return self.coding.top
+        return self.steps
+
+    def codes(self, values: NDArray[np.float64]) -> Codes:
+        """Clip, then round to the nearest step."""
+        clipped = np.clip(values, float(self.low), float(self.low + self.step * self.top))
+        steps: NDArray[np.int64] = np.floor((clipped - float(self.low)) / float(self.step) + 0.5).astype(np.int64)
+        return np.asarray(np.clip(steps, 0, self.top), dtype=np.int64)
 
     def of(self, schema: Schema, table: Table) -> Codes:
-        return self.coding.read(schema, table)
+        return self.codes(numbers(schema, table, self.column))
 
     def told(self) -> Json:
-        return coding_json(self.coding)
+        return {"column": self.column, "low": str(self.low), "step": str(self.step), "top": self.top}
 
 
 @final
@@ -98,26 +114,26 @@ class SquaredFeature(Feature):
     """The square of a coded number's distance from a public centre: (code - centre)^2."""
 
     KIND = "squared"
-    coding: Coding
+    coded: Coded
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (self.coding.column,)
+        return self.coded.columns
 
     @property
     def centre(self) -> int:
         """The middle code: no other centre has a smaller largest square."""
-        return self.coding.top // 2
+        return self.coded.top // 2
 
     @property
     def top(self) -> int:
-        return (self.coding.top - self.centre) ** 2
+        return (self.coded.top - self.centre) ** 2
 
     def of(self, schema: Schema, table: Table) -> Codes:
-        return np.asarray((self.coding.read(schema, table) - self.centre) ** 2, dtype=np.int64)
+        return np.asarray((self.coded.of(schema, table) - self.centre) ** 2, dtype=np.int64)
 
     def told(self) -> Json:
-        return coding_json(self.coding)
+        return self.coded.told()
 
 
 @final
@@ -128,10 +144,6 @@ class Is(Feature):
     KIND = "is"
     column: str
     label: str
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
 
     @property
     def top(self) -> int:
@@ -185,10 +197,6 @@ class Gridded(Feature):
     points: tuple[float, ...]
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
-
-    @property
     def top(self) -> int:
         return len(self.points) - 1
 
@@ -196,6 +204,9 @@ class Gridded(Feature):
         grid = np.asarray(self.points, dtype=np.float64)
         middles = grid[:-1] / 2 + grid[1:] / 2
         return np.searchsorted(middles, numbers(schema, table, self.column), "left").astype(np.int64)
+
+    def number(self, code: int) -> float:
+        return self.points[code]
 
     def told(self) -> Json:
         return {"column": self.column, "points": [float(point).hex() for point in self.points]}
@@ -212,10 +223,6 @@ class Whole(Feature):
     column: str
     values: int
     """How many different cells the reference has."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
 
     @property
     def top(self) -> int:
@@ -236,24 +243,19 @@ def whole(schema: Schema, table: Table, column: str) -> NDArray[Any]:
     return np.asarray([str(cell) for cell in known.filled(table.exact(column)).values.tolist()], dtype=object)
 
 
-def coding_json(coding: Coding) -> Json:
-    """A coding in JSON types."""
-    return {"column": coding.column, "low": str(coding.low), "step": str(coding.step), "top": coding.top}
-
-
-def _coding(told: Mapping[str, Any]) -> Coding:
+def _coded(told: Mapping[str, Any]) -> Coded:
     low, step, top = read_number(told["low"]), read_number(told["step"]), read_whole(told["top"])
     if step <= 0 or top < 1:
         raise CertificateError("a coding has a positive step and at least one step")
-    return Coding(str(told["column"]), low, step, top)
+    return Coded(str(told["column"]), low, step, top)
 
 
 _READERS: dict[str, Callable[[Mapping[str, Any]], Feature]] = {
-    "coded": lambda told: Coded(_coding(told)),
-    "squared": lambda told: SquaredFeature(_coding(told)),
+    "coded": _coded,
+    "squared": lambda told: SquaredFeature(_coded(told)),
     "is": lambda told: Is(str(told["column"]), str(told["label"])),
-    "placed": lambda told: Placed(tuple(map(axis_from, told["axes"]))),
-    "gridded": lambda told: Gridded(str(told["column"]), increasing_from(told["points"])),
+    "placed": lambda told: Placed(tuple(map(CellAxis.read, told["axes"]))),
+    "gridded": lambda told: Gridded(str(told["column"]), _increasing(told["points"])),
     "whole": lambda told: Whole(str(told["column"]), read_whole(told["values"])),
 }
 
@@ -271,6 +273,7 @@ def feature_from(told: object) -> Feature:
 
 
 Codes = NDArray[np.int64]
+MOST_CELLS, _MOST_NUMBERS = 10_000, 50
 
 
 @final
@@ -305,17 +308,47 @@ class CellAxis:
         told: Json = {"column": self.column, "labels": list(self.labels)}
         return told if self.edges is None else told | {"edges": [float(edge).hex() for edge in self.edges]}
 
+    @staticmethod
+    def read(told: Mapping[str, Any]) -> CellAxis:
+        """The axis that `to_json` wrote as `told`."""
+        edges = told.get("edges")
+        labels = tuple(map(str, told["labels"]))
+        return CellAxis(str(told["column"]), labels, None if edges is None else _increasing(edges))
 
-def axis_from(told: Mapping[str, Any]) -> CellAxis:
-    """The axis that `to_json` wrote as `told`."""
-    edges = told.get("edges")
-    labels = tuple(map(str, told["labels"]))
-    return CellAxis(str(told["column"]), labels, None if edges is None else increasing_from(edges))
 
-
-def increasing_from(told: Sequence[str]) -> tuple[float, ...]:
+def _increasing(told: Sequence[str]) -> tuple[float, ...]:
     """Increasing numbers that were written as doubles in hexadecimal."""
     found = tuple(float.fromhex(text) for text in told)
     if any(not a < b for a, b in pairwise(found)):
         raise CertificateError("edges and grids increase")
     return found
+
+
+def require_numbers(reading: Schema, column: str) -> None:
+    """Refuse edges for a column that holds no numbers."""
+    known = reading.fields[column]
+    if not known.numeric:
+        raise BadTable(f"column {column!r} holds text{why_text(known.values or ())}; bins of numbers do not fit it")
+
+
+def axis_of(reading: Schema, reference: Table, column: str) -> CellAxis:
+    """The cells of a column without edges: its declared categories, or the few numbers that the reference has.
+
+    Whatever the private table holds besides goes to "(other)": which cells there are says nothing about it."""
+    known = reading.fields[column]
+    if known.values is not None:
+        return CellAxis(column, tuple(label for label in known.values if label != OTHER))
+    if column not in reference.columns:
+        raise UsageError(f"the reference lacks column {column!r}, so its cells are not known; give bins, or its values")
+    _, found = reference.exact(column).codes(strict=False)
+    if known.numeric and len(found) > _MOST_NUMBERS:
+        raise UsageError(f"column {column!r} holds many different numbers; give bins (edges) for its histogram")
+    return CellAxis(column, tuple(label for label in map(label_of, found.tolist()) if label != OTHER))
+
+
+def placed_by(axes: Iterable[CellAxis]) -> Placed:
+    """The table of counts with these columns, if it is not too large."""
+    placed = Placed(tuple(axes))
+    if placed.top + 1 > MOST_CELLS:
+        raise UsageError(f"there would be {placed.top + 1} cells; at most {MOST_CELLS} are released at once")
+    return placed

@@ -1,12 +1,13 @@
-"""The public groups of a query: their rows, the laws of sums over them, and the noise that follows."""
+"""The public groups of a query: their rows, the laws of sums and of cells in them, and the noise that follows."""
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,12 @@ from fugu.documents.plain_json import frozen
 from fugu.documents.sentences import ONE_RECORD, TOTALS
 from fugu.errors import BadTable, UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.laws import Discrete, LawPair, Shifted
+from fugu.laws import CellLaw, Discrete, LawPair, Shifted
 from fugu.laws.discrete import sum_of
+from fugu.loss.histograms import gaussian_delta
 from fugu.mechanism import Mechanism
 from fugu.mechanism.release import Once
+from fugu.noise.gaussian import Gaussian
 from fugu.visible import Json, several
 
 # The public groups of a query: which rows of the private table and of the reference belong to each.
@@ -136,14 +139,81 @@ def _determines(by: str, secrets: Secrets, reference: Table) -> bool:
     return bool(several.any() and np.all(different[several] == 1) and len(np.unique(kinds)) > 1)
 
 
-# What a sum over independent records says about one record's secret: the law pairs behind a query.
+# What a query of the public groups says about one record's secret: the laws behind it, and the noise that follows.
+#
+# A column that groups the rows is published, so every adversary knows a record's group. Two of them are protected
+# against: one who believes the pooled laws, and one who believes the laws given the group. Where the reference is too
+# thin for the latter, or a secret does not occur in the group, no belief is used at all: plain differential privacy.
+
+
+LEAST_ROWS = 30
+"""Reference rows that every secret needs in a group before its laws given the group are believed."""
+Mask = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+Beliefs = list[LawPair | Shifted]
+"""What is believed of a sum or of a cell: laws, or that it moves by at most so much."""
+TWO = "two adversaries: 1 believes the pooled laws, 2 believes the laws given the group"
+LACKING = "the reference has no column {!r}: a record's group says nothing beyond its secret"
+
+
+@dataclass(frozen=True, eq=False)
+class GroupNoise(ABC):
+    """The reference's codes and secrets, from which every group's mechanism is worked out."""
+
+    codes: Counts
+    """The code, or the cell, of every row of the reference: 0 .. top."""
+    secrets: Mapping[str, Mask]
+    top: int
+    budget: Pure | Approx
+    stated: tuple[str, ...]
+    schema: Schema
+    by: str | None
+    asked: Json
+    """What is asked, in JSON types, for the certificates."""
+    found: dict[Hashable, Mechanism] = field(default_factory=dict)
+    """What was calibrated so far, by the laws: groups that share them share the work."""
+
+    def mechanism(self, name: str, group: Group) -> Mechanism:
+        """The least noise for a group's sum, in steps of the coding, or for its counts."""
+        key = self._key(group)
+        if key not in self.found:
+            made, said = self._calibrated(group)
+            context = replace(made.context, assumptions=(*self.stated, *said), unit=ONE_RECORD)
+            self.found[key] = replace(made, context=context)
+        found, (asked, reading) = self.found[key], self._written
+        told = {**asked, "by": self.by, "group": name, "rows": len(group.rows)}
+        sealed = found.certificate.amended(found.context.assumptions, ONE_RECORD, reading, told)
+        return replace(found, certificate=sealed, once=Once())
+
+    @cached_property
+    def _written(self) -> tuple[Json, Json]:
+        """What is asked and how records are read, frozen once for all groups."""
+        return frozen(self.asked), frozen(self.schema.to_json())
+
+    @abstractmethod
+    def beliefs(self, group: Group) -> tuple[Beliefs, tuple[str, ...]]:
+        """What every adversary believes of a group, and what is said of that."""
+
+    @abstractmethod
+    def _key(self, group: Group) -> Hashable:
+        """What the laws of a group follow from: two groups of one key have the same."""
+
+    @abstractmethod
+    def _calibrated(self, group: Group) -> tuple[Mechanism, tuple[str, ...]]:
+        """The least noise, and what is said. No support of a law is used to move values: a number is what it is."""
+
+
+# Sums over the records of a group: one record's law, and those of the others that hide it.
 
 
 _SMALL = 2000
 ALONE = "one record's law alone: the other records only add randomness, which is post-processing"
-LEAST_ROWS = 30
-"""Reference rows that every secret needs in a group before its laws given the group are believed."""
-Mask = NDArray[np.bool_]
+OTHERS = "the other records of a group follow the pooled law of the reference, whatever the group"
+OTHERS_HERE = "for adversary 2 the other records of a group follow the law of that group in the reference"
+PLAIN_SUM = (
+    "plain differential privacy: one record may hold anything within the bounds, and no belief is used, since a secret "
+    f"has fewer than {LEAST_ROWS} rows of this group in the reference"
+)
 
 
 @dataclass(frozen=True)
@@ -154,7 +224,7 @@ class RecordLaws:
     pooled: Discrete
 
 
-def record_laws(codes: NDArray[np.int64], secrets: Mapping[str, Mask], top: int) -> RecordLaws:
+def record_laws(codes: Counts, secrets: Mapping[str, Mask], top: int) -> RecordLaws:
     """Empirical laws of the codes in the reference."""
     values = np.arange(top + 1)
     given = {}
@@ -165,14 +235,6 @@ def record_laws(codes: NDArray[np.int64], secrets: Mapping[str, Mask], top: int)
     if len(given) < 2:
         raise BadTable(f"the reference has rows for {several(len(given), 'secret')}; at least two are needed")
     return RecordLaws(given, Discrete(values, np.bincount(codes, minlength=top + 1)))
-
-
-def laws_in_group(codes: NDArray[np.int64], secrets: Mapping[str, Mask], rows: Rows, top: int) -> RecordLaws | None:
-    """The laws given the group too, or None where some secret has fewer than `LEAST_ROWS` reference rows in it.
-
-    The group is public: an adversary knows it, and believes the law of a record given its secret *and* its group."""
-    inside = inside_of(secrets, rows)
-    return None if inside is None else record_laws(codes[rows], inside, top)
 
 
 def inside_of(secrets: Mapping[str, Mask], rows: Rows) -> dict[str, Mask] | None:
@@ -192,7 +254,7 @@ def sum_pairs(laws: RecordLaws, rows: int, budget: Pure | Approx, who: str = "")
     elif taken_alone(rows, len(laws.pooled.values), budget):
         totals, note = laws.given, ALONE
     else:
-        others = laws.pooled.iid_sum(rows - 1, method="auto" if _has_delta(budget) else "exact")
+        others = laws.pooled.iid_sum(rows - 1, method="auto" if budget.delta > 0 else "exact")
         totals = {name: sum_of([law, others]) for name, law in laws.given.items()}
         note = f"one record's law and {rows - 1} {TOTALS}"
     return [LawPair(totals[a], totals[b], f"{who}{a} vs {b}") for a, b in combinations(totals, 2)], note
@@ -200,75 +262,17 @@ def sum_pairs(laws: RecordLaws, rows: int, budget: Pure | Approx, who: str = "")
 
 def taken_alone(rows: int, values: int, budget: Pure | Approx) -> bool:
     """Whether a group is so large that only one record's law is looked at, whatever the others."""
-    return not _has_delta(budget) and rows * values > _SMALL
+    return not budget.delta > 0 and rows * values > _SMALL
 
 
-def _has_delta(budget: Pure | Approx) -> bool:
-    return budget.delta > 0
-
-
-# Sums of the public groups of a query: what is believed in each, and the noise that follows.
-#
-# A column that groups the rows is published, so every adversary knows a record's group. Two of them are protected
-# against: one who believes the pooled laws, and one who believes the laws given the group. Where the reference is too
-# thin for the latter, or a secret does not occur in the group, no belief is used at all: plain differential privacy.
-
-
-OTHERS = "the other records of a group follow the pooled law of the reference, whatever the group"
-TWO = "two adversaries: 1 believes the pooled laws, 2 believes the laws given the group"
-OTHERS_HERE = "for adversary 2 the other records of a group follow the law of that group in the reference"
-PLAIN = (
-    "plain differential privacy: one record may hold anything within the bounds, and no belief is used, since a secret "
-    f"has fewer than {LEAST_ROWS} rows of this group in the reference"
-)
-
-
-def lacking(by: str) -> str:
-    """What is assumed where the reference cannot tell groups apart."""
-    return f"the reference has no column {by!r}: a record's group says nothing beyond its secret"
-
-
-Beliefs = list[LawPair | Shifted]
-"""What is believed of a sum: laws, or that it moves by at most so much."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """The reference's codes and secrets, from which every group's mechanism is worked out."""
-
-    codes: NDArray[np.int64]
-    secrets: Mapping[str, Mask]
-    top: int
-    budget: Pure | Approx
-    stated: tuple[str, ...]
-    schema: Schema
-    by: str | None
-    asked: dict[str, Any]
-    """What is asked, in JSON types, for the certificates."""
-
-    found: dict[Hashable, Mechanism] = field(default_factory=dict)
-    """What was calibrated so far, by the laws: groups that share them share the work."""
-
-    def mechanism(self, name: str, group: Group) -> Mechanism:
-        """The least noise for the sum of a group's records, in steps of the coding."""
-        key = self._key(group)
-        if key not in self.found:
-            self.found[key] = self._sealed(*self.beliefs(group))
-        found = self.found[key]
-        told = {**self.asked, "by": self.by, "group": name, "rows": len(group.rows)}
-        sealed = found.certificate.amended(found.context.assumptions, ONE_RECORD, self._reading, told)
-        return replace(found, certificate=sealed, once=Once())
-
-    @cached_property
-    def _reading(self) -> Json:
-        return frozen(self.schema.to_json())  # type: ignore[no-any-return]
+class Sums(GroupNoise):
+    """Sums, means and single counts."""
 
     @cached_property
     def _pooled(self) -> RecordLaws:
         return record_laws(self.codes, self.secrets, self.top)
 
     def _key(self, group: Group) -> Hashable:
-        """What the laws of a group's sum follow from: two groups of one key have the same."""
         rows = len(group.rows)
         size: int | str = "many" if rows > 1 and taken_alone(rows, self.top + 1, self.budget) else rows
         if self.by is None or group.known is None:
@@ -280,29 +284,111 @@ class Sums:
         counts = [np.bincount(codes[mask], minlength=self.top + 1).tobytes() for mask in inside.values()]
         return size, *counts, np.bincount(codes, minlength=self.top + 1).tobytes()
 
-    def beliefs(self, group: Group) -> tuple[Beliefs, str, tuple[str, ...]]:
-        """The laws of a group's sum for every adversary, what they rest on, and what is said of the group."""
-        rows, pooled = len(group.rows), self._pooled
-        if self.by is None:
-            return *self._pairs({"": pooled}, rows), ()
-        if group.known is None:
-            return *self._pairs({"": pooled}, rows), (lacking(self.by),)
-        inside = laws_in_group(self.codes, self.secrets, group.known, self.top)
-        if inside is None:
-            return [Shifted(self.top)], PLAIN, ()
-        return *self._pairs({"adversary 1: ": pooled, "adversary 2: ": inside}, rows), (TWO,)
+    def beliefs(self, group: Group) -> tuple[Beliefs, tuple[str, ...]]:
+        """The laws of a group's sum for every adversary, what is said of the group, and last what they rest on."""
+        pooled = self._pooled
+        believed, said = {"": pooled}, () if self.by is None else (LACKING.format(self.by),)
+        if self.by is not None and group.known is not None:
+            masks = inside_of(self.secrets, group.known)
+            if masks is None:
+                return [Shifted(self.top)], (f"beliefs: {PLAIN_SUM}",)
+            inside = record_laws(self.codes[group.known], masks, self.top)
+            believed, said = {"adversary 1: ": pooled, "adversary 2: ": inside}, (TWO,)
+        found = [sum_pairs(laws, len(group.rows), self.budget, who) for who, laws in believed.items()]
+        note = found[0][1]
+        if note != ALONE:  # else nothing is assumed of the others but independence
+            said = (*said, OTHERS, *([OTHERS_HERE] if TWO in said else []))
+        return [pair for pairs, _ in found for pair in pairs], (*said, f"beliefs: {note}")
 
-    def _pairs(self, beliefs: Mapping[str, RecordLaws], rows: int) -> tuple[Beliefs, str]:
-        found = [sum_pairs(laws, rows, self.budget, who) for who, laws in beliefs.items()]
-        return [pair for pairs, _ in found for pair in pairs], found[0][1]
+    def _calibrated(self, group: Group) -> tuple[Mechanism, tuple[str, ...]]:
+        pairs, said = self.beliefs(group)
+        alone = said[-1] == f"beliefs: {ALONE}"
+        found = calibrate(pairs, self.budget, noise="laplace" if alone else "best", grid=1)
+        return replace(found, support=None), said
 
-    def _sealed(self, pairs: Beliefs, note: str, more: tuple[str, ...]) -> Mechanism:
-        """Calibrated, with its assumptions. The support of the law is not used to move values: a sum is what it is."""
-        alone = note in (ALONE, PLAIN)  # then nothing is assumed of the others but independence
-        here = [OTHERS_HERE] if TWO in more else []
-        others = [] if alone else [OTHERS, *here]
-        found = calibrate(pairs, self.budget, noise="laplace" if note == ALONE else "best", grid=1)
-        context = replace(
-            found.context, assumptions=(*self.stated, *more, *others, f"beliefs: {note}"), unit=ONE_RECORD
+
+# Histograms and cross-tabulations: one record's secret tilts the law of its own cell and nothing else, so the loss is
+# that of two laws of a cell, whatever the other records are, known ones included (docs/proofs/histograms.md).
+
+
+CELLS = (
+    "beliefs: the law of one record's cell given its secret, as the reference shows it; the other records may be "
+    "anything that is independent of the record and its secret, even known"
+)
+NO_TOTALS = "no other exact count or total of this table is public, but its number of rows and those of its groups"
+PLAIN_CELL = (
+    "plain differential privacy: one record may be in any cell, and no belief is used, since a secret has fewer than "
+    f"{LEAST_ROWS} rows of the reference here; changing one record changes the counts by at most 2 in all"
+)
+_ROUGH = 5e4
+"""How finely sums are kept to see whether Gaussian noise could be the better one."""
+
+
+class Tables(GroupNoise):
+    """Histograms and cross-tabulations."""
+
+    @cached_property
+    def _pooled(self) -> dict[str, Counts] | None:
+        return self._counts(None)
+
+    def _key(self, group: Group) -> Hashable:
+        laws = self._laws(group)
+        return tuple((who, *(law.tobytes() for law in given.values())) for who, given in laws.items())
+
+    def _laws(self, group: Group) -> dict[str, dict[str, Counts]]:
+        """{adversary: {secret: counts}}; empty where no belief is used."""
+        if self._pooled is None or self.top < 1:
+            return {}
+        if self.by is None or group.known is None:
+            return {"": self._pooled}
+        inside = self._counts(group.known)
+        return {} if inside is None else {"adversary 1: ": self._pooled, "adversary 2: ": inside}
+
+    def _counts(self, rows: Rows | None) -> dict[str, Counts] | None:
+        """Counts of cells given each secret, among these rows of the reference; None if a secret has too few rows. A
+        secret that has none is as protected as the others: then too no belief is used."""
+        codes = self.codes if rows is None else self.codes[rows]
+        masks = {label: mask if rows is None else mask[rows] for label, mask in self.secrets.items()}
+        if len(masks) < 2 or any(int(mask.sum()) < LEAST_ROWS for mask in masks.values()):
+            return None
+        return {label: np.bincount(codes[mask], minlength=self.top + 1) for label, mask in masks.items()}
+
+    def beliefs(self, group: Group) -> tuple[Beliefs, tuple[str, ...]]:
+        """The laws of one record's cell for every adversary; that it moves two counts, where there are none."""
+        laws = self._laws(group)
+        if not laws and (self.top < 1 or not self.budget.delta):
+            return [Shifted(2)], (PLAIN_CELL,)
+        if not laws:
+            one, other = (CellLaw(np.eye(self.top + 1, dtype=np.int64)[k]) for k in (0, 1))
+            return [LawPair(one, other, "any cell vs any other")], (PLAIN_CELL,)
+        lacking = [LACKING.format(self.by)] if self.by is not None and group.known is None else []
+        known = [(who, {label: CellLaw(counts) for label, counts in given.items()}) for who, given in laws.items()]
+        pairs: Beliefs = [
+            LawPair(given[a], given[b], f"{who}{a} vs {b}") for who, given in known for a, b in combinations(given, 2)
+        ]
+        return pairs, (*([TWO] if len(laws) > 1 else lacking), CELLS, NO_TOTALS)
+
+    def _calibrated(self, group: Group) -> tuple[Mechanism, tuple[str, ...]]:
+        """Laplace noise, or Gaussian noise where that has the smaller error: with a delta that is not small."""
+        pairs, said = self.beliefs(group)
+        found = calibrate(pairs, self.budget, noise="laplace", grid=1)
+        if self.budget.delta and self.top > 0 and self._gaussian_may_win(found, group):
+            other = calibrate(pairs, self.budget, noise="gaussian", grid=1)
+            found = min(found, other, key=lambda m: m.noise.expected_error())
+        return found, said
+
+    def _gaussian_may_win(self, found: Mechanism, group: Group) -> bool:
+        """Whether Gaussian noise of the same expected error comes near the budget, seen roughly."""
+        if found.noise.silent:
+            return False
+        ask = self.budget.asks()
+        same = Gaussian(found.noise.expected_error() * math.sqrt(math.pi / 2), 1)
+        pairs = [pair for given in self._laws(group).values() for pair in combinations(given.values(), 2)]
+        pairs = pairs or [(np.array([1, 0]), np.array([0, 1]))]
+        target = float(ask.delta)
+        rough = (
+            gaussian_delta(p, q, same.precision, ask.epsilon, target, _ROUGH)
+            for one, other in pairs
+            for p, q in ((one, other), (other, one))
         )
-        return replace(found, support=None, context=context)
+        return all(value <= 1.5 * target for value in rough)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise, permutations
@@ -13,13 +13,23 @@ from typing import final
 import numpy as np
 
 from fugu.data import Schema, Table
-from fugu.data.cells import OTHER
-from fugu.data.private import label_of, why_text
+from fugu.documents.records import Law
 from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
 from fugu.numbers.exact import Real, as_fraction
-from fugu.queries.features import CellAxis, Coded, Feature, Gridded, Is, Placed, SquaredFeature
+from fugu.queries.features import (
+    MOST_CELLS,
+    CellAxis,
+    Coded,
+    Feature,
+    Gridded,
+    Placed,
+    SquaredFeature,
+    axis_of,
+    placed_by,
+    require_numbers,
+)
 from fugu.queries.pricing import Charges, Job, Pricing, Shape, Types, envelope, exact, own
-from fugu.queries.session_certificate import EVEN, FLIP, LAPLACE, LINES, KnownLaw, NoisedQuestion, charges_of
+from fugu.queries.session_certificate import EVEN, FLIP, LAPLACE, LINES, NoisedQuestion, charges_of
 from fugu.queries.statistic import StatisticQuestion, coding
 from fugu.translation.records.distances import RateBracket
 from fugu.translation.records.problem import Rate, RecordCharge, joined, shape
@@ -28,7 +38,7 @@ from fugu.translation.records.problem import Rate, RecordCharge, joined, shape
 
 
 Bins = Sequence[float] | Mapping[str, Sequence[float]]
-_MOST_CELLS, _MOST_NUMBERS, _MOST_POINTS = 10_000, 50, 10_001
+_MOST_POINTS = 10_001
 _WHOLE = (Fraction(1),)
 
 
@@ -85,37 +95,36 @@ def plan_of(question: StatisticQuestion, reading: Schema, reference: Table, opti
     for column in question.columns:
         if column not in reading.fields:
             raise ColumnNotFound(column, tuple(reading.fields))
-    features, law, shares = _KINDS[question.kind](question, reading, reference, options)
-    return QuestionPlan(question, features, law, shares)
+    if question.kind in ("histogram", "crosstab", "top"):
+        placed = _placed(question, reading, reference, options.bins)
+        most = placed.top + 1 - (reading.fields[question.columns[0]].numeric is False or options.bins is None)
+        if question.kind == "top" and question.at is not None and question.at > most:
+            raise UsageError(f"top({question.columns[0]}, k) has {most} cells to choose from, got k = {question.at}")
+        return QuestionPlan(question, (placed,), FLIP if question.kind == "top" and question.at == 1 else LAPLACE)
+    if question.kind == "quantile":
+        return QuestionPlan(question, (_points(question, reading, options),), FLIP)
+    coded = coding(question.statistic, reading, options.bounds, options.step)
+    if question.kind != "variance":
+        return QuestionPlan(question, (coded,), LAPLACE)
+    assert isinstance(coded, Coded)  # a variance has no condition
+    squared = SquaredFeature(coded)
+    share = _share(coded, squared, reading, reference)
+    return QuestionPlan(question, (coded, squared), LAPLACE, (share, 1 - share))
 
 
-Made = tuple[tuple[Feature, ...], str, tuple[Fraction, ...]]
+def _share(coded: Coded, squared: SquaredFeature, reading: Schema, reference: Table) -> Fraction:
+    """What the sum has of a variance's epsilon. The variance is E g - (E f - c)^2: its error is b' + 2 abs(E f - c) b,
+    least where the shares of f and g are as the 2/3 powers of 2 abs(E f - c) top(f) and top(g); E f is taken from the
+    reference."""
+    if coded.column not in reference.columns or not len(reference):
+        return Fraction(1, 4)
+    away = abs(float(coded.of(reading, reference).mean()) - squared.centre)
+    one, two = (2 * away * coded.top) ** (2 / 3), float(squared.top) ** (2 / 3)
+    return Fraction(min(max(round(16 * one / (one + two)), 1), 12), 16)
 
 
-def _counted(question: StatisticQuestion, reading: Schema, reference: Table, options: Options) -> Made:  # noqa: ARG001
-    found = coding(question.statistic, reading, None, None)
-    return (Is(found.column, str(found.equals)),), LAPLACE, _WHOLE
-
-
-def _summed(question: StatisticQuestion, reading: Schema, reference: Table, options: Options) -> Made:  # noqa: ARG001
-    return (Coded(coding(question.statistic, reading, options.bounds, options.step)),), LAPLACE, _WHOLE
-
-
-def _spread(question: StatisticQuestion, reading: Schema, reference: Table, options: Options) -> Made:
-    """Both sums. The variance is E g - (E f - c)^2: its error is b' + 2 abs(E f - c) b, least where the shares of f and
-    g are as the 2/3 powers of 2 abs(E f - c) top(f) and top(g); E f is taken from the reference."""
-    how = coding(question.statistic, reading, options.bounds, options.step)
-    coded, squared = Coded(how), SquaredFeature(how)
-    share = Fraction(1, 4)
-    if how.column in reference.columns and len(reference):
-        away = abs(float(coded.of(reading, reference).mean()) - squared.centre)
-        one, two = (2 * away * coded.top) ** (2 / 3), float(squared.top) ** (2 / 3)
-        share = Fraction(min(max(round(16 * one / (one + two)), 1), 12), 16)
-    return (coded, squared), LAPLACE, (share, 1 - share)
-
-
-def _tabled(question: StatisticQuestion, reading: Schema, reference: Table, options: Options) -> Made:
-    bins = options.bins
+def _placed(question: StatisticQuestion, reading: Schema, reference: Table, bins: Bins | None) -> Placed:
+    """The cells of a table of counts: by edges, where they are given, else by labels."""
     if len(question.columns) > 1 and bins is not None and not isinstance(bins, Mapping):
         raise UsageError("a crosstab has two columns; give bins as {column: edges}")
     each = bins if isinstance(bins, Mapping) else {} if bins is None else {question.columns[0]: bins}
@@ -124,67 +133,30 @@ def _tabled(question: StatisticQuestion, reading: Schema, reference: Table, opti
             raise UnknownName("column of bins", column, question.columns)
     if len(set(question.columns)) < len(question.columns):
         raise UsageError("a crosstab needs two different columns")
-    placed = Placed(tuple(_axis(reading, reference, column, each.get(column)) for column in question.columns))
-    if placed.top + 1 > _MOST_CELLS:
-        raise UsageError(f"there would be {placed.top + 1} cells; at most {_MOST_CELLS} are released at once")
-    return (placed,), LAPLACE, _WHOLE
+    axes = []
+    for column in question.columns:
+        if (edges := each.get(column)) is None:
+            axes.append(axis_of(reading, reference, column))
+            continue
+        require_numbers(reading, column)
+        axes.append(CellAxis(column, (), increasing(edges, "bins", MOST_CELLS + 1)))
+    return placed_by(axes)
 
 
-def _topped(question: StatisticQuestion, reading: Schema, reference: Table, options: Options) -> Made:
-    (placed,), _, shares = _tabled(question, reading, reference, options)
-    most = placed.top + 1 - (reading.fields[question.columns[0]].numeric is False or options.bins is None)
-    if question.at is not None and question.at > most:
-        raise UsageError(f"top({question.columns[0]}, k) has {most} cells to choose from, got k = {question.at}")
-    return (placed,), FLIP if question.at == 1 else LAPLACE, shares
-
-
-def _ranked(question: StatisticQuestion, reading: Schema, reference: Table, options: Options) -> Made:  # noqa: ARG001
+def _points(question: StatisticQuestion, reading: Schema, options: Options) -> Feature:
+    """The values among which a quantile is looked for."""
     column = question.columns[0]
-    if options.grid is not None:
-        if not reading.fields[column].numeric:
-            raise BadTable(f"column {column!r} holds no numbers; a quantile on a grid needs them")
-        return (Gridded(column, increasing(options.grid, "grid", _MOST_POINTS)),), FLIP, _WHOLE
     known = reading.fields[column]
+    if options.grid is not None:
+        if not known.numeric:
+            raise BadTable(f"column {column!r} holds no numbers; a quantile on a grid needs them")
+        return Gridded(column, increasing(options.grid, "grid", _MOST_POINTS))
     if known.numeric and options.bounds is None and known.bounds is None:
         raise UsageError(
             f"a quantile of column {column!r} needs bounds=(low, high), or grid=[...], the values it may have: they "
             "are fixed before the table is looked at"
         )
-    return (
-        (Coded(coding(replace(question.statistic, kind="quantile"), reading, options.bounds, options.step)),),
-        FLIP,
-        _WHOLE,
-    )
-
-
-_KINDS: dict[str, Callable[[StatisticQuestion, Schema, Table, Options], Made]] = {
-    "count": _counted,
-    "proportion": _counted,
-    "sum": _summed,
-    "mean": _summed,
-    "variance": _spread,
-    "histogram": _tabled,
-    "crosstab": _tabled,
-    "top": _topped,
-    "quantile": _ranked,
-}
-
-
-def _axis(reading: Schema, reference: Table, column: str, bins: Sequence[float] | None) -> CellAxis:
-    """The cells of a column: its edges, its declared categories, or the few numbers that the reference has."""
-    known = reading.fields[column]
-    if bins is not None:
-        if not known.numeric:
-            raise BadTable(f"column {column!r} holds text{why_text(known.values or ())}; bins of numbers do not fit it")
-        return CellAxis(column, (), increasing(bins, "bins", _MOST_CELLS + 1))
-    if known.values is not None:
-        return CellAxis(column, tuple(label for label in known.values if label != OTHER))
-    if column not in reference.columns:
-        raise UsageError(f"the reference lacks column {column!r}, so its cells are not known; give bins, or its values")
-    _, found = reference.exact(column).codes(strict=False)
-    if known.numeric and len(found) > _MOST_NUMBERS:
-        raise UsageError(f"column {column!r} holds many different numbers; give bins (edges) for its histogram")
-    return CellAxis(column, tuple(label for label in map(label_of, found.tolist()) if label != OTHER))
+    return coding(question.statistic, reading, options.bounds, options.step)
 
 
 def increasing(numbers: Sequence[float], name: str, most: int) -> tuple[float, ...]:
@@ -252,7 +224,7 @@ class NoiseSearch:
             f.name: f for f in self.features if self.pricing.laws.models(f)
         }
         scales: dict[str, Fraction] = {}
-        wanted: dict[int, tuple[KnownLaw, dict[Charges, set[str]]]] = {}
+        wanted: dict[int, tuple[Law, dict[Charges, set[str]]]] = {}
         for groups, _, base in self.pricing.charged(self.questions, self.types, modelled, self.apart):
             group = "" if place is None else groups[place]
             most = down(self.filling(self.cap - own(base)))
@@ -275,7 +247,7 @@ class NoiseSearch:
         """Where nothing is believed, epsilons add."""
         return down(self.filling(self.target - own(base)))
 
-    def _scale(self, law: KnownLaw, base: Charges, modelled: Mapping[str, Feature], most: Fraction) -> Fraction:
+    def _scale(self, law: Law, base: Charges, modelled: Mapping[str, Feature], most: Fraction) -> Fraction:
         """The largest scale of at most `most` that this law allows, every ordered pair of secrets proved at it."""
         if most < LEAST_OWN:
             return Fraction(0)

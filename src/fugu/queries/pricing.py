@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
+from fugu.documents.records import Law, Type
 from fugu.errors import CertificateError
 from fugu.numbers.exact import as_fraction
 from fugu.priors.records import LEAST_ROWS, parts_of
 from fugu.queries.features import Codes, Feature
 from fugu.queries.groups import Mask
-from fugu.queries.session_certificate import KnownLaw, NoisedQuestion, ProvedPair, RecordType
+from fugu.queries.session_certificate import NoisedQuestion, Pair, ProvedPair
 from fugu.translation.records.checking import check
 from fugu.translation.records.pricer import Priced, Pricer
 from fugu.translation.records.problem import Apart, Jump, Rate, RecordCharge, joined, shape
@@ -36,7 +37,6 @@ from fugu.translation.records.problem import Apart, Jump, Rate, RecordCharge, jo
 
 
 Charges = tuple[RecordCharge, ...]
-Pair = tuple[str, str]
 Shape = tuple[object, ...]
 _FRONT = 64
 """More different charges on one law than this are first priced all at once, at the largest of each."""
@@ -61,7 +61,7 @@ class Types:
 class Job:
     """One law and one set of charges to be priced on it, for all types that these cover."""
 
-    law: KnownLaw
+    law: Law
     charges: Charges
 
 
@@ -72,7 +72,7 @@ class Worth:
 
     spent: Fraction
     any_belief: Fraction
-    types: tuple[RecordType, ...]
+    types: tuple[Type, ...]
     jobs: tuple[Job, ...]
 
 
@@ -83,7 +83,7 @@ class Pricing:
 
     laws: TypeLaws
     _proved: dict[tuple[int, Pair, Charges], Priced] = field(default_factory=dict)
-    _kept: dict[int, KnownLaw] = field(default_factory=dict)
+    _kept: dict[int, Law] = field(default_factory=dict)
     _pricers: dict[tuple[int, Pair], Pricer] = field(default_factory=dict)
     _last: dict[tuple[int, Pair], dict[tuple[str, ...], Priced]] = field(default_factory=dict)
 
@@ -99,16 +99,16 @@ class Pricing:
 
     def jobs(
         self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction = Fraction(0)
-    ) -> tuple[list[Job], tuple[Fraction, tuple[RecordType, ...]], list[Charges]]:
+    ) -> tuple[list[Job], tuple[Fraction, tuple[Type, ...]], list[Charges]]:
         """All that has to be priced, the second promise and the types, and the charges of plain types."""
         features = self.modelled(questions)
-        listed: dict[int, tuple[KnownLaw, dict[Charges, None]]] = {}
+        listed: dict[int, tuple[Law, dict[Charges, None]]] = {}
         told, most = [], Fraction(0)
         plain: dict[Charges, None] = {}
         for groups, rows, charges in self.charged(questions, types, features, apart):
             most = max(most, self._own(charges))
             laws = self.laws_of(types, groups, charges, features)
-            told.append(RecordType(dict(zip(types.by, groups, strict=True)), rows, laws is None))
+            told.append(Type(dict(zip(types.by, groups, strict=True)), rows, laws is None))
             if laws is None:
                 plain[charges] = None
             for law in laws or ():
@@ -118,14 +118,14 @@ class Pricing:
 
     def laws_of(
         self, types: Types, groups: tuple[str, ...], charges: Charges, features: Mapping[str, Feature]
-    ) -> list[KnownLaw] | None:
+    ) -> list[Law] | None:
         """The laws of all adversaries about a type, of the features that are charged; None if the type is plain."""
         found = self.named_laws(types, groups, charges, features)
         return None if found is None else list({id(law): law for _, law in found}.values())
 
     def named_laws(
         self, types: Types, groups: tuple[str, ...], charges: Charges, features: Mapping[str, Feature]
-    ) -> list[tuple[Known, KnownLaw]] | None:
+    ) -> list[tuple[Known, Law]] | None:
         """The same, each with what the adversary knows."""
         used = [features[name] for name in _names(charges)]
         found = [(known, self.laws.law(known, used)) for known in types.known(groups)] if used else []
@@ -217,7 +217,7 @@ class Pricing:
     def proofs(self, jobs: Sequence[Job], places: Mapping[int, int]) -> list[ProvedPair]:
         """All proofs of these jobs; `places`: the place of each law, by its id."""
         return [
-            ProvedPair(places[id(job.law)], pair, job.charges, found.epsilon, found.proof)
+            (places[id(job.law)], pair, job.charges, found.epsilon, found.proof)
             for job in jobs
             for pair in permutations(job.law.given, 2)
             for found in [self.priced(job, pair)]
@@ -320,14 +320,14 @@ class TypeLaws:
     _features: dict[str, Codes] = field(default_factory=dict)
     _joint: dict[tuple[str, ...], tuple[Codes, Codes]] = field(default_factory=dict)
     _rows: dict[tuple[str, ...], dict[tuple[str, ...], Codes]] = field(default_factory=dict)
-    _laws: dict[tuple[Known, tuple[str, ...]], KnownLaw | None] = field(default_factory=dict)
-    _same: dict[bytes, KnownLaw] = field(default_factory=dict)
+    _laws: dict[tuple[Known, tuple[str, ...]], Law | None] = field(default_factory=dict)
+    _same: dict[bytes, Law] = field(default_factory=dict)
 
     def models(self, feature: Feature) -> bool:
         """Whether the reference has the columns that the feature looks at."""
         return all(column in self.table.columns for column in feature.columns)
 
-    def law(self, known: Known, features: Sequence[Feature]) -> KnownLaw | None:
+    def law(self, known: Known, features: Sequence[Feature]) -> Law | None:
         """The law of these features given each secret and these groups; None where the reference is too thin.
 
         Two adversaries who believe the same law share one object, so that it is priced once."""
@@ -337,7 +337,7 @@ class TypeLaws:
             self._laws[key] = self._fit(known, {feature.name: feature for feature in features}, names)
         return self._laws[key]
 
-    def _fit(self, known: Known, features: Mapping[str, Feature], names: tuple[str, ...]) -> KnownLaw | None:
+    def _fit(self, known: Known, features: Mapping[str, Feature], names: tuple[str, ...]) -> Law | None:
         codes, first = self._coded(features, names)
         rows = self._rows_of(known)
         if rows is None:
@@ -353,7 +353,7 @@ class TypeLaws:
         states = {name: self._features[name][first[present]] for name in names}
         mark = b"".join(a.tobytes() + b"|" for a in (*states.values(), *given.values())) + repr(names).encode()
         if mark not in self._same:
-            self._same[mark] = KnownLaw((dict(known),), states, given)
+            self._same[mark] = Law((dict(known),), states, given)
         return self._same[mark]
 
     def _coded(self, features: Mapping[str, Feature], names: tuple[str, ...]) -> tuple[Codes, Codes]:

@@ -9,9 +9,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fugu.data import Schema
 from fugu.documents.document import canonical_json
 from fugu.documents.records import Law, Question, RecordsCertificate, Step, Type
@@ -21,7 +18,7 @@ from fugu.guarantee import Pure
 from fugu.guarantee.composition import called_exact
 from fugu.numbers.exact import read_number
 from fugu.queries.features import Feature, feature_from
-from fugu.translation.records.problem import Apart, Jump, Rate, RecordCharge, States, charge_from, joined
+from fugu.translation.records.problem import Apart, Jump, Rate, RecordCharge, charge_from, joined
 from fugu.visible import Json
 
 # The certificate of a session: written from what is public about it, and read back into its questions.
@@ -34,20 +31,19 @@ def certificate_of(state: SessionState) -> RecordsCertificate:
     loads: dict[str, int] = {}
     priced: list[list[Json]] = []
     steps = []
-    for proof in state.proofs:
-        listed = [charge.to_json() for charge in proof.charges]
+    for law, pair, charges, epsilon, proof in state.proofs:
+        listed = [charge.to_json() for charge in charges]
         if (key := canonical_json(listed)) not in loads:
             loads[key] = len(priced)
             priced.append(listed)
-        steps.append(Step(proof.law, loads[key], proof.pair, proof.epsilon, proof.proof))
+        steps.append(Step(law, loads[key], pair, epsilon, proof))
     return RecordsCertificate.issue(
         budget=state.budget, cap=state.cap, spent=state.spent.epsilon, any_belief=state.any_belief,
         elsewhere=state.apart, protect=state.protect, secrets=state.secrets, skipped=state.skipped, unit=state.unit,
         reading=state.reading.to_json(), columns=state.columns,
         features={name: feature.to_json() for name, feature in features.items()},
         questions=[_question(asked, known) for asked in state.questions],
-        types=[Type(found.groups, found.rows, found.plain) for found in state.types], loads=priced,
-        laws=[Law(law.known, law.states, law.given) for law in state.laws], proofs=steps,
+        types=state.types, loads=priced, laws=state.laws, proofs=steps,
         assumptions=(*state.assumptions, APART), warnings=exact_numbers(state.questions),
     )  # fmt: skip
 
@@ -97,52 +93,20 @@ def load_from(stated: Iterable[object]) -> tuple[RecordCharge, ...]:
 #
 # A record has a *type*: its groups of all columns that questions were asked by. For a record of type z = {by: group}
 # there are several adversaries: one for each part of z that may be known, from nothing (the law of the whole reference)
-# to all of it. Each `KnownLaw` is the law of one or more of these. A type is *plain* where the reference is too
+# to all of it. Each `Law` is the law of one or more of these. A type is *plain* where the reference is too
 # thin for one of its laws: its charges are then worth the sum of their epsilons, whatever is believed.
 #
 # What has to hold: every type z that is not plain has a law for each of its adversaries (every part of z), and for each
-# of these laws and every two secrets, in both orders, there is a `Proved` whose charges are at least those of z, and
-# whose epsilon is at most `spent`; for every plain type the sum of its epsilons is at most `spent`; `spent` is at most
-# the budget.
+# of these laws and every two secrets, in both orders, there is a `ProvedPair` whose charges are at least those of z,
+# and whose epsilon is at most `spent`; for every plain type the sum of its epsilons is at most `spent`; `spent` is at
+# most the budget.
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class KnownLaw:
-    """The law of a record's features given each secret, and given what is known of its groups.
-
-    `known`: for which adversaries it is the law, each {by column: group}; {} is the law of the whole reference. Several
-    groups can have one law. `states`: for each feature its value at each of the k distinct states. `given`: {secret:
-    counts over the k states}, whole numbers."""
-
-    known: tuple[Mapping[str, str], ...]
-    states: States
-    given: Mapping[str, NDArray[np.int64]]
-
-
-@final
-@dataclass(frozen=True)
-class RecordType:
-    """The records with these groups: `groups` {by column: group}, how many `rows`, and whether they are `plain`."""
-
-    groups: Mapping[str, str]
-    rows: int
-    plain: bool
-
-
-@final
-@dataclass(frozen=True)
-class ProvedPair:
-    """What all charges together are worth for one law and one ordered pair of secrets.
-
-    `law`: its place in `SessionState.laws`. `pair`: (s, t), the loss is log P(answers | s) / P(answers | t). `charges`:
-    those that were priced, at least those of every type it is used for. `epsilon`, `proof`: as `price` returned."""
-
-    law: int
-    pair: tuple[str, str]
-    charges: tuple[RecordCharge, ...]
-    epsilon: float
-    proof: Json
+Pair = tuple[str, str]
+ProvedPair = tuple[int, Pair, tuple[RecordCharge, ...], float, Json]
+"""What all charges together are worth for one law and one ordered pair of secrets: the law's place in
+`SessionState.laws`; (s, t), the loss is log P(answers | s) / P(answers | t); the charges that were priced, at least
+those of every type it is used for; the epsilon and the proof that `price` returned."""
 
 
 @final
@@ -168,9 +132,9 @@ class SessionState:
     unit: str | None
     columns: tuple[str, ...]
     rows: int
-    types: tuple[RecordType, ...]
+    types: tuple[Type, ...]
     questions: tuple[NoisedQuestion, ...]
-    laws: tuple[KnownLaw, ...]
+    laws: tuple[Law, ...]
     proofs: tuple[ProvedPair, ...]
     assumptions: tuple[str, ...]
     apart: Fraction = Fraction(0)

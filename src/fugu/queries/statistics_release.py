@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,23 +21,24 @@ from fugu.data.sources import TableLike
 from fugu.documents.certificate import Certificate
 from fugu.documents.promises import second, warnings_of
 from fugu.documents.sentences import APART, INDEPENDENT_RECORDS, PRIVATE_NUMBERS, SIZES, UNPROTECTED
-from fugu.errors import BadBudget, CertificateError, NoiselessRelease, PriorNotPublic
+from fugu.errors import BadBudget, CertificateError, NoiselessRelease, PriorNotPublic, UsageError
 from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.queries.answer import Answer, Cell
+from fugu.queries.features import CellAxis, Coded, Feature, Is, Placed, axis_of, placed_by, require_numbers
 from fugu.queries.groups import (
     Beliefs,
     Group,
     Mask,
     Sums,
+    Tables,
     expected_groups,
     find_groups,
     known_groups,
     require_public_groups,
 )
-from fugu.queries.statistic import Coding, Statistic, coding, require_known
-from fugu.queries.tables import CountLayout, Tables, layout
+from fugu.queries.statistic import Statistic, coding, require_known
 from fugu.scenario.units import require_one_row_each
 from fugu.utility.usable import RowsFor
 from fugu.visible import Json
@@ -170,11 +172,11 @@ def open_query(believed: Believed, table: TableLike, budget: Pure | Approx, rows
     proved = _proved(believed, groups, budget)
     made: dict[str, Mechanism] = proved["mechanisms"]
     if statistic.tabulated:
-        labels, place = believed.layout.labels, believed.layout.places(reading, private.table)
+        labels, place = believed.layout.labels, believed.layout.of(reading, private.table)
         counts = {n: np.bincount(place[g.rows], minlength=len(labels)).astype(np.float64) for n, g in groups.items()}
         parts = {name: _counts(name, labels, counts[name], made[name]) for name in groups}
     else:
-        codes = believed.how.read(reading, private.table)
+        codes = believed.how.of(reading, private.table)
         parts = {n: _sum(statistic, believed.how, n, codes[g.rows], made[n]) for n, g in groups.items()}
     return Prepared(**proved, parts=parts, private=private)
 
@@ -182,8 +184,8 @@ def open_query(believed: Believed, table: TableLike, budget: Pure | Approx, rows
 def _proved(believed: Believed, groups: dict[str, Group], budget: Pure | Approx) -> dict[str, Any]:
     """The fields of `Rehearsed`: mechanisms for these groups, which depend on their sizes only."""
     statistic, sizes = believed.statistic, {name: len(group.rows) for name, group in groups.items()}
-    work: Sums | Tables = believed.tables(budget) if statistic.tabulated else believed.sums(budget)
-    axes = tuple((axis.column, axis.labels) for axis in believed.layout.axes) if statistic.tabulated else ()
+    work = believed.noise(budget)
+    axes = tuple((axis.column, axis.names) for axis in believed.layout.axes) if statistic.tabulated else ()
     return {
         "statistic": statistic, "mechanisms": {name: work.mechanism(name, group) for name, group in groups.items()},
         "rows": sum(sizes.values()), "recipe": believed.recipe(sizes), "axes": axes, "skipped": believed.skipped,
@@ -200,12 +202,12 @@ def _require_budget(budget: Pure | Approx) -> None:
         raise BadBudget(f"a query takes fugu.Pure or fugu.Approx, got {type(budget).__name__}; convert with to_approx")
 
 
-def _sum(statistic: Statistic, how: Coding, group: str, codes: NDArray[np.int64], mechanism: Mechanism) -> GroupPart:
+def _sum(statistic: Statistic, how: Feature, group: str, codes: NDArray[np.int64], mechanism: Mechanism) -> GroupPart:
     rows, scale = len(codes), float(mechanism.noise.scale)
     share = rows if statistic.averaged else 1
 
     def shown(drawn: NDArray[np.float64]) -> list[Cell]:
-        value, half = how.value(float(drawn[0]), rows), mechanism.noise.quantile(0.95) * float(how.step)
+        value, half = how.total(float(drawn[0]), rows), mechanism.noise.quantile(0.95) * float(how.step)
         ends = ((value - half) / share, (value + half) / share)
         return [Cell(group, "", value / share, *ends, scale * float(how.step) / share)]
 
@@ -299,7 +301,7 @@ class Believed:
     public_prior: bool
 
     @cached_property
-    def how(self) -> Coding:
+    def how(self) -> Coded | Is:
         """How one record counts in a sum."""
         return coding(self.statistic, self.reading, self.asked.bounds, self.asked.step)
 
@@ -317,34 +319,37 @@ class Believed:
         own = PRIVATE_NUMBERS if self.public_prior else APART
         return (INDEPENDENT_RECORDS, SIZES, own, *(none if self.skipped else ()))
 
-    def sums(self, budget: Pure | Approx) -> Sums:
-        """From which the mechanism of every group is worked out."""
-        how, statistic = self.how, self.statistic
-        told = {"query": str(statistic), "low": str(how.low), "step": str(how.step), "steps": how.top}
-        told |= {"averaged": statistic.averaged}
-        codes = how.read(self.reading, self.known)
-        return Sums(codes, self.masks, how.top, budget, self.stated, self.reading, self.asked.by, told)
-
     @cached_property
-    def layout(self) -> CountLayout:
-        """The cells of a table of counts."""
-        return layout(self.known, self.reading, self.statistic.columns, self.asked.bins)
+    def layout(self) -> Placed:
+        """The cells of a table of counts; many numbers need edges."""
+        (column, *others), bins = self.statistic.columns, self.asked.bins
+        if others or bins is None:
+            return placed_by(axis_of(self.reading, self.known, name) for name in self.statistic.columns)
+        if len(bins) < 2 or any(a >= b for a, b in pairwise(bins)):
+            raise UsageError("bins must be at least two increasing edges")
+        require_numbers(self.reading, column)
+        return placed_by([CellAxis(column, (), tuple(float(edge) for edge in bins))])
 
-    def tables(self, budget: Pure | Approx) -> Tables:
-        """The same for tables of counts."""
-        told: Json = {"query": str(self.statistic), "cells": self.layout.labels}
-        codes = self.layout.places(self.reading, self.known)
-        cells = len(self.layout.labels)
-        secrets = {**dict.fromkeys(self._declared, np.zeros(len(self.known), dtype=bool)), **self.masks}
-        return Tables(codes, secrets, cells, budget, self.stated, self.reading, self.asked.by, told)
+    def noise(self, budget: Pure | Approx) -> Sums | Tables:
+        """From which the mechanism of every group is worked out."""
+        rest = (budget, self.stated, self.reading, self.asked.by)
+        if self.statistic.tabulated:
+            codes, secrets = self.layout.of(self.reading, self.known), {**self._declared, **self.masks}
+            told: Json = {"query": str(self.statistic), "cells": self.layout.labels}
+            return Tables(codes, secrets, self.layout.top, *rest, told)
+        how = self.how
+        told = {"query": str(self.statistic), "low": str(how.low), "step": str(how.step), "steps": how.top,
+                "averaged": self.statistic.averaged}  # fmt: skip
+        return Sums(how.of(self.reading, self.known), self.masks, how.top, *rest, told)
 
     @property
-    def _declared(self) -> tuple[str, ...]:
-        """The categories of a protected column that the schema declares, whether the reference has them or not."""
+    def _declared(self) -> dict[str, Mask]:
+        """The categories of a protected column that the schema declares, as if the reference had none of them."""
         protect, schema = self.asked.protect, self.asked.schema
         if schema is None or not isinstance(protect, str) or protect not in schema.fields:
-            return ()
-        return tuple(label for label in schema.fields[protect].values or () if label != OTHER)
+            return {}
+        declared = (label for label in schema.fields[protect].values or () if label != OTHER)
+        return dict.fromkeys(declared, np.zeros(len(self.known), dtype=bool))
 
     def groups(self, sizes: Mapping[str, int]) -> dict[str, Group]:
         """Groups with so many rows each, and the rows of the reference that belong to them."""
@@ -366,12 +371,8 @@ class Believed:
 
     def laws(self, sizes: Mapping[str, int], budget: Pure | Approx) -> dict[str, Beliefs]:
         """What is believed of the sum of each group, given how many rows it has, or of one record's cell in it."""
-        each = self.groups(sizes)
-        if self.statistic.tabulated:
-            tables = self.tables(budget)
-            return {own: tables.beliefs(group) for own, group in each.items()}
-        sums = self.sums(budget)
-        return {own: sums.beliefs(group)[0] for own, group in each.items()}
+        noise = self.noise(budget)
+        return {own: noise.beliefs(group)[0] for own, group in self.groups(sizes).items()}
 
     def recipe(self, groups: Mapping[str, int]) -> Json | None:
         """The question and the public sizes of the groups, in JSON types."""

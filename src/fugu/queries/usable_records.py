@@ -17,9 +17,9 @@ from fugu.documents.plain_json import reading
 from fugu.documents.records import Law, RecordsCertificate
 from fugu.guarantee.asks import exact
 from fugu.noise.laplace import Laplace
-from fugu.queries.features import Coded, Feature, Placed
+from fugu.queries.features import Feature, Placed
 from fugu.queries.pricing import TypeLaws
-from fugu.queries.session_certificate import LAPLACE, KnownLaw, NoisedQuestion, noised_in
+from fugu.queries.session_certificate import LAPLACE, NoisedQuestion, noised_in
 from fugu.utility.figures import GRADES, NOISE, ROUGHLY
 from fugu.utility.numbers import CHANCE, Statistic
 from fugu.utility.usable import Lever, Usable
@@ -153,8 +153,7 @@ def rows_in(certificate: RecordsCertificate, by: str | None, group: str) -> int:
 
 def unit_of(asked: NoisedQuestion, rows: int) -> float:
     """What one step of the noise is in the published number."""
-    first = asked.features[0]
-    step = float(first.coding.step) if isinstance(first, Coded) else 1.0
+    step = float(asked.features[0].step)
     return step / max(rows, 1) if asked.kind in _SHARES else step
 
 
@@ -169,7 +168,7 @@ def _believed(asked: NoisedQuestion, rows: int, law: OneRecord) -> tuple[float |
     centre = float(shares @ codes)
     variance = float(shares @ (codes - centre) ** 2)
     unit = unit_of(asked, rows)
-    low = float(first.coding.low) * (1 if asked.kind == "mean" else rows) if isinstance(first, Coded) else 0.0
+    low = float(first.low) * (1 if asked.kind == "mean" else rows)
     return low + rows * centre * unit, CHANCE * math.sqrt(rows * variance) * unit
 
 
@@ -185,7 +184,7 @@ def _law_in(certificate: RecordsCertificate, asked: NoisedQuestion, whole: _Whol
     return whole.law(first)
 
 
-def _pooled(law: Law | KnownLaw, name: str) -> OneRecord:
+def _pooled(law: Law, name: str) -> OneRecord:
     """The codes of one feature and their shares, pooled over the secrets."""
     counts = np.sum(np.stack(list(law.given.values())), axis=0, dtype=np.float64)
     return law.states[name].astype(np.float64), counts / counts.sum()

@@ -202,7 +202,7 @@ def relative_error(books: SessionBooks, room: Room, plan: QuestionPlan) -> float
     spread = float(np.std(codes))
     if isinstance(feature, SquaredFeature):
         return float(feature.top) / float(plan.shares[-1]) / rows / max(spread**2, 1e-3)
-    low = float(feature.coding.low / feature.coding.step)
+    low = float(feature.low / feature.step)
     return feature.top / rows / max(abs(low + float(codes.mean())), spread, 1e-3)
 
 

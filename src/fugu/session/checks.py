@@ -20,10 +20,10 @@ from fugu.documents.records import Law, RecordsCertificate
 from fugu.errors import CertificateError
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, read_number
-from fugu.queries.features import Coded, Placed
+from fugu.queries.features import Placed
 from fugu.queries.plan import Options, plan_of
 from fugu.queries.pricing import TypeLaws
-from fugu.queries.session_certificate import LAPLACE, KnownLaw, NoisedQuestion, features_in, noised_in
+from fugu.queries.session_certificate import LAPLACE, NoisedQuestion, features_in, noised_in
 from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.table_belief import TableBelief
 from fugu.queries.usable_records import rows_in, unit_of
@@ -104,7 +104,7 @@ def _check_laws(certificate: RecordsCertificate, laws: TypeLaws) -> None:
         raise CertificateError(f"the laws fitted on this table are not those that were proved: {where}")
 
 
-def _counts(law: Law | KnownLaw) -> Counter[tuple[object, ...]]:
+def _counts(law: Law) -> Counter[tuple[object, ...]]:
     """How many rows each secret has at each state, whatever the order of the states."""
     names = sorted(law.states)
     columns = [law.states[name].tolist() for name in names]
@@ -171,7 +171,7 @@ def _expected(belief: TableBelief, asked: NoisedQuestion, rows: int, group: str,
         laws = [(float((part == wanted).sum()), float(len(part))) for part in parts]
         return Counted.of(laws, rows, unit, noise)
     means, spread = [float(part.mean()) for part in parts], max(float(part.std()) for part in parts)
-    low = float(first.coding.low) * (1 if asked.kind == "mean" else rows) if isinstance(first, Coded) else 0.0
+    low = float(first.low) * (1 if asked.kind == "mean" else rows)
     ends = (low + rows * unit * min(means), low + rows * unit * max(means))
     reach = noise(1 - CHANCE / 2) * unit
     return Expected(*ends, spread, rows * unit, rows, reference, reach) if math.isfinite(spread) else None

@@ -26,7 +26,7 @@ from fugu.guarantee.asks import exact
 from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease
 from fugu.numbers.exact import Real, number
-from fugu.queries.features import Coded, Feature, SquaredFeature, Whole, whole
+from fugu.queries.features import Feature, SquaredFeature, Whole, whole
 from fugu.queries.plan import Options, QuestionPlan, plan_of
 from fugu.queries.session_certificate import FLIP, OUTSIDE, NoisedQuestion
 from fugu.queries.statistic import KINDS, StatisticQuestion
@@ -239,9 +239,8 @@ def _of_group(noised: NoisedQuestion, rates: tuple[Fraction, ...], rows: int) ->
         return 1 / float(rates[0])
     feature, moved = noised.features[-1], 1 / math.sinh(min(float(rates[-1]), 700.0))
     if noised.kind == "variance" and isinstance(feature, SquaredFeature):
-        return moved * float(feature.coding.step) ** 2 / rows
-    step = float(feature.coding.step) if isinstance(feature, Coded) else 1.0
-    return moved * step / (rows if noised.kind in ("mean", "proportion") else 1)
+        return moved * float(feature.coded.step) ** 2 / rows
+    return moved * float(feature.step) / (rows if noised.kind in ("mean", "proportion") else 1)
 
 
 def _unit(plan: QuestionPlan) -> str:

@@ -31,7 +31,8 @@ from fugu.noise.bits import BitSource
 from fugu.numbers.exact import read_number, read_whole
 from fugu.progress import report
 from fugu.queries.answer import Cell, columns_of, open_column
-from fugu.queries.statistic import Coding, Statistic
+from fugu.queries.features import Coded, Is
+from fugu.queries.statistic import Statistic
 from fugu.scenario.query import Query
 
 # The release path end to end: a table drawn from the beliefs is written, read, answered, published and parsed again.
@@ -92,7 +93,7 @@ class SumRoute(Route):
     """A count, sum or mean: one table per output."""
 
     statistic: Statistic
-    coding: Coding
+    coding: Coded | Is
     schema: Schema
     cells: tuple[str, str] | None
     """Of a count: what a record holds that counts, and one that does not."""
@@ -104,10 +105,10 @@ class SumRoute(Route):
             rows = self.rows(int(total))
             _written(folder / "table.csv", self.coding.column, self._cells(rows))
             table = self.schema.read(self.schema.open(folder / "table.csv"), [self.coding.column])
-            codes = self.coding.read(self.schema, table)
+            codes = self.coding.of(self.schema, table)
             drawn = float(run(mechanism, np.array([float(codes.sum())]), source)[0])
             share = len(codes) if self.statistic.averaged else 1
-            shown = self.coding.value(drawn, len(codes)) / share
+            shown = self.coding.total(drawn, len(codes)) / share
             write_csv(folder / "published.csv", columns_of((Cell("", "", shown, shown, shown, 0.0),)))
             told = Fraction(float(_parsed(folder / "published.csv", "value")[0])) * share
             found[k] = round((told - self.coding.low * len(codes)) / self.coding.step)
@@ -122,7 +123,7 @@ class SumRoute(Route):
     def _cells(self, codes: list[int]) -> list[str] | list[float]:
         if self.cells is not None:
             return [self.cells[0] if code else self.cells[1] for code in codes]
-        return [float(self.coding.low + self.coding.step * code) for code in codes]
+        return [self.coding.number(code) for code in codes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +211,8 @@ def _statistic_route(certificate: Certificate, draws: int) -> Route | str:
             )
         return "only histograms of categories are rebuilt as tables; the cells of others are attacked in process"
     label = None if statistic.equals is None else schema.fields[column].label(statistic.equals)
-    coding = Coding(column, read_number(stated["low"]), read_number(stated["step"]), read_whole(stated["steps"]), label)
+    low, step, steps = read_number(stated["low"]), read_number(stated["step"]), read_whole(stated["steps"])
+    coding = Coded(column, low, step, steps) if label is None else Is(column, label)
     cells = None if label is None else _telling(schema, coding, label)
     if label is not None and cells is None:
         return f"no cell of column {column!r} is known that does not count"
@@ -222,12 +224,12 @@ def _statistic_route(certificate: Certificate, draws: int) -> Route | str:
     return SumRoute(draws, statistic, coding, schema, cells)
 
 
-def _telling(schema: Schema, coding: Coding, label: str) -> tuple[str, str] | None:
+def _telling(schema: Schema, coding: Coded | Is, label: str) -> tuple[str, str] | None:
     """A cell that counts and one that does not, as the coding reads them; None if no such two are found."""
     known = schema.fields[coding.column]
     others = [value for value in known.values or ("0", "1", "2") if value != label]
     for other in (*others, f"{label}-not"):
-        codes = coding.read(schema, schema.read(schema.open({coding.column: [label, other]}), [coding.column]))
+        codes = coding.of(schema, schema.read(schema.open({coding.column: [label, other]}), [coding.column]))
         if codes.tolist() == [1, 0]:
             return label, other
     return None
