@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fugu import Approx, Discrete, Pure, answer
-from fugu.queries.groups import RecordLaws, sum_pairs
 from fugu.queries.features import Coded
+from fugu.queries.groups import RecordLaws, sum_pairs
 
 THREE = {"a": Discrete([0, 1], [9, 1]), "b": Discrete([0, 1], [5, 5]), "c": Discrete([0, 1], [1, 9])}
 
