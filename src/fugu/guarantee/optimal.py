@@ -243,7 +243,9 @@ def hill_for_epsilon(edges: DoubleConstraints, log_delta: float, low: float, hig
 
 
 def _climb(edges: DoubleConstraints, height, low: float, high: float) -> tuple[float, float, Array]:  # type: ignore[no-untyped-def]
-    best, grid = low, _first_grid(low, high)
+    # Dense where p is neither near 0 nor near 1: close to 1 the hill may be a plain, on which rounding would lead
+    near_zero, near_one = np.linspace(min(low, -41.0), -40.0, _POINTS), np.geomspace(41.0, max(high, 42.0), 12)
+    best, grid = low, np.unique(np.concatenate([near_zero, np.linspace(-40.0, 40.0, 33), near_one]))
     with np.errstate(all="ignore"):
         for _ in range(_ROUNDS):
             values, places = height(grid)
@@ -256,12 +258,6 @@ def _climb(edges: DoubleConstraints, height, low: float, high: float) -> tuple[f
         x = np.array([[best]])
         d = float(np.min(edges.reach(x[0])))
         return best, d, np.nan_to_num(edges._excess(x, np.array([[d]]))[0][0], nan=_NEVER)
-
-
-def _first_grid(low: float, high: float) -> Array:
-    """Dense where p is neither near 0 nor near 1: close to 1 the hill may be a plain, on which rounding would lead."""
-    near_zero, near_one = np.linspace(min(low, -41.0), -40.0, _POINTS), np.geomspace(41.0, max(high, 42.0), 12)
-    return np.unique(np.concatenate([near_zero, np.linspace(-40.0, 40.0, 33), near_one]))
 
 
 # Straight lines above everything that a Rényi divergence allows, in ball arithmetic: the proof of a conversion.

@@ -47,19 +47,15 @@ def convolve_exact(terms: Sequence[Term], most_bits: int = MOST_BITS) -> Certifi
     if _steps(terms) < min(bits // 64, _MOST_STEPS):
         found = _sparse(terms)
     elif bits <= most_bits:
-        found = _dense(terms)
+        factors = [fmpz_poly(term.dense()) ** term.times for term in terms]
+        while len(factors) > 1:
+            factors.sort(key=fmpz_poly.degree)
+            factors = [a * b for a, b in zip(factors[::2], factors[1::2], strict=False)] + factors[len(factors) & ~1 :]
+        found = {k: int(c) for k, c in enumerate(factors[0].coeffs()) if c}
     else:
         return None
     at = np.fromiter(found, dtype=np.int64, count=len(found))
     return CertifiedSum(at, masses(np.array(list(found.values()), dtype=object), len(found)), 0.0)
-
-
-def _dense(terms: Sequence[Term]) -> dict[int, int]:
-    factors = [fmpz_poly(term.dense()) ** term.times for term in terms]
-    while len(factors) > 1:
-        factors.sort(key=fmpz_poly.degree)
-        factors = [a * b for a, b in zip(factors[::2], factors[1::2], strict=False)] + factors[len(factors) & ~1 :]
-    return {k: int(c) for k, c in enumerate(factors[0].coeffs()) if c}
 
 
 def _steps(terms: Sequence[Term]) -> int:

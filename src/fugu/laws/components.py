@@ -187,24 +187,20 @@ def nearest(support: Floats, values: NDArray[Any]) -> Floats:
            [2., 0.]])
     """
     if support.ndim > 1:
-        return _nearest_rows(support, values)
+        out = np.empty_like(values)
+        step = max(1, _BLOCK // support.size)
+        scale = 2.0 ** -math.frexp(float(np.max(np.abs(support))))[1] if support.any() else 1.0
+        placed = support * scale  # a power of two, so that no square of a gap between supported vectors underflows
+        with np.errstate(over="ignore", under="ignore"):
+            for start in range(0, len(values), step):
+                block = values[start : start + step] * scale
+                gaps = ((block[:, None, :] - placed[None, :, :]) ** 2).sum(axis=2)
+                out[start : start + step] = support[np.argmin(gaps, axis=1)]
+        return out
     right = np.clip(np.searchsorted(support, values), 0, len(support) - 1)
     left = np.maximum(right - 1, 0)
     closer_left = np.abs(values - support[left]) <= np.abs(support[right] - values)
     return np.where(closer_left & (values < support[right]), support[left], support[right])
-
-
-def _nearest_rows(support: Floats, rows: Floats) -> Floats:
-    out = np.empty_like(rows)
-    step = max(1, _BLOCK // support.size)
-    scale = 2.0 ** -math.frexp(float(np.max(np.abs(support))))[1] if support.any() else 1.0
-    placed = support * scale  # a power of two, so that no square of a gap between supported vectors underflows
-    with np.errstate(over="ignore", under="ignore"):
-        for start in range(0, len(rows), step):
-            block = rows[start : start + step] * scale
-            gaps = ((block[:, None, :] - placed[None, :, :]) ** 2).sum(axis=2)
-            out[start : start + step] = support[np.argmin(gaps, axis=1)]
-    return out
 
 
 def spread(weights: Floats, means: Floats, stds: Floats) -> float:

@@ -27,7 +27,7 @@ from fugu.priors.gaussian_records import AR1, Correlated
 from fugu.priors.groups import Groups, Independent, WorstCase
 from fugu.priors.joint import JointTable
 from fugu.progress import on_time
-from fugu.training.allocation import UNIT, Floats, Squares, Steps, array, least, mixed, squares
+from fugu.training.allocation import UNIT, Floats, Height, Squares, Steps, array, least, mixed, squares
 from fugu.training.bound import StepNoise, above, least_epsilon, least_noise, price, read_diameter, scales_of
 from fugu.training.joint_coupling import Joint
 from fugu.visible import brief
@@ -228,16 +228,12 @@ class NoisySGD:
         """D of this order under Laplace noise: the price of every move."""
         scales = Steps.read(np.ones(self.steps), scales_of(self.noise), 1.0).scales
 
-        @dataclass
-        class Priced:
-            height: float
-
-        def weigh(case: Case) -> Priced:
+        def weigh(case: Case) -> Height:
             found = np.array([self._price(case.move(k), scales, order) for k in range(case.chances.size)])
             if math.isinf(order):
-                return Priced(float(found.max()))
+                return Height(float(found.max()))
             with np.errstate(over="ignore"):
-                return Priced(mixed(case.chances, found * (order - 1) * (1 + 4 * UNIT), order - 1))
+                return Height(mixed(case.chances, found * (order - 1) * (1 + 4 * UNIT), order - 1))
 
         worst = max(x.height for x in self.belief.weigh(self._run, weigh))
         return outward(Fraction(worst)) if math.isfinite(worst) else math.inf

@@ -221,6 +221,13 @@ _TINY, _LEAST = 1e-300, 5e-324
 """What underflows is not zero."""
 
 
+@dataclass(frozen=True)
+class Height:
+    """What a case costs, where one number says it."""
+
+    height: float
+
+
 @dataclass(frozen=True, eq=False)
 class Squares:
     """Squares q_k, from above, with their chances."""

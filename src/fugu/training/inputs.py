@@ -59,7 +59,14 @@ class Features:
         if frame is not None:
             return Features(list(frame.values()), len(next(iter(frame.values()), ())), None, tuple(frame))
         if isinstance(X, list | tuple):
-            return Features(_from_rows(X), len(X))
+            if not X:
+                raise BadTable("Found array with 0 sample(s) while a minimum of 2 is required")
+            lengths = {_length(row) for row in X}
+            if lengths == {-1}:
+                raise BadTable(_TWO)
+            if len(lengths) > 1:
+                raise BadTable("the rows of X must all be lists or arrays of one length")
+            return Features([list(column) for column in zip(*X, strict=True)] if lengths != {0} else [], len(X))
         return Features.of(_array(X, "X"))
 
     @property
@@ -115,17 +122,6 @@ def _array(data: Any, name: str) -> NDArray[Any]:
         return np.asarray(data)
     except Exception:
         raise BadTable(f"{name} must be an array, a frame or a list, got {type(data).__name__}") from None
-
-
-def _from_rows(rows: list[Any] | tuple[Any, ...]) -> list[Any]:
-    if not rows:
-        raise BadTable("Found array with 0 sample(s) while a minimum of 2 is required")
-    lengths = {_length(row) for row in rows}
-    if lengths == {-1}:
-        raise BadTable(_TWO)
-    if len(lengths) > 1:
-        raise BadTable("the rows of X must all be lists or arrays of one length")
-    return [list(column) for column in zip(*rows, strict=True)] if lengths != {0} else []
 
 
 @singledispatch

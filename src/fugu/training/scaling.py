@@ -14,6 +14,7 @@ from fugu.errors import UsageError
 from fugu.numbers.checks import is_numeric
 from fugu.numbers.exact import is_whole
 from fugu.priors.coupling import Case, Coupled, Run
+from fugu.training.allocation import Height
 
 # Public scaling: features and targets brought to the unit ball by declared numbers, never by numbers from the data.
 #
@@ -272,16 +273,12 @@ def together(prior: Coupled, records: int, ratio: float) -> float:
     (1.0, 3.0)
     """
 
-    @dataclass
-    class Count:
-        height: float
-
-    def weigh(case: Case) -> Count:
+    def weigh(case: Case) -> Height:
         moves = [case.move(k).distances for k in range(case.chances.size)]
         counts = np.array([float(np.sum(np.minimum(1.0, ratio * d))) for d in moves])
         order = np.argsort(-counts)
         beyond = np.cumsum(case.chances[order])
-        return Count(float(counts[order][min(int(np.searchsorted(beyond, _RARE)), counts.size - 1)]))
+        return Height(float(counts[order][min(int(np.searchsorted(beyond, _RARE)), counts.size - 1)]))
 
     whole = Run(steps=1, records=records, batch_size=records, rates_rise=True)
     return max(1.0, *(found.height for found in prior.weigh(whole, weigh)))

@@ -108,7 +108,12 @@ def train(
     if not noiseless and scale < _FINEST * min(objective.radius, accountant.steps * rate * objective.reach):
         raise NotProvable("the noise is so small beside the weights that floats would swallow it; ask for more privacy")
     stream = draw if draw is not None else NormalStream(rows.shape[1], accountant.steps)
-    batches = _batches(rows, targets, objective.caps(rows), size)
+    # The batches, each in blocks that fit the processor's cache: twice to eight times faster than whole
+    caps, batches = objective.caps(rows), []
+    for start in range(0, len(rows), size):
+        end = min(start + size, len(rows))
+        cuts = [slice(k, min(k + _BLOCK, end)) for k in range(start, end, _BLOCK)]
+        batches.append([(rows[cut], targets[cut], None if caps is None else caps[cut]) for cut in cuts])
     every = max(1, accountant.steps // 100)
     weights = np.zeros(rows.shape[1])
     for t in range(accountant.steps):
@@ -123,16 +128,6 @@ def train(
             report("training", t, accountant.steps)
     report("training", accountant.steps, accountant.steps)
     return objective.project(weights)
-
-
-def _batches(rows: Floats, targets: Floats, caps: Floats | None, size: int) -> list[list[Block]]:
-    """The batches, each in blocks that fit the processor's cache: twice to eight times faster than whole."""
-    found = []
-    for start in range(0, len(rows), size):
-        end = min(start + size, len(rows))
-        cuts = [slice(k, min(k + _BLOCK, end)) for k in range(start, end, _BLOCK)]
-        found.append([(rows[cut], targets[cut], None if caps is None else caps[cut]) for cut in cuts])
-    return found
 
 
 def check_promises(rows: Floats, targets: Floats, objective: Objective, accountant: NoisySGD) -> None:

@@ -40,7 +40,7 @@ class Coupling:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class CommonLine:
     """Two laws on one sorted support: indices of a lattice of step `unit`, or doubles (unit None)."""
 
     points: NDArray[Any]
@@ -85,7 +85,7 @@ def one_total(p: Masses, q: Masses) -> tuple[NDArray[Any], NDArray[Any], int]:
     return a, b, total
 
 
-def on_line(p: Discrete, q: Discrete, norm: Real) -> Line:
+def on_line(p: Discrete, q: Discrete, norm: Real) -> CommonLine:
     """The two laws on a common support; atoms without mass are left out, so they change nothing.
 
     Values that are all short decimals are read as such, on the coarsest lattice that holds them; otherwise
@@ -108,7 +108,7 @@ def on_line(p: Discrete, q: Discrete, norm: Real) -> Line:
     points = _distinct(x, y)
     size = len(points)
     a, b = a.scatter(np.searchsorted(points, x), size), b.scatter(np.searchsorted(points, y), size)
-    return Line(points, a, b, None if lattice is None else lattice.grid)
+    return CommonLine(points, a, b, None if lattice is None else lattice.grid)
 
 
 def _held(law: Discrete) -> tuple[NDArray[Any], Masses]:

@@ -165,11 +165,32 @@ def form_scale(coupling: Coupling, epsilon: Real, form: Form) -> float:
     or more. Bisection over the doubles in between keeps the end that holds."""
     if form not in get_args(Form):
         raise UnknownName("form", form, get_args(Form))
-    budget = _epsilon(epsilon)
+    real = isinstance(epsilon, int | float | Fraction) and not isinstance(epsilon, bool)
+    if not real or not 0 <= epsilon < math.inf:
+        raise BadBudget(f"epsilon must be a finite number >= 0, got {epsilon!r}")
+    budget = as_fraction(epsilon)
     farthest = coupling.distances.max().item()
     if farthest == 0:
         return 0.0
-    groups = _groups(coupling, form)
+    # Each weight is mass / mass of its group, cells on the diagonal included, within 3 * 2^-53 of itself
+    keys = coupling.columns if form.startswith("col") else coupling.rows
+    order = np.argsort(keys, kind="stable")
+    starts = _starts(keys[order])
+    whole = np.repeat(np.add.reduceat(coupling.masses[order], starts), np.diff(starts, append=len(keys)))
+    moved = coupling.distances[order] > 0
+    keys, whole = keys[order][moved], whole[moved]
+    masses, distances = coupling.masses[order][moved], coupling.distances[order][moved]
+    first = _starts(keys)
+    weights = (masses / whole).astype(np.float64)
+    groups = _Groups(
+        1 if form.endswith("+") else -1,
+        first,
+        np.diff(first, append=len(keys)),
+        masses,
+        distances,
+        weights,
+        whole[first],
+    )
     high = math.inf if budget == 0 or math.isinf(farthest) else float_up(Fraction(farthest) / budget)
     if math.isinf(high):
         return high
@@ -192,28 +213,6 @@ class _Groups:
     distances: NDArray[Any]
     weights: NDArray[np.float64]
     whole: NDArray[Any]
-
-
-def _groups(coupling: Coupling, form: Form) -> _Groups:
-    """Each weight is mass / mass of its group, cells on the diagonal included, within 3 * 2^-53 of itself."""
-    keys = coupling.columns if form.startswith("col") else coupling.rows
-    order = np.argsort(keys, kind="stable")
-    starts = _starts(keys[order])
-    whole = np.repeat(np.add.reduceat(coupling.masses[order], starts), np.diff(starts, append=len(keys)))
-    moved = coupling.distances[order] > 0
-    keys, whole = keys[order][moved], whole[moved]
-    masses, distances = coupling.masses[order][moved], coupling.distances[order][moved]
-    first = _starts(keys)
-    weights = (masses / whole).astype(np.float64)
-    return _Groups(
-        1 if form.endswith("+") else -1,
-        first,
-        np.diff(first, append=len(keys)),
-        masses,
-        distances,
-        weights,
-        whole[first],
-    )
 
 
 def _surely_moved(groups: _Groups) -> Any:
@@ -288,10 +287,3 @@ def _between(low: float, high: float) -> float:
     """Half way from low to high among the doubles, so that 60 steps suffice whatever the magnitudes."""
     bits = (int(np.float64(low).view(np.int64)) + int(np.float64(high).view(np.int64))) // 2
     return float(np.int64(bits).view(np.float64))
-
-
-def _epsilon(epsilon: Real) -> Fraction:
-    real = isinstance(epsilon, int | float | Fraction) and not isinstance(epsilon, bool)
-    if not real or not 0 <= epsilon < math.inf:
-        raise BadBudget(f"epsilon must be a finite number >= 0, got {epsilon!r}")
-    return as_fraction(epsilon)

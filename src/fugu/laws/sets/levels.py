@@ -83,7 +83,8 @@ def levels(n: int, error: Fraction) -> Levels:
         low, high = chernoff_limits(ranks, n, error)
         return Levels(n, 0.0, fixed(ranks), fixed(low), fixed(high))
     error_float = float(error)
-    if error_float < 1e-3 and _cost(n) > error_float / 100:
+    # About how much the roundings of the recursion may cost
+    if error_float < 1e-3 and (1.5e-10 * max(1.0, n / 30_000)) > error_float / 100:
         return _union(n, error)
     x = (
         math.log(float(np.interp(math.log(n), *_GUESSES)))
@@ -146,11 +147,6 @@ def _coverage(n: int, eta: float) -> float:
     """A proved lower bound of the probability that all limits hold."""
     found = _levels(n, eta)
     return noncrossing(found.ranks, found.low, found.high, n)[0]
-
-
-def _cost(n: int) -> float:
-    """About how much the roundings of the recursion may cost."""
-    return 1.5e-10 * max(1.0, n / 30_000)
 
 
 def _union(n: int, error: Fraction) -> Levels:
