@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fugu
-from fugu.documents.commitment import file_sha256
+from fugu.documents.release import file_sha256
 from fugu.errors import CertificateError, UsageError
 from fugu.publication.files import Beliefs, Outgoing, Published, issue
 from release_files import (

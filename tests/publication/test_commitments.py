@@ -13,9 +13,8 @@ from fractions import Fraction
 import pytest
 
 import fugu
-from fugu.documents.commitment import commit_file, commit_text, new_salt
 from fugu.documents.document import canonical_json
-from fugu.documents.release import NOT_FOR_PUBLICATION, PrivatePart
+from fugu.documents.release import NOT_FOR_PUBLICATION, PrivatePart, commit_file, commit_text, new_salt
 from fugu.errors import CertificateError, UsageError
 from release_files import (
     beside,

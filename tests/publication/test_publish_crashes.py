@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from fugu.documents.commitment import file_sha256
+from fugu.documents.release import file_sha256
 from fugu.errors import UsageError
 from fugu.publication import files
 from fugu.publication.files import Draft, drafted, drafted_text

@@ -14,7 +14,7 @@ from itertools import count
 
 import pytest
 
-from fugu.documents.commitment import file_sha256
+from fugu.documents.release import file_sha256
 from fugu.ledger import Books, books
 from fugu.publication import files
 from hunting import search

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.documents.document import SEAL, Document, digest_of, later
-from fugu.documents.fields import DERIVED, rests_on
+from fugu.documents.fields import DERIVED
 from fugu.documents.kinds import SCHEMAS
 
 Way = tuple[Any, ...]
@@ -61,7 +61,9 @@ def put(content: Any, way: Way, new: Any) -> None:
 def rest_of(body: dict[str, Any], way: Way) -> str:
     """What the part at the end of a way rests on; places in lists have the name "*"."""
     names = [step if isinstance(step, str) else "*" for step in way]
-    return rests_on(kind_of(body).PARTS, names)
+    part = kind_of(body).PARTS[names[0]]
+    inner = ("/".join(names[1:length]) for length in range(len(names), 1, -1))
+    return next((part.inside[name] for name in inner if name in part.inside), part.rests)
 
 
 def leaves(content: Any, at: Way = ()) -> Iterator[Way]:

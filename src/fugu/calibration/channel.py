@@ -18,7 +18,7 @@ from fugu.channels.bounds import lower, value
 from fugu.channels.find import find, squared_outputs, with_outputs
 from fugu.channels.problem import STATED, ChannelProblem, Errors, LossName, Prices, mean_weight, named_loss, stated_loss
 from fugu.channels.repair import repaired
-from fugu.documents.optimum import Optimum, protected
+from fugu.documents.channel import Optimum, protected
 from fugu.documents.sentences import FITTED, UNSEEN, WEIGHT
 from fugu.errors import NotProvable, UnknownName, UsageError
 from fugu.guarantee.asks import Ask

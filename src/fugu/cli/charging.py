@@ -23,8 +23,7 @@ from fugu.cli.forms import Booking
 from fugu.data import Schema, Table, csv_text
 from fugu.data.files import shown_columns
 from fugu.data.private import Private
-from fugu.documents.commitment import file_sha256
-from fugu.documents.release import ReleaseDocument, is_name
+from fugu.documents.release import ReleaseDocument, file_sha256, is_name
 from fugu.errors import AlreadyReleased, FuguError, UsageError
 from fugu.files import writing
 from fugu.guarantee import Guarantee

@@ -53,7 +53,7 @@ from fugu.visible import Json
 
 if TYPE_CHECKING:
     from fugu.channels.problem import Errors
-    from fugu.documents.optimum import Optimum
+    from fugu.documents.channel import Optimum
     from fugu.drawing.figure import Figure
     from fugu.laws.pair import PairsLike
 
@@ -182,8 +182,7 @@ class Certificate(Promising):
         return (part for part in PARTS if part.there(self))
 
     def early(self) -> Iterator[Check]:
-        """The laws are those of the fingerprint, and what the kind and its parts ask for."""
-        yield "", "", self._check_fingerprint
+        """What the kind and its parts ask for."""
         yield "laws", "every law is a probability law, and every pair compares two of them", self._check_laws
         yield "labels", "each label names the two secrets that its pair compares", self._check_labels
         yield from self.fits()
@@ -194,7 +193,8 @@ class Certificate(Promising):
         """Whether noise, lattice, support and laws belong together."""
         raise CertificateError("the certificate is of a kind that this version of fugu does not know")
 
-    def _check_fingerprint(self) -> None:
+    def check_parts(self) -> None:
+        """The laws are those of the fingerprint."""
         if digest_of(self.body["families"]) != self.fingerprint:
             raise CertificateError("the certificate's laws do not match their fingerprint")
 

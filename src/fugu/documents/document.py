@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from fugu._version import __version__
 from fugu.documents import plain_json
-from fugu.documents.fields import SEALED, Field, by_publisher, read_parts
+from fugu.documents.fields import SEALED, PartForm, by_publisher, read_parts
 from fugu.documents.plain_json import check_plain, frozen, guarded, load_json, reading
 from fugu.documents.verdict import Check, Checked, Proved, Verdict, checked, settled, unchecked
 from fugu.errors import CertificateError, UsageError
@@ -59,7 +59,7 @@ class Document(Sealed, Shown):
     """The kinds of this schema."""
     NEEDS: ClassVar[tuple[str, ...]] = ()
     """The parts without which there is no document."""
-    PARTS: ClassVar[Mapping[str, Field]] = SEALED
+    PARTS: ClassVar[Mapping[str, PartForm]] = SEALED
     """Every part that a document may have: its form, and what it rests on."""
     INDENT: ClassVar[int | None] = 1
     was_read = False
@@ -119,6 +119,7 @@ class Document(Sealed, Shown):
         read_parts(cls.PARTS, content)
         document = cls(content)
         with reading():
+            document.check_parts()
             for _, _, step in document.early():
                 step()
         object.__setattr__(document, "was_read", True)
@@ -128,6 +129,9 @@ class Document(Sealed, Shown):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read the file at `path`; refuses what `parse` refuses. It proves nothing yet."""
         return cls.parse(load_json(path))
+
+    def check_parts(self) -> None:
+        """CertificateError unless parts can be read, beyond their forms; reading asks it first, no verdict names it."""
 
     def early(self) -> Iterator[Check]:
         """Whether parts can be read and belong together: reading refuses at the first that fails."""

@@ -29,13 +29,15 @@ DERIVED: Rests = "derived"
 PUBLISHER: Rests = "publisher"
 Form = Callable[[Any, str], None]
 """Refuses a value that is not of the form, by the name of its part."""
+Forms = Mapping[str, Form]
 _TEXT, _LIST, _NAMES = 20_000, 4_000_000, 1_000_000
 _VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}[a-z0-9.+-]{0,20}", re.ASCII)
 _HEX = set("0123456789abcdef")
+_NOTHING: tuple[Any, ...] = (None, [], {}, "")
 
 
 @dataclass(frozen=True)
-class Field:
+class PartForm:
     """One part: its form, what it rests on, and what parts inside it rest on where that differs ("prior/smoothing")."""
 
     form: Form
@@ -45,7 +47,30 @@ class Field:
     """The one value of a publisher's part that is worked out again."""
 
 
-def read_parts(known: Mapping[str, Field], body: Mapping[str, Any]) -> None:
+PartForms = Fixed[str, PartForm]
+
+
+_NO_FORMS: Forms = Fixed()
+
+
+def listed(
+    known: Mapping[str, PartForm],
+    *,
+    seal: Forms = _NO_FORMS,
+    proof: Forms = _NO_FORMS,
+    derived: Forms = _NO_FORMS,
+    publisher: Forms = _NO_FORMS,
+    inside: Mapping[str, Mapping[str, Rests]] | None = None,
+) -> PartForms:
+    """Further parts beside the `known` ones, by what they rest on; `inside`: what parts inside some of them do."""
+    by_rest: dict[Rests, Forms] = {SEAL: seal, PROOF: proof, DERIVED: derived, PUBLISHER: publisher}
+    found = dict(known)
+    for rests, forms in by_rest.items():
+        found |= {name: PartForm(form, rests, (inside or {}).get(name, {})) for name, form in forms.items()}
+    return Fixed(found)
+
+
+def read_parts(known: Mapping[str, PartForm], body: Mapping[str, Any]) -> None:
     """CertificateError, with the name of the part, unless every part is known and of its form."""
     for name, content in body.items():
         if name not in known:
@@ -55,19 +80,10 @@ def read_parts(known: Mapping[str, Field], body: Mapping[str, Any]) -> None:
         known[name].form(content, name)
 
 
-def rests_on(known: Mapping[str, Field], way: Sequence[str]) -> Rests:
-    """What the part at the end of `way` rests on: names of parts, from the outermost one on."""
-    found = known[way[0]]
-    for length in range(len(way), 1, -1):
-        if (inner := found.inside.get("/".join(way[1:length]))) is not None:
-            return inner
-    return found.rests
-
-
-def by_publisher(known: Mapping[str, Field], body: Mapping[str, Any]) -> Iterator[str]:
+def by_publisher(known: Mapping[str, PartForm], body: Mapping[str, Any]) -> Iterator[str]:
     """The parts of a document that are the publisher's own words and say anything."""
     for name, content in body.items():
-        if name not in known or content in (None, [], {}, ""):
+        if name not in known or content in _NOTHING:
             continue
         if known[name].rests == PUBLISHER and content != known[name].checked:
             yield name
@@ -79,7 +95,7 @@ def by_publisher(known: Mapping[str, Field], body: Mapping[str, Any]) -> Iterato
 def _says(content: Any, way: Sequence[str]) -> bool:
     """Whether there is something at the end of a way; "*" is every item of a list."""
     if not way:
-        return content not in (None, [], {}, "")
+        return content not in _NOTHING
     if way[0] == "*":
         return isinstance(content, list) and any(_says(item, way[1:]) for item in content)
     return isinstance(content, Mapping) and way[0] in content and _says(content[way[0]], way[1:])
@@ -89,82 +105,51 @@ def _wrong(name: str, wanted: str) -> CertificateError:
     return CertificateError(f"the part {brief(name)} of the certificate is not {wanted}")
 
 
-def text(content: Any, name: str) -> None:
-    """A text of at most 20,000 characters."""
-    if not isinstance(content, str) or len(content) > _TEXT:
-        raise _wrong(name, "a text")
-
-
-def truth(content: Any, name: str) -> None:
-    """True or false."""
-    if type(content) is not bool:
-        raise _wrong(name, "true or false")
-
-
-def figure(content: Any, name: str) -> None:
-    """A finite number."""
-    if type(content) not in (int, float) or not _finite(content):
-        raise _wrong(name, "a number")
-
-
-def exact(content: Any, name: str) -> None:
-    """A finite number, or a text that stands for one; what it stands for is read where it is used."""
-    if type(content) is not str or not 0 < len(content) <= _TEXT:
-        figure(content, name)
-
-
-def whole(content: Any, name: str) -> None:
-    """A whole number."""
-    if type(content) is not int:
-        raise _wrong(name, "a whole number")
-
-
-def version(content: Any, name: str) -> None:
-    """The version of fugu that wrote a document."""
-    if not isinstance(content, str) or not _VERSION.fullmatch(content):
-        raise _wrong(name, "a version of fugu")
-
-
-def digest(content: Any, name: str) -> None:
-    """A SHA-256 in hexadecimal digits."""
-    if not isinstance(content, str) or len(content) != 64 or not set(content) <= _HEX:
-        raise _wrong(name, "a SHA-256 in hexadecimal digits")
-
-
-def plain(content: Any, name: str) -> None:
-    """An object, a list, a text, a number or nothing: where it is used it is read."""
-
-
-def thing(content: Any, name: str) -> None:
-    """An object, which is read where it is used."""
-    if not isinstance(content, Mapping):
-        raise _wrong(name, "an object")
-
-
-def items(content: Any, name: str) -> None:
-    """A list, which is read where it is used."""
-    if not isinstance(content, list) or len(content) > _LIST:
-        raise _wrong(name, "a list")
-
-
-def maybe(form: Form) -> Form:
-    """The same, or nothing."""
+def _form(wanted: str, holds: Callable[[Any], bool]) -> Form:
+    """What a value must be, in words and by a test."""
 
     def read(content: Any, name: str) -> None:
-        if content is not None:
-            form(content, name)
+        if not holds(content):
+            raise _wrong(name, wanted)
 
     return read
+
+
+def _finite(content: Any) -> bool:
+    try:
+        return type(content) in (int, float) and math.isfinite(content)
+    except OverflowError:
+        return False
+
+
+def is_digest(content: Any) -> bool:
+    """Whether this is a SHA-256 in hexadecimal digits."""
+    return isinstance(content, str) and len(content) == 64 and set(content) <= _HEX
+
+
+text = _form("a text", lambda content: isinstance(content, str) and len(content) <= _TEXT)
+truth = _form("true or false", lambda content: type(content) is bool)
+figure = _form("a number", _finite)
+exact = _form("a number", lambda content: 0 < len(content) <= _TEXT if type(content) is str else _finite(content))
+"""A finite number, or a text that stands for one; what it stands for is read where it is used."""
+whole = _form("a whole number", lambda content: type(content) is int)
+version = _form("a version of fugu", lambda content: isinstance(content, str) and bool(_VERSION.fullmatch(content)))
+digest = _form("a SHA-256 in hexadecimal digits", is_digest)
+plain = _form("anything", lambda _: True)
+thing = _form("an object", lambda content: isinstance(content, Mapping))
+items = _form("a list", lambda content: isinstance(content, list) and len(content) <= _LIST)
+"""An object or a list is read where it is used, and so is what may be anything."""
 
 
 def one_of(*known: Any) -> Form:
     """One of these values."""
+    wanted = f"one of {', '.join(map(repr, known))}"
+    return _form(wanted, lambda content: any(type(content) is type(each) and content == each for each in known))
 
-    def read(content: Any, name: str) -> None:
-        if not any(type(content) is type(value) and content == value for value in known):
-            raise _wrong(name, f"one of {', '.join(map(repr, known))}")
 
-    return read
+def maybe(form: Form) -> Form:
+    """The same, or nothing."""
+    return lambda content, name: None if content is None else form(content, name)
 
 
 def either(*forms: Form) -> Form:
@@ -237,13 +222,6 @@ def with_words(also: dict[str, Form] | None = None) -> Form:
     return read
 
 
-def _finite(x: float) -> bool:
-    try:
-        return math.isfinite(x)
-    except OverflowError:
-        return False
-
-
 TEXTS = each(text, 10_000)
 GUARANTEE = parts(
     {"kind": one_of("Pure", "Approx", "Renyi", "RenyiCurve", "ZCDP")},
@@ -251,24 +229,14 @@ GUARANTEE = parts(
 )
 SCHEMA = parts(
     {"columns": named(thing)},
-    {
-        "separator": maybe(text),
-        "decimal": text,
-        "encoding": text,
-        "header": either(truth, TEXTS),
-        "absent": TEXTS,
-        "sequence": thing,
-    },
-)
+    {"separator": maybe(text), "decimal": text, "encoding": text, "header": either(truth, TEXTS), "absent": TEXTS,
+     "sequence": thing},
+)  # fmt: skip
 """How cells are read; what a column may say is for `Schema`."""
-SEALED: Fixed[str, Field] = Fixed(
-    {
-        "schema": Field(text, SEAL),
-        "kind": Field(text, SEAL),
-        "fugu": Field(version, SEAL),
-        "digest": Field(digest, SEAL),
-        "publisher": Field(parts({"parts": TEXTS, "assumptions": TEXTS}), DERIVED),
-    }
+SEALED = listed(
+    {},
+    seal={"schema": text, "kind": text, "fugu": version, "digest": digest},
+    derived={"publisher": parts({"parts": TEXTS, "assumptions": TEXTS})},
 )
 """The parts of every document. `publisher` says which others, and which lines of the assumptions, are the publisher's
 own words; documents of versions 0.1 to 0.3 do not have it, and readers work it out."""

@@ -23,7 +23,7 @@ SCHEMAS = {
 """The documents that `fugu.verify` reads."""
 LAWS = {
     "additive": "fugu.documents.additive:AdditiveCertificate",
-    "mixed": "fugu.documents.mixed:MixedCertificate",
+    "mixed": "fugu.documents.additive:MixedCertificate",
     "vector": "fugu.documents.additive:VectorCertificate",
     "analysis": "fugu.documents.additive:AnalysisCertificate",
     "correlated": "fugu.documents.additive:CorrelatedCertificate",

@@ -12,11 +12,9 @@ from fugu.documents import fields as of
 from fugu.documents import sentences as say
 from fugu.documents.document import canonical_json
 from fugu.documents.remap import Remap
-from fugu.documents.shares import check_shares
-from fugu.documents.swap import WORD, RecordSwap, check_swap
+from fugu.documents.swap import MOMENTS, WORD, RecordSwap, check_shares, check_swap
 from fugu.documents.verdict import Check, NotChecked, unchecked
 from fugu.errors import CertificateError
-from fugu.fixed import Fixed
 from fugu.laws.family import Family
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
@@ -25,111 +23,61 @@ if TYPE_CHECKING:
     from fugu.data.schema import Schema
     from fugu.documents.certificate import Certificate
 
-_EDGES = of.each(of.either(of.figure, of.text))
+_EDGES, _LEVEL = of.each(of.either(of.figure, of.text)), {"confidence": of.exact, "shift": of.exact}
 _QUERY = of.parts(
-    {
-        "publish": of.text,
-        "edges": of.maybe(_EDGES),
-        "categories": of.maybe(of.TEXTS),
-        "missing": of.either(of.text, of.figure),
-    },
+    {"publish": of.text, "edges": of.maybe(_EDGES), "categories": of.maybe(of.TEXTS),
+     "missing": of.either(of.text, of.figure)},
     {"typical": of.maybe(of.either(of.figure, of.text)), "nominal": of.one_of(True)},
-)
+)  # fmt: skip
 _RECIPE = of.parts(
-    {
-        "publish": of.text,
-        "protect": of.either(of.text, of.items, of.thing),
-        "pairs": of.either(of.one_of("all", "adjacent"), of.each(of.each(of.text, 2, 2))),
-        "prior": of.one_of("empirical", "gaussian", "mixture", "shared"),
-        "bins": of.maybe(_EDGES),
-        "missing": of.either(of.text, of.figure),
-        "unit": of.maybe(of.text),
-    },
-    {
-        "public_prior": of.truth,
-        "components": of.maybe(of.either(of.whole, of.text)),
-        "confidence": of.exact,
-        "shift": of.exact,
-        "schema": of.maybe(of.SCHEMA),
-    },
-)
+    {"publish": of.text, "protect": of.either(of.text, of.items, of.thing),
+     "pairs": of.either(of.one_of("all", "adjacent"), of.each(of.each(of.text, 2, 2))),
+     "prior": of.one_of("empirical", "gaussian", "mixture", "shared"), "bins": of.maybe(_EDGES),
+     "missing": of.either(of.text, of.figure), "unit": of.maybe(of.text)},
+    {"public_prior": of.truth, "components": of.maybe(of.either(of.whole, of.text)), **_LEVEL,
+     "schema": of.maybe(of.SCHEMA)},
+)  # fmt: skip
 _STATISTIC = of.parts(
     {"query": of.text, "by": of.maybe(of.text), "group": of.text},
     {"rows": of.whole, "low": of.exact, "step": of.exact, "steps": of.whole, "averaged": of.truth, "cells": of.items},
 )
 _SAMPLED = of.parts(
-    {
-        "level": of.exact,
-        "values": of.each(of.figure),
-        "counts": of.named(of.each(of.whole)),
-        "ordered": of.truth,
-        "disjoint": of.truth,
-        "shift": of.exact,
-        "declared": of.text,
-    }
-)
+    {"level": of.exact, "values": of.each(of.figure), "counts": of.named(of.each(of.whole)), "ordered": of.truth,
+     "disjoint": of.truth, "shift": of.exact, "declared": of.text}
+)  # fmt: skip
 _PROPERTY = of.parts(
-    {
-        "name": of.text,
-        "size": of.whole,
-        "tolerance": of.exact,
-        "statistics": of.TEXTS,
-        "limits": of.each(of.maybe(of.each(of.exact, 2, 2))),
-        "shares": of.each(of.parts({"name": of.text, "from": of.whole, "to": of.whole})),
-        "pairs": of.each(of.each(of.text, 2, 2)),
-        "every": of.truth,
-    },
-    {"records": of.each(of.parts({"mean": of.each(of.exact), "cov": of.each(of.each(of.exact))}), 2, 2)},
-)
+    {"name": of.text, "size": of.whole, "tolerance": of.exact, "statistics": of.TEXTS,
+     "limits": of.each(of.maybe(of.each(of.exact, 2, 2))), "pairs": of.each(of.each(of.text, 2, 2)), "every": of.truth,
+     "shares": of.each(of.parts({"name": of.text, "from": of.whole, "to": of.whole}))},
+    {MOMENTS: of.each(of.parts({"mean": of.each(of.exact), "cov": of.each(of.each(of.exact))}), 2, 2)},
+)  # fmt: skip
 _REMAP = of.parts(
-    {
-        "loss": of.one_of("absolute", "squared", "zero-one"),
-        "weight": of.either(of.text, of.thing),
-        "starts": of.items,
-        "to": of.items,
-    }
-)
-LAWS: Fixed[str, of.Field] = Fixed(
-    {
-        **of.SEALED,
-        "fingerprint": of.Field(of.digest, of.SEAL),
-        "beliefs": of.Field(of.digest, of.PUBLISHER),
-        "budget": of.Field(of.GUARANTEE, of.PROOF),
-        "noise": of.Field(of.thing, of.PROOF),
-        "lattice": of.Field(of.maybe(of.parts({"grid": of.exact, "origin": of.exact})), of.PROOF),
-        "dimension": of.Field(of.whole, of.DERIVED),
-        "support": of.Field(of.maybe(of.either(of.one_of("lattice"), of.items)), of.PROOF),
-        "families": of.Field(of.each(of.thing), of.PROOF),
-        "share": of.Field(of.exact, of.PROOF),
-        "parts": of.Field(of.each(of.thing, 2, 2), of.PROOF),
-        "method": of.Field(of.text, of.PUBLISHER),
-        "theorem": of.Field(of.text, of.PUBLISHER),
-        "proved": of.Field(of.parts({"epsilon": of.figure, "delta": of.figure}), of.DERIVED),
-        "worst_pair": of.Field(of.text, of.DERIVED),
-        "expected_error": of.Field(
-            of.parts({"absolute": of.maybe(of.figure), "squared": of.maybe(of.figure)}), of.DERIVED
-        ),
-        "scales": of.Field(of.maybe(of.named(of.maybe(of.figure))), of.PUBLISHER),
-        "assumptions": of.Field(of.TEXTS, of.DERIVED),
-        "unit": of.Field(of.text, of.DERIVED),
-        "query": of.Field(of.maybe(_QUERY), of.PROOF),
-        "recipe": of.Field(of.maybe(_RECIPE), of.PUBLISHER),
-        "reading": of.Field(of.maybe(of.SCHEMA), of.PROOF),
-        "empirical": of.Field(
-            of.maybe(of.parts({"epsilon": of.maybe(of.figure), "delta": of.figure, "holds": of.truth})), of.PUBLISHER
-        ),
-        "property": of.Field(_PROPERTY, of.PROOF),
-        "confidence": of.Field(_SAMPLED, of.PROOF),
-        "remap": of.Field(_REMAP, of.DERIVED),
-        "swap": of.Field(of.thing, of.PROOF),
-        "post": of.Field(of.TEXTS, of.PUBLISHER),
-        "statistic": of.Field(of.maybe(_STATISTIC), of.PROOF),
-        "optimum": of.Field(of.thing, of.PROOF),
-        "warnings": of.Field(of.TEXTS, of.DERIVED),
-        "anybody": of.Field(of.maybe(of.GUARANTEE), of.DERIVED),
-        "cap": of.Field(of.exact, of.PROOF),
-    }
-)
+    {"loss": of.one_of("absolute", "squared", "zero-one"), "weight": of.either(of.text, of.thing), "starts": of.items,
+     "to": of.items}
+)  # fmt: skip
+_PROVED = of.parts({"epsilon": of.maybe(of.figure), "delta": of.figure, "holds": of.truth})
+_ERROR = of.parts({"absolute": of.maybe(of.figure), "squared": of.maybe(of.figure)})
+LAWS = of.listed(
+    of.SEALED,
+    seal={"fingerprint": of.digest},
+    proof={
+        "budget": of.GUARANTEE, "noise": of.thing, "families": of.each(of.thing), "share": of.exact,
+        "lattice": of.maybe(of.parts({"grid": of.exact, "origin": of.exact})),
+        "support": of.maybe(of.either(of.one_of("lattice"), of.items)),
+        "parts": of.each(of.thing, 2, 2), "query": of.maybe(_QUERY), "property": _PROPERTY,
+        "reading": of.maybe(of.SCHEMA), "confidence": _SAMPLED, "swap": of.thing, "statistic": of.maybe(_STATISTIC),
+        "optimum": of.thing, "cap": of.exact,
+    },
+    derived={
+        "dimension": of.whole, "proved": of.parts({"epsilon": of.figure, "delta": of.figure}), "worst_pair": of.text,
+        "expected_error": _ERROR, "assumptions": of.TEXTS, "unit": of.text, "remap": _REMAP, "warnings": of.TEXTS,
+        "anybody": of.maybe(of.GUARANTEE),
+    },
+    publisher={
+        "beliefs": of.digest, "method": of.text, "theorem": of.text, "post": of.TEXTS, "recipe": of.maybe(_RECIPE),
+        "scales": of.maybe(of.named(of.maybe(of.figure))), "empirical": of.maybe(_PROVED),
+    },
+)  # fmt: skip
 """The parts of every certificate with laws, each with its form and what it rests on; a kind leaves out some."""
 
 

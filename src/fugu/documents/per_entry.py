@@ -15,7 +15,6 @@ from fugu.documents.promises import HALF, Promising
 from fugu.documents.sentences import Told
 from fugu.documents.verdict import Check, NotChecked, Proved
 from fugu.errors import BadBudget, CertificateError
-from fugu.fixed import Fixed
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.asks import check_epsilon
 from fugu.guarantee.composition import EACH_ENTRY, called_exact, promise
@@ -70,34 +69,23 @@ def promised(prior: Any, guarantee: Pure) -> dict[str, Any]:
     return {"epsilon": translate(prior, guarantee.epsilon), "skipped": list(skipped(prior))}
 
 
-CLAIMS: Fixed[str, of.Field] = Fixed(
-    {
-        "epsilon": of.Field(of.maybe(of.exact), of.PROOF),
-        "delta": of.Field(of.maybe(of.exact), of.PROOF),
-        "guarantee": of.Field(of.GUARANTEE, of.PROOF),
-        "query": of.Field(of.text, of.PROOF),
-        "sensitivity": of.Field(of.maybe(of.exact), of.DERIVED),
-        "neighbours": of.Field(of.text, of.DERIVED),
-        "domain": of.Field(of.text, of.DERIVED),
-        "claimed by": of.Field(of.text, of.PUBLISHER, checked="fugu"),
-        "entries": of.Field(of.thing, of.PROOF),
-        "longest sequence": of.Field(of.maybe(of.whole), of.PROOF),
-        "rounded to multiples of": of.Field(of.exact, of.PROOF),
-        "method": of.Field(of.text, of.PROOF),
-        "sensitivity of": of.Field(of.text, of.DERIVED),
-        "sensitivity stated by": of.Field(of.text, of.PUBLISHER),
-        "stated": of.Field(of.exact, of.PUBLISHER),
-        "function": of.Field(of.text, of.PUBLISHER),
-        "dimension": of.Field(of.maybe(of.whole), of.PUBLISHER),
-        "utility": of.Field(of.text, of.PUBLISHER),
-        "candidates": of.Field(of.items, of.PUBLISHER),
-        "parts": of.Field(of.each(of.thing, 1000), of.PROOF),
-        "lattice": of.Field(of.thing, of.DERIVED),
-        "belief": of.Field(of.thing, of.DERIVED),
-    }
-)
+CLAIMS = of.listed(
+    {"claimed by": of.PartForm(of.text, of.PUBLISHER, checked="fugu")},
+    proof={
+        "epsilon": of.maybe(of.exact), "delta": of.maybe(of.exact), "guarantee": of.GUARANTEE, "query": of.text,
+        "entries": of.thing, "longest sequence": of.maybe(of.whole), "rounded to multiples of": of.exact,
+        "method": of.text, "parts": of.each(of.thing, 1000),
+    },
+    derived={
+        "sensitivity": of.maybe(of.exact), "lattice": of.thing, "belief": of.thing,
+        **dict.fromkeys(("neighbours", "domain", "sensitivity of"), of.text),
+    },
+    publisher={
+        "stated": of.exact, "dimension": of.maybe(of.whole), "candidates": of.items,
+        **dict.fromkeys(("sensitivity stated by", "function", "utility"), of.text),
+    },
+)  # fmt: skip
 """What is claimed of a mechanism that is private for each entry."""
-PER_ENTRY: Fixed[str, of.Field] = Fixed({**of.SEALED, **CLAIMS})
 
 
 class PerEntryCertificate(Promising):
@@ -109,7 +97,7 @@ class PerEntryCertificate(Promising):
     SCHEMA = "fugu/per-entry/1"
     KINDS = ("per-entry",)
     NEEDS = ("epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "claimed by")
-    PARTS = PER_ENTRY
+    PARTS = of.listed({**of.SEALED, **CLAIMS})
     WHOM = EACH_ENTRY
 
     @staticmethod
@@ -124,10 +112,7 @@ class PerEntryCertificate(Promising):
             {"epsilon": None, "delta": None, "guarantee": budget_json(guarantee), **claims},
         )
 
-    def early(self) -> Iterator[Check]:
-        yield "", "", self._check_parts
-
-    def _check_parts(self) -> None:
+    def check_parts(self) -> None:
         """Numbers that can be read, and the neighbours that every per-entry guarantee is about."""
         _ = self.guarantee
         if self["neighbours"] != NEIGHBOURS or self["domain"] != DOMAIN:

@@ -25,7 +25,6 @@ from fugu.documents.sentences import RECORDS as KIND
 from fugu.documents.sentences import UNPROTECTED, Told
 from fugu.documents.verdict import Check, NotChecked, Outcome, Proved
 from fugu.errors import CertificateError
-from fugu.fixed import Fixed
 from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact as exactly
 from fugu.guarantee.asks import plain
@@ -140,30 +139,21 @@ class Step:
         return found | {"epsilon": self.epsilon, "proof": self.proof}
 
 
-RECORDS: Fixed[str, of.Field] = Fixed(
-    {
-        **of.SEALED,
-        "budget": of.Field(of.GUARANTEE, of.PROOF),
-        "cap": of.Field(of.exact, of.PROOF),
-        "warnings": of.Field(of.TEXTS, of.DERIVED),
-        "spent": of.Field(of.exact, of.DERIVED),
-        "any belief": of.Field(of.exact, of.DERIVED),
-        "elsewhere": of.Field(of.exact, of.PUBLISHER),
-        "protect": of.Field(of.maybe(of.either(of.text, of.items, of.thing)), of.PROOF),
-        "secrets": of.Field(of.TEXTS, of.PROOF),
-        "skipped": of.Field(of.TEXTS, of.PROOF),
-        "unit": of.Field(of.maybe(of.text), of.DERIVED),
-        "reading": of.Field(of.SCHEMA, of.PROOF),
-        "columns": of.Field(of.TEXTS, of.PUBLISHER),
-        "features": of.Field(of.named(of.thing), of.PROOF),
-        "questions": of.Field(of.each(of.thing), of.PROOF),
-        "types": of.Field(of.each(of.thing, 200_000), of.PROOF),
-        "loads": of.Field(of.each(of.each(of.thing)), of.PROOF),
-        "laws": of.Field(of.each(of.thing, 200_000), of.PROOF),
-        "proofs": of.Field(of.each(of.thing, 1_000_000), of.PROOF, {"*/epsilon": of.DERIVED}),
-        "assumptions": of.Field(of.TEXTS, of.DERIVED),
-    }
-)
+RECORDS = of.listed(
+    of.SEALED,
+    proof={
+        "budget": of.GUARANTEE, "cap": of.exact, "protect": of.maybe(of.either(of.text, of.items, of.thing)),
+        "secrets": of.TEXTS, "skipped": of.TEXTS, "reading": of.SCHEMA, "features": of.named(of.thing),
+        "questions": of.each(of.thing), "types": of.each(of.thing, 200_000), "loads": of.each(of.each(of.thing)),
+        "laws": of.each(of.thing, 200_000), "proofs": of.each(of.thing, 1_000_000),
+    },
+    derived={
+        "warnings": of.TEXTS, "spent": of.exact, "any belief": of.exact, "unit": of.maybe(of.text),
+        "assumptions": of.TEXTS,
+    },
+    publisher={"elsewhere": of.exact, "columns": of.TEXTS},
+    inside={"proofs": {"*/epsilon": of.DERIVED}},
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -227,10 +217,7 @@ class RecordsCertificate(Promising):
         follow = {*ASSUMPTIONS, UNPROTECTED + ", ".join(self["skipped"])} - {REFERENCE}
         return [line for line in self["assumptions"] if line not in follow]
 
-    def early(self) -> Iterator[Check]:
-        yield "", "", self._check_parts
-
-    def _check_parts(self) -> None:
+    def check_parts(self) -> None:
         """Every part can be read, within limits; a pure budget; whether it holds together is for `fugu.verify`."""
         _ = self.budget, self.spent, self.any_belief, self.elsewhere, self.questions, self.types, self.laws, self.steps
         _ = self.cap, _texts(self.body.get("warnings", ()))

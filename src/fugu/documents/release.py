@@ -9,20 +9,25 @@ hold numbers of the private table."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import io
+import os
+import secrets
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from fugu.documents import fields as of
-from fugu.documents.commitment import commit_text, same
 from fugu.documents.document import Document, canonical_json, guard, no_laws
+from fugu.documents.fields import is_digest
 from fugu.documents.kinds import inner
 from fugu.documents.plain_json import guarded
 from fugu.documents.question import question_words, without_fitted
 from fugu.documents.sentences import RECORDS, derived
 from fugu.documents.verdict import Check, Checked, NotChecked, Outcome, Proved, Verdict, checked, settled, unchecked
-from fugu.errors import CertificateError
-from fugu.fixed import Fixed
+from fugu.errors import CertificateError, UsageError
 from fugu.laws.pair import PairsLike
 from fugu.numbers.exact import read_whole
 from fugu.visible import Json
@@ -40,9 +45,6 @@ NOT_FOR_PUBLICATION = (
 )
 OTHER_PEOPLE = "other people"
 """The publisher's word on data sets of the ledger: their people are others than those of this release."""
-_HEX = set("0123456789abcdef")
-
-
 NOT_CHECKABLE = (
     "the beliefs hold numbers of the private table, so the certificates are withheld; whoever has the "
     "file that is marked not for publication can check them"
@@ -50,89 +52,47 @@ NOT_CHECKABLE = (
 _NUMBER = of.maybe(of.exact)
 _ASKED = of.with_words({"query": of.text, "own": of.exact, "groups": of.whole})
 _NOISE = of.with_words(
-    {
-        "kind": of.maybe(of.text),
-        "questions": of.each(_ASKED),
-        "post": of.TEXTS,
-        **dict.fromkeys(("scale", "step", "sensitivity", "epsilon per entry", "noise", "share"), _NUMBER),
-    }
-)
-MECHANISM = of.parts(
-    {
-        **dict.fromkeys(("group", "method", "theorem", "proof"), of.text),
-        "about": of.maybe(of.thing),
-        "noise": _NOISE,
-        "proved": of.maybe(of.thing),
-        "worst pair": of.maybe(of.text),
-    }
-)
+    {"kind": of.maybe(of.text), "questions": of.each(_ASKED), "post": of.TEXTS,
+     **dict.fromkeys(("scale", "step", "sensitivity", "epsilon per entry", "noise", "share"), _NUMBER)}
+)  # fmt: skip
+_MECHANISM = of.parts(
+    {**dict.fromkeys(("group", "method", "theorem", "proof"), of.text), "about": of.maybe(of.thing), "noise": _NOISE,
+     "proved": of.maybe(of.thing), "worst pair": of.maybe(of.text)}
+)  # fmt: skip
 """What a release document says of one certificate."""
-RELEASE: Fixed[str, of.Field] = Fixed(
-    {
-        **of.SEALED,
-        "date": of.Field(of.text, of.PUBLISHER),
-        "data": of.Field(
-            of.parts({"name": of.text, "commitment": of.digest, "rows": of.maybe(of.whole)}), of.PUBLISHER
-        ),
-        "published": of.Field(
-            of.each(
-                of.parts(
-                    {
-                        "name": of.text,
-                        "bytes": of.whole,
-                        "sha256": of.digest,
-                        "rows": of.maybe(of.whole),
-                        "columns": of.TEXTS,
-                    }
-                )
-            ),
-            of.PUBLISHER,
-        ),
-        "question": of.Field(
-            of.parts({"words": of.maybe(of.text), "recipe": of.maybe(of.thing)}), of.DERIVED, {"recipe": of.PUBLISHER}
-        ),
-        "skipped": of.Field(of.maybe(of.TEXTS), of.PUBLISHER),
-        "beliefs": of.Field(
-            of.parts(
-                {
-                    "from": of.text,
-                    "name": of.maybe(of.text),
-                    "sha256": of.maybe(of.digest),
-                    "commitment": of.maybe(of.digest),
-                    "declared public": of.truth,
-                }
-            ),
-            of.PUBLISHER,
-        ),
-        "ledger": of.Field(
-            of.maybe(of.parts({"data": of.text, "request": of.text, "entry": of.digest}, {"at": of.plain})),
-            of.PUBLISHER,
-        ),
-        "certificates": of.Field(of.maybe(of.each(of.parts({"group": of.text, "certificate": of.thing}))), of.PROOF),
-        "withheld": of.Field(of.maybe(of.parts({"commitment": of.digest})), of.PUBLISHER),
-        "budget": of.Field(of.GUARANTEE, of.DERIVED),
-        "unit": of.Field(of.text, of.DERIVED),
-        "secrets": of.Field(of.TEXTS, of.DERIVED),
-        "pairs": of.Field(of.TEXTS, of.DERIVED),
-        "mechanisms": of.Field(of.each(MECHANISM, 200_000), of.DERIVED),
-        "reading": of.Field(of.maybe(of.SCHEMA), of.DERIVED),
-        "assumptions": of.Field(of.TEXTS, of.DERIVED),
-        "rules": of.Field(of.TEXTS, of.DERIVED),
-    }
+_FILE = of.parts(
+    {"name": of.text, "bytes": of.whole, "sha256": of.digest, "rows": of.maybe(of.whole), "columns": of.TEXTS}
 )
-PRIVATE: Fixed[str, of.Field] = Fixed(
-    {
-        **of.SEALED,
-        "marking": of.Field(of.text, of.DERIVED),
-        "release": of.Field(of.digest, of.PUBLISHER),
-        "data salt": of.Field(of.maybe(of.text), of.PUBLISHER),
-        "reference salt": of.Field(of.maybe(of.text), of.PUBLISHER),
-        "beliefs salt": of.Field(of.maybe(of.text), of.PUBLISHER),
-        "certificates": of.Field(of.maybe(of.each(of.parts({"group": of.text, "certificate": of.thing}))), of.PROOF),
-        "recipe": of.Field(of.maybe(of.thing), of.PUBLISHER),
-        "check": of.Field(of.plain, of.PUBLISHER),
-    }
-)
+_SOURCE = of.parts(
+    {"from": of.text, "name": of.maybe(of.text), "sha256": of.maybe(of.digest), "commitment": of.maybe(of.digest),
+     "declared public": of.truth}
+)  # fmt: skip
+_LEDGER = of.parts({"data": of.text, "request": of.text, "entry": of.digest}, {"at": of.plain})
+_CERTIFICATES = of.maybe(of.each(of.parts({"group": of.text, "certificate": of.thing})))
+RELEASE = of.listed(
+    of.SEALED,
+    proof={"certificates": _CERTIFICATES},
+    derived={
+        "question": of.parts({"words": of.maybe(of.text), "recipe": of.maybe(of.thing)}), "budget": of.GUARANTEE,
+        "unit": of.text, "reading": of.maybe(of.SCHEMA), "mechanisms": of.each(_MECHANISM, 200_000),
+        **dict.fromkeys(("secrets", "pairs", "assumptions", "rules"), of.TEXTS),
+    },
+    publisher={
+        "date": of.text, "data": of.parts({"name": of.text, "commitment": of.digest, "rows": of.maybe(of.whole)}),
+        "published": of.each(_FILE), "skipped": of.maybe(of.TEXTS), "beliefs": _SOURCE, "ledger": of.maybe(_LEDGER),
+        "withheld": of.maybe(of.parts({"commitment": of.digest})),
+    },
+    inside={"question": {"recipe": of.PUBLISHER}},
+)  # fmt: skip
+PRIVATE = of.listed(
+    of.SEALED,
+    proof={"certificates": _CERTIFICATES},
+    derived={"marking": of.text},
+    publisher={
+        "release": of.digest, "recipe": of.maybe(of.thing), "check": of.plain,
+        **dict.fromkeys(("data salt", "reference salt", "beliefs salt"), of.maybe(of.text)),
+    },
+)  # fmt: skip
 
 
 class ReleaseDocument(Document):
@@ -153,10 +113,7 @@ class ReleaseDocument(Document):
         own = {line for marks in inside for line in marks.get("assumptions", ())}
         return [line for line in self["assumptions"] if line in own]
 
-    def early(self) -> Iterator[Check]:
-        yield "", "", self._check_parts
-
-    def _check_parts(self) -> None:
+    def check_parts(self) -> None:
         """Parts that can be read: digests, counts, names that are no paths; the certificates, or why there are none."""
         for file in self.published:
             if not is_name(file["name"]) or not is_digest(file["sha256"]) or read_whole(file["bytes"]) < 0:
@@ -328,10 +285,7 @@ class PrivatePart(Document):
     NEEDS = ("marking", "release", "data salt", "reference salt", "beliefs salt", "certificates", "recipe")
     PARTS = PRIVATE
 
-    def early(self) -> Iterator[Check]:
-        yield "", "", self._check_marking
-
-    def _check_marking(self) -> None:
+    def check_parts(self) -> None:
         """It says aloud what it is, and names one release."""
         if self["marking"] != NOT_FOR_PUBLICATION:
             raise CertificateError("the private part of a release is not marked as such")
@@ -418,29 +372,76 @@ def _check_beliefs(stated: Json, withheld: bool) -> None:
 def by_group(stated: Any) -> dict[str, Json]:
     """{group: body} of a list of certificates, each group once."""
     found: dict[str, Json] = {}
-    for group, body in _listed(stated):
+    for part in stated:
+        if not isinstance(part, Mapping) or not isinstance(group := part.get("group"), str):
+            raise CertificateError("a certificate does not say which group it is for")
+        if not isinstance(body := part.get("certificate"), Mapping):
+            raise CertificateError(f"group {group!r} has no certificate")
         if group in found:
             raise CertificateError(f"group {group!r} has two certificates")
-        found[group] = body
+        found[group] = dict(body)
     if not found:
         raise CertificateError("there is no certificate")
     return found
 
 
-def _listed(stated: Any) -> Iterator[tuple[str, Json]]:
-    for part in stated:
-        if not isinstance(part, Mapping) or not isinstance(part.get("group"), str):
-            raise CertificateError("a certificate does not say which group it is for")
-        if not isinstance(part.get("certificate"), Mapping):
-            raise CertificateError(f"group {part['group']!r} has no certificate")
-        yield part["group"], dict(part["certificate"])
-
-
-def is_digest(text: Any) -> bool:
-    """Whether this is a SHA-256 in hexadecimal digits."""
-    return isinstance(text, str) and len(text) == 64 and set(text) <= _HEX
-
-
 def is_name(text: Any) -> bool:
     """Whether this names a file, and no place: a document never says where on a machine something was."""
     return isinstance(text, str) and text not in ("", ".", "..") and not set(text) & {"/", "\\", "\0"}
+
+
+# Commitments: a document names private content without saying anything of it, and whoever has the salt can check it.
+#
+# A plain digest of a table is a release: who knows all rows but one tries every value of the last. A commitment is
+# HMAC-SHA256 under 32 random bytes that stay with the private files. It hides the content as long as the salt is
+# secret, and binds it: another content with the same value would be a collision of SHA-256.
+
+
+_SALT = 32
+_CHUNK = 1 << 20
+
+
+def new_salt() -> str:
+    """32 bytes from the operating system, in hexadecimal digits."""
+    return secrets.token_hex(_SALT)
+
+
+def commit_text(text: str, salt: str) -> str:
+    """The commitment to a text."""
+    return hmac.new(_key(salt), text.encode(), hashlib.sha256).hexdigest()
+
+
+def commit_file(path: str | os.PathLike[str], salt: str) -> str:
+    """The commitment to a file, byte for byte; anybody can work it out again: `openssl dgst -sha256 -mac HMAC`."""
+    found = hmac.new(_key(salt), digestmod=hashlib.sha256)
+    with _opened(path) as file:
+        while chunk := file.read(_CHUNK):
+            found.update(chunk)
+    return found.hexdigest()
+
+
+def file_sha256(path: str | os.PathLike[str]) -> str:
+    """The plain SHA-256 of a file that is public."""
+    with _opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two commitments are equal."""
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+def _key(salt: str) -> bytes:
+    try:
+        key = bytes.fromhex(salt)
+    except (TypeError, ValueError):
+        raise CertificateError("the salt of a commitment is not in hexadecimal digits") from None
+    if len(key) != _SALT:
+        raise CertificateError(f"the salt of a commitment has {len(key)} bytes, and {_SALT} are needed")
+    return key
+
+
+def _opened(path: str | os.PathLike[str]) -> io.BufferedReader:
+    if not Path(path).is_file():
+        raise UsageError(f"{Path(path).name!r} is not a file")
+    return open(path, "rb")

@@ -27,7 +27,7 @@ from fugu.documents.sentences import (
     remapped,
     unit_of_person,
 )
-from fugu.documents.shares import Stated
+from fugu.documents.swap import MOMENTS, Stated
 from fugu.errors import BadLaw, PriorNotPublic, UsageError
 from fugu.laws.discrete import Discrete
 from fugu.laws.pair import LawPair
@@ -202,7 +202,7 @@ def shares_json(model: PropertyModel) -> Stated:
         "every": model.proved.every,
     }
     if model.proved.every and model.replacement and len(model.statistics) > 1:
-        found["records"] = [law.to_json() for law in model.records]
+        found[MOMENTS] = [law.to_json() for law in model.records]
     return found
 
 

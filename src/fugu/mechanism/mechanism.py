@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fugu.channels.problem import Errors
 from fugu.data.column import column_digest
 from fugu.documents.certificate import Certificate
-from fugu.documents.optimum import Optimum
+from fugu.documents.channel import Optimum
 from fugu.documents.promises import HALF, chance_after, coarse
 from fugu.documents.remap import Loss, Remap
 from fugu.errors import BadLaw, BadNoise, NoiselessRelease, NotProvable, PriorNotPublic, UsageError

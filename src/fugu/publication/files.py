@@ -17,7 +17,6 @@ from pathlib import Path
 from fugu._version import __version__
 from fugu.data import write_csv
 from fugu.data.files import shown_columns
-from fugu.documents.commitment import commit_file, commit_text, file_sha256, new_salt
 from fugu.documents.document import Document, canonical_json, sized
 from fugu.documents.question import question_words, without_fitted
 from fugu.documents.release import (
@@ -28,7 +27,11 @@ from fugu.documents.release import (
     REFERENCE,
     PrivatePart,
     ReleaseDocument,
+    commit_file,
+    commit_text,
+    file_sha256,
     is_name,
+    new_salt,
 )
 from fugu.documents.sentences import derived
 from fugu.errors import UsageError

@@ -139,10 +139,7 @@ class SequenceCertificate(Promising):
         follow = {*ahead, *behind, *begins}
         return [line for line in self["assumptions"] if line not in follow]
 
-    def early(self) -> Iterator[Check]:
-        yield "", "", self._check_parts
-
-    def _check_parts(self) -> None:
+    def check_parts(self) -> None:
         """Numbers that can be read, and the neighbours that every per-entry guarantee is about."""
         _ = self.epsilon, self.asked, self.stated
         if self["neighbours"] != NEIGHBOURS or self["domain"] != DOMAIN or read_number(self["delta"]) != 0:
@@ -356,7 +353,7 @@ class BudgetedSequenceCertificate(SequenceCertificate):
 
     SCHEMA = BUDGETED
 
-    def _check_parts(self) -> None:
+    def check_parts(self) -> None:
         """Guarantees that can be read, and the neighbours that every per-entry guarantee is about."""
         _ = self.budget, self.proved, self.entry
         if self["neighbours"] != NEIGHBOURS or self["domain"] != DOMAIN:

@@ -9,7 +9,6 @@ from fugu.data.layout import MODELLED, PLAIN, SAID, Layout
 from fugu.documents import fields as of
 from fugu.documents.per_entry import CLAIMS
 from fugu.documents.sentences import PRIVATE_NUMBERS
-from fugu.fixed import Fixed
 from fugu.priors.interval_chain import RESTS
 from fugu.queries.sequence_prior import Chain
 from fugu.translation.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS
@@ -48,26 +47,19 @@ CHAIN = of.parts(
     {"transition": _TABLE, "limits": _LIMITS, "steps": of.each(of.each(of.whole)), "confidence": _COUNTED},
 )
 """A belief about sequences, and where it comes from."""
-SEQUENCE: Fixed[str, of.Field] = Fixed(
-    {
-        **of.SEALED,
-        **CLAIMS,
-        "pufferfish": of.Field(
-            of.parts(
-                {"secrets": of.text, "skipped": of.TEXTS, "asked": of.either(of.exact, of.GUARANTEE)},
-                {"epsilon": of.exact, "proved": of.GUARANTEE},
-            ),
-            of.DERIVED,
-            {"asked": of.PROOF},
-        ),
-        "reading": of.Field(of.SCHEMA, of.PROOF),
-        "odd entries": of.Field(of.text, of.PUBLISHER),
-        "prior": of.Field(
-            CHAIN, of.PROOF, {"smoothing": of.PUBLISHER, "fitted on": of.PUBLISHER, "digest": of.PUBLISHER}
-        ),
-        "assumptions": of.Field(of.TEXTS, of.DERIVED),
-        "ledger": of.Field(of.maybe(of.named(of.text)), of.PUBLISHER),
-    }
+_PUFFERFISH = of.parts(
+    {"secrets": of.text, "skipped": of.TEXTS, "asked": of.either(of.exact, of.GUARANTEE)},
+    {"epsilon": of.exact, "proved": of.GUARANTEE},
+)
+SEQUENCE = of.listed(
+    {**of.SEALED, **CLAIMS},
+    proof={"reading": of.SCHEMA, "prior": CHAIN},
+    derived={"pufferfish": _PUFFERFISH, "assumptions": of.TEXTS},
+    publisher={"odd entries": of.text, "ledger": of.maybe(of.named(of.text))},
+    inside={
+        "pufferfish": {"asked": of.PROOF},
+        "prior": {"smoothing": of.PUBLISHER, "fitted on": of.PUBLISHER, "digest": of.PUBLISHER},
+    },
 )
 
 

@@ -18,10 +18,9 @@ from fugu.documents import fields as of
 from fugu.documents.document import canonical_json, no_laws
 from fugu.documents.plain_json import reading
 from fugu.documents.promises import Promising
-from fugu.documents.sentences import Told
+from fugu.documents.sentences import RECORDS, Told
 from fugu.documents.verdict import Check, Proved
 from fugu.errors import CertificateError, NotProvable
-from fugu.fixed import Fixed
 from fugu.guarantee import Approx
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.curve import budget_from, budget_json
@@ -101,7 +100,7 @@ def assumptions(private: str, prior: Coupled, reading: bool) -> tuple[str, ...]:
 
 
 VERSION = 1
-_MOST = {"steps": 2 * 10**6, "records": 10**7, "batch_size": 10**7}
+_MOST = {"steps": 2 * 10**6, RECORDS: 10**7, "batch_size": 10**7}
 _PATIENCE = 20.0
 """Seconds for one proof. To find the noise that a certificate states takes dozens of them."""
 WHOLE = "both"
@@ -116,40 +115,25 @@ _LOSSES: dict[str, tuple[type[Any], tuple[str, ...]]] = {
 }
 
 
-OBJECTIVE = of.parts(
-    {
-        "loss": of.parts({"kind": of.text}, {"clip": of.figure, "width": of.figure}),
-        **dict.fromkeys(("clip", "penalty", "radius", "width"), of.figure),
-        "private": of.text,
-    }
-)
-_MAYBE = ("lipschitz", "smoothness", "strong_convexity", "domain", "sensitivity")
-ACCOUNTANT = of.parts(
-    {
-        **dict.fromkeys(("steps", "records", "batch_size"), of.whole),
-        **dict.fromkeys(("learning_rate", "noise"), of.exact),
-        **dict.fromkeys(_MAYBE, of.maybe(of.exact)),
-    }
-)
-BELIEF = of.parts({"words": of.text, "parameters": of.thing})
-"""What is believed of the records of a training."""
-
-
-TRAINING: Fixed[str, of.Field] = Fixed(
-    {
-        **of.SEALED,
-        "version": of.Field(of.whole, of.SEAL),
-        "model": of.Field(of.text, of.PUBLISHER),
-        "budget": of.Field(of.GUARANTEE, of.PROOF),
-        "proved": of.Field(of.GUARANTEE, of.DERIVED),
-        "objective": of.Field(OBJECTIVE, of.PROOF),
-        "accountant": of.Field(ACCOUNTANT, of.PROOF),
-        "prior": of.Field(BELIEF, of.PROOF, {"words": of.DERIVED}),
-        "neighbours": of.Field(of.text, of.DERIVED),
-        "assumptions": of.Field(of.TEXTS, of.DERIVED),
-        "reading": of.Field(of.SCHEMA, of.PROOF),
-    }
-)
+_OBJECTIVE = of.parts(
+    {"loss": of.parts({"kind": of.text}, {"clip": of.figure, "width": of.figure}), "private": of.text,
+     **dict.fromkeys(("clip", "penalty", "radius", "width"), of.figure)}
+)  # fmt: skip
+_ACCOUNTANT = of.parts(
+    {**dict.fromkeys(_MOST, of.whole), **dict.fromkeys(("learning_rate", "noise"), of.exact),
+     **dict.fromkeys(("lipschitz", "smoothness", "strong_convexity", "domain", "sensitivity"), of.maybe(of.exact))}
+)  # fmt: skip
+TRAINING = of.listed(
+    of.SEALED,
+    seal={"version": of.whole},
+    proof={
+        "budget": of.GUARANTEE, "objective": _OBJECTIVE, "accountant": _ACCOUNTANT, "reading": of.SCHEMA,
+        "prior": of.parts({"words": of.text, "parameters": of.thing}),
+    },
+    derived={"proved": of.GUARANTEE, "neighbours": of.text, "assumptions": of.TEXTS},
+    publisher={"model": of.text},
+    inside={"prior": {"words": of.DERIVED}},
+)  # fmt: skip
 
 
 class TrainingCertificate(Promising):
@@ -181,7 +165,7 @@ class TrainingCertificate(Promising):
         if not _within(proved, budget) or not keeps(objective, accountant):
             raise NotProvable("this training is not proved to meet the budget; take the noise from for_budget")
         if any((getattr(accountant, name) or 0) > most for name, most in _MOST.items()):
-            raise NotProvable(f"certificates are for at most {_MOST['steps']:g} steps and {_MOST['records']:g} records")
+            raise NotProvable(f"certificates are for at most {_MOST['steps']:g} steps and {_MOST[RECORDS]:g} records")
         parameters, private = accountant.belief.parameters(), objective.private
         body = {
             "kind": "training",
@@ -283,10 +267,7 @@ class TrainingCertificate(Promising):
         needed = assumptions(self.objective.private, self.accountant.belief, _READING in self.body)
         return [line for line in self.assumptions if line not in needed]
 
-    def early(self) -> Iterator[Check]:
-        yield "", "", self._check_version
-
-    def _check_version(self) -> None:
+    def check_parts(self) -> None:
         """The version that this version of fugu writes."""
         if self.body["version"] != VERSION:
             raise CertificateError("the certificate is of a version that this version of fugu does not know")
@@ -358,7 +339,7 @@ class TrainingCertificate(Promising):
 
     @property
     def rows(self) -> int:
-        return int(self["accountant"]["records"])
+        return int(self["accountant"][RECORDS])
 
     def proved_now(self) -> Approx:
         """What is proved now at the epsilon stated; CertificateError if that is not what is stated."""
@@ -418,7 +399,7 @@ def _objective_json(objective: Objective) -> dict[str, Any]:
 
 
 def _accountant_json(accountant: NoisySGD) -> dict[str, Any]:
-    whole = {name: int(getattr(accountant, name)) for name in ("steps", "records", "batch_size")}
+    whole = {name: int(getattr(accountant, name)) for name in _MOST}
     return {**whole, **{name: _number_json(getattr(accountant, name)) for name in _NUMBERS}}
 
 

@@ -13,11 +13,10 @@ from typing import Any
 from fugu.data import write_csv
 from fugu.data.files import shown_columns
 from fugu.documents.certificate import Certificate
-from fugu.documents.commitment import file_sha256
 from fugu.documents.document import canonical_json
 from fugu.documents.plain_json import reading
 from fugu.documents.records import RecordsCertificate
-from fugu.documents.release import ReleaseDocument
+from fugu.documents.release import ReleaseDocument, file_sha256
 from fugu.documents.sentences import RECORDS
 from fugu.documents.verdict import Checked, NotChecked, checked
 from fugu.errors import CertificateError, LedgerBroken

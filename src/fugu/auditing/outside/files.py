@@ -13,12 +13,11 @@ from fugu.auditing.outside.found import Found
 from fugu.calibration.driver import calibrate
 from fugu.data import read_table
 from fugu.documents.certificate import Certificate
-from fugu.documents.commitment import commit_file, file_sha256, same
 from fugu.documents.document import Document
 from fugu.documents.plain_json import reading
 from fugu.documents.pushed import laws_given, one_law
 from fugu.documents.records import RecordsCertificate
-from fugu.documents.release import PrivatePart, ReleaseDocument
+from fugu.documents.release import PrivatePart, ReleaseDocument, commit_file, file_sha256, same
 from fugu.documents.sentences import RECORDS
 from fugu.documents.swap import SWAP
 from fugu.documents.verdict import Checked, NotChecked, checked
