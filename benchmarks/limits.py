@@ -16,7 +16,7 @@ import numpy as np
 import fugu
 from benchmarks.limits_svg import Curve, Panel, drawn
 from benchmarks.measure import Row, Size
-from fugu.calibration.beside import problem_of
+from fugu.calibration.compare import problem_of
 from fugu.calibration.comparison import Comparison
 from fugu.channels.bounds import value
 from fugu.channels.find import find

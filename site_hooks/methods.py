@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fugu import aliases
-from fugu.calibration import channel, directed_offer, driver, swap_offer
+from fugu.calibration import channel, driver, translates
 from fugu.calibration.comparison import called
 from fugu.calibration.covariance.methods import WAYS
 from fugu.calibration.registry import Method, methods
@@ -66,11 +66,11 @@ def entries() -> list[Entry]:
         found.setdefault(method.name, []).append(method)
     listed = [_scale(name, several) for name, several in found.items()]
     listed += [_way(name, way.theorem) for name, way in WAYS.items()]
-    directed = directed_offer._WAYS
-    listed += [_by_name(name, "gaussian", swap_offer.WAY.theorem, "properties of a whole table", "`Approx`")
-               for name in (swap_offer.METHOD,)]  # fmt: skip
+    directed = translates.WAYS
+    listed += [_by_name(name, "gaussian", directed[name].theorem, "properties of a whole table", "`Approx`")
+               for name in (translates.METHOD,)]  # fmt: skip
     listed += [_by_name(name, "directed", directed[name].theorem, "vectors that are translates", "`Pure`")
-               for name in directed_offer.NAMES]  # fmt: skip
+               for name in (translates.ANISOTROPIC, translates.SEVERAL)]  # fmt: skip
     laws = {"optimal-channel": "finitely many values", "robust-channel": "sets of laws, finitely many values"}
     listed += [_by_name(name, "a channel", channel._THEOREM, laws[name], "ratio") for name in driver.CHANNEL_NAMES]
     return listed
@@ -108,8 +108,8 @@ def _way(name: str, theorem: str) -> Entry:
     where = "normal vectors, ratio with a delta, divergences"
     rules = [(where, theorem)]
     budgets = "ratio with a delta, divergences"
-    if name in directed_offer._WAYS:
-        rules.append(("normal vectors, `Pure`", directed_offer._WAYS[name].theorem))
+    if name in translates.WAYS:
+        rules.append(("normal vectors, `Pure`", translates.WAYS[name].theorem))
         budgets = "ratio, divergences"
     beaten = METHODS[name].beaten
     return Entry(name, tuple(rules), "normal vectors", budgets, "correlated gaussian", _ticked(beaten))

@@ -11,7 +11,7 @@ import pytest
 import fugu
 from fugu import Approx, LawPair, Pure, Scenario, Shifted
 from fugu.calibration.covariance.feasible import laplace_length
-from fugu.calibration.directed_offer import whole_basis
+from fugu.calibration.translates import whole_basis
 from fugu.errors import BadNoise, CertificateError, NotProvable, UsageError
 from fugu.noise.matrix import DirectedLaplace
 from hunting import search

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 import fugu
 from fugu import Approx, Discrete, LawPair, Normal, Pure, Renyi, calibrate, compare, verify
-from fugu.calibration.beside import MOST_OF_A_PAIR, limit_of
+from fugu.calibration.compare import MOST_OF_A_PAIR, limit_of
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import digest_of
 from fugu.errors import BadNoise, CertificateError, NotProvable

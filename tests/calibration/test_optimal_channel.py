@@ -9,7 +9,7 @@ import pytest
 
 import fugu
 from fugu import Approx, Ball, Band, Box, Discrete, LawPair, Normal, Pure, Renyi, Shifted, optimal_channel, verify
-from fugu.calibration import channel_offer
+from fugu.calibration import channel
 from fugu.calibration.channel import MOST_ATOMS, Asked
 from fugu.calibration.plan import plan_channel
 from fugu.errors import FuguError, NotProvable, UnknownName, UsageError
@@ -192,7 +192,7 @@ def test_for_sets_the_robust_channel_is_taken_where_its_error_is_least():
 
 
 def test_the_robust_channel_keeps_the_cap_of_laplace_noise_for_the_middle_laws():
-    from fugu.calibration.channel_offer import _cap
+    from fugu.calibration.channel import _cap
     from fugu.laws.shapes import shapes
 
     cap = _cap(shapes([BOXES]), Pure(0.5).asks())
@@ -204,7 +204,7 @@ def test_the_robust_channel_keeps_the_cap_of_laplace_noise_for_the_middle_laws()
 
 
 def test_with_too_many_values_it_is_not_offered_and_a_row_says_so(monkeypatch):
-    monkeypatch.setattr(channel_offer, "MOST", 2)
+    monkeypatch.setattr(channel, "MOST", 2)
     row = next(row for row in fugu.compare(BOXES, Pure(0.5)).rows if row.method == "robust-channel")
     assert not row.proven and "at most 2" in row.why and "bins" in row.why
     assert not fugu.calibrate(BOXES, Pure(0.5)).noise.tabled
@@ -259,7 +259,6 @@ def test_bands_too():
 
 def test_what_the_door_refuses_is_never_sealed(monkeypatch):
     """A solver that hands back the values themselves: repaired by nobody, refused by the proof."""
-    from fugu.calibration import channel
 
     monkeypatch.setattr(channel, "repaired", lambda problem, _: (np.eye(problem.n, dtype=int).tolist(), 0))
     with pytest.raises(NotProvable, match="could not be proved"):

@@ -16,7 +16,15 @@ from fugu.calibration.covariance import methods
 from fugu.calibration.covariance.below import least_trace, threshold
 from fugu.calibration.covariance.descent import descend, enough, excess_of
 from fugu.calibration.covariance.methods import propose
-from fugu.calibration.covariance.slope import Cost, StandardPairs, distance, divergence, log_delta, symmetric, units_of
+from fugu.calibration.covariance.slope import (
+    CovarianceCost,
+    StandardPairs,
+    distance,
+    divergence,
+    log_delta,
+    symmetric,
+    units_of,
+)
 from fugu.calibration.offer import Wishes
 from fugu.errors import NotProvable
 from fugu.laws.multinormal import NormalPair
@@ -228,7 +236,7 @@ def test_proposed_noise_hides_the_pairs_by_integrals_of_their_own(rng):
 def test_descent_on_one_order_of_a_pair_is_not_enough(monkeypatch):
     """The wrong version: the other order of a pair then loses more than the budget."""
     pairs = (NormalPair(normal([0, 0], [[1, 0], [0, 1]]), normal([0.3, 0], [[1, 0], [0, 4]]), ""),)
-    laws, ask, cost = StandardPairs.of(pairs), BUDGET.asks(), Cost(np.eye(2))
+    laws, ask, cost = StandardPairs.of(pairs), BUDGET.asks(), CovarianceCost(np.eye(2))
     start = enough(np.eye(2), laws, ask)
     right = descend(start, 0.01, laws, ask, cost)
     assert excess_of(right, laws, ask) <= 1
@@ -273,7 +281,7 @@ def test_no_noise_that_is_private_goes_below_the_bound(rng):
     A = rng.normal(size=(d, d))
     floor = float(rng.choice([0, 0.2]))
     start = enough(A @ A.T + floor * np.eye(d), laws, ask)
-    least = least_trace(laws, ask, floor, W, descend(start, floor, laws, ask, Cost(W)))
+    least = least_trace(laws, ask, floor, W, descend(start, floor, laws, ask, CovarianceCost(W)))
     for _ in range(4):
         A = rng.normal(size=(d, d)) * np.exp(rng.normal(size=d))
         S = enough(A @ A.T + floor * np.eye(d), laws, ask)

@@ -61,7 +61,7 @@ def test_a_proposal_that_is_too_small_is_refused(budget, share):
     assert proof.holds and noise.scale == pytest.approx(enough)
     assert not offer(share * enough).proved(budget.asks())[1].holds
     with pytest.raises(NotProvable, match="'a vs b'"):
-        offer(share * enough).mechanism(budget, budget.asks(), Context())
+        offer(share * enough).tried(budget.asks(), Context()).mechanism(budget)
 
 
 @pytest.mark.parametrize("budget", [Pure(0.4), Approx(0.4, 0.01)], ids=str)
@@ -210,7 +210,7 @@ def test_a_proposal_a_little_short_is_made_up_for():
     enough = float(calibrate(PAIR, budget).noise.scale)
     (exact,) = [m for m in named("exact") if m.suits(lattice([PAIR]), budget.asks(), Laplace)]
     offer = ScaleOffer(Laplace, stated([PAIR], budget), exact, Proposal(enough * (1 - 1e-7)), {})
-    found = offer.mechanism(budget, budget.asks(), Context())
+    found = offer.tried(budget.asks(), Context()).mechanism(budget)
     assert enough <= found.noise.scale <= enough * (1 + 1e-5) and verify(found).holds
 
 

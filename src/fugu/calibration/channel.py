@@ -1,41 +1,57 @@
-"""`optimal_channel`: the channel of least expected loss, its guarantee and its distance from the optimum proved."""
+"""`optimal_channel`: the channel of least expected loss, its guarantee and its distance from the optimum proved; and
+channels among the offers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.calibration.comparison import Row
 from fugu.calibration.driver import asked
-from fugu.calibration.lattice import beliefs_of
-from fugu.calibration.offer import Tried
+from fugu.calibration.lattice import beliefs_of, problem
+from fugu.calibration.offer import Listed, Offer, Search, Tried, Wishes
+from fugu.calibration.registry import ARITHMETIC, told
+from fugu.calibration.scales import Scales
+from fugu.calibration.search import least
 from fugu.channels.bounds import lower, value
 from fugu.channels.find import find, squared_outputs, with_outputs
-from fugu.channels.problem import STATED, ChannelProblem, Errors, LossName, Prices, mean_weight, named_loss, stated_loss
+from fugu.channels.problem import (
+    STATED,
+    ChannelProblem,
+    Errors,
+    LossName,
+    Prices,
+    largest_mean,
+    mean_weight,
+    named_loss,
+    stated_loss,
+)
 from fugu.channels.repair import repaired
 from fugu.documents.channel import Optimum, protected
 from fugu.documents.sentences import FITTED, UNSEEN, WEIGHT
 from fugu.errors import NotProvable, UnknownName, UsageError
-from fugu.guarantee.asks import Ask
+from fugu.guarantee.asks import Ask, plain
 from fugu.guarantee.curve import Guarantee
 from fugu.laws.discrete import Discrete
-from fugu.laws.family import Family
+from fugu.laws.family import Family, SetFamily
 from fugu.laws.masses import Masses
 from fugu.laws.pair import PairsLike, as_pairs
-from fugu.laws.sets import LawSet
 from fugu.laws.shapes import Shape, shapes
-from fugu.loss.channel import law_list
+from fugu.loss.channel import any_belief, law_list
 from fugu.loss.door import bound
 from fugu.loss.leakage import require_exact
 from fugu.mechanism.intake import Context
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.channel import Channel
-from fugu.noise.kind import OBJECTIVES, finite_or_none
+from fugu.noise.kind import OBJECTIVES, Objective, finite_or_none
+from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import MatrixLike, Real, VectorLike, as_fraction, float_down, float_up, number
 
 Floats = NDArray[np.float64]
@@ -86,9 +102,8 @@ def optimal_channel(
     (0.255081, True)
     """
     ask, context = asked(budget), Context.of(scenario_or_pairs)
-    names = context.nominal
-    wishes = Asked(loss, outputs, weight, cap, monotone, names)
-    return made(shapes(as_pairs(scenario_or_pairs)), budget.simplest(), ask, context, wishes)
+    wishes, given = Asked(loss, outputs, weight, cap, monotone, context.nominal), shapes(as_pairs(scenario_or_pairs))
+    return tried(Solved.of(wishes.problem(given, ask), wishes), given, ask, context).mechanism(budget.simplest())
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,16 +143,12 @@ class Solved:
         return Solved(Channel(problem.outputs.tolist(), rows, weight, names), optimum, constant)
 
 
-def made(given: tuple[Shape, ...], budget: Guarantee, ask: Ask, context: Context, wishes: Asked) -> Mechanism:
-    """Solve, prove through the door, seal."""
-    return tried(Solved.of(wishes.problem(given, ask), wishes), given, ask, context).mechanism(budget)
-
-
 def tried(solved: Solved, given: tuple[Shape, ...], ask: Ask, context: Context) -> Tried:
     """An exact channel, and what the door says of it."""
     item, channel = one_item(given), solved.channel
     laws = (item.numbered(),)
     robust = item.shape == "sets"
+    fitted = () if robust else (FITTED,) if np.all(item.weights.max(axis=0) > 0) else (FITTED, UNSEEN)
     errors = Errors(channel, item.points, law_list(item))
     return Tried(
         kind="channel",
@@ -151,15 +162,10 @@ def tried(solved: Solved, given: tuple[Shape, ...], ask: Ask, context: Context) 
         context=context,
         scales={},
         support=item.points,
-        after=(WEIGHT[solved.optimum.weighing], *(() if robust else (FITTED, *_said(item)))),
+        after=(WEIGHT[solved.optimum.weighing], *fitted),
         errors={name: finite_or_none(errors.expected(name)) for name in OBJECTIVES},
         more={"optimum": solved.optimum.to_json()},
     )
-
-
-def _said(item: Family) -> tuple[str, ...]:
-    """What is said where some value has no mass under any law."""
-    return () if np.all(item.weights.max(axis=0) > 0) else (UNSEEN,)
 
 
 def _for_all(problem: ChannelProblem, matrix: Floats, ordered: bool) -> Floats:
@@ -180,10 +186,6 @@ def _for_all(problem: ChannelProblem, matrix: Floats, ordered: bool) -> Floats:
     return matrix[np.where(before < 0, int(np.argmax(held)), before)]
 
 
-def _mean(law: Masses | LawSet, each: Floats) -> float:
-    return float(law.floats() @ each) if isinstance(law, Masses) else float(law.tops(each[None, :])[0])
-
-
 def _constant(problem: ChannelProblem) -> list[list[int]]:
     """Every value to the one output of least expected loss; of the worst law where no weight is stated.
 
@@ -194,7 +196,7 @@ def _constant(problem: ChannelProblem) -> list[list[int]]:
     elif problem.weight is not None:
         best = np.full(problem.n, int(np.argmin(problem.weight @ problem.loss)))
     else:
-        worst = [max(_mean(law, column) for law in problem.laws) for column in problem.loss.T]
+        worst = [max(largest_mean(law, column) for law in problem.laws) for column in problem.loss.T]
         best = np.full(problem.n, int(np.argmin(worst)))
     return [[int(y == chosen) for y in range(problem.m)] for chosen in best.tolist()]
 
@@ -239,6 +241,7 @@ class Asked:
         item = one_item(given)
         points, laws = item.points, law_list(item)
         weight = self._weight(points, laws)
+        uncapped = self.cap is None or (isinstance(self.cap, float) and self.cap == math.inf)
         outputs = points if self.outputs is None else self._stated(self.outputs)
         found = ChannelProblem(
             laws=laws,
@@ -247,7 +250,7 @@ class Asked:
             delta=ask.delta,
             loss=self._loss(points, outputs),
             weight=weight,
-            cap=_cap(self.cap),
+            cap=None if uncapped else as_fraction(number(self.cap, "cap")),
             monotone=bool(self.monotone),
             points=points,
             outputs=outputs,
@@ -257,11 +260,21 @@ class Asked:
 
     def _stated(self, outputs: VectorLike | Sequence[str]) -> Floats:
         """Outputs as given: numbers, or names of categories that have no order."""
-        if self.names is None:
-            return _outputs(outputs)
-        if isinstance(outputs, str) or not all(name in self.names for name in outputs):
-            raise UsageError(f"outputs are some of the categories {', '.join(map(repr, self.names))}")
-        return _outputs([self.names.index(str(name)) for name in outputs])
+        given: Any = outputs
+        if self.names is not None:
+            if isinstance(outputs, str) or not all(name in self.names for name in outputs):
+                raise UsageError(f"outputs are some of the categories {', '.join(map(repr, self.names))}")
+            given = [self.names.index(str(name)) for name in outputs]
+        try:
+            shape = (array := np.array(given, dtype=np.float64) + 0.0).shape
+            found = np.unique(array)
+        except (TypeError, ValueError):
+            raise UsageError("outputs are numbers that may be published") from None
+        if len(shape) != 1 or not found.size or not np.all(np.isfinite(found)):
+            raise UsageError(
+                "outputs are finite numbers that may be published, at least one: they exclude everything now"
+            )
+        return found
 
     def _loss(self, points: Floats, outputs: Floats) -> Floats:
         if self.names is not None and (self.loss_name not in ("zero-one", STATED) or self.monotone):
@@ -274,13 +287,18 @@ class Asked:
         return stated_loss(self.loss, len(points), len(outputs))
 
     def _weight(self, points: Floats, laws: tuple[Any, ...]) -> Floats | None:
-        if isinstance(self.weight, Discrete):
-            return _placed(self.weight, points)
-        if self.weight == "worst":
-            return None
-        if self.weight != "mean":
-            raise UnknownName("weight", self.weight, ("mean", "worst", "or a Discrete law"))
-        return mean_weight(laws)
+        if not isinstance(self.weight, Discrete):
+            if self.weight not in ("mean", "worst"):
+                raise UnknownName("weight", self.weight, ("mean", "worst", "or a Discrete law"))
+            return None if self.weight == "worst" else mean_weight(laws)
+        law = self.weight
+        places = np.searchsorted(points, law.values)
+        known = places < len(points)
+        if law.dimension > 1 or not np.all(known) or not np.array_equal(points[places], law.values):
+            raise UsageError("the weight is a law of values that the laws have; it has some that they do not")
+        found = np.zeros(len(points))
+        found[places] = law.weights
+        return np.asarray(found / found.sum())
 
 
 def one_item(given: tuple[Shape, ...]) -> Any:
@@ -304,35 +322,128 @@ def one_item(given: tuple[Shape, ...]) -> Any:
     return item
 
 
-def _outputs(given: VectorLike | Sequence[str]) -> Floats:
-    try:
-        shape = (array := np.array(given, dtype=np.float64) + 0.0).shape
-        found = np.unique(array)
-    except (TypeError, ValueError):
-        raise UsageError("outputs are numbers that may be published") from None
-    if len(shape) != 1 or not found.size or not np.all(np.isfinite(found)):
-        raise UsageError("outputs are finite numbers that may be published, at least one: they exclude everything now")
-    return found
+# Channels among the offers: the robust one beside noise for sets of laws, and the only one for nominal categories.
+#
+# A channel for single laws is taken only where it is asked for by name, or where values are categories without an
+# order, to which no noise can be added. For sets of laws it comes with a cap on what any belief at all can learn: that
+# of the Laplace noise for single laws in the middle of the sets, range / scale.
 
 
-def _placed(law: Discrete, points: Floats) -> Floats:
-    """The probabilities of a law at the values; refused if it has others."""
-    places = np.searchsorted(points, law.values)
-    known = places < len(points)
-    if law.dimension > 1 or not np.all(known) or not np.array_equal(points[places], law.values):
-        raise UsageError("the weight is a law of values that the laws have; it has some that they do not")
-    found = np.zeros(len(points))
-    found[places] = law.weights
-    return _shares(found)
+MOST = 150
+"""Values up to which a robust channel is worked out without being asked for by name: below a minute."""
+_NOMINAL = (
+    "the categories have no order, and noise on their places would depend on an arbitrary one: a channel publishes "
+    "them (method='best', or fugu.optimal_channel); or declare an order (kind 'ordered' in the schema, or bins=[...])"
+)
 
 
-def _shares(weights: Floats) -> Floats:
-    """With the sum 1."""
-    found: Floats = weights / weights.sum()
-    return found
+@dataclass(frozen=True, eq=False)
+class ChannelOffer(Offer):
+    """The channel of least expected loss under some wishes; solved when first looked at."""
 
+    given: tuple[Shape, ...]
+    ask: Ask
+    asked: Asked
+    most: int | None = None
+    """Values beyond which it is not worked out; None: as many as `optimal_channel` takes."""
 
-def _cap(cap: Real | None) -> Fraction | None:
-    if cap is None or (isinstance(cap, float) and math.isinf(cap) and cap > 0):
+    noise = "channel"
+
+    @property
+    def method(self) -> str:  # type: ignore[override]
+        """By the laws: single ones, or sets."""
+        return ROBUST if self.given[0].shape == "sets" else POINT
+
+    @cached_property
+    def solved(self) -> Solved:
+        """The channel; refused for too many values, or a budget that no channel is found for."""
+        count = len(one_item(self.given).points)
+        if self.most is not None and count > self.most:
+            raise NotProvable(
+                f"{count} values, and a channel is worked out unasked for at most {self.most}: lay bins over them, "
+                "which rounds values to the middles of their bins, or call fugu.optimal_channel"
+            )
+        return Solved.of(self.asked.problem(self.given, self.ask), self.asked)
+
+    @cached_property
+    def refusal(self) -> str | None:  # type: ignore[override]
+        """Why there is no channel."""
+        try:
+            assert self.solved
+        except (NotProvable, *ARITHMETIC) as error:
+            return told(error)
         return None
-    return as_fraction(number(cap, "cap"))
+
+    @cached_property
+    def errors(self) -> Errors:
+        """How far it takes values."""
+        item = one_item(self.given)
+        return Errors(self.solved.channel, item.points, law_list(item))
+
+    def rank(self, objective: Objective) -> tuple[float, float, bool]:
+        """Its expected error under the mean of the laws, or of the middles of the sets."""
+        return self.errors.expected(objective), 0.0, True
+
+    def tried(self, ask: Ask, context: Context) -> Tried:
+        """Through the door."""
+        return tried(self.solved, self.given, ask, context)
+
+    def _row(self, ask: Ask) -> Row:
+        """Its true epsilon is what the channel was asked for, which it meets exactly."""
+        optimum, most = self.solved.optimum, any_belief(self.solved.channel)
+        least_of_all = "" if optimum.lower is None else f"no {optimum.among} is below {optimum.lower:.6g}; "
+        fitted = "" if self.method == ROBUST else "beliefs a little off may lose everything; "
+        note = f"{fitted}{least_of_all}whatever is believed, epsilon {most:.4g}"
+        epsilon = float(ask.epsilon)
+        absolute, squared = self.errors.expected("absolute"), self.errors.expected("squared")
+        return Row(self.method, self.noise, math.nan, absolute, squared, epsilon, True, "exact in whole numbers", note)
+
+
+def channels(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Search:
+    """For the driver: categories without an order, sets of laws, and channels asked for by name."""
+    named = wishes.method in (POINT, ROBUST)
+    most = None if wishes.cap is None else plain(wishes.cap)
+    asked = Asked(loss=None if wishes.names is not None else wishes.objective, names=wishes.names, cap=most)
+    if wishes.names is not None and (wishes.noise != "best" or not (named or wishes.method == "best")):
+        raise UsageError(_NOMINAL)
+    if wishes.grid is not None and (named or wishes.names is not None):
+        raise UsageError("a channel publishes values as they are, so there is no grid; leave it out")
+    if given[0].shape != "sets":
+        if wishes.method == ROBUST:
+            raise NotProvable(
+                "a robust channel is for sets of laws, and these are single laws; use method='optimal-channel'"
+            )
+        return Listed(lambda: [ChannelOffer(given, ask, asked)])
+    cap = _cap(given, ask) if wishes.names is None else _nominal_cap(given, ask)
+    smaller = min((x for x in (cap, most) if x is not None), default=None)
+    robust = ChannelOffer(given, ask, replace(asked, cap=smaller), None if named else MOST)
+    if named or wishes.names is not None:
+        return Listed(lambda: [robust])
+    beside = robust if wishes.method == wishes.noise == "best" else None
+    return Scales(given, ask, wishes, beside)
+
+
+def _nominal_cap(given: tuple[Shape, ...], ask: Ask) -> float | None:
+    """The same for categories without an order: twice the t of randomised response, K(x|x) = e^t K(y|x), for laws in
+    the middle of the sets. (1 + s p) <= E (1 + s q), s = e^t - 1, asks for s (p - E q) <= E - 1 in every category."""
+    item = given[0]
+    if ask.finite or not isinstance(item, SetFamily):
+        return None
+    laws, e = [law.floats() for law in item.centres()], math.exp(min(float(ask.epsilon), 700.0))
+    most = max(float((laws[i] - e * laws[j]).max()) for a, b in item.pairs for i, j in ((a, b), (b, a)))
+    return 2 * math.log1p((e - 1) / most) if most > 0 and e > 1 else None
+
+
+def _cap(given: tuple[Shape, ...], ask: Ask) -> float | None:
+    """range / scale of Laplace noise for the laws in the middle of the sets; None where that needs no noise."""
+    item = given[0]
+    if ask.finite or not isinstance(item, SetFamily):
+        return None
+    middle = Family(item.points, item.centres(), item.pairs, item.labels)
+    try:
+        where = problem((middle,), ask, Laplace)
+        scale = max(least(one, ask, Laplace) for one in where.items) * float(where.lattice.grid)
+    except (NotProvable, *ARITHMETIC):
+        return None
+    width = float(item.points[-1] - item.points[0])
+    return width / scale if 0 < scale < math.inf and width else None

@@ -1,19 +1,62 @@
-"""`compare`: all methods side by side."""
+"""`compare`: all methods side by side, and rows beside the noise that `calibrate` considers.
+
+Beside are a constant, noise on the atoms, that remapped, and the limit. All errors are those of a value of the mean
+law, so that they stand beside E|N| of noise that is added, which is the same for every value.
+
+The limit is how small the expected error of *any* mechanism can be, for exactly the laws given. The channel of least
+expected absolute error is found in doubles, repaired to an exact one in integers, and bounded from below by exact
+prices (docs/limits.md): no solver is trusted. It is a limit to compare with, not a mechanism to take by default: where
+the laws are a little off, it may lose everything.
+
+Ordinary differential privacy is for comparison, never released. Local differential privacy protects every value of a
+column against every other, whatever is believed: Laplace noise of scale range / epsilon (Dwork, McSherry, Nissim, Smith
+2006), values kept within the range. Privacy for independent records hides the protected cell itself, adds nothing to a
+column beside it, and so promises nothing of what the column tells about it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache, partial
 
-from fugu.calibration.beside import beside, ordinary
-from fugu.calibration.comparison import Comparison
-from fugu.calibration.driver import best, table
+import numpy as np
+
+from fugu.calibration.comparison import (
+    AT_95,
+    ATOMS,
+    CONSTANT,
+    LIMIT,
+    LOCAL,
+    RECORDS,
+    REMAPPED,
+    Comparison,
+    Row,
+    refused,
+)
+from fugu.calibration.driver import asked, best, table
 from fugu.calibration.offer import Wishes
-from fugu.calibration.usable import judged
+from fugu.calibration.registry import ARITHMETIC, told
+from fugu.calibration.scales import Scales
+from fugu.calibration.translates import directions, swaps
+from fugu.channels.problem import ChannelProblem
+from fugu.documents.remap import Remap, Weighed
+from fugu.errors import FuguError, NotProvable
+from fugu.guarantee.asks import Ask
 from fugu.guarantee.curve import Guarantee
-from fugu.laws.pair import PairsLike
+from fugu.laws.family import Family, SetFamily
+from fugu.laws.pair import PairsLike, Shifted, as_pairs
+from fugu.laws.shapes import Shape, averaged, mean_law, shapes
+from fugu.loss.door import epsilon
 from fugu.mechanism.intake import Context
-from fugu.numbers.exact import Real
+from fugu.noise.gaussian import Gaussian
+from fugu.noise.kind import kind_of
+from fugu.noise.laplace import Laplace
+from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import Real, float_down, float_up
+from fugu.scenario.confidence import counts_of_a_table, sampled_of, with_sets
+from fugu.scenario.property_model import PropertyModel
 from fugu.scenario.scenario import Scenario
 from fugu.utility.usable import RowsFor
 
@@ -46,13 +89,14 @@ def compare(
     >>> [(row.method, round(row.scale, 8)) for row in compare(fugu.LawPair(p, q), fugu.Pure(0.1)).rows[3:]]
     [('relaxed-paper', 3.39072263), ('relaxed', 2.69096818), ('exact', 1.57445711)]
     """
+    from fugu.calibration.usable import judged  # which knows the rows beside
+
     model = getattr(scenario_or_pairs, "property", None)
     wishes = Wishes.of("best", grid, declared_exact=declared_exact, floor=floor, model=model)
     used = scenario_or_pairs.report.used if isinstance(scenario_or_pairs, Scenario) else None
     said = "" if used is None and rows is None else str(RowsFor(rows, used or 0))
-    found = replace(table(scenario_or_pairs, budget, wishes), basis=said)
     make = cache(partial(best, scenario_or_pairs, budget, wishes))
-    found = replace(found, chosen=lambda: make().certificate)
+    found = replace(table(scenario_or_pairs, budget, wishes), basis=said, chosen=lambda: make().certificate)
     if Context.of(scenario_or_pairs).nominal is not None:
         return replace(found, judge=partial(judged, scenario_or_pairs, make, rows=rows))  # no distances: none beside
     found = replace(found, more=partial(beside, scenario_or_pairs, budget, wishes))
@@ -61,3 +105,254 @@ def compare(
         plain=partial(ordinary, scenario_or_pairs, budget),
         judge=partial(judged, scenario_or_pairs, make, lambda: found.beside, rows),
     )
+
+
+_REMAP = "a function of the output alone changes no guarantee (docs/limits.md)"
+_WARNING = "for exactly these laws only, so it is never taken by default"
+
+
+def beside(source: PairsLike, budget: Guarantee, wishes: Wishes) -> tuple[Row, ...]:
+    """The rows, each under its own refusal; for laws without known atoms on a line, methods that are asked for by name:
+    a record swap for a property, several scales for translates of vectors."""
+    ask, given = asked(budget), shapes(as_pairs(source))
+    try:
+        one_family(given)
+    except NotProvable:
+        if isinstance(wishes.model, PropertyModel):
+            return tuple(offer.row(ask) for offer in swaps(given, ask, wishes).everything())
+        if given[0].dimension > 1 and all(isinstance(item, Family) and item.translates for item in given):
+            return tuple(offer.row(ask) for offer in directions(given, ask, wishes).everything())
+        return ()
+    exact = cache(lambda: _exact(given, ask, wishes))
+    found = [
+        _attempted(CONSTANT, "none", lambda: _constant(given)),
+        _attempted(ATOMS, ATOMS, lambda: exact()[0]),
+        _attempted(REMAPPED, ATOMS, lambda: _remapped(given, *exact())),
+        _attempted(LIMIT, "channel", lambda: _limit(given, ask)),
+    ]
+    if isinstance(source, Scenario) and counts_of_a_table(source):
+        found.append(_attempted(AT_95, None, lambda: at_confidence(source, ask, wishes)))
+    return tuple(found)
+
+
+def _attempted(name: str, noise: str | None, make: Callable[[], Row]) -> Row:
+    try:
+        row = make()
+        return replace(row, method=name, noise=noise or row.noise)
+    except (FuguError, *ARITHMETIC) as error:
+        return refused(name, noise or "none", str(error) if isinstance(error, FuguError) else told(error))
+
+
+def _constant(given: Sequence[Shape]) -> Row:
+    """The weighted median of the mean law, whatever the value: it tells nothing, and needs no proof."""
+    points, weight = mean_law([one_family(given)])
+    total = sum(weight)
+    shares = np.array([w / total for w in weight])
+    below = np.cumsum(np.array(weight, dtype=object))
+    middle = float(points[int(np.argmax(below * 2 >= total))])
+    absolute, squared = (float(shares @ np.abs(points - middle) ** k) for k in (1, 2))
+    why = "the same number whatever the value: nothing is told"
+    return Row(CONSTANT, "none", math.inf, absolute, squared, 0.0, True, why, f"always {middle:g}")
+
+
+def _exact(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> tuple[Row, Lattice]:
+    """Laplace noise on the atoms at its exact scale."""
+    refusals: list[str] = []
+    search = Scales(given, ask, replace(wishes, noise=ATOMS, method="exact"))
+    for stage in search.stages(refusals):
+        for offer in stage:
+            return offer.row(ask), offer.where.lattice  # type: ignore[attr-defined]
+    raise NotProvable("; ".join(refusals) or "no scale was found")
+
+
+def _remapped(given: tuple[Shape, ...], row: Row, lattice: Lattice) -> Row:
+    """The same, each output moved to the weighted median of what may lie behind it."""
+    if not row.proven or row.scale == 0:
+        return row
+    family = one_family(given).on(lattice)
+    points, weight = mean_law([family])
+    noise = kind_of(ATOMS).at(row.scale, lattice.grid).placed(points, weight)
+    made = Remap.of(Weighed(noise, points, lattice.value(points), tuple(weight)), "absolute", declared=False)
+    return replace(
+        row,
+        expected_absolute=made.expected_error("absolute"),
+        expected_squared=made.expected_error("squared"),
+        why=_REMAP,
+    )
+
+
+def _limit(given: tuple[Shape, ...], ask: Ask) -> Row:
+    found = limit_of(given, ask)
+    epsilon = 0.0 if one_family(given).same else float(ask.epsilon)
+    note = f"{found.told}; {_WARNING}"
+    return Row(LIMIT, "channel", math.nan, found.error, found.squared, epsilon, True, found.told, note)
+
+
+MOST_OF_A_PAIR, MOST_OF_SEVERAL = 200, 100
+"""So many atoms are tried without being asked: about a second."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The least expected error there is, bracketed: `lower` <= optimum <= `error`, E|Y - X| of a channel in integers.
+
+    `squared` is E(Y - X)^2 of that channel, which was not made least."""
+
+    error: float
+    squared: float
+    lower: float
+
+    @property
+    def told(self) -> str:
+        """The bracket in words."""
+        if self.error == 0:
+            return "nothing needs to change"
+        return f"no mechanism is below {self.lower:.9g}"
+
+
+def one_family(given: Sequence[Shape]) -> Family:
+    """The one family of laws with known atoms on a line; refused for others, with the reason."""
+    if len(given) != 1 or not isinstance(given[0], Family) or given[0].dimension > 1:
+        raise NotProvable("this is known for laws of one number with atoms, on a common support")
+    if given[0].translates or given[0].inexact:
+        raise NotProvable("this is known for laws that are stated exactly, with their atoms")
+    return given[0]
+
+
+def limit_of(given: Sequence[Shape], ask: Ask) -> Limit:
+    """The limit for laws as stated and what is asked; the weight of the error is the mean law.
+
+    Raises `NotProvable` where none is known: for divergences, for epsilon 0, for laws without atoms, and for more atoms
+    than are worked out without being asked for."""
+    family = one_family(given)
+    if ask.finite:
+        raise NotProvable("no limit is known for a Rényi budget")
+    if family.same:
+        return Limit(0.0, 0.0, 0.0)
+    if ask.epsilon == 0:
+        raise NotProvable("no limit is worked out for epsilon 0: an exact channel has no room there")
+    atoms, most = len(family.points), MOST_OF_SEVERAL if len(family.laws) > 2 or ask.delta else MOST_OF_A_PAIR
+    if atoms > most:
+        raise NotProvable(f"not worked out unasked for {atoms} atoms, above {most}; ask fugu.optimal_channel for it")
+    from fugu.channels.bounds import lower, value  # a solver is imported with them
+    from fugu.channels.find import find
+    from fugu.channels.repair import repaired
+
+    problem = problem_of(family, ask)
+    found = find(problem)
+    rows, _ = repaired(problem, found.matrix)
+    least = Fraction(0) if found.prices is None else lower(problem, found.prices)
+    apart = ChannelProblem(
+        problem.laws, problem.pairs, problem.epsilon, problem.loss**2, problem.weight, delta=problem.delta
+    )
+    return Limit(float_up(value(problem, rows)), float_up(value(apart, rows)), float_down(least))
+
+
+def problem_of(family: Family, ask: Ask) -> ChannelProblem:
+    """Least expected absolute error under the mean law, with the atoms as outputs, which loses nothing: the cost of a
+    column is convex and piecewise linear in the output, with kinks at atoms."""
+    values = family.points.astype(np.float64)
+    parts = averaged(family.laws)
+    total = sum(parts)
+    weight = np.array([part / total for part in parts])
+    pairs = tuple(dict.fromkeys((min(pair), max(pair)) for pair, _ in family.different))
+    return ChannelProblem(
+        family.laws,
+        pairs,
+        ask.epsilon,
+        np.abs(values[:, None] - values[None, :]),
+        weight,
+        delta=ask.delta,
+        points=values,
+        outputs=values,
+    )
+
+
+_ANY = "every value of the range against every other, whatever is believed: range / epsilon"
+_NONE = "no guarantee here: it hides the protected cell, and adds nothing to a column that tells of it"
+_MOST_CELLS = 200_000
+
+
+def ordinary(source: PairsLike, budget: Guarantee) -> tuple[Row, ...]:
+    """What ordinary differential privacy would do at the same budget; nothing for laws without known ends, such as
+    normal ones, and for vectors."""
+    given = shapes(as_pairs(source))
+    if any(not isinstance(item, Family | SetFamily) or item.dimension > 1 or item.translates for item in given):
+        return ()
+    points = np.concatenate([item.points for item in given if isinstance(item, Family | SetFamily)])
+    width = float(points.max() - points.min())
+    if width == 0 or not 0 < float(budget.epsilon) < math.inf:
+        return ()
+    noise = _plain(width, budget)
+    local = Row(
+        LOCAL, noise.name, float(noise.scale), noise.expected_error(), noise.expected_error("squared"),
+        _true(noise, source), True, _ANY, "for comparison", released=False,
+    )  # fmt: skip
+    if not isinstance(source, Scenario) or source.query is None:
+        return (local,)
+    # the column as it is: what privacy for the protected cell alone would publish
+    bare = Row(RECORDS, "none", 0.0, 0.0, 0.0, _true(Laplace(0), source), False, _NONE, "", released=False)
+    return local, bare
+
+
+def _plain(width: float, budget: Guarantee) -> Laplace | Gaussian:
+    """The noise for a value that may move by the whole range; where it is not proved, Laplace noise of range / epsilon,
+    which meets every budget of that epsilon."""
+    try:
+        made = best(Shifted(width), budget, Wishes())
+    except (FuguError, *ARITHMETIC):
+        return Laplace(width / float(budget.epsilon))
+    assert isinstance(made.noise, Laplace | Gaussian)
+    return type(made.noise)(made.noise.scale)  # of real numbers: the lattice of a shift is of no interest here
+
+
+def _true(noise: Laplace | Gaussian, source: PairsLike) -> float:
+    """The epsilon that the noise really gives under the beliefs; nan where it is not known, or takes long."""
+    cells = sum(len(f.points) * len(f.pairs) for f in shapes(as_pairs(source)) if isinstance(f, Family | SetFamily))
+    if cells > _MOST_CELLS:
+        return math.nan
+    try:
+        return epsilon(type(noise)(noise.scale), source)
+    except (NotProvable, FuguError, *ARITHMETIC):
+        return math.nan
+
+
+_MOST_STEPS = 5_000
+_HOW = "with confidence=0.95, if the values seen are all that may come"
+_AGREE = "the counts bear out that no noise is needed"
+_DISAGREE = "no noise is needed for the frequencies as they are, and the counts are too few to bear that out"
+
+
+def require_few_steps(values: Sequence[float], ask: Ask) -> None:
+    """Refuse what would take long and was not asked for: sums over the points of a fine lattice, under a delta or a
+    Rényi order. Pure losses visit the values only."""
+    lattice = None if ask.pure else Lattice.holding([np.array(values)])
+    if not ask.pure and (lattice is None or np.ptp(lattice.index(np.array(values))) > _MOST_STEPS):
+        raise NotProvable(f"not worked out unasked on more than {_MOST_STEPS} lattice steps; ask with confidence=0.95")
+
+
+def at_confidence(source: Scenario, ask: Ask, wishes: Wishes) -> Row:
+    """The noise of least error for every law that the counts of the reference cannot rule out at 95 %.
+
+    Raises `NotProvable` where the beliefs are no counts of a reference, or have confidence already."""
+    counted = None if source.sampled is not None else sampled_of(source)
+    if counted is None:
+        raise NotProvable("the beliefs are no counts of a reference, or hold for all that it cannot rule out already")
+    require_few_steps(counted.values, ask)
+    found = _least(Scales(shapes(with_sets(source, counted).law_pairs()), ask, wishes), ask)
+    plain = _least(Scales(shapes(source.law_pairs()), ask, wishes), ask)
+    note = _HOW
+    if plain.scale == 0:
+        note = f"{_AGREE if found.scale == 0 else _DISAGREE}; {_HOW}"
+    return replace(found, method=AT_95, note=note)
+
+
+def _least(search: Scales, ask: Ask) -> Row:
+    """The row of least expected error among those that are proved."""
+    refusals: list[str] = []
+    for stage in search.stages(refusals):
+        rows = [offer.row(ask) for offer in stage if offer.refusal is None]
+        if proved := [row for row in rows if row.proven]:
+            return min(proved, key=lambda row: row.expected_absolute)
+        refusals += [row.why for row in rows]
+    raise NotProvable("; ".join(dict.fromkeys(refusals)) or "no scale was found")

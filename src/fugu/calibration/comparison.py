@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from fugu.drawing.figure import Figure
 
 
-# `Comparison`: all methods side by side, as rows.
-
-
 @dataclass(frozen=True, repr=False)
 class Row:
     """One method: the scale it asks for, what that costs, what it truly leaks, and whether it is proved."""
@@ -114,18 +111,28 @@ class Comparison(Shown):
         """How many times less error the best row has than this one; None where either has none.
 
         `row`: one of `ordinary`, `rows` or `beside`."""
-        least = min((r.expected_absolute for r in self.rows if r.proven and r.released), default=0.0)
+        least = min((r.expected_absolute for r in self._proven), default=0.0)
         return row.expected_absolute / least if least > 0 and 0 < row.expected_absolute < math.inf else None
+
+    @property
+    def _taken(self) -> Row | None:
+        """The best row, if there is one."""
+        return self.best if self._proven else None
+
+    @property
+    def _proven(self) -> list[Row]:
+        """The rows that can be taken."""
+        return [r for r in self.rows if r.proven and r.released]
 
     @property
     def limit(self) -> float | None:
         """The least expected absolute error of any mechanism for exactly these laws, from above; None if not known."""
-        return next((row.expected_absolute for row in self.beside if row.method == "limit" and row.proven), None)
+        return next((row.expected_absolute for row in self.beside if row.method == LIMIT and row.proven), None)
 
     @property
     def against(self) -> tuple[Row, ...]:
         """What is held against the limit: the proved rows that can be released, then those beside."""
-        return (*(r for r in self.rows if r.proven and r.released), *self.beside)
+        return (*self._proven, *self.beside)
 
     def times_limit(self, row: Row) -> float | None:
         """How many times the error of the limit a row has; None where no limit is known, or it is 0.
@@ -140,28 +147,20 @@ class Comparison(Shown):
     def best(self) -> Row:
         """The proven row of least expected error among the noises that can be released; `NotProvable` if there is
         none."""
-        proven = [r for r in self.rows if r.proven and r.released]
-        if not proven:
+        if not self._proven:
             reasons = dict.fromkeys(f"{r.method} ({r.noise}): {r.why}" for r in self.rows if not r.proven)
             raise NotProvable(nothing_proved(self.budget, "no method is proved", reasons))
-        return min(proven, key=lambda r: (r.chosen_by, r.method != "exact"))
+        return min(self._proven, key=lambda r: (r.chosen_by, r.method != "exact"))
 
     def to_json(self) -> Json:
         """Rows as plain data; infinite numbers as null."""
-        rows, others, ordinary = (
-            [
-                {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in self._plain(r).items()}
-                for r in listed
-            ]
-            for listed in (self.rows, self.beside, self.ordinary)
-        )
         return {
             "budget": str(self.budget),
             "best": self.best.method,
             "promise": self.promises,
-            "rows": rows,
-            "beside": others,
-            "ordinary": ordinary,
+            "rows": [self._plain(r) for r in self.rows],
+            "beside": [self._plain(r) for r in self.beside],
+            "ordinary": [self._plain(r) for r in self.ordinary],
             "usable": self.usable.to_json(),
             "basis": self.basis,
         }
@@ -188,35 +187,35 @@ class Comparison(Shown):
         """The expected error of each method, and of ordinary differential privacy, as bars: a figure for notebooks."""
         return figure_of(self)
 
-    @property
-    def _taken(self) -> Row | None:
-        """The best row, if there is one."""
-        proven = [r for r in self.rows if r.proven and r.released]
-        return self.best if proven else None
-
     def _plain(self, row: Row) -> Json:
         told = {"name": called(row.method, row.noise), "times_limit": self.times_limit(row)}
+        less = {"times_less": self.times_less(row)} if row in self.ordinary else {}
         plain = {k: v for k, v in asdict(row).items() if k != "standardised" or v is not None}
-        return {**plain, **told, **({"times_less": self.times_less(row)} if row in self.ordinary else {})}
+        every = {**plain, **told, **less}
+        return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in every.items()}
 
     def __str__(self) -> str:
         names = ("scale", "E|error|", "E error^2", "true epsilon")
         lines = [f"{'method':<24}{'noise':<9}" + "".join(f"{name:>14}" for name in names) + "  proven  note"]
         for r in self.rows:
-            numbers = (r.scale, r.expected_absolute, r.expected_squared, r.epsilon)
-            row = f"{r.method:<24}{r.noise:<9}" + "".join(f"{shown(x):>14}" for x in numbers)
-            lines.append(f"{row}  {'yes' if r.proven else 'no':<6}  {r.note if r.proven else r.note or r.why}".rstrip())
-        return "\n".join([*lines, *self._beside_ordinary(), *self._to_the_limit()])
-
-    def _beside_ordinary(self) -> list[str]:
-        """Ordinary differential privacy, and how many times less noise the best row has."""
-        if not self.ordinary:
-            return []
-        lines = ["", f"{'for comparison':<24}{'noise':<9}{'scale':>14}{'E|error|':>14}{'true epsilon':>14}  note"]
+            numbers = _line(r, shown(r.scale), shown(r.expected_absolute), shown(r.expected_squared), shown(r.epsilon))
+            lines.append(
+                f"{numbers}{'yes' if r.proven else 'no':<6}  {r.note if r.proven else r.note or r.why}".rstrip()
+            )
+        if self.ordinary:  # and how many times less noise the best row has
+            lines += ["", f"{'for comparison':<24}{'noise':<9}{'scale':>14}{'E|error|':>14}{'true epsilon':>14}  note"]
         for r in self.ordinary:
-            numbers = "".join(f"{shown(x):>14}" for x in (r.scale, r.expected_absolute, r.epsilon))
-            lines.append(f"{r.method:<24}{r.noise:<9}{numbers}  {self.beside_best(r)}")
-        return lines
+            lines.append(_line(r, shown(r.scale), shown(r.expected_absolute), shown(r.epsilon)) + self.beside_best(r))
+        if not self.beside:
+            return "\n".join(lines)
+        known = any(r.method == LIMIT for r in self.beside)
+        title = "how far from the limit" if known else "with those by name only"
+        lines += ["", f"{title:<24}{'noise':<9}{'E|error|':>14}{'x limit' if known else '':>14}  note"]
+        for r in self.against:
+            note = r.note if r in self.beside and r.proven else r.why if not r.proven else ""
+            numbers = _line(r, shown(r.expected_absolute), shown(self.times_limit(r) or math.nan, 4))
+            lines.append((numbers + note).rstrip())
+        return "\n".join(lines)
 
     def beside_best(self, row: Row) -> str:
         """What a row of ordinary differential privacy says beside the best one.
@@ -226,18 +225,9 @@ class Comparison(Shown):
         less = "" if times is None else f"the best above has {times:.3g} times less noise"
         return row.why if not row.proven else less or row.why
 
-    def _to_the_limit(self) -> list[str]:
-        """Every way that is proved, with a constant and the limit, and how many times the limit each has."""
-        if not self.beside:
-            return []
-        known = any(r.method == "limit" for r in self.beside)
-        title = "how far from the limit" if known else "with those by name only"
-        lines = ["", f"{title:<24}{'noise':<9}{'E|error|':>14}{'x limit' if known else '':>14}  note"]
-        for r in self.against:
-            numbers = (shown(r.expected_absolute), shown(self.times_limit(r) or math.nan, 4))
-            note = r.note if r in self.beside and r.proven else r.why if not r.proven else ""
-            lines.append((f"{r.method:<24}{r.noise:<9}" + "".join(f"{x:>14}" for x in numbers) + f"  {note}").rstrip())
-        return lines
+
+def _line(row: Row, *numbers: str) -> str:
+    return f"{row.method:<24}{row.noise:<9}" + "".join(f"{x:>14}" for x in numbers) + "  "
 
 
 def shown(x: float, digits: int = 8) -> str:
@@ -258,6 +248,11 @@ def refused(method: str, noise: str, why: str) -> Row:
 # What people call each method: the one place for it, beside the names that options take.
 
 
+CONSTANT, ATOMS, REMAPPED, LIMIT = "constant", "atoms", "remapped", "limit"
+AT_95, LOCAL, RECORDS = "at 95 %", "local-dp", "record-dp"
+"""Rows beside those of methods."""
+BOUNDED = ("laplace", ATOMS)
+"""Kinds of noise whose masses have bounded ratios."""
 NAMES = {
     "l1": "largest distance of any two values",
     "wasserstein": "largest distance that any mass moves",
@@ -285,13 +280,13 @@ NAMES = {
     "optimal": "least noise for normal beliefs",
     "optimal-channel": "optimal channel (least error, exactly these beliefs)",
     "robust-channel": "optimal channel for every law in the sets",
-    "constant": "one value whatever the data",
-    "atoms": "noise on the known values",
-    "remapped": "noise on the known values, moved to the likeliest middle",
-    "limit": "least error of any mechanism",
-    "at 95 %": "with 95 % confidence in the beliefs",
-    "local-dp": "local differential privacy (range / epsilon)",
-    "record-dp": "differential privacy for independent records (no guarantee here)",
+    CONSTANT: "one value whatever the data",
+    ATOMS: "noise on the known values",
+    REMAPPED: "noise on the known values, moved to the likeliest middle",
+    LIMIT: "least error of any mechanism",
+    AT_95: "with 95 % confidence in the beliefs",
+    LOCAL: "local differential privacy (range / epsilon)",
+    RECORDS: "differential privacy for independent records (no guarantee here)",
 }
 
 

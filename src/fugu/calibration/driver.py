@@ -24,22 +24,16 @@ from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.kind import Objective, check_objective, kind_of
 from fugu.numbers.exact import Real
 
-SEARCHES = {
-    "line": "fugu.calibration.scales",
-    "smooth": "fugu.calibration.scales",
-    "space": "fugu.calibration.scales",
-    "normal": "fugu.calibration.covariance.offers",
-    "sets": "fugu.calibration.channel_offer",
-    "cells": "fugu.calibration.scales",
-}
-CHANNELS = "fugu.calibration.channel_offer"
-"""What publishes categories without an order, and what is asked for by the names of channels."""
-CHANNEL_NAMES = ("optimal-channel", "robust-channel")
-DIRECTIONS = "fugu.calibration.directed_offer"
+SCALES, CHANNELS = "fugu.calibration.scales:Scales", "fugu.calibration.channel:channels"
+"""Noise of one scale; and what publishes categories without an order, or is asked for by the names of channels."""
+DIRECTIONS = "fugu.calibration.translates:directions"
 """Laplace noise of several scales: for translates of vectors by name, for normal vectors with a pure budget."""
+SEARCHES = {**dict.fromkeys(("line", "smooth", "space", "cells"), SCALES), "sets": CHANNELS}
+SEARCHES["normal"] = "fugu.calibration.covariance.offers:covariances"
+CHANNEL_NAMES = ("optimal-channel", "robust-channel")
 BY_NAME = {
     **dict.fromkeys(CHANNEL_NAMES, CHANNELS),
-    "record-swap": "fugu.calibration.swap_offer",
+    "record-swap": "fugu.calibration.translates:swaps",
     **dict.fromkeys(("anisotropic-laplace", "several-directions"), DIRECTIONS),
 }
 """Methods with a search of their own, whatever the shape of the laws."""
@@ -62,9 +56,10 @@ def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Search:
         raise UsageError("declared_exact, floor and weight are for MultivariateNormal laws; leave them out here")
     usual = DIRECTIONS if shape == "normal" and ask.pure else SEARCHES[shape]
     room = CHANNELS if wishes.names is not None else BY_NAME.get(wishes.method, usual)
-    if wishes.cap is not None and room not in (SEARCHES["line"], CHANNELS):
+    if wishes.cap is not None and room not in (SCALES, CHANNELS):
         raise UsageError("cap is for values that are kept within a support; these are not, so leave it out")
-    return importlib.import_module(room).search(given, ask, wishes)  # type: ignore[no-any-return]
+    module, _, name = room.partition(":")
+    return getattr(importlib.import_module(module), name)(given, ask, wishes)  # type: ignore[no-any-return]
 
 
 def best(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Mechanism:
@@ -78,7 +73,7 @@ def best(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Mechanism:
         ready = [offer for offer in stage if offer.refusal is None]
         for offer in sorted(ready, key=lambda o: o.rank(wishes.objective)):
             try:
-                return offer.mechanism(budget, ask, context)
+                return offer.tried(ask, context).mechanism(budget)
             except (NotProvable, *ARITHMETIC) as error:
                 refusals.append(f"{offer.noise}, {offer.method}: {told(error)}")
     raise NotProvable(nothing_proved(budget, "no noise could be proved", refusals))

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -72,8 +72,7 @@ class Wishes:
         matrix = None if weight is None else np.asarray(weight, dtype=np.float64)
         if matrix is not None and (matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]):
             raise UsageError(f"weight must be a square matrix, got shape {matrix.shape}")
-        step = None if grid == "auto" else as_grid(grid)
-        named = own_method(method), own_noise(noise)
+        step, named = None if grid == "auto" else as_grid(grid), (own_method(method), own_noise(noise))
         most = None if cap is None else number(cap, "cap")
         if most == 0:
             raise UsageError("cap is the most epsilon against anybody: a number above 0, got 0")
@@ -90,11 +89,8 @@ class Offer(ABC):
 
     method: str
     noise: str
-
-    @property
-    @abstractmethod
-    def refusal(self) -> str | None:
-        """Why there is nothing to prove; None if there is."""
+    refusal: str | None
+    """Why there is nothing to prove; None if there is."""
 
     @abstractmethod
     def rank(self, objective: Objective) -> tuple[float, float, bool]:
@@ -103,10 +99,6 @@ class Offer(ABC):
     @abstractmethod
     def tried(self, ask: Ask, context: Context) -> Tried:
         """The noise and its proof, whether it holds or not."""
-
-    def mechanism(self, budget: Guarantee, ask: Ask, context: Context) -> Mechanism:
-        """Prove the noise and seal the certificate; what is not proved becomes nothing (`NotProvable`)."""
-        return self.tried(ask, context).mechanism(budget)
 
     def row(self, ask: Ask) -> Row:
         """The line of a comparison, proved or not."""
@@ -122,22 +114,14 @@ class Offer(ABC):
         tried = self.tried(ask, Context())
         noise, proof, d = tried.noise, tried.proof, tried.dimension
         squared = noise.total_error("squared", d)
-        return Row(
-            method=self.method,
-            noise=self.noise,
-            scale=math.sqrt(squared),
-            expected_absolute=noise.total_error("absolute", d),
-            expected_squared=squared,
-            epsilon=proof.epsilon,
-            proven=proof.holds,
-            why=tried.theorem,
-            **self._more(tried, ask),
-        )
+        errors = noise.total_error("absolute", d), squared, proof.epsilon
+        row = Row(self.method, self.noise, math.sqrt(squared), *errors, proof.holds, tried.theorem, "")
+        return replace(row, **self._more(tried, ask))
 
     def _more(self, tried: Tried, ask: Ask) -> dict[str, Any]:
-        """What the row says beside: a `note` at least."""
+        """What the row says beside, such as a `note`."""
         del tried, ask
-        return {"note": ""}
+        return {}
 
 
 class Search(Protocol):
@@ -148,6 +132,21 @@ class Search(Protocol):
 
     def everything(self) -> list[Any]:
         """Every method, beaten or not: offers, or finished rows of what was refused as a whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """A search of one stage: all offers at once, worked out when they are looked at."""
+
+    everything: Callable[[], list[Any]]
+    check: Callable[[], object] = list
+    """Refuses wishes that no offer can meet, where one is to be taken."""
+
+    def stages(self, refusals: list[str]) -> Iterator[list[Offer]]:
+        """One stage."""
+        del refusals
+        self.check()
+        yield self.everything()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,23 +178,14 @@ class Tried:
     """Parts that one kind of certificate has beside those of all."""
 
     def mechanism(self, budget: Guarantee) -> Mechanism:
-        """What runs, under the sealed certificate; `NotProvable` where the proof does not hold, and nothing is."""
+        """What runs, under the sealed certificate of what was asked, what was proved, and all that a reader needs to
+        check it; `NotProvable` where the proof does not hold, and nothing is."""
         if not (proof := self.proof).holds:
             what = "the channel" if self.noise.tabled else f"the {self.noise.name} scale {float(self.noise.scale):g}"
             raise NotProvable(
                 f"{what} could not be proved for pair {proof.worst_pair!r}: the bound is epsilon {proof.epsilon:.12g}, "
                 f"delta {proof.delta:.3g}; ask for a larger epsilon or delta"
             )
-        return Mechanism(
-            certificate=self._seal(budget),
-            noise=self.noise,
-            lattice=self.lattice if self.noise.released else None,
-            support=self.support,
-            context=self.context,
-        )
-
-    def _seal(self, budget: Guarantee) -> Certificate:
-        """The certificate: what was asked, what was proved, and all that a reader needs to check it."""
         context = self.context
         silent, d = (NO_NOISE,) if self.noise.silent else (), self.dimension
         stated = [a for a in context.assumptions if a not in self.before]
@@ -205,13 +195,13 @@ class Tried:
             "kind": self.kind,
             **({"dimension": d} if d > 1 else {}),
             "budget": budget_json(budget),
-            "proved": {"epsilon": self.proof.epsilon, "delta": self.proof.delta},
-            "worst_pair": self.proof.worst_pair,
+            "proved": {"epsilon": proof.epsilon, "delta": proof.delta},
+            "worst_pair": proof.worst_pair,
             "method": self.method,
             "theorem": self.theorem,
             "noise": self.noise.to_json(),
             "lattice": None if self.lattice is None else self.lattice.to_json(),
-            "support": None if self.support is None else _stated(self.support, self.lattice),
+            "support": self._support(),
             "expected_error": self.errors or {o: finite_or_none(self.noise.total_error(o, d)) for o in OBJECTIVES},
             "scales": self.scales,
             "assumptions": [*self.before, *stated, ONE_RELEASE, *self.after, *silent],
@@ -224,11 +214,18 @@ class Tried:
             **context.parts(),
             **self.more,
         }
-        return Certificate.seal(body, self.laws)
+        return Mechanism(
+            certificate=Certificate.seal(body, self.laws),
+            noise=self.noise,
+            lattice=self.lattice if self.noise.released else None,
+            support=self.support,
+            context=context,
+        )
 
-
-def _stated(support: Floats, lattice: Lattice | None) -> Any:
-    """ "lattice" if these are the atoms of the laws on the lattice, else their values."""
-    if support.ndim == 1 and lattice is not None and np.array_equal(lattice.value(lattice.index(support)), support):
-        return "lattice"
-    return support.tolist()
+    def _support(self) -> Any:
+        """ "lattice" if these are the atoms of the laws on the lattice, else their values."""
+        if (support := self.support) is None:
+            return None
+        lattice = self.lattice if support.ndim == 1 else None
+        held = lattice is not None and np.array_equal(lattice.value(lattice.index(support)), support)
+        return "lattice" if held else support.tolist()

@@ -23,8 +23,6 @@ from fugu.noise.kind import Kind, Noise, Objective, finite_or_none, kind_of, kin
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import as_fraction, decimal_up, float_up
 
-# The search for scales: every kind of noise on its own lattice, every method under its own refusal.
-
 
 @dataclass(frozen=True, eq=False)
 class Scales:
@@ -33,29 +31,39 @@ class Scales:
     given: tuple[Shape, ...]
     ask: Ask
     wishes: Wishes
+    beside: Offer | None = None
+    """What stands beside the methods that no other beats."""
 
     def stages(self, refusals: list[str]) -> Iterator[list[Offer]]:
         """First the methods that no other beats; the beaten ones only where nothing of those was proved."""
-        chosen = None if self.wishes.method == "best" else named(self.wishes.method, _others())
+        chosen = None
+        if self.wishes.method != "best":
+            from fugu.calibration.covariance.methods import WAYS  # so that a wrong place is told from a wrong name
+
+            chosen = named(self.wishes.method, tuple(WAYS))
         made: list[tuple[Kind, Problem, list[Method]]] = []
-        stage: list[Offer] = []
+        stage: list[ScaleOffer] = []
         for kind in self._kinds():
             try:
-                where = problem(self.given, self.ask, kind, self._grid())
+                where = self._where(kind)
                 found = self._wanted(where, kind, chosen)
-                first, rest = _front(where, self.ask, kind, found)
+                there = {m.name for m in found}
+                rest = [m for m in found if m.beaten_by in there]
+                first = offers(where, self.ask, kind, [m for m in found if m not in rest])
+                able = {offer.method for offer in first if offer.refusal is None}
+                needed = [m for m in rest if m.beaten_by not in able]  # whose better has no scale here
+                stage += first + offers(where, self.ask, kind, needed)
             except (NotProvable, *ARITHMETIC) as error:
                 refusals.append(f"{kind.name}: {told(error)}")
                 continue
-            stage += first
-            made.append((kind, where, rest))
-        yield self._capped(stage)
+            made.append((kind, where, [m for m in rest if m not in needed]))
+        yield [*self._capped(stage), *([] if self.beside is None else [self.beside])]
         yield self._capped([offer for kind, where, rest in made for offer in offers(where, self.ask, kind, rest)])
 
-    def _capped(self, found: list[Offer]) -> list[Offer]:
+    def _capped(self, found: list[ScaleOffer]) -> list[Offer]:
         """The offers with as much noise as the cap asks for, if there is one."""
         cap = self.wishes.cap
-        return found if cap is None else [o.capped(cap) if isinstance(o, ScaleOffer) else o for o in found]
+        return [*found] if cap is None else [offer.capped(cap) for offer in found]
 
     def everything(self) -> list[Any]:
         """Every method for every kind of noise that can meet the budget; rows for the kinds that are refused."""
@@ -64,11 +72,11 @@ class Scales:
             if not kind.considered or kind.refusal(self.ask) is not None or not self._covered(kind):
                 continue
             try:
-                where = problem(self.given, self.ask, kind, self._grid())
-                rows += _rows(offers(where, self.ask, kind, list(suited(where.items, self.ask, kind))), self.ask)
+                where = self._where(kind)
+                rows += _rows(offers(where, self.ask, kind, suited(where.items, self.ask, kind)), self.ask)
             except (NotProvable, *ARITHMETIC) as error:
                 rows.append(refused("exact", kind.name, told(error)))
-        return rows
+        return rows if self.beside is None else [*rows, self.beside]
 
     def _kinds(self) -> list[Kind]:
         """The kinds of noise to try: the one asked for, or all that are released and can meet the budget."""
@@ -85,8 +93,8 @@ class Scales:
     def _covered(self, kind: Kind) -> bool:
         return all(covers(item.shape, kind.name) for item in self.given)
 
-    def _grid(self) -> Fraction | str:
-        return "auto" if self.wishes.grid is None else self.wishes.grid
+    def _where(self, kind: Kind) -> Problem:
+        return problem(self.given, self.ask, kind, "auto" if self.wishes.grid is None else self.wishes.grid)
 
     def _wanted(self, where: Problem, kind: Kind, chosen: tuple[Method, ...] | None) -> list[Method]:
         known = suited(where.items, self.ask, kind)
@@ -104,25 +112,7 @@ class Scales:
         return found
 
 
-def _others() -> tuple[str, ...]:
-    """Names of methods that are found elsewhere, so that a wrong place is told from a wrong name."""
-    from fugu.calibration.covariance.methods import WAYS
-
-    return tuple(WAYS)
-
-
-def _front(where: Problem, ask: Ask, kind: Kind, found: list[Method]) -> tuple[list[Offer], list[Method]]:
-    """Offers of the methods that no other beats, and of those whose better has no scale here; and the methods left."""
-    there = {m.name for m in found}
-    beaten = [m for m in found if m.beaten_by in there]
-    first = offers(where, ask, kind, [m for m in found if m not in beaten])
-    able = {offer.method for offer in first if offer.refusal is None}
-    needed = [m for m in beaten if m.beaten_by not in able]
-    first += offers(where, ask, kind, needed)
-    return first, [m for m in beaten if m not in needed]
-
-
-def offers(where: Problem, ask: Ask, kind: Kind, wanted: Sequence[Method]) -> list[Offer]:
+def offers(where: Problem, ask: Ask, kind: Kind, wanted: Sequence[Method]) -> list[ScaleOffer]:
     """What the methods propose: on the lattice given, and those that would visit too many of its points, or draw noise
     of too many steps, on a coarser one."""
     found = [(*_reached(method, where, ask, kind), method) for method in wanted]
@@ -154,13 +144,12 @@ def _reached(method: Method, where: Problem, ask: Ask, kind: Kind) -> tuple[Prob
     return there, Proposal(steps, coarse_note(there))
 
 
-def _rows(found: list[Offer], ask: Ask) -> list[Row]:
+def _rows(found: list[ScaleOffer], ask: Ask) -> list[Row]:
     """The rows of one kind of noise, in the order of the registry; the exact scale is proved first, and
     scales follow from others on the same lattice only."""
     least: dict[Fraction, float] = {}
     rows = {}
     for offer in sorted(found, key=lambda o: o.method != "exact"):
-        assert isinstance(offer, ScaleOffer)
         grid = offer.where.lattice.grid
         row = rows[id(offer)] = replace(offer, least=least.get(grid, math.inf)).row(ask)
         if row.proven:
@@ -168,20 +157,10 @@ def _rows(found: list[Offer], ask: Ask) -> list[Row]:
     return [rows[id(offer)] for offer in found]
 
 
-def search(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Scales:
-    """For the driver."""
-    return Scales(given, ask, wishes)
-
-
-# `ScaleOffer`: independent lattice noise of one scale, on numbers or vectors: ranked, proved, sealed, or a row.
-
-
 _DIGITS = 10
 _NUDGES = (-2e-11, 0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
 """Tried in turn from the proposal on: a search ends a little above a root, which may be a short decimal itself."""
 _UNIT = Fraction(1)
-_BOUNDED = ("laplace", "atoms")
-"""Kinds of noise whose masses have bounded ratios."""
 _OF_VALUES = (EXACT_LAWS, INDEPENDENT_ROWS)
 
 
@@ -204,8 +183,8 @@ class ScaleOffer(Offer):
     def capped(self, cap: Fraction) -> ScaleOffer:
         """The same with a scale of at least span / cap steps, at which two values of a record lose at most the cap: the
         noise is Laplace noise, on the lattice or on atoms. Without a support, and for other noise, nothing is left."""
-        span = self._span()
-        if span is None or self.kind.name not in _BOUNDED:
+        span, bounded = self._span(), self.kind.at(1, _UNIT).rate == 1  # the largest log-ratio is a step / scale
+        if span is None or not bounded:
             why = "values are not kept within a support" if span is None else f"{self.kind.name} noise bounds no ratio"
             return replace(self, cap=cap, proposal=Proposal(math.inf, f"no noise keeps the cap: {why}"))
         least = Fraction(span) / cap
@@ -241,7 +220,7 @@ class ScaleOffer(Offer):
         return self.kind.name
 
     @property
-    def refusal(self) -> str | None:
+    def refusal(self) -> str | None:  # type: ignore[override]
         """No finite scale."""
         return (self.proposal.note or "no finite scale") if math.isinf(self.proposal.steps) else None
 
@@ -287,26 +266,18 @@ class ScaleOffer(Offer):
         noise, proof = self.proved(ask, laws)
         if not self._within(noise):
             raise NotProvable(f"the {self.kind.name} scale {float(noise.scale):g} is too small for the cap")
-        return self._tried(noise, proof, lattice, laws, ask, context)
-
-    def _tried(
-        self,
-        noise: Noise,
-        proof: Proof,
-        lattice: Lattice | None,
-        laws: tuple[Shape, ...],
-        ask: Ask,
-        context: Context,
-    ) -> Tried:
         where, d = self.where, self.where.dimension
         grid = float(where.lattice.grid)
         if where.given[0].shape == "cells":  # published are counts of all records, and the laws are of one
             context = replace(context, assumptions=tuple(a for a in context.assumptions if a not in _OF_VALUES))
         rounding = () if lattice is None or where.rounding is None else (where.rounding,)
         told = {"sets": (SETS,), "cells": (CELLS,), "space": (COORDINATES,)}.get(where.given[0].shape, ())
-        kind = "analysis" if not self.kind.released else "vector" if d > 1 else "additive"
+        empirical: dict[str, float | bool | None] | None = None
+        if self.kind.released and context.empirical:  # shown beside the guarantee, not part of it
+            there = bound([item.on(where.lattice) for item in items(context.empirical)], noise, ask)
+            empirical = {"epsilon": finite_or_none(there.epsilon), "delta": there.delta, "holds": there.holds}
         return Tried(
-            kind=kind,
+            kind="analysis" if not self.kind.released else "vector" if d > 1 else "additive",
             method=self.way.name,
             theorem=self.way.theorem,
             noise=noise,
@@ -319,7 +290,7 @@ class ScaleOffer(Offer):
             dimension=d,
             support=where.support if self.kind.released else None,
             after=(*told, *rounding, *(() if self.kind.released else (ANALYSIS_ONLY,))),
-            empirical=_under_empirical(where, noise, ask, context) if self.kind.released else None,
+            empirical=empirical,
             more={} if self.cap is None else {"cap": str(self.cap)},
         )
 
@@ -333,7 +304,9 @@ class ScaleOffer(Offer):
         else:
             noise, proof = self.proved(ask)
         leak = self._leak(noise, ask)
-        note = "" if self.kind.released else "analysis only: no exact sampler is proved for it"
+        note = self.proposal.note or ("" if self.kind.released else "analysis only: no exact sampler is proved for it")
+        if self.proposal.own is not None:  # where what is released is more
+            note = f"the theorem's own scale is {self.proposal.own * float(grid):.6g}; {note}"
         return Row(
             method=self.method,
             noise=self.noise,
@@ -343,16 +316,9 @@ class ScaleOffer(Offer):
             epsilon=proof.epsilon if leak is None else leak,
             proven=proof.holds,
             why=self.way.theorem if proof.holds else above(proof.epsilon, proof.delta),
-            note=self._with_own(self.proposal.note or note),
+            note=note,
             released=self.kind.released,
         )
-
-    def _with_own(self, note: str) -> str:
-        """A remark, after the theorem's own scale where what is released is more."""
-        if self.proposal.own is None:
-            return note
-        own = self.proposal.own * float(self.where.lattice.grid)
-        return f"the theorem's own scale is {own:.6g}; {note}"
 
     def _leak(self, noise: Noise, ask: Ask) -> float | None:
         """The tight pure epsilon that the noise really gives, where it is known; inf where none is finite."""
@@ -363,15 +329,6 @@ class ScaleOffer(Offer):
         except (NotProvable, *ARITHMETIC):
             return math.inf
         return None if any(x is None for x in each) else max(x for x in each if x is not None)
-
-
-def _under_empirical(where: Problem, noise: Noise, ask: Ask, context: Context) -> dict[str, float | bool | None] | None:
-    """What the noise loses under the laws that fitted beliefs were fitted to: shown beside the guarantee, not part
-    of it."""
-    if not context.empirical:
-        return None
-    found = bound([item.on(where.lattice) for item in items(context.empirical)], noise, ask)
-    return {"epsilon": finite_or_none(found.epsilon), "delta": found.delta, "holds": found.holds}
 
 
 def require_drawn(steps: float) -> None:

@@ -13,8 +13,8 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from fugu.calibration.beside import ATOMS, LIMIT, REMAPPED, beside
-from fugu.calibration.comparison import Row
+from fugu.calibration.compare import beside
+from fugu.calibration.comparison import ATOMS, LIMIT, REMAPPED, Row
 from fugu.calibration.driver import best
 from fugu.calibration.offer import Wishes
 from fugu.calibration.registry import ARITHMETIC

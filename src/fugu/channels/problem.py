@@ -298,10 +298,10 @@ class Errors:
         if self.channel.weight is not None:
             weight = np.array(self.channel.weight)
             return float(weight @ each / weight.sum())
-        return max(_largest(law, each) for law in self.laws)
+        return max(largest_mean(law, each) for law in self.laws)
 
 
-def _largest(law: Masses | LawSet, each: Floats) -> float:
+def largest_mean(law: Masses | LawSet, each: Floats) -> float:
     """The mean under a law, or the largest under any law of a set."""
     return float(law.floats() @ each) if isinstance(law, Masses) else float(law.tops(each[None, :])[0])
 

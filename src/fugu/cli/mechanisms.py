@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import fugu
-from fugu.calibration.channel import Asked
-from fugu.calibration.channel_offer import ChannelOffer
+from fugu.calibration.channel import Asked, ChannelOffer
 from fugu.calibration.comparison import called
 from fugu.calibration.driver import asked
 from fugu.cli import options

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fugu.calibration.beside import require_few_steps
+from fugu.calibration.compare import require_few_steps
 from fugu.calibration.lattice import problem
 from fugu.calibration.search import least
 from fugu.documents.certificate import Certificate

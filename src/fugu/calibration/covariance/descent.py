@@ -10,7 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.covariance.slope import Cost, Local, StandardPairs, distance, divergence, log_delta, symmetric
+from fugu.calibration.covariance.slope import (
+    CovarianceCost,
+    Local,
+    StandardPairs,
+    distance,
+    divergence,
+    log_delta,
+    symmetric,
+)
 from fugu.calibration.search import least_scale
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Divergences
@@ -39,7 +47,7 @@ _TRIM = 1e-5
 """Without a floor: eigenvalues below this share of the largest are left out where that costs next to nothing."""
 
 
-def descend(start: Array, floor: float, laws: StandardPairs, ask: Ask, cost: Cost) -> Array:
+def descend(start: Array, floor: float, laws: StandardPairs, ask: Ask, cost: CovarianceCost) -> Array:
     """A covariance >= floor I that meets the budget and costs no more than `start`, which does both."""
     binding = [k for k, loss in enumerate(excesses(start, laws, ask)) if loss >= _NEAR]
     best, S = start, start
@@ -54,7 +62,7 @@ def descend(start: Array, floor: float, laws: StandardPairs, ask: Ask, cost: Cos
     return best if floor else _trimmed(best, laws, ask, cost)
 
 
-def _better(best: Array, S: Array, floor: float, laws: StandardPairs, ask: Ask, cost: Cost) -> Array:
+def _better(best: Array, S: Array, floor: float, laws: StandardPairs, ask: Ask, cost: CovarianceCost) -> Array:
     """S, made enough, if it then costs less."""
     try:
         found = raised(S, floor, laws, ask)
@@ -63,7 +71,7 @@ def _better(best: Array, S: Array, floor: float, laws: StandardPairs, ask: Ask, 
     return found if cost.value(found) < cost.value(best) else best
 
 
-def _trimmed(S: Array, laws: StandardPairs, ask: Ask, cost: Cost) -> Array:
+def _trimmed(S: Array, laws: StandardPairs, ask: Ask, cost: CovarianceCost) -> Array:
     """S without directions of next to no noise, which only take a finer grid, if that costs as good as nothing."""
     values, vectors = np.linalg.eigh(S)
     small = values < _TRIM * values[-1]
@@ -90,14 +98,14 @@ class _Point:
     def inside(self) -> bool:
         return math.isfinite(self.log_det) and all(room.value > 0 for room in self.rooms)
 
-    def height(self, cost: Cost, m: float) -> float:
+    def height(self, cost: CovarianceCost, m: float) -> float:
         """The barrier function."""
         if not self.inside:
             return math.inf
         return cost.value(self.S) - m * (self.log_det + sum(math.log(room.value) for room in self.rooms))
 
 
-def _central(start: Array, floor: float, laws: StandardPairs, ask: Ask, cost: Cost) -> Array:
+def _central(start: Array, floor: float, laws: StandardPairs, ask: Ask, cost: CovarianceCost) -> Array:
     """The end of the central path, or the last point from which doubles find no way on."""
     d, t = len(start), admissible(ask)
 
@@ -133,7 +141,7 @@ def _central(start: Array, floor: float, laws: StandardPairs, ask: Ask, cost: Co
     return (here.S + here.S.T) / 2
 
 
-def _step(here: _Point, at: Callable[[Array], _Point], cost: Cost, m: float) -> tuple[_Point, float]:
+def _step(here: _Point, at: Callable[[Array], _Point], cost: CovarianceCost, m: float) -> tuple[_Point, float]:
     """One Newton step on the barrier function, shortened until it is lower; what it promised."""
     to = symmetric(len(here.T))
     inverse: Array = np.asarray(np.linalg.inv(here.T), dtype=np.float64)

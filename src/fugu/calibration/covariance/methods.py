@@ -21,7 +21,7 @@ from fugu.calibration.covariance.directions import (
 )
 from fugu.calibration.covariance.feasible import pairs_of, positive, up
 from fugu.calibration.covariance.optimal import optimal_covariance
-from fugu.calibration.covariance.slope import Cost, StandardPairs
+from fugu.calibration.covariance.slope import CovarianceCost, StandardPairs
 from fugu.calibration.offer import Wishes
 from fugu.errors import FuguError, NotProvable, UsageError
 from fugu.guarantee.asks import Ask
@@ -54,7 +54,7 @@ class Candidate:
     way: Way
     covariance: Array | None
     laws: StandardPairs
-    cost: Cost
+    cost: CovarianceCost
     floor: float
     refusal: str = ""
     note: str = ""
@@ -73,17 +73,7 @@ class Task:
     t: float
     ask: Ask
     wishes: Wishes
-    cost: Cost
-
-    @property
-    def differences(self) -> Array:
-        """The differences of the means."""
-        return self.laws.shift
-
-    @property
-    def covariances(self) -> Array:
-        """What methods for one covariance count on: the mean of the two laws of a pair."""
-        return self.laws.middle
+    cost: CovarianceCost
 
 
 _PAPER = "Chen and Ohrimenko 2023"
@@ -106,7 +96,7 @@ def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str
     given the mean of two different ones, which may not be enough (the means may even agree): what they find is then
     enlarged until it is, before its rank and its error count. `optimal` comes last and starts from all the others."""
     laws = StandardPairs.of(pairs)
-    task = Task(laws, admissible(ask), ask, wishes, Cost.of(laws, wishes.weight, wishes.objective))
+    task = Task(laws, admissible(ask), ask, wishes, CovarianceCost.of(laws, wishes.weight, wishes.objective))
     floor = least_variance(task)
     others: list[Array] = []
 
@@ -122,8 +112,17 @@ def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str
         others.append(S)
         return S
 
-    plans = {name: _candidate(WAYS[name], lambda f=find: found(f), task, floor) for name, find in _FINDERS.items()}  # type: ignore[misc]
-    return plans | {"optimal": _candidate(WAYS["optimal"], lambda: _optimal(task, floor, others), task, floor)}
+    def candidate(way: Way) -> Candidate:
+        try:
+            S = found(_FINDERS[way.name]) if way.name in _FINDERS else _optimal(task, floor, others)
+        except FuguError as error:
+            return Candidate(way, None, laws, task.cost, floor, str(error))
+        if deficient(S) and not wishes.declared_exact:
+            return Candidate(way, None, laws, task.cost, floor, DECODABLE if S.any() else EXACT)
+        note = "" if S.any() else "the laws' own randomness suffices: no noise"
+        return Candidate(way, laws.raw(S), laws, task.cost, floor, note=note)
+
+    return {name: candidate(way) for name, way in WAYS.items()}
 
 
 def least_variance(task: Task) -> float:
@@ -133,7 +132,7 @@ def least_variance(task: Task) -> float:
         return task.wishes.floor
     if task.wishes.declared_exact:
         return 0.0
-    variance = expected_value_gaussian(task.differences, task.t) ** 2
+    variance = expected_value_gaussian(task.laws.shift, task.t) ** 2
     return (variance if task.laws.alike else max(variance, isotropic(task.laws, task.ask, variance))) / 16
 
 
@@ -157,53 +156,26 @@ def lifted(S: Array, floor: float | None) -> Array:
     return np.asarray((raised + raised.T) / 2)
 
 
-def _candidate(way: Way, find: Callable[[], Array], task: Task, floor: float) -> Candidate:
-    laws, cost = task.laws, task.cost
-    try:
-        S = find()
-    except FuguError as error:
-        return Candidate(way, None, laws, cost, floor, str(error))
-    if deficient(S) and not task.wishes.declared_exact:
-        return Candidate(way, None, laws, cost, floor, DECODABLE if S.any() else EXACT)
-    note = "" if S.any() else "the laws' own randomness suffices: no noise"
-    return Candidate(way, laws.raw(S), laws, cost, floor, note=note)
-
-
 def _isotropic(sigma: float, task: Task) -> Array:
-    return np.asarray(sigma**2 * np.eye(task.differences.shape[1]))
+    return np.asarray(sigma**2 * np.eye(task.laws.dimension))
 
 
-def _group(task: Task) -> Array:
-    model = _model(task)
-    return _records(task, model, model.size)
-
-
-def _record_group(task: Task) -> Array:
-    model = _model(task)
-    return _records(task, model, model.swapped)
-
-
-def _records(task: Task, model: Any, k: int) -> Array:
+def _records(task: Task, all_of_them: bool) -> Array:
     """k records change, each by at most its reach in the units of the laws: a coupling, whatever the laws."""
-    found = record_group(np.array([float(x) for x in model.reach]) / task.laws.unit, k)
-    return _isotropic(found.gaussian(task.t), task)
-
-
-def _expected(task: Task) -> Array:
-    return _isotropic(expected_value_gaussian(task.differences, task.t), task)
+    model: Any = task.wishes.model
+    if model is None:
+        raise NotProvable("this method needs the ranges of the records; make the scenario with from_property")
+    reach = np.array([float(x) for x in model.reach]) / task.laws.unit
+    return _isotropic(record_group(reach, model.size if all_of_them else model.swapped).gaussian(task.t), task)
 
 
 def _directional(task: Task) -> Array:
-    v, sigma = directional(task.differences, t=task.t)
+    v, sigma = directional(task.laws.shift, t=task.t)
     return np.asarray(sigma**2 * np.outer(v, v))
 
 
-def _eigenvector(task: Task) -> Array:
-    return eigenvector(task.differences, task.covariances, task.t)
-
-
 def _uncertain(task: Task) -> Array:
-    v, s = directional_uncertainty(task.differences, task.covariances, task.t)
+    v, s = directional_uncertainty(task.laws.shift, task.laws.middle, task.t)
     return np.asarray(s * np.outer(v, v))
 
 
@@ -211,7 +183,7 @@ def _optimal(task: Task, floor: float, others: list[Array]) -> Array:
     """The least cost above the floor: of the convex programme for one covariance, exactly so where laws share one;
     else where descent on the exact curve ends, from there or from the best of the other methods."""
     laws, ask, cost = task.laws, task.ask, task.cost
-    relaxed = optimal_covariance(task.differences, task.covariances, task.t, cost.weight, floor).covariance
+    relaxed = optimal_covariance(task.laws.shift, task.laws.middle, task.t, cost.weight, floor).covariance
     start = relaxed if laws.alike else enough(relaxed, laws, ask)
     if laws.alike and not cost.absolute:
         return start
@@ -220,20 +192,15 @@ def _optimal(task: Task, floor: float, others: list[Array]) -> Array:
     return descend(min([start, *others], key=cost.value), floor, laws, ask, cost)
 
 
-def _model(task: Task) -> Any:
-    if task.wishes.model is None:
-        raise NotProvable("this method needs the ranges of the records; make the scenario with from_property")
-    return task.wishes.model
-
-
 _FINDERS: dict[str, Callable[[Task], Array]] = {
-    "group": _group,
-    "record-group": _record_group,
-    "expected-value": _expected,
+    "group": lambda task: _records(task, True),
+    "record-group": lambda task: _records(task, False),
+    "expected-value": lambda task: _isotropic(expected_value_gaussian(task.laws.shift, task.t), task),
     "directional": _directional,
-    "eigenvector": _eigenvector,
+    "eigenvector": lambda task: eigenvector(task.laws.shift, task.laws.middle, task.t),
     "directional-uncertainty": _uncertain,
 }
+"""Methods for one covariance count on the mean of the two laws of a pair."""
 
 
 @dataclass(frozen=True)

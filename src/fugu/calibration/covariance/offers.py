@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from fugu.calibration.covariance.below import least_trace
 from fugu.calibration.covariance.descent import descend, enough, multiple
 from fugu.calibration.covariance.methods import WAYS, Candidate, propose
+from fugu.calibration.covariance.slope import CovarianceCost
 from fugu.calibration.lattice import beliefs_of, short_step
-from fugu.calibration.offer import Offer, Tried, Wishes
+from fugu.calibration.offer import Listed, Offer, Tried, Wishes
 from fugu.calibration.registry import named
 from fugu.documents.sentences import EXACTLY_NORMAL, GAUSSIAN_MODEL
 from fugu.errors import NotProvable, UsageError
@@ -31,9 +32,7 @@ from fugu.noise.matrix import CorrelatedGaussian
 from fugu.numbers.exact import decimal_up
 from fugu.scenario.property_model import MOVED
 
-# Offers for normal laws of vectors: find a covariance, make noise of it that can be drawn, prove that.
-
-
+Array = NDArray[np.float64]
 _OWN = "each statistic in units of its own deviation under the laws"
 _FACTOR = 8.0
 _STRETCH = tuple(1e-9 * _FACTOR**k for k in range(10))
@@ -58,7 +57,7 @@ class CovarianceOffer(Offer):
         return self.candidate.way.name
 
     @property
-    def refusal(self) -> str | None:
+    def refusal(self) -> str | None:  # type: ignore[override]
         """Why the method has no covariance."""
         return self.candidate.refusal if self.candidate.covariance is None else None
 
@@ -70,64 +69,51 @@ class CovarianceOffer(Offer):
     def tried(self, ask: Ask, context: Context) -> Tried:
         """The noise, and its proof in the Gaussian model."""
         noise, proof = realised(self.candidate, self.pairs, ask, self.wishes.grid)
+        before, floor = [GAUSSIAN_MODEL], self.wishes.floor
         if self.wishes.declared_exact:
-            context = _unbounded(context)
-        lattice = Lattice(noise.grid)
+            before.append(EXACTLY_NORMAL)
+            if context.shares is not None:  # laws declared exactly normal have no ends: nothing is clipped
+                stated = tuple(a for a in context.assumptions if a != MOVED)
+                free = {**context.shares, "limits": [None] * len(context.shares["limits"])}
+                context = replace(context, assumptions=stated, shares=free)
+        if floor is not None:
+            before.append(f"noise of variance at least {floor:g} in every direction, {_OWN}")
         return Tried(
             kind="correlated",
             method=self.method,
             theorem=self.candidate.way.theorem,
             noise=noise,
             proof=proof,
-            lattice=lattice,
+            lattice=Lattice(noise.grid),
             laws=self.pairs,
             beliefs=beliefs_of(self.pairs),
             context=context,
             scales=self.scales,
             dimension=noise.dimension,
-            before=(GAUSSIAN_MODEL, *((EXACTLY_NORMAL,) if self.wishes.declared_exact else ()), *self._floor()),
+            before=tuple(before),
         )
-
-    def _floor(self) -> tuple[str, ...]:
-        """A floor that was asked for, with its units."""
-        asked = self.wishes.floor
-        return () if asked is None else (f"noise of variance at least {asked:g} in every direction, {_OWN}",)
 
     def _more(self, tried: Tried, ask: Ask) -> dict[str, Any]:
         """The errors in the units of the statistics, and how near the least they are."""
-        noise, plan = cast(CorrelatedGaussian, tried.noise), self.candidate
-        note = plan.note or "; ".join(filter(None, (_rank(plan), self._least(noise, ask))))
-        return {"note": note, "standardised": plan.cost.value(plan.laws.own(_array(noise)))}
+        plan = self.candidate
+        assert plan.covariance is not None
+        S = plan.laws.own(
+            np.array([[float(x) for x in row] for row in cast(CorrelatedGaussian, tried.noise).covariance()])
+        )
+        values = np.linalg.eigvalsh(plan.covariance)
+        flat = "" if values[0] > 1e-9 * values[-1] else "deficient rank: only for laws that are exactly normal"
+        note = plan.note or "; ".join(filter(None, (flat, self._least(S, ask))))
+        return {"note": note, "standardised": plan.cost.value(S)}
 
-    def _least(self, noise: CorrelatedGaussian, ask: Ask) -> str:
+    def _least(self, S: Array, ask: Ask) -> str:
         """How near the optimal covariance is to what no Gaussian noise above its floor goes below."""
         if self.method != "optimal":
             return ""
-        plan = self.candidate
-        S, cost = plan.laws.own(_array(noise)), plan.cost.trace
+        plan, cost = self.candidate, CovarianceCost(self.candidate.cost.weight)
         at = descend(S, plan.floor, plan.laws, ask, cost) if plan.cost.absolute else S
         value, least = cost.value(S), least_trace(plan.laws, ask, plan.floor, cost.weight, at)
         weighed = "weighted" if self.wishes.weight is not None else "every statistic in its own unit"
         return f"mean squared error {value:.4g} ({weighed}); no Gaussian noise has less than {least:.4g}"
-
-
-def _array(noise: CorrelatedGaussian) -> NDArray[np.float64]:
-    return np.array([[float(x) for x in row] for row in noise.covariance()])
-
-
-def _rank(candidate: Candidate) -> str:
-    assert candidate.covariance is not None
-    values = np.linalg.eigvalsh(candidate.covariance)
-    return "" if values[0] > 1e-9 * values[-1] else "deficient rank: only for laws that are exactly normal"
-
-
-def _unbounded(context: Context) -> Context:
-    """Laws declared exactly normal have no ends: nothing is clipped."""
-    if context.shares is None:
-        return context
-    stated = tuple(a for a in context.assumptions if a != MOVED)
-    free = {**context.shares, "limits": [None] * len(context.shares["limits"])}
-    return replace(context, assumptions=stated, shares=free)
 
 
 def realised(
@@ -164,53 +150,41 @@ def realised(
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class Covariances:
+def covariances(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed:
     """The search for covariances: every method at once, since none takes long."""
+    pairs = tuple(pair for pair in given if isinstance(pair, NormalPair))
 
-    pairs: tuple[NormalPair, ...]
-    ask: Ask
-    wishes: Wishes
-
-    def stages(self, refusals: list[str]) -> Iterator[list[Offer]]:
-        """One stage: the methods asked for."""
-        del refusals
-        if self.wishes.noise not in ("best", "gaussian"):
-            kind_of(self.wishes.noise)
+    def check() -> None:
+        if wishes.noise not in ("best", "gaussian"):
+            kind_of(wishes.noise)
             raise NotProvable(
-                f"normal vectors are protected by Gaussian noise here, not by {self.wishes.noise}; leave out noise="
+                f"normal vectors are protected by Gaussian noise here, not by {wishes.noise}; leave out noise="
             )
-        if self.wishes.declared_exact and getattr(self.wishes.model, "bounds", None):
+        if wishes.declared_exact and getattr(wishes.model, "bounds", None):
             raise UsageError(
                 "bounds= clips the records, so the statistics are not exactly normal: leave out bounds, or "
                 "declared_exact"
             )
-        if self.wishes.method != "best" and self.wishes.method not in WAYS:
-            named(self.wishes.method)
+        if wishes.method != "best" and wishes.method not in WAYS:
+            named(wishes.method)
             raise NotProvable(
-                f"method {self.wishes.method!r} is not for normal laws of vectors; methods that are: {', '.join(WAYS)}"
+                f"method {wishes.method!r} is not for normal laws of vectors; methods that are: {', '.join(WAYS)}"
             )
-        yield [offer for offer in self.everything() if self.wishes.method in ("best", offer.method)]
 
-    def everything(self) -> list[CovarianceOffer]:
-        """Every method."""
-        found = propose(self.pairs, self.ask, self.wishes)
+    def offers() -> list[CovarianceOffer]:
+        found = propose(pairs, ask, wishes)
         scales = {
             m: None if c.covariance is None else finite_or_none(math.sqrt(float(np.trace(c.covariance))))
             for m, c in found.items()
         }
-        return [CovarianceOffer(candidate, self.pairs, self.wishes, scales) for candidate in found.values()]
+        return [CovarianceOffer(c, pairs, wishes, scales) for m, c in found.items() if wishes.method in ("best", m)]
 
-
-def search(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Covariances:
-    """For the driver."""
-    return Covariances(tuple(pair for pair in given if isinstance(pair, NormalPair)), ask, wishes)
+    return Listed(offers, check)
 
 
 # From a covariance to noise that can be drawn: an integer matrix times independent discrete Gaussians on a lattice.
 
 
-Array = NDArray[np.float64]
 _LENGTHS = tuple(32 * 4**k for k in range(15))
 """The longest column of whole numbers has about one of these lengths: the first that costs less than `_CLOSE`."""
 _SHORT = (1, 2, 4, 8, 16)

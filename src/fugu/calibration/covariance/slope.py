@@ -331,7 +331,7 @@ def symmetric(d: int) -> Symmetric:
 
 
 @dataclass(frozen=True, eq=False)
-class Cost:
+class CovarianceCost:
     """tr(W S), or with `absolute` E |N|_1 = sum_j sqrt(2 S_jj / pi), of a covariance S in standardised units.
 
     `weight`: W; the identity unless a user gives one for the values, which is turned into these units: D W D."""
@@ -340,19 +340,14 @@ class Cost:
     absolute: bool = False
 
     @staticmethod
-    def of(laws: StandardPairs, weight: Array | None, objective: Objective) -> Cost:
+    def of(laws: StandardPairs, weight: Array | None, objective: Objective) -> CovarianceCost:
         """A user's weight decides alone; else the objective, every statistic in its own unit."""
         if weight is not None:
             d = laws.dimension
             if weight.shape != (d, d) or not np.isfinite(weight).all() or not (weight == weight.T).all():
                 raise UsageError(f"weight must be a symmetric {d} x {d} matrix of finite numbers")
-            return Cost(laws.raw(weight))
-        return Cost(np.eye(laws.dimension), objective == "absolute")
-
-    @property
-    def trace(self) -> Cost:
-        """The mean squared error with the same weight."""
-        return Cost(self.weight)
+            return CovarianceCost(laws.raw(weight))
+        return CovarianceCost(np.eye(laws.dimension), objective == "absolute")
 
     def value(self, S: Array) -> float:
         """The cost of S."""

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+from fugu.calibration.comparison import BOUNDED
 from fugu.calibration.methods.wasserstein import least_excess, reach
 from fugu.calibration.registry import RELEASED, Proposal, method
 from fugu.calibration.search import least, least_scale
@@ -179,7 +180,7 @@ def sets_l1(item: SetFamily, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG00
     "the tight loss of the worst laws in the sets: proved in docs/proofs/sets.md",
     place=100,
     shapes=("sets",),
-    noises=("laplace", "atoms"),
+    noises=BOUNDED,
     beaten_by="envelope",
 )
 def sets_exact(item: SetFamily, ask: Ratio, kind: Kind) -> Proposal:
