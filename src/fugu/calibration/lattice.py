@@ -30,10 +30,6 @@ from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice, as_grid
 from fugu.numbers.exact import Real
 
-# From laws to a lattice problem: the lattice is chosen, the laws are pushed through rounding; coarser lattices for
-# laws whose own lattice has too many points to be visited.
-
-
 FINER = 16
 """A lattice is at most this part of the scale and of the spread of the values."""
 MOST_STEPS = 2.0**51
@@ -153,10 +149,13 @@ def _finer(given: tuple[Shape, ...], ask: Ask, lattice: Lattice, parts: int) -> 
 
 
 def _on_none(given: tuple[Shape, ...], atoms: Sequence[Family], ask: Ask, kind: Kind) -> Problem:
-    """A lattice for atoms that are on none."""
-    if given[0].dimension > 1:
-        return on(given, Lattice(short_step(_narrowest(atoms) / 64)))
-    return _smooth(given, ask, kind) if ask.finite else _rounded(tuple(atoms), ask)
+    """A lattice for atoms that are on none; of vectors by the smallest spread of any coordinate, its atoms taken
+    alike."""
+    if given[0].dimension == 1:
+        return _smooth(given, ask, kind) if ask.finite else _rounded(tuple(atoms), ask)
+    columns = [column for family in atoms for column in family.points.T]
+    spreads = [spread(np.full(len(c), 1 / len(c)), c, np.zeros(len(c))) for c in columns]
+    return on(given, Lattice(short_step(min((s for s in spreads if s > 0), default=1.0) / 64)))
 
 
 def _sets(given: SetFamily, ask: Ask, kind: Kind) -> Problem:
@@ -182,13 +181,6 @@ def _steps(found: Problem, ask: Ask, kind: Kind) -> float:
         return max(least(item, ask, kind) for item in found.items)
     proposed = [attempted(lambda m=m: m.propose(found.items, ask, kind)) for m in suited(found.items, ask, kind)]  # type: ignore[misc]
     return min((proposal.steps for proposal in proposed), default=math.inf)
-
-
-def _narrowest(atoms: Sequence[Family]) -> float:
-    """The smallest spread of any coordinate, its atoms taken alike."""
-    columns = [column for family in atoms for column in family.points.T]
-    spreads = [spread(np.full(len(c), 1 / len(c)), c, np.zeros(len(c))) for c in columns]
-    return min((s for s in spreads if s > 0), default=1.0)
 
 
 def _smooth(given: tuple[Shape, ...], ask: Ask, kind: Kind) -> Problem:
@@ -271,9 +263,6 @@ def short_step(x: float) -> Fraction:
     return max(m * power for m in (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(5)) if m * power <= Fraction(x))
 
 
-# `Problem`: laws as stated, and what rounding onto a lattice makes of them.
-
-
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Laws on lattice indices. `given` are the laws as stated; `items` is what rounding makes of them."""
@@ -311,10 +300,6 @@ class Problem:
             return None
         return tuple(item.numbered() for item in self.given)
 
-    def beliefs(self) -> str:
-        """SHA-256 of the laws as stated, before any rounding: equal for two calibrations on the same beliefs."""
-        return beliefs_of(self.given)
-
     def coarser(self, factor: int) -> Problem:
         """The laws as stated, rounded onto a lattice of so many times the grid."""
         lattice = Lattice(self.lattice.grid * factor, self.lattice.origin)
@@ -337,18 +322,13 @@ class Problem:
         )
 
 
-def coarse_note(asked: Problem) -> str:
-    """The same in few words, for a table."""
-    return f"values are rounded to multiples of {float(asked.lattice.grid):g}: their own step is out of reach"
-
-
 def on(given: tuple[Shape, ...], lattice: Lattice) -> Problem:
     """The laws rounded onto a lattice."""
     return Problem(tuple(item.on(lattice) for item in given), given, lattice)
 
 
 def beliefs_of(given: Sequence[Shape]) -> str:
-    """SHA-256 of laws as stated."""
+    """SHA-256 of laws as stated, before any rounding: equal for two calibrations on the same beliefs."""
     digest = hashlib.sha256()
     for item in given:
         item.mark(digest)

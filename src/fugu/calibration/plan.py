@@ -18,7 +18,6 @@ from fugu.guarantee.asks import Ratio
 from fugu.guarantee.curve import Guarantee
 from fugu.laws.family import SetFamily
 from fugu.laws.pair import PairsLike, as_pairs
-from fugu.laws.sets.confidence import Sampled
 from fugu.laws.shapes import Shape, shapes
 from fugu.loss.door import bound, covers
 from fugu.mechanism.intake import Context
@@ -29,9 +28,6 @@ from fugu.numbers.exact import Real, as_fraction, decimal_up
 from fugu.progress import report
 from fugu.scenario.confidence import sampled_of, with_sets
 from fugu.scenario.scenario import Scenario
-
-# `plan`: from a target error to the epsilon it costs.
-
 
 _WIDEST = 2.0**40
 _LARGEST = 64.0
@@ -59,8 +55,7 @@ def plan(
     >>> fugu.calibrate(student, epsilon).expected_error() <= 1.5
     True
     """
-    if not isinstance(error, int | float) or isinstance(error, bool) or not 0 <= error < math.inf:
-        raise UsageError(f"the target error must be a finite number >= 0, got {error!r}")
+    _check(error)
     check_objective(objective)
     if Context.of(scenario_or_pairs).nominal is not None:
         return plan_channel(scenario_or_pairs, error, Asked(), delta)
@@ -73,6 +68,11 @@ def plan(
     if not all(covers(item.shape, Laplace.name) for item in given):
         raise BadBudget("no noise on such laws has a finite pure epsilon; give a delta, as in plan(..., delta=1e-6)")
     return _pure(scenario_or_pairs, given, error, objective)
+
+
+def _check(error: float) -> None:
+    if not isinstance(error, int | float) or isinstance(error, bool) or not 0 <= error < math.inf:
+        raise UsageError(f"the target error must be a finite number >= 0, got {error!r}")
 
 
 def _pure(source: PairsLike, given: tuple[Shape, ...], error: float, objective: Objective) -> Pure:
@@ -128,9 +128,9 @@ def _searched(source: PairsLike, error: float, objective: Objective, delta: Real
     return Approx(_between(low, high, reaches), delta)
 
 
-def _between(low: float, high: float, reaches: Callable[[float], bool]) -> float:
+def _between(low: float, high: float, reaches: Callable[[float], bool], least: float = 1e-9) -> float:
     """The upper end of a short interval with the least epsilon that reaches the error; `high` does, `low` does not."""
-    while high - low > _TIMES * high and high > 1e-9:
+    while high - low > _TIMES * high and high > least:
         middle = float(decimal_up((low + high) / 2, 9))
         low, high = (low, middle) if reaches(middle) else (middle, high)
     return high
@@ -167,8 +167,7 @@ def plan_channel(source: PairsLike, error: float, wishes: Asked, delta: Real = 0
 
     A larger epsilon allows every channel that a smaller one allows, so the least loss falls with epsilon; the end that
     reaches the error is returned. Raises `NotProvable` where none does."""
-    if not isinstance(error, int | float) or isinstance(error, bool) or not 0 <= error < math.inf:
-        raise UsageError(f"the target error must be a finite number >= 0, got {error!r}")
+    _check(error)
     given, names = shapes(as_pairs(source)), Context.of(source).nominal
     asked, slack = replace(wishes, names=names), as_fraction(Approx(0, delta).delta)
 
@@ -183,9 +182,7 @@ def plan_channel(source: PairsLike, error: float, wishes: Asked, delta: Real = 0
         low, high = high, 2 * high
         if high > _LARGEST:
             raise NotProvable(f"no epsilon up to {_LARGEST:g} has a channel with an expected loss of at most {error:g}")
-    while high - low > _TIMES * high:
-        middle = float(decimal_up((low + high) / 2, 9))
-        low, high = (low, middle) if reaches(middle) else (middle, high)
+    high = _between(low, high, reaches, 0.0)
     return Approx(high, delta) if delta else Pure(high)
 
 
@@ -257,8 +254,10 @@ def rows_needed(
     most = Fraction(_MOST_ROWS, max(sum(counts) for counts in counted.counts.values()))
     now = needs(Fraction(1))
     factor = Fraction(1) if now <= target else _least(needs, target, most)
-    rows = {} if factor is None else _rows(counted, factor)
-    return RowsNeeded(None if factor is None else float(factor), rows, now, target)
+    if factor is None:
+        return RowsNeeded(None, {}, now, target)
+    rows = {secret: math.ceil(sum(counts) * factor) for secret, counts in counted.counts.items()}
+    return RowsNeeded(float(factor), rows, now, target)
 
 
 def _least(needs: Callable[[Fraction], float], target: float, most: Fraction) -> Fraction | None:
@@ -275,10 +274,6 @@ def _least(needs: Callable[[Fraction], float], target: float, most: Fraction) ->
         middle = Fraction(math.sqrt(low * high)).limit_denominator(1000)
         low, high = (low, middle) if needs(middle) <= target else (middle, high)
     return high
-
-
-def _rows(counted: Sampled, factor: Fraction) -> dict[str, int]:
-    return {secret: math.ceil(sum(counts) * factor) for secret, counts in counted.counts.items()}
 
 
 def _scale(source: PairsLike, budget: Guarantee, noise: str) -> float:

@@ -43,19 +43,17 @@ UNBOUNDED = Proposal(math.inf, "the values are unbounded: no distance covers the
 Finder = Callable[[Any, Any, Kind], Proposal]
 
 
+def told(error: Exception) -> str:
+    """A refusal in words."""
+    return str(error) if isinstance(error, NotProvable) else OUT_OF_RANGE
+
+
 def attempted(find: Callable[[], Proposal]) -> Proposal:
     """What a method proposes; one that fails proposes an infinite scale and says why, and hides no other method."""
     try:
         return find()
-    except NotProvable as error:
-        return Proposal(math.inf, str(error))
-    except ARITHMETIC:
-        return Proposal(math.inf, OUT_OF_RANGE)
-
-
-def told(error: Exception) -> str:
-    """A refusal in words."""
-    return str(error) if isinstance(error, NotProvable) else OUT_OF_RANGE
+    except (NotProvable, *ARITHMETIC) as error:
+        return Proposal(math.inf, told(error))
 
 
 @dataclass(frozen=True)
@@ -83,10 +81,9 @@ class Method:
     def suits(self, items: Sequence[Shape], ask: Ask, kind: Kind) -> bool:
         """Whether it is for such laws, such a budget and such a noise."""
         known = {item.shape for item in items}
-        return self._knows(kind, known) and self.finite == ask.finite and known <= set(self.shapes)
-
-    def _knows(self, kind: Kind, shapes: set[str]) -> bool:
-        return all(covers(shape, kind.name) for shape in shapes) if self.noises is None else kind.name in self.noises
+        noises = self.noises
+        able = all(covers(shape, kind.name) for shape in known) if noises is None else kind.name in noises
+        return able and self.finite == ask.finite and known <= set(self.shapes)
 
     def propose(self, items: Sequence[Shape], ask: Ask, kind: Kind) -> Proposal:
         """The largest scale any item needs; a remark stays only if it is true of every item."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.calibration.comparison import Row, above, refused
-from fugu.calibration.lattice import FINER, MOST_STEPS, Problem, coarse_note, ladder, problem, reachable
+from fugu.calibration.lattice import FINER, MOST_STEPS, Problem, beliefs_of, ladder, problem, reachable
 from fugu.calibration.offer import Offer, Tried, Wishes
 from fugu.calibration.registry import ARITHMETIC, OUT_OF_RANGE, Method, Proposal, named, suited, told
 from fugu.documents.sentences import ANALYSIS_ONLY, CELLS, COORDINATES, EXACT_LAWS, INDEPENDENT_ROWS, SETS
@@ -141,7 +141,8 @@ def _reached(method: Method, where: Problem, ask: Ask, kind: Kind) -> tuple[Prob
         there, steps = reachable(where, lambda on: method.propose(on.items, ask, kind).steps)
     except (NotProvable, *ARITHMETIC):
         return where, refusal
-    return there, Proposal(steps, coarse_note(there))
+    grid = float(there.lattice.grid)
+    return there, Proposal(steps, f"values are rounded to multiples of {grid:g}: their own step is out of reach")
 
 
 def _rows(found: list[ScaleOffer], ask: Ask) -> list[Row]:
@@ -284,7 +285,7 @@ class ScaleOffer(Offer):
             proof=proof,
             lattice=lattice,
             laws=laws,
-            beliefs=where.beliefs(),
+            beliefs=beliefs_of(where.given),
             context=context,
             scales={m: finite_or_none(p.steps * grid) for m, p in self.proposals.items()},
             dimension=d,

@@ -32,34 +32,20 @@ from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import as_fraction
 from fugu.scenario.scenario import Scenario
 from fugu.utility.figures import Column
-from fugu.utility.joint import Law
 from fugu.utility.numbers import Statistic
 from fugu.utility.reading import Figures, believed
 from fugu.utility.usable import Lever, Usable
 
 
-class Published(Protocol):
-    """One released number: its group, its cell, its value."""
-
-    @property
-    def group(self) -> str: ...
-
-    @property
-    def cell(self) -> str: ...
-
-    @property
-    def value(self) -> float: ...
-
-
 @runtime_checkable
 class Answered(Protocol):
-    """What `fugu.answer` returns: mechanisms by group, and the numbers that went out."""
+    """What `fugu.answer` returns: mechanisms by group, and the numbers that went out: group, cell and value."""
 
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]: ...
 
     @property
-    def cells(self) -> Sequence[Published]: ...
+    def cells(self) -> Sequence[Any]: ...
 
 
 def usable(
@@ -147,7 +133,7 @@ _MORE_ROWS = (
 )
 _BINS = (10, 5)
 _LARGEST_DELTA = 1e-4
-Found = Iterator[tuple[str, str, float, str]]
+Measured = Iterator[tuple[str, str, float, str]]
 """What, the option, the expected error, the price."""
 
 
@@ -177,19 +163,10 @@ class Levers:
         cells = len(family.points) * len(self.pairs)
         if more or cells > _MOST_CELLS:
             return (), (f"levers: not tried unasked on more than {_MOST_CELLS:,} pairs of laws times values",)
-        ways = (
-            self._mean,
-            self._delta,
-            self._bins,
-            self._pairs,
-            self._secrets,
-            self._remap,
-            self._others,
-            self._epsilon,
-        )
+        ways = self._mean, self._delta, self._bins, self._pairs, self._secrets, self._remap, self._others, self._epsilon
         return self._of(ways, now)
 
-    def _of(self, ways: Sequence[Callable[[], Found]], now: float) -> tuple[tuple[Lever, ...], tuple[str, ...]]:
+    def _of(self, ways: Sequence[Callable[[], Measured]], now: float) -> tuple[tuple[Lever, ...], tuple[str, ...]]:
         found: list[Lever] = []
         untried: list[str] = []
         for way in ways:
@@ -204,7 +181,7 @@ class Levers:
     def _error(self, pairs: Sequence[LawPair] | None = None, budget: Guarantee | None = None) -> Mechanism:
         return best(pairs or self.pairs, budget or self.budget, Wishes())
 
-    def _epsilon(self) -> Found:
+    def _epsilon(self) -> Measured:
         """Twice the epsilon."""
         if not isinstance(self.budget, Pure | Approx | Renyi):
             return
@@ -212,7 +189,7 @@ class Levers:
         error = self._error(budget=twice).expected_error()
         yield "twice the epsilon", f"--epsilon {float(twice.epsilon):g}", error, "odds may change by the factor squared"
 
-    def _delta(self) -> Found:
+    def _delta(self) -> Measured:
         """A delta."""
         if not isinstance(self.budget, Pure):
             return
@@ -220,7 +197,7 @@ class Levers:
         error = self._error(budget=Approx(self.budget.epsilon, delta)).expected_error()
         yield "a small delta", f"--delta {delta:.1g}", error, "a remainder of that probability, a hundredth of a row"
 
-    def _mean(self) -> Found:
+    def _mean(self) -> Measured:
         """A mean instead of rows. The noise of one row suffices for the sum of all: the others are added after it."""
         if self.column and self.rows > 1:
             yield (
@@ -228,10 +205,10 @@ class Levers:
                 self.mechanism.expected_error() / self.rows, "one number goes out",
             )  # fmt: skip
 
-    def _bins(self) -> Found:
+    def _bins(self) -> Measured:
         """Bins."""
         (family,) = families(self.pairs)
-        mean = self._mean_law()
+        mean = believed(self.mechanism.certificate).joint.value
         for count in _BINS:
             if len(family.points) <= count:
                 continue
@@ -246,7 +223,7 @@ class Levers:
             error = float(mean.shares @ [_offset(made, x) for x in (middles[place] - mean.points).tolist()])
             yield f"{count} bins", f"--bins {count}", error, "values come as the middles of bins, which is counted in"
 
-    def _pairs(self) -> Found:
+    def _pairs(self) -> Measured:
         """Fewer pairs."""
         worst = self.mechanism.certificate.worst_pair
         rest = [pair for pair in self.pairs if pair.label != worst]
@@ -254,31 +231,35 @@ class Levers:
             price = f"{worst} could then be told apart"
             yield f"without the pair that needs most, {worst}", "--pairs ...", self._error(rest).expected_error(), price
 
-    def _secrets(self) -> Found:
+    def _secrets(self) -> Measured:
         """A coarser secret."""
         named = secrets_named(self.mechanism.certificate.worst_pair)
         laws = {name: law for pair in self.pairs for name, law in _named(pair)}
         if named is None or named[0] or len(laws) < 3 or not {*named[1:]} <= set(laws):
             return
         first, second = named[1:]
-        both = _pooled([laws[first], laws[second]])
-        if both is None:
+        both = [laws[first], laws[second]]
+        if any(law.masses.parts.dtype != np.int64 for law in both):  # no counts, which could be added
             return
+        values, counts = (
+            np.concatenate(x) for x in zip(*((law.values, law.masses.parts) for law in both), strict=True)
+        )
+        pooled = Discrete(values, counts)
         joined: list[LawPair] = []
         for pair in self.pairs:
-            ends = [both if name in (first, second) else law for name, law in _named(pair)]
+            ends = [pooled if name in (first, second) else law for name, law in _named(pair)]
             if len(ends) == 2 and pair.label != self.mechanism.certificate.worst_pair:
                 joined.append(LawPair(ends[0], ends[1], pair.label))
         what, price = f"{first} and {second} as one secret", "the two could then be told apart"
         yield what, "", self._error(joined).expected_error(), price
 
-    def _remap(self) -> Found:
+    def _remap(self) -> Measured:
         """A remap."""
         if self.mechanism.noise.remaps and self.mechanism.dimension == 1 and self.mechanism.remap is None:
             error = self.mechanism.remapped("absolute").expected_error()
             yield "outputs moved to the likeliest middle", "--remap absolute", error, "biased towards common values"
 
-    def _others(self) -> Found:
+    def _others(self) -> Measured:
         """Noise on atoms and the optimal channel."""
         told = {
             ATOMS: ("noise on the known values", "--noise atoms", "biased towards the middle at the ends"),
@@ -290,29 +271,23 @@ class Levers:
                 what, option, price = told[row.method]
                 yield what, option, row.expected_absolute, price
 
-    def _mean_law(self) -> Law:
-        return believed(self.mechanism.certificate).joint.value
-
 
 def _moved(pair: LawPair, to: dict[float, float]) -> LawPair:
-    assert isinstance(pair.p, Discrete)
-    assert isinstance(pair.q, Discrete)
-    return LawPair(_at(pair.p, to), _at(pair.q, to), pair.label)
-
-
-def _at(law: Discrete, to: dict[float, float]) -> Discrete:
-    """A law with every value moved to the nearest of the known ones, and then to where that one goes; exact masses."""
-    known = np.array(sorted(to))
-    places = np.clip(np.searchsorted(known, law.values), 1, len(known) - 1) if len(known) > 1 else np.zeros(1, np.int64)
-    if len(known) > 1:
-        places = places - (law.values - known[places - 1] < known[places] - law.values)
-    sums: dict[float, Fraction] = {}
-    parts, total = law.masses.whole()
-    for place, part in zip(places.tolist(), parts, strict=True):
-        at = to[float(known[place])]
-        sums[at] = sums.get(at, Fraction(0)) + Fraction(part, total)
-    values = sorted(sums)
-    return Discrete(values, [sums[x] for x in values])
+    """Laws with every value moved to the nearest of the known ones, and then to where that one goes; exact masses."""
+    known, made = np.array(sorted(to)), []
+    for law in (pair.p, pair.q):
+        assert isinstance(law, Discrete)
+        places = np.zeros(1, np.int64)
+        if len(known) > 1:
+            places = np.clip(np.searchsorted(known, law.values), 1, len(known) - 1)
+            places = places - (law.values - known[places - 1] < known[places] - law.values)
+        sums: dict[float, Fraction] = {}
+        parts, total = law.masses.whole()
+        for place, part in zip(places.tolist(), parts, strict=True):
+            at = to[float(known[place])]
+            sums[at] = sums.get(at, Fraction(0)) + Fraction(part, total)
+        made.append(Discrete(sorted(sums), [sums[x] for x in sorted(sums)]))
+    return LawPair(made[0], made[1], pair.label)
 
 
 def _offset(mechanism: Mechanism, apart: float) -> float:
@@ -329,14 +304,6 @@ def _offset(mechanism: Mechanism, apart: float) -> float:
 def _named(pair: LawPair) -> list[tuple[str, Any]]:
     named = secrets_named(pair.label)
     return [] if named is None else list(zip(named[1:], (pair.p, pair.q), strict=True))
-
-
-def _pooled(laws: Sequence[Discrete]) -> Discrete | None:
-    """Two laws together by their counts; None where they are not counts."""
-    if any(law.masses.parts.dtype != np.int64 for law in laws):
-        return None
-    values = np.concatenate([law.values for law in laws])
-    return Discrete(values, np.concatenate([law.masses.parts for law in laws]))
 
 
 def pairs_in(certificate_laws: Sequence[object], lattice: Any) -> tuple[LawPair, ...]:

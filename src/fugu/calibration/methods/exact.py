@@ -25,28 +25,10 @@ from fugu.noise.kind import Kind
 from fugu.numbers import balls
 from fugu.numbers.exact import float_down
 
-# `exact`: the least scale there is, by bisection on the tight loss.
-
-
 _LARGE = 600.0
 """A pure epsilon of this size implies nothing useful."""
-_SAME = Proposal(0.0, "the laws are the same: nothing to hide")
 _SUFFICES = "the beliefs alone suffice: no noise is needed"
 _VECTORS = "the largest ratio on the product grid of coordinates (docs/proofs/vectors.md)"
-
-
-@method(
-    "exact",
-    "the tight loss of the noise that is drawn: proved in docs/proofs/laplace.md and docs/proofs/gaussian.md",
-    place=100,
-    noises=None,
-)
-def ratio(item: Item, ask: Ratio, kind: Kind) -> Proposal:
-    """scale = min { b : loss(b) <= budget }; 0 when the beliefs alone suffice."""
-    if item.same:
-        return _SAME
-    steps = least(item, ask, kind)
-    return Proposal(steps, "" if steps else _SUFFICES)
 
 
 @method(
@@ -57,13 +39,20 @@ def ratio(item: Item, ask: Ratio, kind: Kind) -> Proposal:
     noises=None,
     largest=50_000,
 )
-def divergences(item: Item, ask: Divergences, kind: Kind) -> Proposal:
-    """scale = min { b : D_alpha(M_i, M_j) <= epsilon(alpha) in both orders }; 0 when the beliefs alone suffice."""
+@method(
+    "exact",
+    "the tight loss of the noise that is drawn: proved in docs/proofs/laplace.md and docs/proofs/gaussian.md",
+    place=100,
+    noises=None,
+)
+def one_number(item: Item, ask: Ask, kind: Kind) -> Proposal:
+    """scale = min { b : loss(b) <= budget }, or { b : D_alpha(M_i, M_j) <= epsilon(alpha) in both orders }; 0 when the
+    beliefs alone suffice."""
     if item.same:
-        return _SAME
+        return Proposal(0.0, "the laws are the same: nothing to hide")
     steps = least(item, ask, kind)
-    note = "" if steps else _SUFFICES
-    return Proposal(steps, "no event is left out: delta is not used" if ask.delta and steps else note)
+    unused = "no event is left out: delta is not used" if ask.finite and ask.delta else ""
+    return Proposal(steps, unused if steps else _SUFFICES)
 
 
 @method("exact", _VECTORS, place=100, shapes=("space",))
@@ -71,7 +60,10 @@ def vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
     """The least scale whose pure loss is within epsilon, or implies (epsilon, delta)."""
     if ask.delta and all(law_excess(item, pair, ask.epsilon) <= ask.delta for pair, _ in item.different):
         return Proposal(0.0)
-    target = _pure_target(ask)
+    target = float_down(ask.epsilon)
+    if ask.delta:  # the pure epsilon that implies (epsilon, delta), see `pure_as_delta`
+        with balls.precision(128):
+            target = balls.lower(((balls.of(ask.epsilon).exp() + balls.of(ask.delta)) / balls.of(1 - ask.delta)).log())
     if vertices(item) > LARGEST or target <= 0:
         return Proposal(math.inf if item.different else 0.0)
     distance = reach(item, kind.norm, Fraction(0))
@@ -79,14 +71,6 @@ def vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
         return Proposal(0.0)
     found = least_scale(lambda b: fast_vector_pure(item, b), target, distance / target * (1 + 1e-9))
     return Proposal(min(found, over(distance, ask.epsilon)))  # where W_inf / epsilon is the least, it is the exact root
-
-
-def _pure_target(ask: Ratio) -> float:
-    """The pure epsilon that implies (epsilon, delta): ln((e^epsilon + delta) / (1 - delta)), see `pure_as_delta`."""
-    if not ask.delta:
-        return float_down(ask.epsilon)
-    with balls.precision(128):
-        return balls.lower(((balls.of(ask.epsilon).exp() + balls.of(ask.delta)) / balls.of(1 - ask.delta)).log())
 
 
 @method("exact", _VECTORS, place=100, shapes=("space",), finite=True)
@@ -160,7 +144,6 @@ def _excess(family: Family, steps: float, ask: Divergences, kind: Kind) -> float
 
 
 _ENVELOPE = "the envelope and its dual over the worst laws in the sets: proved in docs/proofs/sets.md"
-_BOUND = "a bound, not exact"
 
 
 @method(
@@ -186,26 +169,16 @@ def sets_l1(item: SetFamily, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG00
 def sets_exact(item: SetFamily, ask: Ratio, kind: Kind) -> Proposal:
     """scale = min { b : max over the declared values of ln N / D <= epsilon }; 0 when the beliefs alone suffice."""
     steps = least(item, replace(ask, delta=ask.delta * 0), kind)
-    if ask.delta:
-        return Proposal(steps, "delta is not used" if steps else _SUFFICES)
-    return Proposal(steps, "" if steps else _SUFFICES)
-
-
-@method("envelope", _ENVELOPE, place=90, shapes=("sets",), noises=RELEASED, delta=True)
-def excess(item: SetFamily, ask: Ratio, kind: Kind) -> Proposal:
-    """A scale at which the bound on delta is within it; never above what the pure loss asks for, up to rounding."""
-    return _bound(item, ask, kind)
+    return Proposal(steps, ("delta is not used" if ask.delta else "") if steps else _SUFFICES)
 
 
 @method("envelope", _ENVELOPE, place=90, shapes=("sets",), noises=RELEASED, finite=True)
-def orders(item: SetFamily, ask: Divergences, kind: Kind) -> Proposal:
-    """A scale at which the bounds on the divergences are within epsilon; no event is left out for a delta."""
-    return _bound(item, ask, kind)
-
-
-def _bound(item: SetFamily, ask: Ask, kind: Kind) -> Proposal:
+@method("envelope", _ENVELOPE, place=90, shapes=("sets",), noises=RELEASED, delta=True)
+def envelope(item: SetFamily, ask: Ask, kind: Kind) -> Proposal:
+    """A scale at which the bound on delta is within it, never above what the pure loss asks for, up to rounding; or
+    those on the divergences within epsilon: then no event is left out for a delta."""
     steps = least(item, ask, kind)
-    return Proposal(steps, _BOUND if steps else _SUFFICES)
+    return Proposal(steps, "a bound, not exact" if steps else _SUFFICES)
 
 
 # Histograms: the least noise in every count, and what one record can move at most.

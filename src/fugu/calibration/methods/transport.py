@@ -7,9 +7,15 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fugu.calibration.methods.wasserstein import LEAST, least_excess, reach, steps_for, vectors_within
+from fugu.calibration.methods.wasserstein import (
+    LEAST,
+    least_excess,
+    monotone_plans,
+    reach,
+    steps_for,
+    vectors_within,
+)
 from fugu.calibration.registry import EVERY, RELEASED, Proposal, method
 from fugu.calibration.search import least_scale
 from fugu.guarantee.asks import Divergences, Ratio
@@ -23,15 +29,12 @@ from fugu.loss.search.shapes import farthest
 from fugu.loss.vectors import PLANNED, law_divergence, law_excess, plan_for, space_of, steps_moved, unit_of
 from fugu.loss.vectors_gaussian import TAU, smooth_plan
 from fugu.noise.gaussian import Gaussian
-from fugu.noise.kind import Kind, Noise
+from fugu.noise.kind import Kind
 from fugu.numbers.exact import Real
-from fugu.transport.coupling import Coupling, SubCoupling, monotone
-from fugu.transport.matching import Space
+from fugu.transport.coupling import Coupling, SubCoupling
 from fugu.transport.plan import plan_log_cost
 from fugu.transport.wasserstein import form_scale, paper_scale, relaxed_scale
 
-# `transport` and `partial-transport`: the least expected cost over couplings of the laws, or of all but delta of them.
-#
 # For every coupling pi of the two laws, exp((a-1) D_a(M_i, M_j)) <= E_pi exp((a-1) D_a(zeta_X, zeta_Y)), because
 # (P, Q) -> sum P^a Q^(1-a) is jointly convex (docs/proofs/renyi.md, docs/proofs/vectors.md).
 
@@ -54,7 +57,7 @@ _VECTORS = "joint convexity with a plan of exact marginals (docs/proofs/vectors.
 def transport(item: Family, ask: Divergences, kind: Kind) -> Proposal:
     """The least scale with log E exp((a-1) D_a(zeta_X, zeta_Y)) <= (a-1) epsilon under the monotone coupling, which is
     optimal for every convex cost at once, hence for every scale."""
-    plans = [monotone(item.points, item.laws[i], item.laws[j]) for (i, j), _ in item.different]
+    plans = monotone_plans(item)
     distance = max((plan.distances.max().item() for plan in plans), default=0)
     if distance == 0:
         return Proposal(0.0)
@@ -151,19 +154,15 @@ def vectors(item: Family, ask: Divergences, kind: Kind) -> Proposal:
         if len(space.x) * len(space.y) <= _CELLS or (k, alpha) not in plans:
             plans[k, alpha] = plan_for(space, noise, alpha)  # type: ignore[arg-type]
         plan = plans[k, alpha]
-        return min(bare[k, alpha], plan_log_cost(plan, _cells(space, plan, noise, alpha)) / float(alpha - 1))
+        apart = steps_moved(space, plan).astype(np.float64) * float(noise.grid or 1)
+        each = log_cost(noise, float(alpha), apart.ravel()).reshape(apart.shape)
+        costs = np.asarray(each.sum(axis=1), dtype=np.float64)
+        return min(bare[k, alpha], plan_log_cost(plan, costs) / float(alpha - 1))
 
     def loss(steps: float, alpha: Fraction) -> float:
         return max(cost(k, steps, alpha) for k in range(len(spaces)))
 
     return Proposal(least_excess(ask, loss, high * (1 + 1e-9)))
-
-
-def _cells(space: Space, plan: SubCoupling, noise: Noise, alpha: Fraction) -> NDArray[np.float64]:
-    """The log costs of a plan's own cells."""
-    apart = steps_moved(space, plan).astype(np.float64) * float(noise.grid or 1)
-    costs = log_cost(noise, float(alpha), apart.ravel())
-    return np.asarray(costs.reshape(apart.shape).sum(axis=1), dtype=np.float64)
 
 
 # `relaxed` and `relaxed-paper`: average over the transport plan instead of taking its largest distance.
@@ -200,8 +199,7 @@ def _either_order(plan: Coupling, epsilon: Real) -> float:
 
 
 def _widest(family: Family, ask: Ratio, rule: Callable[[Coupling, Real], float]) -> float:
-    plans = (monotone(family.points, family.laws[i], family.laws[j]) for (i, j), _ in family.different)
-    return max((rule(plan, ask.epsilon) for plan in plans), default=0.0)
+    return max((rule(plan, ask.epsilon) for plan in monotone_plans(family)), default=0.0)
 
 
 # `gaussian-prior` and `mixture-coupling`: the coupling bounds for normal beliefs and mixtures of them.
@@ -245,13 +243,13 @@ def gaussian_prior(item: Analytic, ask: Ratio, kind: Kind) -> Proposal:  # noqa:
 def mixture_coupling(item: Analytic, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
     """The least of four bounds over couplings of components, each sound in both orders. The printed Theorem 2 is
     not."""
-    return _in_steps(item, coupled_scale(item.p.law, item.q.law, _epsilon(ask), float(ask.delta)).scale, ask)
+    return _in_steps(item, coupled_scale(item.p.law, item.q.law, ask.epsilon, float(ask.delta)).scale, ask)
 
 
 def _theorem1(item: Analytic, ask: Ratio, form: str) -> Proposal:
     if not isinstance(item.p.law, Normal) or not isinstance(item.q.law, Normal):
         return Proposal(math.inf, "this theorem is for two normal laws")
-    return _in_steps(item, theorem1_scale(item.p.law, item.q.law, _epsilon(ask), float(ask.delta), form), ask)
+    return _in_steps(item, theorem1_scale(item.p.law, item.q.law, ask.epsilon, float(ask.delta), form), ask)
 
 
 def _in_steps(item: Analytic, scale: float, ask: Ratio) -> Proposal:
@@ -261,7 +259,3 @@ def _in_steps(item: Analytic, scale: float, ask: Ratio) -> Proposal:
         return Proposal(scale if scale == 0 else math.inf, "" if scale == 0 else "no finite scale at this delta")
     own = scale / float(item.lattice.grid)
     return Proposal(own + 1 / float(ask.epsilon), _ROUNDING, own)
-
-
-def _epsilon(ask: Ratio) -> Real:
-    return ask.epsilon

@@ -18,15 +18,13 @@ from fugu.loss.vectors_gaussian import TAU
 from fugu.noise.cauchy import GeneralizedCauchy
 from fugu.noise.kind import Kind
 from fugu.numbers.exact import as_fraction, float_up
-from fugu.transport.coupling import monotone
+from fugu.transport.coupling import Coupling, monotone
 from fugu.transport.matching import bottleneck, closeness_index
 from fugu.transport.wasserstein import mean_cost, w_inf_index
 
-# `wasserstein`: the largest distance any mass must move, against what a shift by that much leaks.
-
-
 LEAST = math.sqrt(2 * float(TAU)) * (1 + 1e-9)
 """Gaussian noise on vectors needs this many steps for the smoothing bound."""
+_STEP_MORE = "one lattice step is added for rounding"
 _VECTORS = "W_inf in the noise's norm: Song, Wang, Chaudhuri 2017; Pierquin et al. 2024"
 
 
@@ -41,21 +39,16 @@ def ratio(item: Item, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
 
     In one dimension the monotone plan is optimal for W_1 and for W_inf alike, so the Kantorovich mechanism, which takes
     the largest distance on the support of a W_1-optimal plan, is the same number."""
-    if isinstance(item, Analytic):
-        return _normal_ratio(item, ask)
+    if isinstance(item, Analytic):  # the distance of the means if the spreads agree, else infinite
+        p, q = item.p, item.q
+        if len(p.stds) != 1 or len(q.stds) != 1 or p.exact_stds != q.exact_stds or item.lattice is None:
+            return UNBOUNDED
+        distance = abs(p.exact_means[0] - q.exact_means[0]) / item.lattice.grid
+        return Proposal(over(float_up(distance) + 1, ask.epsilon), _STEP_MORE)
     moved = max((w_inf_index(item.points, item.laws[i], item.laws[j]) for (i, j), _ in item.different), default=0)
     worst = moved > 0 and moved == l1_distance(item)
     note = "worst case: equal to l1, the beliefs do not help this method" if worst else ""
     return Proposal(over(moved, ask.epsilon), note)
-
-
-def _normal_ratio(pair: Analytic, ask: Ratio) -> Proposal:
-    """W_inf of two normal laws is the distance of their means if their spreads agree, else infinite."""
-    p, q = pair.p, pair.q
-    if len(p.stds) != 1 or len(q.stds) != 1 or p.exact_stds != q.exact_stds or pair.lattice is None:
-        return UNBOUNDED
-    distance = abs(p.exact_means[0] - q.exact_means[0]) / pair.lattice.grid
-    return Proposal(over(float_up(distance) + 1, ask.epsilon), "one lattice step is added for rounding")
 
 
 @method(
@@ -68,19 +61,14 @@ def _normal_ratio(pair: Analytic, ask: Ratio) -> Proposal:
 )
 def divergences(item: Item, ask: Divergences, kind: Kind) -> Proposal:
     """The least scale with R_alpha(noise, max over pairs of W_inf) <= epsilon."""
-    if isinstance(item, Analytic):
-        return _normal_divergences(item, ask, kind)
-    return Proposal(within(farthest(item), ask, kind))
-
-
-def _normal_divergences(pair: Analytic, ask: Divergences, kind: Kind) -> Proposal:
-    """W_inf of two normal laws is the distance of their means if their spreads agree, else infinite."""
-    shift = pair.shift()
+    if not isinstance(item, Analytic):
+        return Proposal(within(farthest(item), ask, kind))
+    shift = item.shift()  # the distance of the means if the spreads agree, else infinite
     if shift is None:
         return UNBOUNDED
-    if pair.lattice is None or shift.denominator == 1:
+    if item.lattice is None or shift.denominator == 1:
         return Proposal(within(int(abs(shift)) if shift.denominator == 1 else float_up(abs(shift)), ask, kind))
-    return Proposal(within(math.floor(abs(shift)) + 1, ask, kind), "one lattice step is added for rounding")
+    return Proposal(within(math.floor(abs(shift)) + 1, ask, kind), _STEP_MORE)
 
 
 def within(distance: float, ask: Divergences, kind: Kind) -> float:
@@ -148,6 +136,11 @@ def vectors_within(family: Family, ask: Divergences, kind: Kind, delta: Fraction
 def reach(family: Family, norm: int, delta: Fraction) -> float:
     """The largest distance any pair must be moved, up to a mass delta, in steps."""
     return max((bottleneck(space_of(family, pair, norm), delta)[0] for pair, _ in family.different), default=0.0)
+
+
+def monotone_plans(item: Family) -> list[Coupling]:
+    """The monotone coupling of every pair, optimal for every convex cost at once."""
+    return [monotone(item.points, item.laws[i], item.laws[j]) for (i, j), _ in item.different]
 
 
 # `closeness`: the largest distance all but a share delta of the mass must move.
@@ -240,7 +233,7 @@ def cauchy_moments(item: Family, ask: Divergences, kind: Kind) -> Proposal:
     tail = as_fraction(noise.tail)
     if any((tail * (alpha - 1) / 2).denominator != 1 for alpha, _ in ask.orders):
         return Proposal(math.inf, "tail (alpha - 1) / 2 must be a whole number; raise alpha until it is")
-    plans = [monotone(item.points, item.laws[i], item.laws[j]) for (i, j), _ in item.different]
+    plans = monotone_plans(item)
     distance = float(farthest(item))
     if distance == 0:
         return Proposal(0.0)
