@@ -13,11 +13,11 @@ from channels.channel_brute import corners, least_loss
 from channels.channel_draws import draw_problem
 from fugu.channels.bounds import lower, value
 from fugu.channels.find import find
+from fugu.channels.interior import Interior
 from fugu.channels.problem import ChannelProblem
 from fugu.channels.repair import holds, repaired
-from fugu.channels.robust.interior import Interior
-from fugu.channels.robust.program import WholeProgram
-from fugu.channels.robust.sets import Promises
+from fugu.channels.robust import WholeProgram
+from fugu.channels.sets import Promises
 from fugu.laws.discrete import Discrete
 from fugu.laws.sets import Ball, Box, Intersection
 from hunting import search

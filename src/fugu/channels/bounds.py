@@ -17,8 +17,6 @@ from fugu.laws.masses import Masses
 from fugu.laws.sets import Ball, Band, Box, Hull, Intersection
 from fugu.laws.sets.law_set import LawSet
 
-# What a channel costs, exactly, and what no channel can go below: together a proved distance from the optimum.
-#
 # Lower bound (weak duality): for prices alpha_cy >= 0 of the ordered pairs c = (s, t), ANY members p of the set of s
 # and q of the set of t, chosen for each c and y, E >= e^epsilon, and w the weight (or any mixture of members, for the
 # worst),
@@ -105,8 +103,7 @@ class ExactPrices:
         """The member of law s for each output with a price; with delta one for all outputs."""
         law = self.problem.laws[s]
         if isinstance(law, Masses):
-            parts, total = law.whole()
-            return [[Fraction(part, total) for part in parts]] * len(factor)
+            return [_exact(law)] * len(factor)
         if hints is not None:
             check("members", hints, (len(self.problem.laws), self.problem.m, self.problem.n))
         found = [member(law, None if hints is None else hints[s, y]) if a else None for y, a in enumerate(factor)]
@@ -167,34 +164,28 @@ def _pair_prices(problem: ChannelProblem, prices: Prices) -> tuple[Table, tuple[
         check("shares", prices.shares, (len(problem.laws), m))
         if problem.delta or problem.robust:
             raise UsageError("shares are prices for single laws and delta 0; give a price for each pair")
-        for group in groups(problem):
+        linked = {frozenset(pair) for pair in problem.pairs}
+        for group in problem.groups:
+            if any(frozenset((s, t)) not in linked for s in group for t in group if s < t):
+                raise UsageError("shares need every two laws of a group to be a pair; give a price for each pair")
             _add_shares(group, prices.shares, ratio, up, down)
     return alpha, (up, down)
+
+
+def _paid(prices: list[Fraction], ratio: Fraction) -> Fraction:
+    """The largest part <= 1 of the positive prices with sum price^- >= ratio part sum price^+."""
+    gain, pay = sum((a for a in prices if a > 0), Fraction(0)), -sum((a for a in prices if a < 0), Fraction(0))
+    return Fraction(1) if pay >= ratio * gain else pay / (ratio * gain)
 
 
 def _add_shares(group: list[int], shares: NDArray[np.float64], ratio: Fraction, up: Table, down: Table) -> None:
     """g_s of the laws of ONE group: sum g^- >= E sum g^+ is made true, output by output, by less of g^+."""
     for y in range(shares.shape[1]):
         g = [Fraction(float(shares[s, y])) for s in group]
-        gain, pay = sum((a for a in g if a > 0), Fraction(0)), -sum((a for a in g if a < 0), Fraction(0))
-        part = Fraction(1) if pay >= ratio * gain else pay / (ratio * gain)
+        part = _paid(g, ratio)
         for s, a in zip(group, g, strict=True):
             up[s][y] += max(a, Fraction(0)) * part
             down[s][y] += max(-a, Fraction(0))
-
-
-def groups(problem: ChannelProblem) -> list[list[int]]:
-    """The laws that pairs link, group by group (adversaries); every two of a group must be a pair."""
-    owner = list(range(len(problem.laws)))
-    for s, t in problem.pairs:
-        a, b = owner[s], owner[t]
-        owner = [a if o == b else o for o in owner]
-    found = [[s for s, o in enumerate(owner) if o == first] for first in sorted(set(owner))]
-    linked = {frozenset(pair) for pair in problem.pairs}
-    for group in found:
-        if any(frozenset((s, t)) not in linked for s in group for t in group if s < t):
-            raise UsageError("shares need every two laws of a group to be a pair; give a price for each pair")
-    return [group for group in found if len(group) > 1]
 
 
 def _weight(problem: ChannelProblem, prices: Prices) -> list[Fraction]:
@@ -213,14 +204,13 @@ def _weight(problem: ChannelProblem, prices: Prices) -> list[Fraction]:
     weight = [Fraction(0)] * n
     for s, (law, part) in enumerate(zip(problem.laws, parts, strict=True)):
         if part:
-            chosen = (
-                _law(law) if isinstance(law, Masses) else member(law, None if prices.mixed is None else prices.mixed[s])
-            )
+            near = None if prices.mixed is None else prices.mixed[s]
+            chosen = _exact(law) if isinstance(law, Masses) else member(law, near)
             weight = [w + part / total * c for w, c in zip(weight, chosen, strict=True)]
     return weight
 
 
-def _law(law: Masses) -> list[Fraction]:
+def _exact(law: Masses) -> list[Fraction]:
     parts, total = law.whole()
     return [Fraction(part, total) for part in parts]
 
@@ -233,8 +223,7 @@ def _cap_prices(problem: ChannelProblem, prices: Prices) -> Table | None:
     ratio, columns = power_above(problem.cap), []
     for column in prices.cap.T.tolist():
         kappa = [Fraction(a) for a in column]
-        gain, pay = sum((a for a in kappa if a > 0), Fraction(0)), -sum((a for a in kappa if a < 0), Fraction(0))
-        part = Fraction(1) if pay >= ratio * gain else pay / (ratio * gain)
+        part = _paid(kappa, ratio)
         columns.append([a * part if a > 0 else a for a in kappa])
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -338,8 +327,7 @@ def _exactly(near: NDArray[np.float64]) -> Law:
 
 @lru_cache(maxsize=64)
 def _centre(law_set: LawSet) -> Law:
-    parts, total = law_set.centre().masses.whole()
-    return [Fraction(part, total) for part in parts]
+    return _exact(law_set.centre().masses)
 
 
 @lru_cache(maxsize=64)

@@ -5,18 +5,29 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.channels.problem import ChannelProblem, Prices, RoughChannel
-from fugu.channels.program import INFINITE, TOLERANCE, Matrix, PointLaws, Program, Triplets, limit_rows, new_solver, run
+from fugu.channels.program import (
+    INFINITE,
+    TOLERANCE,
+    Floats,
+    Ints,
+    PointLaws,
+    ProgramRows,
+    SparseMatrix,
+    Triplets,
+    add_columns,
+    limit_rows,
+    new_solver,
+    run,
+)
+from fugu.channels.rays import spread
 from fugu.errors import NotProvable
 from fugu.laws.masses import Masses
 from fugu.progress import on_time, report
 
-# Several secrets on many points: the program over cells, begun with few cells and given those that pay.
-#
-# A channel of least loss uses two or three cells of a row. The cells to begin with come from the same problem with
-# neighbours merged by twos, whose prices also say about what every other cell costs.
+# Several secrets on many points: a channel of least loss uses two or three cells of a row. The cells to begin with come
+# from the same problem with neighbours merged by twos, whose prices also say about what every other cell costs.
 
 
 SMALL = 64
@@ -52,9 +63,12 @@ class _Sift:
         self.turn, self.finer = 0, 1.0
         self.solver = new_solver()
         self.solver.setOptionValue("simplex_strategy", _DUAL)
-        matrix = Matrix.of(rows.entries, rows.count, rows.columns) if rows.entries else _no_columns(rows.count)
-        Program(rows.cost, matrix, rows.low, rows.high, rows.floor, np.full(rows.columns, INFINITE)).load(self.solver)
-        start = self._from_coarse() if _has_order(problem) else [self._least(laws.priced(_no_prices(laws)), _FIRST)]
+        rows.program(rows.cost).load(self.solver)
+        if problem.points is not None and problem.outputs is not None and np.all(np.diff(problem.outputs) > 0):
+            start = self._from_coarse()
+        else:
+            mix = np.full(len(laws.law), 1 / len(laws.law)) if problem.weight is None else None
+            start = [self._least(laws.priced(Prices(mix=mix)))]
         weight = laws.law.mean(axis=0) if problem.weight is None else problem.weight
         constant = int(np.argmin(weight @ problem.loss))  # one output for all points keeps every promise
         self._add(np.unique(np.concatenate([*start, np.arange(self.shape[0]) * self.shape[1] + constant])))
@@ -65,8 +79,8 @@ class _Sift:
         found = solve_sifted(_merged(self.laws), _COARSE_GAP)
         assert found.prices is not None
         assert found.prices.ratio is not None
-        ratio = np.array([np.interp(np.arange(m), np.arange(0, m, 2), row) for row in found.prices.ratio])
-        cheap = self._least(self.laws.priced(Prices(ratio=ratio, mix=found.prices.mix)), _FIRST)
+        ratio = spread(found.prices.ratio, m)
+        cheap = self._least(self.laws.priced(Prices(ratio=ratio, mix=found.prices.mix)))
         place = np.full(problem.n, -1)
         place[self.rows.kept] = np.arange(self.rows.kept.size)
         x, y = np.nonzero(found.matrix > _USED)
@@ -77,11 +91,10 @@ class _Sift:
             used.append((row * m + 2 * y[inside] + j)[row >= 0])
         return [cheap, *used]
 
-    def _least(self, priced: Floats, count: int) -> Ints:
+    def _least(self, priced: Floats) -> Ints:
         """The cells of least cost of every row, with the rows levelled to 0, and of every column."""
         cost = priced[self.rows.kept]
-        cost = cost - cost.min(axis=1, keepdims=True)
-        return self._chosen(cost, count)
+        return self._chosen(cost - cost.min(axis=1, keepdims=True), _FIRST)
 
     def _chosen(self, cost: Floats, count: int) -> Ints:
         n, m = self.shape
@@ -91,17 +104,8 @@ class _Sift:
 
     def _add(self, cells: Ints) -> None:
         x, y = np.divmod(cells, self.shape[1])
-        columns = Matrix.of(self.rows.cells(x, y, 0), self.rows.count, cells.size)
-        self.solver.addCols(
-            cells.size,
-            self.rows.cell_cost(x, y) * self.finer,
-            np.zeros(cells.size),
-            np.full(cells.size, INFINITE),
-            columns.value.size,
-            columns.start[:-1],
-            columns.index,
-            columns.value,
-        )
+        columns = SparseMatrix.of(self.rows.cells(x, y, 0), self.rows.count, cells.size)
+        add_columns(self.solver, self.rows.cell_cost(x, y) * self.finer, columns)
         self.cells = np.concatenate([self.cells, cells])
 
     def rounds(self, gap: float) -> None:
@@ -147,21 +151,6 @@ class _Sift:
         return whole
 
 
-def _has_order(problem: ChannelProblem) -> bool:
-    outputs = problem.outputs
-    return problem.points is not None and outputs is not None and bool(np.all(np.diff(outputs) > 0))
-
-
-def _no_prices(laws: PointLaws) -> Prices:
-    mix = np.full(len(laws.law), 1 / len(laws.law)) if laws.problem.weight is None else None
-    return Prices(mix=mix)
-
-
-def _no_columns(rows: int) -> Matrix:
-    nothing = np.zeros(0, dtype=np.int32)
-    return Matrix(rows, np.zeros(1, dtype=np.int32), nothing, np.zeros(0))
-
-
 def _merged(laws: PointLaws) -> PointLaws:
     """The problem with neighbouring points added up by twos and every second output: a guide, and nothing more."""
     problem = laws.problem
@@ -195,18 +184,13 @@ def solve_grid(laws: PointLaws, method: str = "simplex") -> RoughChannel:
     """The channel of least loss and its prices, by one linear program over all cells."""
     rows = GridRows(laws)
     x, y = (part.ravel() for part in np.indices((rows.kept.size, laws.problem.m)))
-    program = Program(
-        np.concatenate([rows.cost, rows.cell_cost(x, y)]),
-        Matrix.of([*rows.entries, *rows.cells(x, y, rows.columns)], rows.count, rows.columns + x.size),
-        rows.low,
-        rows.high,
-        np.concatenate([rows.floor, np.zeros(x.size)]),
-        np.full(rows.columns + x.size, np.inf),
-    )
+    cost = np.concatenate([rows.cost, rows.cell_cost(x, y)])
+    rows.entries += rows.cells(x, y, rows.columns)
+    first = rows.variables(np.zeros(x.size))[0]
     found = []
-    for answer in program.answers(method):
+    for answer in rows.program(cost).answers(method):
         matrix = np.zeros((laws.problem.n, laws.problem.m))
-        matrix[rows.kept] = answer.x[rows.columns :].reshape(rows.kept.size, -1)
+        matrix[rows.kept] = answer.x[first:].reshape(rows.kept.size, -1)
         found.append(laws.found(matrix, rows.prices(answer.y)))
     return min(found, key=laws.shortfall)
 
@@ -219,89 +203,58 @@ def solve_grid(laws: PointLaws, method: str = "simplex") -> RoughChannel:
 # cumulated rows of the channel.
 
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
 _LARGEST_RATIO = 1e8
 """e^epsilon in a row of the program: a cell that hides another one e^epsilon times as heavy must stand out from the
 tolerance of the solver. A smaller ratio promises more, and costs about 1e-8 of the largest loss."""
 _TINY = 1e-300
 
 
-class GridRows:
+class GridRows(ProgramRows):
     """Rows, and all columns but the cells. `cells` gives the columns of cells, in units of `scale`."""
 
     def __init__(self, laws: PointLaws) -> None:
+        super().__init__()
         self.laws, problem = laws, laws.problem
         self.kept = np.arange(problem.n) if problem.monotone else np.flatnonzero(laws.active)
         self.law, self.m = laws.law[:, self.kept], problem.m
         self.loss = problem.loss[self.kept]
         self.ratio = min(laws.ratio, _LARGEST_RATIO)
-        weight = None if problem.weight is None else problem.weight[self.kept]
-        self.weight = weight
-        heaviest = float(self.loss.max()) if weight is None else float((weight * self.loss.max(axis=1)).max())
-        self.scale = max(heaviest, _TINY)
-        self.entries: list[Triplets] = []
-        self.count = self.columns = 0
-        self._lows: list[Floats] = []
-        self._highs: list[Floats] = []
-        self.sums = self._rows(self.kept.size, 1.0, 1.0)
+        self.weight = None if problem.weight is None else problem.weight[self.kept]
+        cells = self.loss if self.weight is None else self.weight * self.loss.max(axis=1)
+        self.scale = max(float(cells.max()), _TINY)
+        self.sums = self.rows(self.kept.size, 1.0, 1.0)
         whole = problem.delta == 0
-        complete = [group for group in laws.groups if len(group) > 2 and whole and laws.complete(group)]
+        complete = [group for group in problem.groups if len(group) > 2 and whole and laws.complete(group)]
         self.spans = [(group, *self._span(group)) for group in complete]
         inside = {s for group in complete for s in group}
         outside = [c for c, (s, _) in enumerate(laws.ordered) if s not in inside and laws.binding[c]]
-        self.pairs = {c: self._rows(self.m, -INFINITE, 0.0) for c in outside}
-        if not whole:
-            self._spend(float(problem.delta))
-        self.worst = self._worst() if weight is None else None
-        self.rising = self._rising() if problem.monotone else None
-        self.low, self.high = np.concatenate(self._lows), np.concatenate(self._highs)
-        self.cost, self.floor = np.zeros(self.columns), np.zeros(self.columns)
+        self.pairs = {c: self.rows(self.m, -INFINITE, 0.0) for c in outside}
+        for row in () if whole else self.pairs.values():
+            over = self.variables(np.zeros(self.m))
+            self.enter(row, over, -1.0)
+            self.enter(self.rows(1, -INFINITE, float(problem.delta)), over, 1.0)
+        self.worst = self.rising = None
+        if self.weight is None:
+            largest = self.variables(np.array([-INFINITE]))  # so the weights of the laws sum to 1 even at a loss of 0
+            self.worst = self.rows(len(self.law), -INFINITE, 0.0)
+            self.enter(self.worst, largest, -1.0)
+        if problem.monotone:
+            n, m = self.kept.size, self.m
+            fall = self.variables(np.zeros((n - 1) * (m - 1))).reshape(n - 1, m - 1)
+            self.rising = self.rows((n - 1) * m, 0.0, 0.0).reshape(n - 1, m)
+            self.enter(self.rising[:, :-1], fall, 1.0)
+            self.enter(self.rising[:, 1:], fall, -1.0)
+        self.cost = np.zeros(self.columns)
         if self.worst is not None:
-            self.cost[self.largest] = 1.0
-            self.floor[self.largest] = -INFINITE  # so that the weights of the laws sum to 1 even at a loss of 0
-
-    def _rows(self, count: int, low: float, high: float) -> Ints:
-        self._lows.append(np.full(count, low))
-        self._highs.append(np.full(count, high))
-        self.count += count
-        return np.arange(self.count - count, self.count)
-
-    def _columns(self, count: int) -> Ints:
-        self.columns += count
-        return np.arange(self.columns - count, self.columns)
-
-    def _enter(self, row: Ints, column: Ints, value: float) -> None:
-        self.entries.append((row, column, np.array(value)))
+            self.cost[largest] = 1.0
 
     def _span(self, group: list[int]) -> tuple[Ints, Ints]:
-        least = self._columns(self.m)
-        below = np.array([self._rows(self.m, 0.0, INFINITE) for _ in group])
-        above = np.array([self._rows(self.m, -INFINITE, 0.0) for _ in group])
-        self._enter(below, least, -1.0)
-        self._enter(above, least, -self.ratio)
+        least = self.variables(np.zeros(self.m))
+        below = np.array([self.rows(self.m, 0.0, INFINITE) for _ in group])
+        above = np.array([self.rows(self.m, -INFINITE, 0.0) for _ in group])
+        self.enter(below, least, -1.0)
+        self.enter(above, least, -self.ratio)
         return below, above
-
-    def _spend(self, delta: float) -> None:
-        for row in self.pairs.values():
-            over = self._columns(self.m)
-            self._enter(row, over, -1.0)
-            self._enter(self._rows(1, -INFINITE, delta), over, 1.0)
-
-    def _worst(self) -> Ints:
-        self.largest = self._columns(1)
-        row = self._rows(len(self.law), -INFINITE, 0.0)
-        self._enter(row, self.largest, -1.0)
-        return row
-
-    def _rising(self) -> Ints:
-        n, m = self.kept.size, self.m
-        fall = self._columns((n - 1) * (m - 1)).reshape(n - 1, m - 1)
-        row = self._rows((n - 1) * m, 0.0, 0.0).reshape(n - 1, m)
-        self._enter(row[:, :-1], fall, 1.0)
-        self._enter(row[:, 1:], fall, -1.0)
-        return row
 
     def cells(self, x: Ints, y: Ints, first: int) -> list[Triplets]:
         """The entries of the cells (x, y), as columns from `first` on; x counts the points that are kept."""

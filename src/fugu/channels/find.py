@@ -6,20 +6,17 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.channels.bounds import lower, value
 from fugu.channels.cells import solve_sifted
 from fugu.channels.one_pair import RaySearch, solve_pair
 from fugu.channels.pricing import MasterState
 from fugu.channels.problem import ChannelProblem, Prices, RoughChannel, power_below
-from fugu.channels.program import INFINITE, Matrix, PointLaws, Program, Solution, Triplets
-from fugu.channels.rays import Floats, PointPair
+from fugu.channels.program import INFINITE, Floats, PointLaws, ProgramRows
+from fugu.channels.rays import PointPair
 from fugu.channels.repair import repaired
 from fugu.errors import NotProvable, UsageError
 from fugu.laws.masses import Masses
-
-# The channel of least loss for a problem, by the solver that suits it.
 
 
 def find(problem: ChannelProblem) -> RoughChannel:
@@ -46,24 +43,17 @@ def find(problem: ChannelProblem) -> RoughChannel:
         if problem.cap > problem.epsilon:
             return solve_capped(problem) or solve_robust(problem)
         free = solve_robust(replace(problem, pairs=()))  # what holds for any two beliefs holds for these
-        return free if free.prices is None else replace(free, prices=_without_pairs(free.prices))
+        return (
+            free
+            if free.prices is None
+            else replace(free, prices=replace(free.prices, ratio=None, upper=None, lower=None))
+        )
     laws = PointLaws.of(problem)
-    if not laws.binding.any() and not problem.monotone:
-        return _best_outputs(laws)
-    pair = laws.only_pair
-    if pair is not None and not problem.monotone:
-        return solve_pair(laws, pair)
-    return solve_sifted(laws)
-
-
-def _without_pairs(prices: Prices) -> Prices:
-    """The prices of a program that no pair is in: theirs are none."""
-    return replace(prices, ratio=None, upper=None, lower=None)
-
-
-def _best_outputs(laws: PointLaws) -> RoughChannel:
-    """No pair can bind: every point goes to its best output, which is the best under every law."""
-    problem = laws.problem
+    if problem.monotone or (laws.binding.any() and laws.only_pair is None):
+        return solve_sifted(laws)
+    if laws.only_pair is not None:
+        return solve_pair(laws, laws.only_pair)
+    # no pair can bind: every point goes to its best output, which is the best under every law
     matrix = np.zeros((problem.n, problem.m))
     matrix[np.arange(problem.n), np.argmin(problem.loss, axis=1)] = 1.0
     mix = None
@@ -105,7 +95,7 @@ def squared_outputs(problem: ChannelProblem) -> Floats:
     if not laws.binding.any():
         return points
     if laws.only_pair is not None:
-        return np.union1d(_of_pair(problem, laws.only_pair), points[~laws.active])
+        return np.union1d(_of_pair(problem, points, laws.only_pair), points[~laws.active])
     weight = laws.law.mean(axis=0) if problem.weight is None else problem.weight
     matrix = find(with_outputs(problem, grid)).matrix
     used = matrix.max(axis=0) > _USED
@@ -120,10 +110,8 @@ def with_outputs(problem: ChannelProblem, outputs: Floats) -> ChannelProblem:
     return replace(problem, loss=(problem.points[:, None] - outputs) ** 2, outputs=outputs)
 
 
-def _of_pair(problem: ChannelProblem, c: int) -> Floats:
-    points, outputs = problem.points, problem.points
-    assert points is not None
-    assert outputs is not None
+def _of_pair(problem: ChannelProblem, points: Floats, c: int) -> Floats:
+    outputs = points
     for _ in range(_ROUNDS):
         laws = PointLaws.of(with_outputs(problem, outputs))
         pair = PointPair.of(laws, c)
@@ -163,7 +151,6 @@ def _paying_means(pair: PointPair, state: MasterState, points: Floats) -> Floats
 # are divided by the largest of their entries, which are worked out in rationals first, and so is its share of delta.
 
 
-Places = NDArray[np.int64]
 _CELLS = 2500
 """Points times outputs: beyond, the method of `robust` is faster, and takes sets of laws."""
 _POWER = 30.0
@@ -176,23 +163,27 @@ def solve_capped(problem: ChannelProblem) -> RoughChannel | None:
     single = all(isinstance(law, Masses) for law in problem.laws)
     if not single or problem.monotone or problem.cap == 0 or problem.n * problem.m > _CELLS:
         return None
-    rows = _Rows(problem)
+    rows = CappedRows(problem)
     try:
-        answers = rows.program().answers()
+        answers = rows.program(rows.cost).answers()
     except NotProvable:
         return None
-    made = [(rows.channel(answer), rows.prices(answer)) for answer in answers]
+    made = []
+    for answer in answers:
+        chances = np.clip(answer.x[rows.k], 0.0, None)
+        made.append((chances / chances.sum(axis=1, keepdims=True), rows.prices(answer.y)))
     losses = [value(problem, repaired(problem, matrix)[0]) for matrix, _ in made]
     matrix, prices = made[int(np.argmin([float(loss) for loss in losses]))][0], [prices for _, prices in made]
     least = max(prices, key=lambda known: lower(problem, known))
     return RoughChannel(matrix, least, float(min(losses) - lower(problem, least)))
 
 
-class _Rows:
-    """Variables: the channel k (n, m), the largest of each column, the slack of each pair and output, and, for the
-    worst of the laws, the loss that none exceeds."""
+class CappedRows(ProgramRows):
+    """min cost.k with every promise a row. Variables: the channel k (n, m), the largest of each column, the slack of
+    each pair and output, and, for the worst of the laws, the loss that none exceeds."""
 
     def __init__(self, problem: ChannelProblem) -> None:
+        super().__init__()
         self.problem, n, m = problem, problem.n, problem.m
         laws = [[Fraction(int(x)) / law.total for x in law.parts] for law in problem.laws if isinstance(law, Masses)]
         ratio = power_below(problem.epsilon) if problem.epsilon <= _POWER else Fraction(float(np.exp(_POWER)))
@@ -203,74 +194,41 @@ class _Rows:
             size = max(map(abs, over))
             if sum((x for x in over if x > 0), Fraction(0)) > problem.delta:
                 self.held.append((c, np.array([float(x / size) for x in over]), float(size)))
-        self.laws = np.array([[float(x) for x in law] for law in laws]).reshape(len(laws), n)
-        self.k = np.arange(n * m).reshape(n, m)
-        self.top = n * m + np.arange(m)
-        self.slack = n * m + m + np.arange(len(self.held) * m).reshape(len(self.held), m)
-        self.worst = n * m + m + self.slack.size
-        self.columns = self.worst + (problem.weight is None)
-
-    def program(self) -> Program:
-        """min cost.k with every promise a row."""
-        problem, n, m = self.problem, self.problem.n, self.problem.m
-        entries: list[Triplets] = []
-        low: list[Floats] = []
-        high: list[Floats] = []
-
-        def rows(count: int, least: float, most: float) -> Places:
-            start = sum(part.size for part in low)
-            low.append(np.full(count, least))
-            high.append(np.full(count, most))
-            return np.arange(start, start + count)
-
-        def enter(at: Places, columns: Places, values: Floats | float) -> None:
-            parts = np.broadcast_arrays(at, columns, np.asarray(values, dtype=np.float64))
-            entries.append((parts[0].ravel(), parts[1].ravel(), parts[2].ravel()))
-
-        self.sums = rows(n, 1.0, 1.0)
-        enter(self.sums[:, None], self.k, 1.0)
-        fall = float(np.exp(-min(float(problem.cap or 0), _POWER)))
-        self.under = rows(n * m, 0.0, INFINITE).reshape(n, m)  # k <= top
-        enter(self.under, self.k, -1.0)
-        enter(self.under, np.broadcast_to(self.top, (n, m)), 1.0)
-        self.over = rows(n * m, 0.0, INFINITE).reshape(n, m)  # e^-cap top <= k
-        enter(self.over, self.k, 1.0)
-        enter(self.over, np.broadcast_to(self.top, (n, m)), -fall)
-        self.pairs = rows(len(self.held) * m, 0.0, INFINITE).reshape(len(self.held), m)
-        for i, (_, over, size) in enumerate(self.held):
-            enter(np.broadcast_to(self.pairs[i], (n, m)), self.k, -over[:, None])
+        self.k = self.variables(np.zeros(n * m)).reshape(n, m)
+        top = self.variables(np.zeros(m))
+        slack = self.variables(np.zeros(len(self.held) * m)).reshape(len(self.held), m)
+        self.enter(self.rows(n, 1.0, 1.0)[:, None], self.k, 1.0)
+        self.under, self.over = (self.rows(n * m, 0.0, INFINITE).reshape(n, m) for _ in range(2))
+        self.enter(self.under, self.k, -1.0)  # k <= top
+        self.enter(self.under, top, 1.0)
+        self.enter(self.over, self.k, 1.0)  # e^-cap top <= k
+        self.enter(self.over, top, -float(np.exp(-min(float(problem.cap or 0), _POWER))))
+        self.pairs = self.rows(len(self.held) * m, 0.0, INFINITE).reshape(len(self.held), m)
+        for i, (_, told, large) in enumerate(self.held):
+            self.enter(self.pairs[i], self.k, -told[:, None])
             if problem.delta:
-                enter(self.pairs[i], self.slack[i], 1.0)
-                enter(rows(1, -INFINITE, float(problem.delta) / size), self.slack[i], 1.0)
-        scale = max(float(problem.loss.max()), 1e-300)
-        cost = np.zeros(self.columns)
+                self.enter(self.pairs[i], slack[i], 1.0)
+                self.enter(self.rows(1, -INFINITE, float(problem.delta) / large), slack[i], 1.0)
+        cells = problem.loss if problem.weight is None else problem.weight[:, None] * problem.loss
+        self.scale = max(float(cells.max()), 1e-300)
+        self.cost = np.zeros(self.columns + (problem.weight is None))
         if problem.weight is not None:
-            cells = problem.weight[:, None] * problem.loss
-            scale = max(float(cells.max()), 1e-300)
-            cost[self.k] = cells / scale
+            self.cost[self.k] = cells / self.scale
         else:
-            cost[self.worst] = 1.0
-            self.means = rows(len(self.laws), 0.0, INFINITE)
-            for s, law in enumerate(self.laws):
-                enter(np.broadcast_to(self.means[s], (n, m)), self.k, -law[:, None] * problem.loss / scale)
-            enter(self.means, np.full(len(self.laws), self.worst), 1.0)
-        self.scale = scale
-        total = sum(part.size for part in low)
-        matrix = Matrix.of(entries, total, self.columns)
-        most = np.full(self.columns, INFINITE)
-        return Program(cost, matrix, np.concatenate(low), np.concatenate(high), np.zeros(self.columns), most)
+            worst = self.variables(np.zeros(1))
+            self.cost[worst] = 1.0
+            self.means = self.rows(len(laws), 0.0, INFINITE)
+            for row, law in zip(self.means, laws, strict=True):
+                chances = np.array([float(x) for x in law])
+                self.enter(row, self.k, -chances[:, None] * problem.loss / self.scale)
+            self.enter(self.means, worst, 1.0)
 
-    def channel(self, answer: Solution) -> Floats:
-        """Rows of chances."""
-        chances = np.clip(answer.x[self.k], 0.0, None)
-        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
-
-    def prices(self, answer: Solution) -> Prices:
+    def prices(self, dual: Floats) -> Prices:
         """The duals in units of the loss."""
         problem = self.problem
         ratio = np.zeros((2 * len(problem.pairs), problem.m))
         for i, (c, _, size) in enumerate(self.held):
-            ratio[c] = np.clip(answer.y[self.pairs[i]], 0.0, None) * self.scale / size
-        cap = (answer.y[self.under] - answer.y[self.over]) * self.scale
-        mix = np.clip(answer.y[self.means], 0.0, None) if problem.weight is None else None
+            ratio[c] = np.clip(dual[self.pairs[i]], 0.0, None) * self.scale / size
+        cap = (dual[self.under] - dual[self.over]) * self.scale
+        mix = np.clip(dual[self.means], 0.0, None) if problem.weight is None else None
         return Prices(ratio=ratio, cap=cap, mix=mix)

@@ -8,13 +8,10 @@ import numpy as np
 
 from fugu.channels.pricing import Master, MasterState, bound, cheapest, prices
 from fugu.channels.problem import Prices, RoughChannel
-from fugu.channels.program import INFINITE, Matrix, PointLaws, Program, Solution, Triplets
-from fugu.channels.rays import Floats, Ints, PointPair, Rays, is_far, lifted, merged, nearest, once, spread
+from fugu.channels.program import INFINITE, Floats, Ints, PointLaws, ProgramRows
+from fugu.channels.rays import PointPair, Rays, is_far, lifted, merged, nearest, once, spread
 from fugu.errors import NotProvable
 from fugu.progress import on_time, report
-
-# One pair of laws: the best channel from two-point columns, added where they pay until none does.
-
 
 _SMALL = 40
 """Points that need no coarser problem."""
@@ -59,11 +56,9 @@ class RaySearch:
         else:
             self._start_near()
         state = self._rounds(gap)
-        return state if gap else self._sharp(state)
-
-    def _sharp(self, state: MasterState) -> MasterState:
-        """Once more with finer tolerances, for rare points."""
-        self.master.release()
+        if gap:
+            return state
+        self.master.release()  # once more with finer tolerances, for rare points
         self.master.sharpen()
         try:
             return self._rounds(0.0)
@@ -79,7 +74,8 @@ class RaySearch:
             state = master.solve()
             rays = once(pair, cheapest(pair, state))
             reduced = master.reduced(rays, state)
-            short = min(0.0, float(np.min(reduced / self._mass(rays), initial=0.0)))
+            mass = rays.told * pair.mass[rays.teller] + rays.hidden * pair.mass[rays.partner]
+            short = min(0.0, float(np.min(reduced / np.maximum(mass, 1e-300), initial=0.0)))
             rays = rays.take(reduced < -master.unit)
             rays = rays.take(~np.isin(rays.keys(pair), self.known))
             if not state.strain.any() and (not len(rays) or -short <= gap * state.value):
@@ -89,10 +85,6 @@ class RaySearch:
                 self._forget(state)
             self._add(rays)
         raise NotProvable(f"no channel was found in {_ROUNDS} rounds")
-
-    def _mass(self, rays: Rays) -> Floats:
-        mass = self.pair.mass
-        return np.maximum(rays.told * mass[rays.teller] + rays.hidden * mass[rays.partner], 1e-300)
 
     def _forget(self, state: MasterState) -> None:
         """Leave out the dearest half of the rays, except those in use; only after progress, so that it ends."""
@@ -185,74 +177,56 @@ def is_zero_one(pair: PointPair) -> bool:
 
 def solve_zero_one(laws: PointLaws, pair: PointPair, c: int) -> RoughChannel:
     """The best channel where only the pair in rows c and c + 1 of `problem.ordered()` can bind."""
-    roles = _Roles(pair)
-    found = [_found(laws, pair, c, roles, answer) for answer in roles.program().answers()]
-    return min(found, key=laws.shortfall)
-
-
-def _found(laws: PointLaws, pair: PointPair, c: int, roles: _Roles, answer: Solution) -> RoughChannel:
-    matrix = laws.spread(roles.matrix(np.clip(answer.x, 0.0, None)))
-    u, dual = answer.y[: pair.n] * pair.scale, answer.y[pair.n + 4 :] * pair.scale
-    eta = np.zeros(2)
-    eta[: dual.size] = np.clip(-dual, 0.0, None)
+    roles, found = _Roles(pair), []
     assert pair.weight is not None
-    state = MasterState(u, eta, pair.weight, None, answer.value * pair.scale, np.zeros(pair.n, dtype=np.bool_))
-    ratio = np.zeros((len(laws.ordered), laws.problem.m))
-    ratio[c : c + 2] = prices(pair, state)
-    return laws.found(matrix, Prices(ratio=ratio))
+    for answer in roles.program(roles.cost).answers():
+        u, dual = answer.y[: pair.n] * pair.scale, answer.y[pair.n + 4 :] * pair.scale
+        eta = np.zeros(2)
+        eta[: dual.size] = np.clip(-dual, 0.0, None)
+        state = MasterState(u, eta, pair.weight, None, answer.value * pair.scale, np.zeros(pair.n, dtype=np.bool_))
+        ratio = np.zeros((len(laws.ordered), laws.problem.m))
+        ratio[c : c + 2] = prices(pair, state)
+        found.append(laws.found(laws.spread(roles.matrix(np.clip(answer.x, 0.0, None))), Prices(ratio=ratio)))
+    return min(found, key=laws.shortfall)
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The units of some points in one role: they move or stay, and stand in one of the four sums."""
+    """The units of some points in one role: they move or stay."""
 
     points: Ints
     rate: Floats
     moved: bool
-    row: int
     columns: Ints
 
 
-class _Roles:
-    """Columns of the program: units that need no partner, then telling points and partners that move or stay."""
+class _Roles(ProgramRows):
+    """min sum w moved, each point in roles that sum to 1, the four sums, and delta. Columns: units that need no
+    partner, then telling points and partners that move or stay."""
 
     def __init__(self, pair: PointPair) -> None:
+        super().__init__()
         self.pair = pair
-        self.alone = np.concatenate([pair.free, *(pair.tellers if pair.delta > 0 else ())])
-        self.columns = self.alone.size
-        self.sums = [
-            (
-                self._part(pair.tellers[side], side, moved, 2 * side + moved),
-                self._part(pair.partners[side], side, not moved, 2 * side + moved),
-            )
-            for side in (0, 1)
-            for moved in (True, False)
-        ]
-
-    def _part(self, points: Ints, side: int, moved: bool, row: int) -> _Part:
-        columns = self.columns + np.arange(points.size)
-        self.columns += points.size
-        return _Part(points, self.pair.rate[side, points], moved, self.pair.n + row, columns)
-
-    def program(self) -> Program:
-        """min sum w moved, each point in roles that sum to 1, the four sums, and delta."""
-        pair, extra = self.pair, 2 if self.pair.delta > 0 else 0
         assert pair.weight is not None
-        cost, units = np.zeros(self.columns), np.arange(self.alone.size)
-        entries: list[Triplets] = [(self.alone, units, np.ones(units.size))]
-        for side in range(extra):
+        self.alone = np.concatenate([pair.free, *(pair.tellers if pair.delta > 0 else ())])
+        units, points = self.variables(np.zeros(self.alone.size)), self.rows(pair.n, 1.0, 1.0)
+        self.enter(points[self.alone], units, 1.0)
+        self.sums, costs = [], [np.zeros(units.size)]
+        for side in (0, 1):
+            for moved in (True, False):
+                row = pair.n + 2 * side + moved
+                two = ((pair.tellers[side], moved), (pair.partners[side], not moved))
+                parts = [_Part(x, pair.rate[side, x], moves, self.variables(np.zeros(x.size))) for x, moves in two]
+                self.sums.append(parts)
+                for part in parts:
+                    self.enter(part.points, part.columns, 1.0)
+                    self.enter(np.array(row), part.columns, part.rate)
+                    costs.append(pair.weight[part.points] / pair.scale if part.moved else np.zeros(part.points.size))
+        self.rows(4, 0.0, 0.0)
+        self.cost = np.concatenate(costs)
+        for side in (0, 1) if pair.delta > 0 else ():
             spent = np.clip(pair.rate[side, self.alone], 0.0, None)
-            entries.append((np.full(units.size, pair.n + 4 + side), units, spent))
-        for part in (part for two in self.sums for part in two):
-            entries.append((part.points, part.columns, np.ones(part.points.size)))
-            entries.append((np.full(part.points.size, part.row), part.columns, part.rate))
-            if part.moved:
-                cost[part.columns] = pair.weight[part.points] / pair.scale
-        low, high = np.zeros(pair.n + 4 + extra), np.zeros(pair.n + 4 + extra)
-        low[: pair.n] = high[: pair.n] = 1.0
-        low[pair.n + 4 :], high[pair.n + 4 :] = -INFINITE, pair.delta
-        matrix = Matrix.of(entries, low.size, self.columns)
-        return Program(cost, matrix, low, high, np.zeros(self.columns), np.full(self.columns, INFINITE))
+            self.enter(self.rows(1, -INFINITE, pair.delta), units, spent)
 
     def matrix(self, amount: Floats) -> Floats:
         """The channel: the units of each sum are paired up in the order of the points, at the output of the one that

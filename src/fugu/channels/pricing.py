@@ -7,11 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.channels.program import INFINITE, TOLERANCE, new_solver, run
-from fugu.channels.rays import Floats, Ints, PointPair, Rays, at_better_end
-
-# The linear program over the rays that are known so far: one row for each point, two for delta, one for each law.
-
+from fugu.channels.program import INFINITE, TOLERANCE, Floats, Ints, SparseMatrix, add_columns, new_solver, run
+from fugu.channels.rays import PointPair, Rays, at_better_end
 
 _FINER = 2.0**12
 _STRAIN = 1e-9
@@ -188,17 +185,9 @@ class Master:
         row, column, value = (np.concatenate([entry[k] for entry in entries]) for k in range(3))
         row, column, value = (part[value != 0] for part in (row, column, value))
         order = np.argsort(column, kind="stable")
-        start = np.concatenate(([0], np.cumsum(np.bincount(column, minlength=cost.size))))[:-1]
-        self.solver.addCols(
-            cost.size,
-            cost * self.finer,
-            np.zeros(cost.size),
-            np.full(cost.size, INFINITE),
-            value.size,
-            start.astype(np.int32),
-            row[order].astype(np.int32),
-            value[order].astype(np.float64),
-        )
+        start = np.concatenate(([0], np.cumsum(np.bincount(column, minlength=cost.size))))
+        columns = SparseMatrix(0, start.astype(np.int32), row[order].astype(np.int32), value[order].astype(np.float64))
+        add_columns(self.solver, cost * self.finer, columns)
         self.costs.append(cost)
         self.columns += cost.size
 
@@ -217,15 +206,15 @@ _ROUNDING = 1e-12
 
 def cheapest(pair: PointPair, state: MasterState) -> Rays:
     """For every telling point, every partner and every output the ray of least reduced cost, whatever its sign."""
-    if pair.points is not None:
-        return cheapest_on_line(pair, state, pair.points)
-    found = [_cheapest_of_side(pair, state, side) for side in (0, 1) if pair.tellers[side].size]
+    of_side = _cheapest_of_side if pair.points is None else _cheapest_on_line
+    found = [of_side(pair, state, side) for side in (0, 1) if pair.tellers[side].size]
     if not found:
         return Rays.none()
-    return Rays.of(pair, *(np.concatenate(parts) for parts in zip(*found, strict=True)))
+    parts = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+    return Rays.of(pair, *parts) if pair.points is None else at_better_end(pair, state.weight, *parts)
 
 
-def _cheapest_of_side(pair: PointPair, state: MasterState, side: int) -> tuple[Ints, Ints, Ints, Ints]:
+def _cheapest_of_side(pair: PointPair, state: MasterState, side: int) -> tuple[Ints, ...]:
     tell, hide, m = pair.tellers[side], pair.partners[side], pair.loss.shape[1]
     told = _Best(tell.size)
     hidden = _Best(hide.size)
@@ -310,15 +299,10 @@ def bound(pair: PointPair, state: MasterState, price: Floats) -> tuple[float, Fl
 # outputs need not be looked at.
 
 
-def cheapest_on_line(pair: PointPair, state: MasterState, points: Floats) -> Rays:
+def _cheapest_on_line(pair: PointPair, state: MasterState, side: int) -> tuple[Ints, ...]:
     """For every telling point and every partner the ray of least reduced cost, whatever its sign."""
-    found = [_of_side(pair, state, points, side) for side in (0, 1) if pair.tellers[side].size]
-    if not found:
-        return Rays.none()
-    return at_better_end(pair, state.weight, *(np.concatenate(parts) for parts in zip(*found, strict=True)))
-
-
-def _of_side(pair: PointPair, state: MasterState, points: Floats, side: int) -> tuple[Ints, Ints, Ints]:
+    points = pair.points
+    assert points is not None
     tell, hide = pair.tellers[side], pair.partners[side]
     up, down = pair.rate[side, tell], -pair.rate[side, hide]
     dear, spare = state.weight[tell] / up, state.weight[hide] / down

@@ -19,9 +19,6 @@ from fugu.noise.channel import Channel
 from fugu.numbers.balls import of, precision
 from fugu.numbers.exact import MatrixLike
 
-# What a channel must do, and what a solver hands back: nothing here is a proof, `repair` and `bounds` prove.
-
-
 _SUM = 1e-9
 """How far a weight may be from the sum 1: rounding, not a choice."""
 
@@ -95,6 +92,16 @@ class ChannelProblem:
     def robust(self) -> bool:
         """Whether some law is a set of laws."""
         return not all(isinstance(law, Masses) for law in self.laws)
+
+    @cached_property
+    def groups(self) -> list[list[int]]:
+        """The adversaries: laws that pairs link, group by group; laws without a pair are left out."""
+        owner = list(range(len(self.laws)))
+        for s, t in self.pairs:
+            a, b = sorted((owner[s], owner[t]))
+            owner = [a if o == b else o for o in owner]
+        found = [[s for s, o in enumerate(owner) if o == first] for first in sorted(set(owner))]
+        return [group for group in found if len(group) > 1]
 
     def ordered(self) -> list[tuple[int, int]]:
         """The pairs in both orders: (s, t) then (t, s) for each pair, which is the order of the rows of `Prices`."""
@@ -171,24 +178,10 @@ STATED = "stated"
 """What a loss is called that was given as a table."""
 
 
-def _absolute(points: Floats, outputs: Floats) -> Floats:
-    found: Floats = np.abs(points[:, None] - outputs[None, :])
-    return found
-
-
-def _squared(points: Floats, outputs: Floats) -> Floats:
-    found: Floats = np.square(_absolute(points, outputs))
-    return found
-
-
-def _zero_one(points: Floats, outputs: Floats) -> Floats:
-    return np.where(points[:, None] == outputs[None, :], 0.0, 1.0)
-
-
 LOSSES: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "absolute": _absolute,
-    "squared": _squared,
-    "zero-one": _zero_one,
+    "absolute": lambda points, outputs: np.abs(points[:, None] - outputs[None, :]),
+    "squared": lambda points, outputs: np.square(np.abs(points[:, None] - outputs[None, :])),
+    "zero-one": lambda points, outputs: np.where(points[:, None] == outputs[None, :], 0.0, 1.0),
 }
 
 
@@ -308,17 +301,16 @@ def largest_mean(law: Masses | LawSet, each: Floats) -> float:
 
 def mean_weight(laws: Sequence[Masses | LawSet]) -> Floats:
     """The average of the laws, or of the middles of sets of laws, with the sum 1."""
-    each = [law.floats() if isinstance(law, Masses) else _middle(law) for law in laws]
+    each = []
+    for law in laws:
+        if isinstance(law, Masses):
+            each.append(law.floats())
+        else:
+            centre, middle = law.centre(), np.zeros(len(law.values))
+            middle[np.searchsorted(law.values, centre.values)] = centre.weights
+            each.append(middle)
     total = np.sum(each, axis=0)
-    found: Floats = total / total.sum()
-    return found
-
-
-def _middle(laws: LawSet) -> Floats:
-    law = laws.centre()
-    found = np.zeros(len(laws.values))
-    found[np.searchsorted(laws.values, law.values)] = law.weights
-    return found
+    return np.asarray(total / total.sum())
 
 
 # Rational numbers on either side of e^x: below it where privacy is proved, above it where a limit of utility is.

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     import highspy
 
 
-# A channel problem with point laws, in doubles: what all its solvers share.
-
-
 _LARGEST = 300.0
 """Above this epsilon e^epsilon leaves the range of doubles; less is safe, and dearer by less than e^-300."""
 _BLOCK = 1 << 22
@@ -72,21 +69,6 @@ class PointLaws:
         able = {first[frozenset(self.ordered[c])] for c in np.flatnonzero(self.binding)}
         return able.pop() if len(able) == 1 else None
 
-    @cached_property
-    def groups(self) -> list[list[int]]:
-        """The adversaries: connected components of the graph of pairs, laws without a pair left out."""
-        parent = list(range(len(self.law)))
-
-        def root(s: int) -> int:
-            while parent[s] != s:
-                s = parent[s]
-            return s
-
-        for s, t in self.problem.pairs:
-            parent[max(root(s), root(t))] = min(root(s), root(t))
-        paired = sorted({s for pair in self.problem.pairs for s in pair})
-        return [[s for s in paired if root(s) == r] for r in sorted({root(s) for s in paired})]
-
     def complete(self, group: list[int]) -> bool:
         """Whether every two laws of the group are a pair."""
         known = {frozenset(pair) for pair in self.problem.pairs}
@@ -116,7 +98,7 @@ class PointLaws:
         if prices.ratio is not None and prices.ratio.size:
             cells += self.excess.T @ prices.ratio[:, columns]
         if prices.rise is not None:
-            cells += _pull(prices.rise)[:, columns]
+            cells += pull(prices.rise)[:, columns]
         return cells
 
     def bound(self, prices: Prices) -> float:
@@ -164,7 +146,7 @@ class PointLaws:
         return matrix
 
 
-def _pull(rise: NDArray[np.float64]) -> NDArray[np.float64]:
+def pull(rise: NDArray[np.float64]) -> NDArray[np.float64]:
     """What the prices of F(j|x + 1) <= F(j|x) add to each cell (x, y): sum over j >= y of rise[x - 1] - rise[x]."""
     tails = np.pad(np.cumsum(rise[:, ::-1], axis=1)[:, ::-1], ((1, 1), (0, 1)))
     return np.asarray(tails[:-1] - tails[1:])
@@ -180,12 +162,14 @@ _SMALL_ENTRY = 1e-12
 _FINER, _LARGER = 2.0**16, 2.0**12
 """By how much the costs, and the variables, of the second run of a program are larger."""
 
-Triplets = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Triplets = tuple[Ints, Ints, Floats]
 """Rows, columns and values of the entries of a matrix."""
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class SparseMatrix:
     """A sparse matrix by columns: `index` and `value` of column j stand at start[j] .. start[j + 1]."""
 
     rows: int
@@ -194,9 +178,11 @@ class Matrix:
     value: NDArray[np.float64]
 
     @classmethod
-    def of(cls, entries: Iterable[Triplets], rows: int, columns: int) -> Matrix:
+    def of(cls, entries: Iterable[Triplets], rows: int, columns: int) -> SparseMatrix:
         """The matrix with these entries, each place at most once; zeros are left out."""
+        none = np.zeros(0, dtype=np.int64)
         parts = [tuple(np.ravel(part) for part in np.broadcast_arrays(*entry)) for entry in entries]
+        parts = [(none, none, np.zeros(0)), *parts]
         row, column, value = (np.concatenate([part[k] for part in parts]) for k in range(3))
         row, column, value = (part[value != 0] for part in (row, column, value))
         order = np.lexsort((row, column))
@@ -223,7 +209,7 @@ class Program:
     """min cost.x with low <= A x <= high and floor <= x <= ceiling."""
 
     cost: NDArray[np.float64]
-    matrix: Matrix
+    matrix: SparseMatrix
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     floor: NDArray[np.float64]
@@ -275,6 +261,51 @@ class Program:
         finer = run(solver)
         x = finer.x / larger
         return Solution(x, finer.y / _FINER, float(self.cost @ x))
+
+
+class ProgramRows:
+    """A linear program as it is gathered: `count` rows with their limits, `columns` with what they are at least, and
+    the entries between them."""
+
+    def __init__(self) -> None:
+        self.entries: list[Triplets] = []
+        self.low, self.high, self.floor = np.zeros(0), np.zeros(0), np.zeros(0)
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return self.low.size
+
+    @property
+    def columns(self) -> int:
+        """How many columns there are."""
+        return self.floor.size
+
+    def rows(self, count: int, low: float, high: float) -> Ints:
+        """New rows, all with these limits."""
+        self.low, self.high = np.append(self.low, np.full(count, low)), np.append(self.high, np.full(count, high))
+        return np.arange(self.count - count, self.count)
+
+    def variables(self, floor: Floats) -> Ints:
+        """New columns, each at least so large."""
+        self.floor = np.append(self.floor, floor)
+        return np.arange(self.columns - floor.size, self.columns)
+
+    def enter(self, rows: Ints, columns: Ints, values: Floats | float) -> None:
+        """Entries at these places, as far as they are repeated."""
+        self.entries.append((rows, columns, np.asarray(values, dtype=np.float64)))
+
+    def program(self, cost: Floats) -> Program:
+        """All of it."""
+        matrix = SparseMatrix.of(self.entries, self.count, self.columns)
+        return Program(cost, matrix, self.low, self.high, self.floor, np.full(self.columns, INFINITE))
+
+
+def add_columns(solver: highspy.Highs, cost: Floats, columns: SparseMatrix) -> None:
+    """Columns from 0 on with these costs and entries."""
+    size, start = cost.size, columns.start[:-1]
+    top = np.full(size, INFINITE)
+    solver.addCols(size, cost, np.zeros(size), top, columns.value.size, start, columns.index, columns.value)
 
 
 def new_solver(method: str = "simplex") -> highspy.Highs:

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.channels.program import PointLaws
+from fugu.channels.program import Floats, Ints, PointLaws
 
-# The columns that make up every channel for one pair of laws p, q.
-#
 # With a = p - e^epsilon q and b = q - e^epsilon p, a column k >= 0 of a channel needs a.k <= 0 and b.k <= 0. Points
 # with a > 0 tell p, those with b > 0 tell q, the rest are free. The extreme columns are single free points and pairs of
 # a telling point h and any x with a_x < 0 in the proportion k_h : k_x = 1 / a_h : 1 / |a_x|, and the same with b; a
 # channel of least loss gives each of them its best output
 # (docs/proofs/optimal-channels.md#1-few-atoms-behind-every-output).
-
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,18 +132,17 @@ class Rays:
     def __len__(self) -> int:
         return self.side.size
 
+    @property
+    def _parts(self) -> tuple[NDArray[Any], ...]:
+        return self.side, self.teller, self.partner, self.output, self.told, self.hidden
+
     def take(self, places: NDArray[np.bool_] | Ints) -> Rays:
         """Some of the rays."""
-        side, teller, partner, output = (part[places] for part in self._places())
-        return Rays(side, teller, partner, output, self.told[places], self.hidden[places])
+        return Rays(*(part[places] for part in self._parts))
 
     def plus(self, other: Rays) -> Rays:
         """These and the others."""
-        side, teller, partner, output = (
-            np.concatenate(two) for two in zip(self._places(), other._places(), strict=True)
-        )
-        told, hidden = (np.concatenate(two) for two in ((self.told, other.told), (self.hidden, other.hidden)))
-        return Rays(side, teller, partner, output, told, hidden)
+        return Rays(*(np.concatenate(two) for two in zip(self._parts, other._parts, strict=True)))
 
     def keys(self, pair: PointPair) -> Ints:
         """One whole number for each ray, the same for the same places."""
@@ -160,9 +154,6 @@ class Rays:
         here = weight[self.teller] * self.told * pair.loss[self.teller, self.output]
         there = weight[self.partner] * self.hidden * pair.loss[self.partner, self.output]
         return np.asarray(here + there)
-
-    def _places(self) -> tuple[Ints, Ints, Ints, Ints]:
-        return self.side, self.teller, self.partner, self.output
 
 
 def _is_distance(loss: Floats, points: Floats) -> bool:
@@ -188,9 +179,8 @@ def nearest(pair: PointPair, weight: Floats, count: int = NEAR) -> Rays:
     for side in (0, 1):
         tell, hide = pair.tellers[side], pair.partners[side]
         if tell.size and hide.size:
-            found.append(_with_side(side, *_next(tell, hide, count)))
-            x, h = _next(hide, tell, count)
-            found.append(_with_side(side, h, x))
+            for teller, partner in (_next(tell, hide, count), _next(hide, tell, count)[::-1]):
+                found.append((np.full(teller.size, side), teller, partner))
     if not found:
         return Rays.none()
     return at_better_end(pair, weight, *(np.concatenate(parts) for parts in zip(*found, strict=True)))
@@ -208,10 +198,6 @@ def once(pair: PointPair, rays: Rays) -> Rays:
     """Each ray once, in a fixed order."""
     _, first = np.unique(rays.keys(pair), return_index=True)
     return rays.take(first)
-
-
-def _with_side(side: int, teller: Ints, partner: Ints) -> tuple[Ints, Ints, Ints]:
-    return np.full(teller.size, side), teller, partner
 
 
 def _next(of: Ints, among: Ints, count: int) -> tuple[Ints, Ints]:

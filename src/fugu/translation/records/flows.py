@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fugu.channels.program import INFINITE, Matrix, Program, new_solver
+from fugu.channels.program import INFINITE, Program, SparseMatrix, new_solver
 from fugu.errors import NotProvable
 from fugu.translation.records.distances import Distances, Floats
 from fugu.translation.records.problem import Ints, PricingProblem
@@ -78,7 +78,7 @@ def solve(
     ]
     program = Program(
         np.append(np.zeros(i.size), 1.0),
-        Matrix.of(entries, n, i.size + 1),
+        SparseMatrix.of(entries, n, i.size + 1),
         np.where(problem.p > 0, np.exp(log_p - scale), 0.0),
         np.full(n, INFINITE),
         np.zeros(i.size + 1),

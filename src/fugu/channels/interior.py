@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fugu.channels.robust.cone import Floats, NewtonLayout, Places
-from fugu.channels.robust.sets import Promises
+from fugu.channels.cone import Floats, NewtonLayout, Places
+from fugu.channels.sets import Promises
 from fugu.progress import report
 
 # Interior points for  min sum_y cost_y.k_y,  sum_y k_y = 1,  G z_y >= 0,  by Mehrotra's predictor and corrector.

@@ -10,8 +10,8 @@ from functools import cache, reduce
 
 import numpy as np
 
+from fugu.channels.cone import Cone, Entries, Flags, Floats, LinearForm, Places, Vector
 from fugu.channels.problem import ChannelProblem
-from fugu.channels.robust.cone import Cone, Entries, Flags, Floats, LinearForm, Places, Vector
 from fugu.laws.masses import Masses
 from fugu.laws.sets import Ball, Band, Box, Hull, Intersection
 from fugu.laws.sets.law_set import LawSet
