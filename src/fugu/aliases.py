@@ -87,7 +87,7 @@ METHODS: tuple[Alias, ...] = (
         "RPP", (), "rpp", "it is a guarantee; did you mean the budget fugu.Renyi(alpha, epsilon), or --alpha?",
         other=("RDP", "Rényi Pufferfish privacy"),
     ),
-    Alias("NfC", (), "nfc", "it is a condition; did you mean fugu.translation.compose.necessary?"),
+    Alias("NfC", (), "nfc", "it is a condition; did you mean fugu_papers.compose.necessary?"),
 )  # fmt: skip
 
 NOISES: tuple[Alias, ...] = (

@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 
 import fugu
+import fugu_papers
 from fugu.errors import NotProvable, UsageError
 from fugu.ledger.fingerprint import prior_digest
+from fugu.priors.chains import SeveralChains
 from fugu.priors.coupling import Coupled
 from fugu.priors.forgetting import Windowed
 from fugu.priors.groups import DependentGroups, IndependentBlocks
@@ -26,13 +28,13 @@ from fugu.priors.joint import JointTable
 from fugu.priors.prior import Belief, Curved, Prior, Quilted, Recorded, SeveralPriors, skipped
 from fugu.training.accountant import prior_from, prior_of
 
-BASES = (Belief, SeveralPriors, Recorded, Coupled, Windowed)
+BASES = (Belief, SeveralPriors, SeveralChains, Recorded, Coupled, Windowed)
 OPTIONAL = ("opacus", "torch_objects")
 
 
 def found():
-    """The classes of priors that the two rooms define."""
-    for room in (fugu.priors, fugu.training):
+    """The classes of priors that the two rooms define, and the papers."""
+    for room in (fugu.priors, fugu.training, fugu_papers):
         for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
             if not module.name.endswith(OPTIONAL):
                 here = vars(importlib.import_module(module.name)).values()

@@ -9,10 +9,10 @@ import pytest
 from fugu import BayesianNetwork, MarkovChain, iterate
 from fugu.ledger.fingerprint import prior_digest
 from fugu.priors import ChainSet, DependentGroups, IndependentBlocks
-from fugu.priors.forgetting import ContractingChains
 from fugu.priors.gaussian_field import GaussianField
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.joint import JointTable
+from fugu_papers.closed_forms import ContractingChains
 
 TWO = [[0.6, 0.4], [0.2, 0.8]]
 LATE = [[0.97, 0.03, 0], [0, 0.98, 0.02], [0, 0, 1]]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from fugu.errors import BadLaw, UsageError
-from fugu.translation.compose import Composition, composition, constraint, joint_leakage, necessary, processed
 from fugu_papers.collapse import box_epsilon, every_bit, many_priors, softened, two_secrets
+from fugu_papers.compose import Composition, composition, constraint, joint_leakage, necessary, processed
 
 HALF = Fraction(1, 2)
 
@@ -105,7 +105,7 @@ def test_the_examples_fail_the_condition_for_every_epsilon(example):
 
 
 def test_a_solver_that_lies_cannot_produce_a_false_epsilon(monkeypatch):
-    import fugu.translation.compose as module
+    import fugu_papers.compose as module
 
     soft = softened([0.5, 0.5], [0.5, 0.5], 0.3)
     honest = necessary([soft.mechanism], *soft.pairs[0])

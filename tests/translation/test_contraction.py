@@ -11,10 +11,8 @@ from lp_oracle import best_loss, best_translation, chain_joint, random_chain
 
 import fugu
 from fugu.priors.chains import ChainSet
-from fugu.priors.forgetting import birkhoff
 from fugu.translation.contraction.chain import Contraction
 from fugu.translation.contraction.kernel import (
-    from_coefficients,
     from_total_variation,
     passed,
     passed_scalar,
@@ -25,6 +23,7 @@ from fugu.translation.contraction.kernel import (
 from fugu.translation.contraction.number import Numbered
 from fugu.translation.contraction.scalar import Wide, levels_scalar
 from fugu.translation.contraction.side import Side, levels
+from fugu_papers.closed_forms import birkhoff, from_coefficients
 from hunting import search
 
 RECURSION = [  # P, T, node from 0, eps, exact optimum of the linear program, value of the recursion in the notes

@@ -13,9 +13,9 @@ import pytest
 
 import fugu
 from fugu.priors.chains import ChainSet
-from fugu.priors.forgetting import ContractingChains
 from fugu.priors.groups import DependentGroups, IndependentBlocks
 from fugu.priors.prior import InfluenceCurve
+from fugu_papers.closed_forms import ContractingChains
 from hunting import search
 
 STICKY = [[0.6, 0.4], [0.2, 0.8]]

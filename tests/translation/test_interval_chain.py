@@ -13,12 +13,12 @@ from lp_oracle import best_loss, chain_joint
 
 import fugu
 from fugu.errors import BadLaw, NotProvable, UsageError
-from fugu.priors.forgetting import ContractingChains
 from fugu.priors.interval_chain import Counted, IntervalChain
 from fugu.priors.interval_limits import Limits, tightened
 from fugu.translation.contraction import interval as accountant
 from fugu.translation.contraction.interval import IntervalContraction, Pairwise, Prefixes, Spread, Subsets, Two
 from fugu.translation.contraction.kernel import passed_scalar, sort_rows
+from fugu_papers.closed_forms import ContractingChains
 from hunting import search
 
 FORWARD = [

@@ -16,18 +16,20 @@ from fugu.guarantee.kinds import Approx, Pure
 from fugu.priors.chains import ChainSet
 from fugu.priors.joint import JointTable
 from fugu.translation.approx import by_windows, lifted
-from fugu.translation.gaussian import (
+from fugu.translation.profiles.levels import Corners, levels
+from fugu.translation.profiles.lines import Lines, of_approx, of_curve, of_zcdp
+from fugu.translation.profiles.total import ChainProfile, HigherOrder, epsilon_at, renyi_at
+from fugu.translation.pure import pure_bound
+from fugu.translation.renyi import chain_divergence, translate_zcdp, zcdp_cost
+from fugu_papers.gaussian_entries import (
+    gaussian_lines,
     largest_epsilon,
     least_sigma,
+    of_gaussian,
     profile_budget,
     translate_gaussian,
     translate_gaussian_curve,
 )
-from fugu.translation.profiles.levels import Corners, levels
-from fugu.translation.profiles.lines import Lines, gaussian_lines, of_approx, of_curve, of_gaussian, of_zcdp
-from fugu.translation.profiles.total import ChainProfile, HigherOrder, epsilon_at, renyi_at
-from fugu.translation.pure import pure_bound
-from fugu.translation.renyi import chain_divergence, translate_zcdp, zcdp_cost
 from hunting import search
 
 STICKY = [[0.6, 0.4], [0.2, 0.8]]

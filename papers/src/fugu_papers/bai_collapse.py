@@ -11,9 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from fugu.translation.compose import composition
 from fugu_papers.charts import lines
 from fugu_papers.collapse import Collapse, box_epsilon, every_bit, many_priors, softened, two_secrets
+from fugu_papers.compose import composition
 from fugu_papers.experiment import Outcome, Row, Setting, experiment
 
 Box = tuple[float, float, float, float]

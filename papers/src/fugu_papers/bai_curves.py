@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from fugu.drawing.figure import Figure
 from fugu.priors.gaussian_field import GaussianField
-from fugu.priors.gaussian_truncated import TruncatedAR1
 from fugu.progress import report
 from fugu.translation.influence import influence
 from fugu_papers.bai_compose import binary
@@ -18,6 +17,7 @@ from fugu_papers.bai_field import exact_of_three, farthest, kernel, precision_ga
 from fugu_papers.charts import lines
 from fugu_papers.errata.influence import closed_form
 from fugu_papers.experiment import Outcome, Row, Setting, experiment
+from fugu_papers.truncated import TruncatedAR1
 
 CHAINS = ((0.5, 0.5), (0.4, 0.4), (0.3, 0.3), (0.2, 0.2), (0.1, 0.1), (0.6, 0.8), (0.7, 0.8), (0.2, 0.3), (0.1, 0.4),
           (0.05, 0.1))  # fmt: skip

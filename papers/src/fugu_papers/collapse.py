@@ -12,7 +12,7 @@ from typing import Any
 
 from fugu.errors import BadLaw, UsageError
 from fugu.numbers.exact import Real, as_fraction
-from fugu.translation.compose import Channel, Law, joint_leakage, log_up, read_law
+from fugu_papers.compose import Channel, Law, joint_leakage, log_up, read_law
 
 
 @dataclass(frozen=True)

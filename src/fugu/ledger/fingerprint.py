@@ -178,7 +178,7 @@ def _content(found: Any, depth: int) -> Any:
 @singledispatch
 def _digested(found: Any, depth: int) -> Any:
     """What a part of a prior is digested as, in JSON types, one way for each type."""
-    if dataclasses.is_dataclass(found) or type(found).__module__.startswith("fugu."):
+    if dataclasses.is_dataclass(found) or type(found).__module__.startswith(("fugu.", "fugu_papers.")):
         name = getattr(found, "DIGESTED", type(found).__name__)
         return [name, [[n, _content(getattr(found, n), depth)] for n in _stated(found)]]
     raise UsageError(f"a {type(found).__name__} in the prior has no digest; give the prior a `fingerprint` attribute")

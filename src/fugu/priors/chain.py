@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, UsageError
+from fugu.fixed import fixed
 from fugu.numbers.exact import MatrixLike, Real, VectorLike, is_whole
 from fugu.priors.interval_chain import IntervalChain, fitted_limits
 from fugu.priors.prior import Belief, of_supports
@@ -32,6 +33,9 @@ STATIONARY: Final = "stationary"
 ANY: Final = "any"
 Start = Literal["stationary", "any"] | VectorLike
 """How the first entry is distributed: as in the long run, in any way at all, or by this law over the states."""
+FittedStart = Start | Literal["fitted"]
+Entries = Iterable[Iterable[Hashable]]
+States = Iterable[Hashable] | None
 
 
 class _Memory(dict[str, Any]):
@@ -80,7 +84,7 @@ class MarkovChain(Belief):
         transition: MatrixLike | Sequence[MatrixLike],
         length: int,
         initial: Start = "stationary",
-        states: Iterable[Hashable] | None = None,
+        states: States = None,
         assumptions: tuple[str, ...] = (),
     ) -> None:
         entries = read_length(length)
@@ -112,39 +116,16 @@ class MarkovChain(Belief):
 
     @overload
     @classmethod
-    def fit(
-        cls,
-        sequences: Iterable[Iterable[Hashable]],
-        states: Iterable[Hashable] | None = None,
-        smoothing: float = 0.0,
-        length: int | None = None,
-        start: Start | Literal["fitted"] = "fitted",
-        *,
-        confidence: None = None,
-    ) -> MarkovChain: ...
+    def fit(cls, sequences: Entries, states: States = None, smoothing: float = 0.0, length: int | None = None,
+            start: FittedStart = "fitted", *, confidence: None = None) -> MarkovChain: ...  # fmt: skip
     @overload
     @classmethod
-    def fit(
-        cls,
-        sequences: Iterable[Iterable[Hashable]],
-        states: Iterable[Hashable] | None = None,
-        smoothing: float = 0.0,
-        length: int | None = None,
-        start: Start | Literal["fitted"] = "fitted",
-        *,
-        confidence: Real,
-    ) -> IntervalChain: ...
+    def fit(cls, sequences: Entries, states: States = None, smoothing: float = 0.0, length: int | None = None,
+            start: FittedStart = "fitted", *, confidence: Real) -> IntervalChain: ...  # fmt: skip
     @classmethod
-    def fit(
-        cls,
-        sequences: Iterable[Iterable[Hashable]],
-        states: Iterable[Hashable] | None = None,
-        smoothing: float = 0.0,
-        length: int | None = None,
-        start: Start | Literal["fitted"] = "fitted",
-        *,
-        confidence: Real | None = None,
-    ) -> MarkovChain | IntervalChain:
+    def fit(cls, sequences: Entries, states: States = None, smoothing: float = 0.0, length: int | None = None,
+            start: FittedStart = "fitted", *, confidence: Real | None = None,
+            ) -> MarkovChain | IntervalChain:  # fmt: skip
         """The chain with the transition frequencies of reference sequences; see `fugu.priors.transitions`.
 
         `sequences`: at least one, of entries that can be compared; `states`: all that there are, None for those that
@@ -176,11 +157,6 @@ class MarkovChain(Belief):
     def forbidden(self) -> bool:
         """Whether some transition between states has probability 0."""
         return bool((self._kernels == 0).any())
-
-    @property
-    def entries(self) -> int:
-        """The number of entries of the sequence."""
-        return self.length
 
     @property
     def chains(self) -> tuple[MarkovChain, ...]:
@@ -246,8 +222,8 @@ class MarkovChain(Belief):
         for t in () if self.stationary else range(1, self.length):
             rows.append(np.asarray(self.transition(t)[rows[-1]].any(axis=0)))
             if self.homogeneous and np.array_equal(rows[-1], rows[-2]):
-                return _fixed(np.vstack([*rows, np.tile(rows[-1], (self.length - len(rows), 1))]))
-        return _fixed(np.array(rows))
+                return fixed(np.vstack([*rows, np.tile(rows[-1], (self.length - len(rows), 1))]))
+        return fixed(np.array(rows))
 
     @cached_property
     def log_marginals(self) -> tuple[Array, Array]:
@@ -263,8 +239,8 @@ class MarkovChain(Belief):
                     left = np.arange(1, self.length - t)  # the same floats from here on; only their error grows
                     more = errors[-1] + left * (1.01 * (errors[-1] - errors[-2]))
                     all_rows = np.vstack([*rows, np.tile(rows[-1], (len(left), 1))])
-                    return _fixed(all_rows), _fixed(np.concatenate([errors, more]))
-        return _fixed(np.array(rows)), _fixed(np.array(errors))
+                    return fixed(all_rows), fixed(np.concatenate([errors, more]))
+        return fixed(np.array(rows)), fixed(np.array(errors))
 
     def with_length(self, length: int) -> MarkovChain:
         """The same homogeneous chain for sequences of another `length`."""
@@ -277,11 +253,6 @@ class MarkovChain(Belief):
         if not is_whole(t, least, most):
             raise UsageError(f"t must be a whole number from {least} to {most}")
         return int(t)
-
-
-def _fixed(array: NDArray[Any]) -> NDArray[Any]:
-    array.flags.writeable = False
-    return array
 
 
 def _start(initial: Any, kernels: Array, states: tuple[Hashable, ...]) -> tuple[Array | None, float]:

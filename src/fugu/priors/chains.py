@@ -18,7 +18,36 @@ from fugu.priors.prior import SeveralPriors
 # Proofs: docs/proofs/influence.md#sets-of-priors.
 
 
-class ChainSet(SeveralPriors):
+class SeveralChains(SeveralPriors):
+    """Chains over the same states, of which the worst counts."""
+
+    chains: tuple[MarkovChain, ...]
+
+    @property
+    def members(self) -> tuple[MarkovChain, ...]:
+        """The chains."""
+        return self.chains
+
+    def __iter__(self) -> Iterator[MarkovChain]:
+        return iter(self.chains)
+
+    @property
+    def length(self) -> int:
+        """The number of entries of the longest."""
+        return max(chain.length for chain in self.chains)
+
+    @property
+    def size(self) -> int:
+        """The number of states."""
+        return self.chains[0].size
+
+    @property
+    def states(self) -> tuple[Hashable, ...]:
+        """The states, in the order of the rows."""
+        return self.chains[0].states
+
+
+class ChainSet(SeveralChains):
     """Chains of one length over the same states; a bound for the set is the largest over its members.
 
     `chains`: at least one `MarkovChain`. Raises `UsageError` where lengths or states differ.
@@ -28,7 +57,6 @@ class ChainSet(SeveralPriors):
     (2, 2)
     """
 
-    chains: tuple[MarkovChain, ...]
     assumptions: tuple[str, ...]
 
     def __init__(self, chains: Iterable[MarkovChain]) -> None:
@@ -48,39 +76,11 @@ class ChainSet(SeveralPriors):
     def example(cls) -> ChainSet:
         return cls([MarkovChain([[p, 1 - p], [1 - p, p]], length=9) for p in (0.6, 0.8)])
 
-    @property
-    def members(self) -> tuple[MarkovChain, ...]:
-        """The chains."""
-        return self.chains
-
-    @property
-    def entries(self) -> int:
-        """The number of entries of the sequence."""
-        return self.length
-
-    def __iter__(self) -> Iterator[MarkovChain]:
-        return iter(self.chains)
-
     def __len__(self) -> int:
         return len(self.chains)
 
     def __repr__(self) -> str:
         return f"ChainSet({len(self)} chains, {self.size} states, length {self.length})"
-
-    @property
-    def length(self) -> int:
-        """The number of entries of the sequence."""
-        return self.chains[0].length
-
-    @property
-    def size(self) -> int:
-        """The number of states."""
-        return self.chains[0].size
-
-    @property
-    def states(self) -> tuple[Hashable, ...]:
-        """The states, in the order of the rows."""
-        return self.chains[0].states
 
     @property
     def forbidden(self) -> bool:
@@ -100,7 +100,7 @@ _WORK = 10_000
 """Entries times states squared: a minute of translation."""
 
 
-class GapChains(SeveralPriors):
+class GapChains(SeveralChains):
     """Independent users who follow one kernel on a regular grid and are seen at some points of it; the worst counts.
 
     Parameters:
@@ -118,7 +118,6 @@ class GapChains(SeveralPriors):
     GapChains(2 patterns, 2 states, up to 4 entries)
     """
 
-    chains: tuple[MarkovChain, ...]
     steps: tuple[Steps, ...]
     step: MarkovChain
     assumptions: tuple[str, ...]
@@ -131,7 +130,12 @@ class GapChains(SeveralPriors):
         states: Iterable[Hashable] | None = None,
         assumptions: tuple[str, ...] = (),
     ) -> None:
-        patterns = tuple(_pattern(given) for given in steps)
+        patterns = tuple(map(tuple, steps))
+        if any(not given or not all(is_whole(m, 1, 2**62) for m in given) for given in patterns):
+            raise UsageError(
+                "a pattern is a list of whole numbers of at least 1: the steps between neighbouring entries"
+            )
+        patterns = tuple(tuple(map(int, given)) for given in patterns)
         if not patterns or len(patterns) > _PATTERNS or sum(map(len, patterns)) > _ENTRIES:
             raise UsageError(f"steps must be 1 to {_PATTERNS} patterns with at most {_ENTRIES} steps in all")
         one = MarkovChain(transition, 2, initial, states)
@@ -151,34 +155,6 @@ class GapChains(SeveralPriors):
 
     def __repr__(self) -> str:
         return f"GapChains({len(self.steps)} patterns, {self.size} states, up to {self.length} entries)"
-
-    def __iter__(self) -> Iterator[MarkovChain]:
-        return iter(self.chains)
-
-    @property
-    def members(self) -> tuple[MarkovChain, ...]:
-        """One chain for each pattern."""
-        return self.chains
-
-    @property
-    def length(self) -> int:
-        """The entries of the longest pattern."""
-        return max(chain.length for chain in self.chains)
-
-    @property
-    def entries(self) -> int:
-        """The entries of the longest pattern."""
-        return self.length
-
-    @property
-    def size(self) -> int:
-        """The number of states."""
-        return self.step.size
-
-    @property
-    def states(self) -> tuple[Hashable, ...]:
-        """The states, in the order of the rows."""
-        return self.step.states
 
     @property
     def free(self) -> bool:
@@ -233,9 +209,3 @@ def covering(times: Iterable[Sequence[int]], states: int, most: int = _WORK) -> 
 
 def _steps(points: frozenset[int]) -> Steps:
     return tuple(b - a for a, b in pairwise(sorted(points)))
-
-
-def _pattern(given: Sequence[int]) -> Steps:
-    if not given or not all(is_whole(m, 1, 2**62) for m in given):
-        raise UsageError("a pattern is a list of whole numbers of at least 1: the steps between neighbouring entries")
-    return tuple(int(m) for m in given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,17 +20,17 @@ from fugu.numbers.exact import Real, as_fraction, float_up, read_number
 from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import ChainSet
 from fugu.priors.coupling import Case, Coupled, Floats, Move, Price, Run, positions
-from fugu.priors.prior import Belief, InfluenceCurve, contracting_curve, whole
-from fugu.priors.products import Product, largest, single
-from fugu.priors.transitions import UNIT, read_transition
+from fugu.priors.prior import whole
+from fugu.priors.products import Product, largest
+from fugu.priors.transitions import UNIT
 from fugu.visible import Json
 
 # Sequences that forget: when one record changes, the others change only within a random window around it.
 #
-# Three beliefs, by what is known. `Chained`: a chain, or a set of them, is known; it adds to `MarkovChain` only how
+# Two beliefs, by what is known. `Chained`: a chain, or a set of them, is known; it adds to `MarkovChain` only how
 # records move. `Mixing`: only that neighbours agree in total variation but for a coefficient, in both directions of
-# time. `ContractingChains`: only that every step has a bounded projective diameter, from any start; it bounds ratios of
-# probabilities, so it translates per-entry privacy, which a bound in total variation cannot.
+# time. (That every step has a bounded projective diameter bounds ratios of probabilities and translates per-entry
+# privacy, which a bound in total variation cannot: `prior.contracting_curve`.)
 #
 # Given the secret record the past and the future are independent. By the maximal agreement coupling (Griffeath 1975,
 # Goldstein 1979) the two futures differ at distance k or farther with probability exactly the total variation of the
@@ -195,56 +195,6 @@ class Chained(Windowed):
         return {"kind": self.kind, "chains": [_written(chain) for chain in self.chain.chains]}
 
 
-class ContractingChains(Belief):
-    """All chains of `length` entries, steps that may differ and any start, with projective diameter <= `diameter`.
-
-    R_d <= Delta tau^(d-1), tau = tanh(Delta / 4), for every product of d such kernels; the left side obeys the same
-    bound because reweighting rows and columns and transposing leave Delta unchanged. Windowed clipped at an end leak
-    less.
-
-    >>> chains = ContractingChains(projective_diameter([[0.6, 0.4], [0.2, 0.8]]), length=100)
-    >>> round(chains.influence_curve()(1), 6), round(chains.influence_curve()(9), 6)
-    (3.583519, 0.111725)
-    """
-
-    diameter: float
-    length: int
-    assumptions: tuple[str, ...]
-
-    def __init__(self, diameter: float, length: int) -> None:
-        if isinstance(diameter, bool) or not isinstance(diameter, (int, float, np.floating)) or not diameter >= 0:
-            raise UsageError("diameter must be a number >= 0 (inf allowed): see projective_diameter")
-        vars(self).update(
-            diameter=float(diameter),
-            length=whole(length, "length"),
-            assumptions=(f"every step of the chain has projective diameter at most {float(diameter):g}",),
-        )
-
-    def __repr__(self) -> str:
-        return f"ContractingChains(diameter {self.diameter:g}, length {self.length})"
-
-    @classmethod
-    def example(cls) -> ContractingChains:
-        return cls.around([[[0.6, 0.4], [0.2, 0.8]]], length=20)
-
-    @property
-    def entries(self) -> int:
-        """The number of entries of the sequence."""
-        return self.length
-
-    @classmethod
-    def around(cls, kernels: Iterable[Any], length: int) -> ContractingChains:
-        """The chains whose every step is one of these kernels, in any order and from any start."""
-        found = [projective_diameter(kernel) for kernel in kernels]
-        if not found:
-            raise UsageError("give at least one kernel")
-        return cls(max(found), length)
-
-    def influence_curve(self, max_b: int | None = None) -> InfluenceCurve:
-        """min over l + r = b + 1 of Delta (tau^(l-1) + tau^(r-1)), computed up to `max_b`."""
-        return contracting_curve(self.diameter, self.length, max_b)
-
-
 def _written(chain: MarkovChain) -> dict[str, Any]:
     kernels: Floats = np.array([chain.transition(t) for t in range(1, 2 if chain.homogeneous else chain.length)])
     named = {} if chain.states == tuple(range(chain.size)) else {"states": list(chain.states)}
@@ -266,36 +216,12 @@ Mask = NDArray[np.bool_]
 _BITS = 96
 
 
-def dobrushin(kernel: Any) -> float:
-    """eta(P) = max over x, x' of the total variation between the rows P(x, .) and P(x', .).
-
-    >>> round(dobrushin([[0.9, 0.1], [0.99, 0.01]]), 12)
-    0.09
-    """
-    return _variation(_read(kernel))
-
-
-def projective_diameter(kernel: Any) -> float:
-    """Delta(P) = max log P(x,y) P(x',y') / (P(x,y') P(x',y)); +inf if a zero faces a positive entry in its column."""
-    return _diameter(_read(kernel).ratios())
-
-
-def birkhoff(kernel: Any) -> float:
-    """tanh(Delta / 4), 1 if Delta is infinite: P contracts Hilbert's metric by it (Birkhoff 1957).
-
-    It bounds the Dobrushin coefficient of the backward kernel for every start law: that kernel has the same Delta
-    (reweighting and transposing leave it alone), and two laws p, q with p/q in [m, M], M/m <= e^Delta, have total
-    variation at most (M - 1)(1 - m)/(M - m), whose maximum over m is tanh(Delta / 4).
-    """
-    return _tanh_quarter(projective_diameter(kernel))
-
-
 def forward_coefficient(prior: MarkovChain | ChainSet, steps: int = 1) -> float:
     """eta_d: the largest Dobrushin coefficient of d consecutive kernels, over every position and every prior.
 
     Rows of states that the entry never takes are left out. 0 if the sequence has no d steps.
     """
-    return max((_variation(kernel, rows) for _, kernel, rows in _stretches(prior, steps)), default=0.0)
+    return max((variation(kernel, rows) for _, kernel, rows in _stretches(prior, steps)), default=0.0)
 
 
 def backward_coefficient(prior: MarkovChain | ChainSet, steps: int = 1) -> float:
@@ -315,18 +241,14 @@ def backward_coefficient(prior: MarkovChain | ChainSet, steps: int = 1) -> float
         if chain.free:
             found.append(free_start_coefficient(chain, steps))
         else:
-            found += [_variation(*_backward(chain, t, steps, power)) for t, power, _ in _stretches(chain, steps)]
+            found += [variation(*_backward(chain, t, steps, power)) for t, power, _ in _stretches(chain, steps)]
     return max(found)
 
 
 def free_start_coefficient(prior: MarkovChain | ChainSet, steps: int = 1) -> float:
     """tanh(Delta / 4) of d consecutive kernels, the largest over positions: the backward coefficient for any start."""
-    found = (_tanh_quarter(_diameter(kernel.ratios())) for _, kernel, _ in _stretches(prior, steps, everywhere=True))
+    found = (tanh_quarter(diameter_of(kernel.ratios())) for _, kernel, _ in _stretches(prior, steps, everywhere=True))
     return max(found, default=0.0)
-
-
-def _read(kernel: Any) -> Product:
-    return single(read_transition(kernel, 2).reshape(np.shape(kernel)[-2:]))
 
 
 def _stretches(
@@ -361,7 +283,7 @@ def _backward(chain: MarkovChain, t: int, steps: int, power: Product) -> tuple[P
     return Product(kernel, kernel > -np.inf, error), rows
 
 
-def _variation(kernel: Product, rows: Mask | None = None) -> float:
+def variation(kernel: Product, rows: Mask | None = None) -> float:
     """max over live rows of sum_y max(0, K(x, y) - K(x', y)), rounded up: entries are off by a factor e^error."""
     laws = np.exp(kernel.logs if rows is None else kernel.logs[rows])
     worst = 0.0
@@ -370,11 +292,11 @@ def _variation(kernel: Product, rows: Mask | None = None) -> float:
     return float(min(1.0, worst + 2.02 * math.expm1(kernel.error) + 8 * UNIT * (laws.shape[1] + 8)))
 
 
-def _diameter(ratios: Array) -> float:
+def diameter_of(ratios: Array) -> float:
     return max(0.0, float(np.nextafter((ratios + ratios.T).max(), np.inf)))
 
 
-def _tanh_quarter(diameter: float) -> float:
+def tanh_quarter(diameter: float) -> float:
     if math.isinf(diameter):
         return 1.0
     with balls.precision(_BITS):

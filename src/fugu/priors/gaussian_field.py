@@ -79,11 +79,6 @@ class GaussianField(Belief):
         return cls.ar1(4, Fraction(1, 2), width=Fraction(1, 2))
 
     @property
-    def entries(self) -> int:
-        """One for each row of the covariance."""
-        return self.size
-
-    @property
     def assumptions(self) -> tuple[str, ...]:
         """What is taken for granted."""
         normal = f"the {self.size} entries are jointly normal with the stated covariance, whatever their mean"

@@ -91,16 +91,6 @@ class HiddenMarkov(Belief):
         return cls([[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]], length=6)
 
     @cached_property
-    def _remembered(self) -> dict[str, Any]:
-        """What others computed from this belief and will want again."""
-        return {}
-
-    @property
-    def entries(self) -> int:
-        """The number of observed entries."""
-        return self.chain.length
-
-    @cached_property
     def skipped(self) -> tuple[str, ...]:
         """The hidden states, or the observed values, that an entry never takes: those of what is protected."""
         if self.protect == "hidden":

@@ -125,19 +125,9 @@ class IntervalChain(Belief):
     def example(cls) -> IntervalChain:
         return cls([[0.5, 0.3], [0.15, 0.75]], [[0.7, 0.5], [0.25, 0.85]], 8, states=["well", "ill"])
 
-    @cached_property
-    def _remembered(self) -> dict[str, Any]:
-        """What others computed from this belief and will want again."""
-        return {}
-
     def __repr__(self) -> str:
         confidence = "" if self.counted is None else f", confidence {float(self.counted.confidence):.10g}"
         return f"IntervalChain({self.size} states, length {self.length}, {self.start} start{confidence})"
-
-    @property
-    def entries(self) -> int:
-        """The number of entries of the sequence."""
-        return self.length
 
     @property
     def free(self) -> bool:

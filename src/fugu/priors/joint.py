@@ -71,11 +71,6 @@ class JointTable(Belief):
     def example(cls) -> JointTable:
         return cls([[[0.1, 0.2], [0.05, 0.15]], [[0.2, 0.1], [0.1, 0.1]]])
 
-    @property
-    def entries(self) -> int:
-        """One for each variable."""
-        return len(self.shape)
-
     @cached_property
     def skipped(self) -> tuple[str, ...]:
         """The values that a variable never has."""

@@ -77,11 +77,6 @@ class BayesianNetwork(Belief):
     def example(cls) -> BayesianNetwork:
         return household(4, 0.1, 0.5)
 
-    @property
-    def entries(self) -> int:
-        """One for each variable."""
-        return len(self.names)
-
     @cached_property
     def skipped(self) -> tuple[str, ...]:
         """The values that a variable never has."""
@@ -94,11 +89,6 @@ class BayesianNetwork(Belief):
 
         Raises `NotProvable` where a probability is too small for floats."""
         return forest(self.parents, self.order, self.tables)
-
-    @cached_property
-    def _remembered(self) -> dict[str, Any]:
-        """What others computed from this belief and will want again."""
-        return {}
 
     @property
     def assumptions(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import FrozenInstanceError
-from functools import cached_property, singledispatch
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
@@ -71,13 +71,9 @@ class InfluenceCurve(Shown):
             b = min(b, self.max_b)
         while len(self._known) < b:
             least = self._known[-1] if self._known else math.inf
-            self._known.append(0.0 if least == 0 else min(least, self._bound(len(self._known) + 1)))
+            found = 0.0 if least == 0 else float(self._value(len(self._known) + 1))
+            self._known.append(least if math.isnan(found) else min(least, max(0.0, found)))  # NaN bounds nothing
         return self._known[b - 1]
-
-    def _bound(self, b: int) -> float:
-        """What was computed, at least 0; what is not a number bounds nothing."""
-        found = float(self._value(b))
-        return math.inf if math.isnan(found) else max(0.0, found)
 
     @property
     def points(self) -> list[tuple[int, float]]:
@@ -91,13 +87,6 @@ class InfluenceCurve(Shown):
 
     def __repr__(self) -> str:
         return f"InfluenceCurve(length {self.length}, {len(self._known)} values computed)"
-
-
-def largest_of(curves: Sequence[InfluenceCurve]) -> InfluenceCurve:
-    """The curve of a set of priors, or of independent blocks: the largest value at every b."""
-    caps = [curve.max_b for curve in curves if curve.max_b is not None]
-    length = max(curve.length for curve in curves)
-    return InfluenceCurve(lambda b: max(curve(b) for curve in curves), length, max(caps) if caps else None)
 
 
 def whole(b: int, name: str) -> int:
@@ -216,8 +205,16 @@ class Belief:
 
     @property
     def entries(self) -> int | None:
-        """How many entries it speaks of; None where it does not say."""
-        return None
+        """How many entries it speaks of: its length, or one for each of its nodes; None where it does not say."""
+        if (length := getattr(self, "length", None)) is not None:
+            return int(length)
+        nodes = getattr(self, "nodes", None)
+        return None if nodes is None else len(nodes)
+
+    @cached_property
+    def _remembered(self) -> dict[str, Any]:
+        """What others computed from this belief and will want again."""
+        return {}
 
 
 def place(variable: int | str, names: tuple[str, ...]) -> int:
@@ -262,7 +259,6 @@ class Recorded(Belief):
 _RUNS = 3
 
 
-@singledispatch
 def skipped(prior: object) -> tuple[str, ...]:
     """What the guarantee under a prior does not speak of, in words; for lists and mappings of priors, that of each.
 
@@ -270,26 +266,27 @@ def skipped(prior: object) -> tuple[str, ...]:
     >>> skipped(MarkovChain([[0.97, 0.03, 0], [0, 0.98, 0.02], [0, 0, 1]], 100, [1, 0, 0], ["well", "ill", "dead"]))
     ("'ill' at entry 1", "'dead' at entries 1 to 2")
     """
+    several = list(prior.values()) if isinstance(prior, Mapping) else prior
+    if isinstance(several, list | tuple):
+        return tuple(dict.fromkeys(line for one in several for line in skipped(one)))
     return tuple(getattr(prior, "skipped", ()))  # a class from outside may have no such thing
-
-
-@skipped.register(list)
-@skipped.register(tuple)
-def _of_each(priors: Iterable[object]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(line for prior in priors for line in skipped(prior)))
-
-
-@skipped.register(Mapping)
-def _of_values(priors: Mapping[Any, object]) -> tuple[str, ...]:
-    return _of_each(list(priors.values()))
 
 
 def of_supports(states: tuple[Hashable, ...], supports: NDArray[np.bool_], length: int) -> tuple[str, ...]:
     """For each state the entries whose law gives it no mass; `supports` has a row for each entry, or one for all."""
     found = []
     for state, seen in zip(states, supports.T, strict=True):
-        if not seen.all():
-            found.append(f"{state!r} at {_entries(np.broadcast_to(~seen, (length,)))}")
+        never = np.broadcast_to(~seen, (length,))
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], never, [False]]).astype(np.int8)))
+        runs = [(int(a) + 1, int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+        if never.all():
+            found.append(f"{state!r} at every entry")
+        elif len(runs) > _RUNS:
+            found.append(f"{state!r} at {int(never.sum())} of {length} entries, the first of them {runs[0][0]}")
+        elif runs:
+            plural = "entries" if len(runs) > 1 or runs[0][0] < runs[0][1] else "entry"
+            places = ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in runs)
+            found.append(f"{state!r} at {plural} {places}")
     return tuple(found)
 
 
@@ -297,17 +294,6 @@ def of_variables(names: Iterable[str], supports: Iterable[NDArray[np.bool_]]) ->
     """For each variable the numbers, from 0, of the values that it never has."""
     never = [(name, np.flatnonzero(~seen)) for name, seen in zip(names, supports, strict=True)]
     return tuple(f"value {int(value)} of {name!r}" for name, values in never for value in values)
-
-
-def _entries(never: NDArray[np.bool_]) -> str:
-    if never.all():
-        return "every entry"
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], never, [False]]).astype(np.int8)))
-    runs = [(int(a) + 1, int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
-    if len(runs) > _RUNS:
-        return f"{int(never.sum())} of {len(never)} entries, the first of them {runs[0][0]}"
-    plural = "entries" if len(runs) > 1 or runs[0][0] < runs[0][1] else "entry"
-    return f"{plural} {', '.join(str(a) if a == b else f'{a} to {b}' for a, b in runs)}"
 
 
 # The influence curve of all chains whose steps have a bounded projective diameter.

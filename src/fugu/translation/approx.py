@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
-from functools import singledispatch
 from typing import Any
 
 from flint import arb
@@ -55,17 +54,13 @@ def lifted(bound: Callable[[Fraction], float], dp: Approx, cells: int, most: Fra
         worth = bound(e)
         if not math.isfinite(worth) or (best is not None and exact(worth) >= exact(best.epsilon)):
             break
-        delta = _delta(eps, exact(dp.delta), e, cells, exact(worth))
+        with balls.precision(_BITS):  # e^L c, rounded up
+            above = balls.of(exact(worth)).exp() * balls.of(exact(dp.delta)) * _share(eps, e, cells)
+            delta = meant_up(balls.upper(above))
         if delta < 1 and exact(delta) <= most:
             best = Approx(worth, delta)
             break  # L grows with e
     return best
-
-
-def _delta(eps: Fraction, d: Fraction, e: Fraction, cells: int, worth: Fraction) -> float:
-    """e^L c, rounded up."""
-    with balls.precision(_BITS):
-        return meant_up(balls.upper(balls.of(worth).exp() * balls.of(d) * _share(eps, e, cells)))
 
 
 def _share(eps: Fraction, e: Fraction, cells: int) -> arb:
@@ -125,15 +120,12 @@ def translated_approx(prior: Any, dp: Approx, most: Real | None = None) -> Appro
         check_delta(most)
     if dp.delta == 0:
         return Approx(translated_pure(prior, dp.epsilon), 0)
-    return _translated(prior, dp, most)
-
-
-@singledispatch
-def _translated(prior: Any, dp: Approx, most: Real | None) -> Approx:
+    if isinstance(prior, Recorded):  # independent records of known laws: delta shrinks as epsilon does
+        return bounds.approx(prior.laws(), dp, most)
     if (several := members(prior)) is not None:
         found = [translated_approx(p, dp, most) for p in several]
         return Approx(max((f.epsilon for f in found), key=exact), max((f.delta for f in found), key=exact))
-    return _least(prior, dp, most, lambda delta: math.inf)  # noqa: ARG005
+    return _least(prior, dp, most)
 
 
 def by_windows(prior: Any, dp: Approx, most: Real | None) -> Approx:
@@ -162,43 +154,26 @@ def by_windows(prior: Any, dp: Approx, most: Real | None) -> Approx:
     return Approx(outward(best[0]), best[1])
 
 
-@_translated.register
-def _of_records(records: Recorded, dp: Approx, most: Real | None) -> Approx:
-    """Independent records of known laws: delta shrinks as epsilon does."""
-    return bounds.approx(records.laws(), dp, most)
-
-
-@_translated.register
-def _of_chain(chain: MarkovChain, dp: Approx, most: Real | None) -> Approx:
-    """With the profile carried through the chain."""
-    entry = of_approx(dp)
-    return _least(chain, dp, most, lambda delta: epsilon_at(chain, entry, delta), lambda: least_delta(chain, entry))
-
-
-def _least(
-    prior: Any,
-    dp: Approx,
-    most: Real | None,
-    profile: Callable[[Fraction], float],
-    natural: Callable[[], float] | None = None,
-) -> Approx:
-    """The least epsilon of windows, of the pure translation lifted, and of a profile, all within one delta.
+def _least(prior: Any, dp: Approx, most: Real | None) -> Approx:
+    """The least epsilon of windows, of the pure translation lifted, and of the profile carried through a chain, all
+    within one delta.
 
     Without `most` that of the best window, or, where no window has one, the least that the profile reaches."""
     if math.isinf(dp.epsilon):
         return by_windows(prior, dp, most)
+    entry = of_approx(dp) if isinstance(prior, MarkovChain) else None
     found: list[Approx] = []
     refusal = None
     try:
         found.append(by_windows(prior, dp, most))
     except NotProvable as error:
         refusal = error
-    delta = most if most is not None else found[0].delta if found else natural() if natural is not None else 1.0
+    delta = most if most is not None else found[0].delta if found else least_delta(prior, entry) if entry else 1.0
     if delta < 1:
         with suppress(NotProvable):  # the other bounds stand
             other = lifted(pure_bound(prior), dp, influence(prior).length, exact(delta)) if dp.epsilon > 0 else None
             found += [] if other is None else [other]
-        epsilon = profile(exact(delta))
+        epsilon = epsilon_at(prior, entry, exact(delta)) if entry else math.inf
         found += [Approx(epsilon, delta)] if math.isfinite(epsilon) else []
     if not found:
         raise refusal or NotProvable("no (epsilon, delta) is proved for this prior; use a pure epsilon")

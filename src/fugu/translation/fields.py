@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import singledispatch
 from typing import Any
 
 from fugu.errors import NotProvable, UsageError
@@ -31,12 +30,9 @@ from fugu.guarantee.kinds import Approx, Renyi
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, meant_up
 from fugu.priors.gaussian_field import GaussianField
-from fugu.priors.gaussian_records import FieldInfluence
-from fugu.priors.prior import InfluenceCurve
 from fugu.translation.approx import group_delta
-from fugu.translation.influence import _curve as _curve_of
 from fugu.translation.influence import members
-from fugu.translation.renyi import group_cost
+from fugu.translation.renyi import finite, group_cost
 
 Alone = Callable[[Any, Guarantee, "Real | None"], Guarantee]
 """The translation under one prior that is no field."""
@@ -86,27 +82,13 @@ def translated_field(prior: object, dp: Guarantee, delta: Real | None, alone: Al
         return _approx(prior, dp, delta)
     if not dp.renyi or math.isinf(dp.orders[0][0]):
         raise refused(prior)
-    return _divergences(dp, prior)
-
-
-@singledispatch
-def _divergences(dp: object, field: GaussianField) -> Guarantee:  # noqa: ARG001
+    if isinstance(dp, ZCDP):
+        return ZCDP(prior.zcdp(dp.rho))
+    if isinstance(dp, Renyi):
+        return Renyi(dp.alpha, _curve(RenyiCurve({dp.alpha: dp.epsilon}, dp.delta), prior)[dp.alpha])
+    if isinstance(dp, RenyiCurve):
+        return RenyiCurve(_curve(dp, prior))
     raise UsageError(f"dp must be a guarantee, got {type(dp).__name__}")
-
-
-@_divergences.register
-def _(dp: ZCDP, field: GaussianField) -> ZCDP:
-    return ZCDP(field.zcdp(dp.rho))
-
-
-@_divergences.register
-def _(dp: Renyi, field: GaussianField) -> Renyi:
-    return Renyi(dp.alpha, _curve(RenyiCurve({dp.alpha: dp.epsilon}, dp.delta), field)[dp.alpha])
-
-
-@_divergences.register
-def _(dp: RenyiCurve, field: GaussianField) -> RenyiCurve:
-    return RenyiCurve(_curve(dp, field))
 
 
 def _curve(dp: RenyiCurve, field: GaussianField) -> dict[Real, Real]:
@@ -119,12 +101,8 @@ def _curve(dp: RenyiCurve, field: GaussianField) -> dict[Real, Real]:
         if not math.isinf(alpha):
             a = exact(alpha)
             cost = group_cost(dp, a)
-            found[alpha] = outward(field.worst(lambda b, cost=cost: _known(cost(b)), a * w * w / 2))  # type: ignore[misc]
+            found[alpha] = outward(field.worst(lambda b, cost=cost: finite(cost(b)), a * w * w / 2))  # type: ignore[misc]
     return found
-
-
-def _known(x: float) -> Fraction | None:
-    return exact(x) if math.isfinite(x) else None
 
 
 def worst_of(found: Sequence[Guarantee]) -> Guarantee:
@@ -170,17 +148,13 @@ def _of_entry(field: GaussianField, node: int, own: Fraction, w: Fraction, rests
             continue
         if kappa and rest == 0:
             continue
-        more = Fraction(least_epsilon(_root(w * w * kappa), rest)) if kappa else Fraction(0)
+        with balls.precision(128):  # a double at or above the root
+            root = meant_up(balls.upper(balls.of(w * w * kappa).sqrt()))
+        more = Fraction(least_epsilon(root, rest)) if kappa else Fraction(0)
         best = b * own + more if best is None else min(best, b * own + more)
     if best is None:
         raise NotProvable("the delta for each entry is above the delta of the answer for every group of entries")
     return best
-
-
-def _root(square: Fraction) -> float:
-    """A double at or above the root."""
-    with balls.precision(128):
-        return meant_up(balls.upper(balls.of(square).sqrt()))
 
 
 def least_epsilon(m: float, delta: Fraction) -> float:
@@ -227,28 +201,13 @@ def _allowed(budget: Guarantee) -> Fraction:
         return exact(budget.rho)
     if budget.renyi:
         return min(exact(e) / exact(a) for a, e in budget.orders)
-    return exact(_bisected(lambda rho: ZCDP(rho) <= budget, _rough(float(budget.epsilon), float(budget.delta)), 1e-7))
-
-
-def _rough(epsilon: float, delta: float) -> float:
-    """About the largest rho with rho + 2 sqrt(rho ln(1 / delta)) <= epsilon, where the search begins."""
-    log = -math.log(delta)
-    return (math.sqrt(log + epsilon) - math.sqrt(log)) ** 2
-
-
-def _bisected(holds: Callable[[float], bool], start: float, share: float) -> float:
-    """About the largest number that holds, to a share of it, searched from a start on; 0 where none is found."""
-    low, high = 0.0, start
-    while holds(high):
+    log = -math.log(float(budget.delta))  # about the largest rho with rho + 2 sqrt(rho log) <= epsilon is the start
+    low, high = 0.0, (math.sqrt(log + float(budget.epsilon)) - math.sqrt(log)) ** 2
+    while ZCDP(high) <= budget:
         low, high = high, high * 1.25
     while low == 0.0 and high > 1e-300:
-        low, high = (high / 1.25, high) if holds(high / 1.25) else (0.0, high / 1.25)
-    while high - low > share * high and low:
+        low, high = (high / 1.25, high) if ZCDP(high / 1.25) <= budget else (0.0, high / 1.25)
+    while high - low > 1e-7 * high and low:
         middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
-
-
-@_curve_of.register
-def _of_field(field: GaussianField, max_b: int | None) -> InfluenceCurve:
-    return FieldInfluence(field, max_b)
+        low, high = (middle, high) if ZCDP(middle) <= budget else (low, middle)
+    return exact(low)

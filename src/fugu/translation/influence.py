@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property, singledispatch
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import UsageError
 from fugu.priors.chain import MarkovChain
-from fugu.priors.prior import Curved, InfluenceCurve, Prior, Quilted, SeveralPriors, largest_of, whole
+from fugu.priors.prior import Curved, InfluenceCurve, Prior, Quilted, SeveralPriors, whole
 from fugu.priors.products import Array, Mask, Product, largest
 from fugu.priors.transitions import UNIT
 from fugu.translation.quilts import curve
@@ -44,9 +44,17 @@ def influence(prior: Prior | Curved | Quilted, max_b: int | None = None) -> Infl
     return _curve(prior, max_b)
 
 
-@singledispatch
 def _curve(prior: object, max_b: int | None) -> InfluenceCurve:
-    """That of a prior which knows its curve, or lists its quilts: a step function of their sizes then."""
+    """That of a chain; of several priors the largest value at every b; of others what they know, or their quilts: a
+    step function of their sizes then."""
+    if isinstance(prior, MarkovChain):
+        windows = Windows(prior) if prior.homogeneous else VaryingWindows(prior)
+        return InfluenceCurve(windows.value, prior.length, max_b)
+    if isinstance(prior, SeveralPriors):
+        curves = [influence(one, max_b) for one in prior.members]
+        caps = [found.max_b for found in curves if found.max_b is not None]
+        length = max(found.length for found in curves)
+        return InfluenceCurve(lambda b: max(found(b) for found in curves), length, max(caps) if caps else None)
     if isinstance(prior, Curved):
         given = prior.influence_curve(max_b)
         if not isinstance(given, InfluenceCurve):
@@ -56,45 +64,27 @@ def _curve(prior: object, max_b: int | None) -> InfluenceCurve:
         points = curve(prior, max_b)
         least = lambda b: min((a for size, a in points if size <= b), default=float("inf"))  # noqa: E731
         return InfluenceCurve(least, len(prior.nodes), max_b)
+    from fugu.priors.gaussian_field import GaussianField
+    from fugu.priors.gaussian_records import FieldInfluence
+
+    if isinstance(prior, GaussianField):
+        return FieldInfluence(prior, max_b)
     raise UsageError(
         f"no influence curve for {type(prior).__name__}: expected a MarkovChain, a ChainSet, DependentGroups, "
         "IndependentBlocks, a network or a joint table"
     )
 
 
-@_curve.register
-def _of_chain(chain: MarkovChain, max_b: int | None) -> InfluenceCurve:
-    windows = Windows(chain) if chain.homogeneous else VaryingWindows(chain)
-    return InfluenceCurve(windows.value, chain.length, max_b)
-
-
-@_curve.register
-def _of_several(priors: SeveralPriors, max_b: int | None) -> InfluenceCurve:
-    return largest_of([influence(prior, max_b) for prior in priors.members])
-
-
-@singledispatch
-def members(prior: object) -> tuple[Any, ...] | None:  # noqa: ARG001
+def members(prior: object) -> tuple[Any, ...] | None:
     """The priors of which the worst counts: a set of beliefs, or independent blocks; None for a single prior."""
-    return None
-
-
-@members.register
-def _of_set(prior: SeveralPriors) -> tuple[Any, ...]:
-    return prior.members
-
-
-@members.register(list)
-@members.register(tuple)
-def _listed(priors: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
-    if not priors:
+    if isinstance(prior, SeveralPriors):
+        return prior.members
+    several = tuple(prior.values()) if isinstance(prior, Mapping) else prior
+    if not isinstance(several, list | tuple):
+        return None
+    if not several:
         raise UsageError("give at least one prior")
-    return tuple(priors)
-
-
-@members.register
-def _named(priors: Mapping) -> tuple[Any, ...]:  # type: ignore[type-arg]
-    return _listed(tuple(priors.values()))
+    return tuple(several)
 
 
 # Exact influence of a chain: the best window of b entries around every entry, for every ordered pair of values.

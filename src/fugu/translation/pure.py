@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from fractions import Fraction
-from functools import singledispatch
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.interval_chain import IntervalChain
 from fugu.priors.network import BayesianNetwork
-from fugu.priors.prior import InfluenceCurve, Quilted, Recorded
+from fugu.priors.prior import Belief, InfluenceCurve, Quilted, Recorded
 from fugu.priors.products import Quilts
 from fugu.translation.contraction.chain import MOST_PAIRWISE, Contraction
 from fugu.translation.contraction.hidden import HiddenContraction
@@ -56,56 +56,62 @@ def translated_pure(prior: object, epsilon: Real) -> float:
     return published(prior) if math.isinf(epsilon) else pure_bound(prior)(exact(epsilon))
 
 
-@singledispatch
 def published(prior: object) -> float:
     """What entries that go out as they are say of a secret among them: everything, but for independent records."""
+    if isinstance(prior, Recorded):
+        return bounds.pure(prior.laws(), math.inf)
     several = members(prior)
     return math.inf if several is None else max(published(p) for p in several)
 
 
-@published.register
-def _published_records(records: Recorded) -> float:
-    return bounds.pure(records.laws(), math.inf)
-
-
-@singledispatch
 def pure_bound(prior: object) -> Bound:
-    """The pure translation under a prior; tables are built once and serve every epsilon."""
+    """The pure translation under a prior; tables are built once and serve every epsilon.
+
+    Those of a chain, a network or a hidden chain are kept with the belief, and so are the answers."""
+    if isinstance(prior, Recorded):
+        laws = prior.laws()
+        return lambda epsilon: bounds.pure(laws, epsilon)
+    if isinstance(prior, Belief):
+        for kind, new in _KEPT:
+            if isinstance(prior, kind):
+                return _kept(prior, new)
     if (several := members(prior)) is not None:
         parts = [pure_bound(p) for p in several]
         return lambda epsilon: max(part(epsilon) for part in parts)
     if isinstance(prior, Quilted):
-        listed = _AskedOnce(prior)
-        return lambda epsilon: guarantee(listed, [epsilon])
+        return _by_quilts(_Listed(prior, tuple(prior.nodes)))
     curve = influence(prior)  # type: ignore[arg-type]  # refuses what has none
     return lambda epsilon: _by_curve(curve, epsilon, group(epsilon, curve.length))
 
 
-@pure_bound.register
-def _records_bound(records: Recorded) -> Bound:
-    """The translation under independent records of known laws."""
-    return lambda epsilon: bounds.pure(records.laws(), epsilon)
+def _kept(belief: Belief, new: Callable[[Any], Bound]) -> Bound:
+    tables = belief._remembered
+    if "bound" not in tables:
+        tables["bound"], tables["answers"] = new(belief), {}
+    bound: Bound = tables["bound"]
+    answers: dict[Fraction, float] = tables["answers"]
+
+    def known(epsilon: Fraction) -> float:
+        if epsilon not in answers:
+            answers[epsilon] = bound(epsilon)
+        return answers[epsilon]
+
+    return known
 
 
-class _AskedOnce:
-    """A prior that lists its quilts, asked once."""
+class _Listed:
+    """Some entries of a prior that lists their quilts; each is asked once, when it is needed."""
 
-    def __init__(self, prior: Quilted) -> None:
-        self.nodes: tuple[int, ...] = tuple(prior.nodes)
-        self._known: dict[int, Quilts] = {node: prior.quilts(node) for node in self.nodes}
-
-    def quilts(self, node: int) -> Quilts:
-        """The quilts of one entry."""
-        return self._known[node]
+    def __init__(self, prior: Quilted, nodes: tuple[int, ...]) -> None:
+        self.nodes, self.quilts = nodes, cache(prior.quilts)
 
 
-@pure_bound.register
+def _by_quilts(listed: _Listed) -> Bound:
+    return lambda epsilon: guarantee(listed, [epsilon])
+
+
 def _interval_bound(chain: IntervalChain) -> Bound:
-    """The translation under all chains between the limits; its tables and answers are kept with the belief."""
-    return kept(chain._remembered, lambda: _new_interval_bound(chain))
-
-
-def _new_interval_bound(chain: IntervalChain) -> Bound:
+    """The translation under all chains between the limits."""
     solve, curve = IntervalContraction(chain), influence(chain, min(_MOST_B, chain.length))
     return lambda epsilon: _by_curve(curve, epsilon, _by_contraction(solve, epsilon, chain.length))
 
@@ -120,28 +126,8 @@ def _by_contraction(solve: Contraction | IntervalContraction, epsilon: Fraction,
     return best
 
 
-@pure_bound.register
-def _chainpure_bound(chain: MarkovChain) -> Bound:
-    """The translation under one chain; its tables and answers are kept with the chain."""
-    return kept(chain._remembered, lambda: _new_chainpure_bound(chain))
-
-
-def kept(tables: dict[str, Any], new: Callable[[], Bound]) -> Bound:
-    """A bound whose tables and answers are kept in `tables`, the memory of a belief; `new` makes it."""
-    if "bound" not in tables:
-        tables["bound"], tables["answers"] = new(), {}
-    bound: Bound = tables["bound"]
-    answers: dict[Fraction, float] = tables["answers"]
-
-    def known(epsilon: Fraction) -> float:
-        if epsilon not in answers:
-            answers[epsilon] = bound(epsilon)
-        return answers[epsilon]
-
-    return known
-
-
-def _new_chainpure_bound(chain: MarkovChain) -> Bound:
+def _chain_bound(chain: MarkovChain) -> Bound:
+    """The translation under one chain."""
     solve = Contraction(chain)
     steps = 1 if chain.homogeneous else chain.length
     most = min(_MOST_B, _MOST_CURVE_WORK // (chain.size**3 * steps))
@@ -185,43 +171,23 @@ _MOST_QUILTED = 24
 """Networks with more variables are too large to list the quilts of an entry."""
 _MOST_ENTRIES = 2 * 10**7
 """Nodes times values squared; where there are more, a tree is worth its group bound."""
-Ask = Callable[[int], Quilts]
-
-
-class _Listed:
-    """Some entries of a prior that lists their quilts; each is asked once, when it is needed."""
-
-    def __init__(self, prior: Quilted, nodes: tuple[int, ...]) -> None:
-        self.prior, self.nodes = prior, nodes
-        self._known: dict[int, Quilts] = {}
-
-    def quilts(self, node: int) -> Quilts:
-        """The quilts of one entry."""
-        if node not in self._known:
-            self._known[node] = self.prior.quilts(node)
-        return self._known[node]
-
-
-@pure_bound.register
-def network_bound(network: BayesianNetwork) -> Bound:
-    """The translation under a network; its tables and answers are kept with it."""
-    return kept(network._remembered, lambda: _network_bound(network))
 
 
 def _network_bound(network: BayesianNetwork) -> Bound:
+    """The translation under a network."""
     try:
         forest = network.forest
     except NotProvable:  # a probability below what floats can tell: the quilts say so, or do without it
-        return _by_quilts(network, network.nodes)
+        return _by_quilts(_Listed(network, network.nodes))
     trees, few = forest.around(), len(network.nodes) <= _MOST_QUILTED
     values = max((network.sizes[v] for v in trees), default=0)
     large = len(trees) * values**2 > _MOST_ENTRIES
     if not trees or (large and few):
-        return _by_quilts(network, network.nodes)
+        return _by_quilts(_Listed(network, network.nodes))
     solve, most = None if large else TreeContraction(forest), max(trees.values())
     quilts = _Listed(network, network.nodes).quilts if few and values > 2 else None
     rest = tuple(v for v in network.nodes if v not in trees)
-    others = _by_quilts(network, rest)
+    others = _by_quilts(_Listed(network, rest))
 
     def bound(epsilon: Fraction) -> float:
         best = group(epsilon, most)
@@ -233,18 +199,8 @@ def _network_bound(network: BayesianNetwork) -> Bound:
     return bound
 
 
-def _by_quilts(network: BayesianNetwork, nodes: tuple[int, ...]) -> Bound:
-    listed = _Listed(network, nodes)
-    return lambda epsilon: guarantee(listed, [epsilon])
-
-
-@pure_bound.register
-def hidden_bound(model: HiddenMarkov) -> Bound:
-    """The translation under a hidden chain; its tables and answers are kept with it."""
-    return kept(model._remembered, lambda: _hidden_bound(model))
-
-
 def _hidden_bound(model: HiddenMarkov) -> Bound:
+    """The translation under a hidden chain."""
     solve, listed = HiddenContraction(model), _Listed(model, model.nodes)
     exact = model.chain.size == 2 and not model.chain.free
 
@@ -261,7 +217,16 @@ def _hidden_bound(model: HiddenMarkov) -> Bound:
     return bound
 
 
-def worst(tables: Mapping[int, Array], epsilon: float, quilts: Ask | None) -> float:
+_KEPT: tuple[tuple[type[Belief], Callable[[Any], Bound]], ...] = (
+    (MarkovChain, _chain_bound),
+    (IntervalChain, _interval_bound),
+    (BayesianNetwork, _network_bound),
+    (HiddenMarkov, _hidden_bound),
+)
+"""Beliefs whose translations take tables."""
+
+
+def worst(tables: Mapping[int, Array], epsilon: float, quilts: Callable[[int], Quilts] | None) -> float:
     """The largest loss over entries and pairs, each the lesser of `tables` and of what `quilts` say; rounded up.
 
     `tables`: the totals of each entry for one per-entry `epsilon`, 0 for pairs that cannot occur. `quilts`: the quilts

@@ -29,7 +29,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -68,7 +67,7 @@ def group_cost(curve: RenyiCurve, alpha: Fraction) -> Cost:
 
     def bound(b: int, a: Fraction) -> Fraction | None:
         if (b, a) not in known:
-            known[b, a] = _halved(b, a) if b > 1 else _finite(curve(a))
+            known[b, a] = _halved(b, a) if b > 1 else finite(curve(a))
         return known[b, a]
 
     def _halved(b: int, a: Fraction) -> Fraction | None:
@@ -101,7 +100,8 @@ def zcdp_cost(rho: Fraction, alpha: Fraction) -> Cost:
     return lambda b: outward(b * b * rho * alpha)
 
 
-def _finite(x: float) -> Fraction | None:
+def finite(x: float) -> Fraction | None:
+    """The number exactly; None for infinity."""
     return exact(x) if math.isfinite(x) else None
 
 
@@ -139,21 +139,16 @@ def _table(side: Side, nodes: int, far: int, alpha: float) -> list[list[Array]]:
     return out
 
 
-def _any_start(chain: MarkovChain, far: int) -> list[list[Array]]:
-    """The same for the earlier nodes whatever the start is: D_alpha <= D_inf <= D(x, x') of `contraction.start`."""
-    start = AnyStart(chain)
-    return [[start.diameter(m, d)[0] for d in range(1, min(m, far) + 1)] for m in range(1, chain.length)]
-
-
-@singledispatch
-def divergence(prior: Any, alpha: float, cost: Cost) -> float:  # noqa: ARG001
-    """The bound at one order under a single prior: min over b of a(b) + the cost of b entries, as D_a <= D_inf <= a."""
+def divergence(prior: Any, alpha: float, cost: Cost) -> float:
+    """The bound at one order under a single prior: that of a chain, else min over b of a(b) + the cost of b entries, as
+    D_a <= D_inf <= a."""
+    if isinstance(prior, MarkovChain):
+        return chain_divergence(prior, alpha, cost)
     curve = influence(prior)
     sizes = [*range(1, min(curve.length, _MOST_B) + 1), curve.length]
     return min(math.nextafter(curve(b) + cost(b), math.inf) for b in sizes)
 
 
-@divergence.register
 def chain_divergence(chain: MarkovChain, alpha: float, cost: Cost) -> float:
     """The bound above at one order, the largest over entries and ordered pairs of possible values."""
     length, k = chain.length, chain.size
@@ -163,7 +158,11 @@ def chain_divergence(chain: MarkovChain, alpha: float, cost: Cost) -> float:
     far = max(1, min(_MOST_FAR, length - 1, _MOST_WORK // (k**3 * (1 if alike else length))))
     costs = np.array([cost(b) for b in range(1, 2 * far + 2)])
     later = _table(parts.forward, length - 1, far, alpha)
-    earlier = _any_start(chain, far) if chain.free else _table(parts.backward, length - 1, far, alpha)
+    if chain.free:  # whatever the start is, D_alpha <= D_inf <= D(x, x') of `contraction.start`
+        start = AnyStart(chain)
+        earlier = [[start.diameter(m, d)[0] for d in range(1, min(m, far) + 1)] for m in range(1, length)]
+    else:
+        earlier = _table(parts.backward, length - 1, far, alpha)
     supports = np.asarray(chain.supports)
     worst, seen = 0.0, set()
     for i in range(1, length + 1):
@@ -213,46 +212,28 @@ def translated_curve(prior: Any, dp: RenyiCurve) -> RenyiCurve:
     at_inf: dict[Real, Real] = {math.inf: translated_pure(prior, pure)} if math.isfinite(pure) and not dp.delta else {}
     if at_inf and len(dp.points) == 1:
         return RenyiCurve(at_inf)
-    return RenyiCurve({**_finite_orders(prior, dp).epsilons, **at_inf})
-
-
-def _finite_orders(prior: Any, dp: RenyiCurve) -> RenyiCurve:
-    """The curve at the finite orders that `dp` lists, where a finite bound is proved."""
     if dp.delta:
         raise NotProvable("a Rényi guarantee outside events of probability delta has no group rule here; use Approx")
     found: dict[Real, Real] = {}
-    for alpha, _ in dp.points:
-        if math.isinf(alpha):
-            continue
+    orders = [alpha for alpha, _ in dp.points if math.isfinite(alpha)]
+    for alpha in orders:
         here = _at(prior, dp, exact(alpha))
         if math.isfinite(here):
             found[alpha] = outward(Fraction(here))
-    return _some(_by_profile(prior, dp, found))
+    if isinstance(prior, MarkovChain):  # less where a profile says less
+        found = lesser(prior, of_curve(dp), orders, found, found)
+    return RenyiCurve({**_some(found).epsilons, **at_inf})
 
 
-@singledispatch
-def _by_profile(prior: Any, dp: RenyiCurve, known: dict[Real, Real]) -> dict[Real, Real]:  # noqa: ARG001
-    """What is known, or less where a profile says less."""
-    return known
-
-
-@_by_profile.register
-def _of_chain(chain: MarkovChain, dp: RenyiCurve, known: dict[Real, Real]) -> dict[Real, Real]:
-    return lesser(chain, of_curve(dp), [a for a, _ in dp.points if math.isfinite(a)], known, known)
-
-
-@singledispatch
 def _at(prior: Any, dp: RenyiCurve, alpha: Fraction) -> float:
-    """The bound at one order under a single prior."""
-    return divergence(prior, float_up(alpha), group_cost(dp, alpha))
+    """The bound at one order under a single prior.
 
-
-@_at.register
-def _of_records(records: Recorded, dp: RenyiCurve, alpha: Fraction) -> float:
-    """Independent records of known laws: only one entry moves, and its law tilts; or by way of the pure epsilon."""
-    pure = published(records) if math.isinf(dp(math.inf)) else translated_pure(records, dp(math.inf))
+    Independent records of known laws: only one entry moves, and its law tilts; or by way of the pure epsilon."""
+    if not isinstance(prior, Recorded):
+        return divergence(prior, float_up(alpha), group_cost(dp, alpha))
+    pure = published(prior) if math.isinf(dp(math.inf)) else translated_pure(prior, dp(math.inf))
     by_pure = pure_as_renyi(Fraction(pure), alpha) if math.isfinite(pure) else math.inf
-    return min(by_pure, bounds.renyi(records.laws(), alpha, group_cost(dp, alpha)(1)))
+    return min(by_pure, bounds.renyi(prior.laws(), alpha, group_cost(dp, alpha)(1)))
 
 
 def _some(found: dict[Real, Real]) -> RenyiCurve:
@@ -274,12 +255,17 @@ def translate_zcdp(prior: Any, rho: Real, alphas: Iterable[Real] = (1.5, 2, 4, 8
     0.29
     """
     chains, orders = prior.chains if isinstance(prior, ChainSet) else (prior,), list(alphas)
-    curves = [_zcdp_under(c, exact(rho), orders) for c in chains]
+    curves = []
+    for chain in chains:
+        known = _by_windows(chain, exact(rho), orders)
+        if isinstance(chain, MarkovChain):
+            tails = _by_windows(chain, exact(rho), [2 * max(orders, key=exact), 4 * max(orders, key=exact)])
+            known = lesser(chain, of_zcdp(exact(rho)), orders, known, known | tails)
+        curves.append(known)
     return _some({a: max((c[a] for c in curves), key=exact) for a in orders if all(a in c for c in curves)})
 
 
-@singledispatch
-def _zcdp_under(prior: Any, rho: Fraction, orders: list[Real]) -> dict[Real, Real]:
+def _by_windows(prior: Any, rho: Fraction, orders: list[Real]) -> dict[Real, Real]:
     """The bounds by windows, where they are finite."""
     found: dict[Real, Real] = {}
     for alpha in orders:
@@ -287,11 +273,3 @@ def _zcdp_under(prior: Any, rho: Fraction, orders: list[Real]) -> dict[Real, Rea
         if math.isfinite(here):
             found[alpha] = outward(Fraction(here))
     return found
-
-
-@_zcdp_under.register
-def _zcdp_under_chain(chain: MarkovChain, rho: Fraction, orders: list[Real]) -> dict[Real, Real]:
-    windows = _zcdp_under.dispatch(object)
-    known = windows(chain, rho, orders)
-    tails = windows(chain, rho, [2 * max(orders, key=exact), 4 * max(orders, key=exact)])
-    return lesser(chain, of_zcdp(rho), orders, known, known | tails)

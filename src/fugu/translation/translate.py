@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import singledispatch
 from itertools import count
 from typing import Any, overload
 
@@ -90,7 +89,7 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
         if is_number(dp):
             raise refused(prior)
         if not is_guarantee(dp):
-            return _translated(dp, prior)  # says what is wrong with it
+            return _alone(prior, dp, delta)  # says what is wrong with it
         return translated_field(prior, dp, delta, _alone)
     if is_number(dp):
         return translated_pure(prior, dp)
@@ -98,41 +97,22 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
 
 
 def _alone(prior: Any, dp: object, delta: Real | None) -> Guarantee:
-    """Under a prior without Gaussian fields."""
-    return translated_approx(prior, dp, delta) if isinstance(dp, Approx) else _translated(dp, prior)
-
-
-@singledispatch
-def _translated(dp: object, prior: Any) -> Guarantee:  # noqa: ARG001
-    """What a guarantee for each entry is worth, as a guarantee of its own kind."""
+    """What a guarantee for each entry is worth under a prior without Gaussian fields, as one of its own kind."""
+    if isinstance(dp, Approx):
+        return translated_approx(prior, dp, delta)
+    if isinstance(dp, Pure):
+        return Pure(translated_pure(prior, dp.epsilon))
+    if isinstance(dp, Renyi):
+        return translated_renyi(prior, dp)
+    if isinstance(dp, ZCDP) and not isinstance(prior, Recorded):  # b entries cost b^2 rho, whatever b is
+        if (several := members(prior)) is not None:
+            return worst_of([_alone(one, dp, delta) for one in several])
+        return translate_zcdp(prior, dp.rho, [alpha for alpha, _ in dp.points])
+    if isinstance(dp, RenyiCurve):
+        return translated_curve(prior, dp)
     raise UsageError(
         f"dp must be a number (pure epsilon per entry) or Pure, Approx, Renyi, RenyiCurve; got {type(dp).__name__}"
     )
-
-
-@_translated.register
-def _(dp: Pure, prior: Any) -> Pure:
-    return Pure(translated_pure(prior, dp.epsilon))
-
-
-@_translated.register
-def _(dp: Renyi, prior: Any) -> Renyi:
-    return translated_renyi(prior, dp)
-
-
-@_translated.register
-def _(dp: ZCDP, prior: Any) -> Guarantee:
-    """At the listed orders; b entries cost b^2 rho, whatever b is."""
-    if (several := members(prior)) is not None:
-        return worst_of([_translated(dp, one) for one in several])
-    if isinstance(prior, Recorded):
-        return translated_curve(prior, dp)
-    return translate_zcdp(prior, dp.rho, [alpha for alpha, _ in dp.points])
-
-
-@_translated.register
-def _(dp: RenyiCurve, prior: Any) -> RenyiCurve:
-    return translated_curve(prior, dp)
 
 
 @overload
@@ -167,9 +147,10 @@ def dp_budget(prior: Believed, epsilon: Real | Guarantee) -> float | Guarantee:
     return _budget(prior, exact(epsilon))
 
 
-@singledispatch
 def _budget(prior: Any, wanted: Fraction) -> float:
-    """By a search on the translation; where several independent records' beliefs are given, the least of theirs."""
+    """By a search on the translation; for independent records by a closed form, for several such beliefs the least."""
+    if isinstance(prior, Recorded):
+        return bounds.budget(prior.laws(), wanted)
     several = members(prior)
     if several is not None and all(isinstance(p, Recorded) for p in several):
         return min(_budget(p, wanted) for p in several)
@@ -217,11 +198,6 @@ def _excess(prior: Believed, wanted: Fraction) -> Callable[[float], float]:
         return float(excess) or (5e-324 if excess > 0 else 0.0)
 
     return over
-
-
-@_budget.register
-def _of_records(records: Recorded, wanted: Fraction) -> float:
-    return bounds.budget(records.laws(), wanted)
 
 
 _SMOOTH = 16

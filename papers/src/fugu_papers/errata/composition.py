@@ -10,9 +10,9 @@ from fugu.laws import Discrete, LawPair
 from fugu.loss import epsilon
 from fugu.noise import Laplace
 from fugu.priors.joint import JointTable
-from fugu.translation.compose import constraint, necessary, processed
 from fugu.translation.translate import translate
 from fugu_papers.collapse import box_epsilon, many_priors
+from fugu_papers.compose import constraint, necessary, processed
 from fugu_papers.errata.finding import Finding, above, at_most
 from fugu_papers.errata.registry import refutes
 

@@ -34,7 +34,7 @@ def stationary_start() -> Finding:
 def spectral_gap() -> Finding:
     import numpy as np
 
-    from fugu.translation.quilts import second_eigenvalue
+    from fugu_papers.mqm_approx import second_eigenvalue
 
     step = np.array([[0, 1, 0], [0, 0, 1], [0.5, 0, 0.5]])
     start = np.linalg.matrix_power(step, 200)[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -12,11 +11,11 @@ from fugu.errors import NotProvable
 from fugu.numbers.exact import meant_up
 from fugu.priors.chain import MarkovChain
 from fugu.priors.transitions import reachable
-from fugu.translation.contraction.kernel import Array, U
+from fugu.translation.contraction.kernel import U, pairs_of
 from fugu.translation.contraction.number import Numbered, Sweep
-from fugu.translation.contraction.scalar import Wide, levels_scalar
-from fugu.translation.contraction.side import Mask, Side, backward_kernel, levels
-from fugu.translation.contraction.start import AnyStart, GivenStart, WideSweep
+from fugu.translation.contraction.scalar import Wide, WideLevels, levels_scalar
+from fugu.translation.contraction.side import Mask, Side, SideLevels, backward_kernel, levels
+from fugu.translation.contraction.start import AnyStart, GivenStart, StartLevels, WideSweep
 
 # The contraction accountant of a Markov chain: per-entry eps to Pufferfish epsilon, node by node and pair by pair.
 #
@@ -117,29 +116,23 @@ class Contraction:
         return self._sum(epsilon, worst)
 
     @cached_property
-    def _alike(self) -> bool:
-        """Whether one table serves all nodes of a side whose kernel is the same everywhere."""
-        k = self.chain.size
-        return k > MOST_PAIRWISE or (k > MOST_RECURSION and self.length > _SHORT)
-
-    @cached_property
     def _tables(self) -> dict[str, Wide | Numbered]:
-        """A table for each side that is the same everywhere."""
-        if not self._alike:
+        """A table for each side that is the same everywhere, where one serves all its nodes."""
+        k = self.chain.size
+        if k <= MOST_RECURSION or (k <= MOST_PAIRWISE and self.length <= _SHORT):
             return {}
         found: dict[str, Wide | Numbered] = {}
-        kind = Numbered if self.chain.size <= MOST_PAIRWISE else Wide
+        kind = Numbered if k <= MOST_PAIRWISE else Wide
         if self.forward.same:
             found["later"] = kind(self.forward)
-        elif kind is Wide and self.chain.homogeneous and (soon := self._soon()) <= _MOST_FIRST:
-            found["later"] = Wide(Side([self.chain.transition(1)], [self._supports[-1]]), self.length - 1 - soon)
+        elif kind is Wide and self.chain.homogeneous:
+            other = np.flatnonzero((self._supports != self._supports[-1]).any(axis=1))
+            soon = int(np.max(other, initial=-1)) + 1  # from there on an entry can take the same values
+            if soon <= _MOST_FIRST:
+                found["later"] = Wide(Side([self.chain.transition(1)], [self._supports[-1]]), self.length - 1 - soon)
         if self.chain.stationary:
             found["earlier"] = kind(self.backward)
         return found
-
-    def _soon(self) -> int:
-        """After how many entries the values that an entry can take stay the same."""
-        return int(np.max(np.flatnonzero((self._supports != self._supports[-1]).any(axis=1)), initial=-1)) + 1
 
     @cached_property
     def _sweep(self) -> Sweep | WideSweep | None:
@@ -163,13 +156,12 @@ class Contraction:
     def _worst(self, epsilon: float, nodes: range | list[int]) -> float:
         """The largest bound over these nodes."""
         later, earlier = self._levels("later", epsilon), self._levels("earlier", epsilon)
-        some = [(i, i) for i in nodes] if len(nodes) == 1 else self._stretches(later.grid, earlier.grid)
+        some = [(i, i) for i in nodes]
+        if len(nodes) > 1:  # alike also in the values that they can take, but for chains whose values never settle
+            other = np.flatnonzero((self._supports[1:] != self._supports[:-1]).any(axis=1)) + 2
+            changes = other.tolist() if other.size <= _MOST_CHANGES else []
+            some = stretches(self.length, later.grid, earlier.grid, changes)
         return self._sum(epsilon, largest(later, earlier, self.length, some, self._pairs))
-
-    def _stretches(self, later: Sequence[int], earlier: Sequence[int]) -> list[tuple[int, int]]:
-        """Nodes that are alike, also in the values that they can take (but for chains whose values never settle)."""
-        other = np.flatnonzero((self._supports[1:] != self._supports[:-1]).any(axis=1)) + 2
-        return stretches(self.length, later, earlier, other.tolist() if other.size <= _MOST_CHANGES else [])
 
     @cached_property
     def _supports(self) -> Mask:
@@ -179,9 +171,7 @@ class Contraction:
     def _pairs(self, first: int, last: int) -> Mask:
         """Ordered pairs of different values that nodes `first` to `last` can take."""
         rows = self._supports[first - 1 : last] if len(self._supports) > 1 else self._supports
-        valid = np.asarray(rows.any(axis=0))
-        pairs: Mask = valid[:, None] & valid[None, :] & ~np.eye(len(valid), dtype=bool)
-        return pairs
+        return pairs_of(np.asarray(rows.any(axis=0)))
 
     def _sum(self, epsilon: float, worst: float) -> float:
         return meant_up(float((epsilon + worst * (1 + 4 * U)) * (1 + 4 * U))) if worst > 0 else epsilon
@@ -205,27 +195,9 @@ _LARGE, _FEW = 3.0, 4
 _LOST = (1e-4, 1e-3, 1e-2, 3e-2, 0.1, 1.0)
 
 
-class SideBounds(Protocol):
-    """What the nodes on one side can add, by their number m; the same between two numbers of the grid."""
-
-    @property
-    def grid(self) -> Sequence[int]:
-        """The numbers at which the bound changes."""
-
-    @property
-    def rising(self) -> bool:
-        """Whether a bound for m nodes is one for fewer."""
-
-    def most(self, m: int) -> float:
-        """For all pairs."""
-
-    def rough(self, m: int) -> Array:
-        """For each pair, at little cost."""
-
-    def at(self, m: int, asked: Mask) -> Array:
-        """For the pairs asked."""
-
-
+SideBounds = SideLevels | WideLevels | StartLevels
+"""What the nodes on one side can add, by their number m: at `most`, for each pair at little cost (`rough`), for the
+pairs asked (`at`); the same between two numbers of the `grid`. `rising`: a bound for m nodes is one for fewer."""
 Stretch = tuple[int, int]
 
 

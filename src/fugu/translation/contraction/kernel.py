@@ -1,20 +1,16 @@
-"""How much of a loss passes through a Markov kernel, and closed forms by the total variation of its rows."""
+"""How much of a loss passes through a Markov kernel, also by the total variation of its rows."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
-from flint import arb
 from numpy.typing import NDArray
 
-from fugu.errors import UsageError
 from fugu.guarantee.asks import outward as outward_number
-from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction, meant_up
+from fugu.numbers.exact import Real, as_fraction
 
 # How much of a loss passes through a Markov kernel: the operator behind every translation of per-entry privacy.
 #
@@ -89,6 +85,12 @@ def chosen(rows: RowPairs, which: NDArray[np.intp]) -> RowPairs:
     return RowPairs(*(getattr(rows, name)[which, x, y] for name in _PARTS))
 
 
+def pairs_of(valid: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Ordered pairs of different values that can occur."""
+    pairs: NDArray[np.bool_] = valid[:, None] & valid[None, :] & ~np.eye(len(valid), dtype=bool)
+    return pairs
+
+
 def sort_rows(kernels: Array, reach: NDArray[np.bool_], error: Array, valid: NDArray[np.bool_]) -> RowPairs:
     """Prepare `passed` for a stack (n, k, k) of kernels whose entries have relative error at most `error` (n,).
 
@@ -97,7 +99,7 @@ def sort_rows(kernels: Array, reach: NDArray[np.bool_], error: Array, valid: NDA
     high, low = outward(kernels, reach, error[:, None, None])
     u = np.broadcast_to(high[:, :, None, :], (n, k, k, k))
     v = np.broadcast_to(low[:, None, :, :], (n, k, k, k))
-    both = np.broadcast_to(valid[:, None] & valid[None, :] & ~np.eye(k, dtype=bool), (n, k, k))
+    both = np.broadcast_to(pairs_of(valid), (n, k, k))
     return _sorted(u, v, ~(reach[:, :, None, :] | reach[:, None, :, :]), both)
 
 
@@ -160,9 +162,12 @@ def passed(rows: RowPairs, losses: Array, which: NDArray[np.intp] | None = None)
             lam[off[:, None] | off[None]] = 0.0
         sides = _weights(lam, most[part])
         u_, v_ = u[part].T.copy(), v[part].T.copy()
-        top[:, part], bottom[:, part] = _smaller(*(_fraction(u_, v_, weight, most[part]) for weight in sides))
-    high, low = top.T.reshape(*shape, k - 1), bottom.T.reshape(*shape, k - 1)
-    return _log_of_best(high, low, rows, most.reshape(shape), k)
+        (high, low), (other, below) = (_fraction(u_, v_, weight, most[part]) for weight in sides)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            first = np.divide(high, low) <= np.divide(other, below)  # near a tie either may be taken, both are bounds
+        top[:, part], bottom[:, part] = np.where(first, high, other), np.where(first, low, below)
+    top, bottom = top.T.reshape(*shape, k - 1), bottom.T.reshape(*shape, k - 1)
+    return _log_of_best(top, bottom, rows, most.reshape(shape), k)
 
 
 def _weights(lam: Array, most: Array) -> tuple[Array, Array]:
@@ -193,13 +198,6 @@ def _fraction(u: Array, v: Array, weight: Array, most: Array) -> tuple[Array, Ar
     return top, np.einsum("pn,pjn->jn", v, weight) * (1 - slack)
 
 
-def _smaller(one: tuple[Array, Array], two: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Of two fractions the smaller; near a tie either may be taken, both are bounds."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        first = np.divide(one[0], one[1]) <= np.divide(two[0], two[1])
-    return np.where(first, one[0], two[0]), np.where(first, one[1], two[1])
-
-
 def _log_of_best(top: Array, bottom: Array, rows: RowPairs, most: Array, k: int) -> Array:
     """log of the largest fraction, rounded up, at least 0, at most the largest loss; 0 where a value cannot occur."""
     proper = ~rows.dead[..., 1:]  # the rest of the prefix must hold a value that matters
@@ -221,20 +219,8 @@ def shortest_paths(losses: Array, valid: NDArray[np.bool_]) -> Array:
     return out
 
 
-# Closed forms that need only the total variation eta between rows of the kernels (Dobrushin's coefficient).
-#
-# For every set A two rows have a <= b + eta, so L <= log (1 + (e^alpha - 1) eta). The fixed point of
-# alpha = eps + log (1 + (e^alpha - 1) eta) is alpha = eps + log((1 - eta) / (1 - eta e^eps)) if eta e^eps < 1, hence
-#
-#     epsilon <= eps + log((1 - eta_f) / (1 - eta_f e^eps)) + log((1 - eta_b) / (1 - eta_b e^eps))
-#
-# for any set of chains, of any length, with steps that differ (docs/proofs/contraction.md#closed-forms). eta_b is the
-# largest over the real backward kernels, of every place: it is not eta_f. For an unknown start eta_b <= tanh(Delta /
-# 4), Delta the projective diameter of the forward kernel (`priors.coefficients.birkhoff`). With blocks of d kernels:
-# eps becomes d eps, eta that of every window of d.
-
-
-_BITS = 128
+# By the total variation eta between rows of the kernels (Dobrushin's coefficient): for every set A two rows have
+# a <= b + eta, so L <= log (1 + (e^alpha - 1) eta) (docs/proofs/contraction.md#closed-forms).
 
 
 def row_variation(kernel: Array, valid: NDArray[np.bool_], error: float = 0.0) -> float:
@@ -251,29 +237,6 @@ def from_total_variation(alpha: float, eta: float) -> float:
     if alpha > 600:
         return alpha
     return min(alpha, math.log1p(math.expm1(alpha) * eta) * (1 + 16 * U) + 4e-323)
-
-
-def from_coefficients(epsilon: Real, eta_forward: float, eta_backward: float, d: int = 1) -> float:
-    """The closed form above, proved with balls; inf if eta e^(d eps) >= 1 on a side. With blocks F = alpha - eps.
-
-    >>> round(from_coefficients(0.1, 0.4, 0.4), 6)
-    0.245386
-    """
-    if d < 1 or not (0 <= eta_forward <= 1 and 0 <= eta_backward <= 1):
-        raise UsageError("blocks need d >= 1, and a total variation lies between 0 and 1")
-    own = as_fraction(epsilon)
-    with balls.precision(_BITS):
-        sides = [_side(d * own, eta) for eta in (eta_forward, eta_backward)]
-        if any(s is None for s in sides):
-            return math.inf
-        total = balls.of(own) + sum((s + balls.of((d - 1) * own) for s in sides if s is not None), balls.of(0))
-        return meant_up(balls.upper(total))
-
-
-def _side(epsilon: Fraction, eta: float) -> arb | None:
-    e = balls.of(epsilon).exp()
-    rest = 1 - balls.of(eta) * e
-    return ((1 - balls.of(eta)) / rest).log() if rest > 0 else None
 
 
 def group(epsilon: Real, cells: int) -> float:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fugu.translation.contraction.kernel import Array, RowPairs, chosen, joined, passed, shortest_paths, sort_rows, up
+from fugu.translation.contraction.kernel import (
+    Array,
+    RowPairs,
+    chosen,
+    joined,
+    pairs_of,
+    passed,
+    shortest_paths,
+    sort_rows,
+    up,
+)
 from fugu.translation.contraction.scalar import Wide
 from fugu.translation.contraction.side import (
     Mask,
@@ -20,7 +31,7 @@ from fugu.translation.contraction.side import (
     losses_of,
     next_place,
 )
-from fugu.translation.contraction.start import Start, Which
+from fugu.translation.contraction.start import AnyStart, GivenStart, Which
 
 # A few values and one kernel everywhere: what m further nodes can add, for every m, on a grid where there are many.
 #
@@ -60,12 +71,19 @@ _ROOMS = (1e-9, 1e-7, 1e-5)
 
 
 @dataclass
-class Powers:
-    """The powers of one kernel, by halves, and their sorted rows."""
+class Numbered:
+    """One side of a chain of a few values whose kernel is the same everywhere; its powers by halves."""
 
     side: Side
+    wide: Wide = field(init=False)
+    pairs: Mask = field(init=False)
+    _known: dict[float, Array | None] = field(default_factory=dict)
+    _anchors: dict[float, Array | None] = field(default_factory=dict)
     _powers: dict[int, tuple[Array, Mask]] = field(default_factory=dict)
     _rows: dict[int, RowPairs] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.wide, self.pairs = Wide(self.side), pairs_of(self.side.valid_at(0))
 
     def power(self, d: int) -> tuple[Array, Mask]:
         """K^d and what of it is positive; the error of `Side.relative` holds for every order of multiplication."""
@@ -86,47 +104,21 @@ class Powers:
                 self._rows[d] = sort_rows(power[None], reach[None], self.side.relative([d]), self.side.valid_at(0))
         return joined([self._rows[d] for d in ds])
 
-
-@dataclass
-class Best:
-    """For each pair the few d that gave the least bounds lately: (n, k, k) places in `ds`, and their sorted rows."""
-
-    ds: tuple[int, ...]
-    which: NDArray[np.intp]
-    rows: RowPairs
-    own: Array
-
-
-@dataclass
-class Numbered:
-    """One side of a chain of a few values whose kernel is the same everywhere."""
-
-    side: Side
-    powers: Powers = field(init=False)
-    wide: Wide = field(init=False)
-    pairs: Mask = field(init=False)
-    _known: dict[float, Array | None] = field(default_factory=dict)
-    _anchors: dict[float, Array | None] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.powers, self.wide = Powers(self.side), Wide(self.side)
-        valid = self.side.valid_at(0)
-        self.pairs = valid[:, None] & valid[None, :] & ~np.eye(self.side.k, dtype=bool)
-
-    def _first(self, beyond: list[Array], ds: tuple[int, ...], epsilon: float) -> tuple[Array, Best]:
-        """Shortest paths of min over d of (d - 1) eps + L(K^d; eps + F), rounded up; and the best d of each pair."""
+    def _first(
+        self, beyond: list[Array], ds: tuple[int, ...], epsilon: float
+    ) -> tuple[Array, Callable[[list[Array]], Array]]:
+        """Shortest paths of min over d of (d - 1) eps + L(K^d; eps + F), rounded up; and what gives the same of other
+        tables beyond these `ds`, with the few d of each pair alone that gave the least bounds here."""
         own = up((np.asarray(ds) - 1) * epsilon)
-        rows = self.powers.rows(ds)
+        rows = self.rows(ds)
         each = up(own[:, None, None] + passed(rows, losses_of(beyond, epsilon)))
         which = np.argsort(each, axis=0)[: min(_SLOTS, len(ds))]
-        return self._closed(each), Best(ds, which, chosen(rows, which), own)
+        best = chosen(rows, which)
 
-    def _again(self, beyond: list[Array], best: Best, epsilon: float) -> Array:
-        """The same with the best d of each pair alone; `beyond` has a table for each of `best.ds`."""
-        return self._closed(up(best.own[best.which] + passed(best.rows, losses_of(beyond, epsilon), best.which)))
+        def closed(each: Array) -> Array:
+            return np.where(self.pairs, shortest_paths(np.asarray(each.min(axis=0)), self.side.valid_at(0)), 0.0)
 
-    def _closed(self, each: Array) -> Array:
-        return np.where(self.pairs, shortest_paths(np.asarray(each.min(axis=0)), self.side.valid_at(0)), 0.0)
+        return closed(each), lambda more: closed(up(own[which] + passed(best, losses_of(more, epsilon), which)))
 
     def _useful(self, most: float, m: int, epsilon: float) -> tuple[int, ...]:
         """The d up to m with (d - 1) eps below the largest bound known: others cannot be the best for any pair."""
@@ -141,9 +133,9 @@ class Numbered:
         for m in range(1, dense + 1):
             if m <= _EVERY or m % _EVERY == 0:
                 ds = self._useful(float(found[-1].max()) + 2 * epsilon, m, epsilon)
-                new, best = self._first([found[m - d] for d in ds], ds, epsilon)
+                new, again = self._first([found[m - d] for d in ds], ds, epsilon)
             else:
-                new = self._again([found[m - d] for d in best.ds], best, epsilon)
+                new = again([found[m - d] for d in ds])
             found.append(self._at_most(new, m, epsilon, ceiling))
             if _reached(found[-1], ceiling, _NEAR):
                 break
@@ -170,12 +162,12 @@ class Numbered:
         new = self._at_most(far, place, epsilon, ceiling)
         ds = self._useful(float(new.max()), place, epsilon)
         at = [next_place(places, place - d) for d in ds]
-        near, best = self._first([found[n] if n < len(found) else new for n in at], ds, epsilon)
+        near, again = self._first([found[n] if n < len(found) else new for n in at], ds, epsilon)
         for _ in range(_EVERY):
             gain, new = float(np.max(new - near)), np.minimum(new, near)
             if gain <= 1e-4 * float(new.max(initial=0.0)):
                 break
-            near = self._again([found[n] if n < len(found) else new for n in at], best, epsilon)
+            near = again([found[n] if n < len(found) else new for n in at])
         found.append(new)
         places.append(place)
 
@@ -208,9 +200,9 @@ class Numbered:
         for n in range(_ROUNDS):
             beyond = [found] * len(every)
             if look := n % _LOOK == 0 or look:
-                new, best = self._first(beyond, every, epsilon)
+                new, again = self._first(beyond, every, epsilon)
             else:
-                new = self._again(beyond, best, epsilon)
+                new = again(beyond)
             change, top = new - found, float(new.max())
             if float(change.max()) <= 0:
                 bound = new if bound is None else np.minimum(new, bound)
@@ -272,48 +264,40 @@ _RECURSION = 5
 class Sweep:
     """The earlier side of a chain of a few values: one loss per ordered pair of them."""
 
-    start: Start
-    _numbered: dict[int, Numbered] = field(default_factory=dict)
+    start: GivenStart | AnyStart
+
+    @cached_property
+    def _stationary(self) -> Numbered:
+        assert self.start.limit is not None
+        return Numbered(self.start.limit.side)
 
     def levels(self, epsilon: float, nodes: int) -> SideLevels:
         """F_m up to `nodes`; settled where the start is forgotten before."""
-        ds, every = blocks(self.start.k), ~np.eye(self.start.k, dtype=bool)
-        limit = self.start.limit
-        goal = None if limit is None or nodes <= 2 * ds[-1] else self._goal(limit, epsilon, nodes)
+        ds, limit, goal = blocks(self.start.k), self.start.limit, None
+        if limit is not None and nodes > 2 * ds[-1]:  # of the stationary chain, for every number of earlier nodes
+            if self.start.k > _RECURSION:
+                goal = self._stationary.ever(epsilon)
+            elif (ever := levels(limit.side, epsilon, nodes)).settled:
+                goal = ever.values[-1]
         found: list[Array] = [np.zeros((self.start.k, self.start.k))]
         best: tuple[tuple[int, ...], Which] | None = None
         for m in range(1, nodes + 1):
             usable = tuple(d for d in ds if d <= m)
             if best is None or m % _EVERY == 0 or m <= _EVERY:
                 each = self.start.passed(m, [found[m - d] for d in usable], usable, epsilon)
-                best = None if m < _EVERY else _best(each, usable)
+                first = np.argsort(each, axis=0)[:2]  # the two d with the least bounds for each pair
+                used, at = np.unique(first, return_inverse=True)
+                best = None if m < _EVERY else (tuple(usable[n] for n in used), at.reshape(first.shape))
             else:
                 each = self.start.passed(m, [found[m - d] for d in best[0]], best[0], epsilon, best[1])
             valid = self.start.valid_at(m)
-            pairs = valid[:, None] & valid[None, :] & every
             new = np.minimum(shortest_paths(each.min(axis=0), valid), up(m * epsilon))
-            found.append(np.where(pairs, new, 0.0))
+            found.append(np.where(pairs_of(valid), new, 0.0))
             if limit is not None and goal is not None and m % _EVERY == 0 and m > ds[-1]:
                 rest = _forgotten(found[-ds[-1] :], goal, limit, ds, epsilon, m)
                 if rest is not None:
                     return SideLevels([*found, rest], True)
         return SideLevels(found, False)
-
-    def _goal(self, limit: StationaryLimit, epsilon: float, nodes: int) -> Array | None:
-        """A bound for every number of earlier nodes of the stationary chain; None if none is found."""
-        if self.start.k <= _RECURSION:
-            found = levels(limit.side, epsilon, nodes)
-            return found.values[-1] if found.settled else None
-        if not self._numbered:
-            self._numbered[0] = Numbered(limit.side)
-        return self._numbered[0].ever(epsilon)
-
-
-def _best(each: Array, ds: tuple[int, ...]) -> tuple[tuple[int, ...], Which]:
-    """The two d with the least bounds for each pair: all that are among them, and their places in these."""
-    first = np.argsort(each, axis=0)[:2]
-    used, at = np.unique(first, return_inverse=True)
-    return tuple(ds[n] for n in used), at.reshape(first.shape)
 
 
 def _forgotten(

@@ -15,6 +15,7 @@ from fugu.translation.contraction.kernel import (
     U,
     from_total_variation,
     outward,
+    pairs_of,
     passed_scalar,
     row_variation,
     sort_pairs,
@@ -59,27 +60,14 @@ class Wide:
     tail: int | None = None
     _fronts: dict[int, Frontier] = field(default_factory=dict)
     _together: dict[tuple[int, ...], Frontiers] = field(default_factory=dict)
-    _powers: dict[int, tuple[Array, Mask, float]] = field(default_factory=dict)
     _etas: dict[int, Array] = field(default_factory=dict)
     _samples: dict[int, Frontier] = field(default_factory=dict)
-
-    def power(self, d: int) -> tuple[Array, Mask, float]:
-        """K^d, what of it is positive, and the relative error of its entries."""
-        if d not in self._powers:
-            kernel, positive = self.side.kernel(1), self.side.kernel(1) > 0
-            if d > 1:
-                power, reach, _ = self.power(d - 1)
-                with np.errstate(under="ignore"):
-                    kernel = power @ kernel
-                positive = (reach.astype(np.float32) @ positive.astype(np.float32)) > 0
-            self._powers[d] = kernel, positive, float(self.side.relative([d])[0])
-        return self._powers[d]
 
     def together(self, ds: tuple[int, ...]) -> Frontiers:
         """The frontiers of several d."""
         for d in ds:
             if d not in self._fronts:
-                self._fronts[d] = Frontier.of(*self.power(d), self.side.valid_at(0))
+                self._fronts[d] = Frontier.of(*self.side.power(d), self.side.valid_at(0))
         if ds not in self._together:
             self._together[ds] = Frontiers([self._fronts[d] for d in ds])
         return self._together[ds]
@@ -87,11 +75,11 @@ class Wide:
     def eta(self, d: int) -> Array:
         """The total variation between all pairs of rows of K^d."""
         if d not in self._etas:
-            self._etas[d] = variations(*self.power(d))
+            self._etas[d] = variations(*self.side.power(d))
         return self._etas[d]
 
-    def alphas(self, epsilon: float, nodes: int | None) -> WideLevels:
-        """alpha_m up to `nodes` (None: until they settle)."""
+    def levels(self, epsilon: float, nodes: int | None) -> WideLevels:
+        """alpha_m, and F_m, up to `nodes` (None: until they settle), rounded up."""
         ds: tuple[int, ...] = DS[:2]
         found = self._recursion(epsilon, nodes, ds)
         for d in DS[2:]:
@@ -104,10 +92,9 @@ class Wide:
         """Whether d kernels pass little enough somewhere, judged by the pairs whose rows differ most; a choice only,
         and the same whatever was asked before."""
         if d not in self._samples:
-            valid, eta = self.side.valid_at(0), self.eta(d)
-            eta = np.where(valid[:, None] & valid[None, :] & ~np.eye(self.side.k, dtype=bool), eta, -1.0)
+            eta = np.where(pairs_of(self.side.valid_at(0)), self.eta(d), -1.0)
             pairs = np.unravel_index(np.argsort(eta, axis=None)[-_SAMPLE:], eta.shape)
-            self._samples[d] = Frontier.some(*self.power(d), pairs)
+            self._samples[d] = Frontier.some(*self.side.power(d), pairs)
         places = [m for m in found.grid if m >= d]
         some = places[:: max(1, len(places) // 16)] + places[-1:]
         beyond = np.array([found.alpha(m - d) for m in some])
@@ -148,14 +135,8 @@ class Wide:
 
     def ever(self, epsilon: float) -> Array | None:
         """F(x, x') for every number of further nodes; None if no bound is found."""
-        found = self.alphas(epsilon, None)
-        valid = self.side.valid_at(0)
-        pairs = valid[:, None] & valid[None, :] & ~np.eye(self.side.k, dtype=bool)
+        found, pairs = self.levels(epsilon, None), pairs_of(self.side.valid_at(0))
         return np.where(pairs, found.at(len(found.alphas), pairs), 0.0) if found.known else None
-
-    def levels(self, epsilon: float, nodes: int) -> WideLevels:
-        """F_m up to `nodes`, rounded up."""
-        return self.alphas(epsilon, nodes)
 
 
 @dataclass
@@ -218,7 +199,7 @@ class WideLevels:
         best = np.where(asked, self.most(m), 0.0)
         pairs = np.nonzero(asked)
         for d in self.tried(m) if pairs[0].size else ():
-            passed = passed_pairs(*self.wide.power(d), pairs, self.alpha(m - d))
+            passed = passed_pairs(*self.wide.side.power(d), pairs, self.alpha(m - d))
             best[pairs] = np.minimum(best[pairs], up(up((d - 1) * self.epsilon) + passed))
         return best
 
@@ -232,7 +213,7 @@ def levels_scalar(side: Side, epsilon: float, nodes: int) -> SideLevels:
     sort = nodes * side.k**3 <= _MOST_SORTED_ALL
     for m in range(1, nodes + 1):
         kernel, valid = side.kernel(m), side.valid_at(m)
-        pairs = valid[:, None] & valid[None, :] & ~np.eye(side.k, dtype=bool)
+        pairs = pairs_of(valid)
         if sort:
             rows = sort_rows(kernel[None], (kernel > 0)[None], side.relative([1]), valid)
             new = passed_scalar(rows, np.array([alpha]))[0]

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,7 @@ class Side:
     valid: Sequence[Mask]
     error: float = 0.0
     _cache: dict[tuple[int, ...], RowPairs] = field(default_factory=dict)
+    _powers: dict[int, tuple[Array, Mask, float]] = field(default_factory=dict)
 
     @property
     def same(self) -> bool:
@@ -92,6 +94,18 @@ class Side:
     def relative(self, ds: Sequence[int]) -> Array:
         """A bound on the relative error of each entry of a product of d kernels: d (k + 6) u and the common error."""
         return 1.01 * np.asarray(ds, dtype=np.float64) * (self.k + 6) * U + 2.02 * self.error
+
+    def power(self, d: int) -> tuple[Array, Mask, float]:
+        """K^d of the one kernel, what of it is positive, and the relative error of its entries; kept."""
+        if d not in self._powers:
+            kernel, positive = self.kernel(1), self.kernel(1) > 0
+            if d > 1:
+                power, reach, _ = self.power(d - 1)
+                with np.errstate(under="ignore"):
+                    kernel = power @ kernel
+                positive = (reach.astype(np.float32) @ positive.astype(np.float32)) > 0
+            self._powers[d] = kernel, positive, float(self.relative([d])[0])
+        return self._powers[d]
 
 
 @dataclass
@@ -133,10 +147,8 @@ class SideLevels:
     settled: bool
     places: Sequence[int] | None = None
 
-    @property
-    def rising(self) -> bool:
-        """Whether a bound for m nodes is one for fewer; not asked where tables cost nothing."""
-        return False
+    rising: ClassVar[bool] = False
+    """Whether a bound for m nodes is one for fewer; not asked where tables cost nothing."""
 
     @property
     def grid(self) -> Sequence[int]:
@@ -150,9 +162,7 @@ class SideLevels:
         """An upper bound on F_m, for all pairs."""
         return self.values[min(next_place(self.grid, m), len(self.values) - 1)]
 
-    def rough(self, m: int) -> Array:
-        """The same."""
-        return self.at(m)
+    rough = at
 
     def most(self, m: int) -> float:
         """The same over all pairs."""
@@ -166,7 +176,15 @@ def levels(side: Side, epsilon: float, nodes: int | None) -> SideLevels:
     products = Products(side, ds[-1])
     for m in range(1, (_MOST_STEPS if nodes is None else nodes) + 1):
         usable = tuple(d for d in ds if d <= m)
-        rows = _rows(side, products, m, usable)
+        if not side.same:
+            products.step(m)
+            rows = products.rows(m, usable)
+        elif usable in side._cache:
+            rows = side._cache[usable]
+        else:
+            while len(products.powers) < usable[-1]:
+                products.step(m)
+            rows = side._cache[usable] = products.rows(m, usable)
         valid = side.valid_at(m)
         beyond = [found[m - d] for d in usable]
         new = np.minimum(step(rows, beyond, usable, epsilon, valid), up(m * epsilon))
@@ -177,24 +195,10 @@ def levels(side: Side, epsilon: float, nodes: int | None) -> SideLevels:
     return SideLevels(found, False)
 
 
-def _rows(side: Side, products: Products, m: int, ds: tuple[int, ...]) -> RowPairs:
-    """The sorted rows of the products of d kernels that start at a node with m further nodes; kept if all are alike."""
-    if not side.same:
-        products.step(m)
-        return products.rows(m, ds)
-    if ds not in side._cache:
-        while len(products.powers) < ds[-1]:
-            products.step(m)
-        side._cache[ds] = products.rows(m, ds)
-    return side._cache[ds]
-
-
 def step(rows: RowPairs, beyond: list[Array], ds: tuple[int, ...], epsilon: float, valid: Mask) -> Array:
     """min over d of (d - 1) eps + L(K^d; eps + F), rounded up, and its shortest paths."""
-    apart = ~np.eye(len(valid), dtype=bool)
-    losses = np.where(apart, up(epsilon + np.stack(beyond)), 0.0)
     own = up((np.asarray(ds) - 1) * epsilon)[:, None, None]
-    return shortest_paths(np.asarray(up(own + passed(rows, losses)).min(axis=0)), valid)
+    return shortest_paths(np.asarray(up(own + passed(rows, losses_of(beyond, epsilon))).min(axis=0)), valid)
 
 
 _TIGHTER = 12
@@ -303,13 +307,8 @@ class StationaryLimit:
     def rows(self, ds: tuple[int, ...]) -> RowPairs:
         """The sorted rows of the powers; kept."""
         if ds not in self.side._cache:
-            powers, reach = [self.side.kernel(1)], [self.side.kernel(1) > 0]
-            for _ in range(ds[-1] - 1):
-                with np.errstate(under="ignore"):
-                    powers.append(powers[-1] @ powers[0])
-                reach.append((reach[-1].astype(np.float32) @ reach[0].astype(np.float32)) > 0)
-            stack, positive = np.stack([powers[d - 1] for d in ds]), np.stack([reach[d - 1] for d in ds])
-            self.side._cache[ds] = sort_rows(stack, positive, self.side.relative(ds), self.side.valid_at(0))
+            powers, reach, errors = zip(*map(self.side.power, ds), strict=True)
+            self.side._cache[ds] = sort_rows(np.stack(powers), np.stack(reach), np.array(errors), self.side.valid_at(0))
         return self.side._cache[ds]
 
 
@@ -327,8 +326,9 @@ def limit_of(chain: MarkovChain, nodes: int) -> StationaryLimit | None:
         power = single(np.eye(chain.size))
         for m in range(1, min(nodes, _MOST_POWERS) + 1):
             power = power.then(chain.step(1))
-            if np.array_equal(chain.supports[m], live):
-                found[m] = _spread(power.logs[:, live] - pi[live], power.error + own)
+            h = power.logs[:, live] - pi[live]
+            if np.array_equal(chain.supports[m], live) and np.isfinite(h).all():
+                found[m] = float(h.max() - h.min()) + 2.02 * (power.error + own) + 32 * U * (1 + largest(h))
                 if found[m] <= _FORGOTTEN:
                     break
     else:
@@ -342,7 +342,3 @@ def limit_of(chain: MarkovChain, nodes: int) -> StationaryLimit | None:
         return None
     kernel = backward_kernel(law, chain.transition(1), law)
     return StationaryLimit(Side([kernel], [live], 2.02 * error + 16 * U), found)
-
-
-def _spread(h: Array, error: float) -> float:
-    return float(h.max() - h.min()) + 2.02 * error + 32 * U * (1 + largest(h)) if np.isfinite(h).all() else math.inf

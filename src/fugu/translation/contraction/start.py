@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from fugu.translation.contraction.kernel import (
     U,
     chosen,
     from_total_variation,
+    pairs_of,
     passed,
     row_variation,
     sort_rows,
@@ -65,7 +67,11 @@ def through_any(alpha: Array, diameter: Array) -> Array:
 
 @dataclass
 class Start:
-    """The earlier nodes: what passes from a node with m further nodes, entry m + 1, to the d-th beyond it."""
+    """The earlier nodes: what passes from a node with m further nodes, entry m + 1, to the d-th beyond it.
+
+    `passed`: (n, k, k) bounds on (d - 1) eps + L for d in `ds`, with the losses `beyond` them; `which` (n, k, k): the
+    places in `ds` that are asked for each pair, all of them if None. `through`: what passes d kernels for some pairs of
+    values, if all losses beyond are at most alpha."""
 
     chain: MarkovChain
     _powers: list[Product] = field(default_factory=list)
@@ -91,18 +97,6 @@ class Start:
             self._powers.append(step if not self._powers else self._powers[-1].then(step))
         return self._powers[d - 1]
 
-    def passed(
-        self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float, which: Which | None = None
-    ) -> Array:
-        """(n, k, k): bounds on (d - 1) eps + L for d in `ds`, with the losses `beyond` them.
-
-        `which` (n, k, k): the places in `ds` that are asked for each pair; all of them if None."""
-        raise NotImplementedError
-
-    def through(self, m: int, d: int, alpha: float, pairs: Places) -> Array:
-        """What passes d kernels for some pairs of values, if all losses beyond are at most alpha."""
-        raise NotImplementedError
-
 
 @dataclass
 class GivenStart(Start):
@@ -125,20 +119,14 @@ class GivenStart(Start):
 
     def rows(self, m: int, ds: tuple[int, ...]) -> RowPairs:
         """The sorted rows of the backward kernels; they serve every epsilon, so as many as fit are kept."""
-        if (m, ds) in self._kept:
-            return self._kept[m, ds]
-        rows = self.sorted_rows(m, ds)[0]
-        self._size += rows.u.size
-        if self._size > _MOST_KEPT:
-            self._kept.clear()
-            self._size = rows.u.size
-        self._kept[m, ds] = rows
-        return rows
-
-    def sorted_rows(self, m: int, ds: tuple[int, ...]) -> tuple[RowPairs, Array]:
-        """The sorted rows and the relative errors of the kernels."""
-        kernels, reach, error = self.kernels(m, ds)
-        return sort_rows(kernels, reach, error, self.valid_at(m)), error
+        if (m, ds) not in self._kept:
+            rows = sort_rows(*self.kernels(m, ds), self.valid_at(m))
+            self._size += rows.u.size
+            if self._size > _MOST_KEPT:
+                self._kept.clear()
+                self._size = rows.u.size
+            self._kept[m, ds] = rows
+        return self._kept[m, ds]
 
     def kernel(self, m: int, d: int) -> tuple[Array, Mask, float]:
         """P(X_(t-d) = y | X_t = x) in row x, what is positive, and the relative error."""
@@ -174,7 +162,6 @@ class AnyStart(Start):
     """A chain, its steps alike or not, of which the start is unknown: every start is covered."""
 
     _known: dict[tuple[bytes, int, int], tuple[Array, Mask]] = field(default_factory=dict)
-    _last: tuple[int, list[Product]] = (0, [])
 
     def passed(
         self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float, which: Which | None = None
@@ -209,24 +196,38 @@ class AnyStart(Start):
             self._known[key] = power.left_ratios(rows, True), np.asarray((power.positive & rows[:, None]).T)
         return self._known[key]
 
-    def power(self, m: int, d: int) -> Product:
-        if self.chain.homogeneous:
-            return super().power(m, d)
-        place, found = self._last
-        if place != m:
-            step = self.chain.step(m)
-            found = [step, *(p.then(step) for p in found)][:_MOST_DIFFERING] if place == m - 1 else self._anew(m)
-            self._last = m, found
-        return found[d - 1]
+    @cached_property
+    def _until(self) -> StepsUntil:
+        return StepsUntil(self.chain, _MOST_DIFFERING)
 
-    def _anew(self, m: int) -> list[Product]:
-        found = [self.chain.step(m)]
-        for t in range(m - 1, max(0, m - _MOST_DIFFERING), -1):
-            found.append(self.chain.step(t).then(found[-1]))
-        return found
+    def power(self, m: int, d: int) -> Product:
+        return super().power(m, d) if self.chain.homogeneous else self._until.at(m)[d - 1]
 
 
 _MOST_DIFFERING = 32
+
+
+@dataclass
+class StepsUntil:
+    """The products of up to `most` steps that end at an entry, of a chain whose steps differ."""
+
+    chain: MarkovChain
+    most: int
+    _last: tuple[int, list[Product]] = (0, [])
+
+    def at(self, m: int) -> list[Product]:
+        """Of the last 1, 2, ... steps before entry m + 1; quick where the entry before it was asked last."""
+        place, found = self._last
+        if place != m:
+            step = self.chain.step(m)
+            if place == m - 1:
+                found = [step, *(p.then(step) for p in found)]
+            else:
+                found = [step]
+                for t in range(m - 1, max(0, m - self.most), -1):
+                    found.append(self.chain.step(t).then(found[-1]))
+            self._last = m, found[: self.most]
+        return self._last[1]
 
 
 def _most(losses: Array, reach: Mask) -> Array:
@@ -264,7 +265,7 @@ _KEPT = 120
 class WideSweep:
     """The earlier side of a chain of many values."""
 
-    start: Start
+    start: GivenStart | AnyStart
     _fronts: dict[tuple[int, int], Frontier] = field(default_factory=dict)
     _etas: dict[int, float] = field(default_factory=dict)
     _tables: dict[tuple[int, int], Array] = field(default_factory=dict)
@@ -275,7 +276,7 @@ class WideSweep:
         ds: tuple[int, ...] = ()
         if self._wide is not None:
             long = nodes > 2 * far
-            found = self._wide.alphas(epsilon, None if long else nodes)
+            found = self._wide.levels(epsilon, None if long else nodes)
             ds = found.ds  # those that count at this epsilon
             goal = found.alphas[-1] if long and found.known else np.inf
         alphas, own = [up(epsilon)], up(np.array(DS) * epsilon)
@@ -318,16 +319,23 @@ class WideSweep:
             here = [n for n in here if limit.at(m - DS[n]) > _FORGOTTEN]
         if isinstance(self.start, AnyStart):
             for n in here:
-                diameter = np.max(self.start.diameter(m, DS[n])[0], where=self._pairs(m), initial=0.0)
+                pairs = pairs_of(self.start.valid_at(m))
+                diameter = np.max(self.start.diameter(m, DS[n])[0], where=pairs, initial=0.0)
                 found[n] = min(found[n], float(through_any(beyond[n], np.asarray(diameter))))
         elif self._sorted:
             own = np.array(DS) * alphas[0]
             guess = own + self._near(beyond, ds)
             for n in sorted((n for n in here if DS[n] in self._sorted), key=lambda n: guess[n])[:_FEW]:
                 if own[n] < float((own + found).min()):  # what passes is at least 0
-                    found[n] = min(found[n], self._front(m, DS[n]).passed(alphas[m - DS[n]]))
+                    if (m, DS[n]) not in self._fronts:
+                        kernels = self.start.kernel(m, DS[n])
+                        self._fronts[m, DS[n]] = Frontier.of(*kernels, self.start.valid_at(m))
+                    found[n] = min(found[n], self._fronts[m, DS[n]].passed(alphas[m - DS[n]]))
         elif 0 in here:
-            found[0] = min(found[0], from_total_variation(alphas[m - 1], self._eta(m)))
+            if m not in self._etas:
+                kernel, _, error = self.start.kernel(m, 1)
+                self._etas[m] = row_variation(kernel, self.start.valid_at(m), error)
+            found[0] = min(found[0], from_total_variation(alphas[m - 1], self._etas[m]))
         return found
 
     def _near(self, beyond: Array, ds: tuple[int, ...]) -> Array:
@@ -337,22 +345,6 @@ class WideSweep:
             at = [DS.index(d) for d in ds]
             found[at] = self._wide.together(ds).passed(beyond[at])
         return found
-
-    def _front(self, m: int, d: int) -> Frontier:
-        if (m, d) not in self._fronts and isinstance(self.start, GivenStart):
-            self._fronts[m, d] = Frontier.of(*self.start.kernel(m, d), self.start.valid_at(m))
-        return self._fronts[m, d]
-
-    def _eta(self, m: int) -> float:
-        if m not in self._etas and isinstance(self.start, GivenStart):
-            kernel, _, error = self.start.kernel(m, 1)
-            self._etas[m] = row_variation(kernel, self.start.valid_at(m), error)
-        return self._etas[m]
-
-    def _pairs(self, m: int) -> Mask:
-        valid = self.start.valid_at(m)
-        pairs: Mask = valid[:, None] & valid[None, :] & ~np.eye(len(valid), dtype=bool)
-        return pairs
 
     def tried(self, m: int, epsilon: float, alphas: list[float], ds: tuple[int, ...]) -> list[int]:
         """The numbers d that are tried pair by pair: the best ones by the scalar bound."""
@@ -370,17 +362,6 @@ class WideSweep:
         every = np.indices((self.start.k, self.start.k))
         return self.start.through(m, d, alpha, (every[0], every[1]))
 
-    def late(self, alpha: float, known: int) -> tuple[int, float] | None:
-        """The first m from which on w hardly counts, and what it adds there and beyond, if alpha bounds all alphas.
-
-        What is beyond must begin at `known` or before; None where w counts up to there."""
-        if self._wide is None or self.start.limit is None:
-            return None
-        first = min(known, int(np.argmax(np.append(self.start.limit.spread, 0.0) <= _NOTHING)))
-        if not np.isfinite(self.start.limit.at(first)):
-            return None
-        return first, self.start.limit.extra(alpha, first)
-
 
 @dataclass
 class StartLevels:
@@ -395,10 +376,8 @@ class StartLevels:
     def __len__(self) -> int:
         return len(self.alphas)
 
-    @property
-    def rising(self) -> bool:
-        """The kernels differ from node to node."""
-        return False
+    rising: ClassVar[bool] = False
+    """The kernels differ from node to node."""
 
     @property
     def grid(self) -> range:
@@ -411,23 +390,21 @@ class StartLevels:
 
     @cached_property
     def _late(self) -> tuple[int, float, WideLevels] | None:
-        """From this m on F is that of the stationary chain with this much more, for losses of at most the largest."""
+        """From this m on F is that of the stationary chain with this much more, for losses of at most the largest.
+
+        m is the first from which on w hardly counts, if what is beyond begins there; None where w counts up to it."""
         known, alpha = len(self.alphas) - 1 - (DS[-1] if self.settled else 0), max(self.alphas)
-        found = self.sweep.late(alpha, known)
-        if found is None or self.sweep._wide is None or not self.ds:
+        limit, wide = self.sweep.start.limit, self.sweep._wide
+        if wide is None or limit is None or not self.ds:
             return None
-        table = WideLevels(self.sweep._wide, self.epsilon, self.ds, [alpha], True, [0])
-        return found[0] + max(table.tried(DS[-1])), found[1], table
+        first = min(known, int(np.argmax(np.append(limit.spread, 0.0) <= _NOTHING)))
+        if not np.isfinite(limit.at(first)):
+            return None
+        table = WideLevels(wide, self.epsilon, self.ds, [alpha], True, [0])
+        return first + max(table.tried(DS[-1])), limit.extra(alpha, first), table
 
-    def rough(self, m: int) -> Array:
-        """A bound on F_m for all pairs."""
-        return self._bounds(m, None)
-
-    def at(self, m: int, asked: Mask) -> Array:
-        """An upper bound on F_m for the pairs asked."""
-        return self._bounds(m, asked)
-
-    def _bounds(self, m: int, asked: Mask | None) -> Array:
+    def at(self, m: int, asked: Mask | None = None) -> Array:
+        """An upper bound on F_m for the pairs asked; a rough one for all pairs."""
         if self._late is not None and m >= self._late[0]:
             _, more, table = self._late
             found = table.rough(m) if asked is None else table.at(m, asked)
@@ -440,3 +417,5 @@ class StartLevels:
                 at = np.nonzero(asked)
                 best[at] = np.minimum(best[at], up(own + self.sweep.start.through(m, d, alpha, at)))
         return best
+
+    rough = at

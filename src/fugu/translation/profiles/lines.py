@@ -222,8 +222,6 @@ def _envelope(a: Array, b: Array) -> tuple[Array, Array]:
 # What one entry's privacy says about every event, as lines; and what d entries together say.
 #
 #     (epsilon, delta)   P <= e^epsilon Q + delta, and the same for complements
-#     Gaussian noise     E_gamma = delta_mu(ln gamma), mu = l2 sensitivity / sigma; d entries: d mu (Dong, Roth, Su
-#     2022)
 #     Rényi, zCDP        for the probabilities p, t of an event D_a(p || t) <= R(a) (data processing), that is
 #                        h(p, t) = p^a t^(1-a) + (1-p)^a (1-t)^(1-a) <= C = e^((a-1) R(a)).
 #
@@ -235,7 +233,7 @@ def _envelope(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 _ENTRY_BITS = 256
-_POINTS, _DENSE = 80, 200
+_POINTS = 80
 _FAR = 12.0
 """Events down to a probability of Phi(-12), below 1e-32."""
 _ORDERS = 1 + np.geomspace(0.02, 2e4, 56)
@@ -274,11 +272,6 @@ def of_approx(*guarantees: Approx | Pure) -> EntryProfile:
     return EntryProfile(Lines.of(a, b).mirrored())
 
 
-def of_gaussian(mu: float) -> EntryProfile:
-    """Of Gaussian noise on a vector whose l2 sensitivity is mu standard deviations."""
-    return EntryProfile(gaussian_lines(mu), lambda d: gaussian_lines(balls.upper(arb(mu) * d)))
-
-
 def of_zcdp(rho: Fraction) -> EntryProfile:
     """Of rho-zCDP."""
     return EntryProfile(zcdp_lines(rho), lambda d: zcdp_lines(d * d * rho))
@@ -289,20 +282,6 @@ def of_curve(curve: RenyiCurve) -> EntryProfile:
     lines = _renyi_lines([(exact(a), exact(e)) for a, e in curve.points if math.isfinite(a) and math.isfinite(e)])
     pure = curve(math.inf)
     return EntryProfile(lines if math.isinf(pure) else lines.least(of_approx(Pure(pure)).one))
-
-
-@lru_cache(maxsize=256)
-def gaussian_lines(mu: float) -> Lines:
-    """Tangents of Phi(Phi^-1(t) + mu): at t = Phi(-z) the slope is e^(mu z - mu^2 / 2), the bound Phi(mu - z)."""
-    a, b = [], []
-    with balls.precision(_ENTRY_BITS):
-        m, root = arb(mu), arb(2).sqrt()
-        for z in mu / 2 + max(_FAR, mu) * np.linspace(0, 1, _DENSE) ** 1.25:
-            at = arb(float(z))
-            slope = (m * at - m * m / 2).exp()
-            a.append(balls.upper(slope))
-            b.append(balls.upper(((at - m) / root).erfc() / 2 - slope * (at / root).erfc() / 2))
-    return Lines.of(a, b, most=_DENSE).mirrored(2 * _DENSE)  # thinned where a delta is asked for
 
 
 @lru_cache(maxsize=512)

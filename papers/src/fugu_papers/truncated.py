@@ -70,11 +70,6 @@ class TruncatedAR1(Belief):
         return cls(5, 0.25, 1)
 
     @property
-    def entries(self) -> int:
-        """The number of entries of the sequence."""
-        return self.length
-
-    @property
     def assumptions(self) -> tuple[str, ...]:
         """What is taken for granted."""
         rho, box = float(self.correlation), float(self.box)

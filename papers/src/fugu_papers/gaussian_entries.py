@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 from typing import Literal
+
+import numpy as np
+from flint import arb
 
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.asks import check_delta, exact
 from fugu.guarantee.curve import RenyiCurve
 from fugu.guarantee.kinds import Approx, Pure
+from fugu.numbers import balls
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, float_up
 from fugu.priors.chain import MarkovChain
@@ -19,7 +23,7 @@ from fugu.priors.chains import ChainSet
 from fugu.priors.prior import Believed
 from fugu.translation.approx import lifted
 from fugu.translation.influence import influence, members
-from fugu.translation.profiles.lines import EntryProfile, gaussian_lines, of_approx, of_gaussian
+from fugu.translation.profiles.lines import EntryProfile, Lines, of_approx
 from fugu.translation.profiles.total import epsilon_at, lesser
 from fugu.translation.pure import pure_bound
 from fugu.translation.renyi import translate_zcdp
@@ -218,3 +222,34 @@ def _next(met: tuple[float, float], missed: tuple[float, float], goal: float, st
     share = math.log(goal / at_low) / math.log(at_high / at_low) if at_high > at_low else 0.5
     inside = min(0.5, near / 3 / math.log(high / low))
     return float(low * (high / low) ** min(max(share - inside, inside), 1 - inside))
+
+
+# What Gaussian noise says about every event, as lines: E_gamma = delta_mu(ln gamma), mu = l2 sensitivity / sigma;
+# d entries: d mu (Dong, Roth, Su 2022).
+#
+# Proofs: docs/proofs/profiles.md#hypotheses.
+
+
+_ENTRY_BITS = 256
+_DENSE = 200
+_FAR = 12.0
+"""Events down to a probability of Phi(-12), below 1e-32."""
+
+
+def of_gaussian(mu: float) -> EntryProfile:
+    """Of Gaussian noise on a vector whose l2 sensitivity is mu standard deviations."""
+    return EntryProfile(gaussian_lines(mu), lambda d: gaussian_lines(balls.upper(arb(mu) * d)))
+
+
+@lru_cache(maxsize=256)
+def gaussian_lines(mu: float) -> Lines:
+    """Tangents of Phi(Phi^-1(t) + mu): at t = Phi(-z) the slope is e^(mu z - mu^2 / 2), the bound Phi(mu - z)."""
+    a, b = [], []
+    with balls.precision(_ENTRY_BITS):
+        m, root = arb(mu), arb(2).sqrt()
+        for z in mu / 2 + max(_FAR, mu) * np.linspace(0, 1, _DENSE) ** 1.25:
+            at = arb(float(z))
+            slope = (m * at - m * m / 2).exp()
+            a.append(balls.upper(slope))
+            b.append(balls.upper(((at - m) / root).erfc() / 2 - slope * (at / root).erfc() / 2))
+    return Lines.of(a, b, most=_DENSE).mirrored(2 * _DENSE)  # thinned where a delta is asked for
