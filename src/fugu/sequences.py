@@ -25,25 +25,7 @@ from fugu.queries.sequences import (
 )
 
 __all__ = [
-    "ArgMax",
-    "Count",
-    "Histogram",
-    "LatticeMechanism",
-    "Layout",
-    "Lipschitz",
-    "Mean",
-    "Numbers",
-    "RandomisedResponse",
-    "Select",
-    "SequenceAnswer",
-    "SequenceMechanism",
-    "SequenceQuery",
-    "Several",
-    "States",
-    "Sum",
-    "TopK",
-    "Transitions",
-    "open_sequences",
-    "read_sequences",
-    "sequence_schema",
-]
+    "ArgMax", "Count", "Histogram", "LatticeMechanism", "Layout", "Lipschitz", "Mean", "Numbers", "RandomisedResponse",
+    "Select", "SequenceAnswer", "SequenceMechanism", "SequenceQuery", "Several", "States", "Sum", "TopK", "Transitions",
+    "open_sequences", "read_sequences", "sequence_schema",
+]  # fmt: skip

@@ -29,7 +29,8 @@ from fugu.noise.gaussian import Gaussian
 from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.noise.laplace import Laplace
 from fugu.noise.selection import permute_and_flip_law
-from fugu.queries import drawing, sequence_counts, sequence_lattice, sequence_selection
+from fugu.queries import drawing, sequence_lattice, sequence_query
+from fugu.queries import sequences as sequence_choices
 from fugu.training import training as training_draw
 from hunting import search
 
@@ -299,7 +300,7 @@ KINDS = {
                 less_in(drawing, "laplace_sampler", drawing.laplace_sampler, 1)),
     "training": (trained, less_normals),
     "sequence counts": (lambda: sequences.Transitions(STATES).mechanism(1).certificate,
-                        less_in(sequence_counts, "laplace_sampler", sequence_counts.laplace_sampler, 1)),
+                        less_in(sequence_query, "laplace_sampler", sequence_query.laplace_sampler, 1)),
     "randomised response": (lambda: sequences.RandomisedResponse(STATES).mechanism(1).certificate, less_response),
 }  # fmt: skip
 COSTLY = ("session", "sequence counts", "correlated", "mixture", "randomised response")
@@ -308,7 +309,7 @@ SLOW = {
     "session, selection": (lambda: asked(("quantile(age, 0.5)", AGE)), "flip"),
     "sequence selection": (lambda: sequences.ArgMax(STATES).mechanism(1).certificate, "peel"),
     "sequence with delta": (lambda: sequence_lattice.LatticeMechanism.of(ILL, 0.5).certificate,
-                            less_in(sequence_lattice, "_sampler", sequence_lattice._sampler, 2)),
+                            less_in(sequence_query, "gaussian_sampler", sequence_query.gaussian_sampler, 2)),
 }  # fmt: skip
 
 
@@ -354,7 +355,7 @@ def test_every_planted_fault_of_every_kind(kind, fraction, monkeypatch):
 def test_faults_of_what_is_drawn_one_by_one(kind, fraction, monkeypatch):
     monkeypatch.setattr(drawing_answers, "_ONE_BY_ONE", 2_000_000)
     made, plant = SLOW[kind]
-    rooms = {"flip": (drawing, "permute_and_flip"), "peel": (sequence_selection, "peel")}
+    rooms = {"flip": (drawing, "permute_and_flip"), "peel": (sequence_choices, "peel")}
     if isinstance(plant, str):
         room, name = rooms[plant]
         right = getattr(room, name)

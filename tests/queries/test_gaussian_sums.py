@@ -13,8 +13,8 @@ import fugu
 from fugu import ZCDP, Approx, GaussianField, PerEntryDP, RenyiCurve
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import AlreadyReleased, BadBudget, CertificateError, NotProvable, UsageError
-from fugu.queries import sequence_lattice
-from fugu.queries.sequence_lattice import shift_of, within
+from fugu.queries import sequence_query
+from fugu.queries.sequence_query import within
 from fugu.report import write
 from fugu.report.page import page
 from fugu.sequences import Count, Histogram, LatticeMechanism, Mean, Numbers, Several, States, Sum, TopK, Transitions
@@ -41,7 +41,7 @@ def divergence(precision, shift, alpha, reach=400):
 def test_rho_is_the_truth_for_the_largest_change_of_one_entry(rho, steps):
     """At a whole alpha it is an equality; wrong versions: sensitivity not squared, half of the range."""
     query = Sum(Numbers(0, 2), step=Fraction(2, steps))
-    p = float(shift_of(query).precision(Fraction(rho).limit_denominator(1000)))
+    p = float(query.shift.precision(Fraction(rho).limit_denominator(1000)))
     for alpha in (1.5, 2, 3):
         worst = max(divergence(p, k, alpha) for k in range(1, steps + 1))
         assert worst <= rho * alpha * (1 + 1e-9)
@@ -68,14 +68,14 @@ def test_any_entry_whatever_moves_the_clipped_sum_by_at_most_the_range():
 )  # fmt: skip
 def test_noise_is_drawn_at_the_precision_that_is_stated(query, monkeypatch):
     """A precision 3 % larger would be a rho 3 % above the one stated."""
-    seen, real = [], sequence_lattice._sampler
-    monkeypatch.setattr(sequence_lattice, "_sampler", lambda p: (seen.append(p), real(p))[1])
+    seen, real = [], sequence_query.gaussian_sampler
+    monkeypatch.setattr(sequence_query, "gaussian_sampler", lambda p: (seen.append(p), real(p))[1])
     mechanism = LatticeMechanism.of(query, Fraction(1, 3))
     mechanism.release([1, 2, 3] if isinstance(query, Sum | Mean) else ["a", "b", "c"])
     stated = mechanism.certificate["lattice"]
     assert [1 / (2 * p) for p in seen] == [Fraction(v) for v in stated["variance"]]
     parts, shares = (query.parts, query.shares) if isinstance(query, Several) else ((query,), (Fraction(1),))
-    rhos = [shift_of(part).square * p for part, p in zip(parts, seen, strict=True)]
+    rhos = [part.shift.square * p for part, p in zip(parts, seen, strict=True)]
     assert rhos == [share / 3 for share in shares]
 
 

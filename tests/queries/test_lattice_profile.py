@@ -14,16 +14,13 @@ from fugu.errors import NotProvable
 from fugu.guarantee import ZCDP, Approx
 from fugu.queries import sequence_lattice
 from fugu.queries.sequence_lattice import (
-    PAIR,
     LatticeMechanism,
-    Shift,
-    gaussian_delta,
     largest_rho,
     lattice_delta,
     most_rho,
-    shift_of,
     zcdp_delta,
 )
+from fugu.queries.sequence_query import PAIR, Shift
 from fugu.queries.sequences import Count, Histogram, Mean, Numbers, Several, States, Sum, TopK, Transitions
 
 ABC = States(("a", "b", "c"))
@@ -100,8 +97,8 @@ def test_squared_distances_are_those_of_the_definition(query):
         counted, steps = Sum(query.domain, query.step), Fraction(query.step)
     pairs = [(flat(counted.exact(d)), flat(counted.exact(e))) for d, e in datasets(shape, values)]
     largest = max(sum(((x - y) / steps) ** 2 for x, y in zip(d, e, strict=True)) for d, e in pairs)
-    assert shift_of(query).square == largest
-    assert lattice_delta(shift_of(query), Fraction(1, 4), Fraction(1)) <= zcdp_delta(Fraction(1, 4), Fraction(1))
+    assert query.shift.square == largest
+    assert lattice_delta(query.shift, Fraction(1, 4), Fraction(1)) <= zcdp_delta(Fraction(1, 4), Fraction(1))
 
 
 def test_a_histogram_for_a_distance_of_one_is_caught():
@@ -140,7 +137,9 @@ def test_zcdp_is_above_every_joint_law_of_several_questions():
         ]
         joint = [np.multiply.outer(np.multiply.outer(x[0], x[1]), x[2]) for x in (one, two)]
         truth = float(np.maximum(joint[0] - math.exp(float(epsilon)) * joint[1], 0).sum())
-        assert truth <= gaussian_delta(both, rho, epsilon) <= 1
+        assert truth <= zcdp_delta(rho, epsilon) <= 1
+        with pytest.raises(NotProvable):
+            LatticeMechanism(both, rho, Approx(epsilon, Fraction(0.99 * truth)))
 
 
 def test_largest_rho_is_proved_and_nearly_tight():

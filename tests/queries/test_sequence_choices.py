@@ -15,10 +15,7 @@ from sequence_oracle import Silent, datasets, em, peeled, pf, spread
 
 from fugu.errors import BadNoise, UsageError
 from fugu.noise.bits import OS
-from fugu.queries import sequence_counts, sequence_selection
-from fugu.queries import sequence_counts as sequence_response
-from fugu.queries import sequence_counts as sequence_sums
-from fugu.queries import sequence_selection as sequence_lipschitz
+from fugu.queries import sequence_counts, sequence_query, sequences
 from fugu.queries.sequences import (
     ArgMax,
     Histogram,
@@ -35,8 +32,7 @@ ABC = States(("a", "b", "c"))
 
 @pytest.fixture
 def silent(monkeypatch):
-    for module in (sequence_counts, sequence_sums, sequence_lipschitz):
-        monkeypatch.setattr(module, "laplace_sampler", Silent)
+    monkeypatch.setattr(sequence_query, "laplace_sampler", Silent)
     Silent.rates = []
     return Silent
 
@@ -55,7 +51,8 @@ def test_rounding_a_vector_costs_what_is_said(moves, step):
     stated = sum(abs(d) for _, d in moves) or Fraction(1)
     query = Lipschitz(lambda users: 0, stated, AB, dimension=len(moves), step=step)
     moved = sum(
-        abs(sequence_sums.rounded(a, step) - sequence_sums.rounded(b, step)) for a, b in zip(before, after, strict=True)
+        abs(sequence_counts.rounded(a, step) - sequence_counts.rounded(b, step))
+        for a, b in zip(before, after, strict=True)
     )
     assert moved * step <= query.sensitivity
 
@@ -63,7 +60,7 @@ def test_rounding_a_vector_costs_what_is_said(moves, step):
 def test_rounding_coordinates_without_paying_for_it_is_wrong():
     """Two coordinates that move by half a unit each, across a rounding edge: l1 1, but 2 after rounding to units."""
     query = Lipschitz(lambda users: 0, 1, AB, dimension=2, step=1)
-    jumps = [sequence_sums.rounded(Fraction(b, 2), Fraction(1)) - sequence_sums.rounded(Fraction(0), Fraction(1))
+    jumps = [sequence_counts.rounded(Fraction(b, 2), Fraction(1)) - sequence_counts.rounded(Fraction(0), Fraction(1))
              for b in (1, 1)]  # fmt: skip
     assert sum(jumps) == 2 == query.sensitivity > 1
     assert Lipschitz(lambda users: 0, 1, AB, dimension=2, step=1, whole=True).sensitivity == 1
@@ -118,7 +115,7 @@ def test_the_exact_loss_of_top_k_is_at_most_epsilon(k, method, one, monkeypatch)
         asked.append((tuple(utilities), rounds, rate, name))
         return tuple(range(rounds))
 
-    monkeypatch.setattr(sequence_selection, "peel", record)
+    monkeypatch.setattr(sequences, "peel", record)
     mechanism = TopK(k, ABC, method).mechanism(1)
     pairs = set()
     for d, e in datasets((5,), "abc"):
@@ -159,7 +156,7 @@ def test_selection_by_a_users_utility(monkeypatch):
     assert worst == query.sensitivity == 1
     assert query.mechanism(500).release(["a", "b", "a"]).value == 2
     asked = []
-    monkeypatch.setattr(sequence_selection, "peel", lambda u, k, rate, *_: asked.append(rate) or (0,))
+    monkeypatch.setattr(sequences, "peel", lambda u, k, rate, *_: asked.append(rate) or (0,))
     Select(lambda users, c: 0, "xy", 3, AB).mechanism(1).release(["a"])
     assert asked == [Fraction(1, 6)]
 
@@ -169,7 +166,7 @@ def test_selection_by_a_users_utility(monkeypatch):
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**30), Fraction(1, 10), Fraction(1), Fraction(42), Fraction(5000)])
 def test_the_weights_of_randomised_response_are_just_below_e_to_the_epsilon(epsilon):
-    keep, other = sequence_response.weights(epsilon)
+    keep, other = sequence_counts.weights(epsilon)
     bound = exp(mpf(epsilon.numerator) / epsilon.denominator)
     assert other <= keep and mpf(keep) / other <= bound
     if epsilon < 42:
@@ -178,13 +175,13 @@ def test_the_weights_of_randomised_response_are_just_below_e_to_the_epsilon(epsi
 
 
 def test_randomised_response_has_its_law_and_costs_epsilon(monkeypatch):
-    monkeypatch.setattr(sequence_response, "weights", lambda epsilon: (3, 1))
+    monkeypatch.setattr(sequence_counts, "weights", lambda epsilon: (3, 1))
     query = RandomisedResponse(ABC)
     assert query.law(Fraction(1)) == (Fraction(3, 5), Fraction(1, 5))
     for code in range(3):
         told = []
         for r in range(5):  # every outcome of the uniform that is tossed
-            monkeypatch.setattr(sequence_response, "uniform_below", lambda n, source, r=r: {5: r}[n])
+            monkeypatch.setattr(sequence_counts, "uniform_below", lambda n, source, r=r: {5: r}[n])
             told.append(query.draw(((code,),), Fraction(1), OS).value[0][0])
         assert sorted(told.count(s) for s in "abc") == [1, 1, 3] and told.count("abc"[code]) == 3
 

@@ -12,8 +12,7 @@ from mpmath import exp, log, mpf
 from sequence_oracle import Silent, datasets, flat, spread
 
 import fugu
-from fugu.queries import sequence_counts, sequence_query, sequence_selection
-from fugu.queries import sequence_counts as sequence_sums
+from fugu.queries import sequence_query
 from fugu.queries.sequences import (
     Count,
     Histogram,
@@ -57,8 +56,7 @@ def test_smaller_sensitivities_are_rejected():
 
 @pytest.fixture
 def silent(monkeypatch):
-    for module in (sequence_counts, sequence_sums, sequence_selection):
-        monkeypatch.setattr(module, "laplace_sampler", Silent)
+    monkeypatch.setattr(sequence_query, "laplace_sampler", Silent)
     Silent.rates = []
     return Silent
 

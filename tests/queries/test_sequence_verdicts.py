@@ -19,9 +19,8 @@ from fugu.priors.chain import MarkovChain
 from fugu.queries.sequence_counts import Count, Histogram, Mean, RandomisedResponse, Sum, Transitions
 from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_query import SequenceMechanism, Several
-from fugu.queries.sequence_selection import ArgMax, TopK
-from fugu.queries.sequences import Numbers, States
-from fugu.queries.usable_sequences import Noise, Walk, judged, usable_mechanism
+from fugu.queries.sequences import ArgMax, Numbers, States, TopK
+from fugu.queries.usable_sequences import EntryNoise, Walk, judged, usable_mechanism
 from fugu.utility.figures import NOISE, USABLE
 from fugu.utility.numbers import CHANCE
 from release_files import command
@@ -58,7 +57,7 @@ def test_moments_are_those_of_every_sequence():
     counts = Walk(CHAIN, 400).counts(Histogram(States((1, 2, 5))))
     assert counts.sum() == pytest.approx(400)
     steps = Walk(CHAIN, 400).counts(Transitions(States((1, 2, 5))))
-    (figure,) = judged(Transitions(States((1, 2, 5))), Noise(Fraction(1)), CHAIN, 400).figures
+    (figure,) = judged(Transitions(States((1, 2, 5))), EntryNoise(Fraction(1)), CHAIN, 400).figures
     assert (figure.cells, figure.value) == (8, pytest.approx(300 / 8))
     assert steps.sum() == pytest.approx(300) and steps[6] == 0  # 5 is never followed by 1
 
@@ -73,7 +72,7 @@ def test_the_interval_that_is_announced_is_the_one_that_goes_out(query, gaussian
     amount = Fraction(1, 3)
     made = LatticeMechanism.of(query, amount) if gaussian else SequenceMechanism(query, amount)
     data = [[1, 2, 5, 2]] * 10
-    (figure,) = judged(query, Noise(amount, gaussian), CHAIN, 40).figures
+    (figure,) = judged(query, EntryNoise(amount, gaussian), CHAIN, 40).figures
     released = made.simulate(data, np.random.default_rng(1))
     rounding = float(query.step or 0) / (40 if isinstance(query, Mean) else 1) if isinstance(query, Sum | Mean) else 0
     assert abs(released.interval[1] - figure.half) <= rounding
@@ -84,10 +83,10 @@ def test_the_interval_that_is_announced_is_the_one_that_goes_out(query, gaussian
 
 def test_noise_beyond_every_count_is_called_noise_and_little_noise_usable():
     for query in (*QUERIES, TopK(2, STATES)):
-        assert judged(query, Noise(Fraction(1, 1000)), CHAIN, 400).grade == NOISE
-        assert judged(query, Noise(Fraction(20)), CHAIN, 400).grade == USABLE
+        assert judged(query, EntryNoise(Fraction(1, 1000)), CHAIN, 400).grade == NOISE
+        assert judged(query, EntryNoise(Fraction(20)), CHAIN, 400).grade == USABLE
     both = Several.of([Histogram(STATES), TopK(2, STATES)], [1, 99])
-    usable = judged(both, Noise(Fraction(1)), CHAIN, 4000)
+    usable = judged(both, EntryNoise(Fraction(1)), CHAIN, 4000)
     assert usable.worst.name == "histogram" and "ask one question alone" in str(usable)
     assert [figure.name for figure in usable.figures] == ["histogram", "top 2"]
 
@@ -103,7 +102,7 @@ def test_levers_are_what_a_new_release_would_have():
     short = CHAIN.with_length(2)
     half = levers["sequences of half the length"]
     assert half.times == pytest.approx(fugu.dp_budget(short, 1.0) / float(made.epsilon), rel=1e-3)
-    histogram = judged(Histogram(STATES), Noise(made.epsilon), CHAIN, 400).figures[0]
+    histogram = judged(Histogram(STATES), EntryNoise(made.epsilon), CHAIN, 400).figures[0]
     assert levers["count states instead of steps"].error == pytest.approx(error / 2) == pytest.approx(
         histogram.error, rel=0.01
     )  # fmt: skip

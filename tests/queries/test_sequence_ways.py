@@ -95,7 +95,7 @@ def test_gumbel_is_drawn_as_the_rounds_of_the_exponential_mechanism(monkeypatch)
 
 def test_several_split_epsilon_by_their_shares(monkeypatch):
     rates = []
-    from fugu.queries import sequence_counts
+    from fugu.queries import sequence_query
 
     class Silent:
         def __init__(self, rate):
@@ -104,7 +104,7 @@ def test_several_split_epsilon_by_their_shares(monkeypatch):
         def draw(self, size, source):
             return np.zeros(size, dtype=np.int64)
 
-    monkeypatch.setattr(sequence_counts, "laplace_sampler", Silent)
+    monkeypatch.setattr(sequence_query, "laplace_sampler", Silent)
     both = Several.of([Histogram(ABC), Count("a", ABC), Transitions(ABC)], [2, 1, 1])
     answer = both.mechanism(E).release(["a", "b", "a"])
     assert rates == [Fraction(1, 2) / 2, Fraction(1, 4), Fraction(1, 4) / 4]

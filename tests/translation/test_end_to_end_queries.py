@@ -12,12 +12,10 @@ from lp_oracle import chain_joint
 
 import fugu
 from fugu.noise.selection import exponential_law, permute_and_flip_law
-from fugu.queries import sequence_counts, sequence_selection
-from fugu.queries import sequence_counts as sequence_sums
-from fugu.queries import sequence_selection as sequence_lipschitz
+from fugu.queries import sequence_query, sequences
 from fugu.queries.sequence_counts import Count, Histogram, Mean, RandomisedResponse, Sum, Transitions, rounded
 from fugu.queries.sequence_data import Numbers, States
-from fugu.queries.sequence_selection import ArgMax, Lipschitz, Select, TopK
+from fugu.queries.sequences import ArgMax, Lipschitz, Select, TopK
 
 LETTERS = States(("a", "b", "c"))
 LAWS = {"permute-and-flip": permute_and_flip_law, "exponential": exponential_law}
@@ -38,8 +36,7 @@ class Silent:
 @pytest.fixture
 def rates(monkeypatch):
     noted = []
-    for module in (sequence_counts, sequence_sums, sequence_lipschitz):
-        monkeypatch.setattr(module, "laplace_sampler", lambda rate: Silent(rate, noted))
+    monkeypatch.setattr(sequence_query, "laplace_sampler", lambda rate: Silent(rate, noted))
     return noted
 
 
@@ -51,7 +48,7 @@ def rounds(monkeypatch):
         noted.append((list(utilities), k, rate, method))
         return tuple(range(k))
 
-    monkeypatch.setattr(sequence_selection, "peel", peel)
+    monkeypatch.setattr(sequences, "peel", peel)
     return noted
 
 

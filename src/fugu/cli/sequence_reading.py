@@ -39,8 +39,8 @@ from fugu.errors import PriorNotPublic, UnknownName, UsageError
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.sequence_prior import Chain, steps_of
-from fugu.queries.sequence_selection import WAYS
 from fugu.queries.sequences import (
+    WAYS,
     Count,
     Histogram,
     Mean,

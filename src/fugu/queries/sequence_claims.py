@@ -20,7 +20,7 @@ from fugu.queries.sequence_counts import Count, Histogram, Mean, RandomisedRespo
 from fugu.queries.sequence_data import Numbers, States
 from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_query import SequenceQuery, Several
-from fugu.queries.sequence_selection import ArgMax, TopK
+from fugu.queries.sequences import ArgMax, TopK
 
 Claims = Mapping[str, Any]
 _BY_USER = "sensitivity stated by"

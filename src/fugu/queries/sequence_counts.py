@@ -1,4 +1,4 @@
-"""Counts, sums, means and responses of sequences: exact numbers plus lattice noise or exact coins."""
+"""Counts, sums, means and responses of sequences: exact numbers for lattice noise, or exact coins."""
 
 from __future__ import annotations
 
@@ -20,12 +20,9 @@ from fugu.noise.selection import uniform_below
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.queries.sequence_data import Codes, Figures, Numbers, States, require_domain
-from fugu.queries.sequence_query import Drawn, SequenceQuery, error_bound, laplace_sampler
+from fugu.queries.sequence_query import PAIR, Drawn, SequenceQuery, Shift
 
-# Counts of sequences: of one state, of every state, of every transition. Whole numbers plus lattice Laplace noise.
-#
-# Laplace noise of mass ~ exp(-epsilon |k| / S) on every count of a vector of l1 sensitivity S is epsilon-DP:
-# sum over counts of | |z - a| - |z - b| | <= ||a - b||_1 <= S (Dwork et al. 2006; Ghosh et al. 2009 on the integers).
+# Counts of sequences: of one state, of every state, of every transition. Whole numbers plus lattice noise.
 
 
 @final
@@ -39,6 +36,8 @@ class Count(SequenceQuery):
 
     state: Hashable
     domain: States
+    sensitivity = Fraction(1)
+    shift = Shift.line(1)
 
     def __post_init__(self) -> None:
         require_domain(self, self.domain, States)
@@ -48,18 +47,9 @@ class Count(SequenceQuery):
     def name(self) -> str:
         return f"count({self.state})"
 
-    @property
-    def sensitivity(self) -> Fraction:
-        return Fraction(1)
-
     def evaluate(self, data: Codes) -> int:
         code = self.domain.code(self.state)
         return sum(user.count(code) for user in data)
-
-    def draw(self, data: Codes, epsilon: Fraction, source: BitSource) -> Drawn:
-        rate = epsilon / self.sensitivity
-        half = error_bound(rate)
-        return Drawn(self.evaluate(data) + int(laplace_sampler(rate).draw(1, source)[0]), None, (-half, half))
 
 
 @final
@@ -75,27 +65,19 @@ class Histogram(SequenceQuery):
     """
 
     domain: States
+    name = "histogram"
+    sensitivity = Fraction(2)
+    shift = PAIR
 
     def __post_init__(self) -> None:
         require_domain(self, self.domain, States)
 
-    @property
-    def name(self) -> str:
-        return "histogram"
-
-    @property
-    def sensitivity(self) -> Fraction:
-        return Fraction(2)
-
     def evaluate(self, data: Codes) -> NDArray[np.int64]:
         return np.bincount([code for user in data for code in user], minlength=len(self.domain)).astype(np.int64)
 
+    @property
     def labels(self) -> tuple[Any, ...]:
-        """What the counts are of."""
         return tuple(self.domain.names)
-
-    def draw(self, data: Codes, epsilon: Fraction, source: BitSource) -> Drawn:
-        return noised_counts(self.evaluate(data), epsilon / self.sensitivity, self.labels(), source)
 
 
 @final
@@ -113,6 +95,7 @@ class Transitions(SequenceQuery):
 
     domain: States
     longest: int | None = None
+    name = "transitions"
 
     def __post_init__(self) -> None:
         require_domain(self, self.domain, States)
@@ -120,18 +103,21 @@ class Transitions(SequenceQuery):
             raise UsageError(f"longest must be at least 2 (a transition needs two entries), got {self.longest!r}")
 
     @property
-    def name(self) -> str:
-        return "transitions"
-
-    @property
     def sensitivity(self) -> Fraction:
         return Fraction(2 if self.longest == 2 else 4)
 
-    def check(self, data: Codes) -> None:
+    @property
+    def shift(self) -> Shift:
+        """Two taken and two added, where the same one twice makes 2^2 + 1 + 1; one of each at an end."""
+        return PAIR if self.longest == 2 else Shift("ball", 6)
+
+    def _read(self, sequences: object) -> Codes:
+        data = self.domain.read(sequences)
         if self.longest is not None and max(map(len, data)) > self.longest:
             raise BadTable(f"a sequence has more than {self.longest} entries, the declared longest")
         if max(map(len, data)) < 2:
             raise BadTable("no sequence has two entries, so there is no transition to count")
+        return data
 
     def evaluate(self, data: Codes) -> NDArray[np.int64]:
         m = len(self.domain)
@@ -141,19 +127,10 @@ class Transitions(SequenceQuery):
     def details(self) -> dict[str, Any]:
         return {} if self.longest is None else {"longest sequence": self.longest}
 
+    @property
     def labels(self) -> tuple[Any, ...]:
-        """What the counts are of: (from, to)."""
+        """(from, to) of every count."""
         return tuple(product(self.domain.names, repeat=2))
-
-    def draw(self, data: Codes, epsilon: Fraction, source: BitSource) -> Drawn:
-        return noised_counts(self.evaluate(data), epsilon / self.sensitivity, self.labels(), source)
-
-
-def noised_counts(exact: NDArray[np.int64], rate: Fraction, labels: tuple[Any, ...], source: BitSource) -> Drawn:
-    """Independent lattice Laplace noise of this rate on every count; the interval holds all of them together."""
-    noise = laplace_sampler(rate).draw(exact.size, source).reshape(exact.shape)
-    half = error_bound(rate, exact.size)
-    return Drawn(exact + noise, labels, (-half, half))
 
 
 # Sums and means of bounded numbers: clipped exactly, added exactly, rounded once onto a lattice, then noised.
@@ -168,26 +145,53 @@ _STEPS = 1000
 
 @dataclass(frozen=True)
 class _Total(SequenceQuery):
-    """What is made of the sum of all entries, clipped to the bounds: replacing one moves it by at most high - low."""
+    """What is made of the sum of all entries, clipped to the bounds: replacing one moves it by at most high - low.
+
+    `step`: of the lattice, (high - low) / 1000 unless given; it must go into high - low a whole number of times."""
 
     domain: Numbers
     step: Real | None = None
 
     def __post_init__(self) -> None:
         require_domain(self, self.domain, Numbers)
-        object.__setattr__(self, "step", whole_step(self.domain.width, self.step))
+        width = self.domain.width
+        try:
+            step = width / _STEPS if self.step is None else as_fraction(self.step)
+        except (TypeError, ValueError):
+            raise UsageError(f"step must be a number, got {self.step!r}") from None
+        if step <= 0 or (width / step).denominator != 1:
+            raise UsageError(f"step must be positive and divide high - low = {float(width):g}, got {float(step):g}")
+        object.__setattr__(self, "step", step)
 
     @property
     def sensitivity(self) -> Fraction:
         return self.domain.width
 
+    @property
+    def shift(self) -> Shift:
+        return Shift.line(int(self.domain.width / self.grid))
+
+    def over(self, data: Figures) -> int:  # noqa: ARG002 - a mean has so many entries
+        """The public number that the sum is divided by."""
+        return 1
+
+    def evaluate(self, data: Figures) -> Fraction:
+        return self.total(data) / self.over(data)
+
     def total(self, data: Figures) -> Fraction:
         """The exact sum; private."""
         return sum((sum(user, Fraction(0)) for user in data), Fraction(0))
 
-    def noised(self, data: Figures, epsilon: Fraction, over: int, source: BitSource) -> Drawn:
-        """The noised sum over a public number."""
-        return noised_sum(self.total(data), self.domain.width, as_fraction(self.step or 0), epsilon, over, source)
+    def counted(self, data: Figures) -> NDArray[Any]:
+        return np.array([rounded(self.total(data), self.grid)], dtype=object)
+
+    def shown(self, noised: NDArray[Any], half: float, data: Figures) -> Drawn:
+        unit = self.grid / self.over(data)
+        far = float_up((as_fraction(half) + Fraction(1, 2)) * unit)
+        return Drawn(nearest_double(int(noised[0]) * unit), None, (-far, far))
+
+    def details(self) -> dict[str, Any]:
+        return {"rounded to multiples of": str(self.step)}
 
 
 @final
@@ -199,18 +203,7 @@ class Sum(_Total):
     Fraction(27, 2)
     """
 
-    @property
-    def name(self) -> str:
-        return "sum"
-
-    def evaluate(self, data: Figures) -> Fraction:
-        return self.total(data)
-
-    def details(self) -> dict[str, Any]:
-        return {"rounded to multiples of": str(self.step)}
-
-    def draw(self, data: Figures, epsilon: Fraction, source: BitSource) -> Drawn:
-        return self.noised(data, epsilon, 1, source)
+    name = "sum"
 
 
 @final
@@ -224,29 +217,13 @@ class Mean(_Total):
     Fraction(3, 2)
     """
 
-    @property
-    def name(self) -> str:
-        return "mean"
+    name = "mean"
 
-    def evaluate(self, data: Figures) -> Fraction:
-        return self.total(data) / sum(map(len, data))
+    def over(self, data: Figures) -> int:
+        return sum(map(len, data))
 
     def details(self) -> dict[str, Any]:
-        of = "the sum, before division by the public number of entries"
-        return {"sensitivity of": of, "rounded to multiples of": str(self.step)}
-
-    def draw(self, data: Figures, epsilon: Fraction, source: BitSource) -> Drawn:
-        return self.noised(data, epsilon, sum(map(len, data)), source)
-
-
-def noised_sum(
-    exact: Fraction, sensitivity: Fraction, step: Fraction, epsilon: Fraction, over: int, source: BitSource
-) -> Drawn:
-    """(round(exact / step) + N) step / over with P(N = k) ~ exp(-epsilon |k| step / sensitivity)."""
-    rate = epsilon * step / sensitivity
-    index = rounded(exact, step) + int(laplace_sampler(rate).draw(1, source)[0])
-    half = float_up((as_fraction(error_bound(rate)) + Fraction(1, 2)) * step / over)
-    return Drawn(nearest_double(index * step / over), None, (-half, half))
+        return {"sensitivity of": "the sum, before division by the public number of entries", **super().details()}
 
 
 def nearest_double(exact: Fraction) -> float:
@@ -264,19 +241,6 @@ def nearest_double(exact: Fraction) -> float:
 def rounded(exact: Fraction, step: Fraction) -> int:
     """floor(exact / step + 1/2)."""
     return math.floor(exact / step + Fraction(1, 2))
-
-
-def whole_step(width: Fraction, step: Real | None) -> Fraction:
-    """The lattice step: width / 1000 unless given; a given one must go into the width a whole number of times."""
-    if step is None:
-        return width / _STEPS
-    try:
-        exact = as_fraction(step)
-    except (TypeError, ValueError):
-        raise UsageError(f"step must be a number, got {step!r}") from None
-    if exact <= 0 or (width / exact).denominator != 1:
-        raise UsageError(f"step must be positive and divide high - low = {float(width):g}, got {float(exact):g}")
-    return exact
 
 
 # Randomised response: every entry is published, each kept or replaced by the toss of an exact rational coin.
@@ -318,18 +282,12 @@ class RandomisedResponse(SequenceQuery):
     """
 
     domain: States
+    name = "randomised response"
+    sensitivity = Fraction(1)
+    """The number of entries that one replacement changes."""
 
     def __post_init__(self) -> None:
         require_domain(self, self.domain, States)
-
-    @property
-    def name(self) -> str:
-        return "randomised response"
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """The number of entries that one replacement changes."""
-        return Fraction(1)
 
     def evaluate(self, data: Codes) -> Any:
         return self.domain.plain(data)

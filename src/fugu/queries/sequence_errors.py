@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,8 @@ from fugu.numbers.checks import is_count
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequence_counts import Count, Histogram, Mean, Sum, Transitions
 from fugu.queries.sequence_data import States
-from fugu.queries.sequence_query import SequenceMechanism, SequenceQuery
-from fugu.queries.sequence_selection import TopK
-from fugu.queries.sequences import SequenceAnswer
+from fugu.queries.sequence_query import SequenceAnswer, SequenceMechanism, SequenceQuery
+from fugu.queries.sequences import TopK
 
 # The expected error of a question about sequences, worked out on reference sequences only.
 #
@@ -58,50 +56,24 @@ def grouped_users(data: Entries, users: int | None) -> list[Entries]:
     return whole[:_MOST_GROUPS]
 
 
-@singledispatch
-def expected_error(query: SequenceQuery, epsilon: float, way: str, groups: Sequence[Entries]) -> float:  # noqa: ARG001
+def expected_error(query: SequenceQuery, epsilon: float, way: str, groups: Sequence[Entries]) -> float:
     """The expected absolute error of one number, or the expected loss of a ranking.
 
     Parameters: `query`; `epsilon` for each entry; `way`: how it is answered, a method of `TopK`, "laplace" for one
     vector, or `SPLIT`; `groups`: reference sequences as the query's domain read them, one item for each table."""
-    raise UsageError(f"no expected error is known for {query.name}")
-
-
-@expected_error.register
-def _(query: Count, epsilon: float, way: str, groups: Sequence[Entries]) -> float:  # noqa: ARG001
-    return average_size(epsilon)
-
-
-@expected_error.register
-def _(query: Histogram, epsilon: float, way: str, groups: Sequence[Entries]) -> float:  # noqa: ARG001
-    return average_size(epsilon / (len(query.domain) if way == SPLIT else 2))
-
-
-@expected_error.register
-def _(query: Transitions, epsilon: float, way: str, groups: Sequence[Entries]) -> float:  # noqa: ARG001
-    return average_size(epsilon / (len(query.domain) ** 2 if way == SPLIT else float(query.sensitivity)))
-
-
-@expected_error.register
-def _(query: Sum, epsilon: float, way: str, groups: Sequence[Entries]) -> float:  # noqa: ARG001
-    step = float(query.step or 0)
-    return step * average_size(epsilon * step / float(query.sensitivity))
-
-
-@expected_error.register
-def _(query: Mean, epsilon: float, way: str, groups: Sequence[Entries]) -> float:  # noqa: ARG001
-    step = float(query.step or 0)
-    entries = sum(sum(map(len, group)) for group in groups) / len(groups)
-    return step * average_size(epsilon * step / float(query.sensitivity)) / entries
-
-
-@expected_error.register
-def _(query: TopK, epsilon: float, way: str, groups: Sequence[Entries]) -> float:
-    m, rng = len(query.domain), np.random.Generator(np.random.PCG64())
-    counted = [np.bincount([int(c) for user in group for c in user], minlength=m).astype(float) for group in groups]
-    scale = {"laplace": 2.0, SPLIT: float(m)}.get(way, 2.0 * query.rounds) / epsilon
-    draws, rank = max(_LEAST_DRAWS, _DRAWS // len(groups)), _RANKERS[way]
-    return float(np.mean([_loss(counts, rank(counts, query.k, scale, rng, draws)) for counts in counted]))
+    if isinstance(query, TopK):
+        m, rng = len(query.domain), np.random.Generator(np.random.PCG64())
+        counted = [np.bincount([int(c) for user in group for c in user], minlength=m).astype(float) for group in groups]
+        scale = {"laplace": 2.0, SPLIT: float(m)}.get(way, 2.0 * query.rounds) / epsilon
+        draws, rank = max(_LEAST_DRAWS, _DRAWS // len(groups)), _RANKERS[way]
+        return float(np.mean([_loss(counts, rank(counts, query.k, scale, rng, draws)) for counts in counted]))
+    if not isinstance(query, Count | Histogram | Transitions | Sum | Mean):
+        raise UsageError(f"no expected error is known for {query.name}")
+    if way == SPLIT and query.labels is not None:
+        return average_size(epsilon / len(query.labels))
+    step = float(query.grid)
+    over = sum(sum(map(len, group)) for group in groups) / len(groups) if isinstance(query, Mean) else 1
+    return step * average_size(epsilon * step / float(query.sensitivity)) / over
 
 
 def ranked(query: TopK, counts: Floats, scale: float, gaussian: bool) -> tuple[float, float]:

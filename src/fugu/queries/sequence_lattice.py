@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache, singledispatch
-from typing import Any, Literal, final
+from functools import lru_cache
+from typing import Any
 
-import numpy as np
 from flint import arb
 
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, belief_claims
@@ -17,16 +15,13 @@ from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee import ZCDP, Approx, Guarantee
 from fugu.guarantee.asks import exact, outward
 from fugu.guarantee.conversion import balle_delta
-from fugu.mechanism.release import Once, Simulated, require_noise, take_once
-from fugu.noise.bits import OS, BitSource, RngBits
-from fugu.noise.discrete_gaussian import LatticeGaussianSampler
-from fugu.noise.gaussian import at_least
+from fugu.mechanism.release import Once
+from fugu.noise.bits import BitSource
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.numbers.exact import Real, as_fraction
 from fugu.priors.gaussian_field import GaussianField
-from fugu.queries.sequence_counts import Count, Histogram, Mean, Sum, Transitions, nearest_double, rounded
-from fugu.queries.sequence_query import Drawn, SequenceAnswer, SequenceQuery, Several, simulated
-from fugu.queries.sequence_selection import TopK, ranking
+from fugu.queries.sequence_counts import Mean, Sum
+from fugu.queries.sequence_query import Drawn, EntryMechanism, SequenceQuery, Shift
 from fugu.translation.translate import dp_budget
 
 # Lattice Gaussian noise on whole numbers: the exact (epsilon, delta) of a shift, by sums in balls.
@@ -37,14 +32,11 @@ from fugu.translation.translate import dp_budget
 # lattice points delta(epsilon) lies above the Gaussian's, so nothing here is taken from there.
 #
 # - One coordinate moved by at most n steps. The likelihood ratio is monotone, so the worst events are {k >= t}, and
-#   their
-#   probabilities grow with the shift: the worst is n, and delta = P(K >= t) - e^eps P(K >= t + n), with t the least k
-#   of
-#   loss p (2 k n + n^2) above eps.
+#   their probabilities grow with the shift: the worst is n, and delta = P(K >= t) - e^eps P(K >= t + n), with t the
+#   least k of loss p (2 k n + n^2) above eps.
 # - A count up and another down by 1 (a histogram). The ratio is a function of the difference s, whose mass is
 #   exp(-p s^2 / 2) theta_{s mod 2}(2 p) / theta(p)^2, the sum over k of exp(-2 p (k + s/2)^2) being theta of the
-#   parity;
-#   the loss is 2 p (s + 1), and delta = P(s >= t) - e^eps P(s >= t + 2).
+#   parity; the loss is 2 p (s + 1), and delta = P(s >= t) - e^eps P(s >= t + 2).
 # - Any other vector of length |v|: by the conversion of rho-zCDP.
 #
 # Proofs: docs/proofs/translation.md#gaussian-noise-for-each-entry.
@@ -53,29 +45,6 @@ from fugu.translation.translate import dp_budget
 _BITS = 160
 _WIDE = Fraction(1, 2 * 30**2)
 """Below this decay, a width of 30 steps, sums are integrals with corrections of a known sign."""
-
-
-@final
-@dataclass(frozen=True)
-class Shift:
-    """How far one replaced entry moves the whole numbers that are noised: |v|^2 at most `square`, in steps.
-
-    `kind`: "line" for one number, "pair" for one count up and one down by 1, "ball" for anything else."""
-
-    kind: Literal["line", "pair", "ball"]
-    square: int
-
-    @staticmethod
-    def line(steps: int) -> Shift:
-        """One number that moves by at most so many steps."""
-        return Shift("line", steps**2)
-
-    def precision(self, rho: Fraction) -> Fraction:
-        """p of the noise that makes this shift rho-zCDP."""
-        return rho / self.square
-
-
-PAIR = Shift("pair", 2)
 
 
 def lattice_delta(shift: Shift, rho: Fraction, epsilon: Fraction) -> float:
@@ -192,68 +161,22 @@ def _tail(p: Fraction, x: Fraction) -> arb:
 # docs/proofs/fields.md#clipped-sums-with-gaussian-noise.
 
 
-_LEVEL = 0.95
-
-
-@singledispatch
-def shift_of(query: SequenceQuery) -> Shift:
-    """How one replaced entry moves the whole numbers that are noised; `NotProvable` where there are none."""
-    raise NotProvable(f"{query.name}: there is no Gaussian noise for it, as it is not a noised number")
-
-
-@shift_of.register
-def _(query: Count) -> Shift:  # noqa: ARG001
-    return Shift.line(1)
-
-
-@shift_of.register
-def _(query: Histogram) -> Shift:  # noqa: ARG001
-    return PAIR
-
-
-@shift_of.register
-def _(query: Transitions) -> Shift:
-    return PAIR if query.longest == 2 else Shift("ball", 6)
-
-
-@shift_of.register(Sum)
-@shift_of.register(Mean)
-def _(query: Sum | Mean) -> Shift:
-    return Shift.line(int(query.domain.width / as_fraction(query.step or 1)))
-
-
-@shift_of.register
-def _(query: TopK) -> Shift:
-    if not query.noisy:
-        raise NotProvable(f"{query.name} by {query.way} is a choice without noise on counts; --method laplace has them")
-    return PAIR
-
-
 def has_gaussian(query: SequenceQuery) -> bool:
     """Whether the question, or each of several, can be answered with Gaussian noise."""
     try:
-        return all(shift_of(part) is not None for part in _parts(query)[0])
+        return all(part.shift is not None for part, _ in query.split())
     except NotProvable:
         return False
 
 
-def gaussian_delta(query: SequenceQuery, rho: Fraction, epsilon: Fraction) -> float:
-    """The delta at `epsilon` for each entry, rounded up: exact sums; of several questions, as zCDP."""
-    parts, _ = _parts(query)
-    for part in parts:
-        shift_of(part)
-    return zcdp_delta(rho, epsilon) if len(parts) > 1 else lattice_delta(shift_of(query), rho, epsilon)
-
-
 def most_rho(query: SequenceQuery, entry: Approx) -> Fraction:
     """The largest rho found that keeps (epsilon, delta) for each entry; 0 if none does."""
-    parts, _ = _parts(query)
-    shift = Shift("ball", 1) if len(parts) > 1 else shift_of(query)
+    shift = Shift("ball", 1) if len(query.split()) > 1 else query.shift
     return largest_rho(shift, exact(entry.epsilon), exact(entry.delta))
 
 
 @dataclass(frozen=True, eq=False)
-class LatticeMechanism:
+class LatticeMechanism(EntryMechanism):
     """A query answered with lattice Gaussian noise; one release, further ones only if a ledger charged them.
 
     `query`; `rho`: what it is in zCDP for each entry, which fixes the noise; `guarantee`: what is stated of it for each
@@ -295,26 +218,24 @@ class LatticeMechanism:
             raise UsageError("a Gaussian field is about numbers; only a sum or a mean has a worth under it")
         if self.rho <= 0:
             raise NotProvable("no Gaussian noise is wide enough for what is asked; ask for a larger epsilon or delta")
+        shifts = [part.shift for part, _ in self.query.split()]
         if isinstance(stated, ZCDP):
-            for part in _parts(self.query)[0]:
-                shift_of(part)
             held = self.rho <= exact(stated.rho)
-        else:
-            held = exact(gaussian_delta(self.query, self.rho, exact(stated.epsilon))) <= exact(stated.delta)
+        else:  # exact sums; of several questions, as zCDP
+            several, epsilon = len(shifts) > 1, exact(stated.epsilon)
+            delta = zcdp_delta(self.rho, epsilon) if several else lattice_delta(shifts[0], self.rho, epsilon)
+            held = exact(delta) <= exact(stated.delta)
         if not held:
             raise NotProvable("the Gaussian noise named does not keep the guarantee for each entry that is stated")
 
     @property
-    def charge(self) -> dict[str, Any]:
-        """What a ledger adds up."""
-        return {"kind": "per-entry", "guarantee": self.guarantee}
-
-    @property
     def certificate(self) -> PerEntryCertificate:
-        """What is claimed; no private value."""
+        parts = self.query.split()
+        spread = [str(1 / (2 * part.shift.precision(self.rho * share))) for part, share in parts]
         claims = {
             "neighbours": NEIGHBOURS, "domain": DOMAIN, "claimed by": "fugu", **self.query.claims(),
-            "lattice": noise_json(self.query, self.rho),
+            "lattice": {"kind": "gaussian", "rho": str(self.rho),
+                        "squared distance": [part.shift.square for part, _ in parts], "variance": spread},
             **({} if self.prior is None else {"belief": belief_claims(self.prior, self.guarantee)}),
         }  # fmt: skip
         stated = self.guarantee
@@ -322,20 +243,6 @@ class LatticeMechanism:
             return PerEntryCertificate.renyi(stated, claims)
         numbers = {"epsilon": str(as_fraction(stated.epsilon)), "delta": str(as_fraction(stated.delta))}
         return PerEntryCertificate.of({**numbers, **claims})
-
-    def release(self, sequences: object, *, charged: bool = False, allow_no_noise: bool = False) -> SequenceAnswer:
-        """Publish the answer, with randomness from the operating system, once unless a ledger has `charged` it; numbers
-        whose noise is mostly 0 with `allow_no_noise=True` only."""
-        data = self._read(sequences)
-        if not allow_no_noise:
-            require_noise(self.certificate)
-        if not charged:
-            take_once(self.once)
-        return self._answer(data, OS)
-
-    def simulate(self, sequences: object, rng: np.random.Generator) -> Simulated[Any]:
-        """A draw from a seeded generator, for experiments: no release, taken by no writer, and nothing is spent."""
-        return simulated(draw(self.query, self._read(sequences), self.rho, RngBits(rng)))
 
     def _read(self, sequences: object) -> Any:
         """The entries as the query reads them; a field speaks of so many entries of each user, and of no more."""
@@ -347,68 +254,5 @@ class LatticeMechanism:
             )
         return data
 
-    def _answer(self, data: Any, source: BitSource) -> SequenceAnswer:
-        drawn = draw(self.query, data, self.rho, source)
-        return SequenceAnswer(drawn.value, self.guarantee, self.certificate, drawn.labels, drawn.interval)
-
-
-def noise_json(query: SequenceQuery, rho: Fraction) -> dict[str, Any]:
-    """The noise in a certificate: rho, and for each question its squared l2 distance and variance, in steps."""
-    parts, shares = _parts(query)
-    shifts = [shift_of(part) for part in parts]
-    spread = [str(1 / (2 * s.precision(rho * w))) for s, w in zip(shifts, shares, strict=True)]
-    return {"kind": "gaussian", "rho": str(rho), "squared distance": [s.square for s in shifts], "variance": spread}
-
-
-@singledispatch
-def draw(query: SequenceQuery, data: Any, rho: Fraction, source: BitSource) -> Drawn:
-    """An answer with Gaussian noise that is rho-zCDP for each entry: counts as they are, noised all alike."""
-    exact_counts = np.atleast_1d(np.asarray(query.evaluate(data), dtype=np.int64))
-    noise = _sampler(shift_of(query).precision(rho)).draw(exact_counts.size, source).reshape(exact_counts.shape)
-    half = within(shift_of(query).precision(rho), parts=exact_counts.size)
-    value = exact_counts + noise
-    labels = query.labels() if isinstance(query, Histogram | Transitions) else None
-    return Drawn(int(value[0]) if isinstance(query, Count) else value, labels, (-half, half))
-
-
-@draw.register(Sum)
-@draw.register(Mean)
-def _(query: Sum | Mean, data: Any, rho: Fraction, source: BitSource) -> Drawn:
-    p, step = shift_of(query).precision(rho), as_fraction(query.step or 0)
-    over = sum(map(len, data)) if isinstance(query, Mean) else 1
-    index = rounded(query.total(data), step) + int(_sampler(p).draw(1, source)[0])
-    half = float_up((within(p) + Fraction(1, 2)) * step / over)
-    return Drawn(nearest_double(index * step / over), None, (-half, half))
-
-
-@draw.register
-def _(query: TopK, data: Any, rho: Fraction, source: BitSource) -> Drawn:
-    counts = draw(Histogram(query.domain), data, rho, source).value
-    return Drawn(tuple(query.domain.names[i] for i in ranking(counts, query.k)))
-
-
-@draw.register
-def _(query: Several, data: Any, rho: Fraction, source: BitSource) -> Drawn:
-    each = zip(query.parts, query.shares, data, strict=True)
-    drawn = [draw(part, read, rho * share, source) for part, share, read in each]
-    return Drawn(tuple((one.value, one.labels, one.interval) for one in drawn))
-
-
-def _parts(query: SequenceQuery) -> tuple[tuple[SequenceQuery, ...], tuple[Fraction, ...]]:
-    return (query.parts, query.shares) if isinstance(query, Several) else ((query,), (Fraction(1),))
-
-
-@lru_cache(maxsize=64)
-def _sampler(precision: Fraction) -> LatticeGaussianSampler:
-    """One sampler a precision: its tables are built once."""
-    return LatticeGaussianSampler(precision)
-
-
-def within(precision: Fraction, level: float = _LEVEL, parts: int = 1) -> int:
-    """The least h with P(|N_1|, ..., |N_parts| <= h) >= `level` for P(N = k) ~ exp(-precision k^2), in steps; what
-    doubles leave in doubt goes up."""
-    outside = 1 - min(level ** (1 / parts) * (1 + 1e-15), 1 - 1e-15)
-    decay, allowed, high = float(min(precision, Fraction(10**4))), outside * (1 - 1e-11), 1
-    while at_least(decay, high) > allowed:
-        high *= 2
-    return bisect_left(range(1, high), True, key=lambda k: at_least(decay, k) <= allowed)
+    def _draw(self, data: Any, source: BitSource) -> Drawn:
+        return self.query.draw_gaussian(data, self.rho, source)

@@ -17,9 +17,9 @@ from fugu.numbers.exact import Real, float_down
 from fugu.priors.chain import MarkovChain
 from fugu.priors.prior import InfluenceCurve, skipped
 from fugu.progress import report, stage
-from fugu.queries.sequence_lattice import LatticeMechanism, has_gaussian, most_rho, shift_of
+from fugu.queries.sequence_lattice import LatticeMechanism, has_gaussian, most_rho
 from fugu.queries.sequence_prior import Chain
-from fugu.queries.sequence_query import SequenceMechanism, SequenceQuery, Several
+from fugu.queries.sequence_query import SequenceMechanism, SequenceQuery
 from fugu.translation.influence import influence
 from fugu.translation.quilts import mqm_exact
 from fugu.translation.renyi import translate_zcdp
@@ -199,11 +199,10 @@ def spread(made: SequenceMechanism | LatticeMechanism, query: SequenceQuery) -> 
     """The mean expected error of all noised numbers, each in units of what one entry moves it by; inf for choices.
 
     Laplace noise for an l1 distance S has a mean size S / e; Gaussian noise sigma sqrt(2 / pi), in steps."""
-    parts, shares = (query.parts, query.shares) if isinstance(query, Several) else ((query,), (Fraction(1),))
     sizes = []
-    for part, share in zip(parts, shares, strict=True):
+    for part, share in query.split():
         try:
-            shift = shift_of(part)
+            shift = part.shift
         except NotProvable:
             continue  # a choice: only pure noise has it
         if isinstance(made, LatticeMechanism):

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon
-from fugu.errors import BadNoise, UsageError
-from fugu.guarantee import Pure
+from fugu.errors import BadNoise, NotProvable, UsageError
+from fugu.guarantee import ZCDP, Approx, Pure
 from fugu.mechanism.release import Once, PerEntryRelease, Simulated, require_noise, take_once
 from fugu.noise.bits import OS, BitSource, RngBits
+from fugu.noise.discrete_gaussian import LatticeGaussianSampler
+from fugu.noise.gaussian import at_least
 from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, as_fraction
@@ -30,6 +34,64 @@ if TYPE_CHECKING:
 #
 # Every query works out its own sensitivity: the largest change, in the l1 norm and over all data sets of the full
 # product domain, that replacing one entry can make to what noise is added to (or, for selection, to any one utility).
+#
+# Laplace noise of mass ~ exp(-epsilon |k| / S) on every number of a vector of l1 sensitivity S is epsilon-DP:
+# sum over numbers of | |z - a| - |z - b| | <= ||a - b||_1 <= S (Dwork et al. 2006; Ghosh et al. 2009 on the integers).
+# Gaussian noise is drawn for the l2 distance (`Shift`; `fugu.queries.sequence_lattice`).
+
+
+_LEVEL = 0.95
+
+
+@final
+@dataclass(frozen=True)
+class Shift:
+    """How far one replaced entry moves the whole numbers that are noised: |v|^2 at most `square`, in steps.
+
+    `kind`: "line" for one number, "pair" for one count up and one down by 1, "ball" for anything else."""
+
+    kind: Literal["line", "pair", "ball"]
+    square: int
+
+    @staticmethod
+    def line(steps: int) -> Shift:
+        """One number that moves by at most so many steps."""
+        return Shift("line", steps**2)
+
+    def precision(self, rho: Fraction) -> Fraction:
+        """p of the noise of mass ~ exp(-p k^2) that makes this shift rho-zCDP."""
+        return rho / self.square
+
+
+PAIR = Shift("pair", 2)
+
+
+@lru_cache(maxsize=64)
+def laplace_sampler(rate: Fraction) -> LatticeLaplaceSampler:
+    """One sampler a rate: its tables are built once."""
+    return LatticeLaplaceSampler(rate)
+
+
+@lru_cache(maxsize=64)
+def gaussian_sampler(precision: Fraction) -> LatticeGaussianSampler:
+    """One sampler a precision: its tables are built once."""
+    return LatticeGaussianSampler(precision)
+
+
+def error_bound(rate: Fraction, parts: int = 1, level: float = _LEVEL) -> float:
+    """h with P(|N_1|, ..., |N_parts| <= h) >= level for independent lattice Laplace noises of this rate, in steps."""
+    each = min(level ** (1 / parts) * (1 + 1e-15), 1 - 1e-15)
+    return Laplace(1 / rate, grid=Fraction(1)).quantile(each)
+
+
+def within(precision: Fraction, level: float = _LEVEL, parts: int = 1) -> int:
+    """The least h with P(|N_1|, ..., |N_parts| <= h) >= `level` for P(N = k) ~ exp(-precision k^2), in steps; what
+    doubles leave in doubt goes up."""
+    outside = 1 - min(level ** (1 / parts) * (1 + 1e-15), 1 - 1e-15)
+    decay, allowed, high = float(min(precision, Fraction(10**4))), outside * (1 - 1e-11), 1
+    while at_least(decay, high) > allowed:
+        high *= 2
+    return bisect_left(range(1, high), True, key=lambda k: at_least(decay, k) <= allowed)
 
 
 @dataclass(frozen=True)
@@ -74,9 +136,12 @@ class SequenceAnswer(PerEntryRelease, Shown):
 
 
 class SequenceQuery(ABC):
-    """A question about sequences. Subclasses state their sensitivity and how they are answered."""
+    """A question about sequences. Subclasses state their sensitivity and what they are exactly; whole numbers, in
+    steps, get their noise here, and a choice says how it is drawn itself."""
 
     domain: States | Numbers
+    step: Real | None = 1
+    """What a whole step of noise is in the exact answer."""
 
     @property
     @abstractmethod
@@ -88,25 +153,61 @@ class SequenceQuery(ABC):
     def sensitivity(self) -> Fraction:
         """How far replacing one entry can move the exact answer (l1), or any one utility."""
 
+    @property
+    def shift(self) -> Shift:
+        """How one replaced entry moves the whole numbers that are noised; `NotProvable` where there are none."""
+        raise NotProvable(f"{self.name}: there is no Gaussian noise for it, as it is not a noised number")
+
+    @property
+    def labels(self) -> tuple[Any, ...] | None:
+        """What the numbers are of; None for one number."""
+        return None
+
+    @property
+    def grid(self) -> Fraction:
+        """The lattice step, exactly."""
+        return as_fraction(self.step or 0)
+
     @abstractmethod
     def evaluate(self, data: Any) -> Any:
         """The exact answer for data that the domain has read; private."""
 
-    @abstractmethod
+    def counted(self, data: Any) -> NDArray[Any]:
+        """The whole numbers, in steps, that noise is added to; private."""
+        return np.atleast_1d(np.asarray(self.evaluate(data), dtype=np.int64))
+
+    def shown(self, noised: NDArray[Any], half: float, data: Any) -> Drawn:  # noqa: ARG002 - a mean has its length
+        """What noised numbers become, all of them within `half` steps of the exact ones with 95 %; of `data` only what
+        is public is used."""
+        return Drawn(int(noised[0]) if self.labels is None else noised, self.labels, (-half, half))
+
+    def rate(self, epsilon: Fraction) -> Fraction:
+        """The noise of mass ~ exp(-rate |k|) steps that is epsilon-DP per entry."""
+        return epsilon * self.grid / self.sensitivity
+
     def draw(self, data: Any, epsilon: Fraction, source: BitSource) -> Drawn:
         """A noised answer that is epsilon-DP per entry, for data that the domain has read."""
+        rate, whole = self.rate(epsilon), self.counted(data)
+        noise = laplace_sampler(rate).draw(whole.size, source).reshape(whole.shape)
+        return self.shown(whole + noise, error_bound(rate, whole.size), data)
+
+    def draw_gaussian(self, data: Any, rho: Fraction, source: BitSource) -> Drawn:
+        """A noised answer that is rho-zCDP per entry, for data that the domain has read."""
+        precision, whole = self.shift.precision(rho), self.counted(data)
+        noise = gaussian_sampler(precision).draw(whole.size, source).reshape(whole.shape)
+        return self.shown(whole + noise, within(precision, parts=whole.size), data)
+
+    def split(self) -> Sequence[tuple[SequenceQuery, Fraction]]:
+        """The questions one by one, each with its share of epsilon, or of rho."""
+        return [(self, Fraction(1))]
 
     def exact(self, sequences: object) -> Any:
         """The answer without noise. It is private: for tests and for looking at one's own data."""
         return self.evaluate(self._read(sequences))
 
     def _read(self, sequences: object) -> Any:
-        data = self.domain.read(sequences)
-        self.check(data)
-        return data
-
-    def check(self, data: Any) -> None:  # noqa: B027 - most queries have nothing to check
-        """Refuse, by what is public alone, data that this query is not for."""
+        """The entries as the domain reads them; refused, by what is public alone, if this query is not for them."""
+        return self.domain.read(sequences)
 
     def details(self) -> dict[str, Any]:
         """What else a certificate says of this query."""
@@ -126,8 +227,55 @@ class SequenceQuery(ABC):
         return SequenceMechanism(self, epsilon)  # type: ignore[arg-type]
 
 
+class EntryMechanism(ABC):
+    """A query and its noise; one release, further ones only if a ledger charged them."""
+
+    query: SequenceQuery
+    guarantee: Pure | Approx | ZCDP
+    """What one release costs per entry."""
+    once: Once
+
+    @property
+    @abstractmethod
+    def certificate(self) -> PerEntryCertificate:
+        """What is claimed; no private value."""
+
+    @abstractmethod
+    def _draw(self, data: Any, source: BitSource) -> Drawn:
+        """A noised answer, for data that the query has read."""
+
+    @property
+    def charge(self) -> dict[str, Any]:
+        """What a ledger adds up."""
+        return {"kind": "per-entry", "guarantee": self.guarantee}
+
+    def release(self, sequences: object, *, charged: bool = False, allow_no_noise: bool = False) -> SequenceAnswer:
+        """Publish the answer, with randomness from the operating system.
+
+        Without `charged=True` (a ledger has charged this release) a mechanism releases once. Numbers whose noise is
+        mostly 0 go out with `allow_no_noise=True` only; else `NoiselessRelease`, and nothing is used up."""
+        data = self._read(sequences)
+        if not allow_no_noise:
+            require_noise(self.certificate)
+        if not charged:
+            take_once(self.once)
+        return self._answer(data, OS)
+
+    def simulate(self, sequences: object, rng: np.random.Generator) -> Simulated[Any]:
+        """A draw from a seeded generator, for experiments: no release, taken by no writer, and nothing is spent."""
+        drawn = self._draw(self._read(sequences), RngBits(rng))
+        return Simulated(drawn.value, interval=drawn.interval, labels=drawn.labels)
+
+    def _read(self, sequences: object) -> Any:
+        return self.query._read(sequences)
+
+    def _answer(self, data: Any, source: BitSource) -> SequenceAnswer:
+        drawn = self._draw(data, source)
+        return SequenceAnswer(drawn.value, self.guarantee, self.certificate, drawn.labels, drawn.interval)
+
+
 @dataclass(frozen=True, eq=False)
-class SequenceMechanism:
+class SequenceMechanism(EntryMechanism):
     """A query and the per-entry epsilon it is answered with; one release, further ones only if a ledger charged them.
 
     Guarantee: P(answer in E | D) <= e^epsilon P(answer in E | D') for all D, D' that differ in one entry."""
@@ -135,23 +283,14 @@ class SequenceMechanism:
     query: SequenceQuery
     epsilon: Fraction
     once: Once = field(default_factory=Once, repr=False)
+    guarantee: Pure = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive_epsilon(self.epsilon))
-
-    @property
-    def guarantee(self) -> Pure:
-        """What one release costs per entry."""
-        return Pure(self.epsilon)
-
-    @property
-    def charge(self) -> dict[str, Any]:
-        """What a ledger adds up."""
-        return {"kind": "per-entry", "guarantee": self.guarantee}
+        object.__setattr__(self, "guarantee", Pure(self.epsilon))
 
     @property
     def certificate(self) -> PerEntryCertificate:
-        """What is claimed; no private value."""
         return PerEntryCertificate.of(
             {
                 "epsilon": str(self.epsilon),
@@ -166,42 +305,8 @@ class SequenceMechanism:
             }
         )
 
-    def release(self, sequences: object, *, charged: bool = False, allow_no_noise: bool = False) -> SequenceAnswer:
-        """Publish the answer, with randomness from the operating system.
-
-        Without `charged=True` (a ledger has charged this release) a mechanism releases once. Numbers whose noise is
-        mostly 0 go out with `allow_no_noise=True` only; else `NoiselessRelease`, and nothing is used up."""
-        data = self.query._read(sequences)
-        if not allow_no_noise:
-            require_noise(self.certificate)
-        if not charged:
-            take_once(self.once)
-        return self._answer(data, OS)
-
-    def simulate(self, sequences: object, rng: np.random.Generator) -> Simulated[Any]:
-        """A draw from a seeded generator, for experiments: no release, taken by no writer, and nothing is spent."""
-        return simulated(self.query.draw(self.query._read(sequences), self.epsilon, RngBits(rng)))
-
-    def _answer(self, data: Any, source: BitSource) -> SequenceAnswer:
-        drawn = self.query.draw(data, self.epsilon, source)
-        return SequenceAnswer(drawn.value, self.guarantee, self.certificate, drawn.labels, drawn.interval)
-
-
-def simulated(drawn: Drawn) -> Simulated[Any]:
-    """An answer that is never published."""
-    return Simulated(drawn.value, interval=drawn.interval, labels=drawn.labels)
-
-
-@lru_cache(maxsize=64)
-def laplace_sampler(rate: Fraction) -> LatticeLaplaceSampler:
-    """One sampler a rate: its tables are built once."""
-    return LatticeLaplaceSampler(rate)
-
-
-def error_bound(rate: Fraction, parts: int = 1, level: float = 0.95) -> float:
-    """h with P(|N_1|, ..., |N_parts| <= h) >= level for independent lattice Laplace noises of this rate, in steps."""
-    each = min(level ** (1 / parts) * (1 + 1e-15), 1 - 1e-15)
-    return Laplace(1 / rate, grid=Fraction(1)).quantile(each)
+    def _draw(self, data: Any, source: BitSource) -> Drawn:
+        return self.query.draw(data, self.epsilon, source)
 
 
 # `Several`: questions about the same sequences that share one epsilon for each entry, as one release.
@@ -262,10 +367,8 @@ class Several(SequenceQuery):
     def name(self) -> str:
         return ", ".join(part.name for part in self.parts)
 
-    @property
-    def sensitivity(self) -> Fraction:
-        """1, where each answer is measured in its own sensitivity over its share."""
-        return Fraction(1)
+    sensitivity = Fraction(1)
+    """Where each answer is measured in its own sensitivity over its share."""
 
     def entries(self) -> dict[str, Any]:
         return {name: said for part in self.parts for name, said in part.entries().items()}
@@ -281,7 +384,17 @@ class Several(SequenceQuery):
     def _read(self, sequences: object) -> tuple[Any, ...]:
         return tuple(part._read(sequences) for part in self.parts)
 
+    def split(self) -> Sequence[tuple[SequenceQuery, Fraction]]:
+        return list(zip(self.parts, self.shares, strict=True))
+
     def draw(self, data: Any, epsilon: Fraction, source: BitSource) -> Drawn:
         each = zip(self.parts, self.shares, data, strict=True)
-        drawn = [part.draw(read, epsilon * share, source) for part, share, read in each]
-        return Drawn(tuple((one.value, one.labels, one.interval) for one in drawn))
+        return _together(part.draw(read, epsilon * share, source) for part, share, read in each)
+
+    def draw_gaussian(self, data: Any, rho: Fraction, source: BitSource) -> Drawn:
+        each = zip(self.parts, self.shares, data, strict=True)
+        return _together(part.draw_gaussian(read, rho * share, source) for part, share, read in each)
+
+
+def _together(drawn: Iterable[Drawn]) -> Drawn:
+    return Drawn(tuple((one.value, one.labels, one.interval) for one in drawn))

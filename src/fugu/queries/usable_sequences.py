@@ -30,10 +30,10 @@ from fugu.queries.sequence_certificate import THE_TABLE, SequenceCertificate
 from fugu.queries.sequence_claims import is_users_own, query_from
 from fugu.queries.sequence_counts import Count, Histogram, Mean, Sum, Transitions
 from fugu.queries.sequence_errors import Floats, average_size, ranked
-from fugu.queries.sequence_lattice import LatticeMechanism, shift_of, within
+from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import Chain
-from fugu.queries.sequence_query import SequenceMechanism, SequenceQuery, Several, error_bound
-from fugu.queries.sequence_selection import TopK
+from fugu.queries.sequence_query import EntryMechanism, SequenceQuery, error_bound, within
+from fugu.queries.sequences import TopK
 from fugu.translation.translate import rough_budget
 from fugu.utility.figures import EXACT, GRADES, UNKNOWN, USABLE
 from fugu.utility.numbers import CHANCE, OfEntries, Ranking, Table
@@ -47,23 +47,22 @@ Figure = Table | OfEntries | Ranking
 
 @final
 @dataclass(frozen=True, eq=False)
-class Noise:
+class EntryNoise:
     """What is drawn for one question: an epsilon for each entry, or lattice Gaussian noise of this rho."""
 
     amount: Fraction
     gaussian: bool = False
 
-    def shared(self, share: Fraction) -> Noise:
+    def shared(self, share: Fraction) -> EntryNoise:
         """The part of it that a share of the budget has."""
-        return Noise(self.amount * share, self.gaussian)
+        return EntryNoise(self.amount * share, self.gaussian)
 
     def steps(self, query: SequenceQuery, numbers: int = 1) -> tuple[float, float]:
         """(h, mean size) in steps of the query: all its numbers are within ±h with 95 %."""
         if self.gaussian:
-            precision = shift_of(query).precision(self.amount)
+            precision = query.shift.precision(self.amount)
             return within(precision, parts=numbers), math.sqrt(1 / (math.pi * float(precision)))
-        width = as_fraction(query.step or 1) if isinstance(query, Sum | Mean) else Fraction(1)
-        rate = self.amount * width / query.sensitivity
+        rate = query.rate(self.amount)
         return error_bound(rate, numbers), average_size(float(rate))
 
 
@@ -126,25 +125,27 @@ def usable_of_sequence(certificate: SequenceCertificate, entries: int | None) ->
         lacking = "how many entries are published" if entries is None else "the steps of its chain, which are too many"
         return Usable((), "", why=f"the certificate does not say {lacking}")
     lattice = certificate.body.get("lattice")
-    noise = Noise(certificate.epsilon) if lattice is None else Noise(read_number(lattice["rho"]), gaussian=True)
-    ordinary = Noise(certificate.asked / chain.length) if lattice is None else None
-    return judged(query, noise, chain, entries, ordinary)
+    if lattice is not None:
+        return judged(query, EntryNoise(read_number(lattice["rho"]), gaussian=True), chain, entries)
+    ordinary = EntryNoise(certificate.asked / chain.length)
+    return judged(query, EntryNoise(certificate.epsilon), chain, entries, ordinary)
 
 
-def judged(query: SequenceQuery, noise: Noise, chain: Chain, entries: int, ordinary: Noise | None = None) -> Usable:
+def judged(
+    query: SequenceQuery, noise: EntryNoise, chain: Chain, entries: int, ordinary: EntryNoise | None = None
+) -> Usable:
     """The same for a question with its noise. `ordinary`: what differential privacy would draw that promises as much
     for a whole sequence, without beliefs."""
     walk = Walk(chain, entries)
-    parts, shares = _parts(query)
     figures = []
-    for part, share in zip(parts, shares, strict=True):
+    for part, share in query.split():
         plain = None if ordinary is None else ordinary.shared(share)
         figure = _figure(part, noise.shared(share), walk, plain)
         if figure is not None:
             figures.append(figure)
     why = "" if figures else "the question is answered by a choice of its own"
     usable = Usable(tuple(figures), BASIS, why=why)
-    return usable.with_levers(tuple(_free(parts, shares, noise, figures)), ())
+    return usable.with_levers(tuple(_free(query, noise, figures)), ())
 
 
 def with_measured(usable: Usable, chain: Chain, epsilon: Fraction, entry: Fraction) -> Usable:
@@ -167,24 +168,22 @@ def with_measured(usable: Usable, chain: Chain, epsilon: Fraction, entry: Fracti
     return usable.with_levers(tuple(levers), tuple(untried))
 
 
-def usable_mechanism(
-    mechanism: SequenceMechanism | LatticeMechanism, chain: Chain, entries: int, budget: Guarantee
-) -> Usable:
+def usable_mechanism(mechanism: EntryMechanism, chain: Chain, entries: int, budget: Guarantee) -> Usable:
     """How usable the answer of a mechanism would be; with levers where it would not, for a pure `budget`."""
     if isinstance(mechanism, LatticeMechanism):
-        return judged(mechanism.query, Noise(mechanism.rho, gaussian=True), chain, entries)
-    noise, ordinary = Noise(mechanism.epsilon), Noise(exact(budget.epsilon) / chain.length)
+        return judged(mechanism.query, EntryNoise(mechanism.rho, gaussian=True), chain, entries)
+    noise, ordinary = EntryNoise(exact(mechanism.guarantee.epsilon)), EntryNoise(exact(budget.epsilon) / chain.length)
     usable = judged(mechanism.query, noise, chain, entries, ordinary)
     return with_measured(usable, chain, exact(budget.epsilon), noise.amount) if isinstance(budget, Pure) else usable
 
 
-def _figure(query: SequenceQuery, noise: Noise, walk: Walk, plain: Noise | None) -> Figure | None:
+def _figure(query: SequenceQuery, noise: EntryNoise, walk: Walk, plain: EntryNoise | None) -> Figure | None:
     """The figures of one question; None for what has no numbers and is no ranking."""
     if isinstance(query, TopK):
         counts = walk.counts(query)
         scale = 2 / float(noise.amount)
         if noise.gaussian:
-            scale = math.sqrt(1 / (2 * float(shift_of(query).precision(noise.amount))))
+            scale = math.sqrt(1 / (2 * float(query.shift.precision(noise.amount))))
         loss, first = ranked(query, counts, scale, noise.gaussian)
         return Ranking(query.name, loss, float(np.sort(counts)[::-1][: query.k].sum()), first)
     if isinstance(query, Histogram | Transitions):
@@ -220,18 +219,16 @@ def _weighed(query: Count | Sum | Mean, walk: Walk) -> tuple[float, Floats]:
     return float(as_fraction(query.step or 1)) / over, np.clip(numbers, low, high)
 
 
-def _free(
-    parts: Sequence[SequenceQuery], shares: Sequence[Fraction], noise: Noise, figures: Sequence[Figure]
-) -> Iterator[Lever]:
+def _free(query: SequenceQuery, noise: EntryNoise, figures: Sequence[Figure]) -> Iterator[Lever]:
     """Levers whose effect follows from the noise alone."""
     if noise.gaussian or not figures or max(figures, key=lambda f: GRADES.index(f.grade)).grade == USABLE:
         return
-    error = _error(figures)
+    error, parts = _error(figures), query.split()
     if len(parts) > 1:
-        times = 1 / float(min(shares))
+        times = 1 / float(min(share for _, share in parts))
         yield Lever("ask one question alone", "", error / times, times, "the others are not answered")
-    if any(isinstance(part, Transitions) for part in parts):
-        times = 2.0 if any(isinstance(p, Transitions) and p.sensitivity == 4 for p in parts) else 1.0
+    if any(isinstance(part, Transitions) for part, _ in parts):
+        times = 2.0 if any(isinstance(p, Transitions) and p.sensitivity == 4 for p, _ in parts) else 1.0
         yield Lever("count states instead of steps", "--query histogram", error / times, times, "no steps go out")
 
 
@@ -249,7 +246,3 @@ def _start(chain: object, kernel: Floats) -> Floats:
     for _ in range(_STEADY):
         law = law @ (kernel + np.eye(len(kernel))) / 2  # half of the time it stays, so that nothing oscillates
     return law
-
-
-def _parts(query: SequenceQuery) -> tuple[tuple[SequenceQuery, ...], tuple[Fraction, ...]]:
-    return (query.parts, query.shares) if isinstance(query, Several) else ((query,), (Fraction(1),))

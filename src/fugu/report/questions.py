@@ -20,7 +20,7 @@ from fugu.queries.record_words import question_told
 from fugu.queries.sequence_claims import query_from, same_query
 from fugu.queries.sequence_counts import Mean, RandomisedResponse
 from fugu.queries.sequence_query import SequenceQuery, Several
-from fugu.queries.sequence_selection import ArgMax, TopK
+from fugu.queries.sequences import ArgMax, TopK
 from fugu.queries.session_certificate import FLIP, LAPLACE, NoisedQuestion, noised_in
 from fugu.visible import several
 

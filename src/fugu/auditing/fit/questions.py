@@ -32,10 +32,8 @@ from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.sequence_claims import query_from
 from fugu.queries.sequence_counts import Histogram, Mean, RandomisedResponse, Sum, Transitions, rounded
 from fugu.queries.sequence_data import Numbers
-from fugu.queries.sequence_lattice import draw as draw_gaussian
-from fugu.queries.sequence_lattice import shift_of
 from fugu.queries.sequence_query import SequenceQuery, Several
-from fugu.queries.sequence_selection import ArgMax, TopK
+from fugu.queries.sequences import ArgMax, TopK
 from fugu.queries.session_certificate import FLIP, LINES, OUTSIDE, NoisedQuestion, noised_in
 from fugu.training.record import TrainingCertificate
 from fugu.training.training import NormalStream
@@ -145,12 +143,12 @@ class Questions:
         rounds = count if not isinstance(query, RandomisedResponse) else max(1, count // sum(map(len, data)))
         for k in range(rounds):
             drawn = (
-                draw_gaussian(query, data, amount, self.source) if gaussian else query.draw(data, amount, self.source)
+                query.draw_gaussian(data, amount, self.source) if gaussian else query.draw(data, amount, self.source)
             )
             answered.append(drawn.value)
             report("drawing answers", k + 1, rounds)
         if isinstance(query, TopK):
-            counts, names = query._counts(data), list(query.domain.names)
+            counts, names = Histogram(query.domain).evaluate(data), list(query.domain.names)
             seen = np.array([names.index(value[0]) for value in answered])
             method = query.way if query.way in METHODS else "exponential"
             yield from _selected(label, [Fraction(c) for c in counts], amount / (2 * query.rounds), method, seen, True)
@@ -165,7 +163,7 @@ class Questions:
             values = np.array(answered, dtype=np.float64) * float(over / step)
             steps = np.rint(values).astype(np.int64) - np.asarray(exact, dtype=np.int64)
             if gaussian:
-                noise: Noise = Gaussian(math.sqrt(0.5 / shift_of(query).precision(amount)), 1)
+                noise: Noise = Gaussian(math.sqrt(0.5 / query.shift.precision(amount)), 1)
             else:
                 noise = Laplace(query.sensitivity / (amount * (step if isinstance(query, Sum | Mean) else 1)), 1)
             yield from Stepped.of(StepLaw.of(Part(1, noise))).streams(label, steps.ravel())
