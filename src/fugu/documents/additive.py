@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -17,7 +17,6 @@ from fugu.documents.plain_json import proving
 from fugu.documents.promises import of_noise
 from fugu.documents.pushed import halves_agree
 from fugu.documents.remap import Remap
-from fugu.documents.said import check_lattice, check_support
 from fugu.documents.verdict import Check, Outcome, Proved
 from fugu.errors import CertificateError
 from fugu.fixed import Fixed
@@ -26,7 +25,7 @@ from fugu.guarantee.composition import join
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family, SetFamily, reached
 from fugu.laws.pair import PairsLike
-from fugu.laws.shapes import Shape, cells_from, item_from, normal_pair_from, vectors_from
+from fugu.laws.shapes import Shape, cells_from, normal_pair_from, vectors_from
 from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
 from fugu.noise.matrix import CorrelatedGaussian, DirectedLaplace
@@ -50,21 +49,18 @@ class AdditiveCertificate(Certificate):
     PARTS = Fixed({name: field for name, field in Certificate.PARTS.items() if name not in OF_OTHERS})
     SHAPES = frozenset({"line", "smooth", "sets"})
 
-    def law_from(self, stated: Json, lattice: Lattice | None) -> Shape:
-        return item_from(stated, lattice)
-
     def fits(self) -> Iterator[Check]:
         yield (
             "noise and lattice",
             "noise is drawn on the lattice that values are rounded onto",
-            partial(check_lattice, self),
+            self.check_lattice,
         )
         yield "support", "values are moved to increasing finite numbers, or to none", self._check_moves
 
     def _check_moves(self) -> None:
         """A support in order; without a lattice, laws on the numbers of supported values; noise on atoms starts from
         atoms: every value is moved to one, and every law lives on them."""
-        check_support(self)
+        self.check_support()
         support, lattice, noise = self.support, self.lattice, self.noise
         places = [item.points for item in self.laws if isinstance(item, Family | SetFamily)]
         outside = support is not None and any(np.any((points < 0) | (points >= len(support))) for points in places)
@@ -95,9 +91,6 @@ class AnalysisCertificate(Certificate):
     NEEDS: ClassVar[tuple[str, ...]] = (*Certificate.NEEDS, "noise", "lattice")
     PARTS = AdditiveCertificate.PARTS
     SHAPES = frozenset({"line", "smooth"})
-
-    def law_from(self, stated: Json, lattice: Lattice | None) -> Shape:
-        return item_from(stated, lattice)
 
     def fits(self) -> Iterator[Check]:
         yield "noise", "noise that is analysed in real arithmetic, and never drawn", self._check_analysed
@@ -135,7 +128,7 @@ class VectorCertificate(Certificate):
         yield (
             "noise and lattice",
             "noise is drawn on the lattice that values are rounded onto",
-            partial(check_lattice, self),
+            self.check_lattice,
         )
         yield "dimension", "laws, support and noise are of the dimension stated", self._check_dimension
 

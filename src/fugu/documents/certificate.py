@@ -11,56 +11,37 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fugu.documents import sentences as say
-from fugu.documents.document import digest_of, later
-from fugu.documents.parts import LAWS, PARTS, Part, unit_of
+from fugu.documents.document import canonical_json, digest_of, later
+from fugu.documents.laws import Laws, LawsDocument, misnamed, secrets_named
+from fugu.documents.parts import LAWS, PARTS, Part, person, published_unit, schema_of
 from fugu.documents.plain_json import proving, reading
-from fugu.documents.promises import ANYBODY, HALF, Promising, coarse, stated, warnings_of
+from fugu.documents.promises import ANYBODY, HALF, check_anybody, coarse, stated, warnings_of
 from fugu.documents.pushed import laws_given
-from fugu.documents.question import answers, left_out, rows_of
+from fugu.documents.question import answers
 from fugu.documents.remap import Remap
-from fugu.documents.said import (
-    check_assumed,
-    check_errors,
-    check_words,
-    check_worst,
-    check_written,
-    misnamed,
-    noise_words,
-    own_lines,
-    proof_page,
-    rules_of,
-    secrets_in,
-)
-from fugu.documents.sentences import Told
-from fugu.documents.swap import proof_of
+from fugu.documents.sentences import PAST_WARNINGS, Told
+from fugu.documents.swap import SWAP, RecordSwap, proof_of
 from fugu.documents.verdict import Check, NotChecked, Outcome, Proved
 from fugu.errors import BadLaw, BadNoise, CertificateError, FuguError
-from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import REFERENCE, called_exact
-from fugu.guarantee.curve import budget_from, budget_json
-from fugu.laws.family import Family, SetFamily
+from fugu.guarantee.curve import budget_json
 from fugu.laws.shapes import Shape, shape_json
-from fugu.noise.kind import Noise, Objective, finite_or_none, noise_from
-from fugu.noise.lattice import Lattice
+from fugu.noise.kind import OBJECTIVES, Objective, finite_or_none
 from fugu.numbers.exact import read_number, read_whole
 from fugu.shown import figure_of
 from fugu.visible import Json
 
 if TYPE_CHECKING:
-    from fugu.channels.problem import Errors
-    from fugu.documents.channel import Optimum
     from fugu.drawing.figure import Figure
     from fugu.laws.pair import PairsLike
 
-Laws = tuple[Shape, ...]
+_SAME = read_number(1e-9)
+"""Errors are summed in doubles: less than this part of them is rounding."""
 
 
-class Certificate(Promising):
+class Certificate(LawsDocument):
     """What is promised of one mechanism, for which laws, and why; read its parts through the properties.
 
     `body`: the document, JSON that cannot be changed. `Certificate.load(path)` reads one, `save` writes it. A
@@ -106,76 +87,6 @@ class Certificate(Promising):
         with suppress(FuguError, KeyError, TypeError, ValueError):
             body = {**body, ANYBODY: stated(Certificate(body).anybody)}
         return Certificate.sealed(body)
-
-    @cached_property
-    def budget(self) -> Guarantee:
-        """The guarantee that was asked for and proved."""
-        return budget_from(self.body["budget"])
-
-    @cached_property
-    def lattice(self) -> Lattice | None:
-        """Where values are rounded before noise is added; None if the value itself goes out."""
-        stated = self.body.get("lattice")
-        return None if stated is None else Lattice(read_number(stated["grid"]), read_number(stated["origin"]))
-
-    @cached_property
-    def laws(self) -> Laws:
-        """The laws as they were proved, on lattice indices: of numbers, of vectors, of counts in cells, normal ones."""
-        return tuple(self.law_from(stated, self.lattice) for stated in self.body["families"])
-
-    def law_from(self, stated: Json, lattice: Lattice | None) -> Shape:
-        """One item of the laws, of a shape that the kind is for."""
-        del stated, lattice
-        raise CertificateError("the certificate is of a kind that this version of fugu does not know")
-
-    @cached_property
-    def noise(self) -> Any:
-        """What is drawn, in the units of the laws' values: noise of any kind, or a channel. Noise of an analysis is
-        never drawn; a mixture draws that of one of its `parts`, and has none of its own."""
-        return noise_from(self.body["noise"])
-
-    @property
-    def in_steps(self) -> Any:
-        """The noise as the laws in lattice indices see it: continuous noise in units of the grid."""
-        lattice, noise = self.lattice, self.noise
-        return noise if lattice is None or not isinstance(noise, Noise) else noise.in_steps(lattice.grid)
-
-    @cached_property
-    def support(self) -> NDArray[np.float64] | None:
-        """The values that others are moved to before anything else; None if values are taken as they are."""
-        stated = self.body.get("support")
-        if stated is None:
-            return None
-        if stated != "lattice":
-            return fixed(np.array(stated, dtype=np.float64))
-        assert self.lattice is not None
-        points = [item.points for item in self.laws if isinstance(item, Family | SetFamily)]
-        return fixed(self.lattice.value(np.unique(np.concatenate(points))))
-
-    @property
-    def optimum(self) -> Optimum:
-        """How good a channel is proved to be."""
-        raise CertificateError("a bound on the loss is known of channels alone")
-
-    @property
-    def errors(self) -> Errors:
-        """How far a channel takes values."""
-        raise CertificateError("the errors of single values are known of channels alone")
-
-    @property
-    def parts(self) -> tuple[Certificate, ...]:
-        """The certificates of the two halves of a mixture; none for others."""
-        return ()
-
-    @property
-    def dimension(self) -> int:
-        """1 for a published number, d for a vector."""
-        return read_whole(self.body.get("dimension", 1))
-
-    @property
-    def runs(self) -> str:
-        """The kind of what runs: that of the halves for a mixture, else its own."""
-        return self.kind
 
     def having(self) -> Iterator[Part]:
         """The parts that it has."""
@@ -226,14 +137,14 @@ class Certificate(Promising):
         below = "what is stated as proved is not below what is proved now"
         yield "stated figures", below, lambda: self._not_below(proved, given)
         again = "every part, read and written again, is what the document says"
-        yield "writing", again, lambda: check_written(self)
+        yield "writing", again, self.check_written
         follow = "unit, query, warnings and what a mixture says follow from the parts"
-        yield "words", follow, lambda: check_words(self)
-        yield "expected error", "it is that of the noise, worked out again", lambda: check_errors(self)
-        yield "assumptions", "nothing that follows from what runs is left out", lambda: check_assumed(self)
+        yield "words", follow, self.check_words
+        yield "expected error", "it is that of the noise, worked out again", self.check_errors
+        yield "assumptions", "nothing that follows from what runs is left out", self.check_assumed
         if given is None:
             worst = "no pair needs the noise more than the one that is named"
-            yield "worst pair", worst, lambda: check_worst(self, proved.worst_pair)
+            yield "worst pair", worst, lambda: self.check_worst(proved.worst_pair)
         yield from self.own_words()
 
     def _not_below(self, proved: Proved, given: PairsLike | None) -> None:
@@ -244,6 +155,83 @@ class Certificate(Promising):
             stated = read_number(self.body["proved"][name])
             if now == float("inf") or stated < read_number(now):
                 raise CertificateError(f"the certificate states {name} {float(stated):.10g}, and proved is {now:.10g}")
+
+    def check_written(self) -> None:
+        """CertificateError unless every part, read and written again, is what the document says."""
+        for name, own in self.written():
+            if canonical_json(self.body.get(name)) != canonical_json(own):
+                raise CertificateError(f"the part {name!r} of the certificate is not as fugu writes it: it says more")
+
+    def check_words(self) -> None:
+        """CertificateError unless unit, dimension, query, statistic and warnings are those of the parts."""
+        body = self.body
+        if body["unit"] != self.protects:
+            raise CertificateError(f"the unit of privacy is {self.protects!r}, and the certificate says another")
+        if body.get("dimension", 1) != self.laws[0].dimension:
+            raise CertificateError("the certificate states another dimension than that of its laws")
+        for part in self.having():
+            part.words(self)
+        if "warnings" in body or "publisher" in body:
+            said, now = body.get("warnings", []), list(self.warnings)
+            past = "publisher" not in body and bool(said) == bool(now) and len(set(said)) == len(said)
+            known = all(any(pattern.fullmatch(line) for pattern in PAST_WARNINGS) for line in said)
+            if said != now and not (past and known):  # of versions before, such as they wrote
+                raise CertificateError("the warnings of the certificate are not those that its parts give")
+
+    def check_worst(self, worst: str) -> None:
+        """CertificateError unless the pair that is named needs as much noise as any, or as the one found now."""
+        stated = self.worst_pair
+        running = self.parts or (self,)
+        if stated == worst:
+            return
+        with reading(), proving():
+            alone = ((half, one) for half in running for item in half.laws for one in item.alone())
+            proofs = [proof_of(half, (one,)) for half, one in alone if stated in one.labels]
+            whole = [proof_of(half, half.laws) for half in running]
+            found = max(((proof.epsilon, proof.delta) for proof in proofs), default=None)
+            most = max((proof.epsilon, proof.delta) for proof in whole)
+        if found is None or not all(_near(a, b) or a > b for a, b in zip(found, most, strict=True)):
+            raise CertificateError(f"another pair needs more noise than the one that the certificate names: {worst!r}")
+
+    def check_errors(self) -> None:
+        """CertificateError unless the expected errors are those of the noise, the remap or the channel."""
+        stated = self.body.get("expected_error")
+        if stated is None:
+            if self.parts:  # each of them states its own
+                return
+            raise CertificateError("the certificate states no expected error")
+        for name in OBJECTIVES:
+            with reading(), proving():
+                now, said = self.expected_error(name), stated[name]
+            wrong = (now is None) != (said is None)
+            if wrong or (now is not None and not _near(said, now)):
+                shown = "none" if now is None else f"{now:.10g}"
+                raise CertificateError(f"the expected {name} error is {shown}, and the certificate states another")
+
+    def check_assumed(self) -> None:
+        """CertificateError if a line is left out that the proof rests on, if the publisher's own lines are not marked,
+        or if another promise is stated against anybody than holds."""
+        check_anybody(self)
+        said, own = self.assumptions, self.own_lines()
+        for line in self.needed():
+            if line not in said:
+                raise CertificateError(f"the certificate leaves out what its proof rests on: {line!r}")
+        marked = self.body.get("publisher")
+        if self.protects == say.ONE_VALUE and not {*say.ENOUGH, say.CELLS} & set(said):
+            by_default = {say.EXACT_LAWS, say.BY_HAND} & set(said)
+            if marked is not None or by_default or not own:
+                raise CertificateError(f"the certificate leaves out what its proof rests on: {say.INDEPENDENT_ROWS!r}")
+        if marked is None:
+            return
+        for line in self.described():
+            if line not in said:
+                raise CertificateError(f"the certificate leaves out what follows from it: {line!r}")
+        if len(set(said)) < len(said):
+            raise CertificateError("the certificate states an assumption twice")
+        fitted = any(self.body.get(part) is not None for part in ("query", "statistic", "swap"))
+        fitted = fitted or ("property" in self.body and self.runs == "correlated")
+        if fitted and not {say.APART, say.PRIVATE_NUMBERS} & set(said):
+            raise CertificateError("the certificate does not say whether the reference is apart from the private table")
 
     def written(self) -> Iterator[tuple[str, Any]]:
         """Every part that is read as a thing of its own, as that thing writes itself."""
@@ -257,8 +245,16 @@ class Certificate(Promising):
 
     @property
     def protects(self) -> str:
-        """Whose secret is protected."""
-        return unit_of(self)
+        """Whose secret is protected: a record, where a statistic of records is published; a data set, where the secret
+        is a property of the whole; a row, or the person that a column of the reading names; else the one value."""
+        if self.body.get("statistic") is not None:
+            return say.ONE_RECORD
+        if "property" in self.body:
+            return say.ONE_DATA_SET
+        if self.body.get("query") is None:
+            return say.ONE_VALUE
+        name = person(self)
+        return say.ONE_ROW if name is None else say.unit_of_person(name)
 
     def lines(self) -> Iterator[str]:
         """The assumptions that follow from what runs."""
@@ -282,22 +278,50 @@ class Certificate(Promising):
     def own_lines(self) -> list[str]:
         """The assumptions in the publisher's own words."""
         with reading():
-            return own_lines(self)
+            known = {*self.needed(), *self.described()}
+            alone = self.protects == say.ONE_VALUE
+        if alone:
+            known |= {say.INDEPENDENT_ROWS, say.INDEPENDENT}
+        return [line for line in self.assumptions if line not in known]
 
     def told(self) -> Told:
         """The names in its labels, and its noise in words."""
         labels = tuple(dict.fromkeys(label for item in self.laws for label in item.labels))
+        named = (secret for label in labels for secret in (secrets_named(label) or ())[1:])
         return Told(
-            budget=self.body["budget"], unit=str(self.body["unit"]), secrets=secrets_in(labels), pairs=labels,
+            budget=self.body["budget"], unit=str(self.body["unit"]), secrets=tuple(dict.fromkeys(named)), pairs=labels,
             method=self.method, theorem=self.theorem, proof=self.page, noise=self.noise_told(), figures=self.proved,
             worst_pair=self.worst_pair, assumptions=self.assumptions, reading=self.body.get("reading"),
-            about=self.body.get("statistic") or self.body.get("query"), rules=rules_of(self),
+            about=self.body.get("statistic") or self.body.get("query"), rules=self.rules(),
         )  # fmt: skip
+
+    def rules(self) -> tuple[str, ...]:
+        """What cells count as that cannot be used: of a column as its query says, of statistics as the schema does."""
+        if self.body.get("reading") is None:
+            return ()
+        from fugu.data.secrets import OF_NUMBERS, column_rule, rules
+
+        schema = schema_of(self)
+        asked, statistic = self.body.get("query"), self.body.get("statistic")
+        if asked is None or statistic is not None:
+            sums = tuple(f"{kind}(" for kind in OF_NUMBERS)
+            summed = statistic is not None and str(statistic["query"]).startswith(sums)
+            return rules(schema, counted=() if summed else None)
+        known = schema.fields.get(asked["publish"])
+        return () if known is None else (column_rule(asked, known),)
 
     @property
     def page(self) -> str:
-        """The page that proves noise of this kind, whatever method found it."""
-        return proof_page(self)
+        """The page that proves noise on one number, whatever method found it."""
+        if SWAP in self.body:
+            return "docs/proofs/record-swap.md"
+        if any(item.shape == "sets" for item in self.laws):
+            return "docs/proofs/sets.md"
+        noise = self.noise
+        if self.budget.renyi and noise.added:
+            return "docs/proofs/renyi.md"
+        smooth = not all(item.atoms for item in self.laws)
+        return "docs/proofs/mixtures.md" if smooth and noise.name == "laplace" else str(noise.proof)
 
     def noise_told(self) -> Json:
         """The noise as it is drawn, in the units of the published numbers, what is done afterwards, in words too."""
@@ -305,26 +329,42 @@ class Certificate(Promising):
         if not steps:
             return drawn
         names = [str(step) for step in steps]
-        return {
-            **drawn,
-            "post": names,
-            "words": f"{drawn['words']}; afterwards {', '.join(names)}, which costs nothing",
-        }
+        words = f"{drawn['words']}; afterwards {', '.join(names)}, which costs nothing"
+        return {**drawn, "post": names, "words": words}
 
     def drawn_words(self) -> Json:
-        """The noise alone."""
-        return noise_words(self)
+        """Noise of one scale as it is drawn, alone, in the units of the published numbers."""
+        stated, unit, lattice = self.body["noise"], published_unit(self), self.lattice
+        scale = read_number(stated["scale"]) * unit
+        step = None if lattice is None else lattice.grid * unit
+        figures: Json = {"kind": stated["kind"], "scale": float(scale), "step": None if step is None else float(step)}
+        if scale == 0:
+            return {**figures, "words": "no noise: the beliefs alone suffice"}
+        name = self.noise.title or f"{stated['kind']} noise"
+        what = "counts" if any(item.shape == "cells" for item in self.laws) else "numbers"
+        each = f" on each of {self.dimension} {what}" if self.dimension > 1 else ""
+        grid = "" if step is None else f"; values come in steps of {float(step):.4g}"
+        if (remap := self.body.get("remap")) is not None:
+            figures, grid = {**figures, "remap": remap["loss"]}, f", moved to the least expected {remap['loss']} loss"
+        size = f"{float(scale):.4g}" if SWAP not in self.body else RecordSwap.of(self).words()
+        return {**figures, "words": f"{name} of scale {size}{each}{grid}"}
 
     def answers(self, recipe: Json, group: str) -> bool:
         return answers(self.body, recipe, group)
 
     @property
     def left_out(self) -> str | None:
-        return left_out(self.body)
+        """Those that a statistic names; other certificates name none."""
+        if self.body.get("statistic") is None:
+            return None
+        lines = (line for line in self.body["assumptions"] if line.startswith(say.UNPROTECTED))
+        return "".join(line.removeprefix(say.UNPROTECTED) for line in lines)
 
     @property
     def rows(self) -> int | None:
-        return rows_of(self.body)
+        """The size of the data set whose property is secret; of others the rows stand elsewhere."""
+        stated = self.body.get("property")
+        return None if stated is None else read_whole(stated["size"])
 
     @cached_property
     def anybody(self) -> Guarantee | None:
@@ -385,44 +425,9 @@ class Certificate(Promising):
         return {k: v for k, v in self.claims.items() if k not in ("families", "fingerprint")}
 
     @property
-    def method(self) -> str:
-        """How the scale was found."""
-        return str(self.body["method"])
-
-    @property
-    def theorem(self) -> str:
-        """What the method stands on."""
-        return str(self.body["theorem"])
-
-    @property
-    def worst_pair(self) -> str:
-        """The pair that needs the noise most."""
-        return str(self.body["worst_pair"])
-
-    @property
-    def proved(self) -> dict[str, float]:
-        """The proved upper bounds on epsilon and delta."""
-        return dict(self.body["proved"])
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """What must be true for the guarantee to mean what it says."""
-        return tuple(self.body["assumptions"])
-
-    @property
     def warnings(self) -> tuple[str, ...]:
         """Why the promise protects hardly anybody, if so: worked out from the budget and the noise, not read."""
         return warnings_of(self)
-
-    @property
-    def scales(self) -> dict[str, float | None]:
-        """The scale each method would have needed."""
-        return dict(self.body.get("scales") or {})
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the laws: two certificates with one fingerprint speak of the same beliefs."""
-        return str(self.body["fingerprint"])
 
     def plot(self) -> Figure:
         """What somebody may come to believe of two secrets, against what was believed before: a figure for notebooks.
@@ -431,11 +436,7 @@ class Certificate(Promising):
         return figure_of(self)
 
     def amended(
-        self,
-        assumptions: tuple[str, ...],
-        unit: str,
-        reading: Json | None = None,
-        statistic: Json | None = None,
+        self, assumptions: tuple[str, ...], unit: str, reading: Json | None = None, statistic: Json | None = None
     ) -> Certificate:
         """The same proof for values that are not moved to the support, other words for assumptions, sealed anew."""
         stated = [*assumptions, *(a for a in self.assumptions if a.startswith(("one release", "no noise")))]
@@ -443,3 +444,7 @@ class Certificate(Promising):
         if self.runs != "channel":  # the laws stay, and nothing that warnings follow from has changed
             return Certificate._completed({**self.claims, **changed})
         return Certificate.seal({**self.unsealed, **changed}, self.laws)
+
+
+def _near(stated: Any, now: float) -> bool:
+    return abs(read_number(stated) - read_number(now)) <= _SAME * abs(read_number(now))

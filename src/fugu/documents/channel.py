@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -30,17 +30,14 @@ from fugu.documents import sentences as say
 from fugu.documents.certificate import Certificate
 from fugu.documents.plain_json import proving
 from fugu.documents.promises import WORTHLESS
-from fugu.documents.said import check_support
 from fugu.documents.verdict import Check, Proved, unchecked
 from fugu.errors import CertificateError
 from fugu.fixed import Fixed
 from fugu.guarantee import Guarantee, Pure
 from fugu.laws.pair import PairsLike
-from fugu.laws.shapes import Shape, item_from
 from fugu.loss.channel import any_belief, law_list
 from fugu.noise.channel import Channel
 from fugu.noise.kind import OBJECTIVES, Objective, finite_or_none
-from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import meant_up, read_number
 from fugu.visible import Json, several
 
@@ -158,11 +155,8 @@ class ChannelCertificate(Certificate):
         laws = [law for item in self.laws for law in law_list(item)]  # type: ignore[arg-type]
         return Errors(self.noise, np.array(self.body["support"], dtype=np.float64), laws)
 
-    def law_from(self, stated: Json, lattice: Lattice | None) -> Shape:
-        return item_from(stated, lattice)
-
     def fits(self) -> Iterator[Check]:
-        yield "support", "values are moved to increasing finite numbers", partial(check_support, self)
+        yield "support", "values are moved to increasing finite numbers", self.check_support
         yield "channel", "one row of whole numbers for each value, all of one sum", self._check_rows
 
     def _check_rows(self) -> None:

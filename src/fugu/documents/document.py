@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import FrozenInstanceError, dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar
 
 from fugu._version import __version__
 from fugu.documents import plain_json
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fugu.documents.sentences import Told
     from fugu.laws.pair import PairsLike
 
+T = TypeVar("T")
 SEAL = ("schema", "fugu", "publisher", "digest")
 """The parts that sealing adds."""
 OWN_WORDS, _MOST_SAID = "publisher's own words", 2_000
@@ -46,6 +47,19 @@ class Sealed:
 
     def __delattr__(self, name: str) -> NoReturn:
         raise FrozenInstanceError(f"a document does not change after it is made, so {name!r} cannot be removed")
+
+
+class Stated(Generic[T]):
+    """A part of a document as an attribute: what `read` makes of it, under its own name or another one."""
+
+    def __init__(self, read: Callable[[Any], T], name: str = "") -> None:
+        self._read, self._name = read, name
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = self._name or name
+
+    def __get__(self, document: Document | None, owner: type) -> T:
+        return self if document is None else self._read(document.body[self._name])  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, repr=False)

@@ -329,20 +329,6 @@ def person(certificate: Certificate) -> str | None:
     return next(iter(beside)) if len(beside) == 1 else None
 
 
-def unit_of(certificate: Certificate) -> str:
-    """Whose secret is protected: a record, where a statistic of records is published; a data set, where the secret is a
-    property of the whole; a row, or the person that a column of the reading names; else the one published value."""
-    body = certificate.body
-    if body.get(Statistic.name) is not None:
-        return say.ONE_RECORD
-    if Property.name in body:
-        return say.ONE_DATA_SET
-    if body.get(Query.name) is None:
-        return say.ONE_VALUE
-    name = person(certificate)
-    return say.ONE_ROW if name is None else say.unit_of_person(name)
-
-
 def published_unit(certificate: Certificate) -> Fraction:
     """What one step of the laws is in the published numbers: the step of a sum, over the rows of a mean."""
     stated: Json = certificate.body.get(Statistic.name) or {}

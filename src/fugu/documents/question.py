@@ -8,7 +8,7 @@ from typing import Any
 
 from fugu.data.moments import is_moment
 from fugu.documents.document import canonical_json
-from fugu.documents.sentences import RECORDS, UNPROTECTED
+from fugu.documents.sentences import RECORDS
 from fugu.errors import CertificateError
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
@@ -165,16 +165,3 @@ def _of_whole(recipe: Json, stated: Json, method: str) -> bool:
         and counted
         and recipe["method"] in ("best", method)
     )
-
-
-def left_out(body: Json) -> str | None:
-    """The skipped secrets that a statistic names, in one text; other certificates name none."""
-    if body.get("statistic") is None:
-        return None
-    return "".join(line.removeprefix(UNPROTECTED) for line in body["assumptions"] if line.startswith(UNPROTECTED))
-
-
-def rows_of(body: Json) -> int | None:
-    """The size of the data set whose property is secret; of others the rows stand elsewhere."""
-    stated = body.get("property")
-    return None if stated is None else read_whole(stated["size"])

@@ -106,6 +106,14 @@ class RecordSwap:
         """The same after the draws."""
         return replace(self, step=step, blocks=tuple(blocks))
 
+    def words(self) -> str:
+        """The scale that draws of record swaps found, or at most allow."""
+        if self.step is None:
+            return (
+                f"at most {float(self.cap):.4g}, less by what {self.draws:,} draws of record swaps in the release show,"
+            )
+        return f"{float(self.sigma(self.step)):.4g}, found by {self.draws:,} draws of record swaps in the release,"
+
     def to_json(self) -> Json:
         """Exact numbers as texts; what was not printed where it was."""
         found: Json = {

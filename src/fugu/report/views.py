@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fugu.documents.certificate import Certificate
-from fugu.documents.said import secrets_named
+from fugu.documents.laws import secrets_named
 from fugu.laws.family import Family
 from fugu.noise.lattice import Lattice
 from fugu.noised import Noised
