@@ -11,7 +11,7 @@ import pytest
 
 import fugu
 from fugu.auditing import AttackReport
-from fugu.auditing.shadows import draw, protect
+from fugu.auditing.guessers import draw, protect
 from fugu.errors import BadLaw, MissingExtra, UnknownName, UsageError
 
 Phi = NormalDist().cdf

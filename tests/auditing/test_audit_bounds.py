@@ -11,7 +11,6 @@ import pytest
 
 from fugu.auditing.bounds import (
     Implied,
-    accuracy_epsilon,
     accuracy_implies,
     clopper_pearson,
     implied_epsilon,
@@ -58,7 +57,8 @@ def test_counts_that_differ_little_imply_nothing():
     [((180, 200, 0.05, 0.0), 0.858010748409, 1.79886526498), ((150, 200, 0.05, 1e-3), 0.694532643351, 0.819955388398)],
 )
 def test_accuracy_alone_is_one_sided_at_alpha(counts, accuracy, epsilon):
-    found = accuracy_epsilon(*counts)
+    least = rate_lower(*counts[:3])
+    found = least, accuracy_implies(least, counts[3])
     assert found == pytest.approx((accuracy, epsilon), abs=1e-9)
     assert found[0] > rate_lower(counts[0], counts[1], counts[2] / 2) + 1e-3  # alpha / 2 would be another number
 
@@ -160,7 +160,7 @@ def test_epsilon_is_rounded_down():
         lambda: implied_epsilon(1, 4, 5, 4, 0.05),
         lambda: implied_epsilon(1, 4, 1, 4, 0.05, 1.5),
         lambda: implied_epsilon(1, 4, 1, 4, 2.0),
-        lambda: accuracy_epsilon(1, 4, 0.05, -0.1),
+        lambda: accuracy_implies(0.25, -0.1),
     ],
 )
 def test_bad_counts_are_refused(call):

@@ -9,7 +9,7 @@ import pytest
 
 import fugu
 from fugu import Box, Certificate, Discrete, LawPair, Pure, optimal_channel
-from fugu.auditing.release_attack.channel import channel_of
+from fugu.auditing.contest import Publication
 from fugu.errors import NotProvable
 from fugu.mechanism.mechanism import Mechanism
 
@@ -38,7 +38,7 @@ def test_a_draw_from_another_row_is_refuted():
 
 def test_the_stated_law_of_outputs_is_the_row():
     made = optimal_channel(PAIR, Pure(1))
-    table = channel_of(made.certificate)
+    table = Publication.of(made.certificate)
     logs = table.log_mass(np.array([0.2, 1.0, 9.0]), np.array([0.0, 1.0, 3.0, 2.0]))
     rows = made.noise.conditional()
     assert np.allclose(np.exp(logs[:3]).T, rows) and np.all(logs[3] == -np.inf)

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 import fugu
 from fugu import sequences
+from fugu.auditing import questions as drawing_answers
+from fugu.auditing.evidence import FAULTS, FRACTIONS, LESS, MORE, SKIPPED, Fit, Stream, needed, power, weigh
 from fugu.auditing.fit import fit_of
-from fugu.auditing.fit import questions as drawing_answers
-from fugu.auditing.fit.evidence import FAULTS, FRACTIONS, LESS, MORE, SKIPPED, Fit, Stream, needed, power, weigh
-from fugu.auditing.fit.streams import Part, StepLaw, Stepped, tabled, tempered
-from fugu.auditing.release_attack.through_files import rebuilt
+from fugu.auditing.streams import StepLaw, Stepped, tabled, tempered
+from fugu.auditing.through_files import rebuilt
 from fugu.cli.app import app
 from fugu.documents.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
@@ -94,7 +94,7 @@ def test_the_evidence_has_mean_at_most_one_summed_over_all_counts():
 
 def falling(times, norm, decay):
     """times Z, Z whole with P(k) ~ exp(-decay |k|^norm)."""
-    return Part(times, fugu.Laplace(1 / decay, 1) if norm == 1 else fugu.Gaussian(math.sqrt(0.5 / decay), 1))
+    return (times, fugu.Laplace(1 / decay, 1) if norm == 1 else fugu.Gaussian(math.sqrt(0.5 / decay), 1))
 
 
 @search("false alarms of draws against their law", quick=20)

@@ -10,8 +10,7 @@ from beliefs import LINE, PAIRS, SPREAD, beliefs, jittered, largest, losses, til
 import fugu
 from fugu.auditing import guarantee_against, guarantee_within
 from fugu.auditing.against import proved
-from fugu.auditing.moved import apart, dominating, moved_delta, moved_renyi
-from fugu.auditing.reach import reach
+from fugu.auditing.moved import apart, dominating, moved_delta, moved_renyi, reach
 from fugu.documents.pushed import laws_given
 from fugu.errors import NotProvable, UnknownName, UsageError
 from fugu.guarantee.asks import exact

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.auditing import guarantee_against, guarantee_within, nearby
-from fugu.auditing.moved import vector_moved_delta, vector_moved_renyi
-from fugu.auditing.reach import Reach, reach, root_up
+from fugu.auditing import against, guarantee_against, guarantee_within
+from fugu.auditing.moved import Reach, moved_delta, moved_renyi, reach, root_up
 from fugu.errors import NotProvable
 from fugu.laws.components import nearest
 
@@ -131,7 +130,7 @@ def test_a_reach_of_half_the_distance_is_found_out(monkeypatch):
         far = reach(certificate, distance)
         return Reach(Fraction(far.steps) / 2, far.span)
 
-    monkeypatch.setattr(nearby, "reach", halved)
+    monkeypatch.setattr(against, "reach", halved)
     with pytest.raises(AssertionError, match="epsilon="):
         hunt(1, 20, 40)
 
@@ -148,12 +147,12 @@ def test_with_one_distance_in_place_of_two_the_bounds_are_broken(noise, monkeypa
     item, k = mechanism.certificate.laws[0], 2 if noise == "laplace" else root_up(5)
     renyi, delta = loss(fugu.Renyi(2, 0.4), p, q), loss(fugu.Approx(0.3, 0.1), p, q)
     far = Reach(k, None)
-    assert renyi <= vector_moved_renyi(item, mechanism.noise, Fraction(2), far) * (1 + 1e-9)
-    assert delta <= vector_moved_delta(item, mechanism.noise, Fraction("0.3"), far)
+    assert renyi <= moved_renyi(item, mechanism.noise, Fraction(2), far) * (1 + 1e-9)
+    assert delta <= moved_delta(item, mechanism.noise, Fraction("0.3"), far)
     monkeypatch.setattr(Reach, "apart", lambda self, distance: distance + self.steps)
-    assert renyi > 1.01 * vector_moved_renyi(item, mechanism.noise, Fraction(2), far)
+    assert renyi > 1.01 * moved_renyi(item, mechanism.noise, Fraction(2), far)
     if noise == "gaussian":  # for Laplace noise delta is bounded through the pure loss, with room to spare
-        assert delta > 1.01 * vector_moved_delta(item, mechanism.noise, Fraction("0.3"), far)
+        assert delta > 1.01 * moved_delta(item, mechanism.noise, Fraction("0.3"), far)
 
 
 def test_pure_vectors_are_bounded_by_both_distances_and_reach_the_bound():

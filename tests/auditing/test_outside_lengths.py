@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fugu.cli.app as cli
-from fugu.auditing.outside.examine import examine
+from fugu.auditing.examine import examine
 
 NAME = "length of the prior"
 ROUTES = {

@@ -11,7 +11,7 @@ import pytest
 import fugu
 from fugu import Approx, Laplace, LawPair, Pure, Scenario, answer, verify
 from fugu.auditing import guarantee_against, guarantee_within
-from fugu.auditing.reach import reach
+from fugu.auditing.moved import reach
 from fugu.documents.certificate import Certificate
 from fugu.errors import BadNoise, NotProvable
 from fugu.laws.components import nearest
@@ -93,7 +93,7 @@ def hunt(cases, seed):
 
 
 def _old(certificate, mechanism, distance):
-    from fugu.auditing.nearby import moved_within
+    from fugu.auditing.against import moved_within
 
     return moved_within(certificate, mechanism.guarantee, reach(certificate, distance))
 

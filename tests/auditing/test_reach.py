@@ -9,7 +9,7 @@ from beliefs import LINE, PAIRS
 
 import fugu
 from fugu.auditing import guarantee_against, guarantee_within
-from fugu.auditing.reach import reach
+from fugu.auditing.moved import reach
 from fugu.laws.components import nearest
 
 

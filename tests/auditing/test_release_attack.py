@@ -12,13 +12,13 @@ import pytest
 
 import fugu
 from fugu import sequences
-from fugu.auditing.bounds import Curve, ceiling, expected, implied_epsilon
-from fugu.auditing.release_attack import laws as running
-from fugu.auditing.release_attack.contest import contests
-from fugu.auditing.release_attack.entries import drawn_given, neighbours
-from fugu.auditing.release_attack.through_files import TableRoute
-from fugu.auditing.release_attack.through_files import run as draw
-from fugu.auditing.release_attack.trial import Halves, chosen, contrast, fight, look, of_coins
+from fugu.auditing import release_attack as running
+from fugu.auditing import through_files
+from fugu.auditing.bounds import EventCurve, ceiling, expected, implied_epsilon
+from fugu.auditing.contest import contests
+from fugu.auditing.entries import drawn_given, neighbours
+from fugu.auditing.through_files import run as draw
+from fugu.auditing.trial import Halves, chosen, contrast, fight, look, of_coins
 from fugu.errors import CertificateError, UsageError
 from fugu.iterate import LinearRegression
 from fugu.mechanism.mechanism import Mechanism
@@ -97,7 +97,7 @@ def test_the_supremum_at_a_delta_is_what_is_proved(noise, budget):
 def test_a_curve_is_the_best_of_all_events():
     """All 2^6 events of two laws, against the six that are tried."""
     p, q = np.array([5, 1, 4, 2, 7, 1]) / 20, np.array([1, 3, 4, 6, 2, 4]) / 20
-    curve = Curve.of(np.log(p / q), p, q)
+    curve = EventCurve.of(np.log(p / q), p, q)
     for delta, least in product((0.0, 0.1, 0.3), (0.0, 0.4)):
         truth = 0.0
         for event in product((False, True), repeat=6):
@@ -107,11 +107,11 @@ def test_a_curve_is_the_best_of_all_events():
         if not least:
             assert curve.loss(delta) == pytest.approx(truth, abs=1e-12)
         assert curve.loss(delta, least) <= truth + 1e-12
-    assert Curve.of(-np.log(p / q), p, q).loss(0.1) < curve.loss(0.1)  # the mutant: worst events first
+    assert EventCurve.of(-np.log(p / q), p, q).loss(0.1) < curve.loss(0.1)  # the mutant: worst events first
 
 
 def test_the_draws_needed_are_those_that_reach():
-    curve = Curve(np.array([0.5, 1.0]), np.array([0.5 / math.e, 1.0]))
+    curve = EventCurve(np.array([0.5, 1.0]), np.array([0.5 / math.e, 1.0]))
     n = curve.needed(0.9, 1e-6, 0.0)
     assert curve.reach(n, 1e-6, 0.0) >= 0.9 > curve.reach(n / 1.02, 1e-6, 0.0)
     assert curve.needed(1.1, 1e-6, 0.0) == math.inf
@@ -486,9 +486,7 @@ def test_histograms_go_through_files(answered, monkeypatch):
     mechanism = answered("histogram(smoker)")  # which tells the secret: its laws limit nothing
     found = audited(mechanism, draws=20_000, through_files=2000)
     assert found.clean and 0.02 < found.through_files.epsilon_lower <= 1
-    monkeypatch.setattr(TableRoute, "places", lambda self, table: np.repeat(places_of(self, table), 3))
+    right = through_files.places
+    monkeypatch.setattr(through_files, "places", lambda *table: np.repeat(right(*table), 3))
     found = audited(mechanism, draws=20_000, through_files=2000)  # the mutant: a record counts three times
     assert found.through_files.epsilon_lower > 1 and found.refuted
-
-
-places_of = TableRoute.places

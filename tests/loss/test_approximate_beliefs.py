@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fugu.auditing.approximate_beliefs import proposition_a_7, theorem_5_6, theorem_5_7, translated_scale
+from fugu.auditing.theorems import nearby_laws, proposition_a7, theorem_5_7, translated_scale
 from fugu.errors import BadBudget, NotProvable
 from fugu.guarantee.composition import independent
 from fugu.guarantee.kinds import Approx
@@ -35,7 +35,7 @@ def test_proposition_a_7_as_printed_is_refuted():
     theirs, true = np.array([1.0, 0.0]), np.array([1 - 0.1 * math.exp(0.5), 0.1 * math.exp(0.5)])
     known = np.array([0.9, 0.1])
     assert stick(known, theirs, 0) == pytest.approx(0.1) == pytest.approx(stick(theirs, known, 0))
-    found = proposition_a_7(0, 0.1, 0.5, 0)
+    found = proposition_a7(0, 0.1, 0.5, 0)
     assert true[1] == pytest.approx(0.16487212707, abs=1e-11)
     assert stick(true, theirs, 0.5) > 0.1, "the printed delta"
     assert found.epsilon == 0.5 and true[1] <= found.delta <= true[1] * (1 + 1e-14)
@@ -49,7 +49,7 @@ def test_proposition_a_7_with_full_support_is_attained():
     c1, c2 = 0.5, 0.5
     real = stick(true, other, c1 + c2)
     assert start == pytest.approx(0.099999) and real == pytest.approx(0.16487047835, abs=1e-10)
-    assert real > start and proposition_a_7(0, start, c1, c2).delta == pytest.approx(real, rel=1e-9)
+    assert real > start and proposition_a7(0, start, c1, c2).delta == pytest.approx(real, rel=1e-9)
 
 
 def test_random_laws_never_exceed_the_corrected_statements_and_do_exceed_the_printed_one():
@@ -65,7 +65,7 @@ def test_random_laws_never_exceed_the_corrected_statements_and_do_exceed_the_pri
         limit = eta1 + math.exp(l1) * (delta + math.exp(e) * eta2)
         assert stick(f_i, f_j, e + l1 + l2) <= limit + 1e-12
         if limit < 0.999:
-            got = theorem_5_6(e, delta, l1, eta1, l2, eta2)
+            got = nearby_laws(e, delta, l1, eta1, l2, eta2)
             assert limit * (1 - 1e-12) <= got.delta <= limit * (1 + 1e-12) and got.epsilon == pytest.approx(e + l1 + l2)
         c1, c2 = worst_ratio(f_i, g_i), worst_ratio(g_j, f_j)
         real = stick(f_i, f_j, e + c1 + c2)
@@ -78,13 +78,13 @@ def test_theorem_5_6_needs_every_term():
     """f_i puts 0.1 where g_i has nothing: dropping eta1 claims (e, 0)."""
     g, f = np.array([1.0, 0.0]), np.array([0.9, 0.1])
     assert stick(f, g, 0) == pytest.approx(0.1)
-    assert 0.1 <= theorem_5_6(0, 0, 0, 0.1, 0, 0).delta < 0.1 + 1e-15
+    assert 0.1 <= nearby_laws(0, 0, 0, 0.1, 0, 0).delta < 0.1 + 1e-15
     with pytest.raises(NotProvable):
-        theorem_5_6(1, 0, 0, 0.5, 0, 0.3)
+        nearby_laws(1, 0, 0, 0.5, 0, 0.3)
     with pytest.raises(NotProvable):
-        theorem_5_6(math.inf, 0, 0, 0, 0, 0)
+        nearby_laws(math.inf, 0, 0, 0, 0, 0)
     with pytest.raises(BadBudget):
-        theorem_5_6(1, 0, -1, 0, 0, 0)
+        nearby_laws(1, 0, -1, 0, 0, 0)
 
 
 def test_theorem_5_7_is_the_printed_formula_and_the_triangle_inequality_is_better():

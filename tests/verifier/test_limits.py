@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 
 import fugu
-from fugu.auditing.outside.examine import examine
+from fugu.auditing.examine import examine
 from fugu.data import read_table
 from fugu.documents import plain_json
 from fugu.documents.plain_json import MOST_BYTES

@@ -8,7 +8,7 @@ import numpy as np
 
 import fugu
 from fugu import Pure
-from fugu.auditing.outside.examine import examine
+from fugu.auditing.examine import examine
 from fugu_verify import prove_again, records
 from fugu_verify.arithmetic import log
 from hunting import search

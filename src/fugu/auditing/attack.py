@@ -11,16 +11,27 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fugu.auditing.bounds import Curve, Implied, accuracy_implies, clopper_pearson, implied_epsilon
-from fugu.auditing.guessers import DecoderGuess, Score, likelihood_ratio, logistic
-from fugu.auditing.shadows import Floats, Hypothesis, Protection, draw, hypotheses, protect
+from fugu.auditing.bounds import EventCurve, Implied, accuracy_implies, clopper_pearson, error_of, implied_epsilon
+from fugu.auditing.guessers import (
+    Hypothesis,
+    Protection,
+    Score,
+    decoder,
+    draw,
+    generator_of,
+    hypotheses,
+    likelihood_ratio,
+    logistic,
+    protect,
+)
 from fugu.errors import UnknownName, UsageError
 from fugu.guarantee import Guarantee
 from fugu.guarantee.asks import exact, outward
 from fugu.laws.pair import LawPair
 from fugu.mechanism.mechanism import Mechanism
-from fugu.numbers.checks import is_count, is_share
-from fugu.numbers.exact import Real, as_fraction
+from fugu.noise.kind import Floats
+from fugu.numbers.checks import is_count
+from fugu.numbers.exact import Real
 from fugu.scenario.scenario import Scenario
 from fugu.shown import Shown, figure_of
 from fugu.visible import Json
@@ -40,8 +51,6 @@ if TYPE_CHECKING:
 AttackName = Literal["logistic", "likelihood-ratio", "decoder"]
 ATTACKS: tuple[AttackName, ...] = ("logistic", "likelihood-ratio", "decoder")
 _CLEAN = "clean"
-Guess = tuple[Score, str]
-"""A score and a note on how it was made."""
 _LEAST = 100
 _THRESHOLDS = 400
 
@@ -94,32 +103,41 @@ def attack(
     (True, True, Pure(epsilon=1))
     """
     laws = hypotheses(first, second, pair)
-    promised = _promised(mechanism, guarantee)
+    promised = guarantee
+    if isinstance(mechanism, Mechanism):
+        if guarantee is not None:
+            raise UsageError("a mechanism brings its own guarantee; guarantee= is for functions")
+        promised = mechanism.guarantee
     at = _delta(promised, delta)
-    rng = _checked(mechanism, shadow, test, shadows, rng)
+    if mechanism is not None and not callable(mechanism) and not isinstance(mechanism, Mechanism):
+        raise UsageError(f"expected a Mechanism, a function (values, rng) or None, got {type(mechanism).__name__}")
+    for name, size in (("shadow", shadow), ("test", test)):
+        if not is_count(size, _LEAST):
+            raise UsageError(f"{name} must be a whole number of at least {_LEAST}, got {size!r}")
+    if shadows not in (known := ("protected", _CLEAN)):
+        raise UnknownName("kind of shadows", shadows, known)
+    rng = generator_of(rng)
     names = _names(attacks, directions, steps)
-    level = _share(confidence) / (2 * len(names))
+    level = error_of(confidence) / (2 * len(names))
     clean = tuple(draw(law, shadow, rng) for law in laws)
     if clean[0].shape != clean[1].shape:
-        raise UsageError(f"the hypotheses give {_size(clean[0])} and {_size(clean[1])} statistics; they must agree")
+        one, other = (1 if values.ndim == 1 else values.shape[1] for values in clean)
+        raise UsageError(f"the hypotheses give {one} and {other} statistics; they must agree")
     unprotected = shadows == _CLEAN
     train = clean if unprotected else tuple(protect(mechanism, values, rng) for values in clean)
     right = int(rng.binomial(test, 0.5))
     fresh = [protect(mechanism, draw(law, n, rng), rng) for law, n in zip(laws, (right, test - right), strict=True)]
     if len({x.shape[1:] for x in (*train, *fresh)}) != 1:
         raise UsageError("the outputs under the two hypotheses have different dimensions; they must agree")
-
-    def decoder(one: Floats, other: Floats) -> Guess:
-        ends = _widened(np.concatenate(clean)) if bounds is None else bounds
-        return DecoderGuess(directions, steps, ends).fit(one, other)  # type: ignore[arg-type]
-
-    def ratio(one: Floats, other: Floats) -> Guess:
-        return likelihood_ratio(one, other, None if unprotected else laws, mechanism)
-
-    guessers = dict(zip(ATTACKS, (logistic, ratio, decoder), strict=True))
     attempts = []
     for name in names:
-        score, note = guessers[name](train[0], train[1])
+        if name == "logistic":
+            score, note = logistic(train[0], train[1])
+        elif name == "decoder":
+            ends = _widened(np.concatenate(clean)) if bounds is None else bounds
+            score, note = decoder(train[0], train[1], directions, steps, ends)  # type: ignore[arg-type]
+        else:
+            score, note = likelihood_ratio(train[0], train[1], None if unprotected else laws, mechanism)
         attempts.append(_attempt(name, note, score, train, fresh, level, at))
     known_epsilon = None if promised is None else promised.to_approx(at).epsilon
     return AttackReport(tuple(attempts), promised, known_epsilon, at, confidence, shadow, test)
@@ -158,14 +176,6 @@ def _thresholds(s1: Floats, s0: Floats, n1: int, n0: int, level: float, delta: f
     return float(seen[np.argmax(above[0] - above[1])]), float(seen[np.argmax(np.maximum(*ratios))])
 
 
-def _promised(mechanism: Protection, stated: Guarantee | None) -> Guarantee | None:
-    if isinstance(mechanism, Mechanism):
-        if stated is not None:
-            raise UsageError("a mechanism brings its own guarantee; guarantee= is for functions")
-        return mechanism.guarantee
-    return stated
-
-
 def _delta(promised: Guarantee | None, delta: Real | None) -> Real:
     """The delta asked for, else that of the guarantee; a Rényi guarantee implies something only above its own."""
     if delta is not None:
@@ -191,38 +201,11 @@ def _names(attacks: str | Iterable[str], directions: object, steps: object) -> t
     return tuple(dict.fromkeys(asked))
 
 
-def _checked(
-    mechanism: object, shadow: object, test: object, shadows: str, rng: np.random.Generator | None
-) -> np.random.Generator:
-    if mechanism is not None and not isinstance(mechanism, Mechanism) and not callable(mechanism):
-        raise UsageError(f"expected a Mechanism, a function (values, rng) or None, got {type(mechanism).__name__}")
-    for name, size in (("shadow", shadow), ("test", test)):
-        if not is_count(size, _LEAST):
-            raise UsageError(f"{name} must be a whole number of at least {_LEAST}, got {size!r}")
-    if shadows not in (known := ("protected", _CLEAN)):
-        raise UnknownName("kind of shadows", shadows, known)
-    if rng is None:
-        return np.random.Generator(np.random.PCG64())
-    if not isinstance(rng, np.random.Generator):
-        raise UsageError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
-    return rng
-
-
-def _share(confidence: Real) -> Fraction:
-    if not is_share(confidence):
-        raise UsageError(f"a confidence lies strictly between 0 and 1, got {confidence!r}")
-    return 1 - as_fraction(confidence)
-
-
 def _widened(clean: Floats) -> Floats:
     """Bounds for statistics of which some draws were seen: their range, and half of it more at both ends."""
     low, high = np.atleast_1d(clean.min(axis=0)), np.atleast_1d(clean.max(axis=0))
     half = (high - low) / 2
     return np.stack([low - half, high + half], axis=1)
-
-
-def _size(values: Floats) -> int:
-    return 1 if values.ndim == 1 else values.shape[1]
 
 
 # `AttackReport`: what the attacks reach, beside what the mechanism promises.
@@ -302,8 +285,8 @@ class AttackReport(Shown):
         right as often as `ceiling` allows. None without a finite epsilon above 0."""
         if self.epsilon is None or not 0 < self.epsilon < math.inf:
             return None
-        level = float(1 - as_fraction(self.confidence)) / (2 * len(self.attempts))
-        curve = Curve(np.array([self.ceiling]), np.array([1 - self.ceiling]))
+        level = float(error_of(self.confidence)) / (2 * len(self.attempts))
+        curve = EventCurve(np.array([self.ceiling]), np.array([1 - self.ceiling]))
         return curve.needed(float(self.epsilon) / 2, level, float(self.delta))
 
     @property

@@ -6,16 +6,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from fugu.auditing.shadows import Floats
 from fugu.errors import UsageError
 from fugu.fixed import fixed
 from fugu.guarantee.asks import check_delta
+from fugu.noise.kind import Floats
 from fugu.numbers import balls
+from fugu.numbers.checks import is_share
 from fugu.numbers.exact import Real, as_fraction
 
 # What counts of right and wrong guesses prove about a mechanism, at a stated confidence: lower bounds on its loss.
@@ -86,9 +88,7 @@ def rate_upper(count: int, trials: int, alpha: Real) -> float:
 
 def clopper_pearson(count: int, trials: int, confidence: Real = 0.99) -> tuple[float, float]:
     """The two-sided interval of a rate: each end misses with probability at most (1 - confidence) / 2."""
-    half = (1 - as_fraction(confidence)) / 2 if _is_share(confidence) else Fraction(-1)
-    if not 0 < half < 1:
-        raise UsageError(f"a confidence lies strictly between 0 and 1, got {confidence!r}")
+    half = error_of(confidence) / 2
     return rate_lower(count, trials, half), rate_upper(count, trials, half)
 
 
@@ -109,22 +109,16 @@ def implied_epsilon(k1: int, n1: int, k0: int, n0: int, alpha: Real, delta: Real
     return Implied(tpr, fpr, _log_ratio(right - slack, wrong), _log_ratio(1 - wrong - slack, 1 - right))
 
 
-def accuracy_epsilon(correct: int, trials: int, alpha: Real, delta: Real = 0.0) -> tuple[float, float]:
-    """(acc_lo, epsilon) with epsilon >= ln((acc_lo - delta) / (1 - acc_lo)): accuracy <= (e^epsilon + delta) / (1 +
-    e^epsilon).
-
-    For labels drawn by a fair coin for each output. acc_lo is one-sided at alpha. It uses both orders of the pair, so
-    it refutes the guarantee for the pair, never for one order alone.
-
-    >>> [round(x, 9) for x in accuracy_epsilon(180, 200, 0.05)]
-    [0.858010748, 1.798865265]
-    """
-    least = rate_lower(correct, trials, alpha)
-    return least, accuracy_implies(least, delta)
-
-
 def accuracy_implies(accuracy: float, delta: Real = 0.0) -> float:
-    """max(0, ln((accuracy - delta) / (1 - accuracy))): the least epsilon that allows this accuracy on fair labels."""
+    """max(0, ln((accuracy - delta) / (1 - accuracy))): the least epsilon that allows this accuracy on fair labels, as
+    accuracy <= (e^epsilon + delta) / (1 + e^epsilon).
+
+    For labels drawn by a fair coin for each output. It uses both orders of the pair, so it refutes the guarantee for
+    the pair, never for one order alone.
+
+    >>> round(accuracy_implies(rate_lower(180, 200, 0.05)), 9)
+    1.798865265
+    """
     check_delta(delta)
     return _log_ratio(Fraction(accuracy) - as_fraction(delta), 1 - Fraction(accuracy))
 
@@ -161,16 +155,19 @@ def _checked(count: int, trials: int, alpha: Real) -> Fraction:
 
 
 def _level(alpha: Real) -> Fraction:
-    if not _is_share(alpha):
+    if not is_share(alpha):
         raise UsageError(f"alpha, the probability of error, lies strictly between 0 and 1, got {alpha!r}")
     return as_fraction(alpha)
 
 
-def _is_share(x: Real) -> bool:
-    return isinstance(x, int | float | Fraction) and 0 < x < 1
+def error_of(confidence: Real) -> Fraction:
+    """1 - confidence, the probability of error; UsageError for what is no confidence."""
+    if not is_share(confidence):
+        raise UsageError(f"a confidence lies strictly between 0 and 1, got {confidence!r}")
+    return 1 - as_fraction(confidence)
 
 
-# `Curve`: how likely the events {ln p/q > t} are under both laws, best first, and what draws can show of them.
+# `EventCurve`: how likely the events {ln p/q > t} are under both laws, best first, and what draws can show of them.
 #
 # By Neyman and Pearson (1933) no event as likely under q is likelier under p. P(E) <= e^epsilon Q(E) + delta
 # refutes every epsilon below ln((P(E) - delta) / Q(E)).
@@ -183,7 +180,7 @@ _MOST_DRAWS = 1e18
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class EventCurve:
     """P and Q of the events, from the smallest to the whole; in doubles."""
 
     p: Floats
@@ -194,11 +191,16 @@ class Curve:
             object.__setattr__(self, name, fixed(np.minimum(getattr(self, name), 1.0)))
 
     @staticmethod
-    def of(scores: Floats, p: Floats, q: Floats) -> Curve:
+    def of(scores: Floats, p: Floats, q: Floats) -> EventCurve:
         """The events {score >= t} for all t, of outputs with these probabilities."""
         order = np.argsort(-scores, kind="stable")
         last = np.append(scores[order][1:] != scores[order][:-1], True)
-        return Curve(np.cumsum(p[order])[last], np.cumsum(q[order])[last])
+        return EventCurve(np.cumsum(p[order])[last], np.cumsum(q[order])[last])
+
+    @staticmethod
+    def both(scores: Floats, p: Floats, q: Floats) -> tuple[EventCurve, EventCurve]:
+        """P against Q, and Q against P."""
+        return EventCurve.of(scores, p, q), EventCurve.of(-scores, q, p)
 
     def loss(self, delta: float, least: float = 0.0) -> float:
         """max ln((P - delta) / Q) over the events with P >= least; 0 if none is above."""
@@ -206,9 +208,9 @@ class Curve:
 
     def reach(self, draws: float, alpha: float, delta: float) -> float:
         """The largest bound that `draws` outputs of each law are expected to show at confidence 1 - alpha."""
-        few = self._few()
-        seen = few.p * draws >= 1  # what is hardly ever seen shows nothing
-        return float(np.max(expected(few.p[seen] * draws, few.q[seen] * draws, draws, alpha, delta), initial=0.0))
+        p, q = self._few
+        seen = p * draws >= 1  # what is hardly ever seen shows nothing
+        return float(np.max(expected(p[seen] * draws, q[seen] * draws, draws, alpha, delta), initial=0.0))
 
     def needed(self, target: float, alpha: float, delta: float) -> float:
         """The least number of outputs of each law for which `reach` is the target; infinite if none is."""
@@ -222,12 +224,13 @@ class Curve:
             low, high = (low, middle) if self.reach(middle, alpha, delta) >= target else (middle, high)
         return high
 
-    def _few(self) -> Curve:
-        """The same curve at no more than some hundred events, spread evenly over ln P."""
+    @cached_property
+    def _few(self) -> tuple[Floats, Floats]:
+        """P and Q of no more than some hundred events, spread evenly over ln P."""
         if len(self.p) <= _FEW:
-            return self
+            return self.p, self.q
         at = np.unique(np.searchsorted(self.p, np.geomspace(max(self.p[0], 1e-15), self.p[-1], _FEW)))
-        return Curve(self.p[at.clip(max=len(self.p) - 1)], self.q[at.clip(max=len(self.q) - 1)])
+        return self.p[at.clip(max=len(self.p) - 1)], self.q[at.clip(max=len(self.q) - 1)]
 
 
 def expected(k1: Floats, k0: Floats, n: float, alpha: float, delta: float) -> Floats:

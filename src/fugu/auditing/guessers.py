@@ -1,9 +1,11 @@
-"""Guessers: each learns from shadow outputs a score of the first hypothesis; the lattice decoder is one."""
+"""Shadow data, draws of two hypotheses and what a mechanism makes of them; and guessers, which each learn from shadow
+outputs a score of the first hypothesis. The lattice decoder is one."""
 
 from __future__ import annotations
 
+import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -11,14 +13,137 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fugu.auditing.shadows import Floats, Hypothesis, Protection
-from fugu.errors import MissingExtra, UsageError
+from fugu.errors import MissingExtra, UnknownName, UsageError
 from fugu.fixed import fixed
 from fugu.laws.components import nearest
 from fugu.laws.discrete import Discrete
+from fugu.laws.multinormal import MultivariateNormal
+from fugu.laws.pair import Law, LawPair, Shifted
 from fugu.mechanism.mechanism import Mechanism
-from fugu.noise.kind import Noise
+from fugu.noise.kind import Floats, Noise
 from fugu.noised import Noised
+from fugu.numbers.checks import is_row
+from fugu.scenario.scenario import Scenario
+
+# Shadow data: draws of the statistics under two hypotheses, and what a mechanism makes of them. Experiments only.
+
+
+Sampler = Callable[..., ArrayLike]
+Hypothesis = Law | Sampler
+Protection = Mechanism | Callable[[Floats, np.random.Generator], ArrayLike] | None
+
+
+def hypotheses(first: object, second: object, pair: Sequence[str] | None) -> tuple[Hypothesis, Hypothesis]:
+    """The two laws or samplers that the attack is to tell apart."""
+    if isinstance(first, Scenario):
+        if second is not None:
+            raise UsageError("a scenario brings its own laws; name two of its secrets with pair=, and give no second")
+        return _secrets(first, pair)
+    if pair is not None:
+        raise UsageError("pair= names two secrets of a Scenario; here the two hypotheses are given themselves")
+    both: tuple[Any, Any] = (first, second)
+    if second is None and isinstance(first, LawPair):
+        both = (first.p, first.q)
+    elif second is None and is_row(first) and len(first) == 2:
+        both = (first[0], first[1])
+    for given in both:
+        if not isinstance(given, Law) and not callable(given):
+            raise UsageError(
+                "an attack tells two hypotheses apart: give two laws or two samplers (functions of a generator), "
+                f"or a Scenario and pair=; got {type(given).__name__}"
+            )
+    return both
+
+
+def _secrets(scenario: Scenario, pair: Sequence[str] | None) -> tuple[Law, Law]:
+    if pair is None:
+        found = scenario.law_pairs()
+        if len(found) != 1:
+            raise UsageError(f"the scenario has {len(found)} pairs; name the one to attack with pair=(first, second)")
+        return found[0].p, found[0].q
+    if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+        raise UsageError(f"pair= takes the names of two different secrets, got {pair!r}")
+    for name in pair:
+        if name not in scenario.secrets:
+            raise UnknownName("secret", name, scenario.secrets)
+    having = [laws for laws in scenario.adversaries if pair[0] in laws and pair[1] in laws]
+    if len(having) != 1:
+        raise UsageError(f"{len(having)} adversaries have laws for both secrets; give the two laws themselves")
+    return having[0][pair[0]], having[0][pair[1]]
+
+
+def draw(source: Hypothesis, count: int, rng: np.random.Generator) -> Floats:
+    """`count` independent draws, one per data set: (count,) numbers or (count, d) vectors.
+
+    A sampler is called as sampler(rng) for one draw, a number or a vector (or a table, one draw a row); if it needs
+    two arguments, as sampler(rng, count) for all. A `Shifted` law is taken as a point, its worst case."""
+    if isinstance(source, Shifted):
+        return _rows(np.tile([float(x) for x in source.exact], (count, 1)), count)
+    if isinstance(source, MultivariateNormal):
+        return normal_draws(source, count, rng)
+    if isinstance(source, Law):
+        law = source if isinstance(source, Discrete) else source.components()
+        which = rng.choice(len(law.weights), size=count, p=law.weights / law.weights.sum())
+        if isinstance(law, Discrete):
+            return np.asarray(law.values[which])
+        return np.asarray(law.means[which] + law.stds[which] * rng.standard_normal(count))
+    try:
+        named = list(inspect.signature(source).parameters.values())
+    except (TypeError, ValueError):
+        named = []
+    if sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in named) > 1:
+        return _rows(source(rng, count), count)
+    parts: list[Floats] = []
+    while sum(map(len, parts)) < count:
+        one = np.asarray(source(rng), dtype=np.float64)
+        parts.append(one if one.ndim == 2 else one[None])
+        if parts[0].shape[1:] != parts[-1].shape[1:] or not parts[-1].size:
+            raise UsageError("a sampler must return the same number of statistics, at least one, at every call")
+    return _rows(np.concatenate(parts)[:count], count)
+
+
+def generator_of(rng: object) -> np.random.Generator:
+    """The generator that is given, or a fresh one for None."""
+    if rng is None:
+        return np.random.Generator(np.random.PCG64())
+    if not isinstance(rng, np.random.Generator):
+        raise UsageError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
+    return rng
+
+
+def protect(mechanism: Protection, values: Floats, rng: np.random.Generator) -> Floats:
+    """Outputs for each row, independent of each other: a coin or a step over the whole column is run row by row."""
+    if mechanism is None:
+        return values
+    if not isinstance(mechanism, Mechanism):
+        return _rows(mechanism(values.copy(), rng), len(values))
+    if mechanism.noise.halves or mechanism.post:
+        each = [np.asarray(mechanism.simulate(value, rng).values, dtype=np.float64).ravel() for value in values]
+        if len({one.shape for one in each}) != 1:
+            raise UsageError("what follows the mechanism returns outputs of varying length; attack it without that")
+        return _rows(np.stack(each), len(values))
+    return _rows(mechanism.simulate(values, rng).values, len(values))
+
+
+def normal_draws(law: MultivariateNormal, count: int, rng: np.random.Generator) -> Floats:
+    """mean + root z, in doubles."""
+    values, vectors = np.linalg.eigh(law.cov_array)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(law.mean_array + rng.standard_normal((count, law.dimension)) @ root.T)
+
+
+def _rows(values: Any, count: int) -> Floats:
+    """Finite numbers, one row a draw; vectors of one number are numbers."""
+    try:
+        rows = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UsageError("samplers and mechanisms must return numbers, one row per data set") from None
+    if rows.ndim not in (1, 2) or len(rows) != count or rows.size == 0:
+        raise UsageError(f"expected {count} numbers, or {count} rows of numbers, got shape {rows.shape}")
+    if not np.all(np.isfinite(rows)):
+        raise UsageError("samplers and mechanisms must return finite numbers, found NaN or infinity")
+    return rows[:, 0] if rows.ndim == 2 and rows.shape[1] == 1 else rows
+
 
 # Guessers: each learns from shadow outputs of both hypotheses a score that is larger where the first is likelier.
 
@@ -68,31 +193,21 @@ def likelihood_ratio(
     return _normal(x1, x0), "fitted normal laws"
 
 
-class DecoderGuess:
+def decoder(x1: Floats, x0: Floats, directions: ArrayLike, steps: ArrayLike, bounds: ArrayLike) -> tuple[Score, str]:
     """The lattice decoder, then the ratio of normal laws fitted on the decoded statistics; no guess where it fails."""
+    read1, read0 = (decode(x, directions, steps, bounds) for x in (x1, x0))
+    found1, found0 = read1.values[read1.decoded], read0.values[read0.decoded]
+    share = (read1.share * len(x1) + read0.share * len(x0)) / (len(x1) + len(x0))
+    note = f"{share:.1%} of the shadow outputs decoded"
+    if min(len(found1), len(found0)) < 10:
+        return lambda x: np.zeros(len(x)), note
+    inner = _normal(found1, found0)
 
-    def __init__(self, directions: ArrayLike, steps: ArrayLike, bounds: ArrayLike) -> None:
-        self.directions, self.steps, self.bounds = directions, steps, bounds
+    def score(x: Floats) -> Floats:
+        read = decode(x, directions, steps, bounds)
+        return np.where(read.decoded, inner(read.values), 0.0)
 
-    def read(self, x: Floats) -> Decoded:
-        """The decoded outputs."""
-        return decode(x, self.directions, self.steps, self.bounds)
-
-    def fit(self, x1: Floats, x0: Floats) -> tuple[Score, str]:
-        """The score of decoded statistics."""
-        read1, read0 = self.read(x1), self.read(x0)
-        found1, found0 = read1.values[read1.decoded], read0.values[read0.decoded]
-        share = (read1.share * len(x1) + read0.share * len(x0)) / (len(x1) + len(x0))
-        note = f"{share:.1%} of the shadow outputs decoded"
-        if min(len(found1), len(found0)) < 10:
-            return lambda x: np.zeros(len(x)), note
-        inner = _normal(found1, found0)
-
-        def score(x: Floats) -> Floats:
-            read = self.read(x)
-            return np.where(read.decoded, inner(read.values), 0.0)
-
-        return score, note
+    return score, note
 
 
 def _known(laws: tuple[Hypothesis, Hypothesis], mechanism: Protection) -> Score | None:
@@ -101,16 +216,23 @@ def _known(laws: tuple[Hypothesis, Hypothesis], mechanism: Protection) -> Score 
     if not isinstance(p, Discrete) or not isinstance(q, Discrete) or p.dimension > 1:
         return None
     if mechanism is None:
-        return lambda y: _difference(_mass(p, y), _mass(q, y))
+
+        def mass(law: Discrete, y: Floats) -> Floats:
+            at = np.minimum(np.searchsorted(law.values, y), len(law.values) - 1)
+            known = np.where(law.values[at] == y, law.weights[at], 0.0)
+            return np.log(known, out=np.full(len(y), -_CLIP), where=known > 0)
+
+        return lambda y: np.clip(mass(p, y) - mass(q, y), -_CLIP, _CLIP)
     if not isinstance(mechanism, Mechanism) or mechanism.post or mechanism.lattice is None:
         return None
     lattice, support, noise = mechanism.lattice, mechanism.support, mechanism.noise
     if not isinstance(noise, Noise) or noise.silent or noise.tabled or noise.halves:
         return None
-    points = np.unique(lattice.index(np.concatenate([_moved(law, support) for law in (p, q)])))
+    moved = [lattice.index(law.values if support is None else nearest(support, law.values)) for law in (p, q)]
+    points = np.unique(np.concatenate(moved))
     rows = np.zeros((2, len(points)))
-    for row, law in zip(rows, (p, q), strict=True):
-        np.add.at(row, np.searchsorted(points, lattice.index(_moved(law, support))), law.weights)
+    for row, law, at in zip(rows, (p, q), moved, strict=True):
+        np.add.at(row, np.searchsorted(points, at), law.weights)
     noised = Noised(points, rows, noise)
 
     def score(y: Floats) -> Floats:
@@ -118,20 +240,6 @@ def _known(laws: tuple[Hypothesis, Hypothesis], mechanism: Protection) -> Score 
         return np.clip(np.where(np.isnan(told), 0.0, told), -_CLIP, _CLIP)
 
     return score
-
-
-def _moved(law: Discrete, support: Floats | None) -> Floats:
-    return law.values if support is None else nearest(support, law.values)
-
-
-def _mass(law: Discrete, y: Floats) -> Floats:
-    at = np.minimum(np.searchsorted(law.values, y), len(law.values) - 1)
-    mass = np.where(law.values[at] == y, law.weights[at], 0.0)
-    return np.log(mass, out=np.full(len(y), -_CLIP), where=mass > 0)
-
-
-def _difference(a: Floats, b: Floats) -> Floats:
-    return np.clip(a - b, -_CLIP, _CLIP)
 
 
 def _counted(x1: Floats, x0: Floats, seen: Floats) -> Score:
@@ -164,7 +272,7 @@ def _normal(x1: Floats, x0: Floats) -> Score:
         return at
 
     p, q = log_density(x1), log_density(x0)
-    return lambda x: _difference(p(x), q(x))
+    return lambda x: np.clip(p(x) - q(x), -_CLIP, _CLIP)
 
 
 def _table(x: Floats) -> NDArray[np.float64]:

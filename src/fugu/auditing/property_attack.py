@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.auditing.attack import AttackName, AttackReport, attack
-from fugu.auditing.shadows import Protection
+from fugu.auditing.guessers import Protection
 from fugu.errors import UnknownName, UsageError
 from fugu.guarantee import Guarantee
 from fugu.mechanism.mechanism import Mechanism

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from fugu.auditing import approximate_beliefs
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.guarantee.asks import check_alpha, check_epsilon, outward
+from fugu.guarantee.asks import check_alpha, check_delta, check_epsilon, exact, outward, plain
 from fugu.laws.shapes import Shape
 from fugu.loss.cost import ShiftNoise
 from fugu.loss.door import divergence_bounds as bounds
 from fugu.loss.door import leakage
 from fugu.loss.shifts import shift_renyi
 from fugu.noise.kind import Noise
+from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, meant_up
 
 # What a guarantee for one belief says about another belief close to it: the theorems, as functions of their numbers.
@@ -50,9 +50,9 @@ def theorem_a4(alpha: Real, p: Real, q: Real, r: Real, there: Real, epsilon: Rea
     2.0333333333
     """
     a, (u, _, w) = _order(alpha), _reciprocals(p, q, r)
-    first, middle, last = (_divergence(x) for x in (there, epsilon, back))
-    share, more = (a - u) / (a - 1), 1 + w / (a - 1)
-    return _sum(_times(share, first), _times(more, middle), last)
+    terms = (_divergence(x) for x in (there, epsilon, back))
+    factors = ((a - u) / (a - 1), 1 + w / (a - 1), Fraction(1))
+    return _sum(*(None if x is None else factor * x for factor, x in zip(factors, terms, strict=True)))
 
 
 def orders_a4(alpha: Real, p: Real, q: Real, r: Real) -> tuple[Real, Real, Real]:
@@ -98,23 +98,79 @@ def gaussian_variance(order: Real, epsilon: Real, distance: Real) -> Fraction:
     return as_fraction(order) * apart**2 / (2 * wanted)
 
 
+def nearby_laws(epsilon: Real, delta: Real, l1: Real, eta1: Real, l2: Real, eta2: Real) -> Approx:
+    """(e + l1 + l2, eta1 + e^l1 (delta + e^e eta2)) for the true laws f_i, f_j of what a mechanism reads, one order.
+
+    Needed: the mechanism is (e, delta) for nearby laws g_i, g_j; HS_l1(f_i || g_i) <= eta1; HS_l2(g_j || f_j) <= eta2,
+    HS_l(f || g) = sup_S f(S) - e^l g(S). For a test 0 <= t <= 1: E_f t <= e^l E_g t + eta. (With l1 = l2, eta1 = eta2
+    this is the printed Theorem 5.6, whose proof is not right; one that is:
+    docs/proofs/normal-vectors.md#6-beliefs-near-the-true-ones.) NotProvable where nothing follows.
+
+    >>> nearby_laws(1, 0, 0.5, 0, 0.5, 0)
+    Approx(epsilon=2, delta=0.0)
+    """
+    for x in (epsilon, l1, l2):
+        check_epsilon(x)
+    for x in (delta, eta1, eta2):
+        check_delta(x)
+    if any(math.isinf(x) for x in (epsilon, l1, l2)):
+        raise NotProvable("an infinite epsilon implies nothing about nearby beliefs")
+    with balls.precision(128):
+        e, d, k, one, two = (balls.of(as_fraction(x)) for x in (epsilon, delta, l1, eta1, eta2))
+        total = meant_up(balls.upper(one + k.exp() * (d + e.exp() * two)))
+    if not total < 1:
+        raise NotProvable(
+            "the delta that follows is 1 or more, which says nothing: the nearby beliefs are too far from the true "
+            "ones (a normal law is never near a discrete one in this sense)"
+        )
+    return Approx(plain(sum((exact(x) for x in (epsilon, l1, l2)), Fraction(0))), total)
+
+
 def theorem_5_6(epsilon: Real, delta: float, there: tuple[Real, float], back: tuple[Real, float]) -> Approx | Pure:
     """(e + l1 + l2, eta1 + e^l1 (delta + e^e eta2)) from HS_l1(M'_i || M_i) <= eta1 and HS_l2(M_j || M'_j) <= eta2.
 
-    For events S: M'_i(S) <= e^l1 M_i(S) + eta1, M_i(S) <= e^e M_j(S) + delta, M_j(S) <= e^l2 M'_j(S) + eta2. Here
-    HS_l(P || Q) = sup_S P(S) - e^l Q(S) (Theorem 5.6, corrected). A delta of 1 or more says nothing: Pure(inf)."""
+    For events S: M'_i(S) <= e^l1 M_i(S) + eta1, M_i(S) <= e^e M_j(S) + delta, M_j(S) <= e^l2 M'_j(S) + eta2:
+    `nearby_laws` (Theorem 5.6, corrected). A delta of 1 or more says nothing: Pure(inf)."""
     (l1, eta1), (l2, eta2) = there, back
     if max(delta, eta1, eta2) >= 1:
         return Pure(math.inf)
     try:
-        found = approximate_beliefs.theorem_5_6(epsilon, Fraction(delta), l1, Fraction(eta1), l2, Fraction(eta2))
+        found = nearby_laws(epsilon, Fraction(delta), l1, Fraction(eta1), l2, Fraction(eta2))
     except NotProvable:
         return Pure(math.inf)
     return found if found.delta > 0 else Pure(found.epsilon)
 
 
+def theorem_5_7(epsilon: Real, delta: Real, level: Real, eta: Real) -> Approx:
+    """(e + 2 l, (1 + e^{e+l}) eta + e^l delta) after more noise, added independently of all else.
+
+    Needed: the mechanism is (e, delta) for nearby laws; each true law is coupled with its nearby law within W outside
+    probability eta_c, and the added noise makes every shift of length <= W cost (l, eta_z), eta >= eta_c + eta_z:
+    Laplace noise of scale W / l (l1 distance, eta_z = 0), or normal noise of standard deviation W / mu(l, eta_z) where
+    W bounds the l2 distance (W_infinity in l2, not the 2-Wasserstein distance). It is Theorem 5.6 after that noise."""
+    return nearby_laws(epsilon, delta, level, eta, level, eta)
+
+
+def translated_scale(shift: Real, distance: Real, epsilon: Real) -> Real:
+    """(shift + 2 W) / e: a Laplace scale that is (e, 0) if nearby laws are translates, within W_infinity W of the true.
+
+    The triangle inequality for W_infinity; always less noise than Theorem 5.7 with delta = 0.
+
+    >>> translated_scale(1, 0.5, 0.5)
+    4
+    """
+    numbers = [_divergence(x) for x in (shift, distance, epsilon)]
+    if None in numbers or not epsilon:
+        raise NotProvable("no finite scale above 0 follows; give a finite epsilon above 0 and finite distances")
+    return plain((as_fraction(shift) + 2 * as_fraction(distance)) / as_fraction(epsilon))
+
+
 def proposition_a7(epsilon: Real, delta: float, there: Real, back: Real) -> Approx | Pure:
-    """(epsilon + there + back, e^there delta): `theorem_5_6` for D_inf bounds. The printed delta lacks the factor.
+    """(epsilon + there + back, e^there delta): `theorem_5_6` for D_inf bounds, c1 >= D_inf(f~_i || f_i), c2 >=
+    D_inf(f_j || f~_j), for beliefs f~ near f.
+
+    Printed with delta instead of e^c1 delta, which is false: (0.9, 0.1) against (1, 0) is (0, 0.1), yet f~_i =
+    (1 - 0.1 e^0.5, 0.1 e^0.5) gives the event 0.16487.
 
     >>> round(proposition_a7(0, 0.1, 0.5, 0.5).delta, 6)
     0.164872
@@ -144,10 +200,6 @@ def _divergence(x: Real) -> Fraction | None:
     """A number >= 0, exactly; None for infinity."""
     check_epsilon(x)
     return None if math.isinf(x) else as_fraction(x)
-
-
-def _times(factor: Fraction, x: Fraction | None) -> Fraction | None:
-    return None if x is None else factor * x
 
 
 def _sum(*terms: Fraction | None) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 from rich.table import Table as Rich
 
 import fugu
-from fugu.auditing.outside.books import extract
+from fugu.auditing.books import extract
 from fugu.checking import Check, checked
 from fugu.checking.check import HEAD, OUTSIDE, OWNER
 from fugu.cli import options

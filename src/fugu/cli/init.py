@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fugu.auditing.outside.found import find
+from fugu.auditing.exhibit import find
 from fugu.cli import options
 from fugu.cli.console import print_json, progress, say
 from fugu.cli.forms import AsJson, Force

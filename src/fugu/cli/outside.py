@@ -11,8 +11,8 @@ import typer
 from rich.table import Table
 
 import fugu
-from fugu.auditing.outside.books import extract
-from fugu.auditing.outside.found import Found, find, private_part, promising
+from fugu.auditing.books import extract
+from fugu.auditing.exhibit import Exhibit, find, private_part, promising
 from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, progress, say, warn
 from fugu.cli.forms import Force
@@ -69,8 +69,8 @@ def verify(
 ) -> None:
     """Check a release from outside: every proof again, the published file, reference, ledger; exit 4 if one fails."""
     from fugu.auditing import guarantee_within
-    from fugu.auditing.outside.examine import examine
-    from fugu.auditing.outside.found import find
+    from fugu.auditing.examine import examine
+    from fugu.auditing.exhibit import find
 
     given = {"published": published, "reference": reference, "ledger": ledger, "data": data, "private": private}
     if (against is not None or within is not None) and (twice or any(given.values())):
@@ -120,7 +120,7 @@ def _word(verdict: Verdict) -> str:
     return "[bold red]does not hold[/]" if failed else "[bold yellow]not checkable[/]"
 
 
-def _only(found: Found) -> Certificate:
+def _only(found: Exhibit) -> Certificate:
     """The one certificate with laws that other beliefs can be put into."""
     document = found.document
     if isinstance(document, ReleaseDocument):
@@ -316,7 +316,7 @@ def report(
         say(f"wrote {output}")
 
 
-def _dossier(found: Found, ledger: str | None, private: str | None, attack: bool) -> str:
+def _dossier(found: Exhibit, ledger: str | None, private: str | None, attack: bool) -> str:
     """The page of a release, with the names of the files that lie beside it."""
     from fugu.report.dossier import Dossier, dossier_page
 

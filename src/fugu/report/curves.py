@@ -10,9 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from fugu.auditing.moved import apart, dominating, mean_delta, mean_renyi, moved_delta, moved_renyi
-from fugu.auditing.nearby import delta_within, rate_of
-from fugu.auditing.reach import raw_edges, reach
+from fugu.auditing.against import delta_within, rate_of
+from fugu.auditing.moved import (
+    apart,
+    dominating,
+    mean_delta,
+    mean_renyi,
+    moved_delta,
+    moved_renyi,
+    raw_edges,
+    reach,
+)
 from fugu.auditing.theorems import straight
 from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable, OutOfReach

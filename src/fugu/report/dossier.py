@@ -38,7 +38,7 @@ from fugu.utility.usable import OWN_TABLE, Usable
 from fugu.visible import Json
 
 if TYPE_CHECKING:
-    from fugu.auditing.release_attack import Audit
+    from fugu.auditing.outcome import Audit
     from fugu.calibration.comparison import Comparison
 
 MOST = 60

@@ -19,7 +19,7 @@ MODEL = "fugu/model/1"
 
 
 @dataclass(frozen=True)
-class Found:
+class Exhibit:
     """A document, the folder in which its files are looked for, and the published file that led to it."""
 
     document: Document
@@ -34,11 +34,11 @@ class Found:
         return self.document if isinstance(self.document, ReleaseDocument) else None
 
 
-def find(source: Source) -> Found:
+def find(source: Source) -> Exhibit:
     """The document of a mechanism, a file or a folder. UsageError or CertificateError, which name the files, if there
     is none or more than one."""
     if not isinstance(source, str | os.PathLike):
-        return Found(document_of(source), None)
+        return Exhibit(document_of(source), None)
     path = Path(source)
     if path.is_dir():
         return _in_folder(path)
@@ -49,10 +49,10 @@ def find(source: Source) -> Found:
         raise UsageError(
             f"{path.name!r} is the private part of a release, not for publication; give the certificate beside it"
         )
-    return Found(read(content), path.absolute().parent, name=path.name)
+    return Exhibit(read(content), path.absolute().parent, name=path.name)
 
 
-def private_part(found: Found, path: str | os.PathLike[str] | None) -> PrivatePart | None:
+def private_part(found: Exhibit, path: str | os.PathLike[str] | None) -> PrivatePart | None:
     """The private part that is named, or the one beside the document that belongs to it; None if there is none."""
     if path is not None:
         return PrivatePart.load(path)
@@ -69,7 +69,7 @@ def private_part(found: Found, path: str | os.PathLike[str] | None) -> PrivatePa
     return None
 
 
-def promising(found: Found, path: str | os.PathLike[str] | None = None) -> Promising | None:
+def promising(found: Exhibit, path: str | os.PathLike[str] | None = None) -> Promising | None:
     """The certificate that says what the document promises, of a release the weakest one inside; None where it is
     withheld, and `path`, or what lies beside it, is not its private part."""
     release = found.release
@@ -82,7 +82,7 @@ def promising(found: Found, path: str | os.PathLike[str] | None = None) -> Promi
     return weakest(each for each in inside if isinstance(each, Promising))
 
 
-def _in_folder(folder: Path) -> Found:
+def _in_folder(folder: Path) -> Exhibit:
     """The one release document of a folder, or else its one certificate."""
     documents: dict[Path, Document] = {}
     unread: dict[Path, CertificateError] = {}
@@ -106,10 +106,10 @@ def _in_folder(folder: Path) -> Found:
     if not candidates:
         raise UsageError(f"there is no certificate in the folder {folder.name!r}")
     file, document = next(iter(candidates.items()))
-    return Found(document, folder, name=file.name)
+    return Exhibit(document, folder, name=file.name)
 
 
-def _of_model(path: Path, model: dict[str, Any]) -> Found:
+def _of_model(path: Path, model: dict[str, Any]) -> Exhibit:
     """The release document beside a model that binds it; or, as version 0.2 wrote it, the certificate that it names."""
     unread = []
     for file in sorted(path.absolute().parent.glob("*.certificate.json")):
@@ -122,9 +122,9 @@ def _of_model(path: Path, model: dict[str, Any]) -> Found:
             named = {part["name"] for part in document.published}
             digests = {str(body.get("digest")) for body in (document.certificates or {}).values()}
             if path.name in named or model.get("certificate") in digests:
-                return Found(document, path.absolute().parent, path, file.name)
+                return Exhibit(document, path.absolute().parent, path, file.name)
         elif document.body.get("digest") == model.get("certificate"):
-            return Found(document, path.absolute().parent, name=file.name)
+            return Exhibit(document, path.absolute().parent, name=file.name)
     if unread:
         raise CertificateError(f"no certificate beside {path.name!r} is for this model; {unread[0]}")
     raise UsageError(

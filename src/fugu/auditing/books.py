@@ -14,10 +14,10 @@ from fugu.data import write_csv
 from fugu.data.files import shown_columns
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import canonical_json
+from fugu.documents.kinds import inner
 from fugu.documents.plain_json import reading
 from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import ReleaseDocument, file_sha256
-from fugu.documents.sentences import RECORDS
 from fugu.documents.verdict import Checked, NotChecked, checked
 from fugu.errors import CertificateError, LedgerBroken
 from fugu.guarantee import ZCDP, Guarantee
@@ -53,7 +53,7 @@ def ledger_checks(
         yield "ledger", "not checked", why
         return
     yield checked("ledger", "every event follows from the one before", lambda: _whole(ledger))
-    yield checked("ledger entry", "the release was charged, with this budget", lambda: _entry(document, stated, ledger))
+    yield checked("ledger entry", "the release was charged, with this budget", lambda: _charged(document, ledger))
     yield checked("ledger beliefs", "it was charged for these laws", lambda: _beliefs(document, bodies, ledger))
     yield checked(
         "ledger draw", "the published file is the draw that the ledger keeps", lambda: _draw(document, ledger)
@@ -73,30 +73,44 @@ def _whole(ledger: str) -> None:
         found.read(books.verify)
 
 
-def _entry(document: ReleaseDocument, stated: Json | None, ledger: str) -> None:
-    with reading():
-        _charged(document, stated, ledger)
+def request_of(document: ReleaseDocument, ledger: str) -> tuple[str, Charge | None, str | None]:
+    """The request that a document names, in words; what was charged for it, None if the ledger has no such request; and
+    the answer that is kept, None if there is none."""
+    data, name = _named(document)
+    with the_books(ledger) as kept:
+        charge, text = kept.read(_kept, data, name)
+    return f"{name!r} for {data!r}", None if charge is None else Charge.parse(charge), text
+
+
+def _named(document: ReleaseDocument) -> tuple[str, str]:
+    """The data set and the request that a document names."""
+    if (stated := document["ledger"]) is None:
+        raise NotChecked("the document names no entry: no ledger was charged")
+    return stated["data"], stated["request"]
+
+
+def _kept(view: LockedView, data: str, request: str) -> tuple[str | None, str | None]:
+    if (asked := view.request(data, request)) is None:
+        return None, None
+    return asked.charge, None if asked.value is None else view.attached(asked)
 
 
 def _beliefs(document: ReleaseDocument, bodies: Mapping[str, Json] | None, ledger: str) -> None:
     """CertificateError unless the charge was for the certificates in the document."""
-    stated = document["ledger"]
-    if stated is None:
-        raise NotChecked("the document names no entry: no ledger was charged")
+    data, name = _named(document)
     if bodies is None:
         raise NotChecked("the certificates are withheld")
     with reading():
         with the_books(ledger) as kept:
-            text = kept.read(_charge, stated["data"], stated["request"])
-            earlier = kept.read(_before, stated["data"], stated["request"])
-            charge = None if text is None else Charge.parse(text)
+            earlier = kept.read(_before, data, name)
+        request, charge, _ = request_of(document, ledger)
         if charge is None:
-            raise CertificateError(f"the ledger has no request {stated['request']!r} for {stated['data']!r}")
-        if len(bodies) == 1 and (body := next(iter(bodies.values())))["kind"] == RECORDS:
-            known = known_budget(Path(ledger), stated["data"])
+            raise CertificateError(f"the ledger has no request {request}")
+        certificate = inner(next(iter(bodies.values()))) if len(bodies) == 1 else None
+        if isinstance(certificate, RecordsCertificate):
+            known = known_budget(Path(ledger), data)
             if known is None or budget_json(known) != dict(document["budget"]):
-                raise CertificateError(f"the ledger has {stated['data']!r} under another budget than the document says")
-            certificate = RecordsCertificate.parse(body)
+                raise CertificateError(f"the ledger has {data!r} under another budget than the document says")
             _questions(charge, certificate, document["question"]["recipe"])
             _together(earlier, certificate)
             return
@@ -142,14 +156,11 @@ def _before(view: LockedView, data: str, request: str) -> list[Charge]:
 
 
 def _known(bodies: Mapping[str, Json], budget: Guarantee) -> set[str]:
-    """What a ledger knows the certificates of a document by: a training by all that it claims."""
+    """What a ledger knows the certificates of a document by: a training by all that it claims, the only one by its
+    laws, those of a statistic by question and laws."""
     if any(body.get("kind") == "training" for body in bodies.values()):
         return {Charge.of_training(TrainingCertificate.parse(body)).beliefs for body in bodies.values()}
-    return _known_by({group: Certificate.parse(body) for group, body in bodies.items()}, budget)
-
-
-def _known_by(certificates: Mapping[str, Certificate], budget: Guarantee) -> set[str]:
-    """What a ledger knows certificates by: the only one by its laws, those of a statistic by question and laws."""
+    certificates = {group: Certificate.parse(body) for group, body in bodies.items()}
     first = next(iter(certificates.values()))
     known = {first.fingerprint} if len(certificates) == 1 else set()
     if (about := first.body.get("statistic")) is not None:
@@ -157,30 +168,19 @@ def _known_by(certificates: Mapping[str, Certificate], budget: Guarantee) -> set
     return known
 
 
-def _charge(view: LockedView, data: str, request: str) -> str | None:
-    asked = view.request(data, request)
-    return None if asked is None else asked.charge
-
-
-def _draw(document: ReleaseDocument, ledger: str) -> None:
-    with reading():
-        same_draw(document, ledger)
-
-
-def _charged(document: ReleaseDocument, stated: Json | None, ledger: str) -> None:
-    if stated is None:
-        raise NotChecked("the document names no entry: no ledger was charged")
-    with the_books(ledger) as kept:
-        event = kept.read(books.settled, stated["data"], stated["request"])
-        entry = kept.read(books.entry, stated["data"], stated["request"])
-    if event is None:
-        raise CertificateError(f"the ledger has no settled request {stated['request']!r} for {stated['data']!r}")
-    if event.hash != stated["entry"]:
-        raise CertificateError(f"the ledger's entry for {stated['request']!r} is another than the one named")
-    if event.at != stated["at"]:
-        raise CertificateError(f"the ledger charged {stated['request']!r} at another time than the document says")
-    if not _same_budget(document, entry.kind, entry.guarantee):
-        raise CertificateError(f"the ledger charged {entry.guarantee!r}, and the document states another budget")
+def _charged(document: ReleaseDocument, ledger: str) -> None:
+    data, name = _named(document)
+    stated = document["ledger"]
+    with reading(), the_books(ledger) as kept:
+        event, entry = kept.read(books.settled, data, name), kept.read(books.entry, data, name)
+        if event is None:
+            raise CertificateError(f"the ledger has no settled request {name!r} for {data!r}")
+        if event.hash != stated["entry"]:
+            raise CertificateError(f"the ledger's entry for {name!r} is another than the one named")
+        if event.at != stated["at"]:
+            raise CertificateError(f"the ledger charged {name!r} at another time than the document says")
+        if not _same_budget(document, entry.kind, entry.guarantee):
+            raise CertificateError(f"the ledger charged {entry.guarantee!r}, and the document states another budget")
 
 
 def _same_budget(document: ReleaseDocument, kind: str, charged: Guarantee) -> bool:
@@ -201,29 +201,24 @@ def _same_budget(document: ReleaseDocument, kind: str, charged: Guarantee) -> bo
 # The draw that a ledger keeps for a request, held against the published file: charged once, drawn once, this one.
 
 
-def same_draw(document: ReleaseDocument, ledger: str) -> None:
+def _draw(document: ReleaseDocument, ledger: str) -> None:
     """CertificateError unless the one published file is what the ledger keeps for the request that is named.
 
     Without this, a second draw of the same question, charged nowhere, could name the entry of the first."""
-    stated = document["ledger"]
-    if stated is None:
-        raise NotChecked("the document names no entry: no ledger was charged")
-    with the_books(ledger) as books:
-        text = books.read(_kept, stated["data"], stated["request"])
-    if text is None:
-        raise CertificateError(f"the ledger keeps no answer to {stated['request']!r} for {stated['data']!r}")
-    if document.composes:
-        raise NotChecked("the ledger keeps numbers of many questions; they are held against the published ones above")
-    kept = _digest(decode(text), document["question"]["recipe"])
-    if kept is None:
-        raise NotChecked("the ledger keeps the answer in a form that is not the published file's")
-    if [file["sha256"] for file in document.published] not in [[each] for each in kept]:
-        raise CertificateError(f"the published file is not the draw that the ledger keeps for {stated['request']!r}")
-
-
-def _kept(view: LockedView, data: str, request: str) -> str | None:
-    asked = view.request(data, request)
-    return None if asked is None or asked.value is None else view.attached(asked)
+    with reading():
+        request, _, text = request_of(document, ledger)
+        if text is None:
+            raise CertificateError(f"the ledger keeps no answer to {request}")
+        if document.composes:
+            raise NotChecked(
+                "the ledger keeps numbers of many questions; they are held against the published ones above"
+            )
+        kept = _digest(decode(text), document["question"]["recipe"])
+        if kept is None:
+            raise NotChecked("the ledger keeps the answer in a form that is not the published file's")
+        if [file["sha256"] for file in document.published] not in [[each] for each in kept]:
+            name = document["ledger"]["request"]
+            raise CertificateError(f"the published file is not the draw that the ledger keeps for {name!r}")
 
 
 def _digest(kept: Any, recipe: Json | None) -> tuple[str, ...] | None:

@@ -10,8 +10,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.auditing.fit.evidence import FRACTIONS, LESS, MORE, SKIPPED, Fault, Floats, Stream
-from fugu.noise.kind import Noise
+from fugu.auditing.evidence import FRACTIONS, LESS, MORE, SKIPPED, Fault, Stream
+from fugu.noise.kind import Floats, Noise
 from fugu.numbers.exact import as_fraction
 
 Steps = NDArray[np.int64]
@@ -26,33 +26,8 @@ _CLASSES = 16
 _QUARTERS = 4
 
 
-@dataclass(frozen=True)
-class Part:
-    """`times` Z, Z the steps of a noise."""
-
-    times: int
-    noise: Noise
-
-    def scaled(self, factor: float) -> Part:
-        """With the scale times `factor`."""
-        return Part(self.times, self.noise.rescaled(as_fraction(self.noise.scale) * as_fraction(factor)))
-
-    def upper(self, k: int) -> float:
-        """P(times Z >= k), k >= 1."""
-        return self.noise.tail((-(-k // abs(self.times)) - 1) * float(self.noise.grid or 1)) / 2
-
-    @property
-    def reach(self) -> int:
-        """Beyond so many steps the masses cannot be seen."""
-        return abs(self.times) * (self.noise.reach(_REACH) + 1)
-
-    def masses(self, reach: int) -> Floats:
-        """The probabilities of -reach .. reach."""
-        k = np.arange(-(reach // abs(self.times)), reach // abs(self.times) + 1)
-        mass = np.exp(self.noise.log_mass(k))
-        found = np.zeros(2 * reach + 1)
-        found[reach + abs(self.times) * k] = mass / mass.sum()
-        return found
+Parts = tuple[tuple[int, Noise], ...]
+"""Pairs (times, noise): `times` Z, Z the steps of the noise."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +36,20 @@ class StepLaw:
 
     `sums`: each with its probability and its parts; a sum without parts is no noise."""
 
-    sums: tuple[tuple[float, tuple[Part, ...]], ...]
+    sums: tuple[tuple[float, Parts], ...]
 
     @staticmethod
-    def of(*parts: Part) -> StepLaw:
-        """One sum; parts that are multiplied by 0 add nothing."""
-        return StepLaw(((1.0, tuple(part for part in parts if part.times)),))
+    def of(*parts: tuple[int, Noise]) -> StepLaw:
+        """One sum; parts that are multiplied by 0, or silent, add nothing."""
+        return StepLaw(((1.0, tuple((times, own) for times, own in parts if times and not own.silent)),))
 
     def scaled(self, factor: float) -> StepLaw:
         """With every scale times `factor`."""
-        return StepLaw(tuple((share, tuple(part.scaled(factor) for part in parts)) for share, parts in self.sums))
+        sums = []
+        for share, parts in self.sums:
+            made = ((times, own.rescaled(as_fraction(own.scale) * as_fraction(factor))) for times, own in parts)
+            sums.append((share, tuple(made)))
+        return StepLaw(tuple(sums))
 
     @property
     def silent(self) -> bool:
@@ -82,30 +61,29 @@ class StepLaw:
         """Whether sums and remainders are few enough to be worked out."""
         return self.reach <= _WIDEST
 
-    @property
+    @cached_property
     def reach(self) -> int:
         """Beyond so many steps nothing can be seen."""
-        return max((sum(part.reach for part in parts) for _, parts in self.sums), default=0)
+        each = (sum(abs(times) * (noise.reach(_REACH) + 1) for times, noise in parts) for _, parts in self.sums)
+        return max(each, default=0)
 
     def upper(self, k: int) -> float:
         """P(steps >= k), k >= 1."""
         return sum(
-            share * (parts[0].upper(k) if len(parts) == 1 else float(self._tails[i][min(k, self.reach + 1)]))
+            share * (_upper(*parts[0], k) if len(parts) == 1 else float(self._tails[i][min(k, self.reach + 1)]))
             for i, (share, parts) in enumerate(self.sums)
             if parts
         )
 
     @cached_property
     def _tails(self) -> tuple[Floats, ...]:
-        """P(sum >= k) for k = 0 .. reach + 1, by convolution."""
-        found = []
-        for own in self._masses:
-            upper = np.cumsum(own[: self.reach : -1])[::-1]  # from k = 1 on, smallest masses first
-            found.append(np.concatenate([[0.5], upper, [0.0]]))
-        return tuple(found)
+        """P(sum >= k) for k = 0 .. reach + 1, by convolution: from k = 1 on, smallest masses first."""
+        uppers = (np.cumsum(own[: self.reach : -1])[::-1] for own in self._masses)
+        return tuple(np.concatenate([[0.5], upper, [0.0]]) for upper in uppers)
 
     @cached_property
     def _masses(self) -> tuple[Floats, ...]:
+        """The probabilities of -reach .. reach."""
         from scipy import fft
 
         reach = self.reach
@@ -113,9 +91,11 @@ class StepLaw:
         found = []
         for _, parts in self.sums:
             transform = np.ones(size // 2 + 1, dtype=np.complex128)
-            for part in parts:
-                own = part.masses(reach)
-                wrapped = np.concatenate([own[reach:], np.zeros(size - 2 * reach - 1), own[:reach]])
+            for times, noise in parts:
+                k = np.arange(-(reach // abs(times)), reach // abs(times) + 1)
+                mass = np.exp(noise.log_mass(k))
+                wrapped = np.zeros(size)
+                wrapped[abs(times) * k] = mass / mass.sum()  # those below 0 from the end
                 transform *= fft.rfft(wrapped)
             total = fft.irfft(transform, size)
             found.append(np.maximum(np.concatenate([total[-reach:], total[: reach + 1]]), 0.0))
@@ -128,6 +108,11 @@ class StepLaw:
         at = np.arange(-self.reach, self.reach + 1) % modulus
         found = np.bincount(at, weights=total, minlength=modulus)
         return np.asarray(found / found.sum())
+
+
+def _upper(times: int, noise: Noise, k: int) -> float:
+    """P(times Z >= k), k >= 1."""
+    return noise.tail((-(-k // abs(times)) - 1) * float(noise.grid or 1)) / 2
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from fugu.auditing.bounds import LIKELY
-from fugu.auditing.fit.evidence import Fit
-from fugu.auditing.release_attack.trial import Attempt, Divergence, Naive, Patterns
-from fugu.documents.document import Document
-from fugu.guarantee import Guarantee, Pure
+from fugu.auditing.evidence import Fit
+from fugu.auditing.trial import Divergence, EventAttempt, Naive, Patterns
+from fugu.guarantee import Guarantee
 from fugu.guarantee.asks import exact
 from fugu.guarantee.composition import promise
+from fugu.noise.kind import finite_or_none
 from fugu.numbers.exact import Real
 from fugu.shown import Shown, figure_of
 from fugu.visible import Json, brief
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PairLoss:
+class AttackedPair:
     """What one pair of laws loses, in doubles, and how many draws went into attacking it.
 
     `supremum`: max ln((P - delta) / Q) over all events. `likely`: over events of probability at least 1e-4. Both are
@@ -40,7 +40,7 @@ class ThroughFiles:
 
     draws: int
     epsilon_lower: float
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[EventAttempt, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,31 +58,22 @@ class Audit(Shown):
     guarantee: Guarantee
     epsilon: Real
     delta: Real
-    epsilon_lower: float
     confidence: Real
-    draws: int
-    pairs: tuple[PairLoss, ...]
-    attempts: tuple[Attempt, ...]
-    reach: float
-    ceiling: float
-    needed: tuple[tuple[float, float], ...]
-    patterns: Patterns | None
-    naive: Naive | None
-    through_files: ThroughFiles | None
     notes: tuple[str, ...]
+    epsilon_lower: float = 0.0
+    draws: int = 0
+    pairs: tuple[AttackedPair, ...] = ()
+    attempts: tuple[EventAttempt, ...] = ()
+    reach: float = 0.0
+    ceiling: float = 0.0
+    needed: tuple[tuple[float, float], ...] = ()
+    patterns: Patterns | None = None
+    naive: Naive | None = None
+    through_files: ThroughFiles | None = None
     divergences: tuple[Divergence, ...] = ()
     fit: Fit | None = None
     promises: str = ""
     """Both promises of the document, in one sentence; only the first one can be attacked."""
-
-    @staticmethod
-    def unattacked(document: Document, proved: float, confidence: Real, reason: str) -> Audit:
-        """Of a document that no attack is known for: nothing but the reason, and then its `fit`."""
-        promised = getattr(document, "budget", None) or getattr(document, "guarantee", None)
-        guarantee = promised if isinstance(promised, Guarantee) else Pure(proved)
-        return Audit(guarantee=guarantee, epsilon=proved, delta=guarantee.delta, epsilon_lower=0.0,
-                     confidence=confidence, draws=0, pairs=(), attempts=(), reach=0.0, ceiling=0.0, needed=(),
-                     patterns=None, naive=None, through_files=None, notes=(reason,))  # fmt: skip
 
     @property
     def attacked(self) -> bool:
@@ -108,12 +99,12 @@ class Audit(Shown):
         return self.epsilon_lower / float(self.epsilon) if self.epsilon else 1.0
 
     @property
-    def worst(self) -> PairLoss:
+    def worst(self) -> AttackedPair:
         """The pair that was attacked most."""
         return max(self.pairs, key=lambda pair: pair.draws)
 
     @property
-    def best(self) -> Attempt:
+    def best(self) -> EventAttempt:
         """The attempt of the largest bound."""
         tried = (*self.attempts, *(self.through_files.attempts if self.through_files else ()))
         return max(tried, key=lambda attempt: attempt.epsilon_lower)
@@ -167,12 +158,13 @@ class Audit(Shown):
 
     def _attack_rows(self) -> list[tuple[str, str]]:
         worst, best = self.worst, self.best
+        rates = f"{best.right[0]} of {best.right[1]} outputs against {best.wrong[0]} of {best.wrong[1]}"
         lines = [
             ("attacked", f"epsilon >= {self.epsilon_lower:.6g} with confidence {float(self.confidence):.10g}"),
             ("tightness", f"{self.tightness:.4f} (attacked / proved)"),
             ("supremum", _loss(worst.supremum, "over all events, in doubles")),
             ("likely events", _loss(worst.likely, f"over events of probability at least {LIKELY:g}")),
-            ("best event", f"{best.event}, {best.order} law of {_named(best.pair)}: {_rates(best)}"),
+            ("best event", f"{best.event}, {best.order} law of {_named(best.pair)}: {rates}"),
             ("draws", self.enough),
         ]
         lines += [
@@ -205,8 +197,8 @@ class Audit(Shown):
             "promise": self.promises,
             "epsilon": float(self.epsilon),
             "delta": float(self.delta),
-            "epsilon_lower": _finite(self.epsilon_lower),
-            "tightness": _finite(self.tightness),
+            "epsilon_lower": finite_or_none(self.epsilon_lower),
+            "tightness": finite_or_none(self.tightness),
             "confidence": float(self.confidence),
             "draws": self.draws,
             "refuted": self.refuted,
@@ -214,15 +206,15 @@ class Audit(Shown):
             "verdict": self.verdict,
             "reach": self.reach,
             "ceiling": self.ceiling,
-            "needed": [{"share": share, "draws": _finite(draws)} for share, draws in self.needed],
+            "needed": [{"share": share, "draws": finite_or_none(draws)} for share, draws in self.needed],
             "pairs": [asdict(pair) for pair in self.pairs],
-            "attempts": [_attempt(a) for a in self.attempts],
+            "attempts": [a.to_json() for a in self.attempts],
             "patterns": None if self.patterns is None else asdict(self.patterns),
             "naive": None if self.naive is None else {**asdict(self.naive), "finer": list(self.naive.finer)},
             "through_files": None if files is None else {
                 "draws": files.draws,
-                "epsilon_lower": _finite(files.epsilon_lower),
-                "attempts": [_attempt(a) for a in files.attempts],
+                "epsilon_lower": finite_or_none(files.epsilon_lower),
+                "attempts": [a.to_json() for a in files.attempts],
             },
             "fit": None if self.fit is None else self.fit.to_json(),
             "divergences": [asdict(found) for found in self.divergences],
@@ -234,27 +226,5 @@ def _named(pair: str) -> str:
     return f"pair {brief(pair)}" if pair else "the pair"
 
 
-def _rates(attempt: Attempt) -> str:
-    right, wrong = attempt.right, attempt.wrong
-    return f"{right[0]} of {right[1]} outputs against {wrong[0]} of {wrong[1]}"
-
-
 def _loss(loss: float | None, over: str) -> str:
     return "not worked out for these laws" if loss is None else f"{loss:.6g} {over}"
-
-
-def _attempt(attempt: Attempt) -> Json:
-    return {
-        "pair": attempt.pair,
-        "order": attempt.order,
-        "event": attempt.event,
-        "right": list(attempt.right),
-        "wrong": list(attempt.wrong),
-        "tpr_lower": attempt.implied.tpr_lower,
-        "fpr_upper": attempt.implied.fpr_upper,
-        "epsilon_lower": _finite(attempt.epsilon_lower),
-    }
-
-
-def _finite(x: float) -> float | None:
-    return x if math.isfinite(x) else None

@@ -11,12 +11,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.auditing.bounds import Curve, Implied, expected, implied_epsilon
-from fugu.auditing.release_attack.contest import Atoms, Contest
-from fugu.auditing.shadows import Floats
+from fugu.auditing.bounds import EventCurve, Implied, expected, implied_epsilon
+from fugu.auditing.contest import Contest, Curves
 from fugu.guarantee import Guarantee
+from fugu.noise.kind import Floats, finite_or_none
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import Real
+from fugu.visible import Json
 
 # One contest, fought: events are chosen on the first half of the outputs and tested on the second, in both orders.
 #
@@ -36,7 +37,7 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Attempt:
+class EventAttempt:
     """One event: how often it came under the law it speaks for and under the other, and what that proves."""
 
     pair: str
@@ -53,6 +54,14 @@ class Attempt:
     def epsilon_lower(self) -> float:
         """No smaller epsilon holds, at the confidence of the whole audit."""
         return self.implied.forward
+
+    def to_json(self) -> Json:
+        """Plain data; an infinite epsilon as null."""
+        return {
+            "pair": self.pair, "order": self.order, "event": self.event, "right": list(self.right),
+            "wrong": list(self.wrong), "tpr_lower": self.implied.tpr_lower, "fpr_upper": self.implied.fpr_upper,
+            "epsilon_lower": finite_or_none(self.epsilon_lower),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +81,13 @@ class Halves:
             parts += [np.bincount(where[a:b], minlength=len(distinct)) for a, b in ((start, cut), (cut, start + size))]
         return Halves(distinct, ((parts[0], parts[2]), (parts[1], parts[3])))
 
-    def measured(self, scores: Floats) -> tuple[Curve, Curve]:
+    def measured(self, scores: Floats) -> Curves:
         """The curves that the first half shows, for laws whose curves are not worked out."""
         one, other = self.counts[0]
-        p, q = one / max(1, one.sum()), other / max(1, other.sum())
-        return Curve.of(scores, p, q), Curve.of(-scores, q, p)
+        return EventCurve.both(scores, one / max(1, one.sum()), other / max(1, other.sum()))
 
 
-def fight(label: str, halves: Halves, scores: Floats, level: Fraction, delta: Real) -> Iterator[Attempt]:
+def fight(label: str, halves: Halves, scores: Floats, level: Fraction, delta: Real) -> Iterator[EventAttempt]:
     """`TESTS` attempts, each at the probability of error `level`; `scores` has one number per distinct output."""
     for order, own, other in (("first", 0, 1), ("second", 1, 0)):
         ours, theirs = halves.counts[0][own], halves.counts[0][other]
@@ -93,7 +101,7 @@ def fight(label: str, halves: Halves, scores: Floats, level: Fraction, delta: Re
             right, wrong = int(tested[event].sum()), int(against[event].sum())
             n1, n0 = int(tested.sum()), int(against.sum())
             implied = implied_epsilon(right, n1, wrong, n0, level, delta)
-            yield Attempt(label, order, family, (right, n1), (wrong, n0), implied)
+            yield EventAttempt(label, order, family, (right, n1), (wrong, n0), implied)
 
 
 def chosen(scores: Floats, ours: Counts, theirs: Counts, level: Fraction, delta: Real) -> NDArray[np.bool_]:
@@ -151,7 +159,7 @@ class Divergence:
     attacked: float
 
 
-def divergences(guarantee: Guarantee, attempts: Iterable[Attempt]) -> tuple[Divergence, ...]:
+def divergences(guarantee: Guarantee, attempts: Iterable[EventAttempt]) -> tuple[Divergence, ...]:
     """Every finite order of a Rényi promise that holds for all events; nothing for other promises."""
     if not guarantee.renyi or guarantee.delta > 0:
         return ()
@@ -173,9 +181,7 @@ def of_coins(order: float, p: float, q: float) -> float:
         return 0.0
     heads = order * math.log(p) + (1 - order) * math.log(q)
     tails = -math.inf if p == 1 else order * math.log1p(-p) + (1 - order) * math.log1p(-q)
-    total = (
-        heads + math.log1p(math.exp(tails - heads)) if tails <= heads else tails + math.log1p(math.exp(heads - tails))
-    )
+    total = max(heads, tails) + math.log1p(math.exp(-abs(heads - tails)))
     return max(0.0, total / (order - 1) * (1 - _DOWN) - _DOWN)
 
 
@@ -234,21 +240,14 @@ def look(contest: Contest, halves: Halves, lattices: tuple[Lattice, ...], epsilo
     apart = delta * max(int(side.sum()) for side in seen)  # outputs that the guarantee says nothing about
     often = EXPECTED * math.exp(min(epsilon, 50.0)) + apart + 10 * math.sqrt(apart)
     one_sided = sum(int(np.sum((seen[a] >= often) & (seen[b] == 0))) for a, b in ((0, 1), (1, 0)))
-    expected, holes = _holes(contest, halves.outputs, seen)
+    expected, holes = None, None
+    if contest.masses is not None:
+        points, *masses = contest.masses
+        due = [points[mass * counts.sum() >= EXPECTED] for counts, mass in zip(seen, masses, strict=True)]
+        expected = sum(map(len, due))
+        hit = [np.isin(own, halves.outputs[counts > 0]) for own, counts in zip(due, seen, strict=True)]
+        holes = sum(int(np.sum(~own)) for own in hit)
     return Patterns(int(total.sum()), len(halves.outputs), int(total[~on].sum()), expected, holes, one_sided)
-
-
-def _holes(contest: Contest, outputs: Floats, seen: list[NDArray[np.int64]]) -> tuple[int | None, int | None]:
-    """Lattice points that a law should hit, and those that it never did."""
-    if not isinstance(contest, Atoms) or contest.spreads is not None or (known := contest.masses) is None:
-        return None, None
-    points, *masses = known
-    expected = holes = 0
-    for counts, mass in zip(seen, masses, strict=True):
-        due = points[mass * counts.sum() >= EXPECTED]
-        expected += len(due)
-        holes += int(np.sum(~np.isin(due, outputs[counts > 0])))
-    return expected, holes
 
 
 def contrast(values: tuple[float, float], scale: float, rng: np.random.Generator) -> Naive:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.noise.kind import Floats, finite_or_none
 from fugu.visible import Json
 
 # Draws against the law they are certified to have: a number that is rarely large, and how surely a fault makes it so.
@@ -19,7 +20,6 @@ from fugu.visible import Json
 # are looked for, and through all laws at once (a Dirichlet mixture around p: Good 1967; Robbins 1970 on mixtures).
 
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 FRACTIONS = (0.02, 0.05, 0.1, 0.2)
 """How much noise is missing, or too much, in the faults that are looked for."""
@@ -29,6 +29,8 @@ LESS, MORE, SKIPPED = "less", "more", "skipped"
 FAULTS: tuple[Fault, ...] = tuple((kind, f) for f in FRACTIONS for kind in (LESS, MORE, SKIPPED))
 _SHRUNK = (1.0, 1 / 30, 1 / 1000)
 """The weights of p in the mixtures of all laws, as shares of the draws."""
+_SHARE_OF_ALL = -math.log(2 * len(FAULTS))
+"""ln of the weight of one fault everywhere: half of all weight is for these."""
 _ROUNDING = 1e-11
 """What doubles may get wrong in ln q/p of one draw; it is taken off."""
 _TILTS = np.concatenate([np.geomspace(1e-4, 0.05, 30), np.linspace(0.06, 1.5, 145)])
@@ -91,35 +93,21 @@ class Stream:
         return self._tilts[fault]
 
 
-@dataclass(frozen=True)
-class Finding:
-    """The fault that the draws speak for most, where, and ln of how much."""
-
-    where: str
-    fault: str
-    evidence: float
-
-
-def weigh(streams: Sequence[Stream]) -> tuple[float, Finding]:
-    """ln of the evidence against the certified laws, and what it mostly comes from; P(it >= ln 1/level) <= level."""
+def weigh(streams: Sequence[Stream]) -> tuple[float, str, str]:
+    """ln of the evidence against the certified laws, and where and what it mostly comes from; P(it >= ln 1/level) <=
+    level."""
     for s in streams:
         if s.impossible:
-            return math.inf, Finding(s.label, f"{s.impossible} outputs that it never gives", math.inf)
-    terms: list[tuple[float, Finding]] = []
-    everywhere = [s for s in streams if s.whole]
+            return math.inf, s.label, f"{s.impossible} outputs that it never gives"
+    share = _share_of_one(len(streams))
+    terms: list[tuple[float, str, str]] = []
     for fault in FAULTS:
-        total = sum(s.against(fault) for s in everywhere)
-        terms.append((total + _share_of_all(), Finding("everywhere", _named(fault), total)))
+        terms.append((sum(s.against(fault) for s in streams if s.whole) + _SHARE_OF_ALL, "everywhere", _named(fault)))
     for s in streams:
-        share = _share_of_one(len(streams))
-        for fault in FAULTS:
-            if fault in s.faults:
-                terms.append((s.against(fault) + share, Finding(s.label, _named(fault), s.against(fault))))
-        for around in _SHRUNK:
-            total = s.against_all(around)
-            terms.append((total + share, Finding(s.label, "another law", total)))
-    top, finding = max(terms, key=lambda term: term[0])
-    return top + math.log(sum(math.exp(x - top) for x, _ in terms)), finding
+        terms += [(s.against(fault) + share, s.label, _named(fault)) for fault in FAULTS if fault in s.faults]
+        terms += [(s.against_all(around) + share, s.label, "another law") for around in _SHRUNK]
+    top, where, what = max(terms, key=lambda term: term[0])
+    return top + math.log(sum(math.exp(x - top) for x, _, _ in terms)), where, what
 
 
 def power(streams: Sequence[Stream], fraction: float, level: float, times: float = 1.0) -> float | None:
@@ -130,7 +118,7 @@ def power(streams: Sequence[Stream], fraction: float, level: float, times: float
     found = []
     for kind in (LESS, SKIPPED):
         fault = (kind, fraction)
-        ways = [([s for s in streams if s.whole], _share_of_all())]
+        ways = [([s for s in streams if s.whole], _SHARE_OF_ALL)]
         ways += [([s], _share_of_one(len(streams))) for s in streams]
         missed = [_missed(used, fault, -math.log(level) - share, times) for used, share in ways]
         known = [m for m in missed if m is not None]
@@ -160,10 +148,6 @@ def _missed(used: Sequence[Stream], fault: Fault, threshold: float, times: float
     draws = times * sum(s.draws for s in used)
     logs = sum((times * s.draws * s.tilted(fault) for s in told), np.zeros(len(_TILTS)))
     return float(np.exp(np.minimum(np.min(logs + _TILTS * (threshold + _ROUNDING * draws)), 0.0)))
-
-
-def _share_of_all() -> float:
-    return -math.log(2 * len(FAULTS))
 
 
 def _share_of_one(streams: int) -> float:
@@ -217,13 +201,12 @@ class Fit:
         """The test of all streams together; None where there is none."""
         if not streams:
             return None
-        evidence, finding = weigh(streams)
+        evidence, where, fault = weigh(streams)
         draws = sum(s.draws for s in streams if s.whole) or max(s.draws for s in streams)
         powers = []
         for f in FRACTIONS:
             seen = power(streams, f, level)
             powers.append(Power(f, seen, math.inf if seen is None else draws * needed(streams, f, level, _SURE)))
-        where, fault = finding.where, finding.fault
         return Fit(evidence, level, where, fault, draws, len(streams), tuple(powers), tuple(dict.fromkeys(notes)))
 
     @property
@@ -253,7 +236,8 @@ class Fit:
         for p in self.power:
             seen = 0.0 if p.seen is None else p.seen
             more = "" if seen >= _SURE else f" (0.99 takes {p.needed:.2g} draws)" if math.isfinite(p.needed) else ""
-            parts.append(f"{p.fraction:.0%} with probability {_probability(seen)}{more}")
+            said = "above 0.9999" if seen > 0.9999 else f"{math.floor(seen * 1e4) / 1e4:.4g}"
+            parts.append(f"{p.fraction:.0%} with probability {said}{more}")
         return "would have seen too little noise by " + "; ".join(parts)
 
     def rows(self) -> list[tuple[str, str]]:
@@ -263,16 +247,8 @@ class Fit:
     def to_json(self) -> Json:
         """Plain data; an infinite number as null."""
         return {
-            "refuted": self.refuted, "evidence": _finite(self.evidence), "level": self.level,
+            "refuted": self.refuted, "evidence": finite_or_none(self.evidence), "level": self.level,
             "p_value": self.p_value, "where": self.where, "fault": self.fault, "draws": self.draws,
             "laws": self.streams, "verdict": self.verdict, "notes": list(self.notes),
-            "power": [{"fraction": p.fraction, "seen": p.seen, "needed": _finite(p.needed)} for p in self.power],
+            "power": [{"fraction": p.fraction, "seen": p.seen, "needed": finite_or_none(p.needed)} for p in self.power],
         }  # fmt: skip
-
-
-def _probability(p: float) -> str:
-    return "above 0.9999" if p > 0.9999 else f"{math.floor(p * 1e4) / 1e4:.4g}"
-
-
-def _finite(x: float) -> float | None:
-    return x if math.isfinite(x) else None

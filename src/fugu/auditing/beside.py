@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from fugu.auditing.outside.found import Found
+from fugu.auditing.exhibit import Exhibit
 from fugu.calibration.driver import calibrate
 from fugu.data import read_table
 from fugu.documents.certificate import Certificate
@@ -38,7 +38,7 @@ from fugu.visible import Json
 # The published files and the private table, held against what a release document says of them.
 
 
-def published_checks(found: Found, given: str | os.PathLike[str] | None) -> Iterator[Checked]:
+def published_checks(found: Exhibit, given: str | os.PathLike[str] | None) -> Iterator[Checked]:
     """One line for each published file: the file that is given, or the one of that name beside the document."""
     if given is not None and not Path(given).is_file():
         raise UsageError(f"{Path(given).name!r} is not a file")
@@ -58,14 +58,15 @@ def published_checks(found: Found, given: str | os.PathLike[str] | None) -> Iter
         place = None if found.folder is None else found.folder / file["name"]
         if own is not None and (len(wanted) == 1 or Path(own).name == file["name"]):
             place = Path(own)
-        yield checked(f"published {file['name']}", _says(file, place), partial(_same, file, place))
+        moved = "" if place is None or place.name == file["name"] else f", under the name {place.name!r}"
+        says = f"SHA-256 and {file['bytes']} bytes are those of the document{moved}"
+        yield checked(f"published {file['name']}", says, partial(_same, file, place))
 
 
 def data_checks(document: ReleaseDocument, private: PrivatePart | None, table: str | None) -> Iterator[Checked]:
     """The commitment to the private table, which only whoever has the salt and the table can check."""
-    yield checked(
-        "data", "the table is the one that was released, byte for byte", lambda: _data(document, private, table)
-    )
+    says = "the table is the one that was released, byte for byte"
+    yield checked("data", says, lambda: _data(document, private, table))
 
 
 def _data(document: ReleaseDocument, private: PrivatePart | None, table: str | None) -> None:
@@ -75,11 +76,6 @@ def _data(document: ReleaseDocument, private: PrivatePart | None, table: str | N
         raise NotChecked("without the private part, which holds the salt, nobody can tell (--private)")
     if not same(commit_file(table, private["data salt"]), document["data"]["commitment"]):
         raise CertificateError(f"{Path(table).name!r} is not the file that was released: another content")
-
-
-def _says(file: dict[str, Any], place: Path | None) -> str:
-    moved = "" if place is None or place.name == file["name"] else f", under the name {place.name!r}"
-    return f"SHA-256 and {file['bytes']} bytes are those of the document{moved}"
 
 
 def _same(file: dict[str, Any], place: Path | None) -> None:
@@ -106,16 +102,12 @@ def _differences(file: dict[str, Any], place: Path) -> list[str]:
         except FuguError:
             return [*found, "it cannot be read as a table"]
         if list(table.columns) != list(file["columns"]):
-            found.append(f"columns {_named(table.columns, file)} instead of {list(file['columns'])[:8]}")
+            # by the names that the document has: the first line of another file, which may be a record, is not repeated
+            columns = [name if name in file["columns"] else "(another)" for name in list(table.columns)[:8]]
+            found.append(f"columns {columns} instead of {list(file['columns'])[:8]}")
         if len(table) != file["rows"]:
             found.append(f"{len(table)} rows instead of {file['rows']}")
     return found
-
-
-def _named(columns: Iterable[str], file: dict[str, Any]) -> list[str]:
-    """The columns of a file that may be any, by the names that the document has: the first line of another file, which
-    may be a record, is not repeated."""
-    return [name if name in file["columns"] else "(another)" for name in list(columns)[:8]]
 
 
 # The reference, held against a document: whether it is the file that is named, and whether its laws are those that
@@ -126,20 +118,20 @@ Recipe = Mapping[str, Any]
 
 
 def reference_checks(
-    found: Found, certificates: Mapping[str, Document] | None, private: PrivatePart | None, reference: str
+    found: Exhibit, certificates: Mapping[str, Document] | None, private: PrivatePart | None, reference: str
 ) -> Iterator[Checked]:
     """The file, then the laws that it gives."""
     release = found.release
     if release is not None:
-        yield checked(
-            "reference file",
-            "it is the one that is named, byte for byte",
-            lambda: _file(release.body, private, reference),
-        )
+        says = "it is the one that is named, byte for byte"
+        yield checked("reference file", says, lambda: _file(release.body, private, reference))
     if certificates is None:
         yield "reference laws", "not checked", "the certificates are withheld"
         return
-    recipe = _recipe(found, certificates)
+    own = next(iter(certificates.values())).body.get("recipe")
+    recipe = None if own is None else {"what": "column", **own}
+    if release is not None:
+        recipe = dict(release["question"]["recipe"] or {}) or None
     says = "the laws fitted on it are those that were proved"
     yield checked("reference laws", says, lambda: _laws(recipe, certificates, reference))
 
@@ -156,13 +148,6 @@ def _file(body: Json, private: PrivatePart | None, reference: str) -> None:
         alike = same(commit_file(reference, private["reference salt"]), stated["commitment"])
     if not alike:
         raise CertificateError(f"{Path(reference).name!r} is another file than the reference {stated['name']!r} was")
-
-
-def _recipe(found: Found, certificates: Mapping[str, Document]) -> Recipe | None:
-    if found.release is not None:
-        return dict(found.release["question"]["recipe"] or {}) or None
-    own = next(iter(certificates.values())).body.get("recipe")
-    return None if own is None else {"what": "column", **own}
 
 
 def _laws(recipe: Recipe | None, certificates: Mapping[str, Document], reference: str) -> None:
@@ -283,23 +268,20 @@ def _distance(one: tuple[Shape, ...], other: tuple[Shape, ...]) -> float:
 def _between(a: Shape, b: Shape) -> float:
     if one_law(a, b):
         return 0.0
-    if isinstance(a, CellFamily) and isinstance(b, CellFamily):
-        return _between_cells(a, b)
-    if not isinstance(a, Family) or not isinstance(b, Family) or (a.pairs, a.labels) != (b.pairs, b.labels):
+    kind = CellFamily if isinstance(a, CellFamily) else Family
+    if not isinstance(a, kind) or not isinstance(b, kind) or (a.pairs, a.labels) != (b.pairs, b.labels):
+        return float("inf")
+    if isinstance(a, CellFamily) and (a.dimension != b.dimension or len(a.laws) != len(b.laws)):
         return float("inf")
     laws = zip(_masses(a), _masses(b), strict=True)
     apart = max(sum(abs(p.get(x, 0.0) - q.get(x, 0.0)) for x in {*p, *q}) / 2 for p, q in laws)
     return max(apart, sys.float_info.min)  # they differ, if only beyond the digits of a double
 
 
-def _between_cells(a: CellFamily, b: CellFamily) -> float:
-    if (a.pairs, a.labels, a.dimension) != (b.pairs, b.labels, b.dimension) or len(a.laws) != len(b.laws):
-        return float("inf")
-    apart = max(float(abs(p / p.sum() - q / q.sum()).sum()) / 2 for p, q in zip(a.laws, b.laws, strict=True))
-    return max(apart, sys.float_info.min)
-
-
-def _masses(family: Family) -> list[dict[object, float]]:
+def _masses(family: Family | CellFamily) -> list[dict[object, float]]:
+    """The probability of every value, law by law; the cells of a histogram by their numbers."""
+    if isinstance(family, CellFamily):
+        return [dict(enumerate((law / law.sum()).tolist())) for law in family.laws]
     points = family.points.tolist() if family.points.ndim == 1 else list(map(tuple, family.points.tolist()))
     return [dict(zip(points, law.floats().tolist(), strict=True)) for law in family.laws]
 

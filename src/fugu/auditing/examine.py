@@ -1,18 +1,21 @@
-"""Published answers of a session, lengths of sequences, and a second proof, held against a certificate."""
+"""`examine`: everything about a release that somebody outside can check, one line each; published answers of a session,
+lengths of sequences and a second proof among them."""
 
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
-from fugu.auditing.outside.books import the_books
-from fugu.auditing.outside.found import Found
-from fugu.data import Table, csv_text, read_table
+from fugu.auditing.beside import data_checks, published_checks, reference_checks
+from fugu.auditing.books import ledger_checks, request_of
+from fugu.auditing.exhibit import Exhibit, find, private_part
+from fugu.data import csv_text, read_table
 from fugu.data.layout import MODELLED
-from fugu.data.plan import EntryPlan
 from fugu.data.private import label_of
 from fugu.data.schema import Schema
 from fugu.data.sequences import open_timed
@@ -20,12 +23,9 @@ from fugu.documents.document import Document
 from fugu.documents.kinds import inner
 from fugu.documents.plain_json import reading
 from fugu.documents.records import RecordsCertificate
-from fugu.documents.release import ReleaseDocument
-from fugu.documents.sentences import RECORDS
-from fugu.documents.verdict import Checked, NotChecked, Outcome, checked
+from fugu.documents.release import PrivatePart, ReleaseDocument
+from fugu.documents.verdict import Checked, NotChecked, Outcome, Verdict, checked
 from fugu.errors import CertificateError, FuguError
-from fugu.ledger.charge import Charge
-from fugu.ledger.store import LockedView
 from fugu.ledger.values import decode
 from fugu.queries.drawing import cells_of
 from fugu.queries.features import Placed
@@ -33,8 +33,86 @@ from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.session_certificate import FLIP, NoisedQuestion, noised_in
 from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.table_belief import questions_in
+from fugu.verifier.verify import Source
 from fugu.visible import Json, brief, visible
 from fugu_verify import BadCertificate, prove_again
+
+PathLike = str | os.PathLike[str]
+
+
+def examine(
+    source: Source,
+    *,
+    published: PathLike | None = None,
+    reference: PathLike | None = None,
+    ledger: PathLike | None = None,
+    data: PathLike | None = None,
+    private: PathLike | None = None,
+    twice: bool = False,
+) -> Verdict:
+    """Check a release from outside: its document, and whatever lies beside it or is given.
+
+    Parameters:
+
+    - `source`: a certificate or release document, the path of one, of a model, or of a folder that holds one release.
+    - `published`: the published file; by default the file of that name beside the document.
+    - `reference`: the table that beliefs were fitted on: it must be the file that is named, and give the laws proved.
+    - `ledger`: the ledger that was charged: it must be whole, and hold the entry that is named.
+    - `data`: the private table; checked against the salted commitment, which needs the private part. Of sequences
+      also the lengths, which are public, against the prior.
+    - `private`: the private part; by default the one beside the document that belongs to it.
+    - `twice`: True to prove everything a second time, by a proof that shares no code with the first.
+
+    Returns a `Verdict` with one line for each check. Raises `CertificateError` or `UsageError` where there is no whole
+    document to begin with."""
+    found = find(source)
+    opened = private_part(found, private)
+    release = found.release
+    bodies: Mapping[str, Json] | None
+    if release is None:
+        verdict, bodies = found.document.verdict(), {"": found.document.body}
+    elif opened is None:
+        verdict, bodies = release.verdict(), release.certificates
+    else:
+        seen = release.opened(opened)
+        verdict, bodies = release.judged(seen) if release.withheld else release.verdict(), seen
+    paths = [None if path is None else str(path) for path in (reference, ledger, data)]
+    return verdict.with_checks(list(_outside(found, opened, bodies, published, paths, twice)))
+
+
+def _outside(
+    found: Exhibit, private: PrivatePart | None, bodies: Mapping[str, Json] | None, published: PathLike | None,
+    paths: list[str | None], twice: bool,
+) -> Iterator[Checked]:  # fmt: skip
+    reference, ledger, data = paths
+    yield from published_checks(found, published)
+    release, certificates = found.release, None
+    if bodies is not None:
+        own = release is None
+        certificates = {group: found.document if own else inner(body) for group, body in bodies.items()}
+    if release is not None:
+        for certificate in (certificates or {}).values():
+            if len(certificates or {}) == 1 and isinstance(certificate, RecordsCertificate):
+                yield from answers_checks(found, release, certificate, published, ledger)
+        yield from data_checks(release, private, data)
+        yield from length_checks(release, certificates, data)
+        yield from ledger_checks(release, bodies, ledger)
+        yield "date", "not checked", f"{release['date']}, as the document says; a file cannot prove a date"
+    else:
+        version = found.document.body.get("fugu", "0.1")
+        yield (
+            "release document",
+            "not checked",
+            f"there is none: this is a bare certificate of fugu {version}; it names no data, published file or ledger",
+        )
+    if reference is not None:
+        yield from reference_checks(found, certificates, private, reference)
+    elif release is not None and release["beliefs"]["name"] is not None:
+        why = "the reference was not given (--reference): that its laws, of this secret, are those proved is not shown"
+        yield "reference", "not checked", why
+    if twice:
+        yield from twice_checks(bodies)
+
 
 # The published answers of a session, held against its certificate: every number answers a question that was charged.
 #
@@ -45,61 +123,39 @@ COLUMNS = ("query", "group", "cell", "value", "low", "high")
 
 
 def answers_checks(
-    found: Found, bodies: Mapping[str, Json] | None, given: str | None, ledger: str | None
-) -> Iterator[Checked]:
-    """Lines for a release of many statistics; nothing for any other."""
-    release = found.release
-    recipe = None if release is None else release["question"]["recipe"]
-    if release is None or bodies is None or len(bodies) != 1:
-        return
-    (body,) = bodies.values()
-    if body.get("kind") != RECORDS:
-        return
+    found: Exhibit, release: ReleaseDocument, certificate: RecordsCertificate, given: PathLike | None,
+    ledger: str | None,
+) -> Iterator[Checked]:  # fmt: skip
+    """Lines for a release of many statistics."""
     place = Path(given) if given is not None else None
     if place is None and found.folder is not None:
         place = found.folder / release.published[0]["name"]
     says = "every published number answers a question that the certificate charges, in each of its groups"
-    yield checked("published answers", says, lambda: _answers(release, RecordsCertificate.parse(body), recipe, place))
+    yield checked("published answers", says, lambda: _answers(release, certificate, place))
     if ledger is not None:
         says = "the published numbers are the draw that the ledger keeps"
-        yield checked("ledger answers", says, lambda: _drawn(release, ledger, place))
+        yield checked("ledger answers", says, lambda: _drawn(release, certificate, ledger, place))
 
 
-def _drawn(release: ReleaseDocument, ledger: str, place: Path | None) -> None:
+def _drawn(release: ReleaseDocument, certificate: RecordsCertificate, ledger: str, place: Path | None) -> None:
     """CertificateError unless what the ledger keeps for the request makes the published numbers, one by one."""
-    stated = release["ledger"]
-    if stated is None:
-        raise NotChecked("the document names no entry: no ledger was charged")
     with reading():
-        with the_books(ledger) as books:
-            text, charge = books.read(_kept, stated["data"], stated["request"])
+        request, charge, text = request_of(release, ledger)
+        if charge is None:
+            raise CertificateError(f"the ledger has no request {request}")
         if text is None:
-            raise CertificateError(f"the ledger keeps no answer to {stated['request']!r} for {stated['data']!r}")
+            raise CertificateError(f"the ledger keeps no answer to {request}")
         kept: dict[str, list[tuple[str, ...]]] = {}
         for asked, drawn in zip(questions_in(charge.reads), decode(text), strict=True):
-            made = cells_of(asked, drawn, _rows_of(release, asked, drawn))
-            answer = [_key(c.group, c.cell, c.value, c.low, c.high) for c in made]
+            sizes = dict.fromkeys(drawn, 0)  # the public sizes of the groups
+            for kind in certificate.types:
+                sizes["" if asked.by is None else kind.groups[asked.by]] += kind.rows
+            answer = [_key(c.group, c.cell, c.value, c.low, c.high) for c in cells_of(asked, drawn, sizes)]
             kept[visible(asked.query)] = kept.get(visible(asked.query), []) + answer  # asked twice, answered twice
         published = _published(release, place)
         for query, answers in kept.items():
             if answers != [_key(*line[1:]) for line in published if line[0] == query]:
                 raise CertificateError(f"the published answer to {brief(query)} is not the one the ledger keeps")
-
-
-def _rows_of(release: ReleaseDocument, asked: NoisedQuestion, groups: Iterable[str]) -> dict[str, int]:
-    """The public sizes of the groups."""
-    (body,) = (release.certificates or {}).values()
-    found = dict.fromkeys(groups, 0)
-    for kind in body["types"]:
-        found["" if asked.by is None else kind["groups"][asked.by]] += kind["rows"]
-    return found
-
-
-def _kept(view: LockedView, data: str, request: str) -> tuple[str | None, Charge]:
-    asked = view.request(data, request)
-    if asked is None:
-        raise CertificateError(f"the ledger has no request {request!r} for {data!r}")
-    return None if asked.value is None else view.attached(asked), Charge.parse(asked.charge)
 
 
 def _key(group: str, cell: str, *numbers: float) -> tuple[str, ...]:
@@ -112,33 +168,26 @@ def _published(release: ReleaseDocument, place: Path | None) -> list[tuple[str, 
     table = read_table(place)
     if tuple(table.columns) != COLUMNS:
         raise CertificateError(f"the published file does not have the columns {', '.join(COLUMNS)}")
-    texts, numbers = (_texts(table, name) for name in COLUMNS[:3]), (_numbers(table, name) for name in COLUMNS[3:])
-    found = list(zip(*texts, *numbers, strict=True))
+    columns: list[list[Any]] = []
+    for place_of, name in enumerate(COLUMNS):
+        column, text = table.exact(name), place_of < 3
+        cells = zip(column.values, column.missing, strict=True)
+        columns.append([("" if gone else label_of(x)) if text else math.nan if gone else float(x) for x, gone in cells])
+    found = list(zip(*columns, strict=True))
     shown = [(*map(visible, line[:3]), *line[3:]) for line in found]  # version 0.3 wrote labels as they were
     if csv_text(dict(zip(COLUMNS, map(list, zip(*found, strict=True)), strict=True))) != place.read_bytes().decode():
         raise CertificateError("the published file does not write its numbers as fugu does; digits could hide in it")
     return shown
 
 
-def _numbers(table: Table, name: str) -> list[float]:
-    column = table.exact(name)
-    return [math.nan if gone else float(x) for x, gone in zip(column.values, column.missing, strict=True)]
-
-
-def _answers(
-    release: ReleaseDocument, certificate: RecordsCertificate, recipe: Json | None, place: Path | None
-) -> None:
+def _answers(release: ReleaseDocument, certificate: RecordsCertificate, place: Path | None) -> None:
     with reading():
         published = _published(release, place)
         for line in published:
             if StatisticQuestion.parse(line[0]).sized and not line[3] == line[4] == line[5]:
                 raise CertificateError("the published file has an interval for a number of rows, which is public")
+        recipe = release["question"]["recipe"]
         _compare(certificate, [line[:3] for line in published], [line[3] for line in published], recipe)
-
-
-def _texts(table: Table, name: str) -> list[str]:
-    column = table.exact(name)
-    return ["" if gone else label_of(cell) for cell, gone in zip(column.values, column.missing, strict=True)]
 
 
 def _compare(
@@ -222,20 +271,16 @@ def _covered(document: ReleaseDocument, certificate: SequenceCertificate, table:
     except FuguError as error:  # about the table, by the names of its columns
         raise CertificateError(f"{Path(table).name!r} is not read as the table that was released: {error}") from None
     if "steps" in stated:
-        _seen(plan, [frozenset(accumulate(steps, initial=0)) for steps in stated["steps"]])
+        patterns = [frozenset(accumulate(steps, initial=0)) for steps in stated["steps"]]
+        for at in (plan.times or {}).values():
+            if not any(frozenset(t - at[0] for t in at) <= points for points in patterns):
+                raise CertificateError("the table has a user who is seen at steps that no pattern of the prior has")
         return
     whole = schema.sequence.gaps == MODELLED
     longest = plan.span if whole else max(map(len, plan.cells.values()))
     if longest > stated["length"]:
         points = "steps from first to last entry" if whole else "entries"
         raise CertificateError(f"the table has a user with {longest} {points}, and the prior is for {stated['length']}")
-
-
-def _seen(plan: EntryPlan, patterns: list[frozenset[int]]) -> None:
-    """CertificateError unless every user is seen at points of one of the patterns, the first among them."""
-    for at in (plan.times or {}).values():
-        if not any(frozenset(t - at[0] for t in at) <= points for points in patterns):
-            raise CertificateError("the table has a user who is seen at steps that no pattern of the prior has")
 
 
 # Every certificate proved twice: by the verifier, and from the definition by code that shares nothing with it.
@@ -249,20 +294,19 @@ def twice_checks(bodies: Mapping[str, Json] | None) -> Iterator[Checked]:
     if bodies is None:
         yield "second proof", "not checked", "the certificates are withheld"
         return
-    lines = [(group, *_proved_again(body)) for group, body in bodies.items()]
+    lines: list[tuple[str, Outcome, str]] = []
+    for group, body in bodies.items():
+        first = inner(body).verdict()
+        try:
+            second = prove_again(body)
+        except BadCertificate as error:
+            raise CertificateError(str(error)) from error
+        if second.agrees_with(first.epsilon, first.delta):
+            lines.append((group, second.outcome, second.why))
+        else:
+            why = f"THE TWO PROOFS DISAGREE: {second.why}; please report this certificate"
+            lines.append((group, "fails", why))
     group, outcome, why = min(lines, key=lambda line: _GRAVITY.index(line[1]))
     same = sum(line[1] == outcome for line in lines)
     where = "" if len(lines) == 1 else f"{same} of {len(lines)} groups, first {group!r}: "
     yield "second proof", outcome, where + why
-
-
-def _proved_again(body: Json) -> tuple[Outcome, str]:
-    """The second proof of one certificate, and whether the first agrees with it."""
-    first = inner(body).verdict()
-    try:
-        second = prove_again(body)
-    except BadCertificate as error:
-        raise CertificateError(str(error)) from error
-    if not second.agrees_with(first.epsilon, first.delta):
-        return "fails", f"THE TWO PROOFS DISAGREE: {second.why}; please report this certificate"
-    return second.outcome, second.why

@@ -1,33 +1,60 @@
-"""Draws of a mechanism at fixed inputs, through the intake, the clip and the draw of a release, and their laws."""
+"""Draws of what really runs against the law that is certified: a test of a proved level, and its power. Mechanisms are
+drawn from at fixed inputs, through the intake, the clip and the draw of a release."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
-from fugu.auditing.fit.evidence import Floats, Stream
-from fugu.auditing.fit.streams import Part, StepLaw, Stepped, Steps, spread, tabled, tempered
-from fugu.auditing.release_attack.channel import TableChannel
-from fugu.auditing.release_attack.through_files import run
-from fugu.documents.remap import Remap
+from fugu.auditing.contest import remapped
+from fugu.auditing.evidence import FRACTIONS, Fit, Stream, needed
+from fugu.auditing.questions import answers
+from fugu.auditing.streams import Rows, StepLaw, Stepped, Steps, spread, tabled, tempered
+from fugu.auditing.through_files import bare, run
+from fugu.documents.certificate import Certificate
+from fugu.documents.document import Document
 from fugu.laws.components import nearest
 from fugu.mechanism.intake import clipped
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.mixture import Mixture
 from fugu.noise.bits import BitSource
 from fugu.noise.channel import Channel
-from fugu.noise.kind import Noise
+from fugu.noise.kind import Floats
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import as_fraction
 
+SHARE = Fraction(1, 10)
+"""Of the probability of error of an audit, what this test may use."""
+_PILOT, _MORE, _SPARE = 2000, 4, 1.1
+"""Draws that show the laws; how many times the draws asked for are made at most; and a little more than is needed."""
 _INPUTS, _ROWS = 8, 200
 """Values that noise is added to, and rows of a table, that are drawn from."""
 _COORDINATES, _DIRECTIONS, _NUMBERS = 64, 8, 8_000_000
 _COINS = 50_000
 """Of a mixture each coin is tossed by itself, which takes longest."""
+
+
+def fit_of(document: Document, mechanism: Mechanism | None, draws: int, level: float, source: BitSource) -> Fit | None:
+    """The test at this level; None where nothing can be drawn.
+
+    How many draws are made follows from the laws alone, before any is counted: as many as asked for, or as 2 % too
+    little noise needs to be seen with probability 0.99, up to four times as many."""
+
+    def made(count: int) -> tuple[list[Stream], list[str]]:
+        notes: list[str] = []
+        if isinstance(document, Certificate):
+            assert mechanism is not None
+            return list(Trial(count, source, notes).of(bare(mechanism))), notes
+        return list(answers(document, count, source, notes)), notes
+
+    pilot, _ = made(_PILOT)
+    wanted = _PILOT * needed(pilot, FRACTIONS[0], level) * _SPARE if pilot else 0.0
+    streams, notes = made(max(draws, int(min(wanted, _MORE * draws))))
+    return Fit.of(streams, level, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +71,12 @@ class Trial:
         if noise.prepares:
             self.notes.append("the noise at its cap is drawn; the swaps that lower it are recounted by fugu verify")
         if mechanism.remap is not None:
-            yield from self._remapped(mechanism, mechanism.remap, label)
+            inputs, outputs, chances = remapped(mechanism.remap)
+            rows = spread(range(len(inputs)), _INPUTS)
+            for row in rows:
+                law = tempered(chances[row] / chances[row].sum())
+                name = f"{label}remapped {inputs[row]:g}"
+                yield from self._row(mechanism, name, float(inputs[row]), outputs, law, len(rows), False)
             mechanism = replace(mechanism, remap=None)
         if isinstance(noise, Mixture):
             yield from self._mixed(mechanism, noise, label)
@@ -61,21 +93,15 @@ class Trial:
         else:
             inputs = clipped(_numbers(lattice, support), mechanism.context.shares)
             each = max(1, self.draws // len(inputs))
-            cells = Stepped.of(_step_law(next(noise.along_each(1))[1]))
+            cells = Stepped.of(StepLaw.of((1, next(noise.along_each(1))[1])))
             for k, value in enumerate(inputs.tolist()):
-                out = self._run(mechanism, value, each)
-                yield from self._stepped(cells, f"{label}noise at {value:g}", lattice, value, out, k == 0)
+                steps, off = _steps(lattice, value, self._run(mechanism, value, each))
+                made = cells.streams(f"{label}noise at {value:g}", steps, first=k == 0)
+                yield from _with_impossible(made, off)
 
     def _run(self, mechanism: Mechanism, value: Floats | float, count: int) -> Floats:
         one = np.asarray(value, dtype=np.float64)
         return run(mechanism, np.broadcast_to(one, (count, *one.shape)).copy(), self.source)
-
-    def _stepped(
-        self, cells: Stepped, label: str, lattice: Lattice, value: float | Floats, out: Floats, first: bool
-    ) -> Iterator[Stream]:
-        """Outputs as steps from where the value lies; those off the lattice are impossible."""
-        steps, off = _steps(lattice, value, out)
-        yield from _with_impossible(cells.streams(label, steps, first=first), off)
 
     def _exact(self, mechanism: Mechanism, support: Floats | None, label: str) -> Iterator[Stream]:
         """Without noise the value itself goes out."""
@@ -101,16 +127,6 @@ class Trial:
             seen = _places(values, self._run(mechanism, values[row], max(1, self.draws // len(rows))))
             yield from tabled(f"{label}atom {values[row]:g}", partial(at, row), row, seen, first=k == 0)
 
-    def _remapped(self, mechanism: Mechanism, remap: Remap, label: str) -> Iterator[Stream]:
-        shown = TableChannel.remapped(remap)
-        rows = spread(range(len(shown.inputs)), _INPUTS)
-        for row in rows:
-            out = self._run(mechanism, shown.inputs[row], max(1, self.draws // len(rows)))
-            law = shown.chances[row] / shown.chances[row].sum()
-            own = int(np.argmin(np.abs(shown.outputs - shown.inputs[row])))
-            seen = _places(shown.outputs, out)
-            yield from tabled(f"{label}remapped {shown.inputs[row]:g}", tempered(law), own, seen, first=False)
-
     def _tabled(self, mechanism: Mechanism, channel: Channel, label: str) -> Iterator[Stream]:
         outputs, table, values = np.array(channel.outputs), channel.conditional(), mechanism.errors.support
         rows = spread(range(len(values)), _ROWS)
@@ -118,36 +134,39 @@ class Trial:
             self.notes.append(f"{len(rows)} rows of the table were drawn from, of {len(values)}")
         for k, row in enumerate(rows):
             value = float(values[row])
-            seen = _places(outputs, self._run(mechanism, value, max(1, self.draws // len(rows))))
-            own = int(np.argmin(np.abs(outputs - value)))
-            yield from tabled(f"{label}row of {value:g}", tempered(table[row]), own, seen, first=k == 0)
+            law = tempered(table[row])
+            yield from self._row(mechanism, f"{label}row of {value:g}", value, outputs, law, len(rows), k == 0)
+
+    def _row(
+        self, mechanism: Mechanism, name: str, value: float, outputs: Floats, law: Rows, rows: int, first: bool
+    ) -> Iterator[Stream]:
+        """One of so many rows of a table; without noise the output nearest to the value would go out."""
+        seen = _places(outputs, self._run(mechanism, value, max(1, self.draws // rows)))
+        own = int(np.argmin(np.abs(outputs - value)))
+        yield from tabled(name, law, own, seen, first=first)
 
     def _vectors(self, mechanism: Mechanism, lattice: Lattice, label: str) -> Iterator[Stream]:
         """N = sum b_j Z_j, seen along axes, and along sums and differences of axes: independence is part of the law."""
         d, noise = mechanism.dimension, mechanism.noise
         each = list(noise.along_each(d))
         independent = len(each) == d and all(own is each[0][1] for _, own in each)
-        parts = [(b, _step_law(own)) for b, own in each]
         inputs = clipped(_rows(lattice, mechanism.support, d), mechanism.context.shares)
         count = max(1, min(self.draws, _NUMBERS // d) // len(inputs))
         found = [_steps(lattice, value, self._run(mechanism, value, count)) for value in inputs]
         steps, off = np.concatenate([s for s, _ in found]), sum(o for _, o in found)
-        axes = [(f"coordinate {i + 1}", _axis(d, {i: 1}), True) for i in range(min(d, _COORDINATES))]
-        beside = [
-            (f"coordinates {i + 1} {'+' if sign > 0 else '-'} {j + 1}", _axis(d, {i: 1, j: sign}), False)
-            for i, j in [(i, i + 1) for i in range(min(d - 1, _DIRECTIONS))]
-            for sign in (1, -1)
-        ]
+        axis = np.eye(d, dtype=int)
+        ways = [(f"coordinate {i + 1}", axis[i], True) for i in range(min(d, _COORDINATES))]
+        for i in range(min(d - 1, _DIRECTIONS)):
+            ways.append((f"coordinates {i + 1} + {i + 2}", axis[i] + axis[i + 1], False))
+            ways.append((f"coordinates {i + 1} - {i + 2}", axis[i] - axis[i + 1], False))
         if d > _COORDINATES:
             self.notes.append(f"{_COORDINATES} coordinates were counted, of {d}")
-        for k, (name, w, axis) in enumerate([*axes, *beside]):
-            law = _along(w, parts)
+        for k, (name, w, alone) in enumerate(ways):
+            law = StepLaw.of(*((sum(x * y for x, y in zip(w.tolist(), b, strict=True)), own) for b, own in each))
             if not law.silent and len(law.sums[0][1]) > 1 and not law.listed:
                 self.notes.append(f"not audited: {name}, because its steps are too many to be summed")
                 continue
-            made = Stepped.of(law).streams(
-                f"{label}{name}", steps @ np.array(w), whole=independent and axis, first=k == 0
-            )
+            made = Stepped.of(law).streams(f"{label}{name}", steps @ w, whole=independent and alone, first=k == 0)
             yield from _with_impossible(made, off)
 
     def _mixed(self, mechanism: Mechanism, noise: Mixture, label: str) -> Iterator[Stream]:
@@ -159,10 +178,12 @@ class Trial:
         one, two = noise.halves
         numbers = all(p.remap is None and p.noise.added and p.noise.stated() for p in noise.halves)
         if numbers and mechanism.dimension == 1 and one.lattice is not None and one.lattice == two.lattice:
-            law = StepLaw(tuple((s, _step_law(p.noise).sums[0][1]) for s, p in zip(shares, noise.halves, strict=True)))
+            law = StepLaw(
+                tuple((s, StepLaw.of((1, p.noise)).sums[0][1]) for s, p in zip(shares, noise.halves, strict=True))
+            )
             value = float(_numbers(one.lattice, one.support)[0])
-            out = self._run(mechanism, value, count)
-            yield from self._stepped(Stepped.of(law), f"{label}coin", one.lattice, value, out, False)
+            steps, off = _steps(one.lattice, value, self._run(mechanism, value, count))
+            yield from _with_impossible(Stepped.of(law).streams(f"{label}coin", steps, first=False), off)
         elif one.noise.tabled and two.noise.tabled:
             channels = [half.errors for half in noise.halves]
             value = float(channels[0].support[0])
@@ -177,23 +198,6 @@ class Trial:
             yield from tabled(f"{label}coin", tempered(mean), own, seen, first=False)
         else:
             self.notes.append("not audited: the coin of the mixture, because its halves publish on different lattices")
-
-
-def _step_law(noise: Noise) -> StepLaw:
-    return StepLaw.of() if noise.silent else StepLaw.of(Part(1, noise))
-
-
-def _along(w: tuple[int, ...], parts: list[tuple[tuple[int, ...], StepLaw]]) -> StepLaw:
-    """The law of w . sum_j b_j Z_j."""
-    made = []
-    for b, law in parts:
-        times = sum(x * y for x, y in zip(w, b, strict=True))
-        made += [replace(part, times=times) for _, own in law.sums for part in own]
-    return StepLaw.of(*made)
-
-
-def _axis(d: int, entries: dict[int, int]) -> tuple[int, ...]:
-    return tuple(entries.get(i, 0) for i in range(d))
 
 
 def _numbers(lattice: Lattice, support: Floats | None) -> Floats:
