@@ -67,10 +67,10 @@ def test_a_coarser_lattice_is_said_proved_and_drawn() -> None:
     released = mechanism.release([25000.5]).values
     assert lattice is not None and np.array_equal(lattice.value(lattice.index(released)), released)
     coarse = [family.on(lattice) for family in items([MONEY])]
-    assert prove_gaussian_delta(coarse[0], mechanism.noise.precision, Fraction(0))[0][1] <= 0.1
+    assert prove_gaussian_delta(coarse[0], mechanism.noise.precision, Fraction(0))[0].value <= 0.1
     # wrong version: the scale that the coarse laws need is not that of a scale 3 % smaller
     smaller = fugu.Gaussian(float(mechanism.noise.scale) * 0.97, grid)
-    assert prove_gaussian_delta(coarse[0], smaller.precision, Fraction(0))[0][1] > 0.1
+    assert prove_gaussian_delta(coarse[0], smaller.precision, Fraction(0))[0].value > 0.1
     # and rounding costs next to nothing: continuous noise needs the same
     assert fugu.delta(fugu.Gaussian(float(mechanism.noise.scale) * 0.999), MONEY, 0) > 0.1
 

@@ -153,7 +153,7 @@ def test_it_agrees_with_the_proofs_that_know_more(kind, seed):
         return
     own, (general,) = delta_bounds(family, noise, epsilon)[0], generic.prove_window_delta(family, noise, epsilon)
     assert general.value == pytest.approx(own.value, abs=1e-15)
-    known = generic.Generic(kind)
+    known = generic.GenericLeakage(kind.name, "any noise")
     assert known.fast_delta(family, float(noise.scale), Approx(epsilon, 0).asks()) == pytest.approx(
         own.value, abs=1e-12
     )
@@ -165,7 +165,7 @@ def test_ratios_and_divergences_are_those_of_the_definition(rng):
     family = families([pair])[0].on(Lattice(Fraction(1)))
     if not family.different:
         return
-    known, alpha = generic.Generic(Listed), Fraction(int(rng.integers(11, 60)), 10)
+    known, alpha = generic.GenericLeakage(Listed.name, "any noise"), Fraction(int(rng.integers(11, 60)), 10)
     p, q = law_of(pair.p, noise), law_of(pair.q, noise)
     ratio = max(math.inf if {*p} != {*q} else float(max(abs(math.log(p[y] / q[y])) for y in p)), 0.0)
     bare = known.pure(family, Listed(((0, 1),)), Fraction(0))[0].value
@@ -207,7 +207,7 @@ def test_noise_that_is_not_log_concave_is_refused_where_only_the_ends_are_looked
 
     with pytest.raises(NotProvable, match="its masses are not"):
         generic.prove_window_delta(translates, Claims(peaks.parts), Fraction(0))
-    assert math.isinf(generic.Generic(Listed).divergence(translates, peaks, Fraction(2))[0].value)
+    assert math.isinf(generic.GenericLeakage(Listed.name, "any noise").divergence(translates, peaks, Fraction(2))[0].value)
     concave = Claims(((-1, 1), (0, 2), (1, 1)))
     assert generic.prove_window_delta(translates, concave, Fraction(0))[0].value == pytest.approx(0.75)
 
@@ -215,7 +215,7 @@ def test_noise_that_is_not_log_concave_is_refused_where_only_the_ends_are_looked
 def test_noise_that_leans_to_one_side_is_refused():
     """Its proof would hold, but audits and remaps take P(N >= k) for P(N <= -k)."""
     family = families([LawPair(Discrete([0]), Discrete([1]))])[0].on(Lattice(Fraction(1)))
-    known = generic.Generic(Listed)
+    known = generic.GenericLeakage(Listed.name, "any noise")
     with pytest.raises(NotProvable, match="leans to one side"):
         known.delta(family, Listed(((-1, 2), (0, 2), (1, 1))), Fraction(0), Fraction(0))
     even = Listed(((-1, 1), (0, 2), (1, 1)))

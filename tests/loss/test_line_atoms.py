@@ -15,8 +15,8 @@ from fugu.guarantee.asks import Divergences, Ratio
 from fugu.laws import Shifted
 from fugu.laws.pair import as_pairs
 from fugu.laws.shapes import shapes
-from fugu.loss.atoms import spread_out
 from fugu.loss.door import bound, delta_bounds, divergence_bounds, guess, pure_bounds
+from fugu.loss.table.on_atoms import spread_out
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.lattice import Lattice
 from hunting import search

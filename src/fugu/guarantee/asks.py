@@ -48,14 +48,6 @@ class Bounds(Protocol):
     def explain_pure(self) -> None: ...
 
 
-class Losses(Protocol):
-    """The losses of one noise on one problem in doubles, as functions of its scale, to search with."""
-
-    def pure(self, scale: float) -> float: ...
-    def delta(self, scale: float, ask: Ratio) -> float: ...
-    def divergence(self, scale: float, alpha: Fraction) -> float: ...
-
-
 @dataclass(frozen=True)
 class Ratio:
     """P(S) <= e^epsilon Q(S) + delta for every event S."""
@@ -72,17 +64,13 @@ class Ratio:
 
     @property
     def target(self) -> float:
-        """What `guess` must not exceed: delta, or epsilon where there is none."""
+        """What a search must not exceed: delta, or epsilon where there is none."""
         return float_down(self.delta if self.delta else self.epsilon)
 
     @property
     def impossible(self) -> bool:
         """Whether only equal laws meet it."""
         return self.epsilon == 0 and self.delta == 0
-
-    def guess(self, losses: Losses, scale: float) -> float:
-        """delta at epsilon, or the pure loss where no delta is allowed, in doubles."""
-        return losses.delta(scale, self) if self.delta else losses.pure(scale)
 
     def decide(self, bounds: Bounds) -> Proof:
         """The largest pure loss, if it meets epsilon; else delta at epsilon of the same noise, if one is allowed."""
@@ -113,7 +101,7 @@ class Divergences:
 
     @property
     def target(self) -> float:
-        """What `guess` must not exceed."""
+        """What a search must not exceed: `excess`."""
         return 1.0
 
     @property
@@ -134,10 +122,6 @@ class Divergences:
     def excess(self, loss: Callable[[Fraction], float]) -> float:
         """max over orders of loss(alpha) / epsilon(alpha): the budget is met where it is at most 1."""
         return max(_ratio(loss(alpha), epsilon) for alpha, epsilon in self.orders)
-
-    def guess(self, losses: Losses, scale: float) -> float:
-        """The excess in doubles."""
-        return self.excess(lambda alpha: losses.divergence(scale, alpha))
 
     def start(self, distance: float) -> float:
         """A scale that should do for a shift by `distance`: Laplace needs distance / epsilon, Gaussian distance

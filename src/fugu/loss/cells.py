@@ -74,7 +74,8 @@ def worth(p: Counts, q: Counts, epsilon0: Real) -> float:
         if own > _HUGE:
             top = ratios.largest()
             return most if top is None else min(most, meant_up(balls.upper(arb(top).log())))
-        found = _best(ratios, ratios.search(_offset(own)), own)
+        # 1 / (a - 1) in doubles
+        found = _best(ratios, ratios.search(0.0 if own > 700 else 1 / max(math.expm1(float(own)), 1e-300)), own)
         return min(most, max(0.0, meant_up(balls.upper(found))))
 
 
@@ -158,11 +159,6 @@ def _value(ratios: Ratios, chosen: Mask, offset: arb) -> arb:
     return arb(p - q) / (offset + arb(q))
 
 
-def _offset(epsilon0: Fraction) -> float:
-    """1 / (a - 1) in doubles."""
-    return 0.0 if epsilon0 > 700 else 1 / max(math.expm1(float(epsilon0)), 1e-300)
-
-
 # Two laws of one record, told apart by their ratio: which states have p(x) > c q(x), decided exactly where it matters.
 #
 # Doubles decide what is clear. The few states whose ratio is within some roundings of c are decided in balls, and what
@@ -221,7 +217,11 @@ class Ratios:
         slack = arb(0)
         while near.size:
             same = self._alike(near)
-            further = self._beyond(int(near[0]), excess)
+            # p(x) / q(x) - c for one state with q(x) > 0, so near to c that doubles cannot tell
+            place = int(near[0])
+            p_sum, q_sum = (fmpz(int(total)) for total in self._sums)
+            p, q = fmpz(int(self._p[place])), fmpz(int(self._q[place]))
+            further = arb(fmpq(p * q_sum - q * p_sum, q * p_sum)) - excess
             if further > 0:
                 chosen[near[same]] = True
             elif not further <= 0:
@@ -285,12 +285,6 @@ class Ratios:
         The products p q' and q p' differ by less than 2^-47 times 2^106, so they are equal iff they are modulo 2^64."""
         p, q = self._p[places].astype(np.int64), self._q[places].astype(np.int64)
         return np.asarray(p * q[0] == q * p[0])
-
-    def _beyond(self, place: int, excess: arb) -> arb:
-        """p(x) / q(x) - c for one state with q(x) > 0, so near to c that doubles cannot tell."""
-        p_sum, q_sum = (fmpz(int(total)) for total in self._sums)
-        p, q = fmpz(int(self._p[place])), fmpz(int(self._q[place]))
-        return arb(fmpq(p * q_sum - q * p_sum, q * p_sum)) - excess
 
 
 # How much each cell speaks for one law: c = p - e^epsilon q, in doubles with a bound on what they err.

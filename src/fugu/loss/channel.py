@@ -1,24 +1,113 @@
-"""What leaves a channel of whole numbers: sums of its columns, exactly, under stated laws or any belief."""
+"""What leaves a channel of whole numbers: sums of its columns, exactly, and what they lose under stated laws, sets of
+laws, or any belief."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, final
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
-from fugu.errors import BadNoise
+from fugu.errors import BadNoise, NotProvable
 from fugu.laws.family import Family, SetFamily
 from fugu.laws.masses import Masses
 from fugu.laws.sets import LawSet
+from fugu.loss.decay import working_bits
+from fugu.loss.leakage import Leakage, PairLoss, require_exact, slack
 from fugu.noise.channel import Channel
 from fugu.numbers import balls
+from fugu.numbers.exact import float_up
 
-# The laws of what a channel publishes, as whole numbers, and the losses between two of them.
+# A channel of whole numbers on laws with atoms, and on sets of laws: every output is an exact rational.
+
+
+@final
+class ChannelLeakage(Leakage[Any, Channel]):
+    """The points are numbers of rows of the channel; P(y) = sum_x p(x) rows[x][y] / total.
+
+    Pure: max_y P(y) / Q(y) <= e^epsilon, in integers. Delta: sum_y [P(y) - e^epsilon Q(y)]_+. Divergences in balls. The
+    members of the two sides of a pair of sets are chosen independently of each other, so output y has the worst ratio
+    max_U sum_x p(x) K(y|x) / min_V sum_x q(x) K(y|x): exact wherever `LawSet.top` is. Delta and divergences add up
+    outputs whose worst members may differ: bounds, from above."""
+
+    def pure(self, item: Family | SetFamily, noise: Channel, epsilon: Fraction) -> list[PairLoss]:
+        """ln of the largest ratio, both orders; a pair that meets `epsilon` in rationals says so. Laws known up to an
+        error have none."""
+
+        def loss(label: str, pair: Pair, one: Ends, other: Ends) -> PairLoss:
+            if _blurred(item, pair):
+                return PairLoss(label, math.inf, pair)
+            ratios = worst_ratio(one[0], other[1]), worst_ratio(other[0], one[1])
+            worst = None if None in ratios else max(x for x in ratios if x is not None)
+            found = PairLoss(label, log_up(worst), pair)
+            if not found.within(epsilon) and at_most_exp(worst, epsilon):
+                return PairLoss(label, float_up(epsilon), pair, met=True)
+            return found
+
+        return self._each(item, noise, loss)
+
+    def delta(self, item: Family | SetFamily, noise: Channel, epsilon: Fraction, delta: Fraction) -> list[PairLoss]:
+        """In rationals, for one just below e^epsilon; what the laws' own errors cost comes on top."""
+
+        def loss(label: str, pair: Pair, one: Ends, other: Ends) -> PairLoss:
+            worst = min(Fraction(1), max(excess(one[0], other[1], epsilon), excess(other[0], one[1], epsilon)))
+            if not _blurred(item, pair):
+                return PairLoss(label, float_up(worst), pair, met=worst <= delta)
+            with balls.precision(128):
+                e = balls.of(epsilon).exp()
+                more = max(balls.upper(slack(item, order, e)) for order in (pair, pair[::-1]))  # type: ignore[arg-type]
+            return PairLoss(label, min(1.0, float_up(worst + Fraction(more))), pair)
+
+        return self._each(item, noise, loss)
+
+    def divergence(self, item: Family | SetFamily, noise: Channel, alpha: Fraction) -> list[PairLoss]:
+        """The sum over outputs, both orders: P^alpha Q^(1 - alpha) grows with P and falls with Q. Of sets never above
+        the pure loss."""
+        pure = {}
+        if isinstance(item, Family):
+            require_exact(item)
+        else:
+            pure = {loss.pair: loss.value for loss in self.pure(item, noise, Fraction(0))}
+
+        def loss(label: str, pair: Pair, one: Ends, other: Ends) -> PairLoss:
+            with balls.precision(working_bits(alpha)):
+                both = max(divergence(one[0], other[1], alpha), divergence(other[0], one[1], alpha))
+            return PairLoss(label, min(both, pure.get(pair, math.inf)), pair)
+
+        return self._each(item, noise, loss)
+
+    def _each(
+        self, item: Family | SetFamily, noise: Channel, loss: Callable[[str, Pair, Ends, Ends], PairLoss]
+    ) -> list[PairLoss]:
+        """The loss of every pair, from the most and the least that either side gives each output."""
+        if item.translates:
+            raise NotProvable(f"{self.about}: translates of an unknown law have no atoms that a channel could map")
+        points = item.points
+        if points.dtype.kind not in "iu" or (
+            len(points) and not 0 <= int(points.min()) <= int(points.max()) < len(noise.rows)
+        ):
+            raise BadNoise(f"a channel of {len(noise.rows)} values has no row for some point of the laws")
+        rows, laws = [noise.rows[x] for x in points.tolist()], law_list(item)
+        known = {k: published(laws[k], rows, noise) for k in {k for pair in item.pairs for k in pair}}
+        labelled = zip(item.pairs, item.labels, strict=True)
+        return [loss(label, (i, j), known[i], known[j]) for (i, j), label in labelled]
+
+    def epsilon(self, item: Family | SetFamily, noise: Channel) -> float:
+        """Of exact laws."""
+        if isinstance(item, Family):
+            require_exact(item)
+        return super().epsilon(item, noise)
+
+    def given(self, item: Family | SetFamily, noise: Channel) -> tuple[Family | SetFamily, Channel]:
+        """Laws whose atoms, sets whose declared values stand in the order of the rows."""
+        if (count := len(item.points)) != len(noise.rows):
+            said = f"laws have {count} atoms" if isinstance(item, Family) else f"sets declare {count} values"
+            raise BadNoise(f"the {said}, and the channel has {len(noise.rows)} rows")
+        return item.placed(np.arange(count)), noise
 
 
 @dataclass(frozen=True)
@@ -29,13 +118,12 @@ class OutputMasses:
     total: int
 
 
-def rows_at(points: NDArray[np.int64], channel: Channel) -> list[tuple[int, ...]]:
-    """The rows of the points, which are row numbers."""
-    if points.dtype.kind not in "iu" or (
-        len(points) and not 0 <= int(points.min()) <= int(points.max()) < len(channel.rows)
-    ):
-        raise BadNoise(f"a channel of {len(channel.rows)} values has no row for some point of the laws")
-    return [channel.rows[x] for x in points.tolist()]
+Pair = tuple[int, int]
+Ends = tuple[OutputMasses, OutputMasses]
+
+
+def _blurred(item: Family | SetFamily, pair: Pair) -> bool:
+    return isinstance(item, Family) and item.blurred(pair)
 
 
 def law_list(item: Family | SetFamily) -> tuple[Masses, ...] | tuple[LawSet, ...]:
@@ -43,21 +131,19 @@ def law_list(item: Family | SetFamily) -> tuple[Masses, ...] | tuple[LawSet, ...
     return item.sets if isinstance(item, SetFamily) else item.laws
 
 
-def published(law: Masses, rows: Sequence[tuple[int, ...]], channel: Channel) -> OutputMasses:
-    """sum_x p(x) K(y | x) of every output, exactly."""
+def published(law: Masses | LawSet, rows: Sequence[tuple[int, ...]], channel: Channel) -> Ends:
+    """The most and the least that any law of a set gives each output, exactly: of one law twice sum_x p(x) K(y | x)."""
+    if isinstance(law, LawSet):
+        columns = list(zip(*rows, strict=True))
+        most, least = tuple(map(law.top, columns)), tuple(max(Fraction(0), law.bottom(column)) for column in columns)
+        return OutputMasses(most, channel.total), OutputMasses(least, channel.total)
     parts, total = law.whole()
     sums: list[int] = [0] * len(channel.outputs)
     for part, row in zip(parts, rows, strict=True):
         if part:
             sums = [s + part * mass for s, mass in zip(sums, row, strict=True)]
-    return OutputMasses(tuple(sums), total * channel.total)
-
-
-def extremes(laws: LawSet, rows: Sequence[tuple[int, ...]], channel: Channel) -> tuple[OutputMasses, OutputMasses]:
-    """The most and the least that any law of a set gives each output."""
-    columns = list(zip(*rows, strict=True))
-    most, least = tuple(map(laws.top, columns)), tuple(max(Fraction(0), laws.bottom(column)) for column in columns)
-    return OutputMasses(most, channel.total), OutputMasses(least, channel.total)
+    found = OutputMasses(tuple(sums), total * channel.total)
+    return found, found
 
 
 def worst_ratio(above: OutputMasses, below: OutputMasses) -> Fraction | None:

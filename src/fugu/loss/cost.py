@@ -115,7 +115,10 @@ def ball_log_cost(noise: ShiftNoise, alpha: Real, distance: Real) -> arb:
         raise BadNoise("on a lattice a shift is a whole number of steps; round the values onto the grid first")
     if not isinstance(noise, Laplace | Gaussian | GeneralizedCauchy):
         with balls.precision(128):
-            return balls.of(a - 1) * noise.shift(_steps(noise, z), a)
+            # A distance as a whole number of steps of lattice noise
+            if noise.grid is None:
+                raise BadNoise(f"what a shift costs is known for {noise.name} noise on a lattice only")
+            return balls.of(a - 1) * noise.shift(int(z / noise.grid), a)
     u = z / as_fraction(noise.scale)
     if isinstance(noise, Gaussian):
         with balls.precision(128):
@@ -124,13 +127,6 @@ def ball_log_cost(noise: ShiftNoise, alpha: Real, distance: Real) -> arb:
         return refined(lambda _: laplace_log(noise, a, balls.of(u)))
     k = as_fraction(noise.tail)
     return refined(lambda bits: moment(k, k * (a - 1) / 2, u**2, bits).log())
-
-
-def _steps(noise: Noise, distance: Fraction) -> int:
-    """A distance as a whole number of steps of lattice noise."""
-    if noise.grid is None:
-        raise BadNoise(f"what a shift costs is known for {noise.name} noise on a lattice only")
-    return int(distance / noise.grid)
 
 
 def convex_cost(noise: ShiftNoise, alpha: Real) -> bool:
@@ -178,7 +174,13 @@ def log_cost(noise: ShiftNoise, alpha: Real, distances: NDArray[np.float64]) -> 
     if noise.scale == 0:
         return np.where(z > 0, np.inf, 0.0)
     if noise.grid is not None:
-        z = _whole_steps(z, noise.grid)
+        # The distances in steps of the grid; refused unless they are whole to a relative 1e-9
+        steps = z * float(1 / noise.grid)
+        whole = np.rint(steps)
+        finite = np.isfinite(steps)
+        if not np.all(np.abs(steps - whole)[finite] <= _NEAR * np.maximum(1, whole)[finite]):
+            raise BadNoise("on a lattice a shift is a whole number of steps; round the values onto the grid first")
+        z = whole
     unit = noise.scale if noise.grid is None else as_fraction(noise.scale) / noise.grid
     with np.errstate(over="ignore", under="ignore"):
         if isinstance(noise, Gaussian):
@@ -195,16 +197,6 @@ def log_cost(noise: ShiftNoise, alpha: Real, distances: NDArray[np.float64]) -> 
         found, where = np.unique(z, return_inverse=True)
         each = [float(ball_log_cost(noise, alpha, Fraction(d)).mid()) if d < math.inf else d for d in found.tolist()]
         return np.array(each, dtype=np.float64)[where].reshape(z.shape)
-
-
-def _whole_steps(z: NDArray[np.float64], grid: Fraction) -> NDArray[np.float64]:
-    """The distances in steps of the grid; refused unless they are whole to a relative 1e-9."""
-    steps = z * float(1 / grid)
-    whole = np.rint(steps)
-    finite = np.isfinite(steps)
-    if not np.all(np.abs(steps - whole)[finite] <= _NEAR * np.maximum(1, whole)[finite]):
-        raise BadNoise("on a lattice a shift is a whole number of steps; round the values onto the grid first")
-    return whole
 
 
 def _laplace(noise: Laplace, a: Fraction, u: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -36,7 +36,10 @@ def blocks(family: Family, rate: Fraction | None, what: str) -> Iterator[AtomBlo
     """Every atom of a lattice family in order, with L_k = p_k + q^gap L_{k-1} and its mirror R_k as balls
     (unnormalised); without noise (rate None) nothing reaches beyond its own atom.
 
-    The right sums are found backwards once, kept only at block ends, and found again inside each block."""
+    The right sums are found backwards once, kept only at block ends, and found again inside each block. Nothing is
+    walked if no two laws differ."""
+    if not family.different:
+        return
     n = len(family.points)
     starts = range(0, n, _BLOCK)
     decay = _Decay(rate)
@@ -134,8 +137,8 @@ class PowerSum:
     """sum_k P(k)^alpha Q(k)^(1-alpha) and its mirror image, for every pair of rows, point by point."""
 
     def __init__(self, pairs: Iterable[Pair], alpha: Fraction) -> None:
-        self.pairs = list(pairs)
-        self._less = balls.of(alpha - 1)
+        self.pairs, self.alpha = list(pairs), alpha
+        self._whole, self._less = balls.of(alpha), balls.of(alpha - 1)
         self.sums = {order: arb(0) for i, j in self.pairs for order in ((i, j), (j, i))}
 
     def terms(self, masses: list[arb]) -> dict[Pair, arb]:
@@ -165,9 +168,18 @@ class PowerSum:
         for order, term in self.terms(masses).items():
             self.sums[order] += term
 
-    def raise_by(self, order: Pair, term: arb) -> None:
-        """Add a bound on what lies elsewhere."""
-        self.sums[order] += term
+    def divergences(self, family: Family, factor: arb | int = 1) -> list[float]:
+        """ln(factor t_i^-alpha t_j^(alpha-1) sum) / (alpha-1), the larger of both orders of every pair: of masses that
+        were not divided by the totals t."""
+        logs = [balls.of(law.total).log() for law in family.laws]
+        found = []
+        for i, j in self.pairs:
+            both = [
+                self.sums[order] * factor * (self._less * logs[order[1]] - self._whole * logs[order[0]]).exp()
+                for order in ((i, j), (j, i))
+            ]
+            found.append(max(divergence(total, self.alpha) for total in both))
+        return found
 
 
 def divergence(total: arb, alpha: Fraction) -> float:

@@ -14,7 +14,7 @@ from fugu.laws.masses import Masses
 from fugu.laws.normal import Analytic
 from fugu.laws.shapes import Item
 from fugu.loss.cost import ball_log_cost, log_cost
-from fugu.loss.decay import Pair, PowerSum, Reader, blocks, divergence, working_bits
+from fugu.loss.decay import Pair, PowerSum, Reader, blocks, working_bits
 from fugu.loss.door import pure_bounds
 from fugu.loss.lattice_gaussian import prove_renyi_gaussian
 from fugu.loss.leakage import PairLoss, require_exact
@@ -77,27 +77,13 @@ def _coupled(family: Family, pair: Pair, noise: LatticeNoise, alpha: Fraction) -
     return float_up(noise.rate * steps)
 
 
-def _values(sums: PowerSum, family: Family, factor: arb, alpha: Fraction) -> list[float]:
-    """ln(factor t_i^-alpha t_j^(alpha-1) sum) / (alpha-1), the larger of both orders: parts were not divided by t."""
-    a = balls.of(alpha)
-    logs = [balls.of(law.total).log() for law in family.laws]
-    found = []
-    for i, j in sums.pairs:
-        both = [
-            sums.sums[order] * factor * ((a - 1) * logs[order[1]] - a * logs[order[0]]).exp()
-            for order in ((i, j), (j, i))
-        ]
-        found.append(max(divergence(total, alpha) for total in both))
-    return found
-
-
 def _silent(family: Family, alpha: Fraction) -> list[float]:
     """Without noise the sum runs over the atoms; +inf where one law has an atom that the other lacks."""
     sums = PowerSum([pair for pair, _ in family.different], alpha)
     readers = [Reader(law) for law in family.laws]
     for k in range(len(family.points) if sums.pairs else 0):
         sums.add([read(k) for read in readers])
-    return _values(sums, family, arb(1), alpha)
+    return sums.divergences(family)
 
 
 def _laplace(family: Family, rate: Fraction, alpha: Fraction) -> list[float]:
@@ -126,7 +112,7 @@ def _laplace(family: Family, rate: Fraction, alpha: Fraction) -> list[float]:
                 gaps.add(left, beyond, gap)
     for order, term in last.items():
         sums.sums[order] += term * tail
-    return _values(sums, family, (1 - q) / (1 + q), alpha)
+    return sums.divergences(family, (1 - q) / (1 + q))
 
 
 class _Gaps:
@@ -145,7 +131,13 @@ class _Gaps:
         done, near = 0, math.ceil(_NEAR / self._exact) + 1
         while True:
             near = min(near, (gap - 1 + 1) // 2)
-            self._spend(2 * (near - done) * self._laws)
+            points = 2 * (near - done) * self._laws
+            self._left -= points
+            if self._left < 0:
+                raise NotProvable(
+                    f"the Rényi divergence of lattice Laplace noise needs more than {LARGEST:,} lattice points here; "
+                    "choose a coarser grid, or bins"
+                )
             edges: dict[Pair, arb] = {}
             for t in range(done + 1, near + 1):
                 power = self._power(t)
@@ -162,7 +154,7 @@ class _Gaps:
             small = balls.of(_NOTHING)
             if all(middle * edge <= small * self._sums.sums[order] for order, edge in edges.items()):
                 for order, edge in edges.items():
-                    self._sums.raise_by(order, middle * edge)
+                    self._sums.sums[order] += middle * edge
                 return
             done, near = near, 2 * near
 
@@ -174,14 +166,6 @@ class _Gaps:
         if t == len(self._powers) and t < 100_000:
             self._powers.append(found)
         return found
-
-    def _spend(self, points: int) -> None:
-        self._left -= points
-        if self._left < 0:
-            raise NotProvable(
-                f"the Rényi divergence of lattice Laplace noise needs more than {LARGEST:,} lattice points here; "
-                "choose a coarser grid, or bins"
-            )
 
 
 # Rényi divergence of noised laws bounded by a coupling, in ball arithmetic: for laws too large for the tight sum.

@@ -16,92 +16,87 @@ import numpy as np
 
 from fugu.errors import BadBudget, BadNoise, NotProvable
 from fugu.guarantee import Approx
-from fugu.guarantee.asks import Ask, Divergences, Proof, Ratio
+from fugu.guarantee.asks import Ask, Divergences, Proof
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.laws.shapes import Shape, shapes
 from fugu.loss.leakage import Leakage, PairLoss
-from fugu.noise.kind import Kind, Noise, kind_named, kind_of, kinds
+from fugu.noise.kind import Kind, Noise, kind_named, kinds
 from fugu.noise.lattice import MAX_INDEX
 from fugu.numbers.exact import Real, as_fraction
-
-# The one door to losses: `bound` proves, `guess` searches, by the shape of the laws and the noise.
-#
-# The table is the folder `table/`: the file for a shape and a noise is "shape_noise.py", and its LEAKAGE answers. Where
-# there is none, a noise that states its masses and tails is proved from these (`fugu.loss.generic`), and others are
-# refused.
-
 
 _SHIFTS = 64
 """So many shifts of noise are looked at one by one."""
 SHAPES = {
-    "line": "laws of one number with atoms",
-    "smooth": "laws of one number with Gaussian components",
-    "space": "discrete laws of vectors",
-    "normal": "normal laws of vectors",
-    "sets": "sets of laws of one number",
-    "cells": "laws of one record's cell",
+    "line": ("laws of one number with atoms", "laws with atoms"),
+    "smooth": ("laws of one number with Gaussian components", "normal laws"),
+    "space": ("discrete laws of vectors", "laws of vectors"),
+    "normal": ("normal laws of vectors", "normal laws of vectors"),
+    "sets": ("sets of laws of one number", "sets of laws"),
+    "cells": ("laws of one record's cell", "laws of one record's cell"),
+}
+"""What refusals call a shape of laws, at length and in short."""
+_NOISES = {
+    **{name: f"{name.title()} noise" for name in ("laplace", "gaussian", "cauchy")},
+    "atoms": "Laplace noise on the atoms,",
+    "channel": "a channel",
+    "directed": "Laplace noise along directions,",
 }
 LOSSES = {
-    ("line", "laplace"): "line:LINE_LAPLACE",
-    ("line", "gaussian"): "line:LINE_GAUSSIAN",
-    ("line", "cauchy"): "cauchy:LINE_CAUCHY",
-    ("line", "atoms"): "on_atoms:LINE_ATOMS",
-    ("line", "channel"): "channel:LINE_CHANNEL",
-    ("smooth", "laplace"): "smooth:SMOOTH_LAPLACE",
-    ("smooth", "gaussian"): "smooth:SMOOTH_GAUSSIAN",
-    ("smooth", "cauchy"): "cauchy:SMOOTH_CAUCHY",
-    ("space", "laplace"): "space:SPACE_LAPLACE",
-    ("space", "gaussian"): "space:SPACE_GAUSSIAN",
-    ("space", "directed"): "space:SPACE_DIRECTED",
-    ("normal", "gaussian"): "normal:NORMAL_GAUSSIAN",
-    ("normal", "correlated"): "normal:NORMAL_CORRELATED",
-    ("sets", "laplace"): "sets:SETS_LAPLACE",
-    ("sets", "gaussian"): "sets:SETS_GAUSSIAN",
-    ("sets", "atoms"): "on_atoms:SETS_ATOMS",
-    ("sets", "channel"): "channel:SETS_CHANNEL",
-    ("cells", "laplace"): "cells:CELLS_LAPLACE",
-    ("cells", "gaussian"): "cells:CELLS_GAUSSIAN",
+    ("line", "laplace"): "table.line:LineLaplace",
+    ("line", "gaussian"): "table.line:LineGaussian",
+    ("line", "cauchy"): "table.line:LineCauchy",
+    ("line", "atoms"): "table.on_atoms:LineAtoms",
+    ("line", "channel"): "channel:ChannelLeakage",
+    ("smooth", "laplace"): "table.smooth:SmoothLaplace",
+    ("smooth", "gaussian"): "table.smooth:SmoothGaussian",
+    ("smooth", "cauchy"): "table.smooth:SmoothCauchy",
+    ("space", "laplace"): "table.space:SpaceLeakage",
+    ("space", "gaussian"): "table.space:SpaceLeakage",
+    ("space", "directed"): "table.space:SpaceDirected",
+    ("normal", "gaussian"): "table.normal:NormalLeakage",
+    ("normal", "correlated"): "table.normal:NormalLeakage",
+    ("sets", "laplace"): "table.sets:SetsLaplace",
+    ("sets", "gaussian"): "table.sets:SetsGaussian",
+    ("sets", "atoms"): "table.on_atoms:SetsAtoms",
+    ("sets", "channel"): "channel:ChannelLeakage",
+    ("cells", "laplace"): "table.cells:CellsLaplace",
+    ("cells", "gaussian"): "table.cells:CellsGaussian",
 }
-"""Which file of `table/` knows a noise on a shape of laws, and under which name. A noise that is added brings a file
-`SHAPE_NOISE.py` of its own, whose LEAKAGE answers."""
+"""Which class knows a noise on a shape of laws. A noise that is added may bring a file `table/SHAPE_NOISE.py` of its
+own, whose class `Losses` answers; where there is none, a noise that states its masses and tails is proved from these
+(`fugu.loss.generic`), and others are refused."""
 
 
 @cache
 def leakage(shape: str, noise: str) -> Leakage[Any, Any]:
     """What is known about a noise on a shape of laws."""
-    if _tabled(shape, noise):
-        file, _, name = LOSSES.get((shape, noise), f"{shape}_{noise}:LEAKAGE").partition(":")
-        return getattr(importlib.import_module(f"fugu.loss.table.{file}"), name)  # type: ignore[no-any-return]
-    if _generic(shape, noise):
-        from fugu.loss.generic import Generic
-
-        return Generic(kind_of(noise))
-    raise NotProvable(f"no loss of {noise} noise is known for {SHAPES[shape]}; {_instead(shape)}")
+    if (place := _place(shape, noise)) is None:
+        others = [name for name in (*kinds(), "correlated") if covers(shape, name)]
+        raise NotProvable(
+            f"no loss of {noise} noise is known for {SHAPES[shape][0]}; for them there is {' and '.join(others)} noise"
+        )
+    file, _, name = place.partition(":")
+    about = "laws of one number" if file == "generic" else SHAPES[shape][1]
+    made = getattr(importlib.import_module(f"fugu.loss.{file}"), name)
+    return made(noise, f"{_NOISES.get(noise, f'{noise} noise')} on {about}")  # type: ignore[no-any-return]
 
 
 @cache
 def covers(shape: str, noise: str) -> bool:
     """Whether a loss is known."""
-    return _tabled(shape, noise) or _generic(shape, noise)
+    return _place(shape, noise) is not None
 
 
-def _tabled(shape: str, noise: str) -> bool:
-    return (shape, noise) in LOSSES or find_spec(f"fugu.loss.table.{shape}_{noise}") is not None
-
-
-def _generic(shape: str, noise: str) -> bool:
-    """Whether the masses and tails of a noise suffice, on laws of one number."""
-    found = kind_named(noise) if shape in ("line", "smooth") else None
-    return found is not None and found.stated()
-
-
-def _instead(shape: str) -> str:
-    from fugu.noise.matrix import CorrelatedGaussian
-
-    others = [name for name in (*kinds(), CorrelatedGaussian.name) if covers(shape, name)]
-    return f"for them there is {' and '.join(others)} noise"
+def _place(shape: str, noise: str) -> str | None:
+    """The file and the class that know a noise on a shape: for laws of one number its masses and tails suffice."""
+    if (shape, noise) in LOSSES:
+        return LOSSES[shape, noise]
+    if find_spec(f"fugu.loss.table.{shape}_{noise}") is not None:
+        return f"table.{shape}_{noise}:Losses"
+    kind = kind_named(noise) if shape in ("line", "smooth") else None
+    return "generic:GenericLeakage" if kind is not None and kind.stated() else None
 
 
 def bound(items: Iterable[Shape], noise: Noise, ask: Ask) -> Proof:
@@ -114,7 +109,10 @@ def bound(items: Iterable[Shape], noise: Noise, ask: Ask) -> Proof:
 
 def guess(item: Shape, kind: Kind, ask: Ask, steps: float) -> float:
     """The loss at a scale in lattice steps, in doubles, in the unit of `ask.target`: to search with, not a proof."""
-    return ask.guess(_Losses(item, leakage(item.shape, kind.name)), steps)
+    known = leakage(item.shape, kind.name)
+    if isinstance(ask, Divergences):
+        return ask.excess(lambda alpha: known.fast_divergence(item, steps, alpha))
+    return known.fast_delta(item, steps, ask) if ask.delta else known.fast_pure(item, steps)
 
 
 def divergence_bounds(item: Shape, noise: Noise, alpha: Fraction) -> list[PairLoss]:
@@ -146,23 +144,6 @@ def shift_delta(noise: Noise, steps: int, epsilon: Fraction) -> float:
         points = Family(np.array([0, k], dtype=np.int64), both, ((0, 1),), ("",), translates=noise.log_concave)
         worst = max(worst, *(loss.value for loss in delta_bounds(points, noise, epsilon)))
     return worst
-
-
-@dataclass(frozen=True)
-class _Losses:
-    """`fugu.guarantee.asks.Losses` of one item."""
-
-    item: Shape
-    known: Leakage[Any, Any]
-
-    def pure(self, scale: float) -> float:
-        return self.known.fast_pure(self.item, scale)
-
-    def delta(self, scale: float, ask: Ratio) -> float:
-        return self.known.fast_delta(self.item, scale, ask)
-
-    def divergence(self, scale: float, alpha: Fraction) -> float:
-        return self.known.fast_divergence(self.item, scale, alpha)
 
 
 @dataclass(frozen=True)
@@ -293,7 +274,9 @@ def renyi(noise: Noise, pairs: PairsLike, alpha: Real) -> float:
     >>> round(renyi(Gaussian(1.0, grid=1), pair, 2), 9), round(renyi(Laplace(1.0, grid=1), pair, 2), 9)
     (1.0, 0.735325664)
     """
-    order = _order(alpha)
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float | Fraction) or not alpha > 1:
+        raise BadBudget(f"alpha must be a number above 1 (inf allowed), got {alpha!r}")
+    order = None if math.isinf(alpha) else as_fraction(alpha)
     if order is None:
         return epsilon(noise, pairs)
     return _worst(noise, pairs, lambda known, item: known.renyi(item, noise, order))
@@ -307,12 +290,6 @@ def _worst(noise: Noise, pairs: PairsLike, loss: Callable[[Leakage[Any, Any], Sh
         raise BadNoise("the scale is beyond the range of doubles")
     known = [(item, leakage(item.shape, noise.name)) for item in shapes(as_pairs(pairs))]
     return max(worst_reading(item, lambda read, one=one: loss(one, read)) for item, one in known)  # type: ignore[misc]
-
-
-def _order(alpha: object) -> Fraction | None:
-    if isinstance(alpha, bool) or not isinstance(alpha, int | float | Fraction) or not alpha > 1:
-        raise BadBudget(f"alpha must be a number above 1 (inf allowed), got {alpha!r}")
-    return None if math.isinf(alpha) else as_fraction(alpha)
 
 
 # Masses below 2^-1022, which doubles hold with fewer digits: a loss that is stated covers every reading of them.

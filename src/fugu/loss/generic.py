@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
@@ -28,19 +27,17 @@ from fugu.loss.atoms import prove_delta, prove_pure
 from fugu.loss.decay import Reader
 from fugu.loss.divergence import renyi_bounds
 from fugu.loss.lattice_gaussian import LARGEST, ball_rows, check_size, errors_cost, width_of
-from fugu.loss.leakage import Leakage, PairLoss, on_grid, require_exact, require_room
+from fugu.loss.leakage import NO_NOISE, PairLoss, ProvedFast, largest, on_grid, require_room
 from fugu.loss.rounded import float_cells, prove_rounding, span_of
 from fugu.loss.search.laplace import delta_loss
 from fugu.loss.search.shapes import fast_delta, first_guess, line_range, smooth_range
-from fugu.noise.kind import Kind, Noise
+from fugu.noise.kind import Noise
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 from fugu.noised import Noised
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction
 from fugu.transport.wasserstein import w_inf_index
 
-NO_NOISE = "epsilon 0 asks for identical outputs, and these laws differ: no finite noise does that"
 _PRECISION = 192
 _FALL = 100.0
 """A window leaves out less than e^-100 of the noise where it may be so wide."""
@@ -53,16 +50,8 @@ Pair = tuple[int, int]
 
 
 @final
-@dataclass(frozen=True)
-class Generic(Leakage[Any, Noise]):
+class GenericLeakage(ProvedFast[Any, Noise]):
     """Any noise with `mass` and `beyond`, on a `Family` of atoms or an `Analytic` pair, in lattice indices."""
-
-    kind: Kind
-
-    @property
-    def about(self) -> str:  # type: ignore[override]
-        """For refusals."""
-        return f"{self.kind.name} noise on laws of one number"
 
     # ---- proofs
 
@@ -101,7 +90,7 @@ class Generic(Leakage[Any, Noise]):
         if isinstance(item, Analytic):
             if item.same:
                 return [PairLoss(item.label, 0.0)]
-            raise self._unknown("Rényi divergence")
+            raise self.unknown("Rényi divergence")
         losses = renyi_bounds(item, _SILENT, alpha)
         if noise.silent:
             return losses
@@ -110,12 +99,6 @@ class Generic(Leakage[Any, Noise]):
             for loss in losses
         ]
         return [PairLoss(loss.label, value, loss.pair) for loss, value in zip(losses, least, strict=True)]
-
-    def explain_pure(self, item: Family | Analytic, noise: Noise) -> None:
-        """Laws known up to an error have no pure loss."""
-        del noise
-        if isinstance(item, Family):
-            require_exact(item)
 
     def _shifted(self, item: Family, pair: Pair, noise: Noise, alpha: Fraction | None) -> float:
         """What a shift by W_inf costs: the noised laws are mixtures of shifts, coupled that far apart."""
@@ -169,17 +152,9 @@ class Generic(Leakage[Any, Noise]):
 
     # ---- searches, in doubles
 
-    def fast_pure(self, item: Family | Analytic, steps: float) -> float:
-        """Proved: it is a few sums."""
-        return max(loss.value for loss in self.pure(item, self._noise(steps), Fraction(0)))
-
-    def fast_divergence(self, item: Family | Analytic, steps: float, alpha: Fraction) -> float:
-        """Proved: it is a few sums."""
-        return max(loss.value for loss in self.divergence(item, self._noise(steps), alpha))
-
     def fast_delta(self, item: Family | Analytic, steps: float, ask: Ratio) -> float:
         """By convolution, raised by what doubles may hide."""
-        noise, epsilon = self._noise(steps), float(ask.epsilon)
+        noise, epsilon = self.drawn(steps), float(ask.epsilon)
         if isinstance(item, Analytic):
             if noise.silent:
                 return fast_delta(item, 0.0, epsilon)
@@ -197,14 +172,10 @@ class Generic(Leakage[Any, Noise]):
             worst = max(worst, laws.apart(epsilon, i, j) + cost)
         return min(1.0, worst * (1 + 1e-12) + 1e-15)
 
-    def _noise(self, steps: float) -> Noise:
-        return self.kind.at(steps, Fraction(1))
-
     def require(self, item: Family | Analytic, ask: Ask) -> None:
         """What the noise refuses; errors of the laws must leave room; equal outputs of different laws are
         impossible."""
-        if (reason := self.kind.refusal(ask)) is not None:
-            raise NotProvable(reason)
+        super().require(item, ask)
         if not ask.finite:
             if isinstance(item, Family):
                 require_room(item, ask)
@@ -217,24 +188,21 @@ class Generic(Leakage[Any, Noise]):
 
     def leak(self, item: Family | Analytic, noise: Noise) -> float:
         """The largest proved pure loss."""
-        return max(loss.value for loss in self.pure(item, noise, Fraction(0)))
+        return largest(self.pure(item, noise, Fraction(0)))
 
     # ---- laws as given
 
-    def epsilon(self, item: Family | Analytic, noise: Noise) -> float:
-        """Proved on the lattice of the noise."""
-        return self.leak(_on(item, noise), noise)
-
-    def delta_at(self, item: Family | Analytic, noise: Noise, epsilon: Real) -> float:
-        """Proved on the lattice of the noise."""
-        return max(loss.value for loss in self.delta(_on(item, noise), noise, as_fraction(epsilon), Fraction(0)))
+    def given(self, item: Family | Analytic, noise: Noise) -> tuple[Family | Analytic, Noise]:
+        """On the lattice of the noise."""
+        if noise.grid is None:
+            raise BadNoise(f"{noise.name} noise is known on a lattice only; give it a grid")
+        return on_grid(item, noise.grid) if isinstance(item, Family) else item.on(Lattice(noise.grid)), noise
 
     def renyi(self, item: Family | Analytic, noise: Noise, alpha: Fraction) -> float:
         """Proved on the lattice of the noise; inf where some output is possible under one law only."""
-        on = _on(item, noise)
-        worst = max(loss.value for loss in self.divergence(on, noise, alpha))
-        if math.isinf(worst) and not noise_ends(noise, on):
-            raise self._unknown("Rényi divergence")
+        worst = super().renyi(item, noise, alpha)
+        if math.isinf(worst) and not noise_ends(noise, item):
+            raise self.unknown("Rényi divergence")
         return worst
 
 
@@ -296,10 +264,3 @@ def _check_shape(item: Family | Analytic, noise: Noise, masses: list[arb]) -> No
 def _padded(row: list[arb], length: int) -> list[arb]:
     """Polynomials drop zeros at their end; put them back."""
     return row + [arb(0)] * (length - len(row))
-
-
-def _on(item: Family | Analytic, noise: Noise) -> Family | Analytic:
-    """Laws as given, on the lattice of the noise."""
-    if noise.grid is None:
-        raise BadNoise(f"{noise.name} noise is known on a lattice only; give it a grid")
-    return on_grid(item, noise.grid) if isinstance(item, Family) else item.on(Lattice(noise.grid))

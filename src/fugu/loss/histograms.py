@@ -204,7 +204,21 @@ def _positive_part(parts: Tilt, known: Weights, work: float) -> float:
     most = float(gains.sum()) * float(known.most[-1]) * (1 + 1e-9)
     count = max(1, len(gains) + len(losses))
     values = int(min(256, max(16, math.sqrt(work / count / 16))))
-    grid = _grid(float(gains.sum()), most, int(min(8192, max(256, work / count / values))))
+    # 0 to `most`: steps of a thousandth of `typical` at first, then growing with the sum; exact doubles, whatever
+    # their rounding
+    typical = float(gains.sum())
+    points = int(min(8192, max(256, work / count / values)))
+    first = max(typical, most * 1e-9) / 1024
+    growth = 1e-9
+    low, high = 1e-9, 1.0
+    for _ in range(60):
+        growth = math.sqrt(low * high)
+        if math.log1p(growth * most / first) / growth > points:
+            low = growth
+        else:
+            high = growth
+    found = first / high * np.expm1(high * np.arange(points + 2))
+    grid = np.append(found[found < most], most)
     up, up_chance = _fewer(known.most, known.chance, values)
     down, down_chance = _fewer(-known.least[::-1], known.chance[::-1], values)
     down[-1] = 0.0  # the first factor, and what lies below it
@@ -217,22 +231,6 @@ def _positive_part(parts: Tilt, known: Weights, work: float) -> float:
         lost += terms
     total = float(np.dot(masses, np.maximum(sums, 0.0)))
     return total * (1 + (lost + 2 * len(sums) + 64) * UNIT) + tail + 1e-220
-
-
-def _grid(typical: float, most: float, points: int) -> Floats:
-    """0 to `most`: steps of a thousandth of `typical` at first, then growing with the sum; exact doubles, whatever
-    their rounding."""
-    first = max(typical, most * 1e-9) / 1024
-    growth = 1e-9
-    low, high = 1e-9, 1.0
-    for _ in range(60):
-        growth = math.sqrt(low * high)
-        if math.log1p(growth * most / first) / growth > points:
-            low = growth
-        else:
-            high = growth
-    found = first / high * np.expm1(high * np.arange(points + 2))
-    return np.append(found[found < most], most)
 
 
 def _fewer(factors: Floats, chance: Floats, values: int) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ from fugu.errors import NotProvable, OutOfReach
 from fugu.laws.family import Family
 from fugu.laws.normal import Analytic
 from fugu.loss.decay import Pair, PowerSum, Reader, divergence, gaussian_tail, theta
-from fugu.loss.leakage import slack
+from fugu.loss.leakage import PairLoss, slack
 from fugu.loss.rounded import Span, ball_cells, span_of
 from fugu.numbers import balls
 
@@ -35,7 +35,7 @@ def reach_of(precision: float) -> int:
     return math.ceil(_REACH / math.sqrt(2 * precision)) + 1
 
 
-def prove_gaussian_delta(item: Family | Analytic, precision: Fraction, epsilon: Fraction) -> list[tuple[str, float]]:
+def prove_gaussian_delta(item: Family | Analytic, precision: Fraction, epsilon: Fraction) -> list[PairLoss]:
     """For each pair a delta with sup_S P(S) - e^epsilon Q(S) <= delta for noise ~ exp(-precision k^2), both orders.
 
     Masses and noise are enclosed between integers times 2^-128; products of polynomials with integer coefficients are
@@ -65,8 +65,8 @@ def prove_gaussian_delta(item: Family | Analytic, precision: Fraction, epsilon: 
                 )
                 unit = balls.of(Fraction(1, 2 ** (3 * _PRECISION)))
                 deltas.append(balls.upper(total * unit + outside[i] + beyond / inside + errors_cost(item, (i, j), e)))
-            found.append((label, min(1.0, max(deltas))))
-        return found
+            found.append(PairLoss(label, min(1.0, max(deltas))))
+        return found or [PairLoss("", 0.0)]
 
 
 def _enclosed(numbers: list[arb]) -> tuple[list[fmpz], list[fmpz]]:

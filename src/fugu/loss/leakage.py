@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
@@ -16,16 +17,11 @@ from fugu.errors import BadNoise, NotProvable
 from fugu.guarantee.asks import Ask, Ratio
 from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family, SetFamily
+from fugu.noise.kind import kind_of
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, decimal_step, float_down, integers
 
-# `Leakage`: everything that is known about one noise on one shape of laws. `fugu.loss.table` has one file for each.
-#
-# Proofs are pair by pair and for both orders, on laws in lattice indices; searches are in doubles, with scales in
-# lattice steps; the losses that users ask for (`epsilon`, `delta_at`, `renyi`) are of laws as given, for continuous
-# noise too.
-
-
+NO_NOISE = "epsilon 0 asks for identical outputs, and these laws differ: no finite noise does that"
 Laws = TypeVar("Laws")
 Drawn = TypeVar("Drawn")
 
@@ -46,21 +42,25 @@ class PairLoss:
 
 
 class Leakage(ABC, Generic[Laws, Drawn]):
-    """What is not overridden is not known, and refused."""
+    """What is known about one noise on one shape of laws: proofs of three losses, and what more is known. Stated
+    losses follow from the proofs where nothing tighter is known; what is not known is refused."""
 
-    # ---- proofs: what a certificate may state
+    def __init__(self, noise: str, about: str) -> None:
+        self.noise, self.about = noise, about
+
+    # ---- proofs, in lattice indices, pair by pair and for both orders: what a certificate may state
 
     def pure(self, item: Laws, noise: Drawn, epsilon: Fraction) -> list[PairLoss]:
         """Proved pure losses; inf where none is finite. A pair that meets `epsilon` by an exact argument says so."""
-        raise self._unknown("pure loss")
+        raise self.unknown("pure loss")
 
     def delta(self, item: Laws, noise: Drawn, epsilon: Fraction, delta: Fraction) -> list[PairLoss]:
         """Proved delta(epsilon); `delta` is what would be enough."""
-        raise self._unknown("delta")
+        raise self.unknown("delta")
 
     def divergence(self, item: Laws, noise: Drawn, alpha: Fraction) -> list[PairLoss]:
         """Proved Rényi divergences of order alpha."""
-        raise self._unknown("Rényi divergence")
+        raise self.unknown("Rényi divergence")
 
     def conditioned(self, item: Laws, noise: Drawn, alpha: Fraction, delta: Fraction) -> Laws | None:
         """One pair given events of probability at least 1 - delta on each side; None where nothing is known."""
@@ -72,24 +72,29 @@ class Leakage(ABC, Generic[Laws, Drawn]):
         return None if any(map(math.isinf, losses)) else max(map(Fraction, losses), default=Fraction(0))
 
     def explain_pure(self, item: Laws, noise: Drawn) -> None:
-        """Say why no pure loss is known, where that is not a matter of the scale."""
+        """Say why no pure loss is known, where that is not a matter of the scale: laws known up to an error have
+        none."""
+        if isinstance(item, Family):
+            require_exact(item)
 
     # ---- searches: in doubles, with the scale in lattice steps; nothing is proved by them
 
     def fast_pure(self, item: Laws, steps: float) -> float:
         """The pure loss, to search with."""
-        raise self._unknown("pure loss")
+        raise self.unknown("pure loss")
 
     def fast_delta(self, item: Laws, steps: float, ask: Ratio) -> float:
         """delta at the epsilon asked for, to search with."""
-        raise self._unknown("delta")
+        raise self.unknown("delta")
 
     def fast_divergence(self, item: Laws, steps: float, alpha: Fraction) -> float:
         """The Rényi divergence, to search with."""
-        raise self._unknown("Rényi divergence")
+        raise self.unknown("Rényi divergence")
 
     def require(self, item: Laws, ask: Ask) -> None:
         """Refuse, before any search, what no scale of this noise can meet."""
+        if (reason := kind_of(self.noise).refusal(ask)) is not None:
+            raise NotProvable(reason)
 
     def known(self, item: Laws, ask: Ask) -> float | None:
         """The least scale where it is known in closed form."""
@@ -97,7 +102,7 @@ class Leakage(ABC, Generic[Laws, Drawn]):
 
     def start(self, item: Laws, ask: Ask) -> float:
         """A scale that should suffice, to search downwards from."""
-        raise self._unknown("scale")
+        raise self.unknown("scale")
 
     def sure(self, item: Laws, ask: Ask) -> float:
         """A scale that surely suffices, up to the rounding of doubles; inf where none is known."""
@@ -110,22 +115,50 @@ class Leakage(ABC, Generic[Laws, Drawn]):
 
     # ---- stated losses: laws as given, noise continuous or on a lattice; floats at or above the truth
 
+    def given(self, item: Laws, noise: Drawn) -> tuple[Laws, Drawn]:
+        """Laws as given, and the noise, as the proofs read them."""
+        return item, noise
+
     def epsilon(self, item: Laws, noise: Drawn) -> float:
         """The tight pure loss; inf if none is finite."""
-        raise self._unknown("pure loss")
+        return largest(self.pure(*self.given(item, noise), Fraction(0)))
 
     def delta_at(self, item: Laws, noise: Drawn, epsilon: Any) -> float:
         """The tight delta."""
-        raise self._unknown("delta")
+        return largest(self.delta(*self.given(item, noise), as_fraction(epsilon), Fraction(0)))
 
     def renyi(self, item: Laws, noise: Drawn, alpha: Fraction) -> float:
         """The tight Rényi divergence."""
-        raise self._unknown("Rényi divergence")
+        return largest(self.divergence(*self.given(item, noise), alpha))
 
-    def _unknown(self, what: str) -> NotProvable:
+    def unknown(self, what: str) -> NotProvable:
+        """The refusal of what is not known."""
         return NotProvable(f"{self.about}: no {what} is known; choose another noise, budget or kind of law")
 
-    about = "this noise on these laws"
+
+class ProvedFast(Leakage[Laws, Drawn]):
+    """Where what is proved is fast enough to search with."""
+
+    def drawn(self, steps: float) -> Any:
+        """The noise of a scale in lattice steps."""
+        return kind_of(self.noise).at(steps, Fraction(1))
+
+    def fast_pure(self, item: Laws, steps: float) -> float:
+        """As proved."""
+        return largest(self.pure(item, self.drawn(steps), Fraction(0)))
+
+    def fast_delta(self, item: Laws, steps: float, ask: Ratio) -> float:
+        """As proved."""
+        return largest(self.delta(item, self.drawn(steps), ask.epsilon, ask.delta))
+
+    def fast_divergence(self, item: Laws, steps: float, alpha: Fraction) -> float:
+        """As proved."""
+        return largest(self.divergence(item, self.drawn(steps), alpha))
+
+
+def largest(losses: Iterable[PairLoss]) -> float:
+    """The largest loss of any pair; 0 where no two laws differ."""
+    return max((loss.value for loss in losses), default=0.0)
 
 
 # From laws as the user gave them to what a loss is computed on: units, lattices, the laws behind an item.

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from flint import arb, fmpz
 from numpy.typing import NDArray
 
 from fugu.noise.gaussian import Gaussian
-from fugu.noise.laplace import Laplace
 from fugu.numbers import balls
 
 # `Extremes`: the largest and the least noised mass over a set of laws, at every output.
@@ -166,8 +166,8 @@ class DecayKernel:
     power: int = 1
 
     @staticmethod
-    def of(noise: Laplace | Gaussian) -> DecayKernel:
-        """Of lattice noise."""
+    def of(noise: Any) -> DecayKernel:
+        """Of lattice noise that states its `decay`."""
         power = 2 if isinstance(noise, Gaussian) else 1
         return DecayKernel(None if noise.silent else noise.decay, power)
 

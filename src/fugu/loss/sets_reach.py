@@ -141,18 +141,16 @@ def band(law_set: Band, points: Whole, outputs: Whole) -> Formed:
     (low, high), one = whole(law_set.lower, law_set.upper)
     rows = tuple([b - a for a, b in zip([0, *row[:-1]], row, strict=True)] for row in (low, high))
     grid = Grid(points, outputs, rows, one)
-    return Formed(grid, _nearest(grid, low, high), _farthest(grid, law_set, low, high))
-
-
-def _nearest(grid: Grid, low: list[int], high: list[int]) -> Form:
-    """Levels up to lower(k), k the last point at or before the output, are left of it, those above upper(k) right of
-    it, and those between may be at k or right after it."""
+    # Levels up to lower(k), k the last point at or before the output, are left of it, those above upper(k) right of
+    # it, and those between may be at k or right after it
     k, n = grid.before, len(grid.points)
     behind = np.abs(grid.outputs - grid.points[np.clip(k, 0, n - 1)])
     ahead = np.abs(grid.points[np.clip(k + 1, 0, n - 1)] - grid.outputs)
     between = [high[i] - low[i] if i >= 0 else 0 for i in k.tolist()]
     spot = Spot(between, np.where((ahead < behind) & (k + 1 < n), ahead, behind))
-    return Form((Range(0, 0 * k, k + 1), Range(1, k + 1, 0 * k + n)), (spot,))
+    return Formed(
+        grid, Form((Range(0, 0 * k, k + 1), Range(1, k + 1, 0 * k + n)), (spot,)), _farthest(grid, law_set, low, high)
+    )
 
 
 def _farthest(grid: Grid, law_set: Band, low: list[int], high: list[int]) -> Form:

@@ -92,7 +92,13 @@ def _gaussian(pair: Analytic, precision: Fraction | None, alpha: Fraction) -> fl
         first, last = min(first, ends[0]), max(last, ends[1])
     check_window(2 * (last - first))
     window = LatticeWindow(math.floor(first), math.ceil(last))
-    bits = _bits(shapes, window)
+    # Bits after the point such that every noised mass of the window keeps some 128 bits of its own
+    worst = 0.0
+    for shape in shapes:
+        for step in range(201):
+            x = window.first + step / 200 * (len(window) - 1)
+            worst = max(worst, min(float(b.decay) * (x - b.centre) ** 2 - b.log_weight for b in shape))
+    bits = 256 + math.ceil(1.1 * worst / math.log(2))
     rows = [_noised(law, pair, window, precision, bits) for law in (pair.p, pair.q)]
     sums = PowerSum([(0, 1)], alpha)
     for masses in zip(*rows, strict=True):
@@ -127,16 +133,6 @@ def _noised(law: Components, pair: Analytic, window: LatticeWindow, precision: F
         half = rest.upper() / 2
         found[k] += arb(half, half)
     return found
-
-
-def _bits(shapes: list[list[Bell]], window: LatticeWindow) -> int:
-    """Bits after the point such that every noised mass of the window keeps some 128 bits of its own."""
-    worst = 0.0
-    for shape in shapes:
-        for step in range(201):
-            x = window.first + step / 200 * (len(window) - 1)
-            worst = max(worst, min(float(b.decay) * (x - b.centre) ** 2 - b.log_weight for b in shape))
-    return 256 + math.ceil(1.1 * worst / math.log(2))
 
 
 # How far out the terms P^alpha Q^(1-alpha) of rounded normal laws matter, and a bound on what lies beyond.

@@ -32,7 +32,7 @@ from fugu.transport.plan import optimal_plan
 
 
 _PRECISION = 192
-_SLACK = Fraction(1, 10**25)
+SLACK = Fraction(1, 10**25)
 """At least 2 kappa; checked."""
 
 
@@ -63,14 +63,14 @@ def _kappa(dimension: int) -> arb:
     """kappa with e^-kappa <= lattice noise / post-processed continuous noise <= e^kappa, 2 kappa within the slack."""
     h = eta(TAU, dimension)
     kappa = ((1 + h) / (1 - h)).log()
-    if not 2 * kappa <= balls.of(_SLACK):
+    if not 2 * kappa <= balls.of(SLACK):
         raise NotProvable("too many coordinates for the smoothing bound")
     return kappa
 
 
 def _left(epsilon: Fraction) -> tuple[Fraction, arb]:
     """epsilon - 2 kappa from below, and what must be added to delta where that is negative: HS_{-x} <= HS_0 + x."""
-    return (epsilon - _SLACK, arb(0)) if epsilon >= _SLACK else (Fraction(0), balls.of(_SLACK))
+    return (epsilon - SLACK, arb(0)) if epsilon >= SLACK else (Fraction(0), balls.of(SLACK))
 
 
 def _curve(epsilon: Fraction, square: Fraction) -> arb:

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from fugu.lazily import names
 
 if TYPE_CHECKING:
-    from fugu.loss.search.divergence import fast_atom_delta as fast_atom_delta
-    from fugu.loss.search.divergence import fast_atom_renyi as fast_atom_renyi
     from fugu.loss.search.divergence import fast_renyi as fast_renyi
     from fugu.loss.search.laplace import delta_loss as delta_loss
     from fugu.loss.search.laplace import pure_loss as pure_loss
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from fugu.loss.search.shapes import least_gaussian as least_gaussian
     from fugu.loss.search.shapes import line_range as line_range
     from fugu.loss.search.shapes import over as over
-    from fugu.loss.search.shapes import require_delta as require_delta
     from fugu.loss.search.shapes import smooth_range as smooth_range
 else:
     __getattr__ = names(__name__)

@@ -61,7 +61,11 @@ def least_continuous(p: Belief, q: Belief, kind: str, epsilon: Real, delta: Real
         return 0.0
     if target == 0 and kind == "gaussian":
         raise NotProvable("normal noise meets no pure epsilon for these laws: allow a delta > 0, or use Laplace noise")
-    length = _length(p, q)
+    # The size of the laws: a first guess of the scale
+    views = components(p), components(q)
+    ends = [float(v.means.min()) for v in views], [float(v.means.max()) for v in views]
+    spread = max(float(v.stds.max()) for v in views)
+    length = max(max(ends[1]) - min(ends[0]) + spread, 1e-300)
     return least_scale(excess, length / eps if eps else length / max(target, 1e-9))
 
 
@@ -121,14 +125,6 @@ def _log_ratio(found: float, target: float) -> float:
     if found <= target:
         return max(_FLOOR, math.log(found / target)) if found > 0 and target > 0 else _FLOOR
     return math.log(found / target) if target > 0 and math.isfinite(found) else -_FLOOR
-
-
-def _length(p: Belief, q: Belief) -> float:
-    """The size of the laws: a first guess of the scale."""
-    views = components(p), components(q)
-    ends = [float(v.means.min()) for v in views], [float(v.means.max()) for v in views]
-    spread = max(float(v.stds.max()) for v in views)
-    return max(max(ends[1]) - min(ends[0]) + spread, 1e-300)
 
 
 # Sound transport bounds for mixtures: couple the components first, the normals inside them second.

@@ -10,19 +10,16 @@ from numpy.typing import NDArray
 
 from fugu.errors import OutOfReach
 from fugu.laws.components import Components
-from fugu.laws.family import Family
 from fugu.laws.normal import Analytic
 from fugu.laws.shapes import Item
 from fugu.loss.densities import log_sum
 from fugu.loss.lattice_gaussian import MOST_TERMS, End, LatticeWindow, _ends, check_window, gaussian_window
-from fugu.loss.leakage import largest_slack, require_exact
+from fugu.loss.leakage import require_exact
 from fugu.loss.rounded import Span
 from fugu.loss.search.laplace import log_decayed_sums
 from fugu.loss.search.shapes import _cells, _tilted
 from fugu.loss.smooth_divergence import bells, reach
-from fugu.noise.atoms import AtomLaplace
 from fugu.noise.lattice import Lattice
-from fugu.numbers.exact import as_fraction
 
 # The Rényi divergence of lattice noise in floating point, for searches; the proof is in `fugu.loss.divergence`.
 
@@ -236,43 +233,4 @@ def _analytic_laplace(pair: Analytic, steps: float, alpha: float) -> float:
         inner = alpha * noised[i] - (alpha - 1) * noised[j]
         logs = np.concatenate((inner, np.array(more) + math.log(tail)))
         worst = max(worst, float(log_sum(logs[None, :])[0] + norm) / (alpha - 1))
-    return worst
-
-
-# Losses of Laplace noise on the atoms in doubles, to search with: c_y S(y) at every atom. Nothing here is a proof.
-
-
-def log_masses(family: Family, steps: float) -> NDArray[np.float64]:
-    """ln of the mass of every output under every law, (laws, atoms); `steps` is the scale in lattice steps."""
-    logs = np.stack([law.logs() for law in family.laws])
-    if steps == 0:
-        return logs
-    with np.errstate(divide="ignore"):
-        own = np.log(AtomLaplace(steps, 1, family.points).masses())
-    return np.asarray(log_decayed_sums(family.points, logs, steps) + own)
-
-
-def fast_atom_delta(family: Family, steps: float, epsilon: float) -> float:
-    """max over pairs and orders of sum_y [P - e^epsilon Q]_+."""
-    masses = np.exp(log_masses(family, steps))
-    e = math.exp(min(epsilon, 700.0))
-    worst = 0.0
-    for (i, j), _ in family.different:
-        for p, q in ((masses[i], masses[j]), (masses[j], masses[i])):
-            worst = max(worst, float(np.maximum(p - e * q, 0).sum()))
-    return min(1.0, worst + (largest_slack(family, as_fraction(epsilon)) if family.inexact else 0.0))
-
-
-def fast_atom_renyi(family: Family, steps: float, alpha: float) -> float:
-    """max over pairs and orders of D_alpha."""
-    logs = log_masses(family, steps)
-    worst = 0.0
-    for (i, j), _ in family.different:
-        for p, q in ((logs[i], logs[j]), (logs[j], logs[i])):
-            there = p > -np.inf
-            if np.any(q[there] == -np.inf):
-                return math.inf
-            terms = alpha * p[there] - (alpha - 1) * q[there]
-            top = float(terms.max())
-            worst = max(worst, (top + math.log(float(np.exp(terms - top).sum()))) / (alpha - 1))
     return worst

@@ -300,7 +300,12 @@ def _doubling(points: NDArray[Any], weights: NDArray[np.float64], scale: float) 
 def log_decayed_sums(points: NDArray[Any], logs: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     """ln S_k from ln p_k by doubling in log space, for sums that a double cannot hold; see `log_error` for how exact
     it is."""
-    return np.logaddexp(_log_prefix(points, logs, scale), _log_strict(points, logs, scale))
+    # ln sum_{j>k} p_j e^{-(x_j - x_k)/b}: the mirrored prefix moved by one atom
+    full = _log_prefix(-points[::-1], logs[:, ::-1], scale)[:, ::-1]
+    strict = np.full_like(full, -np.inf)
+    with np.errstate(over="ignore"):
+        strict[:, :-1] = full[:, 1:] - (points[1:] - points[:-1]).astype(np.float64) / scale
+    return np.logaddexp(_log_prefix(points, logs, scale), strict)
 
 
 def log_error(count: int) -> float:
@@ -319,12 +324,3 @@ def _log_prefix(points: NDArray[Any], logs: NDArray[np.float64], scale: float) -
             sums[:, shift:] = np.logaddexp(sums[:, shift:], sums[:, :-shift] - apart)
         shift *= 2
     return sums
-
-
-def _log_strict(points: NDArray[Any], logs: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    """ln sum_{j>k} p_j e^{-(x_j - x_k)/b}: the mirrored prefix moved by one atom."""
-    full = _log_prefix(-points[::-1], logs[:, ::-1], scale)[:, ::-1]
-    strict = np.full_like(full, -np.inf)
-    with np.errstate(over="ignore"):
-        strict[:, :-1] = full[:, 1:] - (points[1:] - points[:-1]).astype(np.float64) / scale
-    return strict

@@ -23,7 +23,6 @@ from fugu.loss.sets_extremes import (
     Formed,
     Grid,
     Narrowest,
-    RunningSum,
     Widest,
     sums,
 )
@@ -197,7 +196,11 @@ class _Scanned:
 
     def __init__(self, grid: Grid, forms: Sequence[Form]) -> None:
         self._grid = grid
-        self._sums = [[_signed(part) for part in sums(grid, form)] for form in forms]
+        # The sign, or 0 where the sum is none, and whether it is read anywhere but at the output itself
+        self._sums = [
+            [(part, part.sign * part.there.astype(np.float64), bool(part.distance.any())) for part in sums(grid, form)]
+            for form in forms
+        ]
         self._spots = [[(_shares(grid, spot.masses), spot.distance) for spot in form.spots] for form in forms]
 
     def at(self, kernel: DecayKernel) -> list[Floats]:
@@ -218,11 +221,6 @@ class _Scanned:
 
 _SCANNED: WeakKeyDictionary[Formed, _Scanned] = WeakKeyDictionary()
 _ATTAINED: WeakKeyDictionary[Attained, Pair] = WeakKeyDictionary()
-
-
-def _signed(part: RunningSum) -> tuple[RunningSum, Floats, bool]:
-    """The sign, or 0 where the sum is none, and whether it is read anywhere but at the output itself."""
-    return part, part.sign * part.there.astype(np.float64), bool(part.distance.any())
 
 
 def _shares(grid: Grid, masses: Sequence[int]) -> Floats:

@@ -15,7 +15,7 @@ from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.asks import Ask, Divergences, Ratio
 from fugu.laws.components import Components
 from fugu.laws.discrete import Discrete
-from fugu.laws.family import Family
+from fugu.laws.family import Family, SetFamily
 from fugu.laws.masses import Masses
 from fugu.laws.normal import Analytic
 from fugu.laws.pair import LawPair
@@ -25,7 +25,6 @@ from fugu.loss.rounded import DELTA_TILT, Span, float_cells, span_of
 from fugu.loss.search.laplace import decayed_sums
 from fugu.loss.search.normal import fast_gaussian_mu
 from fugu.loss.vectors import grid_of
-from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.transport.coupling import monotone
@@ -35,12 +34,6 @@ from fugu.transport.coupling import monotone
 
 LEAST = 1e-15
 """What rounding may hide of a delta that is summed in doubles."""
-
-
-def require_delta(ask: Ask) -> None:
-    """Refuse budgets that Gaussian noise cannot meet."""
-    if (reason := Gaussian.refusal(ask)) is not None:
-        raise NotProvable(reason)
 
 
 def fast_gaussian_delta(item: Family | Analytic, precision: float, epsilon: float) -> float:
@@ -279,8 +272,8 @@ def farthest(family: Family) -> float:
     return max((plan.distances.max().item() for plan in plans), default=0)
 
 
-def line_range(family: Family) -> float:
-    """The largest distance of two atoms, in lattice steps."""
+def line_range(family: Family | SetFamily) -> float:
+    """The largest distance of two points, in lattice steps."""
     return float(family.points[-1] - family.points[0])
 
 

@@ -1,186 +1,201 @@
-"""Laplace noise on the atoms, for laws of one number with atoms and for sets of them."""
+"""Laplace noise on the atoms, for laws of one number with atoms and for sets of them (docs/proofs/atoms.md).
+
+The output y has mass c_y S(y), S(y) = sum_x p_x e^{-rate |x - y|}, and c_y is the same for every law. So P(y) / Q(y) is
+that of Laplace noise of the same scale, and the supremum of the latter is at an atom (docs/proofs/laplace.md): one pure
+loss for both. delta is sum_y c_y [S_p / t_p - e^eps S_q / t_q]_+, and the Rényi sum is sum_y c_y S_p^a S_q^(1-a):
+finite sums over atoms."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import final
+from typing import NoReturn, final
 
 import numpy as np
+from flint import arb
+from numpy.typing import NDArray
 
 from fugu.errors import BadNoise, NotProvable
-from fugu.guarantee.asks import Ask, Divergences, Ratio
+from fugu.guarantee.asks import Ask, Ratio
 from fugu.laws.family import Family, SetFamily
-from fugu.loss import divergence, search
-from fugu.loss.atoms import prove_delta_on_atoms, prove_renyi_on_atoms, spread_out
-from fugu.loss.leakage import Leakage, PairLoss, in_units
-from fugu.loss.table.line import LINE_LAPLACE, divergence_start, upper
-from fugu.loss.table.sets import SETS_LAPLACE
+from fugu.loss.decay import PowerSum, blocks, working_bits
+from fugu.loss.leakage import Leakage, PairLoss, in_units, largest_slack, require_exact, slack
+from fugu.loss.search.laplace import log_decayed_sums
+from fugu.loss.table.line import LineDecay
+from fugu.loss.table.sets import SetsDecay
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.laplace import Laplace
-from fugu.numbers.exact import Real
+from fugu.numbers import balls
+from fugu.numbers.exact import as_fraction
 
-# Laplace noise on the atoms, for laws of one number with atoms: the pure loss of Laplace noise, its own delta.
-
-
+_PRECISION = 128
 _UNKNOWN = "noise on atoms needs laws whose atoms are known; for translates of an unknown law take Laplace noise"
 
 
 @final
-class LineAtoms(Leakage[Family, AtomLaplace]):
-    """Finite sums over the atoms. P(y) / Q(y) is that of Laplace noise of the same scale, because c_y cancels; and the
-    supremum of the latter is at an atom (docs/proofs/laplace.md): one pure loss for both."""
-
-    about = "Laplace noise on the atoms, on laws with atoms"
+class LineAtoms(LineDecay):
+    """Its own delta and divergences; the pure loss of Laplace noise."""
 
     def pure(self, item: Family, noise: AtomLaplace, epsilon: Fraction) -> list[PairLoss]:
         """The largest ratio at atoms."""
-        return LINE_LAPLACE.pure(self._fitting(item, noise), _added(noise), epsilon)
+        return super().pure(spread_out(item, noise), noise, epsilon)
 
     def delta(self, item: Family, noise: AtomLaplace, epsilon: Fraction, delta: Fraction) -> list[PairLoss]:
         """The sum of positive parts over all outputs, in balls."""
-        return prove_delta_on_atoms(self._fitting(item, noise), _rate(noise), epsilon)
+        return prove_delta_on_atoms(spread_out(item, noise), None if noise.silent else noise.rate, epsilon)
 
     def divergence(self, item: Family, noise: AtomLaplace, alpha: Fraction) -> list[PairLoss]:
         """The sum over all outputs, or W_inf / scale where that is less: K(y|x) <= e^{|x-x'|/b} K(y|x')."""
-        fitting = self._fitting(item, noise)
-        summed = prove_renyi_on_atoms(fitting, _rate(noise), alpha)
+        fitting = spread_out(item, noise)
+        summed = prove_renyi_on_atoms(fitting, None if noise.silent else noise.rate, alpha)
         if noise.silent:
             return summed
-        coupled = {loss.pair: loss.value for loss in LINE_LAPLACE.pure(fitting, _added(noise), Fraction(0))}
+        coupled = {loss.pair: loss.value for loss in super().pure(fitting, noise, Fraction(0))}
         return [replace(loss, value=min(loss.value, coupled.get(loss.pair, loss.value))) for loss in summed]
 
     def conditioned(self, item: Family, noise: AtomLaplace, alpha: Fraction, delta: Fraction) -> Family:
-        """The margins of one sub-coupling of mass 1 - delta."""
-        return divergence.margins(
-            item, divergence.kept(item, item.pairs[0], _added(noise), alpha, delta), item.labels[0]
-        )
-
-    def limit(self, item: Family, noise: AtomLaplace) -> Fraction | None:
-        """As of Laplace noise."""
-        return LINE_LAPLACE.limit(self._fitting(item, noise), _added(noise))
-
-    def explain_pure(self, item: Family, noise: AtomLaplace) -> None:
-        """Laws known up to an error have no pure loss."""
-        LINE_LAPLACE.explain_pure(item, _added(noise))
-
-    def fast_pure(self, item: Family, steps: float) -> float:
-        """As of Laplace noise."""
-        return LINE_LAPLACE.fast_pure(item, steps)
+        """As of Laplace noise of the same scale."""
+        return super().conditioned(item, Laplace(noise.scale, noise.grid), alpha, delta)
 
     def fast_delta(self, item: Family, steps: float, ask: Ratio) -> float:
-        """Sums in doubles, with the family's own atoms as outputs."""
-        return search.fast_atom_delta(item, steps, float(ask.epsilon))
+        """max over pairs and orders of sum_y [P - e^epsilon Q]_+ in doubles, with the family's own atoms as outputs."""
+        masses, e, worst = np.exp(_log_masses(item, steps)), math.exp(min(float(ask.epsilon), 700.0)), 0.0
+        for (i, j), _ in item.different:
+            for p, q in ((masses[i], masses[j]), (masses[j], masses[i])):
+                worst = max(worst, float(np.maximum(p - e * q, 0).sum()))
+        return min(1.0, worst + (largest_slack(item, as_fraction(float(ask.epsilon))) if item.inexact else 0.0))
 
     def fast_divergence(self, item: Family, steps: float, alpha: Fraction) -> float:
-        """Sums of logarithms."""
-        return search.fast_atom_renyi(item, steps, float(alpha))
+        """max over pairs and orders of D_alpha in doubles."""
+        logs, a, worst = _log_masses(item, steps), float(alpha), 0.0
+        for (i, j), _ in item.different:
+            for p, q in ((logs[i], logs[j]), (logs[j], logs[i])):
+                there = p > -np.inf
+                if np.any(q[there] == -np.inf):
+                    return math.inf
+                terms = a * p[there] - (a - 1) * q[there]
+                top = float(terms.max())
+                worst = max(worst, (top + math.log(float(np.exp(terms - top).sum()))) / (a - 1))
+        return worst
 
     def require(self, item: Family, ask: Ask) -> None:
         """Atoms must be known; then as for Laplace noise."""
         if item.translates:
             raise NotProvable(_UNKNOWN)
-        LINE_LAPLACE.require(item, ask)
+        super().require(item, ask)
 
-    def known(self, item: Family, ask: Ask) -> float | None:
-        """Nothing moves: no noise is needed."""
-        return LINE_LAPLACE.known(item, ask)
-
-    def start(self, item: Family, ask: Ask) -> float:
-        """Where the search for Laplace noise starts; a little more may be needed, and the search goes up by itself."""
-        return divergence_start(item, ask) if isinstance(ask, Divergences) else upper(item, ask)
-
-    def sure(self, item: Family, ask: Ask) -> float:
-        """As of Laplace noise."""
-        return LINE_LAPLACE.sure(item, ask)
-
-    def leak(self, item: Family, noise: AtomLaplace) -> float:
-        """The largest ratio at atoms."""
-        return LINE_LAPLACE.leak(item, _added(noise))
-
-    def epsilon(self, item: Family, noise: AtomLaplace) -> float:
-        """As of Laplace noise."""
-        return LINE_LAPLACE.epsilon(item, _added(noise))
-
-    def delta_at(self, item: Family, noise: AtomLaplace, epsilon: Real) -> float:
-        """In balls, on the atoms of the noise."""
-        losses = self.delta(_on_lattice(item, noise), noise, Fraction(epsilon), Fraction(0))
-        return max(loss.value for loss in losses)
+    def given(self, item: Family, noise: AtomLaplace) -> tuple[Family, AtomLaplace]:
+        """On the lattice indices that the atoms of the noise are: multiples of its grid."""
+        whole, unit = in_units(item)
+        places = [Fraction(x) * unit / (noise.grid or 1) for x in whole.points.tolist()]
+        if any(place.denominator != 1 for place in places):
+            raise BadNoise("some values are off the lattice of this noise; give atoms as multiples of its grid")
+        return replace(item, points=np.array([int(place) for place in places], dtype=np.int64)), noise
 
     def renyi(self, item: Family, noise: AtomLaplace, alpha: Fraction) -> float:
         """In balls, on the atoms of the noise."""
-        return max(loss.value for loss in self.divergence(_on_lattice(item, noise), noise, alpha))
-
-    def _fitting(self, item: Family, noise: AtomLaplace) -> Family:
-        """The laws on the atoms of the noise."""
-        if item.translates:
-            raise NotProvable(_UNKNOWN)
-        return spread_out(item, noise)
+        return Leakage.renyi(self, item, noise, alpha)
 
 
-def _added(noise: AtomLaplace) -> Laplace:
-    """Laplace noise of the same scale on the same lattice: what the pure loss is that of."""
-    return Laplace(noise.scale, noise.grid)
+def spread_out(family: Family, noise: AtomLaplace) -> Family:
+    """The same laws on all atoms of the noise, which may be more; BadNoise if a law has an atom that it lacks."""
+    if family.translates:
+        raise NotProvable(_UNKNOWN)
+    atoms = np.array(noise.atoms, dtype=np.int64)
+    if np.array_equal(atoms, family.points):
+        return family
+    where = np.searchsorted(atoms, family.points)
+    if not atoms.size or not np.array_equal(atoms[np.minimum(where, atoms.size - 1)], family.points):
+        raise BadNoise("a law has values that are none of the atoms of the noise")
+    laws = tuple(law.scatter(where, atoms.size) for law in family.laws)
+    return Family(atoms, laws, family.pairs, family.labels, family.translates, family.errors)
 
 
-def _rate(noise: AtomLaplace) -> Fraction | None:
-    return None if noise.silent else noise.rate
+def prove_delta_on_atoms(family: Family, rate: Fraction | None, epsilon: Fraction) -> list[PairLoss]:
+    """For each pair a delta with sup_S P(S) - e^epsilon Q(S) <= delta in both orders; `rate` None means no noise.
+
+    Every term grows with c_y and with the difference, so the upper ends of their balls keep an upper bound. What the
+    laws' own errors cost comes on top (`slack`)."""
+    orders = [order for pair, _ in family.different for order in (pair, pair[::-1])]
+    with balls.precision(_PRECISION):
+        share = [balls.of(1 / law.total) for law in family.laws]
+        e, zero = balls.of(epsilon).exp(), arb(0)
+        sums = [arb(0) for _ in orders]
+        for mass, s in _cells(family, rate, "proving delta"):
+            for k, (i, j) in enumerate(orders):
+                excess = (share[i] * s[i] - e * share[j] * s[j]).upper()
+                if not excess <= zero:
+                    sums[k] += mass.upper() * excess
+        values = [balls.upper(total + slack(family, order, e)) for total, order in zip(sums, orders, strict=True)]
+    found = {pair: min(1.0, max(values[2 * k], values[2 * k + 1])) for k, (pair, _) in enumerate(family.different)}
+    return _listed(family, found)
 
 
-def _on_lattice(item: Family, noise: AtomLaplace) -> Family:
-    """Laws as given, on the lattice indices that the atoms of the noise are: multiples of its grid."""
-    whole, unit = in_units(item)
-    places = [Fraction(x) * unit / (noise.grid or 1) for x in whole.points.tolist()]
-    if any(place.denominator != 1 for place in places):
-        raise BadNoise("some values are off the lattice of this noise; give atoms as multiples of its grid")
-    return replace(item, points=np.array([int(place) for place in places], dtype=np.int64))
+def prove_renyi_on_atoms(family: Family, rate: Fraction | None, alpha: Fraction) -> list[PairLoss]:
+    """For each pair a bound on D_alpha of the two noised laws, in both orders, for a finite order above 1."""
+    require_exact(family)
+    with balls.precision(working_bits(alpha)):
+        sums = PowerSum([pair for pair, _ in family.different], alpha)
+        for mass, s in _cells(family, rate, "proving a Rényi divergence"):
+            for order, term in sums.terms(s).items():
+                sums.sums[order] += mass * term
+        return _listed(family, dict(zip(sums.pairs, sums.divergences(family), strict=True)))
 
 
-LINE_ATOMS = LineAtoms()
+def _cells(family: Family, rate: Fraction | None, what: str) -> Iterator[tuple[arb, list[arb]]]:
+    """Every output in order: c_y = (1 - r r') / ((1 + r) (1 + r')) from the steps to its neighbours, r = 0 where there
+    is none; and S(y) of every law, not divided by its total. Nothing if no two laws differ."""
+    before = 0
+    for block in blocks(family, rate, what):
+        for k, gap in enumerate(block.gaps):
+            sums = [left[k] + beyond[k] for left, beyond in zip(block.left, block.beyond, strict=True)]
+            mass = arb(1)
+            if rate is not None:
+                falls = [(-balls.of(rate * steps)).exp() if steps else arb(0) for steps in (before, gap)]
+                both = -balls.of(-rate * (before + gap)).expm1() if before and gap else arb(1)
+                mass = both / ((1 + falls[0]) * (1 + falls[1]))
+            yield mass, sums
+            before = gap
 
 
-# Laplace noise on the atoms, for sets of laws: the pure loss of Laplace noise, member by member.
+def _listed(family: Family, found: dict[tuple[int, int], float]) -> list[PairLoss]:
+    """Every pair in order; those that do not differ lose nothing."""
+    return [
+        PairLoss(label, found.get(pair, 0.0), pair) for pair, label in zip(family.pairs, family.labels, strict=True)
+    ]
+
+
+def _log_masses(family: Family, steps: float) -> NDArray[np.float64]:
+    """ln of the mass of every output under every law in doubles, (laws, atoms); `steps` is the scale in lattice
+    steps."""
+    logs = np.stack([law.logs() for law in family.laws])
+    if steps == 0:
+        return logs
+    with np.errstate(divide="ignore"):
+        own = np.log(AtomLaplace(steps, 1, family.points).masses())
+    return np.asarray(log_decayed_sums(family.points, logs, steps) + own)
 
 
 @final
-class SetsAtoms(Leakage[SetFamily, AtomLaplace]):
+class SetsAtoms(SetsDecay):
     """For every two members the pure loss is that of Laplace noise (docs/proofs/atoms.md#2-losses), so the largest is.
 
     Its delta and divergences are larger than those of Laplace noise, and no bound over sets is known."""
-
-    about = "Laplace noise on the atoms, on sets of laws"
 
     def pure(self, item: SetFamily, noise: AtomLaplace, epsilon: Fraction) -> list[PairLoss]:
         """As of Laplace noise; every declared value must be an atom."""
         if not np.isin(item.points, np.array(noise.atoms, dtype=np.int64)).all():
             raise BadNoise("a set of laws has values that are none of the atoms of the noise")
-        return SETS_LAPLACE.pure(item, _added(noise), epsilon)
-
-    def limit(self, item: SetFamily, noise: AtomLaplace) -> Fraction | None:
-        """As of Laplace noise."""
-        return SETS_LAPLACE.limit(item, _added(noise))
-
-    def fast_pure(self, item: SetFamily, steps: float) -> float:
-        """As of Laplace noise."""
-        return SETS_LAPLACE.fast_pure(item, steps)
+        return super().pure(item, noise, epsilon)
 
     def require(self, item: SetFamily, ask: Ask) -> None:
         """Equal outputs of different laws are impossible; and only ratios are known."""
-        SETS_LAPLACE.require(item, ask)
+        super().require(item, ask)
         if not ask.pure:
-            raise self._unknown("delta or divergence")
+            raise self.unknown("delta or divergence")
 
-    def start(self, item: SetFamily, ask: Ask) -> float:
-        """As for Laplace noise."""
-        return SETS_LAPLACE.start(item, ask)
-
-    def sure(self, item: SetFamily, ask: Ask) -> float:
-        """As for Laplace noise."""
-        return SETS_LAPLACE.sure(item, ask)
-
-    def leak(self, item: SetFamily, noise: AtomLaplace) -> float:
-        """As of Laplace noise."""
-        return SETS_LAPLACE.leak(item, _added(noise))
-
-
-SETS_ATOMS = SetsAtoms()
+    def epsilon(self, item: SetFamily, noise: AtomLaplace) -> NoReturn:
+        """Of sets as given nothing is stated."""
+        raise self.unknown("pure loss")

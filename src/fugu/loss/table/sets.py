@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TypeVar, final
+from typing import Any, final
 
 import numpy as np
 
@@ -12,167 +12,31 @@ from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee.asks import Ask, Divergences, Ratio
 from fugu.laws.family import SetFamily
 from fugu.loss import search
-from fugu.loss.leakage import Leakage, PairLoss, require_lattice
+from fugu.loss.leakage import NO_NOISE, Leakage, PairLoss, largest, require_lattice
 from fugu.loss.search import sets
-from fugu.loss.sets import (
-    Bounded,
-    Excess,
-    Measure,
-    RenyiMeasure,
-    bounded,
-    dual,
-    envelope,
-    outputs,
-    outside,
-    prove_pure,
-    reach,
-)
+from fugu.loss.sets import Excess, Measure, RenyiMeasure, bounded, dual, envelope, outputs, outside, prove_pure, reach
 from fugu.loss.sets_extremes import PRECISION, DecayKernel
-from fugu.loss.table.line import NO_NOISE
 from fugu.noise import Gaussian, Laplace
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, decimal_step, float_up, integers
 from fugu.progress import report
 
-# What Laplace and Gaussian noise share on sets of laws (docs/proofs/sets.md): bounds for delta and finite orders.
 
-
-OnLattice = TypeVar("OnLattice", Laplace, Gaussian)
-
-
-class SetsLeakage(Leakage[SetFamily, OnLattice]):
-    """The envelope and the dual of `fugu.loss.sets`."""
-
-    def kernel(self, steps: float) -> DecayKernel:
-        """Of the noise of a scale in lattice steps."""
-        raise NotImplementedError
-
-    def delta(self, item: SetFamily, noise: OnLattice, epsilon: Fraction, delta: Fraction) -> list[PairLoss]:
-        """A bound on delta, not exact."""
-        return prove_loss(item, DecayKernel.of(noise), Excess(epsilon), delta)
-
-    def divergence(self, item: SetFamily, noise: OnLattice, alpha: Fraction) -> list[PairLoss]:
-        """A bound on the divergence, not exact."""
-        return prove_loss(item, DecayKernel.of(noise), RenyiMeasure(alpha), Fraction(0))
-
-    def fast_delta(self, item: SetFamily, steps: float, ask: Ratio) -> float:
-        """In doubles."""
-        return search.fast_loss(item, self.kernel(steps), Excess(ask.epsilon), ask.target)
-
-    def fast_divergence(self, item: SetFamily, steps: float, alpha: Fraction) -> float:
-        """In doubles."""
-        return search.fast_loss(item, self.kernel(steps), RenyiMeasure(alpha), 0.0)
+class SetsLeakage(Leakage[SetFamily, Any]):
+    """Equal outputs of different laws are impossible."""
 
     def require(self, item: SetFamily, ask: Ask) -> None:
-        """Equal outputs of different laws are impossible."""
+        """What the noise refuses, and equal outputs."""
+        super().require(item, ask)
         if ask.impossible:
             raise NotProvable(NO_NOISE)
 
-    def within_reach(self, item: SetFamily, ask: Ask, steps: float) -> float:
-        """A scale to begin with, halved until its outputs are few enough to be visited: the search may go on there."""
-        measures = [Excess(ask.epsilon)] if isinstance(ask, Ratio) else [RenyiMeasure(alpha) for alpha, _ in ask.orders]
-        for _ in range(60):
-            try:
-                for measure in measures:
-                    outputs(item, self.kernel(steps), reach(item, self.kernel(steps), measure))
-                return steps
-            except OutOfReach as error:
-                steps, first = steps / 2, error
-        raise first
 
-    def range(self, item: SetFamily) -> float:
-        """From the first declared value to the last, in lattice steps."""
-        return float(item.points[-1] - item.points[0])
+class SetsDecay(SetsLeakage):
+    """Noise whose mass falls by one factor in every step: the pure loss exactly, at every declared value. Windows of
+    the nearest and the farthest mass do not depend on the scale."""
 
-    def delta_at(self, item: SetFamily, noise: OnLattice, epsilon: Real) -> float:
-        """A bound on delta, of lattice noise."""
-        return self._stated(item, noise, Excess(as_fraction(epsilon)))
-
-    def renyi(self, item: SetFamily, noise: OnLattice, alpha: Fraction) -> float:
-        """A bound on the divergence, of lattice noise."""
-        return self._stated(item, noise, RenyiMeasure(alpha))
-
-    def _stated(self, item: SetFamily, noise: OnLattice, measure: Measure) -> float:
-        if noise.grid is None and not noise.silent:
-            raise NotProvable(
-                f"{self.about}: give the noise a grid; what continuous noise loses is known for pure budgets"
-            )
-        whole, unit = in_steps(item, noise)
-        kernel = (
-            DecayKernel.of(noise)
-            if noise.silent
-            else DecayKernel.of(type(noise)(as_fraction(noise.scale) / unit, grid=1))
-        )
-        return max(loss.value for loss in prove_loss(whole, kernel, measure, Fraction(0)))
-
-
-def in_steps(item: SetFamily, noise: Laplace | Gaussian) -> tuple[SetFamily, Fraction]:
-    """The sets on whole numbers of steps, and the step: that of lattice noise, on which all declared values must lie;
-    else the decimal step of the values."""
-    step = decimal_step(item.points)
-    if step is None:
-        raise NotProvable("sets of laws with declared values that are no short decimals: round the values onto a grid")
-    whole = integers(item.points, step)
-    if noise.grid is None or noise.silent:
-        return item.placed(whole), step
-    require_lattice(item.placed(whole), noise.grid / step)
-    steps = [(Fraction(x) - int(whole[0])) * step / noise.grid for x in whole.tolist()]
-    return item.placed(np.array([int(s) for s in steps], dtype=np.int64)), noise.grid
-
-
-def finite(x: float) -> float:
-    """A scale to begin with: positive and finite, where it is known."""
-    return x if math.isinf(x) else max(1e-280, x) * (1 + 1e-9)
-
-
-# Losses that are sums over outputs, delta and Rényi divergences, over sets of laws: bounds, not exact.
-
-
-def prove_loss(family: SetFamily, kernel: DecayKernel, measure: Measure, enough: Fraction) -> list[PairLoss]:
-    """For each pair a proved bound, both orders; the dual where a search says, if the envelope is not `enough`."""
-    where = outputs(family, kernel, reach(family, kernel, measure))
-    found, guessed = bounded(family, where), sets.noised(family, where)
-    losses = []
-    for done, ((i, j), label) in enumerate(family.different):
-        worst = max(_proved(family, found, guessed, order, measure, enough) for order in ((i, j), (j, i)))
-        losses.append(PairLoss(label, worst, (i, j)))
-        report("proving bounds over sets of laws", done + 1, family.differing)
-    return losses
-
-
-def _proved(
-    family: SetFamily,
-    found: Bounded,
-    guessed: sets.NoisedExtremes,
-    order: tuple[int, int],
-    measure: Measure,
-    enough: Fraction,
-) -> float:
-    with balls.precision(PRECISION):
-        more = outside(family.sets[order[1]], found.where, measure)
-        first = measure.proved_loss(envelope(family.sets[order[0]], found, order, measure) + more)
-        if first <= enough:
-            return first
-        value, at = sets.dual(guessed, order, measure)
-        if math.isinf(value):
-            return first
-        return min(first, measure.proved_loss(dual(found, order, measure, at) + more))
-
-
-# Laplace noise on sets of laws (docs/proofs/sets.md): the pure loss exactly, at every declared value.
-
-
-@final
-class SetsLaplace(SetsLeakage[Laplace]):
-    """Windows of the nearest and the farthest mass, which do not depend on the scale."""
-
-    about = "Laplace noise on sets of laws"
-
-    def kernel(self, steps: float) -> DecayKernel:
-        """e^{-d / steps}."""
-        return DecayKernel.laplace(steps)
-
-    def pure(self, item: SetFamily, noise: Laplace, epsilon: Fraction) -> list[PairLoss]:
+    def pure(self, item: SetFamily, noise: Any, epsilon: Fraction) -> list[PairLoss]:
         """The largest N / D; what is above `epsilon` by rounding alone may meet it by coupling, exactly: no mass need
         move farther than the range."""
         far = None if noise.silent else int(item.points[-1] - item.points[0]) * noise.rate
@@ -196,64 +60,105 @@ class SetsLaplace(SetsLeakage[Laplace]):
 
     def start(self, item: SetFamily, ask: Ask) -> float:
         """range / epsilon, or range / delta when epsilon is tiny."""
+        distance = search.line_range(item)
         if isinstance(ask, Divergences):
-            return ask.start(self.range(item))
-        by_epsilon = self.range(item) / float(ask.epsilon) if ask.epsilon else math.inf
-        by_delta = self.range(item) / float(ask.delta) if ask.delta else math.inf
-        return finite(min(by_epsilon, by_delta))
+            return ask.start(distance)
+        by_epsilon = distance / float(ask.epsilon) if ask.epsilon else math.inf
+        by_delta = distance / float(ask.delta) if ask.delta else math.inf
+        return _finite(min(by_epsilon, by_delta))
 
     def sure(self, item: SetFamily, ask: Ask) -> float:
         """range / epsilon where no delta is allowed: if every law is possible it is the exact root."""
-        return search.over(self.range(item), ask.epsilon) if ask.pure else math.inf
+        return search.over(search.line_range(item), ask.epsilon) if ask.pure else math.inf
 
-    def leak(self, item: SetFamily, noise: Laplace) -> float:
+    def leak(self, item: SetFamily, noise: Any) -> float:
         """The largest N / D."""
         return search.sets_pure_loss(item, DecayKernel.of(noise))
+
+
+class SetsSums(SetsLeakage):
+    """Added noise: losses that are sums over outputs, by the envelope and the dual of `fugu.loss.sets`; bounds, not
+    exact."""
+
+    def delta(self, item: SetFamily, noise: Laplace | Gaussian, epsilon: Fraction, delta: Fraction) -> list[PairLoss]:
+        """A bound on delta, not exact."""
+        return prove_loss(item, DecayKernel.of(noise), Excess(epsilon), delta)
+
+    def divergence(self, item: SetFamily, noise: Laplace | Gaussian, alpha: Fraction) -> list[PairLoss]:
+        """A bound on the divergence, not exact."""
+        return prove_loss(item, DecayKernel.of(noise), RenyiMeasure(alpha), Fraction(0))
+
+    def fast_delta(self, item: SetFamily, steps: float, ask: Ratio) -> float:
+        """In doubles."""
+        return search.fast_loss(item, self.kernel(steps), Excess(ask.epsilon), ask.target)
+
+    def fast_divergence(self, item: SetFamily, steps: float, alpha: Fraction) -> float:
+        """In doubles."""
+        return search.fast_loss(item, self.kernel(steps), RenyiMeasure(alpha), 0.0)
+
+    def kernel(self, steps: float) -> DecayKernel:
+        """Of the noise of a scale in lattice steps."""
+        return (DecayKernel.gaussian if self.noise == Gaussian.name else DecayKernel.laplace)(steps)
+
+    def delta_at(self, item: SetFamily, noise: Laplace | Gaussian, epsilon: Real) -> float:
+        """A bound on delta, of lattice noise."""
+        return self._stated(item, noise, Excess(as_fraction(epsilon)))
+
+    def renyi(self, item: SetFamily, noise: Laplace | Gaussian, alpha: Fraction) -> float:
+        """A bound on the divergence, of lattice noise."""
+        return self._stated(item, noise, RenyiMeasure(alpha))
+
+    def _stated(self, item: SetFamily, noise: Laplace | Gaussian, measure: Measure) -> float:
+        if noise.grid is None and not noise.silent:
+            raise NotProvable(
+                f"{self.about}: give the noise a grid; what continuous noise loses is known for pure budgets"
+            )
+        whole, unit = in_steps(item, noise)
+        drawn = noise if noise.silent else type(noise)(as_fraction(noise.scale) / unit, grid=1)
+        return largest(prove_loss(whole, DecayKernel.of(drawn), measure, Fraction(0)))
+
+
+@final
+class SetsLaplace(SetsDecay, SetsSums):
+    """Laplace noise: exact pure losses, bounds for the others."""
 
     def epsilon(self, item: SetFamily, noise: Laplace) -> float:
         """The largest N / D; lattice and continuous noise agree."""
         whole, unit = in_steps(item, noise)
-        kernel = DecayKernel(None if noise.silent else unit / as_fraction(noise.scale))
-        return max(loss.value for loss in prove_pure(whole, kernel))
-
-
-SETS_LAPLACE = SetsLaplace()
-
-
-# Gaussian noise on sets of laws (docs/proofs/sets.md): no finite pure loss; bounds for delta and finite orders.
+        return largest(prove_pure(whole, DecayKernel(None if noise.silent else unit / as_fraction(noise.scale))))
 
 
 @final
-class SetsGaussian(SetsLeakage[Gaussian]):
-    """Every lattice point up to where the noise has vanished."""
-
-    about = "Gaussian noise on sets of laws"
-
-    def kernel(self, steps: float) -> DecayKernel:
-        """e^{-d^2 / 2 steps^2}."""
-        return DecayKernel.gaussian(steps)
+class SetsGaussian(SetsSums):
+    """Gaussian noise: every lattice point up to where it has vanished."""
 
     def pure(self, item: SetFamily, noise: Gaussian, epsilon: Fraction) -> list[PairLoss]:
         """It bounds no ratio by itself, but what the laws do not lose, they do not lose after noise either."""
         return prove_pure(item, DecayKernel(None))
 
-    def require(self, item: SetFamily, ask: Ask) -> None:
-        """Gaussian noise needs a delta, or finite orders."""
-        search.require_delta(ask)
-        super().require(item, ask)
-
     def start(self, item: SetFamily, ask: Ask) -> float:
-        """What continuous noise needs for a shift by the whole range, and a step for the lattice."""
+        """What continuous noise needs for a shift by the whole range, and a step for the lattice; halved until its
+        outputs are few enough to be visited: the search may go on there."""
+        distance, measures = search.line_range(item), list[Measure]()
         if isinstance(ask, Divergences):
-            return self.within_reach(item, ask, ask.start(self.range(item)))
-        if ask.target <= search.LEAST:
+            steps, measures = ask.start(distance), [RenyiMeasure(alpha) for alpha, _ in ask.orders]
+        elif ask.target <= search.LEAST:
             raise NotProvable(f"a delta of {ask.target:g} is below what the search for Gaussian noise can tell from 0")
-        guess = finite(1.001 * self.range(item) / float(search.fast_gaussian_mu(float(ask.epsilon), ask.target)) + 1)
-        return self.within_reach(item, ask, guess)
+        else:
+            steps = _finite(1.001 * distance / float(search.fast_gaussian_mu(float(ask.epsilon), ask.target)) + 1)
+            measures = [Excess(ask.epsilon)]
+        for _ in range(60):
+            try:
+                for measure in measures:
+                    outputs(item, self.kernel(steps), reach(item, self.kernel(steps), measure))
+                return steps
+            except OutOfReach as error:
+                steps, first = steps / 2, error
+        raise first
 
     def sure(self, item: SetFamily, ask: Ask) -> float:
         """range sqrt(alpha / (2 epsilon)) for divergences."""
-        return search.gaussian_scale(self.range(item), ask)
+        return search.gaussian_scale(search.line_range(item), ask)
 
     def leak(self, item: SetFamily, noise: Gaussian) -> float:
         """Infinite, unless nothing is added."""
@@ -263,7 +168,46 @@ class SetsGaussian(SetsLeakage[Gaussian]):
         """Infinite, unless nothing is added."""
         if not noise.silent:
             return math.inf
-        return max(loss.value for loss in prove_pure(in_steps(item, noise)[0], DecayKernel(None)))
+        return largest(prove_pure(in_steps(item, noise)[0], DecayKernel(None)))
 
 
-SETS_GAUSSIAN = SetsGaussian()
+def in_steps(item: SetFamily, noise: Laplace | Gaussian) -> tuple[SetFamily, Fraction]:
+    """The sets on whole numbers of steps, and the step: that of lattice noise, on which all declared values must lie;
+    else the decimal step of the values."""
+    step = decimal_step(item.points)
+    if step is None:
+        raise NotProvable("sets of laws with declared values that are no short decimals: round the values onto a grid")
+    whole = integers(item.points, step)
+    if noise.grid is None or noise.silent:
+        return item.placed(whole), step
+    require_lattice(item.placed(whole), noise.grid / step)
+    steps = [(Fraction(x) - int(whole[0])) * step / noise.grid for x in whole.tolist()]
+    return item.placed(np.array([int(s) for s in steps], dtype=np.int64)), noise.grid
+
+
+def _finite(x: float) -> float:
+    """A scale to begin with: positive and finite, where it is known."""
+    return x if math.isinf(x) else max(1e-280, x) * (1 + 1e-9)
+
+
+def prove_loss(family: SetFamily, kernel: DecayKernel, measure: Measure, enough: Fraction) -> list[PairLoss]:
+    """For each pair a proved bound, both orders; the dual where a search says, if the envelope is not `enough`."""
+    where = outputs(family, kernel, reach(family, kernel, measure))
+    found, guessed = bounded(family, where), sets.noised(family, where)
+
+    def proved(order: tuple[int, int]) -> float:
+        with balls.precision(PRECISION):
+            more = outside(family.sets[order[1]], found.where, measure)
+            first = measure.proved_loss(envelope(family.sets[order[0]], found, order, measure) + more)
+            if first <= enough:
+                return first
+            value, at = sets.dual(guessed, order, measure)
+            return (
+                first if math.isinf(value) else min(first, measure.proved_loss(dual(found, order, measure, at) + more))
+            )
+
+    losses = []
+    for done, ((i, j), label) in enumerate(family.different):
+        losses.append(PairLoss(label, max(proved(order) for order in ((i, j), (j, i))), (i, j)))
+        report("proving bounds over sets of laws", done + 1, family.differing)
+    return losses
