@@ -207,7 +207,8 @@ def test_noise_that_is_not_log_concave_is_refused_where_only_the_ends_are_looked
 
     with pytest.raises(NotProvable, match="its masses are not"):
         generic.prove_window_delta(translates, Claims(peaks.parts), Fraction(0))
-    assert math.isinf(generic.GenericLeakage(Listed.name, "any noise").divergence(translates, peaks, Fraction(2))[0].value)
+    general = generic.GenericLeakage(Listed.name, "any noise")
+    assert math.isinf(general.divergence(translates, peaks, Fraction(2))[0].value)
     concave = Claims(((-1, 1), (0, 2), (1, 1)))
     assert generic.prove_window_delta(translates, concave, Fraction(0))[0].value == pytest.approx(0.75)
 
