@@ -18,8 +18,6 @@ from fugu.ledger.charge import LAW, Charge, at, canonical, orders_of
 from fugu.numbers.exact import Real, meant_up
 from fugu.priors.prior import Recorded, Together
 
-# What several releases of the same data promise together: compose first, translate once, refuse what does not add up.
-#
 # - Charges for each entry add: epsilons, deltas, Rényi divergences order by order. The sum is translated once with the
 #   prior of the data. Adding translated epsilons instead would not be sound under the best rule
 #   (docs/proofs/composition.md#compose-first). A prior that knows what each release reads of an entry (`Together`) adds
@@ -67,14 +65,20 @@ class Terms:
     cap: Fraction | None = None
 
     def __post_init__(self) -> None:
-        if self.entries is not None and self.entries < (least := _spoken_of(self.prior)):
+        if self.entries is not None and self.entries < (least := getattr(self.prior, "entries", None) or 0):
             raise UsageError(f"entries is {self.entries}, but the prior speaks of {least} entries")
         if self.tied:
-            check_terms(self.prior, self.budget)
+            from fugu.translation.fields import check_widths, refused
+
+            check_widths(self.prior)
+            if self.budget.pure or not (self.budget.renyi or self.budget.delta):  # no release can be held against it
+                raise refused(self.prior)
 
     @cached_property
     def tied(self) -> bool:
         """Whether the prior is a Gaussian field, or has one among several."""
+        from fugu.translation.fields import has_field
+
         return self.prior is not None and not isinstance(self.prior, Together) and has_field(self.prior)
 
 
@@ -140,7 +144,7 @@ def translated(terms: Terms, spent: Guarantee) -> Guarantee:
     from fugu.translation.translate import translate
 
     if terms.tied:
-        return translated_in_field(terms.prior, terms.budget, spent)
+        return _in_field(terms.prior, terms.budget, spent)
     if spent.pure:
         return Pure(_capped(terms.prior, meant_up(float(translate(terms.prior, spent.epsilon))), spent.epsilon))
     if spent.renyi:
@@ -256,19 +260,9 @@ def _beside(law: Guarantee, entries: Guarantee, n: int) -> Guarantee:
             "convert the charges for each entry with to_approx",
         )
     epsilon = exact(law.epsilon) + n * exact(entries.epsilon)
-    return stated(epsilon, exact(law.delta) + _group(exact(entries.epsilon), exact(entries.delta), n))
-
-
-def _group(epsilon: Fraction, delta: Fraction, n: int) -> Fraction:
-    """d (1 + e^e + ... + e^{(n-1)e}), rounded up; far above 1 (no promise) beyond the range of doubles."""
     from fugu.translation.approx import group_delta
 
-    return exact(group_delta(epsilon, delta, n))
-
-
-def _spoken_of(prior: Any) -> int:
-    """How many entries the prior speaks of, at least; 0 where it does not say."""
-    return getattr(prior, "entries", None) or 0
+    return stated(epsilon, exact(law.delta) + exact(group_delta(exact(entries.epsilon), exact(entries.delta), n)))
 
 
 def _number_of_entries(terms: Terms) -> int:
@@ -311,7 +305,9 @@ def against_anybody(charges: Iterable[Charges], prior: object = None) -> Guarant
     Approx(epsilon=2, delta=1e-06)
     """
     listed = [c for c in charges if c.count]
-    if isinstance(prior, Together) and all(_by_its_epsilon(c.charge) for c in listed):
+    plain_ones = all(_pure(c) and c.charge.kind != LAW and c.charge.anybody == exact(c.charge.guarantee.epsilon)
+                     for c in listed)  # fmt: skip
+    if isinstance(prior, Together) and plain_ones:  # which promise their own epsilon to anybody, and no more
         return prior.anybody([(c.charge.guarantee, c.charge.reads, c.count) for c in listed])
     epsilon = delta = Fraction(0)
     for c in listed:
@@ -322,35 +318,9 @@ def against_anybody(charges: Iterable[Charges], prior: object = None) -> Guarant
     return stated(epsilon, delta)
 
 
-def _by_its_epsilon(charge: Charge) -> bool:
-    """Whether a charge is for each entry and promises its own epsilon to anybody, and no more."""
-    return charge.kind != LAW and charge.guarantee.pure and charge.anybody == exact(charge.guarantee.epsilon)
-
-
-# What a ledger does under a Gaussian field: which budgets it opens with, and what a sum for each entry is worth.
-#
-# Proofs: docs/proofs/fields.md#the-ledger.
-
-
-def has_field(prior: Any) -> bool:
-    """Whether the prior is a Gaussian field, or has one among several."""
-    from fugu.translation import fields
-
-    return fields.has_field(prior)
-
-
-def check_terms(prior: Any, budget: Guarantee) -> None:
-    """Refuse, before anything is spent, a budget that no release under a Gaussian field can be held against."""
-    from fugu.translation.fields import check_widths, refused
-
-    check_widths(prior)
-    if budget.pure or not (budget.renyi or budget.delta):
-        raise refused(prior)
-
-
-def translated_in_field(prior: Any, budget: Guarantee, spent: Guarantee) -> Guarantee:
-    """Pure epsilons and deltas as an (epsilon, delta) where the budget has a delta, else, like divergences, in the
-    Rényi sense, a pure epsilon as epsilon^2 / 2."""
+def _in_field(prior: Any, budget: Guarantee, spent: Guarantee) -> Guarantee:
+    """Under a Gaussian field: pure epsilons and deltas as an (epsilon, delta) where the budget has a delta, else, like
+    divergences, in the Rényi sense, a pure epsilon as epsilon^2 / 2 (docs/proofs/fields.md#the-ledger)."""
     from fugu.translation.translate import translate
 
     if spent.renyi:

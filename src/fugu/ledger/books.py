@@ -24,9 +24,7 @@ from fugu.ledger.state import CHARGED, SETTLED, Request
 from fugu.ledger.store import File, LockedView
 from fugu.visible import visible_json
 
-# Reading a ledger: who asked what, whether the chain holds, and a copy for others. Nothing here charges anything.
-#
-# All of it works on a copy that may only be read, in a folder that may only be read.
+# Nothing here charges anything; all of it works on a copy that may only be read, in a folder that may only be read.
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import hashlib
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -47,12 +46,6 @@ def columns_of(data: Any) -> Mapping[str, Any] | None:
     if not hasattr(data, "columns"):
         return None
     return {str(name): data[name] for name in data.columns}
-
-
-def table_digests(columns: Mapping[str, Any]) -> tuple[str | None, dict[str, str]]:
-    """The digest of the rows, None where there are none; and that of each column with more than 64 distinct values."""
-    rows, wide = table_bits(columns)
-    return rows_digest(rows), wide
 
 
 def rows_digest(rows: Bits | None) -> str | None:
@@ -158,7 +151,8 @@ def _number(item: Any) -> float | None:
 def _text(item: Any) -> str:
     """A cell as text, "" for a missing one; a day is the same at midnight, a truth value in any case."""
     try:
-        text = _shown(item).strip()
+        shown = item.decode("utf-8", "replace") if isinstance(item, bytes) else item
+        text = (shown if isinstance(shown, str) else str(shown)).strip()
     except Exception:
         return type(item).__name__
     if len(text) <= 5 and (low := text.casefold()) in _SHORT:
@@ -166,21 +160,6 @@ def _text(item: Any) -> str:
     if text[4:5] == "-" and _TIME.fullmatch(text):
         return _MIDNIGHT.sub("", text).replace("T", " ")
     return text
-
-
-@singledispatch
-def _shown(item: Any) -> str:
-    return str(item)
-
-
-@_shown.register
-def _(item: str) -> str:
-    return item
-
-
-@_shown.register
-def _(item: bytes) -> str:
-    return item.decode("utf-8", "replace")
 
 
 def _times(values: NDArray[Any]) -> list[str]:

@@ -191,7 +191,8 @@ class Charge:
         `guarantee`: a number, `Pure`, `Approx`, `Renyi` or `RenyiCurve`, on the full product domain. `reads`: what it
         reads of an entry, in JSON types, for a prior that prices charges together; others take no notice of it."""
         stated: Guarantee = guarantee if is_guarantee(guarantee) else Pure(guarantee)  # type: ignore[arg-type]
-        return Charge(PER_ENTRY, stated, reads=None if reads is None else _plain_text(reads))
+        text = None if reads is None else json.dumps(dict(reads), sort_keys=True, separators=(",", ":"))
+        return Charge(PER_ENTRY, stated, reads=text)
 
     @staticmethod
     def of_certificate(
@@ -274,16 +275,14 @@ def read_mechanism(mechanism: object, block: str | None = None, point_masses: bo
         if block is not None or point_masses:
             raise UsageError("a Charge states its own block and points; block and point_masses go with a certificate")
         charge, asked = mechanism, _question(mechanism)
-    elif isinstance(found := getattr(mechanism, "certificate", mechanism), Certificate):
-        Certificate.parse(found.body)  # the digest shows edits: a smaller epsilon must not be charged
-        charge = Charge.of_certificate(found, block, point_masses)
-        body = {"schema": found.SCHEMA, **found.claims}
-        asked = json.dumps([_question(charge), body], sort_keys=True)
-    elif isinstance(found, TrainingCertificate):
-        if block is not None or point_masses:
+    elif isinstance(found := getattr(mechanism, "certificate", mechanism), Certificate | TrainingCertificate):
+        if isinstance(found, TrainingCertificate) and (block is not None or point_masses):
             raise UsageError("a training is charged for the whole data: block and point_masses are not for it")
-        TrainingCertificate.parse(found.body)
-        charge = Charge.of_training(found)
+        found.parse(found.body)  # the digest shows edits: a smaller epsilon must not be charged
+        if isinstance(found, Certificate):
+            charge = Charge.of_certificate(found, block, point_masses)
+        else:
+            charge = Charge.of_training(found)
         asked = json.dumps([_question(charge), {"schema": found.SCHEMA, **found.claims}], sort_keys=True)
     elif (guarantee := _per_entry(mechanism)) is not None:
         charge = Charge.per_entry(guarantee)
@@ -303,11 +302,6 @@ def _question(charge: Charge) -> str:
     """What a charge asks, for the name of its question: the second epsilon follows from the rest, and versions before
     0.4 wrote none."""
     return replace(charge, anybody=None).text()
-
-
-def _plain_text(reads: Mapping[str, object]) -> str:
-    """One text for one content, without a character that cannot be stored."""
-    return json.dumps(dict(reads), sort_keys=True, separators=(",", ":"))
 
 
 def finite(guarantee: Guarantee) -> bool:

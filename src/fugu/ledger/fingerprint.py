@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, singledispatch
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,6 @@ from fugu.errors import UsageError
 from fugu.ledger import chain
 from fugu.ledger.cells import Bits, columns_of, rows_digest, table_bits
 from fugu.scenario.units import person_of
-
-# What makes two data sets the same one, and two priors the same prior: digests of their content.
 
 
 def fingerprint(data: Any) -> str:
@@ -77,14 +75,10 @@ def keyed_marks(marks: Marks, key: str) -> Keyed:
     """What is stored of data: marks, people and rows under the key; rows only where there are enough to tell."""
     people = None if marks.persons is None else digested(key, (f"person {p}".encode() for p in set(marks.persons)))
     few = marks.rows is None or len(marks.rows) < FEWEST
-    rows = None if few else digested(key, (b"row " + row for row in _parts(marks.rows)))
+    text = b"" if marks.rows is None else marks.rows.astype("<u8").tobytes()
+    rows = None if few else digested(key, (b"row " + text[k : k + 8] for k in range(0, len(text), 8)))
     named = {keyed(key, digest): what for digest, what in marks.named.items()}
     return Keyed(named, people, rows, *(None if x is None else chain.sha256(encoded(x)) for x in (people, rows)))
-
-
-def _parts(rows: Any) -> list[bytes]:
-    text = rows.astype("<u8").tobytes()
-    return [text[k : k + 8] for k in range(0, len(text), 8)]
 
 
 COLUMN = "its column"
@@ -170,70 +164,37 @@ def prior_digest(prior: Any) -> str | None:
 
 
 def _content(found: Any, depth: int) -> Any:
+    """What a part of a prior is digested as, in JSON types, one way for each type."""
     if depth > 20:
         raise UsageError("the prior is nested too deeply to be digested; give it a `fingerprint` attribute")
-    return _digested(found, depth + 1)
-
-
-@singledispatch
-def _digested(found: Any, depth: int) -> Any:
-    """What a part of a prior is digested as, in JSON types, one way for each type."""
-    if dataclasses.is_dataclass(found) or type(found).__module__.startswith(("fugu.", "fugu_papers.")):
-        name = getattr(found, "DIGESTED", type(found).__name__)
-        return [name, [[n, _content(getattr(found, n), depth)] for n in _stated(found)]]
-    raise UsageError(f"a {type(found).__name__} in the prior has no digest; give the prior a `fingerprint` attribute")
-
-
-@_digested.register
-def _(found: bool | int | str | None, depth: int) -> Any:  # noqa: ARG001
-    return found
-
-
-@_digested.register
-def _(found: float, depth: int) -> Any:  # noqa: ARG001
-    return found.hex()
-
-
-@_digested.register
-def _(found: Fraction, depth: int) -> Any:  # noqa: ARG001
-    return str(found)
-
-
-@_digested.register
-def _(found: np.ndarray | np.generic, depth: int) -> Any:
-    array = np.asarray(found)
-    if array.dtype == object:
-        return [_content(item, depth) for item in array.ravel().tolist()]
-    return [array.dtype.str, list(array.shape), hashlib.sha256(array.tobytes()).hexdigest()]
-
-
-@_digested.register
-def _(found: np.float64, depth: int) -> Any:  # noqa: ARG001 - a float of Python too
-    return found.hex()
-
-
-@_digested.register
-def _(found: Mapping, depth: int) -> Any:  # type: ignore[type-arg]
-    return [[_content(k, depth), _content(v, depth)] for k, v in found.items()]
-
-
-@_digested.register
-def _(found: list | tuple, depth: int) -> Any:  # type: ignore[type-arg]
-    return [_content(item, depth) for item in found]
+    if isinstance(found, bool | int | str | None):
+        return found
+    if isinstance(found, float | Fraction):  # float64 is a float of Python too
+        return found.hex() if isinstance(found, float) else str(found)
+    array = np.asarray(found) if isinstance(found, np.ndarray | np.generic) else None
+    if array is not None and array.dtype != object:
+        return [array.dtype.str, list(array.shape), hashlib.sha256(array.tobytes()).hexdigest()]
+    if isinstance(found, Mapping):
+        return [[_content(k, depth + 1), _content(v, depth + 1)] for k, v in found.items()]
+    if array is not None or isinstance(found, list | tuple):
+        return [_content(item, depth + 1) for item in (found if array is None else array.ravel().tolist())]
+    if not dataclasses.is_dataclass(found) and not type(found).__module__.startswith("fugu."):
+        raise UsageError(
+            f"a {type(found).__name__} in the prior has no digest; give the prior a `fingerprint` attribute"
+        )
+    name = getattr(found, "DIGESTED", type(found).__name__)
+    return [name, [[n, _content(getattr(found, n), depth + 1)] for n in _stated(found)]]
 
 
 def _stated(found: Any) -> list[str]:
     """The names of what a prior was made from: not what it computed later, nor the words about it."""
     if dataclasses.is_dataclass(found):
         return [f.name for f in dataclasses.fields(found) if f.compare]
-    derived = {"assumptions"} | {n for kind in type(found).__mro__ for n, v in vars(kind).items() if _cached(v)}
+    known = [part for kind in type(found).__mro__ for part in vars(kind).items()]
+    derived = {"assumptions"} | {n for n, v in known if isinstance(v, cached_property)}
     if getattr(found, "stationary", False) is True:
         derived |= {"_initial", "_initial_error"}  # follows from the kernel, up to the rounding of one machine
     return sorted(set(vars(found)) - derived)
-
-
-def _cached(found: object) -> bool:
-    return isinstance(found, cached_property)
 
 
 # Who is in a table, as keyed digests: which tables hold the same people, and which people are in which of them.

@@ -21,8 +21,6 @@ from fugu.ledger.keys import key_of
 from fugu.ledger.state import Registered, State
 from fugu.ledger.store import File, LockedView, Writing, stored
 
-# Entering a data set into a ledger: its terms are fixed once, and known data gets no second budget.
-#
 # A data set to which nothing was charged binds nobody: the same data may be entered under another name, and its name
 # with other terms or for other data; the new entry takes its place, and whoever has the old one open charges nothing
 # more.
@@ -130,7 +128,10 @@ def _missing(view: LockedView, given: Opening, fresh: Keyed) -> dict[str, Any]:
     independent records to one of which every charge is for each record."""
     name, terms, blocks = given.name, given.terms, given.blocks
     known = view.state.sets[name]
-    more: dict[str, Any] = _believed_later(view, name, terms)
+    digest, charges = prior_digest(terms.prior), view.state.charges(name)
+    later = known.prior is None and digest is not None and by_records(terms.prior)
+    later = later and not any(Charge.parse(text).kind == LAW for text, _ in charges)
+    more: dict[str, Any] = {"prior": digest, **_believed(terms)} if later else {}
     told = (known.budget, None if more else known.prior, known.entries)
     for what, have, now in zip(("budget", "prior", "number of entries"), told, _stated(terms), strict=True):
         by_record = what == "prior" and (bool(more) or (now is None and known.records))
@@ -166,16 +167,6 @@ def _attached(to: Writing, body: dict[str, Any], fresh: Keyed) -> str:
         return ""
     body["sha256"] = digest
     return encoded(tokens)
-
-
-def _believed_later(view: LockedView, name: str, terms: Terms) -> dict[str, Any]:
-    """The belief of a data set that was opened without one, if all its charges are for each record."""
-    known, digest = view.state.sets[name], prior_digest(terms.prior)
-    if known.prior is not None or digest is None or not by_records(terms.prior):
-        return {}
-    if any(Charge.parse(text).kind == LAW for text, _ in view.state.charges(name)):
-        return {}
-    return {"prior": digest, **_believed(terms)}
 
 
 def _believed(terms: Terms) -> dict[str, Any]:

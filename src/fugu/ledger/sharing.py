@@ -26,8 +26,6 @@ from fugu.ledger.state import CHARGED, Registered
 from fugu.ledger.store import LockedView, stored
 from fugu.numbers.exact import Real
 
-# One person, one budget, in however many tables: what all charges of the tables that hold a person promise together.
-#
 # A charge is granted if it fits for every person of its table
 # (docs/proofs/composition.md#one-person-in-several-tables):
 #
@@ -319,37 +317,26 @@ class Account:
         return self.known.prior is not None and self.spent is not None and self.spent != self.worth
 
     def words(self) -> list[tuple[str, str]]:
-        """The account, line by line: what it is about, and what is said."""
+        """The account, line by line: what it is about, and what is said; both promises so far in one sentence."""
         states, count = ", ".join(f"{n} {state}" for state, n in self.asked.items()), sum(self.asked.values())
         asked = f"{count} request{'s' if count > 1 else ''}: {states}" if count else "nothing yet"
-        tied = self.known.prior is not None
-        spent = self.why if self.spent is None else f"{self.spent!r}{self._as()}"
-        lines = [("asked", asked), ("spent", spent)]
-        lines += [("worth", self._worth())] if tied and self.spent is not None else []
+        tied, cap = self.known.prior is not None, self.known.cap
+        before = f" {BEFORE}" if self.translated else ""
+        way = before if tied else ", the entries counted as independent"
+        lines = [("asked", asked), ("spent", self.why if self.spent is None else f"{self.spent!r}{way}")]
+        if tied and self.spent is not None:
+            worth = promise(self.worth) if self.others else repr(self.worth)
+            unknown = "not known: the file does not hold the prior; open the ledger with it and ask spent()"
+            lines.append(("worth", unknown if self.worth is None else f"{worth} after translation with its prior"))
         lines += [("left", f"{self.left!r} of {self.known.budget!r}")] if self.left is not None else []
-        lines += [("both", self._both())] if self.worth is not None else []
-        return [*lines, ("people", self._people())] if self.others else lines
-
-    def _people(self) -> str:
-        named = ", ".join(map(repr, self.others))
-        return f" of it are in {named} too: this holds for whoever has the largest sum; charges there count in full"
-
-    def _both(self) -> str:
-        """Both promises of all releases so far, in one sentence."""
-        assert self.worth is not None
-        believes = "the stated beliefs" if self.known.prior is None else "its prior"
-        cap = "" if self.known.cap is None else f" (cap {promise(self.known.cap)})"
-        return both(self.worth, self.anybody, believes) + cap
-
-    def _as(self) -> str:
-        if self.known.prior is None:
-            return ", the entries counted as independent"
-        return f" {BEFORE}" if self.translated else ""
-
-    def _worth(self) -> str:
         if self.worth is not None:
-            return f"{promise(self.worth) if self.others else repr(self.worth)} after translation with its prior"
-        return "not known: the file does not hold the prior; open the ledger with it and ask spent()"
+            both_of = both(self.worth, self.anybody, "its prior" if tied else "the stated beliefs")
+            lines.append(("both", both_of + ("" if cap is None else f" (cap {promise(cap)})")))
+        if self.others:
+            named = ", ".join(map(repr, self.others))
+            most = "this holds for whoever has the largest sum; charges there count in full"
+            lines.append(("people", f" of it are in {named} too: {most}"))
+        return lines
 
 
 def accounts(view: LockedView, requests: Sequence[Entry]) -> list[Account]:

@@ -8,7 +8,6 @@ import base64
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -47,98 +46,52 @@ def decode(text: str) -> Any:
 
 
 def _tagged(value: Any, depth: int) -> Any:
+    """The value in JSON types, one way for each type; an object of one key says how it is to be read."""
     if depth > _DEEP:
         raise Unstorable(f"the release is nested more than {_DEEP} deep")
-    return _written(value, depth)
+    write = next((write for kinds, write in _WRITERS if isinstance(value, kinds)), None)
+    odd = isinstance(value, np.generic) and value.dtype.kind not in _KINDS
+    if write is None or odd or (isinstance(value, dict) and not is_texts(value.keys())):
+        raise Unstorable(
+            f"a ledger stores a release, an array, a number, a text, a list or a dict with text keys, not a "
+            f"{type(value).__name__}; return one of these from produce()"
+        )
+    return write(value, depth + 1)
 
 
-@singledispatch
-def _written(value: Any, depth: int) -> Any:  # noqa: ARG001
-    """The value in JSON types, one way for each type; an object of one key says how it is to be read."""
-    return _refuse(value)
-
-
-@_written.register
-def _(value: bool | str | None, depth: int) -> Any:  # noqa: ARG001
-    return value
-
-
-@_written.register
-def _(value: np.generic, depth: int) -> Any:
-    return _tagged(value.item(), depth) if value.dtype.kind in _KINDS else _refuse(value)
-
-
-@_written.register
-def _(value: int, depth: int) -> Any:  # noqa: ARG001
-    return {"int": hex(value)} if abs(value) >= 2**53 else int(value)
-
-
-@_written.register
-def _(value: float, depth: int) -> Any:  # noqa: ARG001
-    return {"float": value.hex()}
-
-
-@_written.register
-def _(value: Fraction, depth: int) -> Any:  # noqa: ARG001
-    return {"fraction": [hex(value.numerator), hex(value.denominator)]}
-
-
-@_written.register
-def _(value: Release, depth: int) -> Any:  # noqa: ARG001
-    ends = [float(end).hex() for end in value.interval]
-    return {"release": [_array(value.values), bool(value.scalar), ends, value.certificate.body]}
-
-
-@_written.register
-def _(value: PerEntryRelease, depth: int) -> Any:
-    return _per_entry(value, depth)
-
-
-@_written.register
-def _(value: SequenceAnswer, depth: int) -> Any:
-    return _per_entry(value, depth, value.labels, value.interval)
-
-
-def _per_entry(value: Any, depth: int, *more: object) -> Any:
-    parts = [_tagged(part, depth + 1) for part in (value.value, value.certificate.body, *more)]
-    return {"per-entry": [budget_json(value.guarantee), *parts]}
-
-
-@_written.register
-def _(value: tuple, depth: int) -> Any:  # type: ignore[type-arg]
-    return {"tuple": [_tagged(item, depth + 1) for item in value]}
-
-
-@_written.register
-def _(value: list, depth: int) -> Any:  # type: ignore[type-arg]
-    return [_tagged(item, depth + 1) for item in value]
-
-
-@_written.register
-def _(value: dict, depth: int) -> Any:  # type: ignore[type-arg]
-    if not is_texts(value.keys()):
-        return _refuse(value)
-    return {"dict": {key: _tagged(item, depth + 1) for key, item in value.items()}}
-
-
-def _refuse(value: object) -> Any:
-    raise Unstorable(
-        f"a ledger stores a release, an array, a number, a text, a list or a dict with text keys, not a "
-        f"{type(value).__name__}; return one of these from produce()"
-    )
-
-
-@_written.register
-def _(value: np.ndarray, depth: int) -> Any:  # noqa: ARG001
-    return _array(value)
-
-
-def _array(value: np.ndarray[Any, Any]) -> dict[str, Any]:
+def _array(value: np.ndarray[Any, Any], _: int = 0) -> dict[str, Any]:
     if value.dtype.kind not in _KINDS or (value.dtype.itemsize > 8 and value.dtype.kind == "f"):
         raise Unstorable(f"a ledger stores arrays of numbers, truth values or texts, not of {value.dtype}")
     ordered = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
     content = base64.b64encode(ordered.tobytes()).decode("ascii")
     return {"array": [ordered.dtype.str, list(value.shape), content]}
+
+
+def _release(value: Release, _: int) -> Any:
+    ends = [float(end).hex() for end in value.interval]
+    return {"release": [_array(value.values), bool(value.scalar), ends, value.certificate.body]}
+
+
+def _per_entry(value: PerEntryRelease | SequenceAnswer, depth: int) -> Any:
+    more = (value.labels, value.interval) if isinstance(value, SequenceAnswer) else ()
+    parts = [_tagged(part, depth) for part in (value.value, value.certificate.body, *more)]
+    return {"per-entry": [budget_json(value.guarantee), *parts]}
+
+
+_WRITERS: tuple[tuple[type | tuple[type, ...], Callable[[Any, int], Any]], ...] = (
+    ((bool, str, type(None)), lambda value, _: value),
+    (np.generic, lambda value, depth: _tagged(value.item(), depth - 1)),
+    (int, lambda value, _: {"int": hex(value)} if abs(value) >= 2**53 else int(value)),
+    (float, lambda value, _: {"float": value.hex()}),
+    (Fraction, lambda value, _: {"fraction": [hex(value.numerator), hex(value.denominator)]}),
+    (Release, _release),
+    ((PerEntryRelease, SequenceAnswer), _per_entry),
+    (tuple, lambda value, depth: {"tuple": [_tagged(item, depth) for item in value]}),
+    (list, lambda value, depth: [_tagged(item, depth) for item in value]),
+    (dict, lambda value, depth: {"dict": {key: _tagged(item, depth) for key, item in value.items()}}),
+    (np.ndarray, _array),
+)
+"""How a value is written, by the first of its types."""
 
 
 def _plain(found: Any) -> Any:
