@@ -10,7 +10,7 @@ import numpy as np
 
 from fugu.data import Schema
 from fugu.documents.document import digest_of
-from fugu.documents.records import Law, RecordsCertificate, Type
+from fugu.documents.records import RecordsCertificate, StatedLaw, Type
 from fugu.guarantee import Pure
 from fugu.priors.records import ASSUMPTIONS
 from fugu.queries.features import CellAxis, Coded, Is, Placed
@@ -77,7 +77,7 @@ def state(asked=None, columns=("age", "job", "ward", "sick", "sex"), apart=Fract
         spent=Pure(spent), any_belief=most, protect="sex", secrets=("F", "M"), skipped=(),
         reading=SCHEMA, unit=None, columns=columns, rows=183,
         types=tuple(Type({"ward": ward}, rows, plain) for ward, rows, plain in types), questions=asked,
-        laws=tuple(Law((group,), states, given) for group, given in laws), proofs=tuple(proofs),
+        laws=tuple(StatedLaw((group,), states, given) for group, given in laws), proofs=tuple(proofs),
         assumptions=ASSUMPTIONS, apart=apart,
     )  # fmt: skip
 

@@ -118,7 +118,7 @@ class Part:
         return certificate.body.get(self.name)
 
 
-class Statistic(Part):
+class StatisticPart(Part):
     """A statistic of independent records."""
 
     name = "statistic"
@@ -142,7 +142,7 @@ class Statistic(Part):
             raise CertificateError("the laws of the certificate reach further than one record of its statistic can")
 
 
-class Query(Part):
+class QueryPart(Part):
     """A column, published row by row."""
 
     name = "query"
@@ -151,7 +151,7 @@ class Query(Part):
         return any(certificate.body.get(part) is not None for part in (self.name, "recipe"))
 
     def _alone(self, certificate: Certificate) -> bool:
-        return certificate.body.get(self.name) is not None and certificate.body.get(Statistic.name) is None
+        return certificate.body.get(self.name) is not None and certificate.body.get(StatisticPart.name) is None
 
     def needed(self, certificate: Certificate) -> Iterator[str]:
         if self._alone(certificate):
@@ -180,7 +180,7 @@ class Query(Part):
             raise CertificateError("the certificate's bins are not those of its recipe")
 
 
-class Reading(Part):
+class ReadingPart(Part):
     """How records are read."""
 
     name = "reading"
@@ -211,7 +211,7 @@ def speaks_of_confidence(certificate: Certificate) -> bool:
     )
 
 
-class Confidence(Part):
+class ConfidencePart(Part):
     """Sets of laws that counts give at a confidence."""
 
     name = "confidence"
@@ -243,7 +243,7 @@ class Confidence(Part):
         return Sampled.from_json(stated).to_json()
 
 
-class Remapped(Part):
+class RemapPart(Part):
     """Outputs that are moved by a table."""
 
     name = "remap"
@@ -263,7 +263,7 @@ class Remapped(Part):
         return Remap.of_certificate(certificate).to_json()
 
 
-class Property(Part):
+class PropertyPart(Part):
     """A property of the whole that is the secret."""
 
     name = "property"
@@ -286,7 +286,7 @@ class Property(Part):
             yield unchecked("reach of a record", why)
 
 
-class Swapped(Part):
+class SwapPart(Part):
     """Noise whose size comes from draws of record swaps."""
 
     name = "swap"
@@ -307,23 +307,25 @@ class Swapped(Part):
         return RecordSwap.of(certificate).to_json()
 
 
-PARTS: tuple[Part, ...] = (Statistic(), Query(), Reading(), Confidence(), Remapped(), Property(), Swapped())
+PARTS: tuple[Part, ...] = (
+    StatisticPart(), QueryPart(), ReadingPart(), ConfidencePart(), RemapPart(), PropertyPart(), SwapPart(),
+)  # fmt: skip
 
 
 def schema_of(certificate: Certificate) -> Schema:
     """By which schema records are read, where the certificate says so: tables are known only then."""
     from fugu.data.schema import Schema
 
-    return Schema.from_json(certificate.body[Reading.name])
+    return Schema.from_json(certificate.body[ReadingPart.name])
 
 
 def person(certificate: Certificate) -> str | None:
     """The column that names the person: that of the recipe; where the secret was told in code, the one that is read
     beside the published column."""
-    recipe, query = certificate.body.get("recipe"), certificate.body.get(Query.name)
+    recipe, query = certificate.body.get("recipe"), certificate.body.get(QueryPart.name)
     if recipe is not None:
         return None if recipe["unit"] is None else str(recipe["unit"])
-    if query is None or certificate.body.get(Reading.name) is None:
+    if query is None or certificate.body.get(ReadingPart.name) is None:
         return None
     beside = set(schema_of(certificate).fields) - {query["publish"]}
     return next(iter(beside)) if len(beside) == 1 else None
@@ -331,6 +333,6 @@ def person(certificate: Certificate) -> str | None:
 
 def published_unit(certificate: Certificate) -> Fraction:
     """What one step of the laws is in the published numbers: the step of a sum, over the rows of a mean."""
-    stated: Json = certificate.body.get(Statistic.name) or {}
+    stated: Json = certificate.body.get(StatisticPart.name) or {}
     share = read_number(stated["rows"]) if stated.get("averaged") else Fraction(1)
     return (read_number(stated["step"]) if "step" in stated else Fraction(1)) / share

@@ -37,7 +37,7 @@ from fugu.visible import Json, brief
 
 
 @dataclass(frozen=True)
-class Question:
+class ChargedQuestion:
     """One question: its words, kind and groups; what is drawn for it; what that charges, by group.
 
     `features`: the functions of one record that it looks at, by name. `law`: the noise; `rates`: for each group ("" for
@@ -60,15 +60,15 @@ class Question:
         }  # fmt: skip
 
     @staticmethod
-    def read(stated: Any) -> Question:
+    def read(stated: Any) -> ChargedQuestion:
         """What a document says; CertificateError, or any error of reading, for anything else."""
-        by, parts = stated["by"], ("query", "kind", "law")
-        query, kind, law = (_text(stated[part]) for part in parts)
+        by = None if stated["by"] is None else _text(stated["by"])
+        query, kind, law = (_text(stated[part]) for part in ("query", "kind", "law"))
         rates = {group: tuple(map(read_number, listed)) for group, listed in stated["rates"].items()}
         charges = {group: list(listed) for group, listed in stated["charges"].items()}
         if not rates or set(charges) != set(rates) or any(rate <= 0 for listed in rates.values() for rate in listed):
             raise CertificateError(f"the question {brief(query)} has no noise, or is not charged in each of its groups")
-        return Question(query, kind, None if by is None else _text(by), _texts(stated["features"]), law, rates, charges)
+        return ChargedQuestion(query, kind, by, _texts(stated["features"]), law, rates, charges)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Type:
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
+class StatedLaw:
     """Whole-number counts of one record's features given each secret, for whoever knows these groups of it.
 
     `known`: for which adversaries it is the law, each {by column: group}; {} is the law of the whole reference.
@@ -109,7 +109,7 @@ class Law:
         return f"somebody who knows {first or 'no group'}{more}"
 
     @staticmethod
-    def read(stated: Any) -> Law:
+    def read(stated: Any) -> StatedLaw:
         """What a document says: arrays of one length, no count below 0, every law with some mass."""
         states = {name: _whole(column) for name, column in stated["states"].items()}
         given = {secret: _whole(counts) for secret, counts in stated["given"].items()}
@@ -119,11 +119,11 @@ class Law:
             raise CertificateError("a law of the certificate does not have one count for each state and secret")
         if any(int(counts.min()) < 0 or int(counts.sum()) <= 0 for counts in given.values()):
             raise CertificateError("a law of the certificate has a negative count, or no mass")
-        return Law(known, states, given)
+        return StatedLaw(known, states, given)
 
 
 @dataclass(frozen=True)
-class Step:
+class ProofStep:
     """The proof of one order of one pair of secrets, under one law and for one load of charges; `epsilon` is what it
     was found to prove, and is not believed."""
 
@@ -177,9 +177,9 @@ class RecordsCertificate(Promising):
     def issue(
         *, budget: Pure, cap: Fraction | None, spent: Real, any_belief: Fraction, elsewhere: Fraction, protect: object,
         secrets: Sequence[str], skipped: Sequence[str], unit: str | None, reading: Json, columns: Sequence[str],
-        features: Mapping[str, Json], questions: Sequence[Question], types: Sequence[Type],
-        loads: Sequence[Sequence[Json]], laws: Sequence[Law], proofs: Sequence[Step], assumptions: Sequence[str],
-        warnings: Sequence[str] = (),
+        features: Mapping[str, Json], questions: Sequence[ChargedQuestion], types: Sequence[Type],
+        loads: Sequence[Sequence[Json]], laws: Sequence[StatedLaw], proofs: Sequence[ProofStep],
+        assumptions: Sequence[str], warnings: Sequence[str] = (),
     ) -> RecordsCertificate:  # fmt: skip
         """The document of a session as it stands.
 
@@ -327,9 +327,9 @@ class RecordsCertificate(Promising):
         return _at_least_zero(self["elsewhere"])
 
     @cached_property
-    def questions(self) -> tuple[Question, ...]:
+    def questions(self) -> tuple[ChargedQuestion, ...]:
         """In the order in which they were asked, which changes nothing."""
-        return tuple(map(Question.read, self["questions"]))
+        return tuple(map(ChargedQuestion.read, self["questions"]))
 
     @cached_property
     def types(self) -> tuple[Type, ...]:
@@ -345,12 +345,12 @@ class RecordsCertificate(Promising):
             yield Type(groups, rows, stated["plain"])
 
     @cached_property
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[StatedLaw, ...]:
         """What is believed, with and without knowing groups."""
-        return tuple(map(Law.read, self["laws"]))
+        return tuple(map(StatedLaw.read, self["laws"]))
 
     @cached_property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[ProofStep, ...]:
         """The proofs, in no order."""
         found = []
         for stated in self["proofs"]:
@@ -359,7 +359,7 @@ class RecordsCertificate(Promising):
             if not (0 <= law < len(self["laws"]) and 0 <= load < len(self["loads"])):
                 raise CertificateError("a proof of the certificate is about a law or a load that there is not")
             _at_least_zero(stated["epsilon"])
-            found.append(Step(law, load, (first, second), float(stated["epsilon"]), stated["proof"]))
+            found.append(ProofStep(law, load, (first, second), float(stated["epsilon"]), stated["proof"]))
         return tuple(found)
 
 

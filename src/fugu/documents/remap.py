@@ -42,7 +42,7 @@ MOST = 16_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
+class WeighedNoise:
     """Rounding, noise, and the weight: what a table is made from."""
 
     noise: Noise
@@ -81,7 +81,7 @@ class Weighed:
             )
 
 
-def weighed(certificate: Certificate, weight: Sequence[int] | None = None) -> Weighed:
+def weighed(certificate: Certificate, weight: Sequence[int] | None = None) -> WeighedNoise:
     """What a certificate says it draws, with its weight; refused where a remap is not known."""
     noise, lattice = certificate.in_steps, certificate.lattice
     items = certificate.laws if certificate.kind == "additive" else ()
@@ -97,7 +97,7 @@ def weighed(certificate: Certificate, weight: Sequence[int] | None = None) -> We
     if not noise.added and not np.array_equal(points, noise.outputs(points, 0.0, MOST)[0]):
         raise UsageError("a remap needs the atoms of the noise to be those of the laws")
     shown = nearest(support, lattice.value(points))
-    return Weighed(noise, points, shown, tuple(mean if weight is None else weight))
+    return WeighedNoise(noise, points, shown, tuple(mean if weight is None else weight))
 
 
 def weight_on(law: Discrete, points: Places, support: Floats | None, lattice: Lattice) -> list[int]:
@@ -128,12 +128,12 @@ class Remap:
     loss: Loss
     declared: bool
     """Whether the weight was declared; else it is the mean of the laws."""
-    channel: Weighed
+    channel: WeighedNoise
     starts: Places
     to: Floats
 
     @staticmethod
-    def of(channel: Weighed, loss: str, declared: bool) -> Remap:
+    def of(channel: WeighedNoise, loss: str, declared: bool) -> Remap:
         """The table of least expected loss."""
         if loss not in LOSSES:
             raise UnknownName("loss", loss, LOSSES)

@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 
 from fugu.data import Schema, Table
-from fugu.documents.records import Law
+from fugu.documents.records import StatedLaw
 from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.features import (
@@ -224,7 +224,7 @@ class NoiseSearch:
             f.name: f for f in self.features if self.pricing.laws.models(f)
         }
         scales: dict[str, Fraction] = {}
-        wanted: dict[int, tuple[Law, dict[Charges, set[str]]]] = {}
+        wanted: dict[int, tuple[StatedLaw, dict[Charges, set[str]]]] = {}
         for groups, _, base in self.pricing.charged(self.questions, self.types, modelled, self.apart):
             group = "" if place is None else groups[place]
             most = down(self.filling(self.cap - own(base)))
@@ -247,7 +247,7 @@ class NoiseSearch:
         """Where nothing is believed, epsilons add."""
         return down(self.filling(self.target - own(base)))
 
-    def _scale(self, law: Law, base: Charges, modelled: Mapping[str, Feature], most: Fraction) -> Fraction:
+    def _scale(self, law: StatedLaw, base: Charges, modelled: Mapping[str, Feature], most: Fraction) -> Fraction:
         """The largest scale of at most `most` that this law allows, every ordered pair of secrets proved at it."""
         if most < LEAST_OWN:
             return Fraction(0)

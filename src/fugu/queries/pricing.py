@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
-from fugu.documents.records import Law, Type
+from fugu.documents.records import StatedLaw, Type
 from fugu.errors import CertificateError
 from fugu.numbers.exact import as_fraction
 from fugu.priors.records import LEAST_ROWS, parts_of
@@ -61,7 +61,7 @@ class Types:
 class Job:
     """One law and one set of charges to be priced on it, for all types that these cover."""
 
-    law: Law
+    law: StatedLaw
     charges: Charges
 
 
@@ -83,7 +83,7 @@ class Pricing:
 
     laws: TypeLaws
     _proved: dict[tuple[int, Pair, Charges], Priced] = field(default_factory=dict)
-    _kept: dict[int, Law] = field(default_factory=dict)
+    _kept: dict[int, StatedLaw] = field(default_factory=dict)
     _pricers: dict[tuple[int, Pair], Pricer] = field(default_factory=dict)
     _last: dict[tuple[int, Pair], dict[tuple[str, ...], Priced]] = field(default_factory=dict)
 
@@ -102,7 +102,7 @@ class Pricing:
     ) -> tuple[list[Job], tuple[Fraction, tuple[Type, ...]], list[Charges]]:
         """All that has to be priced, the second promise and the types, and the charges of plain types."""
         features = self.modelled(questions)
-        listed: dict[int, tuple[Law, dict[Charges, None]]] = {}
+        listed: dict[int, tuple[StatedLaw, dict[Charges, None]]] = {}
         told, most = [], Fraction(0)
         plain: dict[Charges, None] = {}
         for groups, rows, charges in self.charged(questions, types, features, apart):
@@ -118,14 +118,14 @@ class Pricing:
 
     def laws_of(
         self, types: Types, groups: tuple[str, ...], charges: Charges, features: Mapping[str, Feature]
-    ) -> list[Law] | None:
+    ) -> list[StatedLaw] | None:
         """The laws of all adversaries about a type, of the features that are charged; None if the type is plain."""
         found = self.named_laws(types, groups, charges, features)
         return None if found is None else list({id(law): law for _, law in found}.values())
 
     def named_laws(
         self, types: Types, groups: tuple[str, ...], charges: Charges, features: Mapping[str, Feature]
-    ) -> list[tuple[Known, Law]] | None:
+    ) -> list[tuple[Known, StatedLaw]] | None:
         """The same, each with what the adversary knows."""
         used = [features[name] for name in _names(charges)]
         found = [(known, self.laws.law(known, used)) for known in types.known(groups)] if used else []
@@ -320,14 +320,14 @@ class TypeLaws:
     _features: dict[str, Codes] = field(default_factory=dict)
     _joint: dict[tuple[str, ...], tuple[Codes, Codes]] = field(default_factory=dict)
     _rows: dict[tuple[str, ...], dict[tuple[str, ...], Codes]] = field(default_factory=dict)
-    _laws: dict[tuple[Known, tuple[str, ...]], Law | None] = field(default_factory=dict)
-    _same: dict[bytes, Law] = field(default_factory=dict)
+    _laws: dict[tuple[Known, tuple[str, ...]], StatedLaw | None] = field(default_factory=dict)
+    _same: dict[bytes, StatedLaw] = field(default_factory=dict)
 
     def models(self, feature: Feature) -> bool:
         """Whether the reference has the columns that the feature looks at."""
         return all(column in self.table.columns for column in feature.columns)
 
-    def law(self, known: Known, features: Sequence[Feature]) -> Law | None:
+    def law(self, known: Known, features: Sequence[Feature]) -> StatedLaw | None:
         """The law of these features given each secret and these groups; None where the reference is too thin.
 
         Two adversaries who believe the same law share one object, so that it is priced once."""
@@ -337,7 +337,7 @@ class TypeLaws:
             self._laws[key] = self._fit(known, {feature.name: feature for feature in features}, names)
         return self._laws[key]
 
-    def _fit(self, known: Known, features: Mapping[str, Feature], names: tuple[str, ...]) -> Law | None:
+    def _fit(self, known: Known, features: Mapping[str, Feature], names: tuple[str, ...]) -> StatedLaw | None:
         codes, first = self._coded(features, names)
         rows = self._rows_of(known)
         if rows is None:
@@ -353,7 +353,7 @@ class TypeLaws:
         states = {name: self._features[name][first[present]] for name in names}
         mark = b"".join(a.tobytes() + b"|" for a in (*states.values(), *given.values())) + repr(names).encode()
         if mark not in self._same:
-            self._same[mark] = Law((dict(known),), states, given)
+            self._same[mark] = StatedLaw((dict(known),), states, given)
         return self._same[mark]
 
     def _coded(self, features: Mapping[str, Feature], names: tuple[str, ...]) -> tuple[Codes, Codes]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fugu.data.schema import Schema
 from fugu.documents.document import canonical_json
-from fugu.documents.records import Law, RecordsCertificate, Type
+from fugu.documents.records import RecordsCertificate, StatedLaw, Type
 from fugu.documents.sentences import APART, UNPROTECTED
 from fugu.errors import CertificateError
 from fugu.guarantee.asks import exact
@@ -189,7 +189,7 @@ def _protected(protect: object) -> set[str]:
     return {str(name) for name in protect} if isinstance(protect, list | tuple) else set()
 
 
-def _check_states(law: Law, features: Mapping[str, Feature]) -> None:
+def _check_states(law: StatedLaw, features: Mapping[str, Feature]) -> None:
     for name, column in law.states.items():
         if int(column.min()) < 0 or int(column.max()) > features[name].top:
             raise CertificateError(f"the law of {shortened(law.who)} has a state beyond the range of its feature")

@@ -11,7 +11,7 @@ from typing import Any, Final, final
 
 from fugu.data import Schema
 from fugu.documents.document import canonical_json
-from fugu.documents.records import Law, Question, RecordsCertificate, Step, Type
+from fugu.documents.records import ChargedQuestion, ProofStep, RecordsCertificate, StatedLaw, Type
 from fugu.documents.sentences import APART
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
@@ -36,7 +36,7 @@ def certificate_of(state: SessionState) -> RecordsCertificate:
         if (key := canonical_json(listed)) not in loads:
             loads[key] = len(priced)
             priced.append(listed)
-        steps.append(Step(law, loads[key], pair, epsilon, proof))
+        steps.append(ProofStep(law, loads[key], pair, epsilon, proof))
     return RecordsCertificate.issue(
         budget=state.budget, cap=state.cap, spent=state.spent.epsilon, any_belief=state.any_belief,
         elsewhere=state.apart, protect=state.protect, secrets=state.secrets, skipped=state.skipped, unit=state.unit,
@@ -59,10 +59,10 @@ def modelled(features: Mapping[str, Feature], columns: Iterable[str]) -> frozens
     return frozenset(name for name, feature in features.items() if set(feature.columns) <= there)
 
 
-def _question(asked: NoisedQuestion, known: frozenset[str]) -> Question:
+def _question(asked: NoisedQuestion, known: frozenset[str]) -> ChargedQuestion:
     charges = {group: [charge.to_json() for charge in asked.charges(group, known)] for group in asked.rates}
     names = tuple(feature.name for feature in asked.features)
-    return Question(asked.query, asked.kind, asked.by, names, asked.law, asked.rates, charges)
+    return ChargedQuestion(asked.query, asked.kind, asked.by, names, asked.law, asked.rates, charges)
 
 
 def features_in(certificate: RecordsCertificate) -> dict[str, Feature]:
@@ -93,7 +93,7 @@ def load_from(stated: Iterable[object]) -> tuple[RecordCharge, ...]:
 #
 # A record has a *type*: its groups of all columns that questions were asked by. For a record of type z = {by: group}
 # there are several adversaries: one for each part of z that may be known, from nothing (the law of the whole reference)
-# to all of it. Each `Law` is the law of one or more of these. A type is *plain* where the reference is too
+# to all of it. Each `StatedLaw` is the law of one or more of these. A type is *plain* where the reference is too
 # thin for one of its laws: its charges are then worth the sum of their epsilons, whatever is believed.
 #
 # What has to hold: every type z that is not plain has a law for each of its adversaries (every part of z), and for each
@@ -134,7 +134,7 @@ class SessionState:
     rows: int
     types: tuple[Type, ...]
     questions: tuple[NoisedQuestion, ...]
-    laws: tuple[Law, ...]
+    laws: tuple[StatedLaw, ...]
     proofs: tuple[ProvedPair, ...]
     assumptions: tuple[str, ...]
     apart: Fraction = Fraction(0)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.documents.plain_json import reading
-from fugu.documents.records import Law, RecordsCertificate
+from fugu.documents.records import RecordsCertificate, StatedLaw
 from fugu.guarantee.asks import exact
 from fugu.noise.laplace import Laplace
 from fugu.queries.features import Feature, Placed
@@ -184,7 +184,7 @@ def _law_in(certificate: RecordsCertificate, asked: NoisedQuestion, whole: _Whol
     return whole.law(first)
 
 
-def _pooled(law: Law, name: str) -> OneRecord:
+def _pooled(law: StatedLaw, name: str) -> OneRecord:
     """The codes of one feature and their shares, pooled over the secrets."""
     counts = np.sum(np.stack(list(law.given.values())), axis=0, dtype=np.float64)
     return law.states[name].astype(np.float64), counts / counts.sum()

@@ -16,7 +16,7 @@ from fugu.data.private import label_of
 from fugu.data.secrets import cut_cells, few_rows, read_protect
 from fugu.data.sources import TableLike
 from fugu.documents.document import canonical_json
-from fugu.documents.records import Law, RecordsCertificate
+from fugu.documents.records import RecordsCertificate, StatedLaw
 from fugu.errors import CertificateError
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, read_number
@@ -104,7 +104,7 @@ def _check_laws(certificate: RecordsCertificate, laws: TypeLaws) -> None:
         raise CertificateError(f"the laws fitted on this table are not those that were proved: {where}")
 
 
-def _counts(law: Law) -> Counter[tuple[object, ...]]:
+def _counts(law: StatedLaw) -> Counter[tuple[object, ...]]:
     """How many rows each secret has at each state, whatever the order of the states."""
     names = sorted(law.states)
     columns = [law.states[name].tolist() for name in names]

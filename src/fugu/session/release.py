@@ -14,7 +14,7 @@ import numpy as np
 
 from fugu.data.private import Private
 from fugu.data.sources import TableLike
-from fugu.documents.records import Law
+from fugu.documents.records import StatedLaw
 from fugu.documents.sentences import UNPROTECTED
 from fugu.errors import BudgetRefused, ColumnNotFound, RequestReused, UsageError
 from fugu.guarantee import Approx, Pure
@@ -372,7 +372,7 @@ def state_of(books: SessionBooks, rows: int) -> SessionState:
     worth, questions, apart = belief.worth(asked), asked.questions, asked.apart
     pricing, types = belief.pricing(asked.by), belief.groups.types(asked.by)
     features = pricing.modelled(questions)
-    known: dict[int, tuple[Law, dict[tuple[tuple[str, str], ...], None]]] = {}
+    known: dict[int, tuple[StatedLaw, dict[tuple[tuple[str, str], ...], None]]] = {}
     for groups, _, charges in pricing.charged(questions, types, features, apart):
         for who, law in pricing.named_laws(types, groups, charges, features) or ():
             known.setdefault(id(law), (law, {}))[1][who] = None
