@@ -21,8 +21,7 @@ from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_query import SequenceMechanism, Several
 from fugu.queries.sequences import ArgMax, Numbers, States, TopK
 from fugu.queries.usable_sequences import EntryNoise, Walk, judged, usable_mechanism
-from fugu.utility.figures import NOISE, USABLE
-from fugu.utility.numbers import CHANCE
+from fugu.utility.figures import CHANCE, NOISE, USABLE
 from release_files import command
 
 CHAIN = MarkovChain([[0.7, 0.2, 0.1], [0.3, 0.5, 0.2], [0.0, 0.6, 0.4]], 4, initial=[0.5, 0.5, 0.0], states=(1, 2, 5))

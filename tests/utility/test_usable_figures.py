@@ -18,16 +18,16 @@ from fugu.utility.figures import (
     ROUGHLY,
     ROW_BY_ROW,
     USABLE,
-    Column,
     Names,
+    PublishedRows,
+    PublishedStatistic,
     histogram,
     in_cells,
     quantile,
     rows_for,
     wrong_share,
 )
-from fugu.utility.joint import Added, Law, Moved
-from fugu.utility.numbers import Statistic
+from fugu.utility.joint import PointLaw, added, moved
 from fugu.utility.reading import believed
 from fugu.utility.usable import OWN_TABLE, Usable
 
@@ -57,7 +57,7 @@ def in_full(places, shares, step, noise, reach=120):
 )
 def test_noise_that_is_added_by_enumeration(noise):
     places, shares = np.array([-3, 0, 1, 6]), np.array([0.1, 0.4, 0.3, 0.2])
-    found = Added(places, shares, 0.5, 0.0, noise)
+    found = added(places, shares, 0.5, 0.0, noise)
     reach = 120 if noise.scale < 5 else 900
     full = in_full(places, shares, 0.5, noise, reach)
     x, y, p = (np.array(column) for column in zip(*full, strict=True))
@@ -65,7 +65,7 @@ def test_noise_that_is_added_by_enumeration(noise):
     assert found.squared == pytest.approx(p @ (y - x) ** 2, rel=1e-9)
     assert found.absolute == pytest.approx(p @ abs(y - x), rel=1e-9)
     true = p @ ((x - mean_x) * (y - mean_y)) / math.sqrt(p @ (x - mean_x) ** 2 * (p @ (y - mean_y) ** 2))
-    assert found.correlation() == pytest.approx(true, rel=1e-9)
+    assert found.correlation == pytest.approx(true, rel=1e-9)
     halved = math.sqrt(found.value.variance / (found.value.variance + found.squared / 2))
     assert abs(halved - true) > 0.01  # the variance of the noise halved would be seen
     steps, masses = drawn(noise, reach)
@@ -85,32 +85,34 @@ def test_order_by_enumeration():
         for (s, m), (t, n) in itertools.product(zip(steps, masses, strict=True), repeat=2):
             kept += weight * m * n * (places[i] + s < places[j] + t)
             ties += weight * m * n * (places[i] + s == places[j] + t)
-    found = Added(places, shares, 1.0, 0.0, noise).order()
+    found = added(places, shares, 1.0, 0.0, noise).order
     assert found == pytest.approx((kept + ties / 2) / apart, abs=1e-6)
     assert abs(found - kept / apart) > 0.05  # ties not counted would be seen
     rows = np.array(
         [[masses[k - places[i] + 14] if -14 <= k - places[i] <= 14 else 0 for k in range(-11, 15)] for i in range(3)]
     )
-    table = Moved(Law(places.astype(float), shares), np.arange(-11.0, 15.0), rows / rows.sum(axis=1, keepdims=True))
-    assert table.order() == pytest.approx(found, abs=1e-6)
-    assert table.correlation() == pytest.approx(Added(places, shares, 1.0, 0.0, noise).correlation(), abs=1e-5)
+    table = moved(
+        PointLaw(places.astype(float), shares), np.arange(-11.0, 15.0), rows / rows.sum(axis=1, keepdims=True)
+    )
+    assert table.order == pytest.approx(found, abs=1e-6)
+    assert table.correlation == pytest.approx(added(places, shares, 1.0, 0.0, noise).correlation, abs=1e-5)
 
 
 def test_fine_lattices_are_coarsened_without_harm():
     places = np.array([0, 400_000, 1_000_000])
     shares = np.array([0.2, 0.5, 0.3])
-    fine = Added(places, shares, 1e-6, 0.0, fugu.Laplace(0.5, grid="0.000001"))
+    fine = added(places, shares, 1e-6, 0.0, fugu.Laplace(0.5, grid="0.000001"))
     assert len(fine.published.points) < 2**17
-    coarse = Added(np.array([0, 400, 1000]), shares, 1e-3, 0.0, fugu.Laplace(0.5, grid="0.001"))
-    assert fine.order() == pytest.approx(coarse.order(), abs=1e-4)
+    coarse = added(np.array([0, 400, 1000]), shares, 1e-3, 0.0, fugu.Laplace(0.5, grid="0.001"))
+    assert fine.order == pytest.approx(coarse.order, abs=1e-4)
     assert fine.published.mean == pytest.approx(coarse.published.mean, abs=3e-4)
     for level in (0.1, 0.5, 0.9):
         assert fine.published.quantile(level) == pytest.approx(coarse.published.quantile(level), abs=3e-3)
 
 
 def test_a_quantile_of_few_rows_by_enumeration():
-    value = Law(np.array([0.0, 1.0, 5.0]), np.array([0.5, 0.3, 0.2]))
-    published = Law(np.array([-1.0, 0.0, 2.0, 6.0]), np.array([0.1, 0.4, 0.3, 0.2]))
+    value = PointLaw(np.array([0.0, 1.0, 5.0]), np.array([0.5, 0.3, 0.2]))
+    published = PointLaw(np.array([-1.0, 0.0, 2.0, 6.0]), np.array([0.1, 0.4, 0.3, 0.2]))
     for rows, level in ((1, 0.5), (3, 0.5), (4, 0.25), (5, 0.9)):
         k = math.ceil(level * rows)
         for law, which in ((published, "published"), (value, "exact")):
@@ -123,8 +125,8 @@ def test_a_quantile_of_few_rows_by_enumeration():
 
 
 def test_a_histogram_of_few_rows_by_enumeration():
-    value = Law(np.array([0.0, 1.0, 5.0]), np.array([0.5, 0.3, 0.2]))
-    published = Law(np.array([-1.0, 0.4, 2.0, 6.0]), np.array([0.1, 0.4, 0.3, 0.2]))
+    value = PointLaw(np.array([0.0, 1.0, 5.0]), np.array([0.5, 0.3, 0.2]))
+    published = PointLaw(np.array([-1.0, 0.4, 2.0, 6.0]), np.array([0.1, 0.4, 0.3, 0.2]))
     edges = np.array([0.5, 3.0])
     true, chances = in_cells(value, edges), in_cells(published, edges)
     assert true.tolist() == [0.5, 0.3, 0.2]
@@ -146,7 +148,7 @@ def test_figures_of_a_column_by_simulation():
     scenario = fugu.Scenario.from_table(table, publish="chol", protect="sex")
     mechanism = fugu.calibrate(scenario, fugu.Pure(1), grid=5)
     found = fugu.usable(mechanism, levers=False, rows=40).figures[0]
-    assert isinstance(found, Column)
+    assert isinstance(found, PublishedRows)
     pool = np.array(table["chol"], dtype=float)
     assert found.spread == pytest.approx(pool.std(), rel=1e-12)
     assert (found.low, found.high) == (pool.min(), pool.max())
@@ -181,11 +183,11 @@ def test_a_channel_and_noise_on_atoms_are_read_off_their_tables():
         fugu.calibrate(pair, fugu.Pure(0.4)).remapped(),
         fugu.optimal_channel(pair, fugu.Pure(0.4)),
     ):
-        joint = believed(mechanism.certificate).joint
+        joint = believed(mechanism.certificate)
         assert joint.absolute == pytest.approx(mechanism.expected_error(), rel=1e-9)
         assert joint.squared == pytest.approx(mechanism.expected_error("squared"), rel=1e-9)
         found = Usable.of(mechanism.certificate).figures[0]
-        assert isinstance(found, Column)
+        assert isinstance(found, PublishedRows)
         assert found.half == mechanism.interval()[1]
         assert found.mean**2 == pytest.approx(joint.bias**2 + (joint.squared - joint.bias**2) / 1000)
 
@@ -194,7 +196,7 @@ def test_normal_beliefs():
     pair = fugu.LawPair(fugu.Normal(0, 1), fugu.Normal(1, 2), "a vs b")
     mechanism = fugu.calibrate(pair, fugu.Approx(1, 1e-3), noise="gaussian")
     found = Usable.of(mechanism.certificate).figures[0]
-    assert isinstance(found, Column)
+    assert isinstance(found, PublishedRows)
     variance = (1 + 4) / 2 + 1 / 4
     sigma = float(mechanism.noise.scale)
     assert found.spread == pytest.approx(math.sqrt(variance), rel=1e-4)
@@ -205,7 +207,7 @@ def test_normal_beliefs():
 def test_the_verdict_follows_the_rule_that_is_documented():
     def column(noise, bias=0.0, rows=1000):
         needed = rows_for(noise**2 - bias**2, bias, 0.1)
-        return Column("x", rows, 1.0, 0, 4, noise, noise, noise, bias, 1 / math.hypot(1, noise), 0.7,
+        return PublishedRows("x", rows, 1.0, 0, 4, noise, noise, noise, bias, 1 / math.hypot(1, noise), 0.7,
                       math.sqrt(bias**2 + noise**2 / rows), needed, 1.0, ())  # fmt: skip
 
     assert column(0.0).grade == EXACT
@@ -216,12 +218,12 @@ def test_the_verdict_follows_the_rule_that_is_documented():
     assert column(1.4).grade == NOISE
     assert "196 rows" in column(1.4).verdict
     assert "even the mean of all 30 rows" in column(1.4, rows=30).verdict
-    assert Names("n", 10, 0.95, 0.5, histogram(3, *(Law(np.zeros(1), np.ones(1)),) * 2)).grade == ROW_BY_ROW
-    assert Names("n", 10, 0.4, 0.5, histogram(3, *(Law(np.zeros(1), np.ones(1)),) * 2)).grade == NOISE
-    assert Statistic("", "mean(x)", 10, 4, 2, 100, None, None).grade == USABLE
-    assert Statistic("", "mean(x)", 10, 20, 2, 100, None, None).grade == ROUGHLY
-    assert Statistic("", "mean(x)", 10, 20, 2, 100, 21.0, None).grade == USABLE
-    assert Statistic("", "mean(x)", 10, 60, 2, 100, 21.0, None).grade == NOISE
+    assert Names("n", 10, 0.95, 0.5, histogram(3, *(PointLaw(np.zeros(1), np.ones(1)),) * 2)).grade == ROW_BY_ROW
+    assert Names("n", 10, 0.4, 0.5, histogram(3, *(PointLaw(np.zeros(1), np.ones(1)),) * 2)).grade == NOISE
+    assert PublishedStatistic("", "mean(x)", 10, 4, 2, 100, None, None).grade == USABLE
+    assert PublishedStatistic("", "mean(x)", 10, 20, 2, 100, None, None).grade == ROUGHLY
+    assert PublishedStatistic("", "mean(x)", 10, 20, 2, 100, 21.0, None).grade == USABLE
+    assert PublishedStatistic("", "mean(x)", 10, 60, 2, 100, 21.0, None).grade == NOISE
 
 
 def test_noise_as_large_as_the_spread_says_so():
@@ -244,7 +246,7 @@ def test_statistics_by_hand():
     answer = fugu.answer(private, "mean(age)", "sex", fugu.Pure(1), reference, bounds=(0, 100))
     certificate = answer.mechanisms[""].certificate
     found = Usable.of(certificate).figures[0]
-    assert isinstance(found, Statistic)
+    assert isinstance(found, PublishedStatistic)
     laws = [np.array([a for a, s in zip(reference["age"], reference["sex"], strict=True) if s == sex]) for sex in "FM"]
     mean = np.mean([law.mean() for law in laws])
     square = np.mean([(law.astype(float) ** 2).mean() for law in laws])

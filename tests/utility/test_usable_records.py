@@ -11,8 +11,7 @@ import fugu
 from fugu.queries.usable_records import OVER_ALL, rows_in
 from fugu.report import page
 from fugu.session.requests import compare_routes
-from fugu.utility.figures import EXACT, USABLE
-from fugu.utility.numbers import Statistic
+from fugu.utility.figures import EXACT, USABLE, PublishedStatistic
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,7 @@ def session(tables):
 def test_figures_are_those_of_the_reference_and_of_the_noise(tables, session):
     reference, private = tables
     found = {each.name: each for each in session.usable.figures}
-    assert all(isinstance(each, Statistic) for each in found.values())
+    assert all(isinstance(each, PublishedStatistic) for each in found.values())
     for ward in ("north", "south"):
         own = found[f"mean(chol) by ward, {ward}"]
         rows = private["ward"].count(ward)
@@ -137,6 +136,6 @@ def test_routes_are_judged_on_the_reference(tables):
 
 
 def test_a_little_noise_is_not_none():
-    nearly = Statistic("", "count(x=1)", 100, 0.0, 1e-6, 50.0, 9.0, None)
+    nearly = PublishedStatistic("", "count(x=1)", 100, 0.0, 1e-6, 50.0, 9.0, None)
     assert nearly.grade == USABLE and nearly.verdict.startswith("usable: nothing is added in 95 % of all draws or more")
-    assert Statistic("", "count(x=1)", 100, 0.0, 0.0, 50.0, 9.0, None).grade == EXACT
+    assert PublishedStatistic("", "count(x=1)", 100, 0.0, 0.0, 50.0, 9.0, None).grade == EXACT

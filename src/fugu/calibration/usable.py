@@ -31,9 +31,8 @@ from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import as_fraction
 from fugu.scenario.scenario import Scenario
-from fugu.utility.figures import Column
-from fugu.utility.numbers import Statistic
-from fugu.utility.reading import Figures, believed
+from fugu.utility.figures import Figures, PublishedRows, PublishedStatistic
+from fugu.utility.reading import believed
 from fugu.utility.usable import Lever, Usable
 
 
@@ -88,7 +87,7 @@ def _with_levers(
     rows: int | None, known: Callable[[], Sequence[Row]] | None = None,
 ) -> Usable:  # fmt: skip
     """The same with levers, where the laws are known."""
-    if not found.figures or not isinstance(found.figures[0], Column):
+    if not found.figures or not isinstance(found.figures[0], PublishedRows):
         return found
     pairs = tuple(as_pairs(scenario)) if scenario is not None else pairs_in(certificate.laws, certificate.lattice)
     if not pairs or certificate.parts:
@@ -108,7 +107,7 @@ def _answered(answer: Answered) -> Usable:
     for group, mechanism in answer.mechanisms.items():
         read = Usable.of(mechanism.certificate)
         for each in read.figures:
-            if isinstance(each, Statistic) and group in values:
+            if isinstance(each, PublishedStatistic) and group in values:
                 figures.append(replace(each, value=values[group]))
             else:
                 figures.append(each)
@@ -208,7 +207,7 @@ class Levers:
     def _bins(self) -> Measured:
         """Bins."""
         (family,) = families(self.pairs)
-        mean = believed(self.mechanism.certificate).joint.value
+        mean = believed(self.mechanism.certificate).value
         for count in _BINS:
             if len(family.points) <= count:
                 continue

@@ -35,14 +35,13 @@ from fugu.queries.sequence_prior import Chain
 from fugu.queries.sequence_query import EntryMechanism, SequenceQuery, error_bound, within
 from fugu.queries.sequences import TopK
 from fugu.translation.translate import rough_budget
-from fugu.utility.figures import EXACT, GRADES, UNKNOWN, USABLE
-from fugu.utility.numbers import CHANCE, OfEntries, Ranking, Table
+from fugu.utility.figures import CHANCE, EXACT, GRADES, UNKNOWN, USABLE, OfEntries, PublishedCells, Ranking
 from fugu.utility.usable import OWN_TABLE, Lever, Usable
 
 BASIS = "the chain that is believed"
 _STEADY = 2_000
 """Steps after which a chain without a stated start is taken to have settled."""
-Figure = Table | OfEntries | Ranking
+Figure = PublishedCells | OfEntries | Ranking
 
 
 @final
@@ -192,7 +191,7 @@ def _figure(query: SequenceQuery, noise: EntryNoise, walk: Walk, plain: EntryNoi
         half, error = noise.steps(query, counts.size)
         needed = None if plain is None else plain.steps(query, counts.size)[0]
         share = float(allowed.sum()) / allowed.size
-        return Table(
+        return PublishedCells(
             query.name, query.name, walk.entries, half, error, share, None, needed, allowed.size,
             float(allowed.max()), float(counts.std()),
         )  # fmt: skip

@@ -30,7 +30,7 @@ from fugu.queries.usable_records import rows_in, unit_of
 from fugu.session.answers import SessionAnswer
 from fugu.session.books import reading_of
 from fugu.session.session import Session
-from fugu.utility.plausible import CHANCE, Counted, Expected, Plausible
+from fugu.utility.plausible import CHANCE, Expected, Plausible, PlausibleCount
 from fugu.visible import brief
 
 # The beliefs of a session's certificate, fitted again on a reference: reading, secrets, features and laws.
@@ -169,7 +169,7 @@ def _expected(belief: TableBelief, asked: NoisedQuestion, rows: int, group: str,
     if isinstance(first, Placed) or asked.kind in ("count", "proportion"):
         wanted = first.labels.index(cell) if isinstance(first, Placed) else 1
         laws = [(float((part == wanted).sum()), float(len(part))) for part in parts]
-        return Counted.of(laws, rows, unit, noise)
+        return PlausibleCount.of(laws, rows, unit, noise)
     means, spread = [float(part.mean()) for part in parts], max(float(part.std()) for part in parts)
     low = float(first.low) * (1 if asked.kind == "mean" else rows)
     ends = (low + rows * unit * min(means), low + rows * unit * max(means))

@@ -1,32 +1,67 @@
-"""The figures of one published number, and what statistics of n published rows are worth."""
+"""The figures of one published number: a column row by row, and what statistics of n of its rows are worth; a number
+that is published once, a statistic of many records or a coordinate of a vector."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from fugu.utility.joint import Floats, Joint, Law, Moved
+from fugu.utility.joint import Floats, PointLaw, PublishedJoint
 from fugu.visible import Json
-
-# The figures of one published number: its own spread beside the noise, what is kept, and what n rows are worth.
-
 
 ROW_BY_ROW, AVERAGES, NOISE, EXACT, UNKNOWN = "row by row", "averages", "mostly noise", "exact", "not known"
 USABLE, ROUGHLY = "usable", "rough figure"
 """Of a number that is published once, what row by row and averages are of a column."""
 GRADES = (EXACT, ROW_BY_ROW, USABLE, AVERAGES, ROUGHLY, NOISE, UNKNOWN)
 """From the best to the worst; what is not known counts as the worst."""
+_WORDS = {USABLE: "usable", ROUGHLY: "usable as a rough figure", NOISE: "mostly noise"}
 CLOSE = 0.9
 """Row by row: the correlation of a value and what is published of it is at least this (noise below 0.48 spreads)."""
 TENTH = 0.1
 """Averages: so much of the spread may a mean of published rows be off."""
+GOOD, ROUGH = 0.05, 0.25
+"""A statistic whose 95 % interval reaches so far, as a share of its value, is usable, or usable as a rough figure."""
+CHANCE = 1.959963984540054
+"""95 % of a normal law lie within so many standard deviations."""
 Lines = tuple[tuple[str, str], ...]
 
 
+class Figures(ABC):
+    """The figures of one published number, or of one column."""
+
+    name: str
+    kind: ClassVar[str]
+    told: ClassVar[tuple[str, ...]] = ()
+    """What `to_json` says beside the fields."""
+    size: ClassVar[str] = "noise"
+    """By what the worse of two is known: the larger."""
+
+    @property
+    @abstractmethod
+    def grade(self) -> str:
+        """One of `GRADES`, by a rule."""
+
+    @property
+    @abstractmethod
+    def verdict(self) -> str:
+        """The grade in a sentence, with the numbers behind it."""
+
+    @abstractmethod
+    def lines(self) -> Lines:
+        """Every figure as a label and a text."""
+
+    def to_json(self) -> Json:
+        """Plain data."""
+        told = {name: getattr(self, name) for name in (*self.told, "grade", "verdict")}
+        return {"kind": self.kind, **asdict(self), **told}  # type: ignore[call-overload]
+
+
 @dataclass(frozen=True)
-class Column:
+class PublishedRows(Figures):
     """A column that is published row by row.
 
     `spread`, `low`, `high`: the standard deviation and the ends of the values; `noise`: the root mean square error of a
@@ -37,6 +72,7 @@ class Column:
     far the median of the beliefs, said whatever the row holds, lies from a row on average. `estimates`: quantiles and
     the histogram."""
 
+    kind: ClassVar[str] = "column"
     name: str
     rows: int
     spread: float
@@ -54,7 +90,7 @@ class Column:
     estimates: tuple[Estimate, ...]
 
     @staticmethod
-    def of(joint: Joint, rows: int, half: float, name: str = "") -> Column:
+    def of(joint: PublishedJoint, rows: int, half: float, name: str = "") -> PublishedRows:
         """Read off a joint law; `half` as the mechanism states it."""
         value, published = joint.value, joint.published
         spread = math.sqrt(value.variance)
@@ -62,9 +98,9 @@ class Column:
         levels = (0.25, 0.5, 0.9)
         ends = (-math.inf, math.inf) if joint.endless else value.ends
         found = tuple(quantile(level, rows, value, published) for level in levels)
-        return Column(
+        return PublishedRows(
             name, rows, spread, *ends, math.sqrt(joint.squared), joint.absolute, half, joint.bias,
-            joint.correlation(), joint.order(), math.sqrt(joint.bias**2 + scatter / rows),
+            joint.correlation, joint.order, math.sqrt(joint.bias**2 + scatter / rows),
             rows_for(scatter, joint.bias, TENTH * spread),
             float(value.shares @ abs(value.points - value.quantile(0.5))), (*found, histogram(rows, value, published)),
         )  # fmt: skip
@@ -82,7 +118,6 @@ class Column:
 
     @property
     def verdict(self) -> str:
-        """The grade in a sentence, with the numbers behind it."""
         size = f"noise of {short(self.noise)} ({short(self.error)} on average)"
         worse = ", more than a guess that ignores the row" if self.error > self.guess else ""
         beside = f"{size} beside the column's own spread of {short(self.spread)}{worse}"
@@ -102,7 +137,6 @@ class Column:
         )
 
     def lines(self) -> Lines:
-        """Every figure as a label and a text."""
         ends = "anywhere" if math.isinf(self.low) else f"from {short(self.low)} to {short(self.high)}"
         bias = f", bias {short(self.bias)}" if abs(self.bias) > 1e-9 * self.noise else ""
         size = f"standard error {short(self.noise)}, average {short(self.error)}, 95 % within ±{short(self.half)}{bias}"
@@ -121,16 +155,13 @@ class Column:
         wrong = f"{percent(cells.published)} of rows in a wrong cell; of exact rows {percent(cells.exact)}"
         return (*listed, (cells.what, wrong))
 
-    def to_json(self) -> Json:
-        """Plain data."""
-        return {"kind": "column", **asdict(self), "grade": self.grade, "verdict": self.verdict}
-
 
 @dataclass(frozen=True)
-class Names:
+class Names(Figures):
     """A column of categories without an order. `kept`: the chance that a row goes out as it is; `commonest`: the share
-    of the commonest category, which guessing reaches without any data; `histogram`: as of `Column`."""
+    of the commonest category, which guessing reaches without any data; `histogram`: as of `PublishedRows`."""
 
+    kind: ClassVar[str] = "categories"
     name: str
     rows: int
     kept: float
@@ -138,10 +169,15 @@ class Names:
     histogram: Estimate
 
     @staticmethod
-    def of(joint: Moved, rows: int, name: str = "") -> Names:
+    def of(joint: PublishedJoint, rows: int, name: str = "") -> Names:
         """Read off a table of chances."""
         cells = histogram(rows, joint.value, joint.published)
         return Names(name, rows, joint.unchanged, float(joint.value.shares.max()), cells)
+
+    @property
+    def noise(self) -> float:
+        """The chance that a row does not."""
+        return 1 - self.kept
 
     @property
     def grade(self) -> str:
@@ -154,7 +190,6 @@ class Names:
 
     @property
     def verdict(self) -> str:
-        """The grade in a sentence."""
         kept, guess = f"{percent(self.kept)} of rows are as they were", percent(self.commonest)
         return {
             EXACT: "exact: nothing is changed",
@@ -164,7 +199,6 @@ class Names:
         }[self.grade]
 
     def lines(self) -> Lines:
-        """Every figure as a label and a text."""
         cells = self.histogram
         wrong = (
             f"{percent(cells.published)} of {self.rows:,} rows in a wrong cell; of exact rows {percent(cells.exact)}"
@@ -172,10 +206,6 @@ class Names:
         guess = f"the commonest category alone is {percent(self.commonest)}"
         kept = f"{percent(self.kept)} of rows go out as they are; {guess}"
         return (("kept row by row", kept), (f"histogram of {self.rows:,} rows", wrong))
-
-    def to_json(self) -> Json:
-        """Plain data."""
-        return {"kind": "categories", **asdict(self), "grade": self.grade, "verdict": self.verdict}
 
 
 def rows_for(scatter: float, bias: float, within: float) -> int | None:
@@ -202,6 +232,173 @@ def percent(x: float) -> str:
     return f"{100 * x:.3g} %"
 
 
+def _part(relative: float) -> str:
+    """A share in per cent; more than twice the whole, as how many times it.
+
+    >>> _part(0.25), _part(16.4)
+    ('25 % of', '16 times')
+    """
+    return f"{percent(relative)} of" if relative <= 2 else f"{float(f'{relative:.2g}'):,.12g} times"
+
+
+@dataclass(frozen=True)
+class PublishedStatistic(Figures):
+    """A count, sum or mean of a group of `rows` records.
+
+    `half`: 95 % of errors are within ±half, in the unit of what is published; `error`: the mean size. `value`: what the
+    beliefs (after a release: the published number) say of it; `relative`: half / |value|. `chance`: how far 95 % of
+    groups of that size lie from the believed value by chance alone; `ordinary`: the half width that differential
+    privacy at the same epsilon would need, without beliefs. None where it is not known."""
+
+    kind: ClassVar[str] = "statistic"
+    told: ClassVar[tuple[str, ...]] = ("relative",)
+    size: ClassVar[str] = "half"
+    name: str
+    query: str
+    rows: int
+    half: float
+    error: float
+    value: float | None
+    chance: float | None
+    ordinary: float | None
+    of: ClassVar[str] = "records"
+    """What a group consists of."""
+
+    @property
+    def relative(self) -> float | None:
+        """half / |value|."""
+        return None if not self.value else self.half / abs(self.value)
+
+    @property
+    def grade(self) -> str:
+        """The rule, in order: no error is exact; within 5 % of the value, or within what chance moves a group of that
+        size, usable; within 25 %, rough; else mostly noise."""
+        relative = self.relative
+        if self.error == 0:
+            return EXACT
+        if self.chance is not None and self.half <= self.chance:
+            return USABLE
+        if relative is None:
+            return UNKNOWN if self.value is None else NOISE
+        return USABLE if relative <= GOOD else ROUGHLY if relative <= ROUGH else NOISE
+
+    @property
+    def verdict(self) -> str:
+        within = f"±{short(self.half)}" + ("" if self.relative is None else f", {_part(self.relative)} the value")
+        if self.half == 0:  # a share of the value would say nothing, least of all where the value is near 0
+            within = "nothing is added in 95 % of all draws or more"
+        group = f"; chance alone moves a group of {self.rows:,} by "
+        by_chance = "" if self.chance is None else f"{group}±{short(self.chance)}"
+        if self.grade == EXACT:
+            return "exact: nothing is added"
+        if self.grade == UNKNOWN:
+            return f"not known: {within}, and the beliefs do not say how large the number is"
+        return f"{_WORDS[self.grade]}: {within}{by_chance}"
+
+    def lines(self) -> Lines:
+        value = "" if self.value is None else f" around {short(self.value)}"
+        relative = "" if self.relative is None else f" ({_part(self.relative)} it)"
+        listed = [("95 % interval", f"±{short(self.half)}{value}{relative}, average error {short(self.error)}")]
+        if self.chance is not None:
+            listed.append(("chance alone", f"moves it by ±{short(self.chance)} in a group of {self.rows:,} {self.of}"))
+        if self.ordinary is not None and self.half > 0:
+            times = self.ordinary / self.half
+            more = f", {short(times)} times as much" if times > 1.005 else ", no more"
+            listed.append(("ordinary differential privacy", f"would need ±{short(self.ordinary)}{more}"))
+        return tuple(listed)
+
+
+@dataclass(frozen=True)
+class OfEntries(PublishedStatistic):
+    """A count, sum or mean of so many entries of sequences; `chance` is under the chain that is believed."""
+
+    of: ClassVar[str] = "entries"
+
+
+@dataclass(frozen=True)
+class PublishedCells(OfEntries):
+    """Counts of entries in cells, which `half` holds all together. `value`: an even share of the `cells` that the
+    beliefs allow; `largest`, `spread`: of the counts that they expect."""
+
+    cells: int = 1
+    largest: float = 0.0
+    spread: float = 0.0
+
+    def lines(self) -> Lines:
+        """With the counts themselves."""
+        text = f"{self.cells} of them are expected, at most {short(self.largest)} each, spread {short(self.spread)}"
+        return (*super().lines(), ("the counts themselves", text))
+
+
+@dataclass(frozen=True)
+class Ranking(Figures):
+    """The most frequent states in their order. `loss`: what the states that are named lack, on average, of the counts
+    of the true ones, summed over ranks; `total`: the sum of the true counts, as the beliefs expect it; `first`: how
+    often the first is named first."""
+
+    kind: ClassVar[str] = "ranking"
+    told: ClassVar[tuple[str, ...]] = ("relative",)
+    size: ClassVar[str] = "loss"
+    name: str
+    loss: float
+    total: float
+    first: float
+
+    @property
+    def relative(self) -> float:
+        """loss / total."""
+        return self.loss / self.total if self.total > 0 else math.inf
+
+    @property
+    def grade(self) -> str:
+        """Usable where 5 % of the counts are missed at most, rough up to 25 %, else mostly noise."""
+        return USABLE if self.relative <= GOOD else ROUGHLY if self.relative <= ROUGH else NOISE
+
+    @property
+    def verdict(self) -> str:
+        missed = f"the states named miss {percent(self.relative)} of the counts of the true ones on average"
+        first = f"the most frequent one comes first in {percent(self.first)} of all draws"
+        return f"{_WORDS[self.grade]}: {missed}, and {first}"
+
+    def lines(self) -> Lines:
+        """The verdict is all there is."""
+        return ((self.name, self.verdict),)
+
+
+@dataclass(frozen=True)
+class PublishedCoordinate(Figures):
+    """One number of a vector. `spread`: its standard deviation under the beliefs; `noise`: that of the noise; `half`:
+    95 % of errors are within ±half."""
+
+    kind: ClassVar[str] = "coordinate"
+    told: ClassVar[tuple[str, ...]] = ("correlation",)
+    name: str
+    spread: float
+    noise: float
+    half: float
+
+    @property
+    def correlation(self) -> float:
+        """corr(X, X + N) of independent noise: 1 / sqrt(1 + (noise / spread)^2)."""
+        return 0.0 if self.spread == 0 else 1 / math.hypot(1.0, self.noise / self.spread)
+
+    @property
+    def grade(self) -> str:
+        """As of a column, without averages: a vector is published once."""
+        if self.noise == 0:
+            return EXACT
+        return USABLE if self.correlation >= CLOSE else ROUGHLY if self.noise <= self.spread else NOISE
+
+    @property
+    def verdict(self) -> str:
+        beside = f"an error of {short(self.noise)} beside a spread of {short(self.spread)} under the beliefs"
+        return "exact: nothing is added" if self.grade == EXACT else f"{_WORDS[self.grade]}: {beside}"
+
+    def lines(self) -> Lines:
+        text = f"spread {short(self.spread)}, noise {short(self.noise)}, 95 % within ±{short(self.half)}, correlation "
+        return ((f"number {self.name}" if self.name.isdigit() else self.name, f"{text}{self.correlation:.3f}"),)
+
+
 # What statistics of n published rows are worth: the law of a sample quantile and of a sample histogram, exactly.
 
 
@@ -217,7 +414,7 @@ class Estimate:
     exact: float
 
 
-def quantile(level: float, rows: int, value: Law, published: Law) -> Estimate:
+def quantile(level: float, rows: int, value: PointLaw, published: PointLaw) -> Estimate:
     """The root mean square distance of the ceil(level n)-th smallest of n rows from the quantile of the beliefs.
 
     P(Y_(k) <= y) = P(Bin(n, F(y)) >= k) for n independent rows with P(Y <= y) = F(y)."""
@@ -226,14 +423,14 @@ def quantile(level: float, rows: int, value: Law, published: Law) -> Estimate:
     return Estimate(name, _rms_of_rank(published, k, rows, true), _rms_of_rank(value, k, rows, true))
 
 
-def _rms_of_rank(law: Law, k: int, rows: int, true: float) -> float:
+def _rms_of_rank(law: PointLaw, k: int, rows: int, true: float) -> float:
     below = at_least(k, rows, np.minimum(np.cumsum(law.shares), 1.0))
     masses = np.diff(below, prepend=0.0)
     masses[-1] += 1 - below[-1]
     return math.sqrt(float(np.maximum(masses, 0.0) @ (law.points - true) ** 2))
 
 
-def histogram(rows: int, value: Law, published: Law) -> Estimate:
+def histogram(rows: int, value: PointLaw, published: PointLaw) -> Estimate:
     """The expected share of n rows that stands in a wrong cell: half the sum over cells of E|B/n - p|, with B the count
     of a cell, binomial of the chance that a row is published there, and p the share that the beliefs give it."""
     there = value.points[value.shares > 0]
@@ -247,7 +444,7 @@ def histogram(rows: int, value: Law, published: Law) -> Estimate:
     return Estimate(name, wrong_share(rows, found, true), wrong_share(rows, true, true))
 
 
-def in_cells(law: Law, edges: Floats) -> Floats:
+def in_cells(law: PointLaw, edges: Floats) -> Floats:
     """The chance of each cell between the edges; the first and the last are open."""
     cell = np.searchsorted(edges, law.points, side="right")
     return np.asarray(np.bincount(cell, weights=law.shares, minlength=len(edges) + 1), dtype=np.float64)

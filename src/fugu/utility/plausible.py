@@ -25,8 +25,8 @@ from fugu.errors import NotProvable
 from fugu.laws.family import Family
 from fugu.numbers.exact import read_number, read_whole
 from fugu.utility.figures import short
-from fugu.utility.joint import Floats
-from fugu.utility.reading import Believed, believed, translates
+from fugu.utility.joint import Floats, PublishedJoint
+from fugu.utility.reading import believed, translates
 from fugu.visible import visible
 
 CHANCE: Final = 1e-6
@@ -98,7 +98,7 @@ class Expected(Plausible):
 
 @final
 @dataclass(frozen=True)
-class Counted(Plausible):
+class PlausibleCount(Plausible):
     """Of how many of `rows` records there are of one kind.
 
     `laws`: how many of how many rows of the reference are of that kind, over all of it and given each secret that is
@@ -109,7 +109,7 @@ class Counted(Plausible):
     the law is (Fisher 1935). Its chances P(Y = y) fall faster than geometrically away from the middle, so that
     P(Y <= y) <= P(Y = y) / (1 - P(Y = y - 1) / P(Y = y)).
 
-    >>> Counted(((70, 150), (20, 60), (50, 90)), 153, 1.0, no_noise).ends
+    >>> PlausibleCount(((70, 150), (20, 60), (50, 90)), 153, 1.0, no_noise).ends
     (3.0, 141.0)
     """
 
@@ -119,11 +119,11 @@ class Counted(Plausible):
     noise: Reach
 
     @staticmethod
-    def of(given: Iterable[tuple[float, float]], rows: int, unit: float, noise: Reach) -> Counted:
+    def of(given: Iterable[tuple[float, float]], rows: int, unit: float, noise: Reach) -> PlausibleCount:
         """From how many of how many rows there are `given` each secret."""
         laws = tuple(dict.fromkeys(given))
         overall = (sum(times for times, _ in laws), sum(known for _, known in laws))
-        return Counted((overall, *(law for law in laws if law[1] >= FEW)), rows, unit, noise)
+        return PlausibleCount((overall, *(law for law in laws if law[1] >= FEW)), rows, unit, noise)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -139,17 +139,13 @@ class Counted(Plausible):
         below, least = -math.ceil(reach[-1]) - 1, math.ceil(self.rows * times / known)
         while least - below > 1:
             middle = (below + least) // 2
-            if self._tail(middle, drifted, known, reach) < CHANCE / 2:
+            # P(Y + noise <= middle), at most: the noise is below -reach[k] with probability _LEVELS[k]
+            tails = (_at_most(math.floor(middle + far), self.rows, drifted, known) for far in reach)
+            if _LEVELS[-1] + sum(w * p for w, p in zip((1.0, *_LEVELS), tails, strict=False)) < CHANCE / 2:
                 below = middle
             else:
                 least = middle
         return float(least)
-
-    def _tail(self, number: float, times: float, known: float, reach: Sequence[float]) -> float:
-        """P(Y + noise <= number), at most: the noise is below -reach[k] with probability _LEVELS[k]."""
-        weights = (1.0, *_LEVELS)
-        below = (_at_most(math.floor(number + far), self.rows, times, known) for far in reach)
-        return _LEVELS[-1] + sum(w * p for w, p in zip(weights, below, strict=False))
 
 
 def _at_most(y: int, rows: int, times: float, known: float) -> float:
@@ -159,13 +155,11 @@ def _at_most(y: int, rows: int, times: float, known: float) -> float:
     ratio = y * (known - times) / ((rows - y + 1) * (times + 1))
     if ratio >= 1:
         return 1.0
-    log = _choose(known, times) + _choose(rows, y) - _choose(known + rows, times + y)
-    return min(math.exp(min(log, 0.0)) / (1 - ratio), 1.0)
-
-
-def _choose(n: float, k: float) -> float:
-    """The logarithm of n over k."""
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    choose = [
+        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)  # the logarithm of n over k
+        for n, k in ((known, times), (rows, y), (known + rows, times + y))
+    ]
+    return min(math.exp(min(choose[0] + choose[1] - choose[2], 0.0)) / (1 - ratio), 1.0)
 
 
 def implausible_numbers(certificate: Certificate, values: Sequence[float]) -> tuple[str, ...]:
@@ -173,7 +167,9 @@ def implausible_numbers(certificate: Certificate, values: Sequence[float]) -> tu
 
     `certificate`: of the one statistic; `values`: as published, those of a histogram in the order of its cells."""
     stated = certificate.body.get("statistic") or {}
-    if stated.get("rows") is None or stated.get("by") is not None or not len(values) or _own(certificate):
+    if stated.get("rows") is None or stated.get("by") is not None or not len(values):
+        return ()
+    if holds_private_numbers(certificate.assumptions):  # the private table's own counts, of which nothing is said
         return ()
     if "cells" in stated:
         return _cells(certificate, stated, values)
@@ -195,7 +191,7 @@ def implausible_numbers(certificate: Certificate, values: Sequence[float]) -> tu
     if stated.get("steps") == 1 and low == 0:  # every record adds 1 or nothing
         shares = [mean / rows if whole else mean for mean in means]
         laws = [(share * size, size) for share, size in zip(shares, known, strict=True)]
-        expected: Plausible = Counted.of(laws, rows, unit, noise)
+        expected: Plausible = PlausibleCount.of(laws, rows, unit, noise)
     else:
         ends = (low + times * unit * min(means), low + times * unit * max(means))
         # what one record adds is spread * unit; of an average, unit is already a share of the rows
@@ -213,7 +209,7 @@ def _cells(certificate: Certificate, stated: Mapping[str, Any], values: Sequence
     if not laws or any(len(law) != len(values) for law in laws) or len(stated["cells"]) != len(values):
         return ()
     found = (
-        Counted.of([(float(law[k]), float(law.sum())) for law in laws], rows, 1.0, noise).said(
+        PlausibleCount.of([(float(law[k]), float(law.sum())) for law in laws], rows, 1.0, noise).said(
             f"{stated.get('query', '')}, {label}", float(value)
         )
         for k, (label, value) in enumerate(zip(stated["cells"], values, strict=True))
@@ -225,7 +221,8 @@ def implausible_column(certificate: Certificate, values: Sequence[str]) -> tuple
     """The mean of a published column, or the share of each of its categories, beside what the reference's rows give.
 
     `values`: the published cells as they stand in the file."""
-    if certificate.parts or certificate.dimension > 1 or _own(certificate) or not len(values):
+    own = holds_private_numbers(certificate.assumptions)
+    if certificate.parts or certificate.dimension > 1 or own or not len(values):
         return ()
     try:
         found = believed(certificate)
@@ -234,10 +231,10 @@ def implausible_column(certificate: Certificate, values: Sequence[str]) -> tuple
     name = str((certificate.body.get("query") or {}).get("publish", ""))
     if found.rows is None:
         said: list[str | None] = []
-    elif certificate.runs == "channel" and (names := certificate.noise.names) is not None:
-        shares = zip(names, found.joint.published.shares.tolist(), strict=False)
+    elif (names := certificate.noise.names) is not None:
+        shares = zip(names, found.published.shares.tolist(), strict=False)
         said = [
-            Counted.of([(share * found.rows, found.rows)], len(values), 1 / len(values), no_noise).said(
+            PlausibleCount.of([(share * found.rows, found.rows)], len(values), 1 / len(values), no_noise).said(
                 f"the share of {name}={label}", sum(value == visible(label) for value in values) / len(values)
             )
             for label, share in shares
@@ -247,9 +244,9 @@ def implausible_column(certificate: Certificate, values: Sequence[str]) -> tuple
     return tuple(sentence for sentence in said if sentence is not None)
 
 
-def _mean(found: Believed, known: int, name: str, numbers: Floats) -> str | None:
+def _mean(found: PublishedJoint, known: int, name: str, numbers: Floats) -> str | None:
     """The mean of published rows: noise and chance move it, and a drift of the values."""
-    law, spread = found.joint.published, math.sqrt(found.joint.value.variance)
+    law, spread = found.published, math.sqrt(found.value.variance)
     if not len(numbers) or not math.isfinite(law.variance):
         return None
     noise = SIGMAS * math.sqrt(max(law.variance - spread**2, 0.0) / len(numbers))
@@ -259,17 +256,7 @@ def _mean(found: Believed, known: int, name: str, numbers: Floats) -> str | None
 
 def _numbers(certificate: Certificate, name: str, values: Sequence[str]) -> Floats:
     """Published cells as numbers; dates as days since their origin."""
-    dated = Field.of(name, told) if "origin" in (told := _told(certificate, name)) else None
+    told: Mapping[str, Any] = (certificate.body.get("reading") or {}).get("columns", {}).get(name) or {}
+    dated = Field.of(name, told) if "origin" in told else None
     numbers = np.array([number_of(cell) if dated is None else dated.day(cell) for cell in values])
     return np.asarray(numbers[np.isfinite(numbers)], dtype=np.float64)
-
-
-def _told(certificate: Certificate, name: str) -> Mapping[str, Any]:
-    """What the certificate says of how the column is read."""
-    found: Mapping[str, Any] = (certificate.body.get("reading") or {}).get("columns", {}).get(name) or {}
-    return found
-
-
-def _own(certificate: Certificate) -> bool:
-    """Whether the beliefs are the private table's own counts, of which nothing is said."""
-    return holds_private_numbers(certificate.assumptions)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.parts import published_unit
 from fugu.documents.remap import Remap
 from fugu.documents.sentences import TOTALS
 from fugu.errors import NotProvable
-from fugu.laws.components import Components, nearest
+from fugu.laws.components import nearest
 from fugu.laws.family import Family, SetFamily
 from fugu.laws.masses import Masses
 from fugu.laws.multinormal import NormalPair
@@ -25,63 +26,53 @@ from fugu.noise.kind import Noise
 from fugu.noise.laplace import Laplace
 from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers.exact import read_number, read_whole
-from fugu.utility.figures import Column, Names
-from fugu.utility.joint import Added, Floats, Joint, Law, Moved
-from fugu.utility.numbers import CHANCE, Coordinate, Ranking, Statistic
+from fugu.utility.figures import CHANCE, Figures, Names, PublishedCoordinate, PublishedRows, PublishedStatistic
+from fugu.utility.joint import Floats, PointLaw, PublishedJoint, added, added_to_normals, moved
 
-# The figures of what a certificate publishes, from its laws and its noise alone; old certificates too.
-
-
-Figures = Column | Names | Statistic | Coordinate | Ranking
 USUAL_ROWS = 1000
 """Rows that averages are stated for where no number is known."""
 LEVEL = 0.95
 _MOST = 8
 """Coordinates of a vector that are listed."""
+COUNTED = "the rows of the reference"
+MEAN = "the mean of the stated beliefs"
+UNKNOWN = "the beliefs say how far a value may move, and not how values vary: the noise stands beside nothing"
+_ANALYSIS = "the noise is for analysis only: nothing is published with it"
+_MOST_POINTS = 4_000_000
+"""Most (value, output) cells of a table that is looked at."""
 
 
-@dataclass(frozen=True)
-class Read:
-    """The figures of one certificate, and what they were worked out on."""
-
-    figures: tuple[Figures, ...]
-    basis: str
-
-
-def read(certificate: Certificate, rows: int | None = None) -> Read:
-    """What a certificate says of its own utility; `NotProvable` with the reason where it does not say.
+def read(certificate: Certificate, rows: int | None = None) -> tuple[tuple[Figures, ...], str]:
+    """What a certificate says of its own utility, and what that was worked out on; `NotProvable` with the reason where
+    it does not say.
 
     `rows`: how many rows are published; None takes those of the reference, else a thousand. Of a mixture, the half with
     the larger error counts."""
     if certificate.parts:
         halves = [read(part, rows) for part in certificate.parts]
-        worst = max(halves, key=lambda half: _size(half.figures[0]))
-        return Read(worst.figures, f"{worst.basis}, for the half of the mixture with more noise")
+        figures, basis = max(halves, key=lambda half: float(getattr(half[0][0], half[0][0].size)))
+        return figures, f"{basis}, for the half of the mixture with more noise"
     if certificate.kind == "analysis":
-        raise NotProvable("the noise is for analysis only: nothing is published with it")
+        raise NotProvable(_ANALYSIS)
     if certificate.runs in ("vector", "correlated"):
-        return Read(_coordinates(certificate), MEAN)
+        return _coordinates(certificate), MEAN
     if isinstance(certificate.body.get("statistic"), dict):
-        return Read((_statistic(certificate),), MEAN)
-    found = believed(certificate)
-    count = rows or found.rows or USUAL_ROWS
+        return (_statistic(certificate),), MEAN
+    joint = believed(certificate)
+    count = rows or joint.rows or USUAL_ROWS
+    basis = MEAN if joint.rows is None else COUNTED
     name = str((certificate.body.get("query") or {}).get("publish", ""))
-    if certificate.runs == "channel" and certificate.noise.names is not None:
-        assert isinstance(found.joint, Moved)
-        return Read((Names.of(found.joint, count, name),), found.basis)
-    return Read((Column.of(found.joint, count, half_of(certificate), name),), found.basis)
+    if certificate.noise.names is not None:
+        return (Names.of(joint, count, name),), basis
+    if certificate.noise.tabled:
+        half = certificate.errors.quantile(LEVEL)
+    else:  # as `Mechanism.interval` says
+        drawn = Remap.in_certificate(certificate) or certificate.noise
+        half = drawn.quantile(LEVEL) + rounding_error(certificate.lattice, certificate.support)
+    return (PublishedRows.of(joint, count, half, name),), basis
 
 
-def half_of(certificate: Certificate) -> float:
-    """95 % of the errors of one number are within ±half, rounding included: as `Mechanism.interval` says."""
-    if certificate.runs == "channel":
-        return certificate.errors.quantile(LEVEL)
-    remap = Remap.in_certificate(certificate)
-    drawn = certificate.noise if remap is None else remap
-    return drawn.quantile(LEVEL) + rounding_error(certificate.lattice, certificate.support)
-
-
-def _statistic(certificate: Certificate) -> Statistic:
+def _statistic(certificate: Certificate) -> PublishedStatistic:
     stated = certificate.body["statistic"]
     if stated.get("rows") is None:
         raise NotProvable("the certificate, of an earlier version, does not say how many records its group has")
@@ -94,7 +85,7 @@ def _statistic(certificate: Certificate) -> Statistic:
     ordinary = None
     if most is not None and 0 < epsilon < math.inf:
         ordinary = Laplace(read_whole(most) / epsilon, grid=1).quantile(LEVEL) * unit
-    return Statistic(
+    return PublishedStatistic(
         str(stated.get("group", "")), str(stated.get("query", "")), rows, half, error, value, chance, ordinary
     )
 
@@ -119,7 +110,7 @@ def _believed_value(certificate: Certificate, rows: int) -> tuple[float | None, 
     return low + total * unit, CHANCE * math.sqrt(scatter) * unit
 
 
-def _coordinates(certificate: Certificate) -> tuple[Coordinate, ...]:
+def _coordinates(certificate: Certificate) -> tuple[PublishedCoordinate, ...]:
     """The spread of each number of a vector beside its noise; the first eight."""
     names = [str(x) for x in (certificate.body.get("property") or {}).get("statistics", ())]
     d = certificate.dimension
@@ -135,9 +126,8 @@ def _coordinates(certificate: Certificate) -> tuple[Coordinate, ...]:
         covariance = certificate.noise.covariance()
         deviations = [math.sqrt(float(covariance[j][j])) for j in range(d)]
         each = [(s, CHANCE * s + float(certificate.noise.grid)) for s in deviations]
-    return tuple(
-        Coordinate(name, spread, *found) for name, spread, found in list(zip(names, spreads, each, strict=True))[:_MOST]
-    )
+    listed = list(zip(names, spreads, each, strict=True))[:_MOST]
+    return tuple(PublishedCoordinate(name, spread, *found) for name, spread, found in listed)
 
 
 def _spreads(laws: Sequence[object], d: int, step: float) -> list[float]:
@@ -159,59 +149,48 @@ def _spreads(laws: Sequence[object], d: int, step: float) -> list[float]:
     return [math.sqrt(max(q / count - (m / count) ** 2, 0.0)) for m, q in zip(means, squares, strict=True)]
 
 
-def _size(figures: Figures) -> float:
-    if isinstance(figures, Names):
-        return 1 - figures.kept
-    if isinstance(figures, Ranking):
-        return figures.loss
-    return figures.half if isinstance(figures, Statistic) else figures.noise
-
-
 # The joint law of a value and what is published of it, from the laws and the noise in a certificate.
 
 
-COUNTED = "the rows of the reference"
-MEAN = "the mean of the stated beliefs"
-UNKNOWN = "the beliefs say how far a value may move, and not how values vary: the noise stands beside nothing"
-_MOST_POINTS = 4_000_000
-"""Most (value, output) cells of a table that is looked at."""
-
-
-@dataclass(frozen=True, eq=False)
-class Believed:
-    """A joint law, and what it rests on: `basis` in words, `rows` where it is the counts of a reference."""
-
-    joint: Joint
-    basis: str
-    rows: int | None
-
-
-def believed(certificate: Certificate) -> Believed:
+def believed(certificate: Certificate) -> PublishedJoint:
     """What one number of a certificate that is not a mixture is, and becomes; `NotProvable` where no law is known."""
-    if certificate.runs == "channel":
-        return _exchanged(certificate)
-    items = certificate.laws
-    noise = certificate.in_steps
+    items, noise = certificate.laws, certificate.in_steps
+    if noise.tabled:
+        families = [item for item in items if isinstance(item, Family | SetFamily)]
+        support = np.array(certificate.body["support"], dtype=np.float64)
+        return _moved(certificate, families, support, np.array(noise.outputs, dtype=np.float64), noise.conditional)
     if any(isinstance(item, Analytic) for item in items):
-        return Believed(Added.to_normals(list(_components(items)), _added(noise)), MEAN, None)
+        smooth = [item for item in items if isinstance(item, Analytic)]
+        if len(smooth) < len(items):
+            raise NotProvable(UNKNOWN)
+        _require_drawn(noise)
+        return added_to_normals((law for item in smooth for law in (item.p, item.q)), noise)
     families = [item for item in items if isinstance(item, Family | SetFamily) and not item.translates]
     if not families or len(families) < len(items) or all(translates(family) for family in families):
         raise NotProvable(UNKNOWN)
     points, shares, rows = _weighted(certificate, families)
-    basis = MEAN if rows is None else COUNTED
-    shown = _shown(certificate, points)
+    shown, lattice = _shown(certificate, points), certificate.lattice
     if (remap := Remap.in_certificate(certificate)) is not None:
-        _require_small(len(points), len(remap.to))
-        return Believed(Moved(Law(shown, shares), remap.to, remap.chances()), basis, rows)
-    lattice = certificate.lattice
-    if isinstance(noise, Noise) and not noise.added:
-        _require_small(len(points), len(points))
-        chances = np.exp(noise.log_kernel(points, points)).T if not noise.silent else np.eye(len(points))
-        return Believed(Moved(Law(shown, shares), shown, chances), basis, rows)
-    if lattice is None:
-        return Believed(Moved(Law(shown, shares), shown, np.eye(len(shown))), basis, rows)
-    added = Added(points, shares, float(lattice.grid), float(lattice.origin), _added(noise))
-    return Believed(added, basis, rows)
+        return _moved(certificate, families, shown, remap.to, remap.chances)
+    if not noise.added or lattice is None:
+        bare = noise.silent or noise.added
+        return _moved(
+            certificate, families, shown, shown,
+            lambda: np.eye(len(points)) if bare else np.exp(noise.log_kernel(points, points)).T,
+        )  # fmt: skip
+    _require_drawn(noise)
+    return replace(added(points, shares, float(lattice.grid), float(lattice.origin), noise), rows=rows)
+
+
+def _moved(
+    certificate: Certificate, families: list[Family | SetFamily], values: Floats, outputs: Floats,
+    chances: Callable[[], Floats],
+) -> PublishedJoint:  # fmt: skip
+    """Through a table of chances: under the pooled counts of a reference, or the average of the laws."""
+    if len(values) * len(outputs) > _MOST_POINTS:
+        raise NotProvable(f"not worked out for {len(values):,} values and {len(outputs):,} outputs")
+    _, shares, rows = _weighted(certificate, families)
+    return replace(moved(PointLaw(values, shares), outputs, chances()), rows=rows)
 
 
 def counted(certificate: Certificate) -> bool:
@@ -222,20 +201,21 @@ def counted(certificate: Certificate) -> bool:
 
 def _weighted(
     certificate: Certificate, families: list[Family | SetFamily]
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], Floats, int | None]:
+) -> tuple[NDArray[np.int64], Floats, int | None]:
     """Points, the share of each, and how many rows they were counted on: the pooled counts of a reference, or the
     average of the laws."""
     points, mean = mean_law(families)
-    plain = [family for family in families if isinstance(family, Family)]
-    laws = [law for family in plain for law in family.laws]
-    if counted(certificate) and len(plain) == len(families) == 1 and all(law.parts.dtype == np.int64 for law in laws):
-        sums = np.sum([law.parts for law in laws], axis=0)
+    laws = [law for family in families for law in law_list(family)]
+    counts = [law.parts for law in laws if isinstance(law, Masses) and law.parts.dtype == np.int64]
+    alike = len(families) == 1 or certificate.noise.tabled
+    if counted(certificate) and alike and len(counts) == len(laws):
+        sums = np.sum(np.stack(counts), axis=0)
         return points, np.asarray(sums / sums.sum()), int(sums.sum())
     total = sum(mean)
     return points, np.array([part / total for part in mean]), None
 
 
-def _shown(certificate: Certificate, points: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
+def _shown(certificate: Certificate, points: NDArray[np.int64]) -> Floats:
     """The values at these points: on the lattice, of the support, or, where nothing is rounded, numbered in it."""
     lattice, support = certificate.lattice, certificate.support if certificate.body.get("support") != [] else None
     if lattice is None:
@@ -246,33 +226,6 @@ def _shown(certificate: Certificate, points: np.ndarray[tuple[int], np.dtype[np.
     return shown if support is None or support.ndim > 1 else nearest(support, shown)
 
 
-def _exchanged(certificate: Certificate) -> Believed:
-    """Through a channel: under the pooled counts of a reference, or the average of the laws."""
-    support = np.array(certificate.body["support"], dtype=np.float64)
-    outputs = np.array(certificate.noise.outputs, dtype=np.float64)
-    _require_small(len(support), len(outputs))
-    items = [item for item in certificate.laws if isinstance(item, Family | SetFamily)]
-    laws = [law for item in items for law in law_list(item)]
-    counts = [law.parts for law in laws if isinstance(law, Masses) and law.parts.dtype == np.int64]
-    rows: int | None = None
-    if counted(certificate) and len(counts) == len(laws):
-        sums = np.sum(np.stack(counts), axis=0)
-        shares, rows = np.asarray(sums / sums.sum()), int(sums.sum())
-    else:
-        _, mean = mean_law(items)
-        shares = np.array([part / sum(mean) for part in mean])
-    joint = Moved(Law(support, shares), outputs, certificate.noise.conditional())
-    return Believed(joint, MEAN if rows is None else COUNTED, rows)
-
-
-def _components(items: Iterable[object]) -> Iterable[Components]:
-    for item in items:
-        if isinstance(item, Analytic):
-            yield from (item.p, item.q)
-        else:
-            raise NotProvable(UNKNOWN)
-
-
 def translates(family: Family | SetFamily) -> bool:
     """One pair of two single values: what a law that moves by so much is written as in a certificate."""
     if isinstance(family, SetFamily) or len(family.pairs) > 1:
@@ -280,12 +233,6 @@ def translates(family: Family | SetFamily) -> bool:
     return all(np.count_nonzero(law.parts) == 1 for law in family.laws)
 
 
-def _added(noise: object) -> Noise:
-    if not isinstance(noise, Noise) or not noise.released:
-        raise NotProvable("the noise is for analysis only: nothing is published with it")
-    return noise
-
-
-def _require_small(values: int, outputs: int) -> None:
-    if values * outputs > _MOST_POINTS:
-        raise NotProvable(f"not worked out for {values:,} values and {outputs:,} outputs")
+def _require_drawn(noise: Noise) -> None:
+    if not noise.released:
+        raise NotProvable(_ANALYSIS)

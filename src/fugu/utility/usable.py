@@ -11,12 +11,9 @@ from fugu.documents.plain_json import reading
 from fugu.documents.sentences import holds_private_numbers
 from fugu.errors import BadTable, NotProvable, UsageError
 from fugu.numbers.checks import is_count
-from fugu.utility.figures import GRADES, UNKNOWN, Column, Lines, short
-from fugu.utility.reading import Figures, read
+from fugu.utility.figures import GRADES, UNKNOWN, Figures, Lines, PublishedRows, short
+from fugu.utility.reading import read
 from fugu.visible import Json, several
-
-# `Usable`: whether what is published can be used, in figures and in words, and what would help.
-
 
 OWN_TABLE = (
     "left out, since the beliefs were fitted on the private table itself: these figures would be exact numbers of it; "
@@ -79,10 +76,10 @@ class Usable:
             return Usable((), "", why=OWN_TABLE)
         with reading():
             try:
-                found = read(certificate, rows)
+                figures, basis = read(certificate, rows)
             except NotProvable as reason:
                 return Usable((), "", why=str(reason))
-        return Usable(found.figures, found.basis, ordinary=_ordinary(certificate, found.figures))
+        return Usable(figures, basis, ordinary=_ordinary(certificate, figures))
 
     @property
     def worst(self) -> Figures | None:
@@ -158,21 +155,21 @@ class Usable:
 
 def finite(content: Json) -> Json:
     """The same without numbers that JSON does not have."""
-    return {key: _finite(value) for key, value in content.items()}
 
+    def plain(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: plain(each) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(each) for each in value]
+        return None if isinstance(value, float) and not math.isfinite(value) else value
 
-def _finite(value: object) -> object:
-    if isinstance(value, dict):
-        return finite(value)
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return {key: plain(value) for key, value in content.items()}
 
 
 def _ordinary(certificate: Certificate, figures: tuple[Figures, ...]) -> float | None:
     """range / epsilon of a bounded column over the average error: what local differential privacy would have."""
     (first, *others), epsilon = figures, float(certificate.budget.epsilon)
-    if others or not isinstance(first, Column) or certificate.budget.renyi or not 0 < epsilon < math.inf:
+    if others or not isinstance(first, PublishedRows) or certificate.budget.renyi or not 0 < epsilon < math.inf:
         return None
     width = first.high - first.low
     return width / epsilon / first.error if first.error > 0 and math.isfinite(width) else None
