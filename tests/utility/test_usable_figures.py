@@ -21,13 +21,9 @@ from fugu.utility.figures import (
     Names,
     PublishedRows,
     PublishedStatistic,
-    histogram,
-    in_cells,
-    quantile,
     rows_for,
-    wrong_share,
 )
-from fugu.utility.joint import PointLaw, added, moved
+from fugu.utility.joint import PointLaw, added, histogram, in_cells, moved, quantile, wrong_share
 from fugu.utility.reading import believed
 from fugu.utility.usable import OWN_TABLE, Usable
 
