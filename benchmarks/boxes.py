@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fugu.drawing.axis import SIZE, wrapped
+from fugu.drawing.charts import Drawing
 from fugu.drawing.html import Html, joined, tag
 
 _LEADING, _INSIDE, _BETWEEN, _APART = SIZE * 1.35, 10.0, 18.0, 76.0
@@ -22,12 +23,9 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Boxes:
+class Boxes(Drawing):
     """Columns of boxes. `arrows` lead from a box to another, each given by column and row."""
 
-    name: str
-    title: str
-    about: str
     columns: tuple[tuple[Box, ...], ...]
     arrows: tuple[tuple[tuple[int, int], tuple[int, int]], ...] = ()
 

@@ -1428,7 +1428,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("Sheet._table", "tables without end", "self.rows[:MOST]", "self.rows"),
     ("scenario_figure", "the table's own laws", "asked.public_prior", "False"),
     ("scenario", "the table's own means", "asked.public_prior", "False"),
-    ("_scoped", "styles for the whole notebook", 'f".{scope} {selector.strip()}"', 'f"{selector.strip()}"'),
+    ("alone", "styles for the whole notebook", 'f".{scope} {selector.strip()}"', 'f"{selector.strip()}"'),
     ("Figure.svg", "a figure without its title", 'tag("g", heading, moved, class_="chart")', 'tag("g", moved, class_="chart")'),
     ("odds", "the wrong way of the odds", "math.exp(-epsilon)", "math.exp(epsilon)"),
     ("odds", "the mirror image left out", "reversed(most)", "most"),

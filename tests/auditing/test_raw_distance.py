@@ -15,7 +15,7 @@ from fugu.auditing.moved import reach
 from fugu.documents.certificate import Certificate
 from fugu.errors import BadNoise, NotProvable
 from fugu.laws.components import nearest
-from fugu.report.curves import curve
+from fugu.report.figures import curve
 from fugu.report.template import sentence
 from fugu.scenario.query import Query
 from hunting import search

@@ -19,9 +19,8 @@ from fugu.queries.sequence_sentences import REFERENCE as REFERENCE_WORDS
 from fugu.queries.sequences import Histogram, States
 from fugu.queries.statistics_release import prepare
 from fugu.report import page
-from fugu.report.compare import trade_page
+from fugu.report.compare import influence_page, trade_page
 from fugu.report.dossier import Dossier, dossier_page
-from fugu.report.influence import influence_page
 from fugu.report.property import MethodLine, property_page
 
 REFERENCE = Path(fugu.__file__).parent / "examples" / "clinic_reference.csv"

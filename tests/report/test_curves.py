@@ -8,9 +8,8 @@ import pytest
 
 import fugu
 from fugu.report import curves
-from fugu.report.facts import beliefs, facts, posterior
-from fugu.report.methods import methods
-from fugu.report.views import MOST, parts, secrets_of, views
+from fugu.report.curves import MOST, secrets_of, views
+from fugu.report.facts import beliefs, facts, methods, parts, posterior
 
 STUDENT = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]), "yes vs no")
 

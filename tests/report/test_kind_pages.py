@@ -11,16 +11,19 @@ from page_samples import SAMPLES
 from typer.testing import CliRunner
 
 import fugu
+import record_documents
 from fugu import PerEntryDP
 from fugu.cli.app import app
 from fugu.documents.document import later
 from fugu.documents.kinds import SCHEMAS
 from fugu.iterate import LinearRegression
-from fugu.numbers.text import factor
+from fugu.numbers.text import factor, number
+from fugu.queries.drawing import half_width
 from fugu.queries.sequences import ArgMax, Count, Histogram, Mean, Numbers, RandomisedResponse, States, Sum
+from fugu.queries.session_certificate import LAPLACE, noised_in
 from fugu.report import page
 from fugu.report.page import PAGES
-from fugu.report.questions import describe, noise_of
+from fugu.report.story import describe, noise_of, questions_of
 
 STATES = States(["a", "b", "c"])
 
@@ -109,3 +112,13 @@ def test_names_in_these_documents_stay_text():
 def test_a_page_of_nothing_is_refused():
     with pytest.raises(fugu.errors.UsageError, match="mechanism or a certificate"):
         page(object())
+
+
+def test_the_interval_of_a_question_about_records_is_in_the_units_of_the_sum_not_in_steps():
+    rows = [q for q in noised_in(record_documents.certificate()) if q.law == LAPLACE and q.features[0].step != 1]
+    said = dict(row[0::2] for row in questions_of(record_documents.certificate())["questions"])
+    assert rows
+    for asked in rows:
+        steps = max(half_width(rates[0]) for rates in asked.rates.values())
+        assert said[asked.query].startswith(f"± {number(steps * float(asked.features[0].step), 'up')}")
+        assert not said[asked.query].startswith(f"± {number(steps, 'up')} ")

@@ -7,9 +7,8 @@ import fugu
 from fugu.auditing import guarantee_against, guarantee_within
 from fugu.drawing.marks import path
 from fugu.report import page
-from fugu.report.curves import LossCurve, curve
 from fugu.report.facts import REMAINDER, facts
-from fugu.report.figures import nearby_figure
+from fugu.report.figures import LossCurve, curve, nearby_figure
 from fugu.report.template import sentence
 
 VALUES = list(range(8))

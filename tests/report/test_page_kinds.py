@@ -13,13 +13,11 @@ from typer.testing import CliRunner
 import fugu
 from fugu.cli.app import app
 from fugu.report import curves, page
-from fugu.report.amounts import Amount
-from fugu.report.facts import facts
+from fugu.report.curves import views
+from fugu.report.facts import Amount, facts, methods
 from fugu.report.figures import covariance_figure
-from fugu.report.methods import methods
 from fugu.report.shapes import limit, visited, window
 from fugu.report.template import sheet
-from fugu.report.views import views
 
 EVIL = "<script>alert(1)</script>"
 PAIR = fugu.LawPair(fugu.Discrete([[0, 0], [2, 4]], [3, 1]), fugu.Discrete([[2, 0], [0, 4]]), f"{EVIL} vs b")
@@ -182,7 +180,7 @@ def test_every_noise_that_can_be_certified_can_be_drawn():
     assert all(
         not noise.silent and window(noise) >= 0 and visited(noise) >= 0 and len(noise.words) > 20 for noise in noises
     )
-    assert Amount(made("vector, Gaussian").certificate).told == fugu.Gaussian(1.0).words
+    assert Amount.of(made("vector, Gaussian").certificate).noise.words == fugu.Gaussian(1.0).words
 
 
 @pytest.mark.parametrize("name", ["vector, pure", "correlated, Renyi", "analysis", "mixed vectors"])

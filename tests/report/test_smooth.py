@@ -15,10 +15,9 @@ from fugu.noise import Gaussian, GeneralizedCauchy, Laplace
 from fugu.noise.atoms import AtomLaplace
 from fugu.numbers.text import factor, number, percent
 from fugu.report import curves, page
-from fugu.report.facts import facts
-from fugu.report.methods import methods
+from fugu.report.curves import views
+from fugu.report.facts import facts, methods, parts
 from fugu.report.template import sentence, words
-from fugu.report.views import parts, views
 
 REFERENCE = Path(fugu.__file__).parent / "examples" / "clinic_reference.csv"
 BUDGET = fugu.Approx(1, 0.01)

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 import fugu
 from fugu.numbers.text import clean, factor, number, percent
-from fugu.report.curves import guess, laws, ratio
+from fugu.report.curves import guess, laws, ratio, views
 from fugu.report.facts import facts
 from fugu.report.template import sentence, words
-from fugu.report.views import views
 
 STUDENT = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]), "yes vs no")
 FAR = fugu.LawPair(fugu.Discrete(range(4), [30, 1, 1, 0]), fugu.Discrete(range(4), [0, 1, 2, 30]), "low vs high")

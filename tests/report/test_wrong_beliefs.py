@@ -12,7 +12,7 @@ import fugu
 from fugu.documents.certificate import Certificate
 from fugu.loss import epsilon
 from fugu.queries.statistics_release import prepare
-from fugu.report.dossier import Dossier, amounts, uses_no_beliefs
+from fugu.report.dossier import amounts, uses_no_beliefs, whatever_is_believed
 from fugu.report.template import sentence
 
 GRADES = fugu.LawPair(fugu.Discrete([0, 1, 4], [5, 3, 2]), fugu.Discrete([0, 1, 4], [2, 3, 5]), "yes vs no")
@@ -26,7 +26,7 @@ LIMITED, ANYBODY, UNKNOWN = (
 
 def said(**certificates):
     """The words of the section, for certificates by group."""
-    return sentence("wrong", Dossier({}, certificates).whatever_is_believed, of="sections.html")
+    return sentence("wrong", whatever_is_believed(certificates), of="sections.html")
 
 
 def answers(query, budget=fugu.Pure(1), thin=False, **more):

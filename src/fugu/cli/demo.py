@@ -22,8 +22,7 @@ from fugu.ledger import fingerprints
 from fugu.mechanism import Certificate
 from fugu.publication.files import Beliefs, Files, Outgoing, drafted, publish
 from fugu.publication.releasing import release_column
-from fugu.report.curves import distribution, groups
-from fugu.report.views import View, views
+from fugu.report.curves import View, distribution, groups, views
 from fugu.visible import several
 
 _EPSILON = 0.5

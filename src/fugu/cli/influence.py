@@ -148,7 +148,7 @@ def _sure(told: dict[str, Any]) -> str:
 
 def _page(points: list[tuple[int, float]], name: str) -> str:
     """A self-contained page with the finite part of the curve."""
-    from fugu.report.influence import influence_page
+    from fugu.report.compare import influence_page
 
     return influence_page(points, name)
 

@@ -34,15 +34,13 @@ def width_of(text: str, size: float = SIZE, bold: bool = False) -> float:
     >>> width_of("10⁻⁹") < width_of("0.000000001")
     True
     """
-    return sum(map(_em, text)) * size * (_BOLD if bold else 1.0)
-
-
-def _em(letter: str) -> float:
-    if (known := _WIDTHS.get(letter)) is not None:
-        return known
-    if unicodedata.combining(letter):
-        return 0.0
-    return 1.05 if unicodedata.east_asian_width(letter) in "WF" or ord(letter) > 0xFFFF else 0.66
+    wide = 0.0
+    for letter in text:
+        if letter not in _WIDTHS:
+            broad = unicodedata.east_asian_width(letter) in "WF" or ord(letter) > 0xFFFF
+            _WIDTHS[letter] = 0.0 if unicodedata.combining(letter) else 1.05 if broad else 0.66
+        wide += _WIDTHS[letter]
+    return wide * size * (_BOLD if bold else 1.0)
 
 
 def wrapped(text: str, room: float, size: float = SIZE, bold: bool = False) -> tuple[str, ...]:
@@ -56,18 +54,12 @@ def wrapped(text: str, room: float, size: float = SIZE, bold: bool = False) -> t
         if lines and width_of(f"{lines[-1]} {word}", size, bold) <= room:
             lines[-1] += f" {word}"
             continue
-        pieces = _broken(word, room, size, bold)
-        lines += pieces
+        lines.append("")
+        for letter in word:
+            if lines[-1] and width_of(lines[-1] + letter, size, bold) > room:
+                lines.append("")
+            lines[-1] += letter
     return tuple(lines)
-
-
-def _broken(word: str, room: float, size: float, bold: bool) -> list[str]:
-    pieces = [""]
-    for letter in word:
-        if pieces[-1] and width_of(pieces[-1] + letter, size, bold) > room:
-            pieces.append("")
-        pieces[-1] += letter
-    return pieces
 
 
 @dataclass(frozen=True)

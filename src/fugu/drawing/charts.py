@@ -3,10 +3,11 @@ with one legend), `Rows` (bars under their names), `Heat` (a table of numbers as
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import Protocol
 
 from fugu.drawing.axis import SIZE, Axis, Tick, width_of, wrapped
 from fugu.drawing.html import Html, Inside, joined, tag
@@ -35,30 +36,37 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Chart:
-    """Panels, and what somebody is told who does not see them: `title` in a line, `about` in a sentence or two."""
+class Drawing(ABC):
+    """What can be drawn at any width, under a `name` of its own on the page, and what somebody is told who does not see
+    it: `title` in a line, `about` in a sentence or two."""
 
     name: str
     title: str
     about: str
-    panels: tuple[Panel, ...]
 
+    @abstractmethod
     def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
         """The drawing at this width, and its height; `pointed`: with what is said at the pointer, of devices that have
         one."""
+
+
+@dataclass(frozen=True)
+class Chart(Drawing):
+    """Panels above each other, with one legend."""
+
+    panels: tuple[Panel, ...]
+
+    def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
         left = max(_left(panel, width) for panel in self.panels)
-        legend, y = self._legend(width)
-        parts = [legend]
+        named: dict[str, Mark] = {}
+        for mark in (mark for panel in self.panels for mark in panel.marks if mark.name):
+            named.setdefault(mark.name, mark)
+        names, y = legend([(name, mark.key) for name, mark in named.items()], width)
+        parts = [names]
         for panel in self.panels:
             drawn, y = _panel(panel, left, width, y, pointed)
             parts.append(drawn)
         return joined(parts), y
-
-    def _legend(self, width: float) -> tuple[Html, float]:
-        named: dict[str, Mark] = {}
-        for mark in (mark for panel in self.panels for mark in panel.marks if mark.name):
-            named.setdefault(mark.name, mark)
-        return legend([(name, mark.key) for name, mark in named.items()], width)
 
 
 def legend(named: Sequence[tuple[str, Callable[[float, float], Html]]], width: float) -> tuple[Html, float]:
@@ -80,16 +88,12 @@ def legend(named: Sequence[tuple[str, Callable[[float, float], Html]]], width: f
 
 def titled(title: str, centre: float, width: float, y: float) -> tuple[Html, float]:
     """The title of a horizontal axis, under its middle or as near to that as keeps it on the drawing."""
-    lines = wrapped(title, width - 2 * _SIDE) if title else ()
-    parts = [written((line,), middle(line, centre, width), y + SIZE + LEADING * n, "soft", "middle")
-             for n, line in enumerate(lines)]  # fmt: skip
+    lines, parts = wrapped(title, width - 2 * _SIDE) if title else (), []
+    for n, line in enumerate(lines):
+        half = min(width_of(line) / 2 + _SIDE, width / 2)
+        middle = min(max(centre, half), width - half)
+        parts.append(written((line,), middle, y + SIZE + LEADING * n, "soft", "middle"))
     return joined(parts), y + LEADING * len(lines)
-
-
-def middle(line: str, centre: float, width: float) -> float:
-    """Where a line is centred."""
-    half = min(width_of(line) / 2 + _SIDE, width / 2)
-    return min(max(centre, half), width - half)
 
 
 def _left(panel: Panel, width: float) -> float:
@@ -114,27 +118,17 @@ def _panel(panel: Panel, left: float, width: float, y: float, pointed: bool) -> 
         room -= overhang
         ticks, upright = panel.across.across(room)
     frame = Frame(left, y + 10, room, panel.height, panel.across, panel.upward, pointed)
-    parts += [_heights(frame), tag("g", *(mark.draw(frame) for mark in panel.marks)), _outline(frame)]
     y = frame.top + frame.height
+    for value, label in frame.upward.upward(frame.height):  # grid lines across, each with its number
+        at = frame.y(value)
+        parts.append(level(left, left + room, at, "grid"))
+        parts.append(tag("text", label, x=left - _TICK - 3, y=at + SIZE * 0.36, text_anchor="end"))
+    parts.append(tag("g", *(mark.draw(frame) for mark in panel.marks)))
+    parts.append(tag("line", class_="axis", x1=left, x2=left, y1=frame.top, y2=y))
+    parts.append(level(left, left + room, y, "axis"))
     labels, y = _labels(frame, ticks, upright, panel.labelled, y)
     title, y = titled(panel.across.titled(room) if panel.labelled else "", left + room / 2, width, y)
     return joined(parts, labels, title), y + 10
-
-
-def _outline(frame: Frame) -> Html:
-    bottom = frame.top + frame.height
-    side = tag("line", class_="axis", x1=frame.left, x2=frame.left, y1=frame.top, y2=bottom)
-    return joined(side, level(frame.left, frame.left + frame.width, bottom, "axis"))
-
-
-def _heights(frame: Frame) -> Html:
-    """Grid lines across, each with its number."""
-    parts = []
-    for value, label in frame.upward.upward(frame.height):
-        y = frame.y(value)
-        parts.append(level(frame.left, frame.left + frame.width, y, "grid"))
-        parts.append(tag("text", label, x=frame.left - _TICK - 3, y=y + SIZE * 0.36, text_anchor="end"))
-    return joined(parts)
 
 
 def _labels(frame: Frame, ticks: tuple[Tick, ...], upright: bool, labelled: bool, y: float) -> tuple[Html, float]:
@@ -185,18 +179,14 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Drawing):
     """Bars under their names; `keys` say what a bar is and what a diamond."""
 
-    name: str
-    title: str
-    about: str
     bars: tuple[Bar, ...]
     axis: Axis
     keys: tuple[str, str]
 
     def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
-        """The drawing at this width, and its height; `pointed` as in a `Chart`."""
         room, first = self._room(width)
         bar_key, diamond_key = (lambda x, y: tag("rect", class_="bar a", x=x + 4, y=y - 6, width=14, height=12),
                                 lambda x, y: _diamond(x + 11, y, ""))  # fmt: skip
@@ -240,14 +230,11 @@ def _diamond(x: float, y: float, told: str) -> Html:
 
 
 @dataclass(frozen=True)
-class Heat:
+class Heat(Drawing):
     """Rows and columns of the same names, unless `columns` names them; columns are marked by their numbers.
 
     `samples`: what positive and negative numbers mean, after the largest of them."""
 
-    name: str
-    title: str
-    about: str
     names: tuple[str, ...]
     cells: tuple[tuple[float, ...], ...]
     columns: tuple[str, ...] = ()
@@ -259,7 +246,7 @@ class Heat:
         return max((abs(x) for row in self.cells for x in row), default=0.0) or 1.0
 
     def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
-        """The drawing at this width, and its height; with many rows, only some are marked."""
+        """With many rows, only some are marked."""
         labels = [f"{n + 1}. {name}" if name != str(n + 1) else name for n, name in enumerate(self.names)]
         side = max(map(width_of, labels))
         if side > 0.45 * width:
@@ -271,7 +258,8 @@ class Heat:
         most = number(self.most)
         samples = [("a", f"+{most}: {self.samples[0]}"), ("b", f"−{most}: {self.samples[1]}")]
         negative = any(x < 0 for row in self.cells for x in row)
-        names, y = legend([(said, _sample(look)) for look, said in samples[: 1 + negative]], width)
+        key = {look: partial(_sample, look) for look, _ in samples}
+        names, y = legend([(said, key[look]) for look, said in samples[: 1 + negative]], width)
         every = max(1, -int(-1.5 * SIZE // cell))
         apart = max(every, -int(-(width_of(str(across)) + 8) // cell))
         parts = [names]
@@ -297,27 +285,8 @@ class Heat:
         return tag("rect", told, class_=look, x=left, y=top, **size)
 
 
-def _sample(look: str) -> Callable[[float, float], Html]:
-    return lambda x, y: tag("rect", class_=f"heat {look}", x=x + 4, y=y - 6, width=14, height=12)
-
-
-class Drawing(Protocol):
-    """What can be drawn at any width."""
-
-    @property
-    def name(self) -> str:
-        """A name of its own on the page."""
-
-    @property
-    def title(self) -> str:
-        """What it is, in a line."""
-
-    @property
-    def about(self) -> str:
-        """What is seen on it, for those who do not see it."""
-
-    def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
-        """The marks, and the height they need."""
+def _sample(look: str, x: float, y: float) -> Html:
+    return tag("rect", class_=f"heat {look}", x=x + 4, y=y - 6, width=14, height=12)
 
 
 def figure(drawing: Drawing, *caption: Inside) -> Html:

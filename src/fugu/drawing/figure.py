@@ -17,7 +17,7 @@ from fugu.drawing.html import Html, joined, tag
 from fugu.drawing.marks import Level, Line, Mark, Points, Whiskers
 from fugu.errors import UsageError
 from fugu.files import write_text
-from fugu.numbers.text import clean, number
+from fugu.numbers.text import clean, factor, number
 
 # `Figure`: a drawing that stands alone, with its title on it, in a notebook or in a file; the colours and rules of
 # figures, one text for the style sheet of pages and for these.
@@ -72,33 +72,25 @@ class Figure:
         return f"Figure({self.title!r})"
 
 
-def palette() -> str:
-    """The colours on light ground, as custom properties."""
-    return _read("palette.css")
-
-
-def chart_rules() -> str:
-    """How the parts of a figure look, by their classes."""
-    return _read("charts.css")
-
-
 @cache
 def alone(scope: str) -> str:
     """Palette and rules for one element of the class `scope` and nothing around it: a notebook has styles of its own.
 
     Its ground is light whatever the notebook's is, since the colours are."""
-    ground = f".{scope} {{ {palette()} background: var(--card); color: var(--ink); max-width: 48rem; }}"
+    ground = f".{scope} {{ {read('palette.css')} background: var(--card); color: var(--ink); max-width: 48rem; }}"
     font = f".{scope} text {{ font-family: system-ui, sans-serif; }}"
-    return "\n".join((ground, font, _RULE.sub(lambda rule: _scoped(rule, scope), chart_rules())))
 
+    def scoped(rule: re.Match[str]) -> str:
+        inside = ", ".join(f".{scope} {selector.strip()}" for selector in rule[1].split(","))
+        return f"{inside} {{{rule[2]}}}"
 
-def _scoped(rule: re.Match[str], scope: str) -> str:
-    inside = ", ".join(f".{scope} {selector.strip()}" for selector in rule[1].split(","))
-    return f"{inside} {{{rule[2]}}}"
+    return "\n".join((ground, font, _RULE.sub(scoped, read("charts.css"))))
 
 
 @cache
-def _read(name: str) -> str:
+def read(name: str) -> str:
+    """A style sheet of this room: `palette.css`, the colours on light ground, as custom properties; `charts.css`, how
+    the parts of a figure look, by their classes."""
     return files("fugu.drawing").joinpath(name).read_text("utf-8").replace("\r\n", "\n").rstrip("\n")
 
 
@@ -146,7 +138,7 @@ def intervals(
                          Points(xs, ys, "a", "dot", "published", told=told)]  # fmt: skip
     ticks = tuple((x, clean(n, 24)) for x, n in zip(xs, names, strict=False))
     rest = "" if shown == len(values) else f"; the first {shown} of {len(values)}"
-    upward = Axis(axis, *_room((*lows, *highs)))
+    upward = Axis(axis, *padded(min(lows + highs), max(lows + highs)))
     panel = Panel(tuple(marks), Axis("", -0.5, shown - 0.5, marks=ticks, named=True), upward, 260.0)
     return Figure(Chart("intervals", title + rest, "; ".join(told[:12]), (panel,)))
 
@@ -194,9 +186,7 @@ def odds(epsilon: float, delta: float) -> Figure:
         Line((0.0, 1.0), (0.0, 1.0), "mark", "nothing learnt"),
     )  # fmt: skip
     slack = "" if not delta else f", but for a chance of {number(delta, 'up')}"
-    title = (
-        f"What the release can teach about two secrets: odds change by a factor of {_factor(epsilon)} at most{slack}"
-    )
+    title = f"What the release can teach about two secrets: odds change by a factor of {factor(epsilon)} at most{slack}"
     half = most[50]
     about = (
         f"Whoever thinks one of two secrets is as likely as the other believes at most {number(half, 'up')} after it."
@@ -223,11 +213,3 @@ def level_bars(
     across = Axis("", -0.5, len(known) - 0.5, marks=ticks, named=True)
     panel = Panel(tuple(marks), across, Axis(axis, min(0.0, *ys), 1.06 * (top or 1.0)), 260.0)
     return Figure(Chart("levels", title, "; ".join(told), (panel,)))
-
-
-def _room(values: Sequence[float]) -> tuple[float, float]:
-    return padded(min(values), max(values))
-
-
-def _factor(epsilon: float) -> str:
-    return number(math.exp(epsilon) if epsilon < 700 else math.inf, "up")

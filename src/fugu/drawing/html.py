@@ -70,18 +70,15 @@ def tag(element: str, /, *inside: Inside, **attributes: str | int | float | bool
     >>> tag("input", type="radio", checked=True, disabled=False)
     '<input type="radio" checked>'
     """
-    written = "".join(_attribute(name, value) for name, value in attributes.items())
-    start = f"<{element}{written}>"
+    start = f"<{element}"
+    for name, value in attributes.items():
+        if value is None or value is False:
+            continue
+        start += f" {name.removesuffix('_').replace('_', '-')}"
+        if value is not True:
+            start += f'="{short(value) if isinstance(value, int | float) else escaped(value)}"'
+    start += ">"
     return Html(start if element in _VOID else f"{start}{joined(*inside)}</{element}>")
-
-
-def _attribute(name: str, value: str | int | float | bool | None) -> str:
-    name = name.removesuffix("_").replace("_", "-")
-    if value is None or value is False:
-        return ""
-    if value is True:
-        return f" {name}"
-    return f' {name}="{short(value) if isinstance(value, int | float) else escaped(value)}"'
 
 
 def short(x: float) -> str:

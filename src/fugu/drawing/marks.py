@@ -145,7 +145,8 @@ class Points(Mark):
 
     def draw(self, frame: Frame) -> Html:
         if self.shape == "speck":
-            return tag("path", class_=self._class, d=specks([(frame.x(x), frame.y(y)) for x, y in self._points]))
+            points = zip(self.xs, self.ys, strict=True)
+            return tag("path", class_=self._class, d=specks([(frame.x(x), frame.y(y)) for x, y in points]))
         every = zip(self.xs, self.ys, frame.told(self.told, len(self.xs)), strict=True)
         drawn = [symbol(self.shape, frame.x(x), frame.y(y), self.size, said) for x, y, said in every]
         return tag("g", drawn, class_=self._class)
@@ -154,10 +155,6 @@ class Points(Mark):
         if self.shape == "speck":
             return tag("path", class_=self._class, d=specks([(x + 6, y + 2), (x + 11, y - 3), (x + 16, y + 3)]))
         return tag("g", symbol(self.shape, x + 11, y, self.size, ""), class_=self._class)
-
-    @property
-    def _points(self) -> Iterator[tuple[float, float]]:
-        return zip(self.xs, self.ys, strict=True)
 
     @property
     def _class(self) -> str:
@@ -244,23 +241,15 @@ def written(lines: Sequence[str], x: float, y: float, look: str | None = None, a
 
 def path(places: list[Place], steps: str = "") -> str:
     """The `d` of a path through these places."""
-    if steps == "middle":
-        places = _middle(places)
+    if steps == "middle":  # each height from half-way before its place to half-way after it
+        halves = [((x + x2) / 2, y, y2) for (x, y), (x2, y2) in pairwise(places) if y != y2]
+        places = [places[0], *(p for x, y, y2 in halves for p in ((x, y), (x, y2))), places[-1]]
     elif steps == "ahead":
         places = [places[0]] + [p for (x, _), (x2, y2) in pairwise(places)
                                 for p in ((x, y2), (x2, y2))]  # fmt: skip
     else:
         places = thinned(places)
     return "M" + "L".join(f"{short(round(x, 1))} {short(round(y, 1))}" for x, y in places)
-
-
-def _middle(places: list[Place]) -> list[Place]:
-    """Each height from half-way before its place to half-way after it."""
-    found = [places[0]]
-    for (x, y), (x2, y2) in pairwise(places):
-        if y != y2:
-            found += [((x + x2) / 2, y), ((x + x2) / 2, y2)]
-    return [*found, places[-1]]
 
 
 def thinned(places: list[Place], near: float = NEAR) -> list[Place]:
@@ -313,14 +302,13 @@ def symbol(shape: str, x: float, y: float, size: float, told: str) -> Html:
     return tag("polygon", title, points=corners)
 
 
-def _star() -> tuple[Place, ...]:
-    turns = [(k, 1.6 if k % 2 == 0 else 0.65) for k in range(10)]
-    return tuple((r * math.sin(math.pi * k / 5), -r * math.cos(math.pi * k / 5)) for k, r in turns)
-
-
 _SHAPES: dict[str, tuple[Place, ...]] = {
     "up": ((0, -1.1), (1.1, 0.9), (-1.1, 0.9)),
     "down": ((0, 1.1), (1.1, -0.9), (-1.1, -0.9)),
     "diamond": ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
-    "star": _star(),
+    "star": tuple(
+        (r * math.sin(math.pi * k / 5), -r * math.cos(math.pi * k / 5))
+        for k in range(10)
+        for r in ((1.6, 0.65)[k % 2],)
+    ),
 }

@@ -1,5 +1,6 @@
-"""`fugu compare --figure`: every method at the budget asked for, and what other budgets would cost: noise against
-epsilon, against delta, and against the number of people in a sum."""
+"""The pages of commands that publish nothing. `fugu compare --figure`: every method at the budget asked for, and what
+other budgets would cost: noise against epsilon, against delta, and against the number of people in a sum. `fugu
+influence`: how much the entries of a sequence say about each other."""
 
 from __future__ import annotations
 
@@ -27,10 +28,11 @@ from fugu.noise.channel import Channel
 from fugu.numbers.exact import as_fraction
 from fugu.numbers.text import clean, number, power_of_ten
 from fugu.progress import report
-from fugu.report.methods import compared
+from fugu.report.facts import compared
 from fugu.report.template import render
 
 DELTAS = (1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.2, 0.3)
+INFLUENCE = "How much entries say about each other"
 PEOPLE = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 TIMES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
 """The epsilons of a curve, in units of the one asked for."""
@@ -213,10 +215,14 @@ def noise_by_people(laws: dict[str, Discrete], epsilon: float, delta: float) -> 
     """(people, least expected |error| of their total): one person's secret among independent others.
 
     Given secret s the total is X_s plus the others, each of the pooled law; with enough of them no noise is needed."""
-    pooled = _pooled(laws)
+    values = np.concatenate([law.values for law in laws.values()])
+    pooled = Discrete(values, np.concatenate([law.masses.parts for law in laws.values()]))  # by their counts
     found = []
     for people in PEOPLE:
-        totals = laws if people == 1 else _totals(laws, pooled, people)
+        totals = laws
+        if people > 1:
+            others = pooled.iid_sum(people - 1)
+            totals = {name: sum_of([law, others]) for name, law in laws.items()}
         pairs = [LawPair(totals[a], totals[b], f"{a} vs {b}") for a, b in combinations(totals, 2)]
         try:
             found.append((people, calibrate(pairs, Approx(epsilon, delta), noise="laplace").expected_error()))
@@ -225,12 +231,20 @@ def noise_by_people(laws: dict[str, Discrete], epsilon: float, delta: float) -> 
     return found
 
 
-def _totals(laws: dict[str, Discrete], pooled: Discrete, people: int) -> dict[str, Discrete]:
-    others = pooled.iid_sum(people - 1)
-    return {name: sum_of([law, others]) for name, law in laws.items()}
+def influence_page(points: Sequence[tuple[int, float]], name: str) -> str:
+    """A self-contained page with the finite part of the curve.
 
-
-def _pooled(laws: dict[str, Discrete]) -> Discrete:
-    """All secrets together, by their counts."""
-    values = np.concatenate([law.values for law in laws.values()])
-    return Discrete(values, np.concatenate([law.masses.parts for law in laws.values()]))
+    `points`: (entries set aside, influence of the others); `name`: the sequences in words."""
+    known = [(float(b), a) for b, a in points if math.isfinite(a)]
+    rows = [(str(b), number(a, "up", 6)) for b, a in points]
+    chart = None
+    if known:
+        xs, ys = tuple(b for b, _ in known), tuple(a for _, a in known)
+        told = tuple(f"b = {b:g}: at most {number(a, 'up', 6)}" for b, a in known)
+        title = "entries set aside, b (each mark is a multiple of the one before)"
+        across = Axis(title, min(xs), max(*xs, 2 * min(xs)), log=True)
+        upward = Axis("influence of the others, a(b)", 0.0, 1.06 * (max(ys) or 1.0))
+        about = f"It falls from {number(ys[0], 'up')} at {xs[0]:g} to {number(ys[-1], 'up')} at {xs[-1]:g}."
+        panel = Panel((Line(xs, ys, "a", dots=True, told=told),), across, upward, 300.0)
+        chart = Chart("curve", "Influence of the other entries against entries set aside", about, (panel,))
+    return render("influence.html", title=INFLUENCE, name=name, curve=chart, rows=rows)

@@ -1,39 +1,44 @@
-"""The numbers behind the figures: laws before and after noise, how values speak for a secret, losses by distance."""
+"""What is drawn: pairs of laws with the noise that was added to them, the pair that loses most first; the laws before
+and after noise, and how values speak for a secret."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from fugu.auditing.against import delta_within, rate_of
-from fugu.auditing.moved import (
-    apart,
-    dominating,
-    mean_delta,
-    mean_renyi,
-    moved_delta,
-    moved_renyi,
-    raw_edges,
-    reach,
-)
-from fugu.auditing.theorems import straight
 from fugu.documents.certificate import Certificate
-from fugu.errors import NotProvable, OutOfReach
-from fugu.guarantee import Guarantee
-from fugu.loss.lattice_gaussian import width_of
-from fugu.loss.leakage import largest_slack
+from fugu.documents.laws import secrets_named
+from fugu.laws.family import Family
 from fugu.loss.search.laplace import decayed_sums, delta_loss
+from fugu.noise.lattice import Lattice
 from fugu.noised import Noised
-from fugu.numbers.exact import as_fraction, float_up
-from fugu.numbers.text import number
-from fugu.report.shapes import REACH, Floats, Indices, log_sums, spread, visited, window
-from fugu.report.views import RunningNoise, View, parts
+from fugu.report.facts import RunningNoise, parts
+from fugu.report.shapes import (
+    REACH,
+    Floats,
+    Indices,
+    Margin,
+    atoms,
+    decay,
+    drawable,
+    limit,
+    log_sums,
+    losses,
+    margins,
+    noised,
+    spread,
+    visited,
+    why_unlimited,
+    window,
+)
 
+MOST = 12
+HIDDEN = 1e-4
+"""How much of a law that has no ends is left out on each side of a picture."""
 DRAWN = 400
 """At most this many points are drawn for one curve."""
 FLOOR = 1e-12
@@ -44,6 +49,112 @@ FEW = 40
 """Up to this many atoms each is drawn by itself."""
 _BINS, _FINE = 64, 200
 """Groups in which laws before noise are gathered: with atoms, and without."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Two laws on lattice indices (or on numbered atoms, if there is no lattice), and the noise added to both."""
+
+    label: str
+    first: str
+    second: str
+    pair: Family
+    """The two laws, as a family of one pair."""
+    lattice: Lattice | None
+    noise: Any
+    endless: tuple[bool, bool]
+    """Which of the laws spread over the whole line; of these `pair` holds what doubles can see."""
+    limit: float
+    """max |ln(f_A / f_B)| over all values, drawn or not, from above; inf where no limit is known."""
+    unlimited: str
+    """Why `limit` is inf: "only", "tails" or "error" (see `shapes.why_unlimited`); "" where it is finite."""
+    coordinate: int | None = None
+    """Which coordinate of a vector this is."""
+    note: str = ""
+    """What a caption adds, where these are two laws of many."""
+
+    @cached_property
+    def noisy(self) -> bool:
+        """Whether anything is added."""
+        return not self.noise.silent
+
+    @cached_property
+    def steps(self) -> float:
+        """The scale in lattice steps at which ratios of the noise decay; 0 where they do not."""
+        return decay(self.noise)
+
+    @cached_property
+    def tight(self) -> bool:
+        """Whether `limit` is reached: noise is summed along the atoms, and not over every lattice point."""
+        return not visited(self.noise)
+
+    @cached_property
+    def shown(self) -> tuple[int, int]:
+        """The lattice indices between which the laws are drawn: all atoms, or all but the far ends of endless laws."""
+        points = self.pair.points
+        if not any(self.endless):
+            return int(points[0]), int(points[-1])
+        sums = np.cumsum(self.pair.weights, axis=1)
+        ends = [np.searchsorted(row, (HIDDEN, 1 - HIDDEN)) for row in sums]
+        first, last = min(int(a) for a, _ in ends), max(int(b) for _, b in ends)
+        return int(points[first]), int(points[min(last, len(points) - 1)])
+
+    @cached_property
+    def noised(self) -> tuple[Indices, Floats]:
+        """Where noise that is not summed along the atoms goes: lattice indices, and the masses of both laws there."""
+        if self.noise.added:
+            return noised(self.pair, self.noise)
+        return Noised(self.pair.points, self.pair.weights, self.noise).masses
+
+    def values(self, index: Indices) -> Floats:
+        """The column's values at lattice indices; 1, 2, 3, ... where the certificate only knows the order."""
+        return self.lattice.value(index) if self.lattice else index.astype(np.float64) + 1
+
+
+def views(certificate: Certificate, most: int = MOST) -> tuple[View, ...]:
+    """At most `most` views: the certificate's worst pair first, then the pairs by what they lose, largest first; a pair
+    of vectors as its coordinates, each with what it loses by itself."""
+    listed: list[tuple[bool, float, tuple[Margin, str, RunningNoise, str]]] = []
+    running = parts(certificate)
+    epsilon = float(certificate.budget.epsilon)
+    for part in running:
+        chance = f"noise of scale {part.amount.scale:.4g}, " if len(running) > 1 else ""
+        for item in part.certificate.laws:
+            lost = losses(item, part.noise, epsilon)
+            marked = np.array([label == certificate.worst_pair for label in item.labels])
+            for k in np.lexsort((-lost, ~marked))[:most].tolist():
+                label = item.labels[k] or f"pair {k + 1}"
+                for margin in margins(item, k, part.noise, part.certificate.lattice):
+                    whole = margin.coordinate is None
+                    loss = lost[k] if whole else losses(margin.item, margin.noise, epsilon)[0]
+                    listed.append((not marked[k], -float(loss), (margin, label, part, chance)))
+            listed = sorted(listed, key=lambda entry: entry[:2])[:most]
+    return tuple(_view(*chosen) for _, _, chosen in listed)
+
+
+def secrets_of(label: str) -> tuple[str, str]:
+    """The names of the two secrets of a pair labelled "a vs b"; neutral ones if the label is not of that form.
+
+    >>> secrets_of("adversary 2: F vs M"), secrets_of("shift by 3")
+    (('F', 'M'), ('the first secret', 'the second secret'))
+    """
+    if (named := secrets_named(label)) is not None and named[1] != named[2]:
+        return named[1], named[2]
+    return "the first secret", "the second secret"
+
+
+def _view(margin: Margin, label: str, part: RunningNoise, chance: str) -> View:
+    shown, noise, factor = drawable(margin.item, margin.noise)
+    lattice = part.certificate.lattice
+    if factor != 1 and lattice is not None:
+        lattice = Lattice(lattice.grid * factor, lattice.origin)
+    pair, endless = atoms(shown, noise)
+    most = limit(margin.item, margin.noise)
+    which = "" if margin.coordinate is None else f", coordinate {margin.coordinate + 1}"
+    return View(
+        chance + label + which, *secrets_of(label), pair=pair, lattice=lattice, noise=noise,
+        endless=endless, limit=most, coordinate=margin.coordinate, note=margin.note,
+        unlimited=why_unlimited(margin.item, margin.noise) if np.isinf(most) else "")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,108 +337,3 @@ def _thin(index: Indices, heights: Floats, most: int) -> tuple[Indices, Floats]:
     lowest, highest = order[np.append(0, new)], order[np.append(new - 1, len(order) - 1)]
     kept = np.unique(np.concatenate(([0, len(index) - 1], lowest, highest)))
     return index[kept], heights[kept]
-
-
-# The figure "loss against the distance of the adversary's beliefs", from the certificate's promise and its laws.
-#
-# Every point is a proved upper bound: where all values may lie up to r away from where the stated beliefs have them,
-# the promised epsilon grows by at most 2 k rate under Laplace noise (k: the steps that r can make), and every loss is
-# at most its mean over a coupling lengthened by 2k (`fugu.auditing.moved`; here one law of the distance stands for all
-# pairs). The loss grows with r, so between two points the line stays at the height of the farther one.
-
-
-POINTS = 24
-_MOST_CELLS, _FEW_CELLS, _EACH, _FEW_POINTS = 20_000_000, 500, 200, 20_000
-"""Points times pairs: above the first nothing is coupled; up to the second, proofs are made anew."""
-
-
-@dataclass(frozen=True)
-class LossCurve:
-    """Proved losses by distance of the raw values; the first point is the promise itself."""
-
-    distances: tuple[float, ...]
-    losses: tuple[float, ...]
-    promised: float
-    measure: str
-    """What the losses are, for the axis."""
-    binned: bool = False
-    """Whether raw values go into bins before anything else."""
-
-
-def curve(certificate: Certificate, points: int = POINTS) -> LossCurve | None:
-    """The losses for distances from 0 to about twice the noise; None where nothing finite is known beyond 0."""
-    running, budget = parts(certificate), certificate.budget.simplest()
-    if certificate.runs not in ("additive", "vector") or any(p.noise.silent or p.lattice is None for p in running):
-        return None
-    try:
-        binned = any(raw_edges(part.certificate) for part in running)
-    except NotProvable:  # raw values without a distance: there is nothing to draw
-        return None
-    if any(item.shape == "cells" for part in running for item in part.certificate.laws):
-        return None  # cells have no distance between them
-    finite, slips = budget.asks().finite, budget.delta > 0 and not budget.asks().finite
-    if finite:
-        alpha, promised = map(float, budget.orders[0])
-        measure = f"Rényi divergence of order {number(alpha)}"
-    else:
-        promised = float(budget.delta if slips else budget.epsilon)
-        measure = f"δ at ε = {number(float(budget.epsilon), 'up', 6)}" if slips else "ε"
-    each = [_loss_within(part, budget, finite, slips) for part in running]
-    grid = max(Fraction(part.lattice.grid) for part in running if part.lattice)
-    farthest = max(grid, as_fraction(float(f"{2 * max(part.amount.scale for part in running):.2g}")))
-    ends = [reach(part.certificate, 0).span for part in running]
-    if all(end is not None for end in ends):
-        farthest = min(farthest, max(Fraction(1), *(Fraction(end or 0) for end in ends)) * grid)
-    found = [(0.0, promised)]
-    for n in range(1, points + 1):
-        at = farthest * n / points
-        loss = max(within(at) for within in each)
-        if loss >= (1 if slips else math.inf):
-            break
-        found.append((float(at), max(promised, loss)))
-    if len(found) < 3:
-        return None
-    return LossCurve(tuple(x for x, _ in found), tuple(y for _, y in found), promised, measure, binned)
-
-
-def _loss_within(part: RunningNoise, budget: Guarantee, finite: bool, slips: bool) -> Callable[[Fraction], float]:
-    """The loss of one noise that may run, in the budget's own measure, for beliefs within a distance: from one law of
-    the distance for all its pairs, where there is a bounded one; of vectors from the promise where the noise has a
-    rate; anew where there are few atoms and a delta is proved in no time."""
-    laws: tuple[Any, ...] = part.certificate.laws
-    noise, rate, vectors = part.noise, rate_of(part.noise), part.certificate.runs == "vector"
-    size = sum(len(item.points) * len(item.pairs) if item.atoms else _EACH for item in laws)
-    anew, cells, slack = size <= _FEW_CELLS, None, 0.0
-    if not vectors:
-        needed = (finite or budget.delta > 0) and noise.added  # else no cost of a shift is known
-        known = [apart(item) for item in laws] if needed and size <= _MOST_CELLS else [None]
-        cells = None if any(k is None for k in known) else dominating([c for k in known if k for c in k])
-        slack = max((largest_slack(item, budget.epsilon) for item in laws if slips and item.inexact), default=0.0)
-        try:  # Gaussian noise visits every lattice point
-            anew &= not (more := visited(noise)) or all(width_of(i) + 2 * more <= _FEW_POINTS for i in laws)
-        except OutOfReach:
-            anew = False
-    alpha, epsilon = map(as_fraction, budget.orders[0] if finite else (1, budget.epsilon))
-
-    def loss(distance: Fraction) -> float:
-        far = reach(part.certificate, distance)
-        if far.steps == 0:
-            return 0.0  # nothing moves: the promise holds as it is
-        if finite:
-            found = math.inf if cells is None else mean_renyi(cells, noise, alpha, far)
-            if rate is not None:
-                found = min(found, straight(float_up(epsilon), alpha, far.steps * rate))
-            if vectors and anew:
-                found = min(found, max(moved_renyi(item, noise, alpha, far) for item in laws))
-            return found
-        if not slips:
-            if rate is None:
-                return math.inf
-            end = epsilon + 2 * far.steps * rate
-            return float_up(end if far.span is None else min(end, far.span * rate))
-        if anew:
-            each = (moved_delta(item, noise, epsilon, far) for item in laws)
-            return max(each) if vectors else delta_within(laws, noise, epsilon, far)
-        return 1.0 if cells is None else float_up(Fraction(mean_delta(cells, noise, epsilon, far)) + Fraction(slack))
-
-    return loss

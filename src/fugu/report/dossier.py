@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
@@ -17,7 +16,7 @@ from fugu.documents.promises import WORTHLESS, Promising, weakest
 from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import ReleaseDocument
 from fugu.documents.sentences import holds_private_numbers
-from fugu.guarantee import Guarantee, weaknesses
+from fugu.guarantee import weaknesses
 from fugu.guarantee.composition import promise
 from fugu.guarantee.curve import budget_from
 from fugu.laws.cells import CellFamily
@@ -29,11 +28,9 @@ from fugu.numbers.exact import read_number
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.usable_records import usable_of_records
 from fugu.queries.usable_sequences import usable_of_sequence
-from fugu.report.facts import odds_of
-from fugu.report.questions import questions_of
-from fugu.report.story import Exchange, Story, Sureness, sureness
+from fugu.report.facts import odds_of, parts
+from fugu.report.story import Exchange, Story, questions_of, sureness
 from fugu.report.template import render
-from fugu.report.views import parts
 from fugu.utility.usable import OWN_TABLE, Usable
 from fugu.visible import Json
 
@@ -73,101 +70,53 @@ class Dossier:
         bodies = document.certificates
         return Dossier(document.body, None if bodies is None else {g: inner(b) for g, b in bodies.items()}, **more)
 
-    @property
-    def budget(self) -> Guarantee:
-        """What was asked for; of many statistics, what all that are ever asked may spend."""
-        return budget_from(self.body["budget"])
+    def facts(self) -> Json:
+        """What the template is told."""
+        held, rows = dict(self.certificates or {}), self.body["data"]["rows"]
+        laws = {group: each for group, each in held.items() if isinstance(each, Certificate)}
+        promising = {group: each for group, each in held.items() if isinstance(each, Promising)}
+        exchanged = [each for each in laws.values() if each.runs == "channel"]
+        budget, promised = budget_from(self.body["budget"]), weakest(promising.values())
+        guarantee = budget if promised is None else promised.believed
+        partly = promised is not None and not guarantee.renyi and guarantee != budget
+        marks = [each.by_publisher() for each in held.values()]
+        marks.append(self.body.get("publisher") or {"parts": [], "assumptions": []})
+        said = [*weaknesses(budget, rows), *(text for each in exchanged for text in each.fitted())]
+        for group, each in promising.items():
+            said += [f"{f'group {group!r}: ' if group else ''}{text}" for text in each.exact_values]
+        alone = len(held) == len(laws) == 1 and not exchanged  # a channel has a section of its own
+        records = [each for each in held.values() if isinstance(each, RecordsCertificate)]
+        release = {
+            **vars(self),
+            "title": "Privacy report" if self.released else "Privacy report, to be signed before the release",
+            "budget": budget,
+            "promised": promised,
+            "odds": odds_of(guarantee),
+            "spent": promise(guarantee) if partly else "",
+            "private": bool(self.body.get("withheld")) or holds_private_numbers(self.body["assumptions"]),
+            "warnings": [*dict.fromkeys([*said, *self.remarks])],
+            "summed": any("statistic" in each.body for each in laws.values()),
+            "records": records,
+            "composes": bool(records),
+            "sure": sureness(next(iter(laws.values()))) if len(laws) == 1 else None,
+            "channels": [channel for each in exchanged for channel in Exchange.each(each)],
+            "story": Story(next(iter(laws.values())), self.comparison, rows=rows) if alone else None,
+            "usefulness": self._usefulness(laws, rows),
+            "whatever_is_believed": whatever_is_believed(laws),
+            "own_lines": {line for each in marks for line in each["assumptions"]},
+            "own_parts": list(dict.fromkeys(name for each in marks for name in each["parts"])),
+            "noise_rows": [_noise_row(each, laws) for each in list(self.body["mechanisms"])[:MOST]],
+            "proved_rows": [_proved_row(each) for each in list(self.body["mechanisms"])[:MOST]],
+            "ledger_rows": [
+                [e["request"], e["state"], e["charge"], e["at"][:16].replace("T", " "),
+                 "this release" if e["request"] == self.body["ledger"]["request"] else "another"]
+                for e in self.entries or ()
+            ],
+        }  # fmt: skip
+        return {"release": release, "questions_of": questions_of, "MOST_GROUPS": MOST}
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """What is promised against whoever holds the stated beliefs: the budget, or what is spent of it."""
-        return self.budget if self.promised is None else self.promised.believed
-
-    @property
-    def title(self) -> str:
-        """The heading."""
-        return "Privacy report" if self.released else "Privacy report, to be signed before the release"
-
-    @property
-    def laws(self) -> dict[str, Certificate]:
-        """The certificates that hold laws, by group."""
-        found = self.certificates or {}
-        return {group: each for group, each in found.items() if isinstance(each, Certificate)}
-
-    @property
-    def exact(self) -> list[tuple[str, str]]:
-        """The numbers that are called exact, with the probability of that: a group, and a sentence."""
-        listed = ((group, found) for group, found in (self.certificates or {}).items() if isinstance(found, Promising))
-        return [(group, said) for group, found in listed for said in found.exact_values]
-
-    @property
-    def promised(self) -> Promising | None:
-        """The certificate that says what all of them promise; None if they are withheld."""
-        return weakest(each for each in (self.certificates or {}).values() if isinstance(each, Promising))
-
-    @cached_property
-    def story(self) -> Story | None:
-        """What the figures of a single certificate with laws are told; None if there are several, or none."""
-        if self.certificates is None or len(self.certificates) != 1 or len(self.laws) != 1:
-            return None
-        (certificate,) = self.laws.values()
-        if certificate.runs == "channel":
-            return None  # it has a section of its own
-        return Story(certificate, self.comparison, rows=self.body["data"]["rows"])
-
-    @property
-    def odds(self) -> Guarantee:
-        """What is promised, as odds."""
-        return odds_of(self.guarantee)
-
-    @property
-    def spent(self) -> str:
-        """What of the budget the promise is, where that is not all of it."""
-        whole = self.promised is None or self.guarantee.renyi or self.guarantee == self.budget
-        return "" if whole else promise(self.guarantee)
-
-    @property
-    def composes(self) -> bool:
-        """Whether the promise is for all that is charged together."""
-        return bool(self.records)
-
-    @property
-    def records(self) -> list[RecordsCertificate]:
-        """The certificates that are charged to each record."""
-        return [each for each in (self.certificates or {}).values() if isinstance(each, RecordsCertificate)]
-
-    @property
-    def private(self) -> bool:
-        """Whether the page shows beliefs that were fitted on the private table itself."""
-        return bool(self.body.get("withheld")) or holds_private_numbers(self.body["assumptions"])
-
-    @property
-    def warnings(self) -> list[str]:
-        """What must be read first."""
-        said = list(weaknesses(self.budget, self.body["data"]["rows"]))
-        said += [text for each in self.laws.values() if each.runs == "channel" for text in each.fitted()]
-        said += [f"{f'group {group!r}: ' if group else ''}{text}" for group, text in self.exact]
-        return [*dict.fromkeys([*said, *self.remarks])]
-
-    @property
-    def summed(self) -> bool:
-        """Whether what is published are statistics of records."""
-        return any("statistic" in each.body for each in self.laws.values())
-
-    @property
-    def sure(self) -> Sureness | None:
-        """How sure the beliefs are, where one certificate holds them."""
-        return sureness(next(iter(self.laws.values()))) if len(self.laws) == 1 else None
-
-    @property
-    def channels(self) -> list[Exchange]:
-        """The channels that may run; none where noise is added, or beliefs are withheld."""
-        return [each for found in self.laws.values() if found.runs == "channel" for each in Exchange.each(found)]
-
-    @property
-    def usefulness(self) -> Usable | None:
+    def _usefulness(self, laws: Mapping[str, Certificate], rows: int | None) -> Usable | None:
         """Whether it can be used; where the beliefs are withheld, why that is not said."""
-        rows = self.body["data"]["rows"]
         if self.certificates is None:
             return Usable((), "", why=OWN_TABLE)
         if self.usable is not None:
@@ -177,96 +126,57 @@ class Dossier:
                 return usable_of_records(each)
             if isinstance(each, SequenceCertificate):
                 return usable_of_sequence(each, rows)
-        if not self.laws:
+        if not laws:
             return None
-        found = [Usable.of(each, rows if len(self.laws) == 1 else None) for each in list(self.laws.values())[:MOST]]
+        found = [Usable.of(each, rows if len(laws) == 1 else None) for each in list(laws.values())[:MOST]]
         figures = tuple(figure for each in found for figure in each.figures)
         ordinary = found[0].ordinary if len(found) == 1 else None
         return Usable(figures, found[0].basis, ordinary=ordinary, why=found[0].why)
 
-    @property
-    def whatever_is_believed(self) -> Wrong | None:
-        """What an observer with any other beliefs learns, in odds. None if there are no laws to be wrong about."""
-        if not self.laws:
-            return None
-        plain = [group for group, found in self.laws.items() if uses_no_beliefs(found)]
-        losses = [amounts(found).reach for group, found in self.laws.items() if group not in plain]
-        known = [loss for loss in losses if loss is not None]
-        return Wrong(plain, bool(losses), max(known) if known and len(known) == len(losses) else None)
 
-    def _marks(self) -> list[Mapping[str, Any]]:
-        """What each document marks as its publisher's own words."""
-        marks = [each.by_publisher() for each in (self.certificates or {}).values()]
-        return [*marks, self.body.get("publisher") or {"parts": [], "assumptions": []}]
+def _noise_row(mechanism: Json, laws: Mapping[str, Certificate]) -> list[str]:
+    """How much noise a group has."""
+    group, said = mechanism["group"], mechanism["noise"]["words"]
+    certificate = laws.get(group)
+    if certificate is None or certificate.kind == "correlated":
+        return [group or "all", said, "-", "-", "-", "-"]
+    shown = amounts(certificate)[:4]
+    return [group or "all", said, *("-" if x is None else text.number(x) for x in shown)]
 
-    @property
-    def own_lines(self) -> set[str]:
-        """Assumptions in the publisher's own words."""
-        return {line for each in self._marks() for line in each["assumptions"]}
 
-    @property
-    def own_parts(self) -> list[str]:
-        """Other parts that are."""
-        return list(dict.fromkeys(name for each in self._marks() for name in each["parts"]))
-
-    def noise_rows(self) -> list[list[str]]:
-        """How much noise: a line for each group."""
-        return [self._noise_row(each) for each in list(self.body["mechanisms"])[:MOST]]
-
-    def _noise_row(self, mechanism: Json) -> list[str]:
-        group, said = mechanism["group"], mechanism["noise"]["words"]
-        certificate = self.laws.get(group)
-        if certificate is None or certificate.kind == "correlated":
-            return [group or "all", said, "-", "-", "-", "-"]
-        found = amounts(certificate)
-        shown = (found.error, found.half, found.spread, found.ordinary)
-        return [group or "all", said, *("-" if x is None else text.number(x) for x in shown)]
-
-    def proved_rows(self) -> list[list[str]]:
-        """The proof of every group with its page."""
-        lines = []
-        for each in list(self.body["mechanisms"])[:MOST]:
-            figures = each["proved"]
-            epsilon, delta = (float(read_number(figures[part])) if figures else None for part in ("epsilon", "delta"))
-            lines.append([
-                each["group"] or "all", "withheld" if epsilon is None else text.number(epsilon, "up", 6),
-                "withheld" if delta is None else text.number(delta, "up"), each["worst pair"] or "withheld",
-                each["proof"],
-            ])  # fmt: skip
-        return lines
-
-    def ledger_rows(self) -> list[list[str]]:
-        """Every request for the data, the one of this release marked."""
-        own = self.body["ledger"]["request"]
-        return [
-            [e["request"], e["state"], e["charge"], e["at"][:16].replace("T", " "),
-             "this release" if e["request"] == own else "another"]
-            for e in self.entries or ()
-        ]  # fmt: skip
-
-    def facts(self) -> dict[str, Any]:
-        """What the template is told."""
-        return {"release": self, "questions_of": questions_of, "MOST_GROUPS": MOST}
+def _proved_row(mechanism: Json) -> list[str]:
+    """The proof of a group with its page."""
+    figures = mechanism["proved"]
+    epsilon, delta = (float(read_number(figures[part])) if figures else None for part in ("epsilon", "delta"))
+    return [
+        mechanism["group"] or "all", "withheld" if epsilon is None else text.number(epsilon, "up", 6),
+        "withheld" if delta is None else text.number(delta, "up"), mechanism["worst pair"] or "withheld",
+        mechanism["proof"],
+    ]  # fmt: skip
 
 
 def dossier_page(dossier: Dossier) -> str:
     """The whole page."""
     with guarded("release document"):
-        return render("release.html", title=dossier.title, **dossier.facts())
+        facts = dossier.facts()
+        return render("release.html", title=facts["release"]["title"], **facts)
 
 
-@dataclass(frozen=True)
-class Wrong:
-    """What is left if the beliefs are wrong altogether: groups whose promise uses none; whether there are `others`; and
-    of those the loss that the noise alone allows, None where no limit is known."""
+def whatever_is_believed(laws: Mapping[str, Certificate]) -> Json | None:
+    """What an observer with any other beliefs learns, in odds. None if there are no laws to be wrong about; else
+    `plain`, groups whose promise uses no beliefs; whether there are `others`; and of those the `reach`, the loss that
+    the noise alone allows, None where no limit is known."""
+    if not laws:
+        return None
+    plain = [group for group, found in laws.items() if uses_no_beliefs(found)]
+    losses = [amounts(found).reach for group, found in laws.items() if group not in plain]
+    known = [loss for loss in losses if loss is not None]
+    return {
+        "plain": plain, "others": bool(losses), "reach": max(known) if known and len(known) == len(losses) else None
+    }  # fmt: skip
 
-    plain: list[str]
-    others: bool
-    reach: float | None
 
-
-@dataclass(frozen=True)
-class Amounts:
+class Amounts(NamedTuple):
     """The noise of one group in the units of what is published; None where it is not known."""
 
     error: float
@@ -281,35 +191,30 @@ class Amounts:
 
 def amounts(certificate: Certificate) -> Amounts:
     """Read off one certificate. Laplace noise of scale b on values within a range R gives epsilon = R / b to anybody,
-    whatever they believe (Dwork, McSherry, Nissim, Smith 2006)."""
-    unit = float(published_unit(certificate))
+    whatever they believe (Dwork, McSherry, Nissim, Smith 2006); one record moves two counts by one each: R = 2."""
+    unit, epsilon = float(published_unit(certificate)), float(certificate.budget.epsilon)
     running = parts(certificate)
     error = sum(float(part.share) * part.amount.error for part in running) * unit
     half = max(part.amount.half for part in running) * unit
-    part = running[0]
-    grid = float(part.lattice.grid) if part.lattice else None
-    step = None if grid is None else grid * unit
-    laws = [i for i in part.certificate.laws if isinstance(i, Family | SetFamily) and not i.translates]
+    first = running[0].certificate
     if certificate.runs == "channel":
         most = max(any_belief(part.certificate.noise) for part in running)
         return Amounts(error, half, None, None, most if most <= WORTHLESS else None)
-    if any(item.shape == "cells" for item in part.certificate.laws):
-        return _of_counts(certificate, error, half)
-    if step is None or certificate.dimension > 1 or len(laws) < len(part.certificate.laws):
+    spread, ordinary, limit = None, None, None
+    laws = [i for i in first.laws if isinstance(i, Family | SetFamily) and not i.translates]
+    if any(item.shape == "cells" for item in first.laws):
+        width, noise = float(_MOVED_COUNTS), certificate.noise
+        limit = width / float(noise.scale) if noise.name == "laplace" and not noise.silent else None
+    elif first.lattice is None or certificate.dimension > 1 or len(laws) < len(first.laws):
         return Amounts(error, half, None, None, None)
-    spread = max(item.spread() for item in laws) * step
-    width = _range(certificate, laws, step)
-    epsilon = float(certificate.budget.epsilon)
-    ordinary = width / epsilon if width and epsilon and math.isfinite(epsilon) else None
-    return Amounts(error, half, spread, ordinary, _reach(certificate, width))
-
-
-def _of_counts(certificate: Certificate, error: float, half: float) -> Amounts:
-    """One record moves two counts by one each, so that Laplace noise of scale b gives epsilon = 2 / b to anybody."""
-    epsilon, noise = float(certificate.budget.epsilon), certificate.noise
-    ordinary = 2 / epsilon if epsilon and math.isfinite(epsilon) else None
-    limited = noise.name == "laplace" and not noise.silent
-    return Amounts(error, half, None, ordinary, 2 / float(noise.scale) if limited else None)
+    else:
+        step, stated = float(first.lattice.grid) * unit, certificate.body.get("statistic") or {}
+        low, high = min(float(i.points.min()) for i in laws), max(float(i.points.max()) for i in laws)
+        width = (float(stated["steps"]) if "steps" in stated else high - low) * step  # of the farthest two values
+        spread, limit = max(item.spread() for item in laws) * step, _reach(certificate, width)
+    if width and epsilon and math.isfinite(epsilon):
+        ordinary = width / epsilon
+    return Amounts(error, half, spread, ordinary, limit)
 
 
 def _reach(certificate: Certificate, width: float) -> float | None:
@@ -324,16 +229,6 @@ def _reach(certificate: Certificate, width: float) -> float | None:
     if noise.name != "laplace" or noise.silent:
         return None
     return width / (float(noise.scale) * float(published_unit(certificate)))
-
-
-def _range(certificate: Certificate, laws: Sequence[Family | SetFamily], step: float) -> float:
-    """The distance of the farthest two values: of the bounds of a statistic, else of the believed values."""
-    stated = certificate.body.get("statistic") or {}
-    if "steps" in stated:
-        return float(stated["steps"]) * step
-    low = min(float(item.points.min()) for item in laws)
-    high = max(float(item.points.max()) for item in laws)
-    return (high - low) * step
 
 
 def uses_no_beliefs(certificate: Certificate) -> bool:

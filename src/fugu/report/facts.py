@@ -1,34 +1,142 @@
-"""The few numbers that a reader needs, read off a certificate."""
+"""The numbers that a reader needs, read off a certificate: how much what runs moves what is published, what is
+promised, and the methods side by side."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fugu.calibration.lattice import Problem, on
+from fugu.calibration.registry import methods as registered
+from fugu.calibration.registry import suited
+from fugu.calibration.scales import offers
 from fugu.documents.certificate import Certificate
+from fugu.documents.remap import Remap
+from fugu.documents.swap import SWAP
+from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Guarantee
-from fugu.numbers.exact import as_fraction
-from fugu.numbers.text import SECRET, VALUE
-from fugu.report.amounts import Coordinate
+from fugu.noise.kind import kind_named
+from fugu.noise.lattice import Lattice
+from fugu.noise.matrix import CorrelatedGaussian, DirectedLaplace, Matrix
+from fugu.numbers.exact import as_fraction, read_number
+from fugu.numbers.text import SECRET, VALUE, number
 from fugu.report.shapes import limit, why_unlimited
-from fugu.report.views import RunningNoise, parts
 
+if TYPE_CHECKING:
+    from fugu.calibration.comparison import Comparison, Row
+
+LEVEL = 0.95
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 REMAINDER = 1e-6
 """The delta at which a Rényi promise is put in terms of odds."""
+_MOST_CELLS = 200_000
+"""Points times pairs up to which the scales that a certificate does not list are worked out."""
+_MOST_CELLS_OF_VECTORS = 400
+"""The same for vectors, where methods compare every atom with every other."""
+
+
+class Coordinate(NamedTuple):
+    """The noise of one coordinate."""
+
+    name: str
+    scale: float
+    error: float
+    """E|N|."""
+    half: float
+    """At least 95 % of the noise of this coordinate alone lies within +-half."""
 
 
 @dataclass(frozen=True)
-class Empirical:
-    """What the noise loses under the values that fitted beliefs were fitted to. The guarantee is not for these."""
+class RunningNoise:
+    """One noise of a mechanism, and the probability with which it runs: 1, or the share of a half of a mixture."""
 
-    epsilon: float
-    """inf where no finite one holds."""
-    delta: float
-    holds: bool
-    """Whether the promise would hold for them too."""
+    share: Fraction
+    certificate: Certificate
+
+    @cached_property
+    def noise(self) -> Any:
+        """The noise of this part, as the laws in lattice indices see it."""
+        return self.certificate.in_steps
+
+    @cached_property
+    def amount(self) -> Amount:
+        """How much the noise moves what is published."""
+        return Amount.of(self.certificate)
+
+
+def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[RunningNoise, ...]:
+    """The noises that may run, each with its probability; a mixture has several, and those of share 0 are left out."""
+    if not certificate.parts:
+        return (RunningNoise(share, certificate),) if share else ()
+    first, second = certificate.parts
+    coin = read_number(certificate.body["share"])
+    return parts(first, share * coin) + parts(second, share * (1 - coin))
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How much the noise of a certificate that is not a mixture moves what is published, in the units of the value,
+    rounding apart. Outputs that a table moves have the errors of the table; values that a channel exchanges those of
+    the laws."""
+
+    noise: Any
+    dimension: int
+    scale: float
+    """Its scale; of correlated noise the largest standard deviation of a coordinate."""
+    error: float
+    """E ||N||_1: the sum over coordinates."""
+    half: float
+    """At least 95 % of the noise lies within +-half, in all coordinates at once."""
+    unchanged: float
+    """Probability that the noise is 0."""
+    coordinates: tuple[Coordinate, ...]
+    """The noise coordinate by coordinate; one line where all have the same."""
+    stated: bool
+    """Whether a table or laws state the errors in place of the noise."""
+
+    @staticmethod
+    def of(certificate: Certificate) -> Amount:
+        """Read off what the noise says of itself."""
+        noise, d = certificate.noise, certificate.dimension
+        scale = math.nan if noise.tabled else float(noise.scale)
+        if noise.tabled:
+            errors = certificate.errors
+            error, half, unchanged = errors.expected("absolute"), errors.quantile(LEVEL), errors.unchanged
+        elif (remap := Remap.in_certificate(certificate)) is not None:
+            error, half, unchanged = remap.expected_error(), remap.quantile(LEVEL), remap.exact_chance()
+        else:
+            lines = _coordinates(certificate, noise, d, scale)
+            error, half = noise.total_error("absolute", d), noise.joint_quantile(LEVEL, d)
+            if not noise.released or isinstance(noise, CorrelatedGaussian):
+                unchanged = float(noise.silent)
+            else:
+                unchanged = noise.exact_chance() ** (1 if isinstance(noise, Matrix) else d)
+            return Amount(noise, d, scale, float(error), float(half), float(unchanged), lines, False)
+        lines = (Coordinate("each", scale, error, half),)
+        return Amount(noise, d, scale, float(error), float(half), float(unchanged), lines, True)
+
+    @property
+    def size(self) -> float:
+        """What the scales in a certificate are: of noise that knows its coordinates the root of E ||N||_2^2."""
+        return math.sqrt(self.noise.expected_error("squared")) if isinstance(self.noise, Matrix) else self.scale
+
+
+def _coordinates(certificate: Certificate, noise: Any, d: int, scale: float) -> tuple[Coordinate, ...]:
+    if not isinstance(noise, Matrix):
+        return (Coordinate("each", scale, float(noise.expected_error()), float(noise.quantile(LEVEL))),)
+    spreads, halves = noise.deviations(d), noise.each_quantile(LEVEL, d)
+    if isinstance(noise, DirectedLaplace):
+        scales = noise.coordinate_scales()
+        errors = [min(scale, spread) for scale, spread in zip(scales, spreads, strict=True)]
+    else:
+        scales, errors = spreads, [spread * math.sqrt(2 / math.pi) for spread in spreads]
+    stated = [str(name) for name in (certificate.body.get("property") or {}).get("statistics", ())]
+    names = stated if len(stated) == d else [str(j + 1) for j in range(d)]
+    return tuple(map(Coordinate._make, zip(names, scales, errors, halves, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -60,7 +168,9 @@ class Facts:
     post: tuple[str, ...]
     noises: tuple[tuple[str, float], ...]
     """Each noise that may run in words, and its scale."""
-    empirical: Empirical | None
+    empirical: dict[str, Any] | None
+    """What the noise loses under the values that fitted beliefs were fitted to: epsilon (inf where no finite one
+    holds), delta, and whether the promise `holds` for them too. The guarantee is not for these."""
     renyi: tuple[tuple[float, float], ...] = ()
     """(alpha, epsilon) of a Rényi promise; `epsilon` and `delta` are then what it implies for the odds."""
     left_out: float = 0.0
@@ -72,18 +182,9 @@ class Facts:
     coordinates: tuple[tuple[Coordinate, ...], ...] = ()
     """For each noise that may run, its coordinates; one line where all have the same."""
     remap: str = ""
-    """The loss by which outputs are moved to the value where it is least; "" where they are not."""
+    """The losses by which outputs are moved to the value where they are least; "" where they are not."""
     covariances: tuple[tuple[tuple[float, ...], ...], ...] = ()
     """For each correlated noise that may run, its covariance."""
-
-
-@dataclass(frozen=True)
-class Belief:
-    """A prior probability of secret A against B and the least and largest that one published value can make of it."""
-
-    prior: float
-    low: float
-    high: float
 
 
 def facts(certificate: Certificate, query_name: str | None = None, secret_name: str | None = None) -> Facts:
@@ -91,49 +192,50 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
     promise = certificate.budget.simplest()
     budget, divergences = odds_of(promise), _renyi(promise)
     running = parts(certificate)
-    named, amounts = running[0].certificate, [part.amount for part in running]
-    items = [(part, item) for part in running for item in part.certificate.laws]
-    leaks = [(limit(item, part.noise), part.noise, item) for part, item in items]
-    leak = max(most for most, _, _ in leaks)
+    bodies, amounts = [part.certificate.body for part in running], [part.amount for part in running]
+    query, recipe = bodies[0].get("query"), bodies[0].get("recipe")
+    protect = recipe.get("protect") if isinstance(recipe, dict) else None
+    hidden = ", ".join(map(str, protect)) if isinstance(protect, list) else protect if isinstance(protect, str) else ""
+    items = [(part.noise, item) for part in running for item in part.certificate.laws]
+    leaks = [(limit(item, noise), noise, item) for noise, item in items]
     reasons = [why_unlimited(item, noise) for most, noise, item in leaks if math.isinf(most)]
+    lattices = [part.certificate.lattice if part.amount.noise.released else None for part in running]
+    fitted = [
+        {"epsilon": math.inf if b["epsilon"] is None else float(b["epsilon"]), "delta": float(b["delta"]),
+         "holds": bool(b["holds"])}
+        for b in (body.get("empirical") for body in bodies) if b
+    ]  # fmt: skip
+    moved = [str(body["remap"]["loss"]) for body in bodies if body.get("remap") is not None]
     return Facts(
-        query=query_name or _published(named) or VALUE,
-        secret=secret_name or _protected(named) or SECRET,
+        query=query_name or str((query if isinstance(query, dict) else {}).get("publish") or VALUE),
+        secret=secret_name or hidden or SECRET,
         epsilon=float(budget.epsilon),
         delta=float(budget.delta),
-        proved=float(budget.epsilon)
-        if divergences
-        else min(float(certificate.proved["epsilon"]), float(budget.epsilon)),
-        leak=leak,
+        proved=min(math.inf if divergences else float(certificate.proved["epsilon"]), float(budget.epsilon)),
+        leak=max(most for most, _, _ in leaks),
         unlimited="only" if "only" in reasons else reasons[0] if reasons else "",
-        error=sum(_weighed(part, part.amount.error) for part in running),
+        error=sum(float(part.share) * part.amount.error for part in running),
         half=max(amount.half for amount in amounts),
-        unchanged=sum(_weighed(part, part.amount.unchanged) for part in running),
+        unchanged=sum(float(part.share) * part.amount.unchanged for part in running),
         silent=float(sum(part.share for part in running if part.noise.silent)),
-        grid=max(float(part.lattice.grid) if part.lattice and part.amount.released else 0.0 for part in running),
+        grid=max(float(lattice.grid) if lattice else 0.0 for lattice in lattices),
         pairs=sum(len(item.pairs) for _, item in items) // len(running),
         mixed=len(running) > 1,
         post=tuple(str(step) for step in certificate.body.get("post", ())),
-        noises=tuple(dict.fromkeys((a.told, a.scale) for a in amounts if not a.noise.silent)),
-        empirical=_empirical(running),
+        noises=tuple(dict.fromkeys((str(a.noise.words), a.scale) for a in amounts if not a.noise.silent)),
+        empirical=max(fitted, key=lambda e: (not e["holds"], e["epsilon"], e["delta"]), default=None),
         renyi=divergences,
         left_out=float(promise.delta) if divergences else 0.0,
         dimension=certificate.dimension,
-        released=all(amount.released for amount in amounts),
+        released=all(amount.noise.released for amount in amounts),
         coordinates=tuple(amount.coordinates for amount in amounts),
-        remap=_remapped(running),
-        covariances=tuple(amount.covariance for amount in amounts if amount.covariance),
+        remap=" or ".join(dict.fromkeys(moved)),
+        covariances=tuple(
+            tuple(tuple(map(float, row)) for row in a.noise.covariance())
+            for a in amounts
+            if isinstance(a.noise, CorrelatedGaussian)
+        ),
     )
-
-
-def _remapped(running: Sequence[RunningNoise]) -> str:
-    """The losses by which outputs are moved, in words; "" where they are not."""
-    stated = (part.certificate.body.get("remap") for part in running)
-    return " or ".join(dict.fromkeys(str(found["loss"]) for found in stated if found is not None))
-
-
-def _weighed(part: RunningNoise, amount: float) -> float:
-    return float(part.share) * amount
 
 
 def _renyi(promise: Guarantee) -> tuple[tuple[float, float], ...]:
@@ -162,29 +264,118 @@ def posterior(prior: float, loss: float) -> float:
     return 1 / (1 + small) if logit >= 0 else small / (1 + small)
 
 
-def beliefs(epsilon: float, priors: Sequence[float] = PRIORS) -> tuple[Belief, ...]:
+class Posterior(NamedTuple):
+    """A prior probability of secret A against B and the least and largest that one published value can make of it."""
+
+    prior: float
+    low: float
+    high: float
+
+
+def beliefs(epsilon: float, priors: Sequence[float] = PRIORS) -> tuple[Posterior, ...]:
     """Bayes' rule at its worst: posterior odds between e^-epsilon and e^epsilon times the prior odds."""
-    return tuple(Belief(prior, posterior(prior, -epsilon), posterior(prior, epsilon)) for prior in priors)
+    return tuple(Posterior(prior, posterior(prior, -epsilon), posterior(prior, epsilon)) for prior in priors)
 
 
-def _empirical(running: tuple[RunningNoise, ...]) -> Empirical | None:
-    """The worst of what the certificates say about the values behind fitted beliefs; None if they say nothing."""
-    bodies = [found for part in running if (found := part.certificate.body.get("empirical"))]
-    told = [
-        Empirical(math.inf if b["epsilon"] is None else float(b["epsilon"]), float(b["delta"]), bool(b["holds"]))
-        for b in bodies
-    ]
-    return max(told, key=lambda e: (not e.holds, e.epsilon, e.delta), default=None)
+@dataclass(frozen=True)
+class MethodRow:
+    """One method in the comparison; `proved` is None where this page has no proof either way."""
+
+    method: str
+    noise: str
+    scale: float
+    error: float | None
+    """None where this page does not know it."""
+    epsilon: float | None
+    proved: bool | None
+    note: str
+    used: bool
+
+    def cells(self, compared: bool) -> list[str]:
+        """What a table says of it: noise, scale, error, the epsilon it reaches if methods were `compared`, proved."""
+        refused = math.isinf(self.scale)
+        scale = "none" if refused or math.isnan(self.scale) else number(self.scale, "up", 4)
+        error = "none" if refused else "not here" if self.error is None else number(self.error, digits=4)
+        reached = ["none" if self.epsilon is None else number(self.epsilon, "up", 4)] if compared else []
+        return [self.noise, scale, error, *reached, {True: "yes", False: "no", None: "not here"}[self.proved]]
 
 
-def _published(certificate: Certificate) -> str | None:
-    query: Any = certificate.body.get("query")
-    return str(query["publish"]) if isinstance(query, dict) and query.get("publish") else None
+def methods(certificate: Certificate, comparison: Comparison | None = None) -> tuple[MethodRow, ...]:
+    """The methods from the crudest to the exact one: from a comparison, else from the certificate alone.
+
+    A certificate lists the scales that were tried; those of other methods are worked out from its laws where they are
+    few. Without a comparison, a method counts as proved if its scale is at least the one used and the noise is one of
+    which more is a post-processing of less (docs/proofs/laplace.md#1-more-noise-is-a-post-processing-of-less)."""
+    if comparison is not None:
+        if comparison.budget != certificate.budget:
+            raise UsageError(
+                f"the comparison is for {comparison.budget!r} and the certificate for {certificate.budget!r}; "
+                "compare with the budget of the mechanism"
+            )
+        return compared(comparison, certificate)
+    if certificate.parts:
+        return ()
+    amount = Amount.of(certificate)
+    noise, plain = amount.noise, not amount.stated and not isinstance(amount.noise, Matrix)
+    name = (noise.of_one if isinstance(noise, DirectedLaplace) else noise).name.capitalize()
+    found, places = [], {m.name: m.place for m in registered()}
+    scales = {**certificate.scales, **_worked_out(certificate)}
+    for method in sorted(scales, key=lambda method: places.get(method, 0)):
+        used, scale = method == certificate.method, scales[method]
+        if scale is None or math.isinf(scale):
+            found.append(MethodRow(method, name, math.inf, math.inf, None, used or None, "no finite scale", used))
+            continue
+        size, error = (amount.size, amount.error) if used else (scale, None)
+        if not used and plain:
+            error = float(amount.dimension * noise.rescaled(size).expected_error())
+        more = not noise.tabled and not isinstance(noise, Matrix) and noise.ordered and size >= amount.size
+        found.append(MethodRow(method, name, size, error, None, used or more or None, "", used))
+    return tuple(found)
 
 
-def _protected(certificate: Certificate) -> str | None:
-    recipe: Any = certificate.body.get("recipe")
-    protect = recipe.get("protect") if isinstance(recipe, dict) else None
-    if isinstance(protect, str):
-        return protect
-    return ", ".join(map(str, protect)) if isinstance(protect, list) and protect else None
+def compared(comparison: Comparison, certificate: Certificate | None = None) -> tuple[MethodRow, ...]:
+    """The rows of a comparison by itself, where the one that `calibrate` would take counts as used; or beside a
+    `certificate`, where its own does, and reaches no more than its laws can lose.
+
+    What a row says of itself when it is refused becomes its note: that no noise can do it, or by itself that it is not
+    proved."""
+    try:
+        best: Row | None = comparison.best if certificate is None else None
+    except NotProvable:
+        best = None
+    found = []
+    for row in comparison.rows:
+        refused = math.isinf(row.scale)
+        name, used, reached = row.noise.capitalize(), row is best, row.epsilon
+        if certificate is not None and not certificate.parts and row.method == certificate.method:
+            noise = certificate.in_steps
+            used = name == noise.name.capitalize()
+            if used:
+                reached = min(reached, max(limit(item, noise) for item in certificate.laws))
+        silent = row.proven if certificate is None else not refused
+        found.append(MethodRow(
+            row.method, name, row.scale, row.expected_absolute, None if refused else reached, row.proven,
+            row.note or ("" if silent else row.why), used,
+        ))  # fmt: skip
+    return tuple(found)
+
+
+def _worked_out(certificate: Certificate) -> dict[str, float]:
+    """The scales of methods that the certificate does not list, where the problem is small and the certificate knows
+    where the laws stand."""
+    kind, ask = kind_named(certificate.in_steps.name), certificate.budget.simplest().asks()
+    laws: tuple[Any, ...] = certificate.laws
+    lattice, support = certificate.lattice, certificate.support
+    if SWAP in certificate.body or kind is None:
+        return {}
+    if lattice is not None:
+        where = Problem(laws, laws, lattice)
+    elif support is None or len(laws) != 1 or not laws[0].atoms or (lattice := Lattice.holding([support])) is None:
+        return {}
+    else:
+        where = on((laws[0].placed(support),), lattice)
+    if where.cells > (_MOST_CELLS if where.dimension == 1 else _MOST_CELLS_OF_VECTORS):
+        return {}
+    wanted = [m for m in suited(where.items, ask, kind) if m.name not in certificate.scales]
+    found = offers(where, ask, kind, wanted)
+    return {o.method: math.inf if o.refusal else o.rank("absolute")[1] for o in found}

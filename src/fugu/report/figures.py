@@ -1,24 +1,43 @@
-"""The figures of a page as drawings: pairs of laws, covariances, methods, beliefs that are off. Their captions are in
-templates."""
+"""The figures of a page as drawings: pairs of laws, covariances, methods, beliefs that are off, of which the losses are
+worked out here. Their captions are in templates."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.auditing.against import delta_within, rate_of
+from fugu.auditing.moved import (
+    apart,
+    dominating,
+    mean_delta,
+    mean_renyi,
+    moved_delta,
+    moved_renyi,
+    raw_edges,
+    reach,
+)
+from fugu.auditing.theorems import straight
+from fugu.documents.certificate import Certificate
 from fugu.drawing.axis import Axis, padded
 from fugu.drawing.charts import Bar, Chart, Heat, Panel, Rows
 from fugu.drawing.marks import Band, Bars, Level, Line, Mark, Note, Points
-from fugu.numbers.exact import decimal_up
+from fugu.errors import NotProvable, OutOfReach
+from fugu.guarantee import Guarantee
+from fugu.loss.lattice_gaussian import width_of
+from fugu.loss.leakage import largest_slack
+from fugu.numbers.exact import as_fraction, decimal_up, float_up
 from fugu.numbers.text import VALUE, clean, factor, number, shortened
-from fugu.report.curves import FEW, Laws, LogRatio, LossCurve, Outline
-from fugu.report.facts import Facts
-from fugu.report.methods import Line as Method
-from fugu.report.views import View
+from fugu.report.curves import FEW, Laws, LogRatio, Outline, View
+from fugu.report.facts import Facts, MethodRow, RunningNoise, parts
+from fugu.report.shapes import visited
 
 Floats = NDArray[np.float64]
 MOST_COVARIANCES = 60
@@ -78,11 +97,8 @@ def ratio_figure(view: View, curve: LogRatio, f: Facts, categories: Sequence[str
     across = _axis(view, f, *padded(float(every.min()), float(every.max())), curve.values, categories)
     panel = Panel(tuple(marks), across, Axis("natural logarithm of the likelihood ratio", -edge, edge), 320.0)
     told_to = f"How strongly each value speaks for “{clean(view.first, 40)}” against “{clean(view.second, 40)}”"
-    return Chart(name, told_to, f"A shaded band from −ε to ε is the promise. Largest shift: {_limit(curve)}.", (panel,))
-
-
-def _limit(curve: LogRatio) -> str:
-    return "unlimited" if math.isinf(curve.largest) else number(curve.largest, "up", 4)
+    largest = "unlimited" if math.isinf(curve.largest) else number(curve.largest, "up", 4)
+    return Chart(name, told_to, f"A shaded band from −ε to ε is the promise. Largest shift: {largest}.", (panel,))
 
 
 def _points(curve: LogRatio, top: float, noisy: bool) -> list[Points]:
@@ -127,19 +143,15 @@ def _values_axis(view: View, laws: Sequence[Outline], f: Facts, categories: Sequ
 
 def _axis(view: View, f: Facts, low: float, high: float, values: Floats, categories: Sequence[str]) -> Axis:
     """Marked by the names of categories, if few (their codes are 0, 1, ...), or at each of few lattice points."""
-    title = _value_title(view, f)
+    name = "" if f.query == VALUE else f" of {clean(f.query, 40)}"
+    if view.coordinate is not None:
+        name += f", coordinate {view.coordinate + 1}"
+    title = f"value{name}" if view.lattice else f"possible values{name}, numbered in increasing order"
     if view.lattice and 0 < len(categories) <= 12:
         marks = tuple((float(k), clean(name, 24)) for k, name in enumerate(categories))
         return Axis(title, min(low, -0.5), max(high, len(marks) - 0.5), marks=marks, named=True)
     few = tuple((x, _short(x)) for x in numbers(values)) if len(values) <= 10 else ()
     return Axis(title, low, high, marks=few)
-
-
-def _value_title(view: View, f: Facts) -> str:
-    name = "" if f.query == VALUE else f" of {clean(f.query, 40)}"
-    if view.coordinate is not None:
-        name += f", coordinate {view.coordinate + 1}"
-    return f"value{name}" if view.lattice else f"possible values{name}, numbered in increasing order"
 
 
 def bar_width(values: Floats, span: float) -> float:
@@ -165,7 +177,7 @@ def _told(x: float, log: float) -> str:
     return f"value {_short(float(x))}: {what}"
 
 
-def methods_figure(lines: Sequence[Method], query: str, mark: str) -> Rows | None:
+def methods_figure(lines: Sequence[MethodRow], query: str, mark: str) -> Rows | None:
     """Expected absolute error (bars) and scale (diamonds) of each method; None if none adds noise.
 
     `lines`: the methods; `query`: what is published, which the axis names the units of; `mark`: what is
@@ -189,9 +201,118 @@ def methods_figure(lines: Sequence[Method], query: str, mark: str) -> Rows | Non
                 ("average error", "scale of the noise"))  # fmt: skip
 
 
+# The figure "loss against the distance of the adversary's beliefs", from the certificate's promise and its laws.
+#
+# Every point is a proved upper bound: where all values may lie up to r away from where the stated beliefs have them,
+# the promised epsilon grows by at most 2 k rate under Laplace noise (k: the steps that r can make), and every loss is
+# at most its mean over a coupling lengthened by 2k (`fugu.auditing.moved`; here one law of the distance stands for all
+# pairs). The loss grows with r, so between two points the line stays at the height of the farther one.
+
+
+POINTS = 24
+_MOST_CELLS, _FEW_CELLS, _EACH, _FEW_POINTS = 20_000_000, 500, 200, 20_000
+"""Points times pairs: above the first nothing is coupled; up to the second, proofs are made anew."""
+
+
+@dataclass(frozen=True)
+class LossCurve:
+    """Proved losses by distance of the raw values; the first point is the promise itself."""
+
+    distances: tuple[float, ...]
+    losses: tuple[float, ...]
+    promised: float
+    measure: str
+    """What the losses are, for the axis."""
+    binned: bool = False
+    """Whether raw values go into bins before anything else."""
+
+
+def curve(certificate: Certificate, points: int = POINTS) -> LossCurve | None:
+    """The losses for distances from 0 to about twice the noise; None where nothing finite is known beyond 0."""
+    running, budget = parts(certificate), certificate.budget.simplest()
+    if certificate.runs not in ("additive", "vector") or any(
+        p.noise.silent or p.certificate.lattice is None for p in running
+    ):
+        return None
+    try:
+        binned = any(raw_edges(part.certificate) for part in running)
+    except NotProvable:  # raw values without a distance: there is nothing to draw
+        return None
+    if any(item.shape == "cells" for part in running for item in part.certificate.laws):
+        return None  # cells have no distance between them
+    finite, slips = budget.asks().finite, budget.delta > 0 and not budget.asks().finite
+    if finite:
+        alpha, promised = map(float, budget.orders[0])
+        measure = f"Rényi divergence of order {number(alpha)}"
+    else:
+        promised = float(budget.delta if slips else budget.epsilon)
+        measure = f"δ at ε = {number(float(budget.epsilon), 'up', 6)}" if slips else "ε"
+    each = [_loss_within(part, budget, finite, slips) for part in running]
+    lattices = [part.certificate.lattice for part in running]
+    grid = max(Fraction(lattice.grid) for lattice in lattices if lattice)
+    farthest = max(grid, as_fraction(float(f"{2 * max(part.amount.scale for part in running):.2g}")))
+    ends = [reach(part.certificate, 0).span for part in running]
+    if all(end is not None for end in ends):
+        farthest = min(farthest, max(Fraction(1), *(Fraction(end or 0) for end in ends)) * grid)
+    found = [(0.0, promised)]
+    for n in range(1, points + 1):
+        at = farthest * n / points
+        loss = max(within(at) for within in each)
+        if loss >= (1 if slips else math.inf):
+            break
+        found.append((float(at), max(promised, loss)))
+    if len(found) < 3:
+        return None
+    return LossCurve(tuple(x for x, _ in found), tuple(y for _, y in found), promised, measure, binned)
+
+
+def _loss_within(part: RunningNoise, budget: Guarantee, finite: bool, slips: bool) -> Callable[[Fraction], float]:
+    """The loss of one noise that may run, in the budget's own measure, for beliefs within a distance: from one law of
+    the distance for all its pairs, where there is a bounded one; of vectors from the promise where the noise has a
+    rate; anew where there are few atoms and a delta is proved in no time."""
+    laws: tuple[Any, ...] = part.certificate.laws
+    noise, rate, vectors = part.noise, rate_of(part.noise), part.certificate.runs == "vector"
+    size = sum(len(item.points) * len(item.pairs) if item.atoms else _EACH for item in laws)
+    anew, cells, slack = size <= _FEW_CELLS, None, 0.0
+    if not vectors:
+        needed = (finite or budget.delta > 0) and noise.added  # else no cost of a shift is known
+        known = [apart(item) for item in laws] if needed and size <= _MOST_CELLS else [None]
+        cells = None if any(k is None for k in known) else dominating([c for k in known if k for c in k])
+        slack = max((largest_slack(item, budget.epsilon) for item in laws if slips and item.inexact), default=0.0)
+        try:  # Gaussian noise visits every lattice point
+            anew &= not (more := visited(noise)) or all(width_of(i) + 2 * more <= _FEW_POINTS for i in laws)
+        except OutOfReach:
+            anew = False
+    alpha, epsilon = map(as_fraction, budget.orders[0] if finite else (1, budget.epsilon))
+
+    def loss(distance: Fraction) -> float:
+        far = reach(part.certificate, distance)
+        if far.steps == 0:
+            return 0.0  # nothing moves: the promise holds as it is
+        if finite:
+            found = math.inf if cells is None else mean_renyi(cells, noise, alpha, far)
+            if rate is not None:
+                found = min(found, straight(float_up(epsilon), alpha, far.steps * rate))
+            if vectors and anew:
+                found = min(found, max(moved_renyi(item, noise, alpha, far) for item in laws))
+            return found
+        if not slips:
+            if rate is None:
+                return math.inf
+            end = epsilon + 2 * far.steps * rate
+            return float_up(end if far.span is None else min(end, far.span * rate))
+        if anew:
+            each = (moved_delta(item, noise, epsilon, far) for item in laws)
+            return max(each) if vectors else delta_within(laws, noise, epsilon, far)
+        return 1.0 if cells is None else float_up(Fraction(mean_delta(cells, noise, epsilon, far)) + Fraction(slack))
+
+    return loss
+
+
 def nearby_figure(found: LossCurve, f: Facts) -> Chart:
     """The proved loss as steps over the distance, the promise as a dotted line; drawn heights are rounded up."""
-    distances, losses = _down(found.distances), tuple(float(decimal_up(v, 5)) for v in found.losses)
+    distances = tuple(float(shortened(Decimal(x), "down", 5)) for x in found.distances)  # never farther than was proved
+    losses = tuple(float(decimal_up(v, 5)) for v in found.losses)
     of = "" if f.query == VALUE else f", in units of {clean(f.query, 40)}"
     wide = found.promised > 0 and found.losses[-1] > 30 * found.promised
     upward = Axis(found.measure, found.promised / 1.5 if wide else 0.0, losses[-1] * (1.5 if wide else 1.06), log=wide)
@@ -200,8 +321,3 @@ def nearby_figure(found: LossCurve, f: Facts) -> Chart:
     about = f"It rises from {number(found.promised, 'up', 4)} to at most {number(losses[-1], 'up', 4)}."
     title = f"Proved limit ({found.measure}) against how far the beliefs are off"
     return Chart("nearby", title, about, (Panel(marks, across, upward, 230.0),))
-
-
-def _down(distances: tuple[float, ...]) -> tuple[float, ...]:
-    """Five digits of each, never farther than what was proved."""
-    return tuple(float(shortened(Decimal(x), "down", 5)) for x in distances)

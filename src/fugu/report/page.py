@@ -30,8 +30,7 @@ from fugu.queries.session_certificate import exact_numbers, noised_in
 from fugu.queries.usable_records import usable_of_records
 from fugu.report.dossier import Dossier
 from fugu.report.facts import REMAINDER, odds_of
-from fugu.report.questions import noise_of, questions_of
-from fugu.report.story import Exchange, Story, sureness
+from fugu.report.story import Exchange, Story, noise_of, questions_of, sureness
 from fugu.report.template import render
 from fugu.training.record import TrainingCertificate
 from fugu.utility.usable import Usable

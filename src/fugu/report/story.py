@@ -1,12 +1,14 @@
-"""What the sections about one certificate are told: `Story` of one with laws, `Exchange` of a channel, `Sureness`."""
+"""What the sections about one document are told: `Story` of a certificate with laws, `Exchange` of a channel, how sure
+beliefs are, and the noise of questions in words: of sequences, made again out of a certificate, and of records."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,9 +16,12 @@ from fugu.calibration.compare import require_few_steps
 from fugu.calibration.lattice import problem
 from fugu.calibration.search import least
 from fugu.documents.certificate import Certificate
+from fugu.documents.records import RecordsCertificate
 from fugu.documents.swap import SWAP
-from fugu.drawing.charts import Chart, Heat
-from fugu.errors import FuguError
+from fugu.documents.verdict import NotChecked
+from fugu.drawing.charts import Heat
+from fugu.errors import CertificateError, FuguError
+from fugu.guarantee.composition import PUBLIC
 from fugu.laws.family import Family
 from fugu.laws.pair import LawPair
 from fugu.laws.sets.confidence import Sampled
@@ -24,15 +29,21 @@ from fugu.laws.shapes import shapes
 from fugu.loss.channel import any_belief
 from fugu.noise.kind import Noise
 from fugu.noise.matrix import DirectedLaplace
+from fugu.numbers.exact import read_number
 from fugu.numbers.text import clean, number, percent
-from fugu.report import curves
-from fugu.report import curves as nearby
-from fugu.report.amounts import Coordinate
-from fugu.report.facts import Facts, facts
-from fugu.report.figures import covariance_figure, laws_figure, nearby_figure, ratio_figure
-from fugu.report.methods import Line, methods
-from fugu.report.views import View, parts, views
+from fugu.numbers.text import epsilon as epsilon_of
+from fugu.queries.drawing import half_width
+from fugu.queries.record_words import question_told
+from fugu.queries.sequence_claims import query_from, same_query
+from fugu.queries.sequence_counts import Mean, RandomisedResponse
+from fugu.queries.sequence_query import SequenceQuery, Several
+from fugu.queries.sequences import ArgMax, TopK
+from fugu.queries.session_certificate import FLIP, LAPLACE, NoisedQuestion, noised_in
+from fugu.report.curves import Laws, LogRatio, View, guess, laws, ratio, views
+from fugu.report.facts import Coordinate, Facts, MethodRow, facts, methods, parts
+from fugu.report.figures import LossCurve, curve
 from fugu.utility.usable import Usable
+from fugu.visible import several
 
 if TYPE_CHECKING:
     from fugu.calibration.comparison import Comparison
@@ -41,29 +52,21 @@ _LISTED, _TABLED = 100, 8
 """Coordinates that are listed, and up to which a covariance is a table of numbers."""
 _DRAWN, _SURE, _LEVELS = 40, 0.999999, (0.5, 0.9, 0.95, 0.99)
 """Of a channel: values drawn one by one, the chance from which a value is surely unchanged, quantiles of its errors."""
+_RANKED = "Counts are ranked with randomness, and only the names that come first are published, not the counts."
+_MOST = 60
+"""Questions that are listed."""
+Cards = tuple[tuple[str, str], ...]
 _MOST_VALUES, _USUAL = 1000, Fraction(19, 20)
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """One pair of secrets with its curves, worked out once for drawing and for words."""
+class Pair(NamedTuple):
+    """One pair of secrets: both laws before and after noise, how strongly each value speaks for one of them, and how
+    often the best guess is right, before and after noise."""
 
     view: View
-
-    @cached_property
-    def laws(self) -> curves.Laws:
-        """Both laws before and after noise."""
-        return curves.laws(self.view)
-
-    @cached_property
-    def ratio(self) -> curves.LogRatio:
-        """How strongly each value speaks for one of them."""
-        return curves.ratio(self.view)
-
-    @cached_property
-    def right(self) -> tuple[float, float]:
-        """How often the best guess is right, before and after noise."""
-        return curves.guess(self.view)
+    laws: Laws
+    ratio: LogRatio
+    right: tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +87,10 @@ class Story:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """The pairs that are drawn, the one that loses most first."""
-        return tuple(Pair(view) for view in views(self.certificate))
+        return tuple(Pair(view, laws(view), ratio(view), guess(view)) for view in views(self.certificate))
 
     @cached_property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[MethodRow, ...]:
         """The methods side by side."""
         return methods(self.certificate, self.comparison)
 
@@ -99,46 +102,25 @@ class Story:
             return found.with_levers(self.comparison.usable.levers, self.comparison.usable.untried)
         return found
 
-    @cached_property
-    def _directed(self) -> DirectedLaplace | None:
-        noise = self.certificate.body.get("noise") or {}
-        return DirectedLaplace.from_json(noise) if noise.get("kind") == DirectedLaplace.name else None
-
     @property
     def pictured(self) -> bool:
         """Whether laws and noise can be drawn number by number. What record swaps are proved for is not the laws of the
         certificate, which bound them; noise along directions beside the axes is not a noise of each number."""
-        return SWAP not in self.certificate.body and (self._directed is None or self._directed.axes)
+        noise = None if self.certificate.parts else self.certificate.noise
+        return SWAP not in self.certificate.body and (not isinstance(noise, DirectedLaplace) or noise.axes)
 
     @cached_property
-    def losses(self) -> nearby.LossCurve | None:
+    def losses(self) -> LossCurve | None:
         """What is left if the beliefs are off; not worked out where laws only bound what records can move, nor for
         noise of several scales."""
-        known = SWAP not in self.certificate.body and self._directed is None
-        return nearby.curve(self.certificate) if known else None
+        noise = None if self.certificate.parts else self.certificate.noise
+        known = SWAP not in self.certificate.body and not isinstance(noise, DirectedLaplace)
+        return curve(self.certificate) if known else None
 
     @property
     def categories(self) -> tuple[str, ...]:
         """The names of the published categories, if there are any."""
         return tuple((self.certificate.body.get("query") or {}).get("categories") or ())
-
-    def laws_chart(self, pair: Pair, name: str) -> Chart:
-        """Both laws of a pair, before and after noise."""
-        return laws_figure(pair.view, pair.laws, self.f, self.categories, name)
-
-    def ratio_chart(self, pair: Pair, name: str) -> Chart:
-        """How strongly each value speaks for one law of a pair."""
-        return ratio_figure(pair.view, pair.ratio, self.f, self.categories, name)
-
-    def nearby_chart(self) -> Chart:
-        """The proved loss against how far beliefs are off."""
-        assert self.losses is not None
-        return nearby_figure(self.losses, self.f)
-
-    @property
-    def heat(self) -> Heat | None:
-        """The covariance of correlated noise."""
-        return covariance_figure(self.f, [line.name for line in self.f.coordinates[0]])
 
     def coordinate_rows(self, noise: Sequence[Coordinate]) -> list[list[str]]:
         """A line for each coordinate of a noise: scale, average error, half width."""
@@ -240,8 +222,8 @@ def sureness(certificate: Certificate) -> Sureness | None:
 def scale_at_95(certificate: Certificate, noise: Noise) -> float | None:
     """The least scale of this noise, found in doubles, for all laws that the certificate's counts cannot rule out; None
     where its laws are no counts."""
-    laws, lattice = certificate.laws, certificate.lattice
-    if len(laws) != 1 or not isinstance(family := laws[0], Family) or family.translates or family.inexact:
+    items, lattice = certificate.laws, certificate.lattice
+    if len(items) != 1 or not isinstance(family := items[0], Family) or family.translates or family.inexact:
         return None
     if len(family.points) > _MOST_VALUES or any(law.parts.dtype != np.int64 for law in family.laws):
         return None
@@ -253,3 +235,91 @@ def scale_at_95(certificate: Certificate, noise: Noise) -> float | None:
     ask, kind = certificate.budget.asks(), type(noise)
     where = problem(shapes(pairs), ask, kind)
     return max(least(item, ask, kind) for item in where.items) * float(where.lattice.grid)
+
+
+def noise_of(claims: Mapping[str, Any]) -> tuple[tuple[str, ...], Cards]:
+    """Sentences about the noise, and numbers that sum them up; where the document does not describe it, says so."""
+    try:
+        same_query(claims)
+    except (NotChecked, CertificateError) as why:
+        return (f"The document does not describe the noise: {clean(why, 300)}.",), ()
+    query = query_from(claims)
+    if "lattice" in claims:
+        return _lattice(query, claims["lattice"]), ()
+    epsilon = read_number(claims["epsilon"])
+    if isinstance(query, Several):
+        return (describe(query, epsilon)[0],), ()
+    moved = (
+        "Replacing one entry by any other value moves what is asked by at most "
+        f"{number(float(query.sensitivity), 'up', 6)} in total; the noise is drawn for that, at "
+        f"{epsilon_of(float(epsilon))} for each entry."
+    )
+    said, cards = describe(query, epsilon)
+    return (said, moved), cards
+
+
+def describe(query: SequenceQuery, epsilon: Fraction) -> tuple[str, Cards]:
+    """One sentence about the noise of a query, and numbers: of counts and sums, Laplace noise of scale S / epsilon.
+
+    On steps of width g its mean size is g / sinh(g epsilon / S), which is at most S / epsilon."""
+    if isinstance(query, RandomisedResponse):
+        kept = float(query.law(epsilon)[0])
+        said = f"Every entry is published by itself: as it is with probability {percent(kept)}, else as another state."
+        return said, ((percent(kept), "of the published entries are expected to be as they are"),)
+    if isinstance(query, TopK | ArgMax):
+        return _RANKED, ()
+    if isinstance(query, Several):
+        each = [
+            f"“{clean(part.name, 80)}” ({percent(float(share))} of it): {describe(part, epsilon * share)[0]}"
+            for part, share in zip(query.parts, query.shares, strict=True)
+        ]
+        return f"{several(len(each), 'question')} share the ε for each entry. " + " ".join(each), ()
+    what = "the sum" if isinstance(query, Mean) else "every published number"
+    size = number(float(query.sensitivity / epsilon), "up")
+    said = (
+        f"Laplace noise, a sharp peak at zero, with a scale of {size} is added to {what}: on average it is moved by at "
+        f"most {size}, rounding apart."
+    )
+    if isinstance(query, Mean):
+        return f"{said} The mean is that sum divided by the number of entries, which is public.", ()
+    return said, ((size, f"scale of the noise on {what}"),)
+
+
+def _lattice(query: SequenceQuery, noise: Mapping[str, Any]) -> tuple[str, ...]:
+    """Lattice Gaussian noise, question by question."""
+    parts = query.parts if isinstance(query, Several) else (query,)
+    said = [
+        f"“{clean(part.name, 80)}”: Gaussian noise, a bell around zero, with a standard deviation of "
+        f"{number(math.sqrt(float(read_number(variance))), 'up', 6)} steps; one replaced entry moves what it is added "
+        f"to by at most {number(math.sqrt(square), 'up', 6)} steps in length."
+        for part, variance, square in zip(parts, noise["variance"], noise["squared distance"], strict=True)
+    ]
+    rho = number(float(read_number(noise["rho"])), "up", 6)
+    return " ".join(said), f"Together that is {rho}-zCDP for each entry."
+
+
+def questions_of(certificate: RecordsCertificate) -> dict[str, Any]:
+    """A line for each question: its noise, how far answers are off, its epsilon alone; how many were `asked`; and the
+    exact numbers that go out beside the answers, since whoever asked has declared them known."""
+    asked = noised_in(certificate)
+    columns = sorted({by for kind in certificate.types for by in kind.groups})
+    groups = f" and of its groups by {', '.join(clean(name, 80) for name in columns)}" if columns else ""
+    return {
+        "questions": [_row(each) for each in asked[:_MOST]],
+        "asked": len(asked),
+        "public_numbers": f"the number of records of the table{groups}; {PUBLIC}",
+    }
+
+
+def _row(asked: NoisedQuestion) -> list[str]:
+    """How far an answer is off is half the width of the interval, in the units of the sum or count; of the noisiest
+    group."""
+    said = question_told(asked)
+    groups = f", {said['groups']:,} groups" if asked.by is not None else ""
+    within = "some ranks off; no interval of values follows" if asked.law == FLIP else "-"
+    if asked.law == LAPLACE:
+        half = max(half_width(rates[0]) for rates in asked.rates.values())
+        step = float(asked.features[0].step)
+        unit = " in the sum" if asked.kind in ("mean", "variance") else " records" if step == 1 else ""
+        within = f"± {number(half * step, 'up')}{unit}"
+    return [clean(asked.query, 120), f"{said['words']}{groups}", within, number(float(asked.most), "up", 4)]

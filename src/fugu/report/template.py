@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Any
 from fugu.documents.release import OTHER_PEOPLE
 from fugu.documents.sentences import IN_THE_BOX
 from fugu.drawing.charts import figure
-from fugu.drawing.figure import chart_rules, palette
+from fugu.drawing.figure import read as style
 from fugu.drawing.html import Html, short
 from fugu.numbers import text
 from fugu.numbers.exact import read_number
-from fugu.report.curves import FLOOR
+from fugu.report.curves import FLOOR, HIDDEN, MOST
 from fugu.report.facts import beliefs
-from fugu.report.figures import methods_figure
-from fugu.report.views import HIDDEN, MOST
+from fugu.report.figures import covariance_figure, laws_figure, methods_figure, nearby_figure, ratio_figure
 from fugu.visible import several, visible
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def sheet() -> Html:
     """The style sheet, with a rule for each place in the list of pairs; line ends as a browser reads them."""
     views = ",\n".join(f"main:has(#pair-{k}:checked) .view-{k}" for k in range(MOST))
     rules = _read("sheet.css")
-    parts = {"VIEWS": f"{views} {{ display: block; }}", "PALETTE": palette(), "CHARTS": chart_rules()}
+    parts = {"VIEWS": f"{views} {{ display: block; }}", "PALETTE": style("palette.css"), "CHARTS": style("charts.css")}
     for name, part in parts.items():
         rules = rules.replace(name, part)
     return Html(rules)
@@ -94,7 +93,9 @@ def _environment() -> Environment:
     made.filters.update({shown.__name__: _of_float(shown) for shown in numbers})
     made.filters.update(clean=text.clean, quoted=text.quoted, noted=noted, exactly=read_number, several=several,
                         repr=repr, infinite=math.isinf, thousands=lambda x: f"{x:,}")  # fmt: skip
-    made.globals.update(figure=figure, beliefs=beliefs, methods_figure=methods_figure, sheet=sheet, policy=policy,
+    made.globals.update(figure=figure, beliefs=beliefs, methods_figure=methods_figure, laws_figure=laws_figure,
+                        ratio_figure=ratio_figure, nearby_figure=nearby_figure, covariance_figure=covariance_figure,
+                        sheet=sheet, policy=policy,
                         words=words(), infinity=math.inf, VALUE=text.VALUE, HIDDEN=HIDDEN, FLOOR=FLOOR,
                         IN_THE_BOX=IN_THE_BOX, OTHER_PEOPLE=OTHER_PEOPLE)  # fmt: skip
     return made
