@@ -10,9 +10,8 @@ import pytest
 
 import fugu
 from fugu.data.column import Column, Raw
-from fugu.data.declared import day_bins
 from fugu.data.field import Field
-from fugu.data.moments import DAY, EPOCH, seconds_of, written
+from fugu.data.moments import DAY, EPOCH, day_bins, seconds_of, written
 from fugu.errors import BadTable, ColumnNotFound, FuguError, UnknownName, UsageError
 
 DAYS = [date.min, date(1582, 10, 15), date(1969, 12, 31), EPOCH, date(2020, 2, 29), date.max]

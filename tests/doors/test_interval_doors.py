@@ -18,7 +18,8 @@ from hostile import CELLS, CONTAINERS, as_csv
 from typer.testing import CliRunner
 
 import fugu.cli.app as cli
-from fugu.data import Schema, plan
+from fugu.data import Schema
+from fugu.data import layout as plan
 from fugu.data.column import Column
 from fugu.data.layout import Layout
 from fugu.data.sequences import open_timed, sequence_schema

@@ -48,12 +48,12 @@ DOORS = {
     "queries/sequence_data.py:_opened": SEQUENCES,
     "training/inputs.py:read": TRAINING,
     "training/transformers.py:_opened": "test_transformer_doors.py",
-    "cli/train_data.py:rows": TRAINING,
+    "cli/train_reading.py:rows": TRAINING,
 }
 """Every function that opens private data, and where one record of it is replaced."""
 OTHER_READERS = {
-    "auditing/outside/answers.py:_published": "a published file: its lines are held against the certificate",
-    "auditing/outside/files.py:_differences": "a published file: its size is compared with the one that went out",
+    "auditing/examine.py:_published": "a published file: its lines are held against the certificate",
+    "auditing/beside.py:_differences": "a published file: its size is compared with the one that went out",
     "cli/demo.py:_run": "compares with the truth, as only a demo on synthetic data may",
     "cli/property.py:property_": "a reference, which is public",
     "scenario/property.py:_needed": "a reference, which is public",

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fugu.data import Column, Schema
-from fugu.data.declared import equal_bins, middles
 from fugu.data.field import Field
+from fugu.data.moments import equal_bins, middles
 from fugu.data.private import open_private
 from fugu.errors import BadTable, CertificateError, FuguError, MissingValues, UnknownName, UsageError
 from fugu.numbers.exact import as_fraction

@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from fugu.data.declared import middles
+from fugu.data.moments import middles
 from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.conversion import exact_delta

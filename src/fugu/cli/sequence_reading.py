@@ -21,8 +21,7 @@ from fugu.cli.questions import split
 from fugu.data import Schema, Table
 from fugu.data.cells import OTHER, Categories, text_of
 from fugu.data.field import Field
-from fugu.data.layout import MODELLED, PLAIN, ROWS, Layout
-from fugu.data.plan import EntryPlan
+from fugu.data.layout import MODELLED, PLAIN, ROWS, EntryPlan, Layout
 from fugu.data.private import Private
 from fugu.data.sequences import (
     Sequences,

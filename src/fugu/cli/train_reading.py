@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from fugu.data import Column, Schema, Table
 from fugu.data.cells import OTHER, Categories, number_of
 from fugu.data.column import Raw
-from fugu.data.declared import canonical
-from fugu.data.field import Field
+from fugu.data.field import Field, canonical
 from fugu.data.private import numbers, open_private
 from fugu.data.sequences import ranks
 from fugu.errors import BadTable, MissingValues, UnknownName, UsageError

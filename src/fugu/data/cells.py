@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from functools import singledispatch
 from typing import Any, final
 
 import numpy as np
@@ -27,85 +27,54 @@ _LONGEST = 1000
 """No number of more characters is told apart from its neighbours, and none is worked out."""
 _MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")
 TRUTHS = {"false": 0.0, "true": 1.0}
-_SCALARS = (np.number, np.bool_, np.character, Decimal, Fraction, bytes)
 ABSENT = ("", "na", "n/a", "null", "none")
 """Words that mean "missing" wherever no schema says which do."""
-_TIMES = (np.datetime64, np.timedelta64, date, time, timedelta)
+_TEXTS, _TRUTHS, _COMPLEX = (str, bytes), (bool, np.bool_), (complex, np.complexfloating)
+_SPANS = (np.datetime64, np.timedelta64, timedelta)
+"""What is written as `str` writes it; numpy counts its spans among the integers."""
+_TIMES = (*_SPANS, date, time)
+_NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fraction)
+_SCALARS = (np.number, np.bool_, np.character, Decimal, Fraction, bytes, *_TIMES)
 
 
-@singledispatch
-def is_missing(cell: object) -> bool:
+def is_missing(cell: Any) -> bool:
     """None, NaN in any type, and the marks of numpy and pandas; a text is missing only if the schema says so."""
-    return cell is None or type(cell).__name__ in _MISSING_TYPES
+    kind = type(cell)
+    if issubclass(kind, Decimal):
+        return bool(cell.is_nan())
+    if issubclass(kind, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(cell))
+    if issubclass(kind, _COMPLEX):
+        return bool(cell.imag == 0 and np.isnan(cell.real))
+    if issubclass(kind, float | np.floating):
+        return bool(np.isnan(cell))
+    return cell is None or kind.__name__ in _MISSING_TYPES
 
 
-@is_missing.register
-def _(cell: Decimal) -> bool:
-    return cell.is_nan()
-
-
-@is_missing.register
-def _(cell: np.datetime64 | np.timedelta64) -> bool:
-    return bool(np.isnat(cell))
-
-
-@is_missing.register
-def _(cell: complex | np.complexfloating) -> bool:
-    return cell.imag == 0 and is_missing(cell.real)
-
-
-@is_missing.register
-def _(cell: float | np.floating) -> bool:
-    return bool(np.isnan(cell))
-
-
-@singledispatch
-def number_of(cell: object, decimal: str = ".") -> float:  # noqa: ARG001 - the mark of texts
+def number_of(cell: Any, decimal: str = ".") -> float:
     """The double nearest to the number that a cell is or spells; NaN if it is none. Never raises.
+
+    `decimal`: the mark of texts. One complex cell makes complex numbers of all in an array: those are their real part.
 
     >>> number_of("1e3"), number_of(" 2,5 ", decimal=","), number_of(True), number_of("V27.0")
     (1000.0, 2.5, 1.0, nan)
     """
-    return math.nan
-
-
-@number_of.register
-def _(cell: str, decimal: str = ".") -> float:
-    return _spelt(str.strip(cell), decimal)
-
-
-@number_of.register
-def _(cell: bytes, decimal: str = ".") -> float:
-    return _spelt(cell.decode("utf-8", "replace").strip(), decimal)
-
-
-@number_of.register
-def _(cell: bool | int | float | np.bool_ | np.integer | Fraction, decimal: str = ".") -> float:  # noqa: ARG001
-    try:
-        return float(cell)
-    except OverflowError:
-        return math.inf if cell > 0 else -math.inf
-
-
-@number_of.register
-def _(cell: np.floating, decimal: str = ".") -> float:  # noqa: ARG001
-    return float(str(cell)) if cell.itemsize < 8 else float(cell)  # a short float means its shortest decimal
-
-
-@number_of.register
-def _(cell: np.timedelta64, decimal: str = ".") -> float:  # noqa: ARG001 - numpy counts it among the integers
-    return math.nan
-
-
-@number_of.register
-def _(cell: complex | np.complexfloating, decimal: str = ".") -> float:  # noqa: ARG001
-    """One complex cell makes complex numbers of all in an array."""
-    return number_of(cell.real) if cell.imag == 0 else math.nan
-
-
-@number_of.register
-def _(cell: Decimal, decimal: str = ".") -> float:  # noqa: ARG001
-    return math.nan if cell.is_nan() else float(cell)
+    kind, found = type(cell), math.nan
+    if issubclass(kind, _TEXTS):
+        text = text_of(cell)
+        if decimal != ".":
+            text = "" if "." in text else text.replace(decimal, ".")
+        found = float(text) if len(text) <= _LONGEST and _NUMBER.fullmatch(text) else math.nan
+    elif issubclass(kind, _COMPLEX):
+        found = number_of(cell.real) if cell.imag == 0 else math.nan
+    elif issubclass(kind, np.floating) and cell.itemsize < 8:
+        found = float(str(cell))  # a short float means its shortest decimal
+    elif issubclass(kind, _NUMBERS) and not issubclass(kind, np.timedelta64) and not is_missing(cell):
+        try:
+            found = float(cell)
+        except OverflowError:
+            found = math.inf if cell > 0 else -math.inf
+    return found
 
 
 def meant(cell: object, decimal: str = ".") -> float:
@@ -118,58 +87,31 @@ def meant(cell: object, decimal: str = ".") -> float:
     return number_of(cell, decimal) if truth is None else truth
 
 
-@singledispatch
-def text_of(cell: object) -> str:
+def text_of(cell: Any) -> str:
     """A cell that is not missing, as the text of a category; numbers in the one form of `number_text`. Never raises.
 
     >>> text_of(" F "), text_of(2.0), text_of(2), text_of(0.1), text_of([1, 2])
     ('F', '2', '2', '0.1', '(other)')
     """
-    number = number_of(cell)
-    return OTHER if math.isnan(number) else number_text(number)
-
-
-@text_of.register
-def _(cell: str) -> str:
-    return str.strip(cell)
-
-
-@text_of.register
-def _(cell: bytes) -> str:
-    return cell.decode("utf-8", "replace").strip()
-
-
-@text_of.register
-def _(cell: bool | np.bool_) -> str:
-    return str(bool(cell))
-
-
-@text_of.register
-def _(cell: int | np.integer) -> str:
-    whole = int(cell)
-    return str(whole) if whole.bit_length() <= 3 * _LONGEST else OTHER
-
-
-@text_of.register
-def _(cell: np.datetime64 | np.timedelta64 | timedelta) -> str:  # numpy counts the second among the integers
-    return str(cell)
-
-
-@text_of.register
-def _(cell: date | time) -> str:
-    try:
-        return cell.isoformat()
-    except Exception:  # a zone is an object of somebody else's
-        return OTHER
-
-
-@text_of.register
-def _(cell: Decimal) -> str:
-    if cell.is_finite() and abs(cell.adjusted()) <= _LONGEST:
+    kind, found = type(cell), OTHER
+    if issubclass(kind, _TEXTS):
+        found = str.strip(cell) if issubclass(kind, str) else cell.decode("utf-8", "replace").strip()
+    elif issubclass(kind, _TRUTHS):
+        found = str(bool(cell))
+    elif issubclass(kind, _SPANS):
+        found = str(cell)
+    elif issubclass(kind, date | time):
+        with suppress(Exception):  # a zone is an object of somebody else's
+            found = cell.isoformat()
+    elif issubclass(kind, int | np.integer):
+        whole = int(cell)
+        found = str(whole) if whole.bit_length() <= 3 * _LONGEST else OTHER
+    elif issubclass(kind, Decimal) and cell.is_finite() and abs(cell.adjusted()) <= _LONGEST:
         exact = format(cell, "f")
-        return (exact.rstrip("0").rstrip(".") if "." in exact else exact) or "0"
-    number = number_of(cell)
-    return OTHER if math.isnan(number) else number_text(number)
+        found = (exact.rstrip("0").rstrip(".") if "." in exact else exact) or "0"
+    elif not math.isnan(number := number_of(cell)):
+        found = number_text(number)
+    return found
 
 
 def number_text(number: float) -> str:
@@ -181,14 +123,6 @@ def number_text(number: float) -> str:
     if number == math.floor(number) and abs(number) < 1e16 if math.isfinite(number) else False:
         return str(int(number))
     return repr(number + 0.0)
-
-
-def _spelt(text: str, decimal: str) -> float:
-    if decimal != ".":
-        if "." in text:
-            return math.nan
-        text = text.replace(decimal, ".")
-    return float(text) if len(text) <= _LONGEST and _NUMBER.fullmatch(text) else math.nan
 
 
 def distinct(cells: Iterable[Any]) -> tuple[list[Any], NDArray[np.int64]]:
@@ -211,46 +145,23 @@ def distinct(cells: Iterable[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     return found, np.array(codes, dtype=np.int64)
 
 
-@singledispatch
 def _plain(cell: Any) -> Any:
     """None if missing (NaN equals nothing, and a signalling one cannot be hashed); OTHER if not a plain value.
 
-    A subclass of text or of numbers (an enumeration) is what it holds, whatever it says of itself."""
-    return None if is_missing(cell) else OTHER
-
-
-@_plain.register
-def _(cell: bool) -> Any:
-    return cell
-
-
-@_plain.register
-def _(cell: str) -> Any:
-    return str.__str__(cell)
-
-
-@_plain.register
-def _(cell: int) -> Any:
-    return int.__pos__(cell)
-
-
-@_plain.register
-def _(cell: float) -> Any:
-    return None if is_missing(cell) else float.__pos__(cell)
-
-
-@_plain.register
-def _(cell: complex | np.complexfloating) -> Any:
-    """What an engine makes of all numbers if one of them is complex."""
-    return OTHER if cell.imag != 0 else None if np.isnan(cell.real) else float(cell.real)
-
-
-def _as_it_is(cell: Any) -> Any:
-    return None if is_missing(cell) else cell
-
-
-for _kind in (*_SCALARS, *_TIMES):
-    _plain.register(_kind, _as_it_is)
+    A subclass of text or of numbers (an enumeration) is what it holds, whatever it says of itself. What an engine makes
+    of all numbers if one of them is complex is its real part."""
+    kind = type(cell)
+    if issubclass(kind, str):
+        return str.__str__(cell)
+    if issubclass(kind, int):
+        return cell if kind is bool else int.__pos__(cell)
+    if issubclass(kind, _COMPLEX):
+        return OTHER if cell.imag != 0 else None if np.isnan(cell.real) else float(cell.real)
+    if is_missing(cell):
+        return None
+    if issubclass(kind, _SCALARS):
+        return cell
+    return float.__pos__(cell) if issubclass(kind, float) else OTHER
 
 
 def is_time(cell: object) -> bool:
@@ -321,8 +232,6 @@ def _time_text(text: str) -> str | None:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        found = None
-    if found is None:
         return None
     whole = found.isoformat(" ")
     return whole.removesuffix(" 00:00:00") if found.tzinfo is None else whole

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeVar, final
+from typing import Any, final
 
 import narwhals as nw
 import numpy as np
@@ -22,9 +22,6 @@ from fugu.numbers.checks import is_iterable
 from fugu.visible import several
 
 # `Raw`: a column as its engine hands it over, before anybody says what its cells mean.
-
-
-T = TypeVar("T")
 
 
 @final
@@ -47,7 +44,16 @@ class Raw:
         """From a list, a numpy array (a mask means missing) or a series of any engine; looks at no cell's meaning."""
         if isinstance(data, Raw):
             return data
-        return handed_over(name, data, _raw_from_array, _raw_from_series, _raw_from_arrow, _raw_from_items)
+        cells = handed_over(name, data)
+        if not isinstance(cells, np.ndarray):
+            return _from_cells(cells)
+        if cells.ndim != 1:
+            raise BadTable(f"column {name!r} must have one dimension, got shape {cells.shape}")
+        masked, plain = np.ma.getmaskarray(cells).copy(), np.asarray(np.ma.getdata(cells))
+        if plain.dtype.kind in "biu" or (plain.dtype.kind == "f" and plain.dtype.itemsize >= 8):
+            return Raw(plain, masked)
+        listed = list(plain) if plain.dtype.kind in "fMm" else plain.tolist()
+        return _from_cells(None if gone else cell for cell, gone in zip(listed, masked.tolist(), strict=True))
 
     def __len__(self) -> int:
         return len(self.array) if self.array is not None else len(self.codes if self.codes is not None else ())
@@ -66,56 +72,45 @@ class Raw:
         return [cells[code] for code in codes.tolist()]
 
 
-def handed_over(
-    name: str,
-    data: Any,
-    array: Callable[[str, NDArray[Any]], T],
-    series: Callable[[str, nw.Series[Any]], T],
-    arrow: Callable[[str, Any], T],
-    items: Callable[[str, Iterable[Any]], T],
-) -> T:
-    """What one of four readers makes of a column: that of arrays, of series, of pyarrow's arrays, of other lists."""
-    if isinstance(data, np.ndarray):
-        return array(name, data)
-    if isinstance(data, list | tuple):
-        return items(name, data)
-    known = nw.from_native(data, series_only=True, pass_through=True)
-    if isinstance(known, nw.Series):
-        return series(name, known)
-    if hasattr(data, "to_pylist"):
-        return arrow(name, data)
-    if isinstance(data, bytes) or not is_iterable(data):
-        raise BadTable(f"column {name!r} must be a list, an array or a series, got {type(data).__name__}")
-    return items(name, data)
-
-
-def _raw_from_series(name: str, series: nw.Series[Any]) -> Raw:
+def handed_over(name: str, data: Any, whole: bool = False) -> NDArray[Any] | Iterable[Any]:
+    """A column as an array (a mask means missing), or as its cells, one by one: of a list, an array, a series of any
+    engine or pyarrow's. A cell that its engine cannot hand over is no plain value; `whole`: then nothing is."""
+    if isinstance(data, np.ndarray | list | tuple):
+        return data
+    series = nw.from_native(data, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series):
+        if hasattr(data, "to_pylist"):
+            failures = (ValueError, OverflowError, TypeError, ArithmeticError)
+            return _cells(data.to_pylist, data, failures if not whole else ())
+        if isinstance(data, bytes) or not is_iterable(data):
+            raise BadTable(f"column {name!r} must be a list, an array or a series, got {type(data).__name__}")
+        cells: Iterable[Any] = data
+        return cells
     dtype = series.dtype
+    if whole and dtype.is_temporal():
+        raise _dates(name)
     wide = dtype in (nw.Int128, nw.UInt128)
     if dtype == nw.Boolean or dtype.is_float() or (dtype.is_integer() and not wide):
         missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
         filled = series.fill_null(False if dtype == nw.Boolean else 0) if missing.any() else series
-        return _raw_from_array(name, np.ma.array(np.asarray(filled.to_numpy()), mask=missing))
+        return np.ma.array(np.asarray(filled.to_numpy()), mask=missing)
     try:
-        return _from_cells(series.to_list())
-    except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
-        raise
+        return _cells(series.to_list, series, (BaseException,) if not whole else ())
     except ImportError as error:  # of the whole column, whatever its cells
+        if whole:
+            raise
         needed = (error.name or "").split(".")[0] or "another package"
         raise MissingExtra(f"column {name!r} is read with {needed}, which is not installed") from None
-    except BaseException:  # an engine that cannot hand over one of its cells, and may quote it: the others it can
-        return _from_cells(_each(series, len(series)))
 
 
-def _raw_from_items(name: str, data: Iterable[Any]) -> Raw:  # noqa: ARG001
-    return _from_cells(data)
-
-
-def _raw_from_arrow(name: str, data: Any) -> Raw:  # noqa: ARG001
+def _cells(listed: Callable[[], list[Any]], column: Any, failures: tuple[type[BaseException], ...]) -> Iterable[Any]:
+    """All cells at once; where the engine fails, and may quote one of them, cell by cell: the others it can."""
     try:
-        return _from_cells(data.to_pylist())
-    except (ValueError, OverflowError, TypeError, ArithmeticError):
-        return _from_cells(_each(data, len(data)))
+        return listed()
+    except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, ImportError):
+        raise
+    except failures:
+        return _each(column, len(column))
 
 
 def _each(column: Any, rows: int) -> Iterable[Any]:
@@ -128,18 +123,6 @@ def _each(column: Any, rows: int) -> Iterable[Any]:
             raise
         except BaseException:
             yield OTHER
-
-
-def _raw_from_array(name: str, array: NDArray[Any]) -> Raw:
-    if array.ndim != 1:
-        raise BadTable(f"column {name!r} must have one dimension, got shape {array.shape}")
-    masked = np.ma.getmaskarray(array).copy()
-    plain = np.asarray(np.ma.getdata(array))
-    if plain.dtype.kind in "biu" or (plain.dtype.kind == "f" and plain.dtype.itemsize >= 8):
-        return Raw(plain, masked)
-    cells = list(plain) if plain.dtype.kind in "fMm" else plain.tolist()
-    kept = (None if gone else cell for cell, gone in zip(cells, masked.tolist(), strict=True))
-    return _from_cells(kept)
 
 
 def _from_cells(items: Iterable[Any]) -> Raw:
@@ -185,7 +168,8 @@ class Column:
             return Column(name, data.values, data.missing, data.exact, data.origin)
         if isinstance(data, Raw):
             return _from_texts(name, data)
-        return handed_over(name, data, _from_array, _from_series, _from_arrow, _from_items)
+        cells = handed_over(name, data, whole=True)
+        return _from_array(name, cells) if isinstance(cells, np.ndarray) else _from_list(name, list(cells))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -221,7 +205,13 @@ class Column:
         if self.numeric:
             distinct, found = np.unique(present, return_inverse=True)
         else:
-            distinct, found = _text_codes(present, ordered)
+            place: dict[str, int] = {}
+            numbered = (place.setdefault(text, len(place)) for text in present.tolist())
+            found = np.fromiter(numbered, dtype=np.int64, count=len(present))
+            distinct = np.array([*place, None], dtype=object)[:-1]
+            if ordered:
+                order = np.argsort(distinct, kind="stable")
+                distinct, found = distinct[order], np.argsort(order)[found]
         codes = np.full(len(self), -1, dtype=np.int64)
         codes[~self.missing] = found
         return codes, distinct
@@ -261,62 +251,30 @@ def _from_texts(name: str, raw: Raw) -> Column:
     return Column(name, each[codes] + dtype(0), missing[codes], exact)
 
 
-def _from_arrow(name: str, data: Any) -> Column:
-    return _from_list(name, data.to_pylist())
-
-
-def _from_items(name: str, data: Iterable[Any]) -> Column:
-    return _from_list(name, list(data))
-
-
-def _from_series(name: str, series: nw.Series[Any]) -> Column:
-    if series.dtype.is_temporal():
-        raise _dates(name)
-    raw = Raw.of(name, series)
-    if raw.array is None or raw.masked is None:
-        return _from_list(name, series.to_list())
-    return _from_array(name, np.ma.array(raw.array, mask=raw.masked))
-
-
 def _from_array(name: str, array: NDArray[Any]) -> Column:
     if array.ndim != 1:
         raise BadTable(f"column {name!r} must have one dimension, got shape {array.shape}")
     masked = np.ma.getmaskarray(array).copy()
     plain = np.asarray(np.ma.getdata(array))
-    if (dtype := _WHOLES.get(plain.dtype.kind)) is not None:
+    kind = plain.dtype.kind
+    if (dtype := _WHOLES.get(kind)) is not None:
         return Column(name, plain.astype(dtype), masked)
-    return _READERS.get(plain.dtype.kind, _unread)(name, plain, masked)
-
-
-def _from_floats(name: str, plain: NDArray[Any], masked: NDArray[np.bool_]) -> Column:
-    with np.errstate(over="ignore"):
-        numbers = plain.astype(np.float64) + 0.0  # + 0.0 turns -0.0 into 0.0
-    missing = masked | np.isnan(numbers)
-    numbers[missing] = 0.0
-    return Column(name, numbers, missing, exact=plain.dtype.itemsize <= 8)
-
-
-def _from_times(name: str, plain: NDArray[Any], masked: NDArray[np.bool_]) -> Column:  # noqa: ARG001
-    raise _dates(name)
-
-
-def _from_objects(name: str, plain: NDArray[Any], masked: NDArray[np.bool_]) -> Column:
+    if kind == "f":
+        with np.errstate(over="ignore"):
+            numbers = plain.astype(np.float64) + 0.0  # + 0.0 turns -0.0 into 0.0
+        missing = masked | np.isnan(numbers)
+        numbers[missing] = 0.0
+        return Column(name, numbers, missing, exact=plain.dtype.itemsize <= 8)
+    if kind in "Mm":
+        raise _dates(name)
+    if kind not in "UTO":
+        raise BadTable(f"column {name!r} must hold numbers or text, got {plain.dtype}")
     items = plain.astype(object)
     items[masked] = None
     return _from_list(name, items.tolist())
 
 
-def _unread(name: str, plain: NDArray[Any], masked: NDArray[np.bool_]) -> Column:  # noqa: ARG001
-    raise BadTable(f"column {name!r} must hold numbers or text, got {plain.dtype}")
-
-
 _WHOLES: dict[str, type[np.generic]] = {"b": np.bool_, "i": np.int64, "u": np.uint64}
-_READERS: dict[str, Callable[[str, NDArray[Any], NDArray[np.bool_]], Column]] = {
-    "f": _from_floats,
-    **dict.fromkeys("Mm", _from_times),
-    **dict.fromkeys("UTO", _from_objects),
-}
-"""How an array is read, by the letter that numpy has for its kind."""
 
 
 def _from_list(name: str, items: list[Any]) -> Column:
@@ -369,20 +327,6 @@ def _nearest(value: Any) -> float:
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
-
-
-def _text_codes(present: NDArray[Any], ordered: bool) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    place: dict[str, int] = {}
-    numbered = (place.setdefault(text, len(place)) for text in present.tolist())
-    found = np.fromiter(numbered, dtype=np.int64, count=len(present))
-    distinct = np.empty(len(place), dtype=object)
-    distinct[:] = list(place)
-    if not ordered:
-        return distinct, found
-    order = np.argsort(distinct, kind="stable")
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return distinct[order], rank[found]
 
 
 def _dates(name: str) -> BadTable:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date
-from functools import singledispatch
 from itertools import pairwise
 from numbers import Real
 from typing import Any, final
@@ -31,17 +30,17 @@ Mask = NDArray[np.bool_]
 @final
 @dataclass(frozen=True)
 class AnyOf:
-    """The value is one of these categories or numbers."""
+    """The value is one of these categories or numbers; `other`: it is there, and is none of them."""
 
     values: tuple[Any, ...]
+    other: bool = False
 
     def mask(self, column: Column) -> Mask:
         """Compared as categories are everywhere: "1", 1 and 1.0 are one in a column of numbers."""
         found = np.zeros(len(column), dtype=bool)
         if column.origin is not None:
-            wanted_days = [_moment(value, column.name) for value in self.values]
-            return np.isin(_seconds(column), wanted_days) & ~column.missing
-        if column.numeric:
+            found = np.isin(_seconds(column), [_moment(value, column.name) for value in self.values])
+        elif column.numeric:
             column.require_exact()
             for value in self.values:
                 found |= _equal(column.values, _number(value, column.name))
@@ -54,24 +53,10 @@ class AnyOf:
                 if place < 0 and number is not None:
                     raise BadTable(f"the condition on column {column.name!r} names numbers, but it holds text")
                 found |= (codes == place) & (place >= 0)
-        return found & ~column.missing
+        return (~found if self.other else found) & ~column.missing
 
     def to_json(self) -> object:
-        return {"in": list(self.values)}
-
-
-@final
-@dataclass(frozen=True)
-class NoneOf:
-    """The value is there, and is none of these categories or numbers."""
-
-    values: tuple[Any, ...]
-
-    def mask(self, column: Column) -> Mask:
-        return ~AnyOf(self.values).mask(column) & ~column.missing
-
-    def to_json(self) -> object:
-        return {"not in": list(self.values)}
+        return {"not in" if self.other else "in": list(self.values)}
 
 
 @final
@@ -134,19 +119,20 @@ class Where:
         return None
 
 
-Test = AnyOf | NoneOf | Within | During | Where
+Test = AnyOf | Within | During | Where
 
 
 def read_test(column: str, test: object) -> Test:
     """A value, a range (low, high), a set or list of values, a function, or what `to_json` wrote, as a test."""
     if callable(test):
         return Where(test)
-    return _read(test, column)
-
-
-@singledispatch
-def _read(test: Any, column: str) -> Test:
-    return _any_of(column, [test])
+    if isinstance(test, Mapping):
+        return _from_json(test, column)
+    if isinstance(test, tuple):
+        return _range(test, column)
+    if isinstance(test, AbstractSet):
+        return _any_of(column, sorted(test, key=str))
+    return _any_of(column, test if isinstance(test, list) else [test])
 
 
 def _any_of(column: str, values: Iterable[Any]) -> AnyOf:
@@ -155,16 +141,6 @@ def _any_of(column: str, values: Iterable[Any]) -> AnyOf:
     if not named or not (numbers or is_texts(named)):
         raise UsageError(f"the condition on column {column!r} must name categories, or else finite numbers")
     return AnyOf(named)
-
-
-@_read.register
-def _(test: list, column: str) -> Test:  # type: ignore[type-arg]
-    return _any_of(column, test)
-
-
-@_read.register
-def _(test: AbstractSet, column: str) -> Test:  # type: ignore[type-arg]
-    return _any_of(column, sorted(test, key=str))
 
 
 def _plain(value: Any) -> Any:
@@ -195,7 +171,6 @@ def during(column: str, low: object, high: object) -> During:
     return During(ends[0], ends[1], (words[0], words[1]))
 
 
-@_read.register(tuple)
 def _range(ends: tuple[Any, ...], column: str) -> Within | During:
     if len(ends) == 2 and any(isinstance(end, str | date | np.datetime64) for end in ends):
         return during(column, *ends)
@@ -213,12 +188,11 @@ def _range(ends: tuple[Any, ...], column: str) -> Within | During:
     return Within(_plain(low), _plain(high))
 
 
-@_read.register(Mapping)
 def _from_json(data: Mapping[str, Any], column: str) -> Test:
     if set(data) == {"in"} and isinstance(data["in"], list):
         return _any_of(column, data["in"])
     if set(data) == {"not in"} and isinstance(data["not in"], list):
-        return NoneOf(_any_of(column, data["not in"]).values)
+        return AnyOf(_any_of(column, data["not in"]).values, other=True)
     if data and set(data) <= {"from", "to"}:
         return _range((data.get("from"), data.get("to")), column)
     raise CertificateError(f"the condition on column {column!r} is not one that fugu writes")
@@ -294,39 +268,33 @@ _CUTS = re.compile(r"(?P<column>.+?)\s*:(?P<cuts>[^:]+)")
 _A_DAY = len("2020-01-31")
 
 
-@final
-@dataclass(frozen=True)
-class Spelt:
-    """One column, and the tests on it by name of the secret; `value` is what an equality names."""
-
-    column: str
-    secrets: Mapping[str, Test]
-    value: str | None = None
-
-    @property
-    def tests(self) -> dict[str, Mapping[str, Test]]:
-        """The conditions of the secrets."""
-        return {name: {self.column: test} for name, test in self.secrets.items()}
+Tests = dict[str, Test]
+"""Tests on one column by name of the secret."""
 
 
-def spelt(text: str, available: tuple[str, ...]) -> Spelt | None:
-    """The secrets that a text spells out; None if it is of another form, such as a list of columns.
+def spelt(text: str, available: tuple[str, ...]) -> tuple[str, Tests, str | None] | None:
+    """The column of the secrets that a text spells out, their tests, and the value that an equality names; None if it
+    is of another form, such as a list of columns.
 
-    >>> list(spelt("sex!=Male", ("sex",)).secrets), list(spelt("born<1960-01-01", ("born",)).secrets)
+    An equality is two secrets, one pair, for = and for != alike: the column is that value, or anything else. Which of
+    the other values it is stays outside the promise: they are one secret together.
+
+    >>> list(spelt("sex!=Male", ("sex",))[1]), list(spelt("born<1960-01-01", ("born",))[1])
     (['sex = Male', 'sex != Male'], ['born < 1960-01-01', 'born >= 1960-01-01'])
     """
     plain = text.strip()
     compared, equal = _COMPARISON.fullmatch(plain), _EQUALITY.fullmatch(plain)
     if equal and (equal["column"] in available or not compared):
-        return _equality(_known(equal["column"], available), equal["value"].strip())
+        column, value = _known(equal["column"], available), equal["value"].strip()
+        named: Tests = {f"{column} = {value}": AnyOf((value,)), f"{column} != {value}": AnyOf((value,), other=True)}
+        return column, named, value
     if compared:
         column, end = _known(compared["column"], available), compared["number"].strip()
-        if is_moment(end):
-            return _dated(column, compared["sign"], end)
-        return _comparison(text, column, compared["sign"], _spelt_number(end))
+        sides = _dated if is_moment(end) else _comparison
+        return column, sides(text, column, compared["sign"], end), None
     if match := _CUTS.fullmatch(plain):
         column, ends = _known(match["column"], available), [cut.strip() for cut in match["cuts"].split(",")]
-        return _dated_cuts(column, ends) if all(map(is_moment, ends)) else _cuts(column, list(map(_spelt_number, ends)))
+        return column, _cuts(column, ends), None
     return None
 
 
@@ -348,47 +316,34 @@ def _spelt_number(text: str) -> float:
     return number
 
 
-def _equality(column: str, value: str) -> Spelt:
-    """Whether the column is `value`, against that it is anything else: two secrets, one pair, for = and for != alike.
-
-    Which of the other values it is stays outside the promise: they are one secret together."""
-    return Spelt(column, {f"{column} = {value}": AnyOf((value,)), f"{column} != {value}": NoneOf((value,))}, value)
-
-
-def _comparison(text: str, column: str, sign: str, number: float) -> Spelt:
+def _comparison(text: str, column: str, sign: str, end: str) -> Tests:
     below, above, beyond = _SIGNS[sign]
+    number = _spelt_number(end)
     if beyond and abs(number) > 2**53:
         raise UsageError(f"the number in {text!r} is too large for {sign}; use < or >=")
     cut = math.nextafter(number, math.inf) if beyond else number
-    tests = {f"{column} {below} {number}": Within(None, cut), f"{column} {above} {number}": Within(cut, None)}
-    return Spelt(column, tests)
+    return {f"{column} {below} {number}": Within(None, cut), f"{column} {above} {number}": Within(cut, None)}
 
 
-def _cuts(column: str, cuts: list[float]) -> Spelt:
-    if any(a >= b for a, b in pairwise(cuts)):
-        raise _not_increasing(column)
-    tests = {f"{column} < {cuts[0]}": Within(None, cuts[0])}
-    tests |= {f"{a} <= {column} < {b}": Within(a, b) for a, b in pairwise(cuts)}
-    return Spelt(column, {**tests, f"{column} >= {cuts[-1]}": Within(cuts[-1], None)})
-
-
-def _dated(column: str, sign: str, end: str) -> Spelt:
+def _dated(text: str, column: str, sign: str, end: str) -> Tests:
     """Before and not before a date. A day is its midnight; with <= and > the whole day belongs to what is before."""
     below, above, beyond = _SIGNS[sign]
-    seconds = seconds_of(end)
-    assert seconds is not None
-    cut = seconds + (0 if not beyond else DAY if len(end) == _A_DAY else 1)
+    cut = _moment(end, text) + (0 if not beyond else DAY if len(end) == _A_DAY else 1)
     first, second = During(None, cut, (None, end)), During(cut, None, (end, None))
-    return Spelt(column, {f"{column} {below} {end}": first, f"{column} {above} {end}": second})
+    return {f"{column} {below} {end}": first, f"{column} {above} {end}": second}
 
 
-def _dated_cuts(column: str, ends: list[str]) -> Spelt:
-    if any((seconds_of(a) or 0) >= (seconds_of(b) or 0) for a, b in pairwise(ends)):
-        raise _not_increasing(column)
-    tests = {f"{column} < {ends[0]}": during(column, None, ends[0])}
-    tests |= {f"{a} <= {column} < {b}": during(column, a, b) for a, b in pairwise(ends)}
-    return Spelt(column, {**tests, f"{column} >= {ends[-1]}": during(column, ends[-1], None)})
+def _cuts(column: str, ends: list[str]) -> Tests:
+    """Stretches between numbers, or between dates if all are such."""
+    dates = all(map(is_moment, ends))
+    cuts: list[Any] = ends if dates else list(map(_spelt_number, ends))
+    places = [_moment(end, column) for end in ends] if dates else cuts
+    if any(a >= b for a, b in pairwise(places)):
+        raise UsageError(f"the cut points of column {column!r} must be strictly increasing")
 
+    def within(low: Any, high: Any) -> Test:
+        return during(column, low, high) if dates else Within(low, high)
 
-def _not_increasing(column: str) -> UsageError:
-    return UsageError(f"the cut points of column {column!r} must be strictly increasing")
+    tests = {f"{column} < {cuts[0]}": within(None, cuts[0])}
+    tests |= {f"{a} <= {column} < {b}": within(a, b) for a, b in pairwise(cuts)}
+    return {**tests, f"{column} >= {cuts[-1]}": within(cuts[-1], None)}

@@ -19,7 +19,7 @@ from typing import Any, TextIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.column import Column, Raw
+from fugu.data.column import Raw
 from fugu.data.frame import Table
 from fugu.data.sources import Dialect, Relation, connect, refused
 from fugu.errors import BadTable
@@ -108,12 +108,11 @@ def _print(out: TextIO, table: Table) -> None:
     writer.writerow(table.columns)
     for start in range(0, len(table), _CHUNK):
         chunk = slice(start, start + _CHUNK)
-        writer.writerows(zip(*(_printed(c, chunk) for c in cells), strict=True))
-
-
-def _printed(column: Column, chunk: slice) -> Iterable[Any]:
-    cells = column.values[chunk].tolist()
-    return ("" if gone else cell for cell, gone in zip(cells, column.missing[chunk].tolist(), strict=True))
+        printed = []
+        for column in cells:
+            each = zip(column.values[chunk].tolist(), column.missing[chunk].tolist(), strict=True)
+            printed.append(["" if gone else cell for cell, gone in each])
+        writer.writerows(zip(*printed, strict=True))
 
 
 def _parquet(file: Path) -> Table:

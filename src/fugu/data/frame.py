@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.column import Column, Raw
-from fugu.data.sources import Columns, FrameColumns, FrameLike, Relation, Source, quoted, source_of
+from fugu.data.sources import Columns, ColumnSource, FrameLike, Relation, quoted, source_of
 from fugu.errors import BadTable, ColumnNotFound, MissingExtra, UsageError
 from fugu.numbers.checks import is_path
 from fugu.visible import several
@@ -37,14 +37,21 @@ class Table:
     __slots__ = ("_columns", "_native", "_source", "columns")
 
     def __init__(self, data: object) -> None:
-        self._source: Source = data._source if isinstance(data, Table) else source_of(data)
+        self._source: ColumnSource = data._source if isinstance(data, Table) else source_of(data)
         self._native: Mapping[str, object] | None = data._native if isinstance(data, Table) else None
         self._columns: dict[str, Column] = {}
         self.columns: tuple[str, ...] = self._source.names
-        _check_names(self.columns)
+        if not self.columns:
+            raise BadTable("the table has no columns")
+        unnamed = [name for name in self.columns if not isinstance(name, str)]
+        if unnamed:
+            raise BadTable(f"column names must be text, found {len(unnamed)} that are not; rename the columns")
+        repeated = sorted(name for name, times in Counter(self.columns).items() if times > 1)
+        if repeated:
+            raise BadTable(f"several columns have the same name: {', '.join(map(repr, repeated))}; rename them")
 
     @property
-    def source(self) -> Source:
+    def source(self) -> ColumnSource:
         """Where the columns come from."""
         return self._source
 
@@ -106,17 +113,6 @@ class Table:
             raise ColumnNotFound(str(name), self.columns)
 
 
-def _check_names(names: tuple[object, ...]) -> None:
-    if not names:
-        raise BadTable("the table has no columns")
-    unnamed = [name for name in names if not isinstance(name, str)]
-    if unnamed:
-        raise BadTable(f"column names must be text, found {len(unnamed)} that are not; rename the columns")
-    repeated = sorted(str(name) for name, times in Counter(names).items() if times > 1)
-    if repeated:
-        raise BadTable(f"several columns have the same name: {', '.join(map(repr, repeated))}; rename them")
-
-
 # Frames that go out: of the kind that came in, under names that are public, with rows that are numbered anew.
 #
 # An index of pandas is often a patient number. It never goes out by itself: only `index=True` puts it there, and what
@@ -152,12 +148,8 @@ class FrameKind:
         source = table.source if isinstance(table, Table) else source_of(table)
         if isinstance(source, Columns):
             return FrameKind() if isinstance(table, Table) else FrameKind("dict")
-        if isinstance(source, Relation):
-            return (
-                FrameKind() if source.owner is not None else FrameKind("duckdb")
-            )  # with an owner it stands for a file
-        if not isinstance(source, FrameColumns):
-            return FrameKind()
+        if isinstance(source, Relation):  # with an owner it stands for a file
+            return FrameKind() if source.owner is not None else FrameKind("duckdb")
         name = source.frame.implementation.value
         index = getattr(source.frame.to_native(), "index", None) if name in _INDEXED else None
         return FrameKind(name, isinstance(source.frame, nw.LazyFrame), index)
@@ -171,7 +163,12 @@ class FrameKind:
             raise UsageError("index is True or False")
         made = self if kind is None or kind == self.name else FrameKind(_checked(kind))
         if made.name is None:
-            made = replace(made, name=_installed())
+            installed = [name for name in _FIRST if find_spec(name) is not None]
+            if not installed:
+                raise MissingExtra(
+                    "a frame needs pandas, polars or pyarrow, and none is installed; kind='dict' gives columns"
+                )
+            made = replace(made, name=installed[0])
         found = made._made(columns)
         if not index:
             return found
@@ -217,13 +214,6 @@ def _checked(kind: object) -> str:
     if kind not in get_args(KindName):
         raise UsageError(f"kind is one of {', '.join(get_args(KindName))}, or None for the kind that came in")
     return str(kind)
-
-
-def _installed() -> str:
-    for name in _FIRST:
-        if find_spec(name) is not None:
-            return name
-    raise MissingExtra("a frame needs pandas, polars or pyarrow, and none is installed; kind='dict' gives columns")
 
 
 def _plain(cells: PublishedColumn) -> Any:

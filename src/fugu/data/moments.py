@@ -1,22 +1,27 @@
-"""Dates and times as exact numbers on a line: days since an origin, whole steps, and the step of a public grid."""
+"""Dates and times as exact numbers on a line: days since an origin, whole steps, and the step of a public grid; cut
+points and bins of numbers."""
 
 from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
-from functools import singledispatch
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.cells import number_of
+from fugu.data.cells import number_of, number_text, text_of
 from fugu.data.column import Column
 from fugu.errors import BadTable, UsageError
-from fugu.numbers.exact import as_fraction, read_number
+from fugu.numbers.checks import is_real
+from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.visible import brief
 
 # Dates and times as numbers: days since an origin, in whole steps, and back again.
@@ -32,8 +37,7 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ].{1,30})?", re.ASCII)
 _FIRST, _LAST = ((day - EPOCH).days * DAY for day in (date.min, date.max))
 
 
-@singledispatch
-def seconds_of(cell: object) -> int | None:  # noqa: ARG001 - whatever else it is
+def seconds_of(cell: Any) -> int | None:
     """Whole seconds since 1970-01-01, UTC where a zone is given; None for what is no date. Never raises.
 
     A text is a date if it is one in ISO 8601 with dashes: "2020-01-31", "2020-01-31 08:00". Numbers are no dates.
@@ -41,46 +45,24 @@ def seconds_of(cell: object) -> int | None:  # noqa: ARG001 - whatever else it i
     >>> seconds_of("1970-01-02"), seconds_of("1970-01-01T00:01:00+00:01"), seconds_of("1970"), seconds_of(20200131)
     (86400, 0, None, None)
     """
-    return None
-
-
-@seconds_of.register
-def _(cell: str) -> int | None:
-    text = str.strip(cell)
-    if _MOMENT.fullmatch(text) is None:
-        return None
-    try:
-        return _of_moment(datetime.fromisoformat(text))
-    except ValueError:
-        return None
-
-
-@seconds_of.register
-def _(cell: bytes) -> int | None:
-    return seconds_of(cell.decode("utf-8", "replace"))
-
-
-@seconds_of.register
-def _(cell: date) -> int | None:
-    return (date.toordinal(cell) - EPOCH.toordinal()) * DAY  # that of a date, whatever a subclass makes of it
-
-
-@seconds_of.register
-def _(cell: datetime) -> int | None:
-    try:
-        return _of_moment(cell)
-    except Exception:  # a zone is an object of somebody else's
-        return None
-
-
-@seconds_of.register
-def _(cell: np.datetime64) -> int | None:
-    if np.isnat(cell):
-        return None
-    year = int(cell.astype("datetime64[Y]").astype(np.int64)) + EPOCH.year
-    if not date.min.year <= year <= date.max.year:
-        return _FIRST if year < EPOCH.year else _LAST
-    return int(cell.astype("datetime64[s]").astype(np.int64))
+    kind, found = type(cell), None
+    if issubclass(kind, str | bytes):
+        text = text_of(cell)
+        if _MOMENT.fullmatch(text) is not None:
+            with suppress(ValueError):
+                found = _of_moment(datetime.fromisoformat(text))
+    elif issubclass(kind, datetime):
+        with suppress(Exception):  # a zone is an object of somebody else's
+            found = _of_moment(cell)
+    elif issubclass(kind, date):
+        found = (date.toordinal(cell) - EPOCH.toordinal()) * DAY  # that of a date, whatever a subclass makes of it
+    elif issubclass(kind, np.datetime64) and not np.isnat(cell):
+        year = int(cell.astype("datetime64[Y]").astype(np.int64)) + EPOCH.year
+        if date.min.year <= year <= date.max.year:
+            found = int(cell.astype("datetime64[s]").astype(np.int64))
+        else:
+            found = _FIRST if year < EPOCH.year else _LAST
+    return found
 
 
 def _of_moment(cell: datetime) -> int:
@@ -158,11 +140,11 @@ _ORIGIN = datetime(1970, 1, 1)
 
 @final
 @dataclass(frozen=True)
-class Step:
+class TimeStep:
     """A step of time in seconds (`timed`), or of numbers.
 
-    >>> Step.read("30min"), Step.read("0.5").width
-    (Step(width=Fraction(1800, 1), timed=True, text='30min'), Fraction(1, 2))
+    >>> TimeStep.read("30min"), TimeStep.read("0.5").width
+    (TimeStep(width=Fraction(1800, 1), timed=True, text='30min'), Fraction(1, 2))
     """
 
     width: Fraction
@@ -170,7 +152,7 @@ class Step:
     text: str
 
     @staticmethod
-    def read(text: object) -> Step:
+    def read(text: object) -> TimeStep:
         """From "1h", "30min", "1d", "10s", "2w", or a number."""
         found = _STEP.fullmatch(str(text).strip())
         try:
@@ -182,7 +164,7 @@ class Step:
                 f"--every must be a step such as 1h, 30min, 1d, 10s, 2w, or a number; not {brief(str(text), 40)}"
             )
         unit = found["unit"]
-        return Step(number * _SECONDS[unit] if unit else number, unit is not None, str(text).strip())
+        return TimeStep(number * _SECONDS[unit] if unit else number, unit is not None, str(text).strip())
 
     def said(self, steps: int | Fraction) -> str:
         """So many steps, in words."""
@@ -199,13 +181,13 @@ class Times:
     timed: bool
     zoned: bool = False
 
-    def places(self, step: Step, column: str) -> list[int]:
+    def places(self, step: TimeStep, column: str) -> list[int]:
         """The multiple of the step that each time lies at or above."""
         self.require(step, column)
         once = {moment: math.floor(moment / step.width) for moment in set(self.at)}
         return [once[moment] for moment in self.at]
 
-    def require(self, step: Step, column: str) -> None:
+    def require(self, step: TimeStep, column: str) -> None:
         """`UsageError` where numbers meet a step of time, or times a number."""
         if self.timed != step.timed:
             holds, give = ("times", "1h") if self.timed else ("numbers", "1")
@@ -234,12 +216,14 @@ def times_of(column: Column, decimal: str = ".") -> Times:
     return Times(tuple(moments[text] for text in texts), True, not zones.pop() if zones else False)
 
 
-def moment_of(text: str | None, step: Step, decimal: str = ".") -> Fraction | int | None:
+def moment_of(text: str | None, step: TimeStep, decimal: str = ".") -> Fraction | int | None:
     """The time that one text spells, in the unit of the step; None if it spells none. It never raises.
 
-    >>> hour = Step.read("1h")
-    >>> moment_of("1970-01-01T01:00", hour), moment_of("7", hour), moment_of(None, hour), moment_of("7", Step.read("1"))
-    (3600, None, None, 7)
+    >>> hour = TimeStep.read("1h")
+    >>> moment_of("1970-01-01T01:00", hour), moment_of("7", hour), moment_of(None, hour)
+    (3600, None, None)
+    >>> moment_of("7", TimeStep.read("1"))
+    7
     """
     if text is None:
         return None
@@ -288,3 +272,120 @@ def _number(text: str, decimal: str) -> Fraction | int | None:
         return int(text)
     number = number_of(text, decimal)
     return _of_number(number) if math.isfinite(number) else None
+
+
+# Cut points: every number has a bin, whatever it is, and the bins have names.
+
+
+_MOST = 4096
+
+
+def read_cuts(said: object) -> tuple[float, ...]:
+    """Cut points from a list, from "0,200,400", or from "LOW:HIGH:STEP", whose outer bins reach on for ever.
+
+    >>> read_cuts("0,200"), read_cuts("0:800:200"), read_cuts([0.5])
+    ((0.0, 200.0), (200.0, 400.0, 600.0), (0.5,))
+    """
+    found: list[Real]
+    if isinstance(said, str):
+        found = _equal(said) if ":" in said else [_exact(part) for part in said.split(",")]
+    elif isinstance(said, list | tuple) and all(is_real(cut) for cut in said):
+        found = list(said)
+    else:
+        raise UsageError('bins must be cut points such as "0,200,400", or "LOW:HIGH:STEP"')
+    cuts = [_double(cut) for cut in found]
+    if any(not math.isfinite(cut) for cut in cuts) or any(a >= b for a, b in pairwise(cuts)):
+        raise UsageError("the cut points of --bins must be finite numbers that rise")
+    if len(cuts) >= _MOST:
+        raise UsageError(f"--bins: at most {_MOST} bins are states of a chain")
+    return tuple(cut + 0.0 for cut in cuts)
+
+
+def labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
+    """The names of the bins (-inf, c1), [c1, c2), ..., [cm, inf), from low to high; none without cut points."""
+    if not cuts:
+        return ()
+    texts = [number_text(cut) for cut in cuts]
+    return (f"<{texts[0]}", *(f"{a}..{b}" for a, b in pairwise(texts)), f">={texts[-1]}")
+
+
+def bin_of(number: float, cuts: tuple[float, ...], names: tuple[str, ...]) -> str:
+    """The name of the bin of a number that is not NaN; a cut point belongs to the bin above it.
+
+    >>> [bin_of(x, (0.0, 10.0), labels((0.0, 10.0))) for x in (-math.inf, -1.0, 0.0, 9.5, 10.0, math.inf)]
+    ['<0', '<0', '0..10', '0..10', '>=10', '>=10']
+    """
+    return names[bisect_right(cuts, number)]
+
+
+def _equal(said: str) -> list[Real]:
+    parts = said.split(":")
+    if len(parts) != 3:
+        raise UsageError(f"bins of one width are LOW:HIGH:STEP, such as 0:4000:200, not {brief(said, 40)}")
+    low, high, step = (_exact(part) for part in parts)
+    if step <= 0 or high - low < 2 * step or (high - low) % step:
+        raise UsageError("--bins LOW:HIGH:STEP: HIGH must lie two or more whole steps above LOW")
+    if (high - low) / step > _MOST:
+        raise UsageError(f"--bins: at most {_MOST} bins are states of a chain")
+    return [low + i * step for i in range(1, int((high - low) / step))]
+
+
+def _double(cut: Real) -> float:
+    try:
+        return float(cut)
+    except OverflowError:
+        return math.inf
+
+
+def _exact(text: str) -> Fraction:
+    try:
+        return read_number(text.strip())
+    except (UsageError, ValueError):
+        raise UsageError(f"--bins: {brief(text.strip(), 40)} is not a number") from None
+
+
+# Bins with short decimal edges, so that their middles are short decimals and a coarse lattice holds them.
+
+
+def equal_bins(low: float, high: float, count: int) -> tuple[float, ...]:
+    """Edges of `count` equal bins over [low, high]; rounding outward adds at most a fifth of a bin in all.
+
+    >>> equal_bins(126, 564, 4)
+    (126.0, 236.0, 346.0, 456.0, 566.0)
+    """
+    start, stop = as_fraction(low), as_fraction(high)
+    span = stop - start or max(abs(start), Fraction(1))
+    unit = Fraction(10) ** _exponent(span / (10 * count * count))
+    first = math.floor(start / unit) * unit
+    width = math.ceil((start + span - first) / count / unit) * unit
+    try:
+        edges = sorted({float(first + i * width) for i in range(count + 1)})
+    except OverflowError:
+        raise BadTable("the published values reach too far for equal bins; give bins as edges") from None
+    return tuple(edges)
+
+
+def day_bins(low: float, high: float, count: int) -> tuple[float, ...]:
+    """The same for days: edges of whole days, `count` bins at most, the last day inside the last.
+
+    >>> day_bins(0, 9, 3)
+    (0.0, 4.0, 8.0, 12.0)
+    """
+    first, days = math.floor(low), math.floor(high) + 1 - math.floor(low)
+    width = -(-days // count)
+    return tuple(float(first + i * width) for i in range(-(-days // width) + 1))
+
+
+@lru_cache(maxsize=64)
+def middles(edges: tuple[float, ...]) -> NDArray[np.float64]:
+    """The middle of each bin, edges read as decimals: (0.1, 0.2) gives 0.15."""
+    exact = [as_fraction(edge) for edge in edges]
+    found = np.array([float((a + b) / 2) for a, b in pairwise(exact)])
+    found.setflags(write=False)
+    return found
+
+
+def _exponent(x: Fraction) -> int:
+    """The greatest whole e with 10^e <= x."""
+    guess = len(str(x.numerator)) - len(str(x.denominator))
+    return guess if Fraction(10) ** guess <= x else guess - 1

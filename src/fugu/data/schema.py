@@ -8,7 +8,6 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import singledispatch
 from pathlib import Path
 from typing import Any, final
 
@@ -281,30 +280,17 @@ def _lines(part: Mapping[str, Any]) -> list[str]:
     return [f"{key} = {value_text(value)}" for key, value in part.items() if value is not None]
 
 
-@singledispatch
 def value_text(value: object) -> str:
     """A value in TOML: a text, a truth value, a number, a list or a table of them."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(value_text, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_text(str(k))} = {value_text(v)}" for k, v in value.items() if v is not None) + "}"
     return _text(str(value))
-
-
-@value_text.register
-def _(value: bool) -> str:
-    return str(value).lower()
-
-
-@value_text.register
-def _(value: int | float) -> str:
-    return repr(value)
-
-
-@value_text.register
-def _(value: list | tuple) -> str:  # type: ignore[type-arg]
-    return "[" + ", ".join(map(value_text, value)) + "]"
-
-
-@value_text.register
-def _(value: dict) -> str:  # type: ignore[type-arg]
-    return "{" + ", ".join(f"{_text(str(k))} = {value_text(v)}" for k, v in value.items() if v is not None) + "}"
 
 
 def _text(text: str) -> str:

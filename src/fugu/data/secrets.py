@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch
 from typing import Any, Final, final
 
 import numpy as np
@@ -125,7 +124,8 @@ def read_protect(protect: object, available: tuple[str, ...]) -> Protect:
     if protect.lstrip().startswith("{"):
         return _read_conditions(_conditions_of(protect), available)
     if (found := spelt(protect, available)) is not None:
-        return Protect(protect, (found.column,), dict(found.tests), protect, found.value)
+        column, tests, value = found
+        return Protect(protect, (column,), {name: {column: test} for name, test in tests.items()}, protect, value)
     names = tuple(dict.fromkeys(_known(name.strip(), available) for name in protect.split(",")))
     return Protect(", ".join(names), names, json=list(names))
 
@@ -232,15 +232,9 @@ def _categories(table: Table, columns: tuple[str, ...]) -> tuple[tuple[str, ...]
     return labels, (total,)
 
 
-@singledispatch
 def _label(value: Any) -> str:
     """A category as text: 2 and 2.0 are the same category, whatever the engine made of the column."""
-    return str(value)
-
-
-@_label.register
-def _(value: float) -> str:
-    return str(int(value)) if value == math.floor(value) else str(value)
+    return str(int(value)) if isinstance(value, float) and value == math.floor(value) else str(value)
 
 
 def _too_many(count: int, where: str) -> TooManySecrets:

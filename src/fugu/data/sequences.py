@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 
 from fugu.data.cells import OTHER, number_of, text_of
 from fugu.data.column import Column, Raw
-from fugu.data.declared import bin_of
 from fugu.data.field import Field
 from fugu.data.frame import Table
-from fugu.data.layout import SECRET, Layout
-from fugu.data.moments import span_words, times_of
-from fugu.data.plan import EntryPlan, interval_plan, long_plan, secret_interval_plan, wide_plan
+from fugu.data.layout import SECRET, EntryPlan, Layout, interval_plan, long_plan, secret_interval_plan, wide_plan
+from fugu.data.moments import bin_of, span_words, times_of
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
 from fugu.data.sources import TableLike, require_decoded

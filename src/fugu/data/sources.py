@@ -41,16 +41,7 @@ TableLike = str | os.PathLike[str] | Mapping[str, object] | FrameLike
 """The path of a CSV or Parquet file, a dict of columns (lists, arrays, series), or a frame."""
 
 
-class Source(Protocol):
-    """Names, and the columns of some of them, fetched together."""
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-    def fetch(self, names: tuple[str, ...]) -> Mapping[str, object]: ...
-
-
-def source_of(data: object) -> Source:
+def source_of(data: object) -> ColumnSource:
     """The source that reads this object."""
     if isinstance(data, Columns | FrameColumns | Relation):  # by type: a frame may have a column of any name
         return data
@@ -76,7 +67,10 @@ def framed(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
             return found
         if not _streams(data):
             return None
-        return nw.from_arrow(data, backend=_arrow_engine(data))  # type: ignore[arg-type]
+        engines = [name for name in ("pyarrow", "polars") if find_spec(name) is not None]
+        if not engines:
+            raise MissingExtra(f"a {type(data).__name__} is read with pyarrow or polars, and neither is installed")
+        return nw.from_arrow(data, backend=engines[0])  # type: ignore[arg-type]
     except DuplicateError:
         raise BadTable("several columns have the same name; rename them") from None
     except NarwhalsError:
@@ -86,14 +80,6 @@ def framed(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
 def _streams(data: object) -> bool:
     """Whether this is a table of an engine that narwhals does not know, and that hands over Arrow's columns."""
     return callable(getattr(type(data), "__arrow_c_stream__", None)) and hasattr(data, "schema")
-
-
-def _arrow_engine(data: object) -> str:
-    """What reads the columns of a stream: one of the two that are installed."""
-    for name in ("pyarrow", "polars"):
-        if find_spec(name) is not None:
-            return name
-    raise MissingExtra(f"a {type(data).__name__} is read with pyarrow or polars, and neither is installed")
 
 
 @final
@@ -168,7 +154,10 @@ class Relation:
         text = {name for name in names if not types[name].startswith(_PLAIN) or _is_wide(types[name])}
         parts = (f"CAST({quoted(n)} AS VARCHAR) AS {quoted(n)}" if n in text else quoted(n) for n in names)
         arrays: dict[str, Any] = self.relation.project(", ".join(parts)).fetchnumpy()
-        return {name: _decimals(arrays[name]) if _is_wide(types[name]) else arrays[name] for name in names}
+        for name in filter(lambda name: _is_wide(types[name]), names):
+            cells = np.ma.asarray(arrays[name]).tolist()
+            arrays[name] = [None if text is None else Decimal(text) for text in cells]
+        return {name: arrays[name] for name in names}
 
     def _asked(self, run: Callable[[], T]) -> T:
         """What the engine gives; what it raises, of its own kind or another, may quote a cell and is not passed on."""
@@ -179,6 +168,8 @@ class Relation:
             raise refused(error, damaged if self.owner is not None else str(_failed("duckdb", error))) from None
 
 
+ColumnSource = Columns | FrameColumns | Relation
+"""Names, and the columns of some of them, fetched together."""
 _PLAIN = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE",
           "BOOLEAN", "VARCHAR", "DECIMAL")  # fmt: skip
 """Types whose every value becomes a Python one. Dates, intervals and the like are read as text: some have none."""
@@ -195,14 +186,8 @@ def quoted(name: str) -> str:
 
 def _is_wide(kind: str) -> bool:
     """Whether duckdb would turn this number into a double with more than one rounding."""
-    if kind in ("HUGEINT", "UHUGEINT"):
-        return True
-    return kind.startswith("DECIMAL(") and int(kind[8:].split(",", maxsplit=1)[0]) > 15
-
-
-def _decimals(texts: Any) -> list[Any]:
-    items = np.ma.asarray(texts).tolist()
-    return [None if text is None else Decimal(text) for text in items]
+    long = kind.startswith("DECIMAL(") and int(kind[8:].split(",", maxsplit=1)[0]) > 15
+    return long or kind in ("HUGEINT", "UHUGEINT")
 
 
 # The embedded engine (duckdb), and where it puts what does not fit into memory: a private folder that does not stay.
@@ -264,13 +249,9 @@ def spill_folder() -> Path:
             break
         os.close(lock)
     _own = os.getpid(), lock, folder
-    atexit.register(_remove, os.getpid(), folder)
+    process = os.getpid()
+    atexit.register(lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == process else None)  # no fork
     return folder
-
-
-def _remove(process: int, folder: Path) -> None:
-    if os.getpid() == process:  # not in a fork
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _sweep(parent: Path) -> None:

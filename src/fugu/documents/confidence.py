@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.declared import middles
 from fugu.data.field import TRUTH
+from fugu.data.moments import middles
 from fugu.data.schema import Schema
 from fugu.documents.plain_json import reading
 from fugu.documents.sentences import CONFIDENT

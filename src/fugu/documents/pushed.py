@@ -58,7 +58,7 @@ def through_bins(items: Sequence[Shape], certificate: Certificate) -> Sequence[S
     edges = edges_of(certificate)
     if edges is None:
         return items
-    from fugu.data.declared import middles
+    from fugu.data.moments import middles
 
     if any(item.translates for item in items):
         raise BadNoise("it puts every value into a bin, and these laws say nothing of where the value is")

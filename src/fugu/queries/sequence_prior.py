@@ -9,8 +9,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from fugu.data import Schema
-from fugu.data.layout import MODELLED
-from fugu.data.plan import EntryPlan
+from fugu.data.layout import MODELLED, EntryPlan
 from fugu.data.sequences import Sequences, Timed, declared_states, read_timed, sequence_schema, unbroken
 from fugu.errors import BadTable, CertificateError, UsageError
 from fugu.numbers.exact import Real, read_number, read_whole

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from fugu.data import Column, Schema
 from fugu.data.cells import OTHER, Categories
-from fugu.data.declared import day_bins, equal_bins, middles
 from fugu.data.field import TRUTH, Field
-from fugu.data.moments import days_text
+from fugu.data.moments import day_bins, days_text, equal_bins, middles
 from fugu.data.private import Private, why_text
 from fugu.data.secrets import REFUSE, Protect
 from fugu.errors import BadTable, CertificateError, MissingValues, UnknownName, UsageError

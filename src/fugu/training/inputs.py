@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from fugu.data.cells import Categories
-from fugu.data.declared import canonical
-from fugu.data.field import Field
+from fugu.data.field import Field, canonical
 from fugu.data.private import numbers, open_private
 from fugu.data.schema import Schema
 from fugu.data.sources import FrameLike, framed, source_of

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.cells import Categories
-from fugu.data.declared import canonical
-from fugu.data.field import Field
+from fugu.data.field import Field, canonical
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, UsageError
