@@ -13,8 +13,9 @@ import pytest
 
 from fugu.errors import UsageError
 from fugu.translation.records.checking import check, checked
-from fugu.translation.records.plan import find, proof_of
-from fugu.translation.records.pricer import Pricer, both, derivatives, lower, price
+from fugu.translation.records.distances import Distances
+from fugu.translation.records.plan import find, lower_bound, proof_of
+from fugu.translation.records.pricer import Pricer, price
 from fugu.translation.records.problem import Apart, Jump, PricingProblem, Rate, charge_from, joined
 
 F = Fraction
@@ -41,9 +42,8 @@ def test_recorded_prices(vector):
     points = np.array(vector["points"])
     states = {f"f{k}": points[:, k] for k in range(points.shape[1])}
     p, q, charges = np.array(vector["p"]), np.array(vector["q"]), charges_of(vector)
-    for found, truth, laws in zip(
-        both(states, p, q, charges), (vector["T_pq"], vector["T_qp"]), ((p, q), (q, p)), strict=True
-    ):
+    for truth, laws in ((vector["T_pq"], (p, q)), (vector["T_qp"], (q, p))):
+        found = price(states, *laws, charges)
         assert found.epsilon == pytest.approx(truth, abs=1e-9) and found.epsilon >= truth - 1e-15
         assert check(states, *laws, charges, json.loads(json.dumps(found.proof))) == found.epsilon
         if "T_scalar_at_max" in vector and len(charges) > 1:
@@ -150,7 +150,7 @@ def test_slopes_are_those_of_the_price():
         [Jump(("a",), F(1))],
         [Rate("v", F(1, 10), 12)],
     ):
-        slopes = derivatives(price(states, p, q, charges))
+        slopes = price(states, p, q, charges).slopes
         for k, charge in enumerate(charges):
             moved = [charge_from({**charge.to_json(), key: str(F(charge.to_json()[key]) + sign * step)})
                      for sign in (1, -1) for key in ["rate" if isinstance(charge, Rate) else "epsilon"]]  # fmt: skip
@@ -185,6 +185,12 @@ def test_the_largest_rate_is_nothing_where_all_is_spent():
     assert pricer.largest([], lambda r: Rate("v", r, 2), F(9), F(1)) == 1
     with pytest.raises(UsageError, match="target"):
         pricer.largest([], lambda r: Rate("v", r, 2), F(-1), F(1))
+
+
+def lower(states, p, q, charges, g):
+    """log p.g' / q.g' plus what is apart, for the largest Lipschitz g' below g: no price is less, but for rounding."""
+    problem = PricingProblem.of(states, p, q, charges)
+    return lower_bound(problem, Distances(problem).closure(np.log(g))) + float(problem.apart)
 
 
 def test_any_positive_g_is_a_bound_from_below():

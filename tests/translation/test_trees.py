@@ -89,7 +89,7 @@ def test_the_losses_of_branches_add_up_and_the_largest_alone_is_too_little(monke
     parents, tables = [None, 0, 0, 0], [[0.5, 0.5], *[[[0.8, 0.2], [0.2, 0.8]]] * 3]
     joint = secret(multiplied(parents, [np.array(t) for t in tables]), 0)
     best = best_of_table(joint, 0.5, 0, 1)
-    messages = tree._Messages(TreeContraction(network(parents, tables).forest).ways, 0.5)
+    messages = tree._Messages(TreeContraction(network(parents, tables).forest), 0.5)
     for stage in messages.known.stages:
         messages.send(stage)
     branches = messages.sent[[2, 4, 6], 0, 1]

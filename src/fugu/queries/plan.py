@@ -32,7 +32,7 @@ from fugu.queries.pricing import Charges, Job, Pricing, Shape, Types, envelope, 
 from fugu.queries.session_certificate import EVEN, FLIP, LAPLACE, LINES, NoisedQuestion, charges_of
 from fugu.queries.statistic import StatisticQuestion, coding
 from fugu.translation.records.distances import RateBracket
-from fugu.translation.records.problem import Rate, RecordCharge, joined, shape
+from fugu.translation.records.problem import Rate, RecordCharge, joined
 
 # `Plan`: how a question will be answered, worked out from public information: its features, its noise, its cells.
 
@@ -262,7 +262,7 @@ class NoiseSearch:
         def cost(pair: tuple[str, str], scale: Fraction) -> tuple[Fraction, float]:
             found = job(scale)
             priced = self.pricing.priced(found, pair)
-            slopes = dict(zip(map(shape, found.charges), priced.slopes, strict=False))
+            slopes = dict(zip((c.shape for c in found.charges), priced.slopes, strict=False))
             growth = _growth(self.new(scale, modelled), self.new(2 * scale, modelled), scale)
             return exact(priced, found.charges), sum(slopes.get(key, 0.0) * more for key, more in growth.items())
 
@@ -287,8 +287,8 @@ def tolerance(states: int) -> float:
 
 def _growth(now: Charges, then: Charges, scale: Fraction) -> dict[Shape, float]:
     """How much of each charge a unit of scale adds; charges that have reached their largest add nothing."""
-    before = {shape(charge): amount(charge) for charge in joined(now)}
-    return {shape(c): (amount(c) - before.get(shape(c), 0.0)) / float(scale) for c in joined(then)}
+    before = {charge.shape: amount(charge) for charge in joined(now)}
+    return {c.shape: (amount(c) - before.get(c.shape, 0.0)) / float(scale) for c in joined(then)}
 
 
 def amount(charge: RecordCharge) -> float:

@@ -22,8 +22,8 @@ from fugu.queries.features import Codes, Feature
 from fugu.queries.groups import Mask
 from fugu.queries.session_certificate import NoisedQuestion, Pair, ProvedPair
 from fugu.translation.records.checking import check
-from fugu.translation.records.pricer import Priced, Pricer
-from fugu.translation.records.problem import Apart, Jump, Rate, RecordCharge, joined, shape
+from fugu.translation.records.pricer import Pricer, RecordPrice
+from fugu.translation.records.problem import Apart, Jump, Rate, RecordCharge, joined
 
 # What all questions of a session are worth together: the largest loss over types of records, adversaries and pairs.
 #
@@ -82,10 +82,10 @@ class Pricing:
     """Prices charges on the laws of one reference, and keeps what it has proved."""
 
     laws: TypeLaws
-    _proved: dict[tuple[int, Pair, Charges], Priced] = field(default_factory=dict)
+    _proved: dict[tuple[int, Pair, Charges], RecordPrice] = field(default_factory=dict)
     _kept: dict[int, StatedLaw] = field(default_factory=dict)
     _pricers: dict[tuple[int, Pair], Pricer] = field(default_factory=dict)
-    _last: dict[tuple[int, Pair], dict[tuple[str, ...], Priced]] = field(default_factory=dict)
+    _last: dict[tuple[int, Pair], dict[tuple[str, ...], RecordPrice]] = field(default_factory=dict)
 
     def worth(self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction = Fraction(0)) -> Worth:
         """What these questions are worth together.
@@ -165,7 +165,7 @@ class Pricing:
                 break
         return most
 
-    def priced(self, job: Job, pair: Pair) -> Priced:
+    def priced(self, job: Job, pair: Pair) -> RecordPrice:
         """What the charges are worth for one ordered pair of secrets, proved."""
         key = (id(job.law), pair, job.charges)
         if key not in self._proved:
@@ -178,14 +178,14 @@ class Pricing:
             self._proved[key] = found
         return self._proved[key]
 
-    def _warm(self, job: Job, pair: Pair) -> Priced:
+    def _warm(self, job: Job, pair: Pair) -> RecordPrice:
         """Priced from where the last search on this law ended."""
         key, (p, q) = (id(job.law), pair), (job.law.given[secret] for secret in pair)
         if key not in self._pricers:
             self._pricers[key] = Pricer(job.law.states, p, q)
         return self._pricers[key].price(job.charges)
 
-    def _again(self, job: Job, pair: Pair) -> list[Priced]:
+    def _again(self, job: Job, pair: Pair) -> list[RecordPrice]:
         """Other ways to a price that a search has missed: from the beginning, and the last plan under these charges.
 
         A plan for fewer charges is worth at most as much more as the new ones have of their own."""
@@ -210,7 +210,7 @@ class Pricing:
             full = _in_full(job.charges)
             for pair in permutations(job.law.given, 2):
                 priced = self.priced(job, pair)
-                known = dict(zip(map(shape, job.charges), priced.slopes, strict=False))
+                known = dict(zip((c.shape for c in job.charges), priced.slopes, strict=False))
                 found.append((exact(priced, job.charges), known or full))
         return found + [(own(charges), _in_full(charges)) for charges in plain]
 
@@ -228,7 +228,7 @@ class Pricing:
         return own(charges)
 
 
-def _near(found: Priced) -> bool:
+def _near(found: RecordPrice) -> bool:
     """Whether a price is near the least that any proof could give."""
     return found.epsilon <= found.lower * 1.02 + 1e-6
 
@@ -238,14 +238,14 @@ def own(charges: Charges) -> Fraction:
     return sum((charge.own for charge in charges), Fraction(0))
 
 
-def exact(found: Priced, charges: Charges) -> Fraction:
+def exact(found: RecordPrice, charges: Charges) -> Fraction:
     """A proved epsilon as an exact number: the sum of epsilons where that is the proof, else what its double means."""
     return own(charges) if found.proof.get("how") == "sum" else min(as_fraction(found.epsilon), own(charges))
 
 
 def _in_full(charges: Charges) -> dict[Shape, float]:
     """How fast the sum of epsilons rises with the number of each charge."""
-    return {shape(c): float(c.most) if isinstance(c, Rate) else 1.0 for c in charges}
+    return {c.shape: float(c.most) if isinstance(c, Rate) else 1.0 for c in charges}
 
 
 def largest(several: list[Charges]) -> list[Charges]:
@@ -273,7 +273,7 @@ def envelope(several: Sequence[Charges]) -> Charges:
 
 
 def _numbers(charges: Charges) -> dict[object, Fraction]:
-    return {shape(charge): charge.own for charge in charges}
+    return {charge.shape: charge.own for charge in charges}
 
 
 def _names(charges: Charges) -> list[str]:

@@ -23,7 +23,7 @@ from fugu.queries.session_certificate import NoisedQuestion
 from fugu.queries.table_belief import TableHistory
 from fugu.session.books import SessionBooks, exceeded, people_elsewhere
 from fugu.translation.records.distances import Floats
-from fugu.translation.records.problem import RecordCharge, shape
+from fugu.translation.records.problem import RecordCharge
 
 # How several questions share the budget and the cap: the least total error, by weights or by what the reference shows.
 #
@@ -145,7 +145,7 @@ def _tangents(room: Room, plans: Sequence[QuestionPlan], own: Sequence[Fraction]
     prices = sorted(
         room.pricing.tangents(asked.questions, room.types, asked.apart), key=lambda found: found[0], reverse=True
     )
-    units = [{shape(c): amount(c) for c in plan.charges(Fraction(1), features)} for plan in plans]
+    units = [{c.shape: amount(c) for c in plan.charges(Fraction(1), features)} for plan in plans]
     rows = [[math.fsum(known.get(key, 0.0) * each for key, each in unit.items()) for unit in units]
             for _, known in prices[:_PRICES]]  # fmt: skip
     here = np.array([float(e) for e in own])

@@ -15,6 +15,7 @@ from fugu.translation.contraction.kernel import (
     Array,
     RowPairs,
     U,
+    pairs_of,
     passed,
     passed_scalar,
     shortest_paths,
@@ -23,7 +24,7 @@ from fugu.translation.contraction.kernel import (
     up,
 )
 from fugu.translation.contraction.side import NEAR
-from fugu.translation.contraction.start import AnyStart, through_any
+from fugu.translation.contraction.start import AnyStart, StepsUntil, through_any
 
 # The contraction accountant of a hidden chain: releases are per-entry DP in what is seen, the secret may be hidden.
 #
@@ -73,7 +74,7 @@ class HiddenContraction:
         known: dict[tuple[object, ...], Array] = {}
         found = {}
         for t in range(1, self.length + 1):
-            support = self._support(t)
+            support = self.sides[0].support(t)
             after, before = later.names[self.length - t], earlier.names[t - 1]
             key: tuple[object, ...] = (after, before, support.tobytes(), self._given_seen(t)[0])
             if key not in known:
@@ -94,12 +95,12 @@ class HiddenContraction:
     def _total(self, t: int, own: Array, beyond: Array, support: Mask, epsilon: float) -> Array:
         if self.model.protect == "hidden":
             every = np.minimum(up(own + beyond), up(self.length * epsilon))
-            return np.where(_pairs(support), shortest_paths(every, support), 0.0)
-        beyond = np.where(_pairs(support), shortest_paths(beyond, support), 0.0)
+            return np.where(pairs_of(support), shortest_paths(every, support), 0.0)
+        beyond = np.where(pairs_of(support), shortest_paths(beyond, support), 0.0)
         _, kernel, error = self._given_seen(t)
         seen = np.asarray(kernel.any(axis=1))
         out = np.zeros((len(kernel), len(kernel)))
-        apart = np.nonzero(_pairs(seen))
+        apart = np.nonzero(pairs_of(seen))
         size = max(1, _MOST_AT_ONCE // self.k**2)
         for start in range(0, len(apart[0]), size):
             pairs = tuple(part[start : start + size] for part in apart)
@@ -108,9 +109,6 @@ class HiddenContraction:
                 up(epsilon + through(rows, beyond[None], self.k <= 36)[0, 0]), up(self.length * epsilon)
             )
         return shortest_paths(out, seen) if len(out) <= _MOST_CLOSED else out
-
-    def _support(self, t: int) -> Mask:
-        return np.asarray(self.chain.supports[0 if self.chain.stationary else t - 1])
 
     @cached_property
     def _seen(self) -> list[tuple[bytes, Array, float]]:
@@ -135,11 +133,13 @@ class _Levels:
         self.side, self.own, self.epsilon = side, own, epsilon
         self.tables: list[Array] = [np.zeros_like(own)]
         self.names = [0]
-        self._known = {self.tables[0].tobytes(): 0}
+        known = {self.tables[0].tobytes(): 0}
         self._steps: dict[tuple[object, ...], tuple[Array, tuple[int, ...]]] = {}
         self._best = side.jumps
         for m in range(1, most + 1):
-            self.names.append(self._name(self._level(m)))
+            table = self._level(m)
+            self.names.append(known.setdefault(table.tobytes(), len(self.tables)))
+            self.tables += [table] if self.names[-1] == len(self.tables) else []
 
     def _level(self, m: int) -> Array:
         """All jumps now and then, else those that were best for some pair lately: any choice is a bound."""
@@ -150,27 +150,16 @@ class _Levels:
             self._steps[key] = self._step(m, jumps)
         table, best = self._steps[key]
         self._best = best if every else self._best
-        return np.where(_pairs(self.side.valid(m)), np.minimum(table, up(m * self.epsilon)), 0.0)
+        return np.where(pairs_of(self.side.valid(m)), np.minimum(table, up(m * self.epsilon)), 0.0)
 
     def _step(self, m: int, jumps: tuple[int, ...]) -> tuple[Array, tuple[int, ...]]:
         """min over d of (d - 1) eps + L(K^d; O + F), rounded up, and its shortest paths; and which d attain it."""
         losses = up(self.own + np.stack([self.tables[self.names[m - d]] for d in jumps]))
         held = up((np.asarray(jumps) - 1) * self.epsilon)[:, None, None]
         each, valid = up(held + self.side.passed(m, losses, jumps)), self.side.valid(m)
-        best = tuple(jumps[n] for n in np.unique(each.argmin(axis=0)[_pairs(valid)])) or self.side.jumps[:1]
+        best = tuple(jumps[n] for n in np.unique(each.argmin(axis=0)[pairs_of(valid)])) or self.side.jumps[:1]
         return shortest_paths(each.min(axis=0), valid), best
 
-    def _name(self, table: Array) -> int:
-        key = table.tobytes()
-        if key not in self._known:
-            self._known[key] = len(self.tables)
-            self.tables.append(table)
-        return self._known[key]
-
-
-def _pairs(valid: Mask) -> Mask:
-    apart: Mask = valid[:, None] & valid[None, :] & ~np.eye(len(valid), dtype=bool)
-    return apart
 
 
 # The two sides of a hidden state: what passes from it to the states after it, and to those before it.
@@ -197,12 +186,6 @@ def coarse(count: float) -> float:
     return 2.0 ** math.ceil(math.log2(count)) if count > 0 else 0.0
 
 
-def _spread(count: int) -> tuple[int, ...]:
-    """So many of the numbers of kernels that are taken at once, near and far ones."""
-    last = len(_JUMPS) - 1
-    return _JUMPS if count > last else tuple(_JUMPS[n * last // max(1, count - 1)] for n in range(max(1, count)))
-
-
 def through(rows: RowPairs, losses: Array, pairwise: bool) -> Array:
     """L with a loss for each pair, or with one number for all of them."""
     return passed(rows, losses) if pairwise else passed_scalar(rows, losses.max(axis=(1, 2)))
@@ -214,14 +197,15 @@ class HiddenSide:
     def __init__(self, chain: MarkovChain) -> None:
         self.chain, self.k = chain, chain.size
         self.pairwise = self.k <= _FEW_STATES or chain.length * self.k**4 <= _MOST_PAIRWISE
-        self.jumps = (1,) if self.k == 2 else _spread(_MOST_WORK // (self.k**4 if self.pairwise else 2 * self.k**3))
+        work = self.k**4 if self.pairwise else 2 * self.k**3
+        many = 1 if self.k == 2 else max(1, min(_MOST_WORK // work, len(_JUMPS)))  # near and far ones
+        self.jumps = tuple(_JUMPS[n * (len(_JUMPS) - 1) // max(1, many - 1)] for n in range(many))
         self._rows: dict[object, RowPairs] = {}
         self._size = 0
-        self._last: tuple[int, list[Product]] = (0, [])
 
     def time(self, m: int) -> int:
         """The time of the node with m further ones."""
-        raise NotImplementedError
+        return m + 1
 
     def name(self, m: int) -> object:
         """What decides all that is done at this level, but for the losses beyond."""
@@ -286,6 +270,8 @@ class LaterSide(HiddenSide):
         product = self.powers[d - 1] if self.chain.homogeneous else self._from(self.time(m))[d - 1]
         return product.logs, product.positive, product.error
 
+    _last: tuple[int, list[Product]] = (0, [])
+
     def _from(self, t: int) -> list[Product]:
         """Products of the steps that begin at t."""
         place, found = self._last
@@ -304,9 +290,6 @@ class LaterSide(HiddenSide):
 class Earlier(HiddenSide):
     """P(X_(t-d) = y | X_t = x) = mu_(t-d)(y) P^d(y, x) / mu_t(x), for the start of this chain."""
 
-    def time(self, m: int) -> int:
-        return m + 1
-
     def name(self, m: int) -> object:
         if self.chain.stationary:
             return min(m, self.jumps[-1])
@@ -322,7 +305,7 @@ class Earlier(HiddenSide):
         return [known.setdefault(row.tobytes(), len(known)) for row in self.chain.log_marginals[0]]
 
     def kernel(self, m: int, d: int) -> tuple[Array, Mask, float]:
-        product = self.powers[d - 1] if self.chain.homogeneous else self._until(m + 1)[d - 1]
+        product = self.powers[d - 1] if self.chain.homogeneous else self._until.at(m)[d - 1]
         logs, errors = self.chain.log_marginals
         here, there = (0, 0) if self.chain.stationary else (m, m - d)
         valid, before = self.support(m + 1), self.support(m + 1 - d)
@@ -333,19 +316,9 @@ class Earlier(HiddenSide):
         error = product.error + 2.02 * coarse(float(np.ravel(errors)[here])) + 8 * U * (1 + size)
         return whole, reach, error
 
-    def _until(self, t: int) -> list[Product]:
-        """Products of the steps that end at t."""
-        place, found = self._last
-        if place != t:
-            step = self.chain.step(t - 1)
-            if place == t - 1:
-                found = [step, *(p.then(step) for p in found)]
-            else:
-                found = [step]
-                for earlier in range(t - 2, max(0, t - 1 - self.jumps[-1]), -1):
-                    found.append(self.chain.step(earlier).then(found[-1]))
-            self._last = t, found[: self.jumps[-1]]
-        return self._last[1]
+    @cached_property
+    def _until(self) -> StepsUntil:
+        return StepsUntil(self.chain, self.jumps[-1])
 
 
 class EarlierAny(HiddenSide):
@@ -355,9 +328,6 @@ class EarlierAny(HiddenSide):
         super().__init__(chain)
         self.start = AnyStart(chain)
 
-    def time(self, m: int) -> int:
-        return m + 1
-
     def name(self, m: int) -> object:
         if not self.chain.homogeneous:
             return m
@@ -366,7 +336,17 @@ class EarlierAny(HiddenSide):
         return tuple(self.support(n + 1).tobytes() for n in range(first, m + 1)), near
 
     def passed(self, m: int, losses: Array, jumps: tuple[int, ...]) -> Array:
-        found = np.stack([self._by_diameter(m, d, loss) for d, loss in zip(jumps, losses, strict=True)])
+        parts = []
+        for d, loss in zip(jumps, losses, strict=True):
+            # Theorem 5 of contraction.md: all losses between states that x or x' reach count as the largest of them
+            diameter, reach = self.start.diameter(m, d)
+            most = np.full_like(diameter, loss.max())
+            if self.pairwise:
+                either = (reach[:, None, :] | reach[None, :, :]).reshape(-1, self.k)  # (x, x') by z
+                each = [loss[np.ix_(some, some)].max(initial=0.0) for some in either]
+                most = np.array(each).reshape(self.k, self.k)
+            parts.append(through_any(most, diameter))
+        found = np.stack(parts)
         limit = self.start.limit
         near = [n for n, d in enumerate(jumps) if limit is not None and limit.at(m - d) < NEAR]
         if limit is None or not near:
@@ -375,12 +355,3 @@ class EarlierAny(HiddenSide):
         more = np.array([limit.extra(float(losses[n].max()), m - jumps[n]) for n in near])
         found[near] = np.minimum(found[near], up(through(rows, losses[near], self.pairwise) + more[:, None, None]))
         return found
-
-    def _by_diameter(self, m: int, d: int, losses: Array) -> Array:
-        """Theorem 5 of contraction.md: all losses between states that x or x' reach count as the largest of them."""
-        diameter, reach = self.start.diameter(m, d)
-        if not self.pairwise:
-            return through_any(np.full_like(diameter, losses.max()), diameter)
-        either = (reach[:, None, :] | reach[None, :, :]).reshape(-1, self.k)  # (x, x') by z
-        most = np.array([losses[np.ix_(some, some)].max(initial=0.0) for some in either]).reshape(self.k, self.k)
-        return through_any(most, diameter)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,8 +9,8 @@ from fugu.errors import NotProvable
 from fugu.numbers.exact import meant_up
 from fugu.priors.interval_chain import IntervalChain
 from fugu.priors.interval_limits import Limits, diameters, highest, lowest, pushed, seen_backwards
-from fugu.translation.contraction.kernel import Array, U, shortest_paths, up
-from fugu.translation.contraction.side import SideLevels
+from fugu.translation.contraction.kernel import Array, U, pairs_of, shortest_paths, up
+from fugu.translation.contraction.side import SideLevels, losses_of
 from fugu.translation.contraction.start import through_any
 
 # The contraction accountant of a chain whose rows are known up to limits: per-entry eps to Pufferfish epsilon.
@@ -49,23 +45,6 @@ _BLOCKS = (1, 2, 3, 4, 6)
 _EVERY = 8
 
 
-@dataclass(frozen=True)
-class Passing:
-    """What passes d steps: through the boxes of their rows, and for any start through their diameter (None: later)."""
-
-    rows: Operator
-    diameter: Array | None = None
-
-    def passed(self, losses: Array) -> Array:
-        """The lesser of the two."""
-        found = self.rows.passed(losses)
-        if self.diameter is None:
-            return found
-        any_start = through_any(np.full(losses.shape, float(losses.max())), self.diameter)
-        np.fill_diagonal(any_start, 0.0)
-        return np.minimum(found, any_start)
-
-
 class IntervalSide:
     """The later nodes, or the earlier ones: F_m by recursion; what passes is kept between calls."""
 
@@ -73,28 +52,31 @@ class IntervalSide:
         self.chain, self.laws = chain, laws
         self.ds = (1,) if chain.size == 2 else _BLOCKS if chain.size <= MOST_SUBSETS else _BLOCKS[:3]
         self.places = 1 if laws is None else len(laws.lower)
-        self._known: dict[tuple[int, int], Passing] = {}
-
-    @cached_property
-    def _products(self) -> list[Limits]:
+        self._known: dict[tuple[int, int], tuple[Operator, Array | None]] = {}
+        self._products = [chain.rows]
         """The boxes of the products of 1, 2, ... steps."""
-        found = [self.chain.rows]
-        while len(found) < self.ds[-1]:
-            found.append(pushed(found[-1], self.chain.rows))
-        return found
+        while len(self._products) < self.ds[-1]:
+            self._products.append(pushed(self._products[-1], chain.rows))
 
-    def _passing(self, m: int, d: int) -> Passing:
-        """From a node with m further nodes to the d-th beyond it; m stands for itself or, beyond the last, for all."""
+    def _passed(self, m: int, d: int, losses: Array) -> Array:
+        """What passes d steps, from a node with m further nodes to the d-th beyond it; m stands for itself or, beyond
+        the last, for all: through the boxes of their rows, or, of the earlier nodes, for any start through their
+        diameter. The lesser of the two."""
         place = 0 if self.laws is None else min(m - d, self.places - 1)
         if (place, d) not in self._known:
             rows = self._products[d - 1]
             if self.laws is None:
-                made = Passing(operator(rows))
+                self._known[place, d] = operator(rows), None
             else:
                 law = Limits(self.laws.lower[place], self.laws.upper[place])
-                made = Passing(operator(seen_backwards(law, rows)), diameters(rows, law.upper > 0))
-            self._known[place, d] = made
-        return self._known[place, d]
+                self._known[place, d] = operator(seen_backwards(law, rows)), diameters(rows, law.upper > 0)
+        boxes, diameter = self._known[place, d]
+        found = boxes.passed(losses)
+        if diameter is None:
+            return found
+        any_start = through_any(np.full(losses.shape, float(losses.max())), diameter)
+        np.fill_diagonal(any_start, 0.0)
+        return np.minimum(found, any_start)
 
     def _sure(self, m: int) -> Mask:
         """The values of a node with m further nodes that no chain rules out: paths may lead through them."""
@@ -121,10 +103,9 @@ class IntervalSide:
 
     def _each(self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float) -> Array:
         """(n, k, k): (d - 1) eps + what passes d steps, with the losses beyond them."""
-        apart = ~np.eye(self.chain.size, dtype=bool)
-        losses = [np.where(apart, up(epsilon + loss), 0.0) for loss in beyond]
-        found = [up(up((d - 1) * epsilon) + self._passing(m, d).passed(x)) for d, x in zip(ds, losses, strict=True)]
-        return np.stack([np.where(apart, x, 0.0) for x in found])
+        losses = losses_of(beyond, epsilon)
+        found = [up(up((d - 1) * epsilon) + self._passed(m, d, x)) for d, x in zip(ds, losses, strict=True)]
+        return np.where(~np.eye(self.chain.size, dtype=bool), np.stack(found), 0.0)
 
     def _settled(self, epsilon: float, found: list[Array], m: int) -> Array | None:
         """A bound for this and every larger number of further nodes, by extrapolation, then checked; None if none."""
@@ -165,14 +146,9 @@ class IntervalContraction:
         worst = 0.0
         for i in nodes:
             total = later.at(self.length - i) + earlier.at(i - 1)
-            worst = max(worst, float(np.max(total, where=self._pairs(i), initial=0.0)))
+            valid = self.laws.upper[min(i, len(self.laws.upper)) - 1] > 0  # what entry i can take under some chain
+            worst = max(worst, float(np.max(total, where=pairs_of(valid), initial=0.0)))
         return meant_up(float((epsilon + worst * (1 + 4 * U)) * (1 + 4 * U))) if worst > 0 else epsilon
-
-    def _pairs(self, i: int) -> Mask:
-        """Ordered pairs of different values that entry i can take under some chain."""
-        valid = self.laws.upper[min(i, len(self.laws.upper)) - 1] > 0
-        pairs: Mask = valid[:, None] & valid[None, :] & ~np.eye(len(valid), dtype=bool)
-        return pairs
 
 
 # How much of a loss passes through a step whose rows are known up to limits, each row free in its own box.
@@ -207,15 +183,10 @@ MOST_PREFIXES = 64
 _TINY = 1e-290
 
 
-class Operator(Protocol):
-    """What one step passes on."""
-
-    def passed(self, losses: Array) -> Array:
-        """(k, k): upper bounds of what passes, for losses (k, k) with zero diagonal; at most the largest loss."""
-
-
 def operator(rows: Limits) -> Operator:
-    """The sharpest operator that is affordable for so many values; limits that some law reaches (`tightened`)."""
+    """The sharpest operator that is affordable for so many values; limits that some law reaches (`tightened`).
+
+    Its `passed`: (k, k) upper bounds of what passes, for losses (k, k) with zero diagonal; at most the largest loss."""
     k = rows.lower.shape[-1]
     if k <= MOST_PAIRWISE:
         return Two(rows) if k == 2 else Pairwise(rows)
@@ -337,6 +308,9 @@ class Spread:
             return np.where(self.eta > 0, alpha, 0.0)
         found = np.log1p(np.expm1(alpha) * self.eta) * (1 + 16 * U) + 4e-323 * (self.eta > 0)
         return np.asarray(np.minimum(alpha, found))
+
+
+Operator = Subsets | Pairwise | Prefixes | Spread
 
 
 def _subsets(k: int) -> NDArray[np.bool_]:

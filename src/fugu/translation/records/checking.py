@@ -15,7 +15,7 @@ Proofs: docs/proofs/metric-charges.md#a-plan-is-a-proof.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -26,7 +26,7 @@ from fugu.errors import CertificateError, UsageError
 from fugu.guarantee.asks import outward
 from fugu.loss.cells import as_meant, worth
 from fugu.numbers import balls
-from fugu.translation.records.problem import Ints, PricingProblem, Rate, RecordCharge, States, unit
+from fugu.translation.records.problem import Ints, PricingProblem, Rate, RecordCharge, States
 from fugu.visible import Json, brief
 
 _BITS = 128
@@ -56,10 +56,17 @@ def check(states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge], pro
 def checked(problem: PricingProblem, proof: Json) -> float:
     """`check` for states that are merged already."""
     how = proof.get("how") if isinstance(proof, dict) else None
-    if not isinstance(how, str) or how not in _PROVED or set(proof) != {"how"} | _FIELDS.get(how, set()):
+    if how not in ("sum", "threshold", "monotone", "plan") or set(proof) != {"how", *(["plan"] * (how == "plan"))}:
         raise CertificateError(f"{brief(proof)} is no proof of a price")
     with balls.precision(_BITS):
-        found = _PROVED[how](problem, proof)
+        if how == "plan":
+            found = _plan(problem, proof)
+        elif how == "monotone":
+            found = _monotone(problem)
+        elif how == "threshold":  # T of the scalar translation at the widest distance between two states
+            found = 0.0 if problem.equal else worth(problem.p, problem.q, problem.widest)
+        else:
+            found = math.inf
     if not math.isfinite(found):
         return said(problem.own)
     return said(min(max(Fraction(found), Fraction(0)) + problem.apart, problem.own))
@@ -70,16 +77,7 @@ def said(x: Fraction) -> float:
     return as_meant(x, outward(x))
 
 
-def _sum(_: PricingProblem, __: Json) -> float:
-    return math.inf
-
-
-def _threshold(problem: PricingProblem, _: Json) -> float:
-    """T of the scalar translation at the widest distance between two states."""
-    return 0.0 if problem.equal else worth(problem.p, problem.q, problem.widest)
-
-
-def _monotone(problem: PricingProblem, _: Json) -> float:
+def _monotone(problem: PricingProblem) -> float:
     """log E_p e^(rf) / E_q e^(rf) with r > 0 if p/q rises along f, r < 0 if it falls."""
     if len(problem.charges) != 1 or not isinstance(line := problem.charges[0], Rate):
         raise CertificateError("a monotone ratio is proved along one line, and the charges are not one line")
@@ -100,7 +98,7 @@ def _plan(problem: PricingProblem, proof: Json) -> float:
     steps, where = np.unique(problem.steps(i, j), axis=1, return_inverse=True)
     powers = []
     for charge, row in zip(problem.charges, steps, strict=True):
-        known = {d: balls.of(unit(charge) * d).exp() for d in np.unique(row).tolist()}
+        known = {d: balls.of(charge.unit * d).exp() for d in np.unique(row).tolist()}
         powers.append([known[d] for d in row.tolist()])
     grown = [math.prod(column, start=arb(1)) for column in zip(*powers, strict=True)] or [arb(1)]
     rows, masses = [arb(0)] * problem.size, problem.p.tolist()
@@ -140,12 +138,3 @@ def _read(problem: PricingProblem, plan: Any) -> tuple[Ints, Ints, list[float]]:
     if not np.isin(np.flatnonzero(problem.p), i).all():
         raise CertificateError("the plan leaves out a state that has mass")
     return i, j, weights
-
-
-_PROVED: dict[str, Callable[[PricingProblem, Json], float]] = {
-    "sum": _sum,
-    "threshold": _threshold,
-    "monotone": _monotone,
-    "plan": _plan,
-}
-_FIELDS = {"plan": {"plan"}}

@@ -132,14 +132,10 @@ class Bound:
 
 def closed_forms(problem: PricingProblem) -> list[Bound]:
     """Every closed form that applies."""
-    found = [_sum(problem), threshold(problem)]
+    most = np.array([c.most if isinstance(c, Rate) else 1 for c in problem.charges], dtype=np.float64)
+    found = [Bound(float(problem.own - problem.apart), {"how": "sum"}, most), threshold(problem)]
     rising = monotone(problem)
     return found if rising is None else [*found, rising]
-
-
-def _sum(problem: PricingProblem) -> Bound:
-    most = np.array([c.most if isinstance(c, Rate) else 1 for c in problem.charges], dtype=np.float64)
-    return Bound(float(problem.own - problem.apart), {"how": "sum"}, most)
 
 
 def threshold(problem: PricingProblem) -> Bound:
@@ -172,8 +168,7 @@ def monotone(problem: PricingProblem) -> Bound | None:
     """One line along which p/q rises, or falls: log E_p e^(rf) / E_q e^(rf)."""
     if len(problem.charges) != 1 or not isinstance(problem.charges[0], Rate):
         return None
-    direction = problem.direction
-    if direction is None:
+    if (direction := problem.direction) is None:
         return None
     sign = -1.0 if direction < 0 else 1.0
     values = sign * problem.codes[0].astype(np.float64)
@@ -202,26 +197,26 @@ class RateBracket:
         low: a rate at which the true price is within the target, though a proof may miss it.
         high: the largest rate that is asked for; it is tried first.
         precision: how near to the target, or low to high, is near enough, in proportion.
+        first: a rate that is about right, tried before the largest; 0 says nothing.
     """
 
-    def __init__(self, target: Fraction, low: Fraction, high: Fraction, precision: float) -> None:
+    def __init__(
+        self, target: Fraction, low: Fraction, high: Fraction, precision: float, first: Fraction | None = None
+    ) -> None:
         self.target, self.low, self.high, self.precision = target, min(low, high), high, precision
         self._proved, self._least = Fraction(0), float(high) * _LEAST
-        self._trial: Fraction | None = None
+        self._first = first or high
         self._tried_high = False
         self._slow, self._width = 0, math.inf
-
-    def begin_at(self, rate: Fraction) -> None:
-        """Where to try first: a rate that is about right; 0 says nothing."""
-        self._trial = rate or None
 
     def run(self, price: Callable[[Fraction], tuple[Fraction, float]]) -> Fraction:
         """The largest rate found whose price, as computed, is within the target; 0 if none is.
 
         `price`: the price at a rate, as proved, and about how fast it rises there."""
-        trial = self.high if self._trial is None else self._trial
+        trial = self._first
         for _ in range(_TRIALS):
-            if self._near() and trial != self.high:
+            near = float(self.high) <= max(float(self.low) * (1 + self.precision), self._least)
+            if self._tried_high and near and trial != self.high:
                 break
             found, slope = price(trial)
             if found <= self.target:
@@ -231,18 +226,13 @@ class RateBracket:
             else:
                 self.high, self._tried_high = min(self.high, trial), True
             trial = self._next(trial, float(found), slope)
-        return self._proved or self._prove(price)
-
-    def _prove(self, price: Callable[[Fraction], tuple[Fraction, float]]) -> Fraction:
-        """The lower end, or a rate a little below it, with a price that is proved: so far it is only known to exist."""
-        for less in _LESS:
+        if self._proved:
+            return self._proved
+        for less in _LESS:  # the lower end, or a rate a little below it: so far its price is only known to exist
             rate = self.low if less == 1 else _short(float(self.low) * less)
             if rate and price(rate)[0] <= self.target:
                 return rate
         return Fraction(0)
-
-    def _near(self) -> bool:
-        return self._tried_high and float(self.high) <= max(float(self.low) * (1 + self.precision), self._least)
 
     def _next(self, trial: Fraction, found: float, slope: float) -> Fraction:
         """Where the slope meets the target, or a little before; the middle where that leads out of the bracket."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -158,13 +159,13 @@ def plan_of(problem: PricingProblem, distances: Distances, flow: Flow, room: flo
     first = np.searchsorted(flow.i[way], np.arange(problem.size + 1)).tolist()
     ends, masses = flow.j[way].tolist(), flow.mass[way].tolist()
     growth = np.exp(distances.between(flow.i[way], flow.j[way])).tolist()
-    apart = _Apart(distances)
+    grown = _growth(distances)
     parcels: list[list[_Parcel]] = [[] for _ in range(problem.size)]
     kept: dict[tuple[int, int], float] = {}
     stuck: list[tuple[int, float]] = []
     own = p.tolist()
     for x in order.tolist():
-        rest = _keep(x, own[x], parcels[x], space, kept, apart)
+        rest = _keep(x, own[x], parcels[x], space, kept, grown)
         parcels[x] = []
         if rest and first[x] < first[x + 1]:
             span = slice(first[x], first[x + 1])
@@ -173,28 +174,35 @@ def plan_of(problem: PricingProblem, distances: Distances, flow: Flow, room: flo
             stuck += [(source, mass) for source, mass, _ in rest]
     for source, mass in stuck:
         _place(source, mass, space, kept, distances, problem)
-    return weighed(problem, distances, *_arrays(kept))
+    pairs = np.array([pair for pair, weight in kept.items() if weight > 0], dtype=np.int64).reshape(-1, 2)
+    weights = np.array([weight for weight in kept.values() if weight > 0])
+    return weighed(problem, distances, pairs[:, 0], pairs[:, 1], weights)
 
 
-class _Apart:
+def _growth(distances: Distances) -> Callable[[int, int], float]:
     """e^Lam of single pairs, without the overhead of arrays."""
+    codes = distances.codes.T.tolist()
+    charges = list(zip(distances.units.tolist(), distances.line, strict=True))
 
-    def __init__(self, distances: Distances) -> None:
-        self.codes = distances.codes.T.tolist()
-        self.charges = list(zip(distances.units.tolist(), distances.line, strict=True))
-
-    def grown(self, x: int, y: int) -> float:
+    def grown(x: int, y: int) -> float:
         if x == y:
             return 1.0
         total = 0.0
-        for (unit, line), a, b in zip(self.charges, self.codes[x], self.codes[y], strict=True):
+        for (unit, line), a, b in zip(charges, codes[x], codes[y], strict=True):
             if a != b:
                 total += unit * abs(a - b) if line else unit
         return math.exp(min(total, 700.0))
 
+    return grown
+
 
 def _keep(
-    x: int, own: float, arrived: list[_Parcel], space: list[float], kept: dict[tuple[int, int], float], apart: _Apart
+    x: int,
+    own: float,
+    arrived: list[_Parcel],
+    space: list[float],
+    kept: dict[tuple[int, int], float],
+    growth: Callable[[int, int], float],
 ) -> list[_Parcel]:
     """Keep what there is room for; the rest is returned."""
     rest: list[_Parcel] = []
@@ -202,7 +210,7 @@ def _keep(
         if space[x] <= 0:
             rest.append((source, mass, value))
             continue
-        grown = apart.grown(source, x)
+        grown = growth(source, x)
         taken = min(mass, space[x] / grown)
         kept[source, x] = kept.get((source, x), 0.0) + taken
         space[x] -= taken * grown
@@ -255,11 +263,6 @@ def _place(
     burden = distances.between(np.full(sinks.size, source, dtype=np.int64), sinks) - np.log(problem.q[sinks])
     end = int(sinks[burden.argmin()])
     kept[source, end] = kept.get((source, end), 0.0) + mass
-
-
-def _arrays(kept: dict[tuple[int, int], float]) -> tuple[Ints, Ints, Floats]:
-    pairs = np.array([pair for pair, weight in kept.items() if weight > 0], dtype=np.int64).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1], np.array([weight for weight in kept.values() if weight > 0])
 
 
 def weighed(problem: PricingProblem, distances: Distances, i: Ints, j: Ints, weight: Floats) -> MassPlan:

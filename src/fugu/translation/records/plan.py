@@ -16,7 +16,7 @@ import numpy as np
 
 from fugu.translation.records.distances import Distances, Floats, distinct
 from fugu.translation.records.flows import Flow, MassPlan, plan_of, solve
-from fugu.translation.records.problem import Ints, Jump, PricingProblem, Rate
+from fugu.translation.records.problem import Ints, PricingProblem, Rate
 from fugu.visible import Json
 
 MOST = 40_000
@@ -52,7 +52,11 @@ class PricedPlan:
         """Whether the two bounds are that close; if nothing is said, as close as can be asked for so many states."""
         if self.plan is None:
             return False
-        return self.high - self.lower <= (_enough(self.h.size, self.high) if gap is None else gap)
+        size = self.h.size
+        near = 1e-12 * max(1.0, self.high)
+        if size > _EXACT:
+            near = (1e-4 if size <= _COARSE else 1e-3 if size <= FEW else 0.02) * self.high
+        return self.high - self.lower <= (near if gap is None else gap)
 
 
 def proof_of(plan: MassPlan, digits: int = 15) -> Json:
@@ -117,7 +121,9 @@ def _rounds(
         if flow is None:
             break
         plan = _best_plan(problem, distances, flow, inside)
-        h, low = _sharper(problem, distances, flow)
+        # the better of the Lipschitz functions just below and just above the duals, and its bound from below
+        sides = (flow.h, -distances.closure(-flow.dual))
+        h, low = max(((h, lower_bound(problem, h)) for h in sides), key=lambda found: found[1])
         plan = plan if best.plan is None or plan.value < best.plan.value else best.plan
         best = PricedPlan(plan, max(low, best.lower), h if low >= best.lower else best.h, edges, widest)
         if best.near(gap):
@@ -129,20 +135,6 @@ def _rounds(
             break
         edges = distinct(np.concatenate([edges[0], i[asked]]), np.concatenate([edges[1], j[asked]]), n)
     return replace(best, edges=edges)
-
-
-def _sharper(problem: PricingProblem, distances: Distances, flow: Flow) -> tuple[Floats, float]:
-    """The better of the Lipschitz functions just below and just above the duals, and its bound from below."""
-    above = -distances.closure(-flow.dual)
-    return max(((h, lower_bound(problem, h)) for h in (flow.h, above)), key=lambda found: found[1])
-
-
-def _enough(size: int, high: float) -> float:
-    return (
-        1e-12 * max(1.0, high)
-        if size <= _EXACT
-        else (1e-4 if size <= _COARSE else 1e-3 if size <= FEW else 0.02) * high
-    )
 
 
 def _best_plan(problem: PricingProblem, distances: Distances, flow: Flow, inside: float | None) -> MassPlan:
@@ -166,29 +158,19 @@ def _best_plan(problem: PricingProblem, distances: Distances, flow: Flow, inside
 def _start(problem: PricingProblem, distances: Distances) -> tuple[Floats, tuple[Ints, Ints]]:
     """Potentials and edges to begin with: those of coarser lines, or of smaller distances."""
     if problem.size <= _COARSE and problem.widest > _WIDE:
-        half = find(replace(problem, charges=tuple(_halved(c) for c in problem.charges)), gap=0.01)
+        half = find(replace(problem, charges=tuple(c.of(c.unit / 2) for c in problem.charges)), gap=0.01)
         return 2 * half.h, half.edges
     near = distances.neighbours(3 if problem.size <= FEW else 1)
     coarse = coarser(problem) if problem.size > _COARSE else None
     if coarse is None:
         return np.zeros(problem.size), near
-    found = find(coarse, gap=0.01)
-    h = _extended(problem, coarse, found.h)
-    i, j, _ = distances.steepest(h)
-    return h, distinct(np.concatenate([near[0], i]), np.concatenate([near[1], j]), problem.size)
-
-
-def _halved(charge: Rate | Jump) -> Rate | Jump:
-    if isinstance(charge, Rate):
-        return replace(charge, rate=charge.rate / 2)
-    return replace(charge, epsilon=charge.epsilon / 2)
-
-
-def _extended(problem: PricingProblem, coarse: PricingProblem, h: Floats) -> Floats:
-    """The largest Lipschitz function on the states of the problem below the potentials h of other states."""
+    # the largest Lipschitz function on the states of the problem below the potentials of the coarser states
     p, q = np.concatenate([problem.p, coarse.p]), np.concatenate([problem.q, coarse.q])
     both = replace(problem, p=p, q=q, codes=np.concatenate([problem.codes, coarse.codes], axis=1))
-    return Distances(both).closure(np.concatenate([np.full(problem.size, np.inf), h]))[: problem.size]
+    ends = np.concatenate([np.full(problem.size, np.inf), find(coarse, gap=0.01).h])
+    h = Distances(both).closure(ends)[: problem.size]
+    i, j, _ = distances.steepest(h)
+    return h, distinct(np.concatenate([near[0], i]), np.concatenate([near[1], j]), problem.size)
 
 
 def coarser(problem: PricingProblem) -> PricingProblem | None:

@@ -12,9 +12,9 @@ import numpy as np
 from fugu.errors import UsageError
 from fugu.numbers.exact import as_fraction
 from fugu.translation.records.checking import checked
-from fugu.translation.records.distances import Bound, Distances, Floats, RateBracket, closed_forms
-from fugu.translation.records.plan import FEW, MOST, PricedPlan, coarser, find, lower_bound, proof_of
-from fugu.translation.records.problem import Ints, PricingProblem, RecordCharge, States, counts, shape
+from fugu.translation.records.distances import Bound, Floats, RateBracket, closed_forms
+from fugu.translation.records.plan import FEW, MOST, PricedPlan, coarser, find, proof_of
+from fugu.translation.records.problem import Apart, Ints, PricingProblem, RecordCharge, States, counts
 from fugu.visible import Json
 
 # `Pricer`: prices on one pair of laws, again and again, and the largest rate that a price allows.
@@ -31,7 +31,7 @@ _MANY = 0.01
 
 
 @dataclass(frozen=True)
-class Priced:
+class RecordPrice:
     """What releases are worth together in one order of two secrets.
 
     Parameters:
@@ -60,7 +60,7 @@ class Pricer:
         self._states, self._p, self._q = states, counts(p, "s"), counts(q, "t")
         self._found: dict[object, PricedPlan] = {}
 
-    def price(self, charges: Sequence[RecordCharge], *, effort: Effort = "best") -> Priced:
+    def price(self, charges: Sequence[RecordCharge], *, effort: Effort = "best") -> RecordPrice:
         """The least epsilon that can be proved for p against q, all charges together.
 
         Parameters:
@@ -108,19 +108,19 @@ class Pricer:
         spent = as_fraction(self.price(charges).epsilon) if charges else Fraction(0)
         if spent > target:
             return Fraction(0)
-        search = RateBracket(target, low=(target - spent) / new(Fraction(1)).own, high=most, precision=precision)
+        low, first = min((target - spent) / new(Fraction(1)).own, most), None
         small = coarser(whole) if whole.size > FEW else None
         if small is not None:
-            search.begin_at(RateBracket(target, search.low, most, precision).run(tried(small)))
-            search.precision = max(precision, _MANY)
-        return search.run(tried(whole))
+            first = RateBracket(target, low, most, precision).run(tried(small))
+            precision = max(precision, _MANY)
+        return RateBracket(target, low, most, precision, first).run(tried(whole))
 
-    def _priced(self, problem: PricingProblem, charges: Sequence[RecordCharge], effort: Effort) -> Priced:
+    def _priced(self, problem: PricingProblem, charges: Sequence[RecordCharge], effort: Effort) -> RecordPrice:
         bound, low = self._bound(problem, effort)
         epsilon = checked(problem, bound.proof)
-        known = dict(zip(map(shape, problem.charges), bound.slopes.tolist(), strict=True))
-        slopes = tuple(known.get(shape(c), 1.0 if shape(c) == ("apart",) else 0.0) for c in charges)
-        return Priced(epsilon, bound.proof, slopes, min(low + float(problem.apart), epsilon))
+        known = {c.shape: slope for c, slope in zip(problem.charges, bound.slopes.tolist(), strict=True)}
+        slopes = tuple(known.get(c.shape, 1.0 if isinstance(c, Apart) else 0.0) for c in charges)
+        return RecordPrice(epsilon, bound.proof, slopes, min(low + float(problem.apart), epsilon))
 
     def _bound(self, problem: PricingProblem, effort: Effort) -> tuple[Bound, float]:
         """The best bound there is, in doubles, and what no bound is below."""
@@ -129,19 +129,13 @@ class Pricer:
         exact = [bound.value for bound in known if bound.exact]
         low = min(exact, default=0.0)
         if effort == "best" and not exact and problem.charges and problem.size <= MOST:
-            found = self._find(problem)
+            key = (problem.size, *(c.shape for c in problem.charges))
+            found = self._found[key] = find(problem, self._found.get(key))  # from the last plan for such charges
             low, plan = found.lower, found.plan
             if plan is not None and np.log(plan.value) < best.value:
                 digits = next((d for most, d in _DIGITS if problem.size <= most), 7)
                 best = Bound(float(np.log(plan.value)), proof_of(plan, digits), _slopes(problem, found))
         return (own if best.value >= own.value * (1 - _AS_OWN) else best), low
-
-    def _find(self, problem: PricingProblem) -> PricedPlan:
-        """A plan, from the edges and the potentials of the last one for charges of the same shapes."""
-        key = (problem.size, *map(shape, problem.charges))
-        self._found[key] = find(problem, self._found.get(key))
-        return self._found[key]
-
 
 def _slopes(problem: PricingProblem, found: PricedPlan) -> Floats:
     """sum of pi(x, y) g(x) steps(x, y) / p.g for each charge: the derivative of the program at its solution."""
@@ -165,7 +159,7 @@ def _slopes(problem: PricingProblem, found: PricedPlan) -> Floats:
 # Proofs: docs/proofs/metric-charges.md#the-price.
 
 
-def price(states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge], *, effort: Effort = "best") -> Priced:
+def price(states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge], *, effort: Effort = "best") -> RecordPrice:
     """The least epsilon that can be proved for p against q, all charges together.
 
     Parameters:
@@ -183,39 +177,3 @@ def price(states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge], *, 
     0.476475614
     """
     return Pricer(states, p, q).price(charges, effort=effort)
-
-
-def both(states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge]) -> tuple[Priced, Priced]:
-    """`price` of p against q, and of q against p.
-
-    Parameters:
-        states: the value of each feature at each state.
-        p: whole-number counts of the states given s.
-        q: the same given t.
-        charges: everything that was released.
-    """
-    return price(states, p, q, charges), price(states, q, p, charges)
-
-
-def lower(states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge], g: Sequence[float]) -> float:
-    """log p.g' / q.g' plus what is apart, for the largest Lipschitz g' below g: no price is less, but for rounding.
-
-    Parameters:
-        states: the value of each feature at each state.
-        p: whole-number counts of the states given s.
-        q: the same given t.
-        charges: everything that was released.
-        g: a positive number for every merged state, in the order of `PricingProblem`.
-    """
-    problem = PricingProblem.of(states, p, q, charges)
-    h = Distances(problem).closure(np.log(np.asarray(g, dtype=np.float64)))
-    return lower_bound(problem, h) + float(problem.apart)
-
-
-def derivatives(priced: Priced) -> tuple[float, ...]:
-    """How fast the price grows with each charge: with the rate of a `Line`, the epsilon of `Cells` and `Apart`.
-
-    Parameters:
-        priced: what `price` returned; in the order of its charges.
-    """
-    return priced.slopes

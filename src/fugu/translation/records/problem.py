@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ class PricingProblem:
             raise UsageError("the two laws do not stand on the same states")
         all_charges = joined(charges)
         kept = tuple(c for c in all_charges if not isinstance(c, Apart))
-        names = sorted({name for c in kept for name in features(c)})
+        names = sorted({name for c in kept for name in c.reads})
         values = np.empty((p.size, len(names)), dtype=np.int64)
         for place, name in enumerate(names):
             values[:, place] = _column(states, name, p.size)
@@ -66,22 +66,24 @@ class PricingProblem:
         np.add.at(merged_q, where, q[seen])
         codes = np.empty((len(kept), len(distinct)), dtype=np.int64)
         for row, charge in enumerate(kept):
-            columns = distinct[:, [names.index(name) for name in features(charge)]]
+            columns = distinct[:, [names.index(name) for name in charge.reads]]
             if isinstance(charge, Jump):
                 codes[row] = np.unique(columns, axis=0, return_inverse=True)[1].ravel()
             else:
                 codes[row] = columns[:, 0]
                 if int(np.ptp(codes[row])) > charge.most:
                     raise UsageError(f"feature {charge.feature!r} moves by more than the {charge.most} of its charge")
-        return cls(merged_p, merged_q, kept, codes, _apart(all_charges), _own(charges))
+        apart = sum((c.own for c in all_charges if isinstance(c, Apart)), Fraction(0))
+        return cls(merged_p, merged_q, kept, codes, apart, sum((c.own for c in charges), Fraction(0)))
 
     def at(self, charges: Sequence[RecordCharge]) -> PricingProblem:
         """The same states under charges of the same shapes and other numbers."""
         together = joined(charges)
         kept = tuple(c for c in together if not isinstance(c, Apart))
-        if [shape(c) for c in kept] != [shape(c) for c in self.charges]:
+        if [c.shape for c in kept] != [c.shape for c in self.charges]:
             raise UsageError("these charges have other shapes, which tell other states apart")
-        return replace(self, charges=kept, apart=_apart(together), own=_own(charges))
+        apart = sum((c.own for c in together if isinstance(c, Apart)), Fraction(0))
+        return replace(self, charges=kept, apart=apart, own=sum((c.own for c in charges), Fraction(0)))
 
     @property
     def size(self) -> int:
@@ -97,7 +99,7 @@ class PricingProblem:
     @property
     def widest(self) -> Fraction:
         """The largest distance between two states, or a bound on it."""
-        return sum((unit(c) * span for c, span in zip(self.charges, self.spans, strict=True)), Fraction(0))
+        return sum((c.unit * span for c, span in zip(self.charges, self.spans, strict=True)), Fraction(0))
 
     @property
     def equal(self) -> bool:
@@ -125,25 +127,7 @@ class PricingProblem:
     @property
     def units(self) -> NDArray[np.float64]:
         """What one step of each charge costs, in doubles."""
-        return np.array([float(unit(c)) for c in self.charges])
-
-
-def _own(charges: Sequence[RecordCharge]) -> Fraction:
-    return sum((c.own for c in charges), Fraction(0))
-
-
-def _apart(charges: Sequence[RecordCharge]) -> Fraction:
-    return _own([c for c in charges if isinstance(c, Apart)])
-
-
-def unit(charge: Rate | Jump) -> Fraction:
-    """What one step of a charge costs: the rate of a line, the epsilon of cells."""
-    return charge.rate if isinstance(charge, Rate) else charge.epsilon
-
-
-def features(charge: Rate | Jump) -> tuple[str, ...]:
-    """The features that a charge reads."""
-    return (charge.feature,) if isinstance(charge, Rate) else charge.features
+        return np.array([float(c.unit) for c in self.charges])
 
 
 def counts(law: object, whose: str) -> Ints:
@@ -187,8 +171,53 @@ States = Mapping[str, NDArray[np.int64]]
 """The value of each feature at each of the distinct states of a record."""
 
 
+class _Charge:
+    """What the three shapes share: one number, `epsilon` or the `rate` of a line, which costs one step."""
+
+    kind: ClassVar[str]
+    number: ClassVar[str] = "epsilon"
+
+    def __post_init__(self) -> None:
+        x = getattr(self, self.number)
+        if isinstance(x, bool) or not isinstance(x, int | Fraction) or x < 0:
+            name = f"the {self.number} of a charge"
+            raise UsageError(f"{name} must be a finite exact number (a Fraction), not below 0; got {brief(x)}")
+        object.__setattr__(self, self.number, Fraction(x))
+
+    @property
+    def unit(self) -> Fraction:
+        """What one step of it costs."""
+        found: Fraction = getattr(self, self.number)
+        return found
+
+    @property
+    def own(self) -> Fraction:
+        """The per-record epsilon of the release by itself."""
+        return self.unit
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The features that it reads."""
+        return ()
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """What it is but for its number: charges of one shape are one charge, of the sum of their numbers."""
+        return (self.kind,)
+
+    def of(self, number: Fraction) -> Self:
+        """The same charge with another number."""
+        return replace(self, **{self.number: number})  # type: ignore[type-var]
+
+    def to_json(self) -> Json:
+        """The charge as plain data; `charge_from` reads it."""
+        stated = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        plain = {n: str(x) if n == self.number else list(x) if n == "features" else x for n, x in stated.items()}
+        return {"charge": self.kind, **plain}
+
+
 @dataclass(frozen=True)
-class Rate:
+class Rate(_Charge):
     """rate * |f(x) - f(x')| for a whole-numbered feature f.
 
     Parameters:
@@ -200,25 +229,30 @@ class Rate:
     feature: str
     rate: Fraction
     most: int
+    kind = "line"
+    number = "rate"
 
     def __post_init__(self) -> None:
         _named([self.feature])
-        object.__setattr__(self, "rate", _amount(self.rate, "the rate of a charge"))
+        super().__post_init__()
         if not is_count(self.most, 0):
             raise UsageError(f"the range of a charge must be a whole number, got {brief(self.most)}")
 
     @property
     def own(self) -> Fraction:
-        """The per-record epsilon of the release by itself."""
         return self.rate * self.most
 
-    def to_json(self) -> Json:
-        """The charge as plain data; `charge_from` reads it."""
-        return {"charge": "line", "feature": self.feature, "rate": str(self.rate), "most": self.most}
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.feature,)
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        return self.kind, self.feature, self.most
 
 
 @dataclass(frozen=True)
-class Jump:
+class Jump(_Charge):
     """epsilon if any of the features changes, else nothing.
 
     Parameters:
@@ -228,26 +262,26 @@ class Jump:
 
     features: tuple[str, ...]
     epsilon: Fraction
+    kind = "cells"
 
     def __post_init__(self) -> None:
         if isinstance(self.features, str) or not is_texts(self.features) or not tuple(self.features):
             raise UsageError(f"a charge on cells names its features, got {brief(self.features)}")
         object.__setattr__(self, "features", tuple(self.features))
         _named(self.features)
-        object.__setattr__(self, "epsilon", _amount(self.epsilon, "the epsilon of a charge"))
+        super().__post_init__()
 
     @property
-    def own(self) -> Fraction:
-        """The per-record epsilon of the release by itself."""
-        return self.epsilon
+    def reads(self) -> tuple[str, ...]:
+        return self.features
 
-    def to_json(self) -> Json:
-        """The charge as plain data; `charge_from` reads it."""
-        return {"charge": "cells", "features": list(self.features), "epsilon": str(self.epsilon)}
+    @property
+    def shape(self) -> tuple[object, ...]:
+        return self.kind, frozenset(self.features)
 
 
 @dataclass(frozen=True)
-class Apart:
+class Apart(_Charge):
     """epsilon on top of everything else: the release reads columns that no law speaks of.
 
     Parameters:
@@ -255,34 +289,22 @@ class Apart:
     """
 
     epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _amount(self.epsilon, "the epsilon of a charge"))
-
-    @property
-    def own(self) -> Fraction:
-        """The per-record epsilon of the release by itself."""
-        return self.epsilon
-
-    def to_json(self) -> Json:
-        """The charge as plain data; `charge_from` reads it."""
-        return {"charge": "apart", "epsilon": str(self.epsilon)}
+    kind = "apart"
 
 
 RecordCharge = Rate | Jump | Apart
-_FIELDS = {"line": {"feature", "rate", "most"}, "cells": {"features", "epsilon"}, "apart": {"epsilon"}}
+_KINDS: dict[object, type[RecordCharge]] = {kind.kind: kind for kind in (Rate, Jump, Apart)}
 
 
 def charge_from(content: Any) -> RecordCharge:
     """The charge that `to_json` wrote; CertificateError if it is none."""
-    kind = content.get("charge") if isinstance(content, dict) else None
-    if not isinstance(kind, str) or kind not in _FIELDS or set(content) != _FIELDS[kind] | {"charge"}:
+    stated = dict(content) if isinstance(content, dict) else {}
+    kind = stated.pop("charge", None)
+    made = _KINDS.get(kind) if isinstance(kind, str) else None
+    if made is None or set(stated) != {field.name for field in fields(made)}:
         raise CertificateError(f"{brief(content)} is no charge: it is line, cells or apart, with its numbers")
     try:
-        if kind == "line":
-            return Rate(content["feature"], read_number(content["rate"]), content["most"])
-        epsilon = read_number(content["epsilon"])
-        return Jump(content["features"], epsilon) if kind == "cells" else Apart(epsilon)
+        return made(**{**stated, made.number: read_number(stated[made.number])})
     except UsageError as error:
         raise CertificateError(f"a charge that cannot be read: {error}") from None
 
@@ -299,30 +321,11 @@ def joined(charges: Sequence[RecordCharge]) -> tuple[RecordCharge, ...]:
     found: dict[object, RecordCharge] = {}
     for charge in charges:
         if charge.own:
-            key = shape(charge)
-            found[key] = _added(found[key], charge) if key in found else _added(charge)
+            total = charge.unit + (found[charge.shape].unit if charge.shape in found else 0)
+            found[charge.shape] = charge.of(total)
+            if isinstance(charge, Jump):  # its features in the order of their names
+                found[charge.shape] = Jump(tuple(sorted(charge.features)), total)
     return tuple(found.values())
-
-
-def shape(charge: RecordCharge) -> tuple[object, ...]:
-    """What a charge is but for its number: charges of one shape are one charge, of the sum of their numbers."""
-    if isinstance(charge, Rate):
-        return "line", charge.feature, charge.most
-    return ("cells", frozenset(charge.features)) if isinstance(charge, Jump) else ("apart",)
-
-
-def _added(first: RecordCharge, second: RecordCharge | None = None) -> RecordCharge:
-    """The sum of one or two charges of one shape; the features of cells in the order of their names."""
-    if isinstance(first, Rate):
-        return Rate(first.feature, first.rate + (second.rate if isinstance(second, Rate) else 0), first.most)
-    epsilon = first.epsilon + (Fraction(0) if second is None else second.own)
-    return Jump(tuple(sorted(first.features)), epsilon) if isinstance(first, Jump) else Apart(epsilon)
-
-
-def _amount(x: object, name: str) -> Fraction:
-    if isinstance(x, bool) or not isinstance(x, int | Fraction) or x < 0:
-        raise UsageError(f"{name} must be a finite exact number (a Fraction), not below 0; got {brief(x)}")
-    return Fraction(x)
 
 
 def _named(features: Sequence[object]) -> None:
