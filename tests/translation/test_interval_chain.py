@@ -13,7 +13,7 @@ from lp_oracle import best_loss, chain_joint
 
 import fugu
 from fugu.errors import BadLaw, NotProvable, UsageError
-from fugu.priors.interval_chain import Counted, IntervalChain
+from fugu.priors.interval_chain import CountedTransitions, IntervalChain
 from fugu.priors.interval_limits import Limits, tightened
 from fugu.translation.contraction import interval as accountant
 from fugu.translation.contraction.interval import IntervalContraction, Pairwise, Prefixes, Spread, Subsets, Two
@@ -214,7 +214,7 @@ def test_budgets_of_the_notes_and_their_order():
     share, before = np.array([[0.6, 0.4], [0.2, 0.8]]) * [[1 / 3], [2 / 3]], 0.0
     for n, robust, alone in ((10**3, 0.2411, 0.0631), (10**5, 0.3924, 0.0989)):
         counts = tuple(tuple(int(c) for c in row) for row in np.rint(n * share))
-        rows, _ = Counted(counts, None, Fraction(19, 20)).limits()
+        rows, _ = CountedTransitions(counts, None, Fraction(19, 20)).limits()
         chain = IntervalChain.between(rows, 1000, None, "any", None)
         budget = fugu.dp_budget(chain, 1)
         assert robust < budget < 0.41336353 and budget > before

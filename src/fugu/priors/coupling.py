@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NoReturn, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import NotProvable
-from fugu.numbers.exact import Real
+from fugu.numbers.exact import Real, as_fraction
 from fugu.priors.prior import Belief
 from fugu.visible import Json
 
@@ -51,14 +51,14 @@ class Case:
         return cls(np.ones(1), lambda _: Move(where, moved))
 
 
-class Weighed(Protocol):
+class PricedCase(Protocol):
     """What a case costs; `height` ranks cases roughly."""
 
     @property
     def height(self) -> float: ...
 
 
-Price = TypeVar("Price", bound=Weighed)
+Price = TypeVar("Price", bound=PricedCase)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +128,9 @@ class Coupled(Belief):
         raise NotImplementedError
 
     def parameters(self) -> Json:
-        """What `of` needs to build it again, and its kind."""
-        raise NotImplementedError
+        """What `of` needs to build it again, and its kind; the numbers of a dataclass exactly."""
+        numbers = {f.name: str(as_fraction(getattr(self, f.name))) for f in fields(self)}  # type: ignore[arg-type]
+        return {"kind": self.kind, **numbers}
 
     @classmethod
     def of(cls, *_: Any, **parameters: Any) -> Coupled:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,23 +42,20 @@ from fugu.visible import Json
 
 
 _SINGLE, _RATIO, _SAME, _LONG = 12, 1.5, 64, 12_000
-Survival = Callable[[int], float]
 
 
 class Windowed(Coupled):
-    """Records that change within a window: `ahead(k)`, `behind(k)` bound the chance that it reaches k records far."""
+    """Records that change within a window."""
 
-    def ahead(self, k: int) -> float:
-        raise NotImplementedError
-
-    def behind(self, k: int) -> float:
+    def reach(self, forward: bool, k: int) -> float:
+        """A bound of the chance that the window reaches k records far, ahead or behind."""
         raise NotImplementedError
 
     def weigh(self, run: Run, weigh: Callable[[Case], Price]) -> list[Price]:
         last = run.records - 1
         places = 20 if run.later_is_worse else run.records
         long = places * (40 + run.steps / 20) > _LONG  # roughly the microseconds of one pair of reaches
-        later, earlier = (_buckets(side, last, long) for side in (self.ahead, self.behind))
+        later, earlier = (_buckets(partial(self.reach, forward), last, long) for forward in (True, False))
         reaches = [(k, j) for k, _ in later for j, _ in earlier]
         chances = np.array([p * q * (1 + 4 * UNIT) for _, p in later for _, q in earlier])
 
@@ -77,7 +75,7 @@ class Windowed(Coupled):
         return positions(run, lambda r: around(r, True), lambda r: around(r, False), weigh, 1 if long else 16)
 
 
-def _buckets(survival: Survival, most: int, long: bool) -> list[tuple[int, float]]:
+def _buckets(survival: Callable[[int], float], most: int, long: bool) -> list[tuple[int, float]]:
     """(reach, chance): all small reaches, then wider and wider buckets counted as their largest reach.
 
     For very long runs they are fewer and wider: each pair of them is an allocation of all steps."""
@@ -111,19 +109,14 @@ class Mixing(Windowed):
         if not is_number(self.coefficient) or not 0 <= self.coefficient < 1:
             raise UsageError(f"a mixing coefficient must lie in [0, 1), got {self.coefficient!r}")
 
-    def ahead(self, k: int) -> float:
+    def reach(self, forward: bool, k: int) -> float:  # noqa: ARG002
         return float_up(as_fraction(self.coefficient)) ** k * (1 + (8 + k) * UNIT) + 5e-324
-
-    behind = ahead
 
     def words(self) -> str:
         return (
             "the records are a Markov sequence: whatever one record is, the laws of the next differ by at most "
             f"{plain(as_fraction(self.coefficient))} in total variation, and so do those of the one before"
         )
-
-    def parameters(self) -> Json:
-        return {"kind": self.kind, "coefficient": str(as_fraction(self.coefficient))}
 
 
 class Chained(Windowed):
@@ -170,17 +163,11 @@ class Chained(Windowed):
             )
         return super().weigh(run, weigh)
 
-    def ahead(self, k: int) -> float:
-        return self._forgotten(True, k)
-
-    def behind(self, k: int) -> float:
-        return self._forgotten(False, k)
-
-    def _forgotten(self, forward: bool, k: int) -> float:
+    def reach(self, forward: bool, k: int) -> float:
         """The largest total variation of the states k apart; from some distance on by products, eta_{j+k} <= eta_j
         eta_k: 64 steps, or 8 if the steps of the chain differ, where each distance takes a sweep over the sequence."""
         if k > (_SAME if all(chain.homogeneous for chain in self.chain.chains) else _SAME // 8):
-            return self._forgotten(forward, k // 2) * self._forgotten(forward, k - k // 2) * (1 + 2 * UNIT) + 5e-324
+            return self.reach(forward, k // 2) * self.reach(forward, k - k // 2) * (1 + 2 * UNIT) + 5e-324
         if (forward, k) not in self._known:
             measure = forward_coefficient if forward else backward_coefficient
             self._known[forward, k] = min(1.0, measure(self.chain, k))

@@ -68,7 +68,10 @@ class GaussianField(Belief):
         rows = tuple(map(tuple, read_covariance(covariance)))
         if any(row[i] == 0 for i, row in enumerate(rows)):
             raise BadLaw("an entry with variance 0 is not a secret; leave it out")
-        wide = {} if width is None else {"width": _wide(width)}  # a field without one keeps its digest
+        try:
+            wide = {} if width is None else {"width": _positive(width, "width")}  # a field without one keeps its digest
+        except BadBudget as error:
+            raise UsageError(str(error)) from None
         vars(self).update(covariance=rows, size=len(rows), nodes=tuple(range(len(rows))), **wide)
 
     def __repr__(self) -> str:
@@ -107,7 +110,8 @@ class GaussianField(Belief):
         if scale <= 0:
             raise UsageError("length must be above 0")
         with balls.precision(_BITS):
-            row = [_rational(balls.of(Fraction(-d * d) / scale).exp()) for d in range(size)]
+            middles = [balls.of(Fraction(-d * d) / scale).exp().mid().man_exp() for d in range(size)]
+            row = [Fraction(int(mantissa)) * Fraction(2) ** int(exponent) for mantissa, exponent in middles]
         return cls([[row[abs(i - j)] for j in range(size)] for i in range(size)], width)
 
     def kappa(self, node: int, seen: Iterable[int]) -> Fraction:
@@ -148,17 +152,18 @@ class GaussianField(Belief):
         chosen = () if near == self.size else self._ranked[i][near][1]
         return self.kappa(i, chosen), chosen
 
+    @lru_cache(maxsize=4096)  # noqa: B019
     def least(self, node: int, near: int) -> Fraction:
-        """An upper bound on the kappa of `best`: exact where few entries are seen, else one double above it."""
+        """An upper bound on the kappa of `best`: exact where few entries are seen, else one double above it, in balls:
+        exact rationals of many entries grow long."""
         i = self._node(node)
         seen = () if near == self.size else self._ranked[i][near][1]
-        return self._above(i, seen)
+        found = above(self.covariance, i, seen) if len(seen) > _EXACT else None
+        return self._kappa(i, seen) if found is None else found
 
-    @lru_cache(maxsize=4096)  # noqa: B019
-    def _above(self, node: int, seen: tuple[int, ...]) -> Fraction:
-        """kappa from above, in balls: exact rationals of many entries grow long."""
-        found = above(self.covariance, node, seen) if len(seen) > _EXACT else None
-        return self._kappa(node, seen) if found is None else found
+    def _about(self, node: int, near: int) -> float:
+        """The same in doubles."""
+        return 0.0 if near == self.size else self._ranked[node][near][0]
 
     @cached_property
     def _ranked(self) -> Ranked:
@@ -178,11 +183,7 @@ class GaussianField(Belief):
         return max(self._least(i, costs, weight) for i in self.nodes)
 
     def _least(self, node: int, costs: dict[int, Fraction], weight: Fraction) -> Fraction:
-        def about(b: int) -> float:
-            kappa = 0.0 if b == self.size else self._ranked[node][b][0]
-            return float(costs[b]) + float(weight) * kappa
-
-        for b in sorted(costs, key=about):
+        for b in sorted(costs, key=lambda b: float(costs[b]) + float(weight) * self._about(node, b)):
             try:
                 return costs[b] + weight * self.least(node, b)
             except NotProvable:  # what is seen determines the entry: no help from this size
@@ -211,17 +212,15 @@ class GaussianField(Belief):
 
         `rho`: the zCDP to reach, above 0; `width` and `nears` as in `zcdp`."""
         r, w = _positive(rho, "rho"), self.wide(width)
-        found = min(self._most(i, r, w * w / 2, self._tried(nears)) for i in self.nodes)
-        return _inward(found)
+        most = min(self._most(i, r, w * w / 2, self._tried(nears)) for i in self.nodes)
+        found = float(most)
+        while as_fraction(found) > most:  # the largest float near it that means no more
+            found = math.nextafter(found, -math.inf)
+        return found
 
     def _most(self, node: int, rho: Fraction, weight: Fraction, tried: list[int]) -> Fraction:
         """max over b of (rho - weight kappa_i(b)) / b^2, exactly for the b that is best in doubles."""
-
-        def about(b: int) -> float:
-            kappa = 0.0 if b == self.size else self._ranked[node][b][0]
-            return (float(weight) * kappa - float(rho)) / b**2
-
-        best = min(tried, key=about)
+        best = min(tried, key=lambda b: (float(weight) * self._about(node, b) - float(rho)) / b**2)
         try:
             return max(rho / self.size**2, (rho - weight * self.least(node, best)) / best**2)
         except NotProvable:
@@ -251,11 +250,6 @@ class GaussianField(Belief):
         return int(node)
 
 
-def _rational(ball: arb) -> Fraction:
-    mantissa, exponent = ball.mid().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-
-
 def _positive(x: Real, name: str, zero: bool = False) -> Fraction:
     try:
         found = as_fraction(x)
@@ -264,21 +258,6 @@ def _positive(x: Real, name: str, zero: bool = False) -> Fraction:
     if found < 0 or (found == 0 and not zero):
         raise BadBudget(f"{name} must be above 0")
     return found
-
-
-def _inward(x: Fraction) -> float:
-    """The largest float near x that means a number at or below x."""
-    found = float(x)
-    while as_fraction(found) > x:
-        found = math.nextafter(found, -math.inf)
-    return found
-
-
-def _wide(width: Real) -> Fraction:
-    try:
-        return _positive(width, "width")
-    except BadBudget as error:
-        raise UsageError(str(error)) from None
 
 
 # How much of the variance of one entry of a Gaussian field others explain: in rationals, or from above in balls.
@@ -298,7 +277,8 @@ def explained(covariance: Covariance, node: int, seen: Sequence[int]) -> Fractio
         found = solve(inner, across)
         assert found is not None  # c lies in the range of S_LL
         return product(transpose(across), found)[0][0]
-    return sum((_slow(solved[k, 0]) * row[0] for k, row in enumerate(across)), Fraction(0))
+    shares = [Fraction(int(solved[k, 0].p), int(solved[k, 0].q)) for k in range(len(across))]
+    return sum((share * row[0] for share, row in zip(shares, across, strict=True)), Fraction(0))
 
 
 def above(covariance: Covariance, node: int, seen: Sequence[int]) -> Fraction | None:
@@ -320,10 +300,6 @@ def above(covariance: Covariance, node: int, seen: Sequence[int]) -> Fraction | 
 
 def _fast(rows: Sequence[Sequence[Fraction]]) -> fmpq_mat:
     return fmpq_mat(len(rows), len(rows[0]), [fmpq(x.numerator, x.denominator) for row in rows for x in row])
-
-
-def _slow(x: fmpq) -> Fraction:
-    return Fraction(int(x.p), int(x.q))
 
 
 # Which entries of a Gaussian field to leave out around an entry: ranked in doubles, to be evaluated exactly elsewhere.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +18,7 @@ from fugu.priors.coupling import Case, Coupled, Floats, Price, Run, positions
 from fugu.priors.gaussian_field import GaussianField
 from fugu.priors.prior import InfluenceCurve, whole
 from fugu.priors.transitions import UNIT
-from fugu.shown import figure_of
 from fugu.visible import Json
-
-if TYPE_CHECKING:
-    from fugu.drawing.figure import Figure
-
 
 # Jointly normal records: one deterministic coupling moves all of them at once (corrected Proposition 6.4).
 #
@@ -93,9 +88,6 @@ class AR1(Coupled):
             f"the records are jointly normal with correlation {rho}^|i-j| between records i and j, the same for all "
             f"their coordinates; two values of a record are at most {distance} apart"
         )
-
-    def parameters(self) -> Json:
-        return {"kind": self.kind, "rho": str(as_fraction(self.rho)), "distance": str(as_fraction(self.distance))}
 
 
 class Correlated(Coupled):
@@ -198,10 +190,6 @@ class FieldInfluence(InfluenceCurve):
         """(b, rho(b)) for b up to max_b, and (length, 0)."""
         last = self.length - 1 if self.max_b is None else min(self.max_b, self.length - 1)
         return [*((b, self.rho(b)) for b in range(1, last + 1)), (self.length, 0.0)]
-
-    def plot(self) -> Figure:
-        """rho(b) as a figure, for notebooks (`save` writes it)."""
-        return figure_of(self)
 
     def __repr__(self) -> str:
         return f"FieldInfluence({self.length} entries)"

@@ -49,9 +49,6 @@ class Independent(Coupled):
     def words(self) -> str:
         return "the records are independent of each other"
 
-    def parameters(self) -> Json:
-        return {"kind": self.kind}
-
 
 @dataclass(frozen=True)
 class WorstCase(Coupled):
@@ -71,9 +68,6 @@ class WorstCase(Coupled):
 
     def words(self) -> str:
         return "nothing: all records may depend on each other in any way"
-
-    def parameters(self) -> Json:
-        return {"kind": self.kind}
 
 
 class Groups(Coupled):
@@ -124,9 +118,8 @@ class Groups(Coupled):
         if self.labels.size != records:
             raise UsageError(f"groups has {self.labels.size} labels for {records} records; give one for each")
         sizes = np.bincount(self.labels)
-        if (
-            run.later_is_worse and sizes.size * records > _MOST_WORK
-        ):  # the last records, as many as the largest group has, cover all groups
+        if run.later_is_worse and sizes.size * records > _MOST_WORK:
+            # the last records, as many as the largest group has, cover all groups
             return [weigh(Case.sure(np.arange(records - int(sizes.max()), records)))]
         order = np.argsort(self.labels, kind="stable")
         return [weigh(Case.sure(np.sort(members))) for members in np.split(order, np.cumsum(sizes)[:-1])]

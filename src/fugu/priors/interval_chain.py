@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,16 @@ from fugu.numbers.checks import is_number
 from fugu.numbers.exact import UNIT, MatrixLike, Real, VectorLike, as_fraction
 from fugu.priors.interval_limits import Array, Limits, diameters, everything, kept, marginals, tightened
 from fugu.priors.prior import Belief, InfluenceCurve, contracting_curve, of_supports
-from fugu.priors.transitions import FITTED, counted, finite_numbers, named, read_initial, read_length, read_states
+from fugu.priors.transitions import (
+    FITTED,
+    counted,
+    finite_numbers,
+    many_sequences,
+    named,
+    read_initial,
+    read_length,
+    read_states,
+)
 
 # Chains whose rows are known up to limits: what a finite reference cannot rule out, or what a user declares.
 
@@ -58,7 +67,7 @@ class IntervalChain(Belief):
     size: int
     states: tuple[Hashable, ...]
     start: Start
-    counted: Counted | None
+    counted: CountedTransitions | None
     assumptions: tuple[str, ...]
     _first: Limits | None
 
@@ -83,7 +92,7 @@ class IntervalChain(Belief):
         start: Start,
         states: Iterable[Hashable] | None,
         assumptions: tuple[str, ...] = (),
-        counted: Counted | None = None,
+        counted: CountedTransitions | None = None,
     ) -> IntervalChain:
         """Exactly these limits, as floats, of the `rows` and of the `first` entry: nothing is moved outward.
 
@@ -101,7 +110,7 @@ class IntervalChain(Belief):
         start: Start,
         states: Iterable[Hashable] | None,
         assumptions: tuple[str, ...],
-        counted: Counted | None,
+        counted: CountedTransitions | None,
     ) -> None:
         size = len(rows.lower)
         if rows.lower.shape != (size, size) or rows.upper.shape != (size, size) or not size:
@@ -291,10 +300,9 @@ def fitted_limits(
     fits = isinstance(start, str) and start == FITTED and len(read) >= _ENOUGH * len(names)
     if isinstance(start, str) and start not in (FITTED, "any", "stationary"):
         raise UsageError(f"start must be 'fitted', 'any', 'stationary' or a law over the states, got {start!r}")
-    evidence = Counted(_whole(counts), _whole(begun[None])[0] if fits else None, level)
+    evidence = CountedTransitions(_whole(counts), _whole(begun[None])[0] if fits else None, level)
     longest = max(map(len, read))
-    many = f"{len(read)} reference sequences" if len(read) > 1 else "1 reference sequence"
-    said: tuple[str, ...] = (f"the limits were found on {many}, which count{'s' * (len(read) == 1)} as public",)
+    said: tuple[str, ...] = (f"the limits were found on {many_sequences(read)}",)
     if (never := counts.sum(axis=1) == 0).any():
         said = (*said, f"the reference never leaves {named(names, np.flatnonzero(never))}: anything may follow there")
     if length is None:
@@ -303,7 +311,7 @@ def fitted_limits(
 
 
 def limited(
-    evidence: Counted, length: int, start: Any, states: Iterable[Hashable], assumptions: tuple[str, ...] = ()
+    evidence: CountedTransitions, length: int, start: Any, states: Iterable[Hashable], assumptions: tuple[str, ...] = ()
 ) -> IntervalChain:
     """The chains between the limits of what was counted; `start` counts where no first entries were counted."""
     rows, fitted = evidence.limits()
@@ -345,10 +353,12 @@ RESTS = (
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedTransitions:
     """What was counted in the reference: `transitions` from row to column, the `first` entries (None: the start is not
     fitted), and the `confidence` that all limits hold, in (0, 1)."""
 
+    DIGESTED: ClassVar[str] = "Counted"
+    """What the digests of priors call it since 0.3 (`fugu.ledger.fingerprint`)."""
     transitions: tuple[tuple[int, ...], ...]
     first: tuple[int, ...] | None
     confidence: Fraction

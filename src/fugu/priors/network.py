@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -54,7 +53,10 @@ class BayesianNetwork(Belief):
         given = dict(parents or {})
         for name in given:
             self.index(name)
-        arrows = tuple(tuple(self.index(p) for p in _names(given.get(n, ()), n)) for n in names)
+        for n in names:
+            if isinstance(given.get(n), str):
+                raise UsageError(f"the parents of {n!r} must be a list of names, even if there is only one")
+        arrows = tuple(tuple(self.index(p) for p in given.get(n, ())) for n in names)
         for node, above in enumerate(arrows):
             if len(set(above)) < len(above):
                 raise UsageError(f"{names[node]!r} names a parent twice")
@@ -206,12 +208,6 @@ def _spell(scope: Sequence[int], among: Sequence[int]) -> str:
     return "".join(places[v] for v in scope)
 
 
-def _names(given: Any, name: str) -> tuple[str, ...]:
-    if isinstance(given, str):
-        raise UsageError(f"the parents of {name!r} must be a list of names, even if there is only one")
-    return tuple(given)
-
-
 def household(size: int, prior: float, transmission: float) -> BayesianNetwork:
     """An infection in a household: one member is met first and infected with `prior`; each other one catches it.
 
@@ -288,7 +284,13 @@ def forest(parents: Parents, order: Sequence[int], tables: Sequence[RoundedFloat
 
     `parents`: the parents of each node; `order`: the nodes, each after its parents; `tables`: one axis for each parent,
     the values last. Raises `NotProvable` where a probability is too small for floats."""
-    bad = _entangled(parents)
+    below, bad = children(parents), [False] * len(parents)
+    todo = [v for v, above in enumerate(parents) if len(above) > 1]
+    while todo:  # a component where somebody has two parents is no tree
+        v = todo.pop()
+        if not bad[v]:
+            bad[v] = True
+            todo += [*parents[v], *below[v]]
     kept = tuple(v for v in order if not bad[v])
     parent = [-1] * len(parents)
     laws: dict[int, RoundedFloats] = {}
@@ -302,24 +304,11 @@ def forest(parents: Parents, order: Sequence[int], tables: Sequence[RoundedFloat
     return Forest(
         order=kept,
         parent=tuple(parent),
-        below=tuple(tuple(below) if not bad[v] else () for v, below in enumerate(children(parents))),
+        below=tuple(() if bad[v] else tuple(some) for v, some in enumerate(below)),
         laws={v: law.values for v, law in laws.items()},
         tables={v: tables[v].values for v in kept if parents[v]},
         error=1.01 * most * STEP,
     )
-
-
-def _entangled(parents: Parents) -> list[bool]:
-    """Which nodes lie in a component where somebody has two parents."""
-    below = children(parents)
-    bad = [False] * len(parents)
-    todo = [v for v, above in enumerate(parents) if len(above) > 1]
-    while todo:
-        v = todo.pop()
-        if not bad[v]:
-            bad[v] = True
-            todo += [*parents[v], *below[v]]
-    return bad
 
 
 # What a directed acyclic graph alone says about independence (Pearl 1988; Koller and Friedman 2009, Algorithm 3.1).

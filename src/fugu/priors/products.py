@@ -58,17 +58,14 @@ class Product:
         """
         return _worst(self.logs, self.error)
 
-    def column_ratios(self, rows: Mask) -> Array:
-        """max over z in `rows` of log K(z, x) - log K(z, x'), for all (x, x'); an upper bound."""
-        return _worst(np.ascontiguousarray(self.logs[rows].T), self.error)
-
     def left_ratios(self, rows: Mask, free: bool) -> Array:
         """What the value z at the near end of this kernel adds for (x, x') at its far end, but for the law of X.
 
-        That is `column_ratios` plus log mu(x') - log mu(x), which the caller adds. If the law of z is `free`, the two
-        together are at most D(x, x') = max over z, z' in `rows` of log K(z, x) K(z', x') / (K(z, x') K(z', x)): mu(x')
-        / mu(x) is a mean of K(z', x') / K(z', x) over z' with weights mu(z') K(z', x). Nothing is to be added then."""
-        found = self.column_ratios(rows)
+        That is max over z in `rows` of log K(z, x) - log K(z, x'), plus log mu(x') - log mu(x), which the caller adds.
+        If the law of z is `free`, the two together are at most D(x, x') = max over z, z' in `rows` of
+        log K(z, x) K(z', x') / (K(z, x') K(z', x)): mu(x') / mu(x) is a mean of K(z', x') / K(z', x) over z' with
+        weights mu(z') K(z', x). Nothing is to be added then."""
+        found = _worst(np.ascontiguousarray(self.logs[rows].T), self.error)
         return padded(found + found.T, 0.0) if free else found
 
 
@@ -142,10 +139,6 @@ class RoundedFloats:
     """What the digests of priors call it since 0.1 (`fugu.ledger.fingerprint`)."""
     values: Floats
     roundings: int = 0
-
-    def transposed(self) -> RoundedFloats:
-        """The last two axes exchanged."""
-        return RoundedFloats(np.swapaxes(self.values, -1, -2), self.roundings)
 
 
 def least(values: Floats) -> float:

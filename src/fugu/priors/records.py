@@ -9,7 +9,6 @@ from itertools import combinations
 from typing import TypeVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.data import Column, Schema
 from fugu.data.frame import Table
@@ -63,13 +62,11 @@ def labels(table: Table, columns: Sequence[str], which: Counts, size: int) -> li
     """Each combination in words."""
     first = np.empty(size, dtype=np.int64)
     first[which[::-1]] = np.arange(len(which))[::-1]
-    parts = [_cells(table.exact(name), first) for name in columns]
+    parts = []
+    for column in map(table.exact, columns):
+        shown = zip(column.values[first].tolist(), column.missing[first].tolist(), strict=True)
+        parts.append([None if gone else value for value, gone in shown])
     return [", ".join(f"{n}={v!r}" for n, v in zip(columns, cells, strict=True)) for cells in zip(*parts, strict=True)]
-
-
-def pooled(secrets: Secrets, states: Counts, size: int) -> RecordLaw:
-    """The law of every record, whatever its group."""
-    return _law(EVERY, secrets.labels, list(secrets.layers), states, size)
 
 
 def grouped(table: Table, by: Sequence[str], secrets: Secrets, states: Counts) -> Iterator[RecordLaw]:
@@ -79,10 +76,11 @@ def grouped(table: Table, by: Sequence[str], secrets: Secrets, states: Counts) -
     order = np.argsort(which.astype(np.uint16) if size <= _FEW else which, kind="stable")  # by digits, if they are few
     for group, rows in enumerate(np.split(order, np.cumsum(np.bincount(which, minlength=size))[:-1])):
         own, here = _ranked(states[rows], int(states[rows].max()) + 1)
-        yield _law(f"records with {named[group]}", secrets.labels, [layer[rows] for layer in secrets.layers], own, here)
+        layers = [layer[rows] for layer in secrets.layers]
+        yield law_of(f"records with {named[group]}", secrets.labels, layers, own, here)
 
 
-def _law(who: str, secrets: Sequence[str], layers: Sequence[Counts], states: Counts, size: int) -> RecordLaw:
+def law_of(who: str, secrets: Sequence[str], layers: Sequence[Counts], states: Counts, size: int) -> RecordLaw:
     """The numbers of rows by secret and state; plain where a secret has fewer rows than a law needs."""
     if len(secrets) * size > _MOST_CELLS:
         raise BadTable(
@@ -107,12 +105,6 @@ def _ranked(codes: Counts, size: int) -> tuple[Counts, int]:
     present = np.zeros(size, dtype=bool)
     present[codes] = True
     return (np.cumsum(present) - 1)[codes], int(present.sum())
-
-
-def _cells(column: Column, rows: NDArray[np.int64]) -> list[object]:
-    """The cells of some rows as they are shown, None where missing."""
-    shown = zip(column.values[rows].tolist(), column.missing[rows].tolist(), strict=True)
-    return [None if gone else value for value, gone in shown]
 
 
 # `Records`: a table of independent records, one of which holds the secret; the law of that record is known.
@@ -179,7 +171,7 @@ class Records(Recorded):
         _check(secrets, len(public))
         read = reading.completed(public, [*used, *groups]).read(public, [*used, *groups])
         states, size = places(read, used)
-        laws = [pooled(secrets, states, size)]
+        laws = [law_of(EVERY, secrets.labels, secrets.layers, states, size)]
         for some in parts_of(groups)[1:]:
             laws += grouped(read, some, secrets, states)
         vars(self).update(columns=used, by=groups, protect=asked.text, _laws=tuple(laws))

@@ -49,7 +49,11 @@ def fitted(
     >>> MarkovChain.fit(["aababb"])
     MarkovChain(2 states, length 6, any start)
     """
-    add = _smoothing(smoothing)
+    if isinstance(smoothing, bool) or not isinstance(smoothing, (int, float, np.integer, np.floating)):
+        raise UsageError("smoothing must be a number >= 0, added to every transition count")
+    if not math.isfinite(smoothing) or smoothing < 0 or 0 < smoothing < 1e-100:
+        raise UsageError("smoothing must be 0 or a finite number of at least 1e-100, added to every transition count")
+    add = float(smoothing)
     read, names, counts, begun = counted(sequences, states)
     weights = counts + add
     if (empty := weights.sum(axis=1) == 0).any():
@@ -58,13 +62,21 @@ def fitted(
             "of what follows them; give smoothing= (say 0.5), longer sequences, or states= without them"
         )
     law, begins = _start(start, _normalised((begun + add)[None])[0], len(read))
-    return cls(
-        _normalised(weights),
-        max(map(len, read)) if length is None else length,
-        law,
-        states=names,
-        assumptions=_assumptions(len(read), add, length is None, max(map(len, read)), begins),
-    )
+    said, longest = [f"the chain was fitted on {many_sequences(read)}", begins], max(map(len, read))
+    if add > 0:
+        said.append(
+            f"the guarantee is for the smoothed prior: {add:g} was added to every transition count and every count of "
+            "first entries; it is not a guarantee for the chain without smoothing"
+        )
+    if length is None:
+        said.append(f"sequences have length {longest}, that of the longest reference sequence")
+    return cls(_normalised(weights), longest if length is None else length, law, names, tuple(said))
+
+
+def many_sequences(read: list[list[Hashable]]) -> str:
+    """How many reference sequences there are, which are public."""
+    one = "1 reference sequence, which counts as public"
+    return f"{len(read)} reference sequences, which count as public" if len(read) > 1 else one
 
 
 def counted(
@@ -107,30 +119,9 @@ def _start(start: Any, fitted: NDArray[np.float64], sequences: int) -> tuple[Any
     return "any", f"{one}every law of the first entry is covered"
 
 
-def _assumptions(sequences: int, add: float, longest: bool, length: int, begins: str) -> tuple[str, ...]:
-    many = f"{sequences} reference sequences" if sequences > 1 else "1 reference sequence"
-    said = [f"the chain was fitted on {many}, which count{'s' * (sequences == 1)} as public", begins]
-    if add > 0:
-        said.append(
-            f"the guarantee is for the smoothed prior: {add:g} was added to every transition count and every count of "
-            "first entries; it is not a guarantee for the chain without smoothing"
-        )
-    if longest:
-        said.append(f"sequences have length {length}, that of the longest reference sequence")
-    return tuple(said)
-
-
 def _normalised(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     sums = np.array([math.fsum(row) for row in weights])
     return np.asarray(weights / sums[:, None])
-
-
-def _smoothing(given: Any) -> float:
-    if isinstance(given, bool) or not isinstance(given, (int, float, np.integer, np.floating)):
-        raise UsageError("smoothing must be a number >= 0, added to every transition count")
-    if not math.isfinite(given) or given < 0 or 0 < given < 1e-100:
-        raise UsageError("smoothing must be 0 or a finite number of at least 1e-100, added to every transition count")
-    return float(given)
 
 
 def _sequence(given: Any) -> list[Hashable]:
@@ -313,23 +304,18 @@ def stationary_law(transition: Array) -> tuple[Array, float]:
     inner = transition[np.ix_(kept, kept)]
     size = len(kept)
     law = np.zeros(len(transition))
-    law[kept] = _in_balls(inner) if size <= _BALLS else _in_floats(inner)
+    if size <= _BALLS:
+        with precision(_BITS):
+            found = _eliminate(np.array([[arb(float(x)) for x in row] for row in inner], dtype=object))
+            total = sum(found[1:], found[0])
+            law[kept] = [float((x / total).mid()) for x in found]
+    else:
+        if np.min(inner[inner > 0]) < 1e-100:
+            raise BadLaw("a chain of more than 128 states needs probabilities of 0 or at least 1e-100")
+        floats = np.array(_eliminate(inner.copy()))
+        law[kept] = floats / math.fsum(floats)
     own = 2 * UNIT if size <= _BALLS else (size + 2) ** 3 * UNIT
     return law, 1.01 * (own + 2 * size * ENTRY)
-
-
-def _in_balls(inner: Array) -> Array:
-    with precision(_BITS):
-        law = _eliminate(np.array([[arb(float(x)) for x in row] for row in inner], dtype=object))
-        total = sum(law[1:], law[0])
-        return np.array([float((x / total).mid()) for x in law])
-
-
-def _in_floats(inner: Array) -> Array:
-    if np.min(inner[inner > 0]) < 1e-100:
-        raise BadLaw("a chain of more than 128 states needs probabilities of 0 or at least 1e-100")
-    law = np.array(_eliminate(inner.copy()))
-    return law / math.fsum(law)
 
 
 def _eliminate(matrix: NDArray[Any]) -> list[Any]:

@@ -268,12 +268,12 @@ class NoiseSearch:
 
         scale = most
         for turn, pair in enumerate(permutations(law.given, 2)):
-            search = RateBracket(self.target, sure, scale, max(near, _NEAREST))
+            first = None
             if turn == 0 and self.guess is not None and self.guess < scale:
-                search.begin_at(self.guess)
+                first = self.guess
             elif turn == 0 and 0 < sure < scale / _AHEAD:
-                search.begin_at(_AHEAD * sure)
-            scale = search.run(partial(cost, pair))
+                first = _AHEAD * sure
+            scale = RateBracket(self.target, sure, scale, max(near, _NEAREST), first).run(partial(cost, pair))
         scale, less = down(scale), Fraction(1, 10_000)
         while scale >= LEAST_OWN and self.pricing.value(job(scale), self.target) > self.target:
             scale, less = down(scale * (1 - less)), min(2 * less, Fraction(1, 2))

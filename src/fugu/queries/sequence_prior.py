@@ -15,7 +15,7 @@ from fugu.errors import BadTable, CertificateError, UsageError
 from fugu.numbers.exact import Real, read_number, read_whole
 from fugu.priors.chain import MarkovChain, Start
 from fugu.priors.chains import GapChains, covering
-from fugu.priors.interval_chain import GIVEN, Counted, IntervalChain, beginning, limited, read_confidence
+from fugu.priors.interval_chain import GIVEN, CountedTransitions, IntervalChain, beginning, limited, read_confidence
 from fugu.priors.interval_limits import Limits
 
 # The belief about sequences as a certificate writes it: one chain, or all chains between limits; and read back.
@@ -94,7 +94,7 @@ def _written(limits: Limits) -> dict[str, Any]:
     return {"lower": limits.lower.tolist(), "upper": limits.upper.tolist()}
 
 
-def _evidence(counted: Counted, shown: bool) -> dict[str, Any]:
+def _evidence(counted: CountedTransitions, shown: bool) -> dict[str, Any]:
     return {
         "confidence": str(counted.confidence),
         "means": counted.words()[0],
@@ -135,11 +135,13 @@ def _limits(stated: Mapping[str, Any]) -> Limits:
     return Limits(*(np.array(stated[name], dtype=np.float64) for name in ("lower", "upper")))
 
 
-def _counted(stated: Mapping[str, Any]) -> Counted:
+def _counted(stated: Mapping[str, Any]) -> CountedTransitions:
     """What the reference held; whole numbers, not negative."""
     first = stated["first entries"]
     rows = tuple(_whole(row) for row in stated["transitions"])
-    found = Counted(rows, None if first is None else _whole(first), read_confidence(read_number(stated["confidence"])))
+    found = CountedTransitions(
+        rows, None if first is None else _whole(first), read_confidence(read_number(stated["confidence"]))
+    )
     if any(len(row) != len(rows) for row in (*rows, *([] if found.first is None else [found.first]))):
         raise CertificateError("the counts of the belief are not a square table")
     if read_whole(stated["intervals"]) != found.intervals or stated["means"] != found.words()[0]:

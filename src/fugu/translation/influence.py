@@ -14,6 +14,7 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.prior import Curved, InfluenceCurve, Prior, Quilted, SeveralPriors, whole
 from fugu.priors.products import Array, Mask, Product, largest
 from fugu.priors.transitions import UNIT
+from fugu.translation.contraction.kernel import pairs_of
 from fugu.translation.quilts import curve
 
 # `fugu.influence`: the influence curve of any prior over a whole table.
@@ -129,48 +130,29 @@ class Growing:
         np.fill_diagonal(self._held[self._count], 0.0)
         self._count += 1
 
-    def at(self, distance: int) -> Array:
-        """The matrix of one distance."""
-        return np.asarray(self._held[distance - 1])
-
     def first(self, distances: int) -> Array:
         """The matrices of the distances 1 .. distances, as a view."""
         return self._held[:distances]
 
 
-class Edges:
+def edge_leaks(nodes: Nodes, start: Array, length: int, left: Array, right: Array, running: Array) -> Array:
     """Least leakage over the windows of b entries, for entries i <= b or i > T - b: near the ends of the sequence.
 
-    Two-sided windows [i-l+1, i+r-1], l + r = b + 1, need l <= i - 1: running minima over l give them. They also need
-    r <= T - i, but those beyond may stay: then l <= b - (T - i) =: m, and U_l + R_r >= U_l >= U_m, which is the window
-    up to the right end. (On the left the same would be false: c_i belongs to the true start only.
-    docs/proofs/influence.md#ends.)
+    leak_i(x, x') for entries that all reach the same ends; `start` holds their c_i; `running`: min over 1 <= l <= n of
+    U_l + R_{b+1-l}, for n = 1 .. b. Two-sided windows [i-l+1, i+r-1], l + r = b + 1, need l <= i - 1: the running
+    minima give them. They also need r <= T - i, but those beyond may stay: then l <= b - (T - i) =: m, and U_l + R_r >=
+    U_l >= U_m, which is the window up to the right end. (On the left the same would be false: c_i belongs to the true
+    start only. docs/proofs/influence.md#ends.)
     """
-
-    def __init__(self, length: int, b: int, left: Array, right: Array, both: Array) -> None:
-        self.length, self.b, self.left, self.right = length, b, left, right
-        self._both = both
-
-    @cached_property
-    def _running(self) -> Array:
-        """min over 1 <= l <= n of U_l + R_{b+1-l}, for n = 1 .. b."""
-        found = np.empty_like(self._both)
-        found[0] = self._both[0]
-        for at in range(1, len(found)):
-            np.minimum(self._both[at], found[at - 1], out=found[at])
-        return found
-
-    def leaks(self, nodes: Nodes, start: Array) -> Array:
-        """leak_i(x, x') for entries that all reach the same ends; `start` holds their c_i."""
-        begins, ends = nodes[0] <= self.b, nodes[0] > self.length - self.b
-        leak = self._running[np.clip(nodes - 2, 0, self.b - 1)]
-        leak[nodes == 1] = np.inf
-        if ends:  # the window up to the right end: no R
-            np.minimum(leak, self.left[self.b - (self.length - nodes) - 1], out=leak)
-        leak += start
-        if begins:  # the window up to the left end: neither U nor c
-            np.minimum(leak, self.right[self.b - nodes], out=leak)
-        return leak
+    b = len(running)
+    leak = running[np.clip(nodes - 2, 0, b - 1)]
+    leak[nodes == 1] = np.inf
+    if nodes[0] > length - b:  # the window up to the right end: no R
+        np.minimum(leak, left[b - (length - nodes) - 1], out=leak)
+    leak += start
+    if nodes[0] <= b:  # the window up to the left end: neither U nor c
+        np.minimum(leak, right[b - nodes], out=leak)
+    return leak
 
 
 class Windows:
@@ -192,25 +174,20 @@ class Windows:
         if self.chain.independent:
             return 0.0
         self._extend(b)
-        if self.chain.stationary:
-            return self._stationary(b)
-        if len(self._kinds) == 1:
-            return self._group(b, np.arange(1, self.length + 1), self._left[0].first(b), self._pairs(0))
+        if self.chain.stationary or len(self._kinds) == 1:
+            nodes = np.arange(1, self.length + 1)
+            if self.chain.stationary and self.length > 2 * b:
+                nodes = np.array([b + 1])  # those farther than b from both ends are alike; nearer, they leak no more
+            return self._group(b, nodes, self._left[0].first(b), pairs_of(self.chain.supports[0]))
         worst = 0.0
         for group in range(int(self._groups.max()) + 1):
             nodes = np.flatnonzero(self._groups == group) + 1
             last = int(nodes[-1])  # of entries that see the same, the one that sees farthest
             table = np.full((b, self.chain.size, self.chain.size), np.inf)
             for d in range(1, min(b, last - 1) + 1):
-                table[d - 1] = self._left[self._support[last - 1 - d]].at(d)
-            worst = max(worst, self._group(b, nodes, table, self._pairs(last - 1)))
+                table[d - 1] = self._left[self._support[last - 1 - d]].first(d)[-1]
+            worst = max(worst, self._group(b, nodes, table, pairs_of(self.chain.supports[last - 1])))
         return worst
-
-    def _stationary(self, b: int) -> float:
-        """The entries farther than b from both ends are alike; those nearer leak no more (clip the window)."""
-        table = self._left[0].first(b)
-        nodes = np.array([b + 1]) if self.length > 2 * b else np.arange(1, self.length + 1)
-        return self._group(b, nodes, table, self._pairs(0))
 
     @cached_property
     def _kinds(self) -> Mask:
@@ -229,19 +206,13 @@ class Windows:
             step = self.chain.step(1)
             self._power = step if self._power is None else step.then(self._power)
             self._right.append(self._power.ratios())
-            self._right_most = np.append(self._right_most, self._right.at(d).max())
+            self._right_most = np.append(self._right_most, self._right.first(d)[-1].max())
             for table, kind in zip(self._left, kinds, strict=True):
                 table.append(self._power.left_ratios(kind, self.chain.free))
             if len(kinds) > 1:
                 back = self._support[np.maximum(np.arange(self.length) - d, 0)]
                 old = self._support if d == 1 else self._groups
                 self._groups = np.asarray(np.unique(old * len(kinds) + back, return_inverse=True)[1]).ravel()
-
-    def _pairs(self, node: int) -> Mask:
-        """The ordered pairs of distinct values that this entry takes with positive probability."""
-        seen = self.chain.supports[node]
-        pairs: Mask = seen[:, None] & seen[None, :]
-        return pairs & ~np.eye(len(seen), dtype=bool)
 
     def _start(self, nodes: Nodes) -> Array:
         """c_i for the entries i, rounded up; 0 where it means nothing, or where U covers every start."""
@@ -256,13 +227,6 @@ class Windows:
     @cached_property
     def _most_start(self) -> Array:
         return self._most(np.arange(1, self.length + 1))
-
-    def _left_most(self, left: Array, count: int) -> Array:
-        """max over pairs and entries of U_l + c_i for l = 1 .. count; kept where all entries share one table."""
-        old = self._left_bounds if len(self._kinds) == 1 else np.empty(0)
-        more = [float((table + self._most_start).max()) for table in left[len(old) : count]]
-        self._left_bounds = np.concatenate([old, more])
-        return self._left_bounds
 
     def _start_most(self, low: int, high: int) -> Array:
         """max of c_i over low <= i <= high; the entries far from both ends are looked at once for 32 values of b."""
@@ -291,23 +255,28 @@ class Windows:
         if len(inner):
             low, high = int(inner[0]), int(inner[-1])
             start = self._start_most(low, high) if high - low + 1 == len(inner) else self._most(inner)
-            worst = _up(_worst(both.min(axis=0) + start, pairs))
+            worst = _worst(both.min(axis=0) + start, pairs)
         # an entry near an end may use the window up to that end, whose leakage has a bound known in advance
         first, last = nodes <= b, nodes > self.length - b
         known = np.full(len(nodes), np.inf)
         known[first] = self._right_most[b - nodes[first]]
         if last.any():
             reach = b - (self.length - nodes[last]) - 1
-            known[last] = np.minimum(known[last], self._left_most(left, int(reach.max()) + 1)[reach])
+            # max over pairs and entries of U_l + c_i for l = 1, 2, ...; kept where all entries share one table
+            old = self._left_bounds if len(self._kinds) == 1 else np.empty(0)
+            more = [float((table + self._most_start).max()) for table in left[len(old) : int(reach.max()) + 1]]
+            self._left_bounds = np.concatenate([old, more])
+            known[last] = np.minimum(known[last], self._left_bounds[reach])
         open_ = (first | last) & (known > worst)
         if open_.any():
-            edges = Edges(self.length, b, left, right, both)
+            running = np.minimum.accumulate(both, axis=0)
             for ends in (first & ~last, last & ~first, first & last):
                 part = nodes[open_ & ends]
                 size = max(1, _CHUNK // self.chain.size**2)
                 for at in range(0, len(part), size):
                     some = part[at : at + size]
-                    worst = max(worst, _up(_worst(edges.leaks(some, self._start(some)), pairs)))
+                    leaks = edge_leaks(some, self._start(some), self.length, left, right, running)
+                    worst = max(worst, _worst(leaks, pairs))
         return worst
 
 
@@ -345,7 +314,7 @@ class VaryingWindows:
 
     def _node(self, i: int, b: int) -> float:
         seen = self.chain.supports[i - 1]
-        pairs = seen[:, None] & seen[None, :] & ~np.eye(len(seen), dtype=bool)
+        pairs = pairs_of(seen)
         if not pairs.any():
             return 0.0
         left, right = self._left[i], self._right[i]
@@ -366,11 +335,7 @@ class VaryingWindows:
 
 
 def _worst(leaks: Array, pairs: Mask) -> float:
-    """The largest leakage of a pair that can happen; the diagonal holds roundings of 0 only."""
-    if pairs.sum() == len(pairs) * (len(pairs) - 1):
-        return max(0.0, float(leaks.max()))
-    return float(leaks.max(where=pairs, initial=0.0))
-
-
-def _up(value: float) -> float:
-    return float(np.nextafter(value, np.inf))
+    """The largest leakage of a pair that can happen, rounded up; the diagonal holds roundings of 0 only."""
+    every = pairs.sum() == len(pairs) * (len(pairs) - 1)
+    found = max(0.0, float(leaks.max())) if every else float(leaks.max(where=pairs, initial=0.0))
+    return float(np.nextafter(found, np.inf))

@@ -161,7 +161,6 @@ class _Levels:
         return shortest_paths(each.min(axis=0), valid), best
 
 
-
 # The two sides of a hidden state: what passes from it to the states after it, and to those before it.
 #
 # `Later` has the transition kernels, `Earlier` the backward kernels of the chain with its start, `EarlierAny` bounds

@@ -6,12 +6,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.priors.chain import MarkovChain
 from fugu.translation.contraction.chain import Contraction
-from fugu.translation.contraction.kernel import Array, U, sort_pairs
+from fugu.translation.contraction.kernel import Array, U, pairs_of, sort_pairs
+from fugu.translation.contraction.scalar import corners
 from fugu.translation.contraction.side import Mask, Products, Side, StationaryLimit
 from fugu.translation.contraction.start import AnyStart, GivenStart
 from fugu.translation.profiles.lines import EntryProfile, Lines
@@ -72,7 +75,7 @@ def levels(side: Hockey, entry: EntryProfile, nodes: int) -> ProfileLevels:
     useful = ds
     for m in range(1, min(nodes, _MOST_STEPS // len(ds)) + 1):
         usable = [d for d in (ds if m % _ALL == 0 or m <= _ALL else useful) if d <= m]
-        parts = [_jump(side, entry, m, d, psi[m - d]) for d in usable]
+        parts = [jump(side.tables(m, d), entry, d, psi[m - d]) for d in usable]
         group = [entry.power(m)] if m <= _MOST_GROUP else []
         inner.append(parts[0].least(*parts[1:], *group).even())
         psi.append(entry.one.compose(inner[-1]).even())
@@ -96,9 +99,9 @@ def _change(psi: list[Lines], m: int) -> float:
     return float(np.max((one - two) / np.maximum(two, 1e-2 * np.max(two, initial=1e-300)), initial=0.0))
 
 
-def _jump(side: Hockey, entry: EntryProfile, m: int, d: int, beyond: Lines) -> Lines:
-    """phi^(d-1) o through(K^d, .)."""
-    first, *others = (corners.through(beyond) for corners in side.tables(m, d))
+def jump(tables: list[Corners], entry: EntryProfile, d: int, beyond: Lines) -> Lines:
+    """phi^(d-1) o through(K^d, .), by all that is known of K^d."""
+    first, *others = (corners.through(beyond) for corners in tables)
     passed = first.least(*others) if others else first
     return passed if d == 1 else entry.power(d - 1).compose(passed)
 
@@ -114,10 +117,7 @@ def _settled(side: Hockey, entry: EntryProfile, psi: list[Lines], m: int, change
         return None
 
     def after(beyond: Lines) -> Lines:
-        parts = []
-        for d in distances(home.k):
-            passed = home.all_pairs(1, d).moved(moved).through(beyond)
-            parts.append(passed if d == 1 else entry.power(d - 1).compose(passed))
+        parts = [jump([home.all_pairs(1, d).moved(moved)], entry, d, beyond) for d in distances(home.k)]
         return parts[0].least(*parts[1:]).even()
 
     for room in [r for r in _ROOMS if r > change][:2]:
@@ -125,15 +125,12 @@ def _settled(side: Hockey, entry: EntryProfile, psi: list[Lines], m: int, change
         if all(p.below(bound) for p in before):
             found = after(bound)
             if entry.one.compose(found).below(bound):
-                for _ in range(_refinements(room) if side.same else 0):  # else that would hold for later nodes only
+                more = _REFINED if room < _STEADY / 4 else _REFINED_MORE
+                for _ in range(more if side.same else 0):  # else that would hold for later nodes only
                     bound = entry.one.compose(found).even()
                     found = after(bound)
                 return bound, found
     return None
-
-
-def _refinements(room: float) -> int:
-    return _REFINED if room < _STEADY / 4 else _REFINED_MORE
 
 
 def roomy(lines: Lines, room: float) -> Lines:
@@ -188,40 +185,30 @@ class Hockey:
     _known: dict[tuple[int, ...], Corners] = field(default_factory=dict)
     _home: Hockey | None = None
 
-    def all_pairs(self, m: int, d: int) -> Corners:
-        """For every ordered pair of values that a node with m further nodes can take."""
-        key = (0 if self.same else m, d)
+    def all_pairs(self, m: int, d: int, *pair: int) -> Corners:
+        """For every ordered pair of values that a node with m further nodes can take, or for one `pair` (x, y)."""
+        key = (0 if self.same else m, d, *pair)
         if key not in self._known:
-            live = np.flatnonzero(self.valid(m))
-            x, y = (z.ravel() for z in np.meshgrid(live, live, indexing="ij"))
-            self._known[key] = self._corners(m, d, x[x != y], y[x != y])
+            x, y = np.array(pair).reshape(2, 1) if pair else np.nonzero(pairs_of(self.valid(m)))
+            if self.diameter is not None:
+                self._known[key] = Corners.apart(float(np.max(self.diameter(m, d)[x, y], initial=0.0)))
+            else:
+                assert self.rows is not None
+                self._known[key] = Corners.rows(*self.rows(m, d), (x, y))
         return self._known[key]
 
-    def pair(self, m: int, d: int, x: int, y: int) -> Corners:
-        """For one ordered pair."""
-        key = (0 if self.same else m, d, x, y)
-        if key not in self._known:
-            self._known[key] = self._corners(m, d, np.array([x]), np.array([y]))
-        return self._known[key]
-
-    def _corners(self, m: int, d: int, x: Array, y: Array) -> Corners:
-        if self.diameter is not None:
-            return Corners.apart(float(np.max(self.diameter(m, d)[x, y], initial=0.0)))
-        assert self.rows is not None
-        return Corners.rows(*self.rows(m, d), (x, y))
-
-    def tables(self, m: int, d: int, x: int | None = None, y: int = 0) -> list[Corners]:
+    def tables(self, m: int, d: int, *pair: int) -> list[Corners]:
         """Every bound that is known, for all pairs or for one: by the kernels, and by those of the stationary chain."""
-        found = [self.all_pairs(m, d) if x is None else self.pair(m, d, x, y)]
+        found = [self.all_pairs(m, d, *pair)]
         if self.diameter is not None and (near := self.forgotten(m - d)) is not None and near[1] < _NEAR:
             home, moved = near
-            found.append((home.all_pairs(1, d) if x is None else home.pair(1, d, x, y)).moved(moved))
+            found.append(home.all_pairs(1, d, *pair).moved(moved))
         return found
 
-    def at_last(self, m: int, d: int, x: int, y: int) -> list[Corners]:
+    def at_last(self, m: int, d: int, *pair: int) -> list[Corners]:
         """For one pair at a node with m further nodes or more, m beyond the largest d."""
         near = self.forgotten(m - 1 - distances(self.k)[-1])
-        return [] if near is None else [near[0].pair(1, d, x, y).moved(near[1])]
+        return [] if near is None else [near[0].all_pairs(1, d, *pair).moved(near[1])]
 
     def forgotten(self, m: int) -> tuple[Hockey, float] | None:
         """The stationary side and the total variation from it of every row that leads to this node or a later one."""
@@ -250,11 +237,6 @@ def of_side(side: Side) -> Hockey:
         return products[m].powers[d - 1], products[m].reach[d - 1], float(side.relative([d])[0])
 
     return Hockey(side.k, side.valid_at, side.same, rows=rows)
-
-
-def later(chain: MarkovChain) -> Hockey:
-    """The later nodes."""
-    return of_side(Contraction(chain).forward)
 
 
 def earlier(chain: MarkovChain) -> Hockey:
@@ -308,7 +290,7 @@ class Corners:
         order = np.lexsort((-p, q))
         p, q = p[order], q[order]
         new = np.concatenate([[True], p[1:] > np.maximum.accumulate(p)[:-1]])
-        return cls(*_hull(p[new], q[new]))
+        return cls(*corners(p[new], q[new]))
 
     @classmethod
     def apart(cls, diameter: float) -> Corners:
@@ -327,7 +309,7 @@ class Corners:
         return cls.of((e[:-1] + gamma[:-1] * q) * (1 + 8 * U), np.minimum(q, 1.0))
 
     @classmethod
-    def rows(cls, kernel: Array, reach: Mask, error: float, pairs: tuple[Array, ...]) -> Corners:
+    def rows(cls, kernel: Array, reach: Mask, error: float, pairs: tuple[NDArray[Any], ...]) -> Corners:
         """Of pairs (x, y) of rows of a kernel whose entries have this relative error, all together."""
         p, q = [np.empty(0)], [np.empty(0)]
         for x in np.unique(pairs[0]):
@@ -380,16 +362,3 @@ class Corners:
         slope = ((1 - e) + e * (share * a + (1 - share) * c)) * (1 + 16 * U)
         height = e * (share * b + (1 - share) * d) * (1 + 16 * U)
         return Lines.of(np.maximum(slope, gamma), height, psi.floor)
-
-
-def _hull(p: Array, q: Array) -> tuple[Array, Array]:
-    """Without points that surely lie below the segment between their neighbours; never two neighbours at once."""
-    parity, idle = 0, 0
-    while idle < 2 and p.size > 2:
-        one, two = (q[2:] - q[:-2]) * (p[1:-1] - p[:-2]), (p[2:] - p[:-2]) * (q[1:-1] - q[:-2])
-        under = one - two < -16 * U * (np.abs(one) + np.abs(two))
-        under &= np.arange(1, p.size - 1) % 2 == parity
-        idle, parity = (0 if under.any() else idle + 1), 1 - parity
-        keep = np.concatenate([[True], ~under, [True]])
-        p, q = p[keep], q[keep]
-    return p, q

@@ -59,7 +59,17 @@ class Lines:
     def of(cls, a: Array | list[float], b: Array | list[float], floor: float = _LEAST_B, most: int = MOST) -> Lines:
         """At most `most` of these lines, the most useful ones, and the line P <= 1."""
         slopes, heights = np.append(np.asarray(a, dtype=np.float64), 0.0), np.append(np.asarray(b, np.float64), 1.0)
-        return cls(*_thinned(*_stairs(slopes, heights, floor), most), floor)
+        keep = np.isfinite(slopes) & np.isfinite(heights) & (slopes <= _MOST_A) & (heights <= 1.0)
+        slopes, heights = slopes[keep], heights[keep]
+        order = np.lexsort((heights, slopes))
+        slopes, heights = slopes[order], heights[order]
+        best = np.minimum.accumulate(heights)  # a line with a larger slope and no smaller b says nothing
+        new = np.concatenate([[True], heights[1:] < best[:-1]])
+        slopes, heights = slopes[new][::-1], heights[new][::-1]  # by falling slope and rising b
+        keep = heights >= floor  # of all that allow next to nothing the flattest is enough, and one that allows nothing
+        keep[max(0, int(np.count_nonzero(~keep)) - 1)] = True
+        keep[0] |= heights[0] == 0
+        return cls(*_thinned(slopes[keep], heights[keep], most), floor)
 
     @classmethod
     def same(cls) -> Lines:
@@ -123,7 +133,9 @@ class Lines:
             return meant_up(float(self.b[0]))
         (a, b), (c, d) = self.exact(at - 1), self.exact(min(at, self.a.size - 1))
         share = (gamma - c) / (a - c) if a != c else Fraction(1)
-        return _above(share * b + (1 - share) * d)
+        delta = share * b + (1 - share) * d
+        nearest = float(delta)
+        return meant_up(nearest if Fraction(nearest) >= delta else math.nextafter(nearest, math.inf))
 
     def epsilon_at(self, delta: Fraction) -> float:
         """The least epsilon >= 0 with delta_at(epsilon) <= delta < 1, rounded up; inf if there is none."""
@@ -157,27 +169,6 @@ class Lines:
         slope = (share * a + (1 - share) * c) * np.where(whole, 1.0, 1 + 8 * U)
         height = (share * b + (1 - share) * d) * np.where(whole, 1.0, 1 + 8 * U)
         return bool(np.all((slope <= other.a) & (height <= other.b)))
-
-
-def _above(x: Fraction) -> float:
-    """The least float at or above x that means no less as a decimal."""
-    nearest = float(x)
-    return meant_up(nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf))
-
-
-def _stairs(a: Array, b: Array, floor: float) -> tuple[Array, Array]:
-    """Lines by falling slope and rising b: one with a larger slope and no smaller b says nothing."""
-    keep = np.isfinite(a) & np.isfinite(b) & (a <= _MOST_A) & (b <= 1.0)
-    a, b = a[keep], b[keep]
-    order = np.lexsort((b, a))
-    a, b = a[order], b[order]
-    best = np.minimum.accumulate(b)
-    new = np.concatenate([[True], b[1:] < best[:-1]])
-    a, b = a[new][::-1], b[new][::-1]
-    keep = b >= floor  # of all lines that allow next to nothing the flattest is enough, and one that allows nothing
-    keep[max(0, int(np.count_nonzero(~keep)) - 1)] = True
-    keep[0] |= b[0] == 0
-    return a[keep], b[keep]
 
 
 def _thinned(a: Array, b: Array, most: int) -> tuple[Array, Array]:

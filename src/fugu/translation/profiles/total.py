@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import pairwise, permutations
@@ -18,7 +17,8 @@ from fugu.guarantee.asks import exact, outward
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, float_up, meant_up
 from fugu.priors.chain import MarkovChain
-from fugu.translation.profiles.levels import Hockey, ProfileLevels, distances, earlier, later, levels
+from fugu.translation.contraction.chain import Contraction
+from fugu.translation.profiles.levels import Hockey, ProfileLevels, distances, earlier, jump, levels, of_side
 from fugu.translation.profiles.lines import EntryProfile, Lines
 
 # The doors to the profiles of a chain: epsilon at a delta, and a Rényi divergence at an order.
@@ -65,7 +65,7 @@ def renyi_at(
     within = {a: min(most for most in _FLOORS if a <= most) for a in alphas}
     for most, floor in _FLOORS.items():
         near = entry.above(floor)  # one for all these orders: its levels are kept
-        for alpha in (a for a in alphas if within[a] == most and (sure or any(t.order > a for t in alphas[a]))):
+        for alpha in (a for a in alphas if within[a] == most and (sure or any(order > a for order, _ in alphas[a]))):
             value = partial(divergence, alpha=alpha, tails=alphas[alpha])
             with suppress(NotProvable):
                 found[alpha] = ChainProfile.of(chain).worst(near, value)
@@ -83,7 +83,7 @@ def lesser(
 
     Parameters: `chain`; `entry`; `orders`, finite; `known`, proved divergences, perhaps not at every order; `tails`,
     proved divergences of any orders, for the tails."""
-    more = [HigherOrder(exact(a), float_up(exact(e))) for a, e in tails.items()]
+    more = [(exact(a), float_up(exact(e))) for a, e in tails.items()]
     found = renyi_at(chain, entry, {exact(a): more for a in orders})
     better = {
         a: outward(Fraction(e))
@@ -126,7 +126,7 @@ class ChainProfile:
 
     def __init__(self, chain: MarkovChain) -> None:
         self.chain = chain
-        self.later, self.earlier = later(chain), earlier(chain)
+        self.later, self.earlier = of_side(Contraction(chain).forward), earlier(chain)
         self._last: tuple[EntryProfile, ProfileLevels, ProfileLevels] | None = None
         self._totals: dict[tuple[int, tuple[int, int] | None, int], Lines] = {}
 
@@ -169,8 +169,11 @@ class ChainProfile:
             else:
                 one = self._side(self.later, ahead, entry, m, pair, few)
                 two = self._side(self.earlier, behind, entry, n, pair, few)
-            once = entry.one.compose(one.compose(two))
-            self._totals[i, pair, few] = once if few == 1 else _total(entry.one, one, two)
+            found = [entry.one.compose(one.compose(two))]
+            if few != 1:  # the three exchanges one after the other, in every order
+                orders = permutations((entry.one, one, two))
+                found = [reduce(lambda f, g: f.compose(g), order) for order in orders]
+            self._totals[i, pair, few] = found[0].least(*found[1:]) if few != 1 else found[0]
         return self._totals[i, pair, few]
 
     def _levels(self, entry: EntryProfile) -> tuple[ProfileLevels, ProfileLevels]:
@@ -207,16 +210,8 @@ class ChainProfile:
                 tables, beyond = side.at_last(len(known.psi) - 1, d, *pair), known.ever
             else:
                 tables, beyond = side.tables(m, d, *pair), known.psi[-1 if forever else m - d]
-            first, *others = (corners.through(beyond) for corners in tables)
-            passed = first.least(*others) if others else first
-            parts.append(passed if d == 1 else entry.power(d - 1).compose(passed))
+            parts.append(jump(tables, entry, d, beyond))
         return shared.least(*parts) if parts else shared
-
-
-def _total(own: Lines, ahead: Lines, behind: Lines) -> Lines:
-    """The three exchanges one after the other, in every order."""
-    found = [reduce(lambda f, g: f.compose(g), order) for order in permutations((own, ahead, behind))]
-    return found[0].least(*found[1:])
 
 
 # A Rényi divergence from a profile.
@@ -233,12 +228,8 @@ def _total(own: Lines, ahead: Lines, behind: Lines) -> Lines:
 _BITS = 192
 
 
-@dataclass(frozen=True)
-class HigherOrder:
-    """A proved divergence of a larger order."""
-
-    order: Fraction
-    divergence: float
+HigherOrder = tuple[Fraction, float]
+"""A larger order, and a proved divergence there."""
 
 
 def divergence(lines: Lines, alpha: Fraction, tails: list[HigherOrder]) -> float:
@@ -254,7 +245,7 @@ def divergence(lines: Lines, alpha: Fraction, tails: list[HigherOrder]) -> float
         if float(lines.a[0]) < 1:
             return math.inf
         if float(lines.b[0]) > 0:
-            rest = [_beyond(a, alpha, *points[0], tail) for tail in tails if tail.order > alpha]
+            rest = [_beyond(a, alpha, *points[0], *tail) for tail in tails if tail[0] > alpha]
             if not rest or not all(r.is_finite() for r in rest):
                 return math.inf
             total += min(rest, key=balls.upper)
@@ -278,12 +269,12 @@ def _power(g: arb, a: arb) -> arb:
     return g**a if g > 0 else arb(0)
 
 
-def _beyond(a: arb, alpha: Fraction, g: arb, e: arb, tail: HigherOrder) -> arb:
+def _beyond(a: arb, alpha: Fraction, g: arb, e: arb, order: Fraction, bound: float) -> arb:
     """a (a-1) times the integral beyond g: E <= e up to where the tail is below it, then the tail."""
-    if not math.isfinite(tail.divergence):
+    if not math.isfinite(bound):
         return arb("inf")
-    r, d = balls.of(tail.order), arb(tail.divergence)
+    r, d = balls.of(order), arb(bound)
     log_c = (r - 1) * d + (r - 1) * (r - 1).log() - r * r.log()
     start = arb(max(balls.upper(g.log()), balls.upper((log_c - e.log()) / (r - 1))))
     flat = a * e * (((a - 1) * start).exp() - g ** (a - 1))
-    return flat + a * (a - 1) * (log_c + (a - r) * start).exp() / balls.of(tail.order - alpha)
+    return flat + a * (a - 1) * (log_c + (a - r) * start).exp() / balls.of(order - alpha)

@@ -36,12 +36,15 @@ def pure(laws: Laws, epsilon0: Real) -> float:
     """max of T(epsilon0; p, q) over the laws; epsilon0 itself where no law is known."""
     own = exact(epsilon0)
     most = math.inf if math.isinf(epsilon0) else as_meant(own, outward(own))
-    found = 0.0
+    return _over(laws, 0.0, most, lambda x: (x, limit(x, most)), lambda p, q, x: max(x, worth(p, q, epsilon0)))
+
+
+def _over(laws: Laws, found: float, plain: float, known: Known, proved: Proved) -> float:
+    """`found` once every law is settled; `plain` where no law is known of some records."""
     for law in laws:
         if law.plain:
-            return most
-        known, more = lambda x: (x, limit(x, most)), lambda p, q, x: max(x, worth(p, q, epsilon0))
-        found = settled(law, found, known, more)
+            return plain
+        found = settled(law, found, known, proved)
     return found
 
 
@@ -49,24 +52,14 @@ def budget(laws: Laws, epsilon: Real) -> float:
     """The largest epsilon0 that is worth at most epsilon, rounded down; inf if the columns may go out as they are."""
     wanted = exact(epsilon)
     least = as_meant(wanted, -outward(-wanted))
-    found = math.inf
-    for law in laws:
-        if law.plain:
-            return least
-        known, less = lambda x: (least, limit(least, x)), lambda p, q, x: min(x, largest(p, q, epsilon))
-        found = settled(law, found, known, less)
-    return found
+    known, less = lambda x: (least, limit(least, x)), lambda p, q, x: min(x, largest(p, q, epsilon))
+    return _over(laws, math.inf, least, known, less)
 
 
 def share(laws: Laws, epsilon: Real) -> float:
     """max of the hockey stick at epsilon: which part of a delta for each record is left; all of it without a law."""
-    found, near = 0.0, -outward(-exact(epsilon))
-    for law in laws:
-        if law.plain:
-            return 1.0
-        known, more = lambda x: (near, x), lambda p, q, x: max(x, hockey_stick(p, q, epsilon))
-        found = settled(law, found, known, more)
-    return found
+    near = -outward(-exact(epsilon))
+    return _over(laws, 0.0, 1.0, lambda x: (near, x), lambda p, q, x: max(x, hockey_stick(p, q, epsilon)))
 
 
 def approx(laws: tuple[RecordLaw, ...], dp: Approx, most: Real | None = None) -> Approx:
@@ -184,6 +177,8 @@ def balanced(ratios: Ratios, low: float, high: float, alpha: Fraction, rho: floa
 
 Known = Callable[[float], tuple[float, float]]
 """What is known so far -> (epsilon, h): a pair whose hockey stick at epsilon is at most h changes nothing."""
+Proved = Callable[[Counts, Counts, float], float]
+"""What is known once a pair of laws is proved, too."""
 _SAFE = 1e-12
 """Far more than the relative error of two exponentials and a quotient."""
 _LARGEST_EXPONENT = 700.0
@@ -196,7 +191,7 @@ def limit(epsilon: float, epsilon0: float) -> float:
     return math.expm1(min(epsilon, _LARGEST_EXPONENT)) / math.expm1(epsilon0) * (1 - _SAFE)
 
 
-def settled(law: RecordLaw, found: float, known: Known, proved: Callable[[Counts, Counts, float], float]) -> float:
+def settled(law: RecordLaw, found: float, known: Known, proved: Proved) -> float:
     """`found` once every ordered pair of a law is proved, or known to change nothing; the most suspect go first."""
     secrets = list(law.given.values())
     rows = np.array(secrets, dtype=np.float64)

@@ -137,6 +137,7 @@ class Pricer:
                 best = Bound(float(np.log(plan.value)), proof_of(plan, digits), _slopes(problem, found))
         return (own if best.value >= own.value * (1 - _AS_OWN) else best), low
 
+
 def _slopes(problem: PricingProblem, found: PricedPlan) -> Floats:
     """sum of pi(x, y) g(x) steps(x, y) / p.g for each charge: the derivative of the program at its solution."""
     plan = found.plan
