@@ -16,7 +16,7 @@ from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.priors.interval_chain import CountedTransitions, IntervalChain
 from fugu.priors.interval_limits import Limits, tightened
 from fugu.translation.contraction import interval as accountant
-from fugu.translation.contraction.interval import IntervalContraction, Pairwise, Prefixes, Spread, Subsets, Two
+from fugu.translation.contraction.interval import IntervalContraction, pairwise, prefixes, spread, subsets
 from fugu.translation.contraction.kernel import passed_scalar, sort_rows
 from fugu_papers.closed_forms import ContractingChains
 from hunting import search
@@ -43,9 +43,9 @@ def test_the_vectors_of_the_notes():
     found = IntervalContraction(chain).later.levels(0.3, 6).values
     assert [f"{float(level.max()):.10f}" for level in found] == FORWARD
     rows = tightened(Limits(np.array([ROW[0], OTHER[0]] * 2), np.array([ROW[1], OTHER[1]] * 2)))
-    for made in (Subsets, Pairwise, Prefixes):
-        assert made(rows).passed(even(4, 0.7))[0, 1] == pytest.approx(0.3679900579, abs=6e-11)
-    assert 0.3679900579 < Spread(rows).passed(even(4, 0.7))[0, 1] < 0.5
+    for made in (subsets, pairwise, prefixes):
+        assert made(rows)(even(4, 0.7))[0, 1] == pytest.approx(0.3679900579, abs=6e-11)
+    assert 0.3679900579 < spread(rows)(even(4, 0.7))[0, 1] < 0.5
 
 
 def test_limits_alone_pass_something_of_nothing_and_rows_that_sum_to_one_do_not():
@@ -58,9 +58,9 @@ def test_limits_alone_pass_something_of_nothing_and_rows_that_sum_to_one_do_not(
     assert math.log(unnormalised.u[0, 0, 1].sum() / unnormalised.v[0, 0, 1].sum()) > 0.5
     assert passed_scalar(unnormalised, np.array([0.3]))[0, 0, 1] == 0.3  # nothing contracts any more
     rows = tightened(Limits(np.vstack([lower, lower]), np.vstack([upper, upper])))
-    for made in (Subsets, Pairwise, Prefixes):
-        assert made(rows).passed(even(4, 0.0)).max() == 0
-        assert made(rows).passed(even(4, 0.3))[0, 1] < 0.15
+    for made in (subsets, pairwise, prefixes):
+        assert made(rows)(even(4, 0.0)).max() == 0
+        assert made(rows)(even(4, 0.3))[0, 1] < 0.15
 
 
 def brute(rows, losses, x, y):
@@ -89,8 +89,8 @@ def test_what_passes_is_never_below_the_corners_and_all_sets_reach_them(rng):
     alpha = float(rng.choice([0.01, 0.3, 2.0, 9.0]))
     x, y = rng.permutation(k)[:2]
     truth = brute(rows, even(k, alpha), x, y)
-    for made, exact in ((Subsets, True), (Pairwise, True), (Prefixes, False), (Spread, False)):
-        found = made(rows).passed(even(k, alpha))[x, y]
+    for made, exact in ((subsets, True), (pairwise, True), (prefixes, False), (spread, False)):
+        found = made(rows)(even(k, alpha))[x, y]
         assert found >= truth * (1 - 1e-9) - 1e-13, made.__name__
         assert found <= alpha * (1 + 1e-12)
         assert not exact or found <= truth + 1e-9
@@ -104,8 +104,8 @@ def test_a_loss_for_each_pair_bounds_every_function_of_every_member(rng):
     points = rng.random((k, 2)) * rng.choice([0.3, 3.0])
     losses = np.abs(points[:, None] - points[None]).sum(-1) + np.maximum(points[:, None, 0] - points[None, :, 0], 0)
     rows = tightened(Limits(lower, upper))
-    bound = Pairwise(rows).passed(losses)
-    assert k > 2 or np.allclose(Two(rows).passed(losses), bound, atol=1e-12)
+    bound = pairwise(rows)(losses)
+    assert k > 2 or np.allclose(subsets(rows)(losses), bound, atol=1e-12)
     worst = 0.0
     for _ in range(40):
         h = np.exp(rng.normal(size=k) * 3)

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from fugu.translation.records.checking import check
-from fugu.translation.records.distances import Distances
 from fugu.translation.records.plan import find, lower_bound, proof_of
 from fugu.translation.records.pricer import Pricer, price
-from fugu.translation.records.problem import Jump, PricingProblem, Rate
+from fugu.translation.records.problem import Distances, Jump, PricingProblem, Rate
 
 F = Fraction
 

@@ -13,10 +13,9 @@ import pytest
 
 from fugu.errors import UsageError
 from fugu.translation.records.checking import check, checked
-from fugu.translation.records.distances import Distances
 from fugu.translation.records.plan import find, lower_bound, proof_of
 from fugu.translation.records.pricer import Pricer, price
-from fugu.translation.records.problem import Apart, Jump, PricingProblem, Rate, charge_from, joined
+from fugu.translation.records.problem import Apart, Distances, Jump, PricingProblem, Rate, charge_from, joined
 
 F = Fraction
 VECTORS = json.loads((Path(__file__).parent / "metric_vectors.json").read_text())

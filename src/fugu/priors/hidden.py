@@ -131,7 +131,15 @@ class HiddenMarkov(Belief):
             return self._hidden.quilts(node)
         length, seen = self.chain.length, self.emission.values.shape[1]
         lefts, rights = range(min(_REACH, node - 1) + 1), range(min(_REACH, length - node) + 1)
-        back, ahead = self._back(node, len(lefts) - 1), self._ahead(node, len(rights) - 1)
+        law, one = self._law(node), RoundedFloats(np.eye(self.chain.size))
+        back, kernel = [RoundedFloats(law.values[None, :], law.roundings)], one  # P(X_t = x), as a column
+        for a in lefts[1:]:
+            kernel = combine("lm,mx->lx", self._step(node - a), kernel)
+            back.append(combine("l,lx->lx", self._law(node - a), kernel))  # P(X_{t-a} = l, X_t = x)
+        ahead, kernel = [RoundedFloats(np.ones((self.chain.size, 1)))], one
+        for b in rights[1:]:
+            kernel = combine("xm,mr->xr", kernel, self._step(node + b - 1))
+            ahead.append(kernel)  # P(X_{t+b} = r | X_t = x)
         cards, leaks = [length], [np.where(log_ratios(self._seen(node)) == -np.inf, -np.inf, 0.0)]
         for a in lefts:
             for b in rights:
@@ -169,25 +177,6 @@ class HiddenMarkov(Belief):
 
     def _step(self, t: int) -> RoundedFloats:
         return RoundedFloats(self.chain.transition(t), self.chain.size + 4)
-
-    def _back(self, t: int, most: int) -> list[RoundedFloats]:
-        """P(X_{t-a} = l, X_t = x) for a = 0 (as a column: P(X_t = x)), 1, 2, ..."""
-        law = self._law(t)
-        found = [RoundedFloats(law.values[None, :], law.roundings)]
-        kernel = RoundedFloats(np.eye(self.chain.size))
-        for a in range(1, most + 1):
-            kernel = combine("lm,mx->lx", self._step(t - a), kernel)
-            found.append(combine("l,lx->lx", self._law(t - a), kernel))
-        return found
-
-    def _ahead(self, t: int, most: int) -> list[RoundedFloats]:
-        """P(X_{t+b} = r | X_t = x) for b = 0 (one column of ones), 1, 2, ..."""
-        found = [RoundedFloats(np.ones((self.chain.size, 1)))]
-        kernel = RoundedFloats(np.eye(self.chain.size))
-        for b in range(1, most + 1):
-            kernel = combine("xm,mr->xr", kernel, self._step(t + b - 1))
-            found.append(kernel)
-        return found
 
     def _leak(self, back: RoundedFloats, ahead: RoundedFloats) -> Any:
         """max over (l, r) of log P(l, r | Y_t = y) / P(l, r | Y_t = y'), from above."""

@@ -168,7 +168,15 @@ class Records(Recorded):
             raise UsageError(f"column {sorted(shared)[0]!r} is protected, so it cannot be a public group too")
         _check_unit(public, unit)
         secrets = asked.find(public, missing="drop")
-        _check(secrets, len(public))
+        if not len(public):
+            raise BadTable("the reference has no rows")
+        if gone := [name for name, count in secrets.missing if count]:
+            raise MissingValues(
+                f"column {gone[0]!r} decides the secret and has missing cells in the reference; fill them in, perhaps "
+                "with a category of their own, or leave those rows out"
+            )
+        if len(secrets.labels) < 2:
+            raise BadTable("the reference shows fewer than two secrets, so there is nothing to tell apart")
         read = reading.completed(public, [*used, *groups]).read(public, [*used, *groups])
         states, size = places(read, used)
         laws = [law_of(EVERY, secrets.labels, secrets.layers, states, size)]
@@ -236,19 +244,6 @@ def _named(columns: object, what: str) -> tuple[str, ...]:
     if not is_list(given) or not given or not is_texts(given):
         raise UsageError(f"{what} must be the name of a column, or a list of names")
     return tuple(dict.fromkeys(given))
-
-
-def _check(secrets: Secrets, rows: int) -> None:
-    """There must be something to tell apart, and something to learn it from."""
-    if not rows:
-        raise BadTable("the reference has no rows")
-    if gone := [name for name, count in secrets.missing if count]:
-        raise MissingValues(
-            f"column {gone[0]!r} decides the secret and has missing cells in the reference; fill them in, perhaps with "
-            "a category of their own, or leave those rows out"
-        )
-    if len(secrets.labels) < 2:
-        raise BadTable("the reference shows fewer than two secrets, so there is nothing to tell apart")
 
 
 def _check_unit(public: Table, unit: str | None) -> None:

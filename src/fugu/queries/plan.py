@@ -31,7 +31,7 @@ from fugu.queries.features import (
 from fugu.queries.pricing import Charges, Job, Pricing, Shape, Types, envelope, exact, own
 from fugu.queries.session_certificate import EVEN, FLIP, LAPLACE, LINES, NoisedQuestion, charges_of
 from fugu.queries.statistic import StatisticQuestion, coding
-from fugu.translation.records.distances import RateBracket
+from fugu.translation.records.pricer import RateBracket
 from fugu.translation.records.problem import Rate, RecordCharge, joined
 
 # `Plan`: how a question will be answered, worked out from public information: its features, its noise, its cells.

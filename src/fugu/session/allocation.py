@@ -22,8 +22,7 @@ from fugu.queries.pricing import Pricing, Types
 from fugu.queries.session_certificate import NoisedQuestion
 from fugu.queries.table_belief import TableHistory
 from fugu.session.books import SessionBooks, exceeded, people_elsewhere
-from fugu.translation.records.distances import Floats
-from fugu.translation.records.problem import RecordCharge
+from fugu.translation.records.problem import Floats, RecordCharge
 
 # How several questions share the budget and the cap: the least total error, by weights or by what the reference shows.
 #

@@ -112,29 +112,6 @@ _MOST_NUMBERS = 1 << 27
 """Kept for a chain whose steps differ."""
 
 
-class Growing:
-    """k x k matrices for the distances 1, 2, ..., kept in one growing array so that ranges of them are views."""
-
-    def __init__(self, size: int) -> None:
-        self._held = np.empty((8, size, size))
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
-
-    def append(self, matrix: Array) -> None:
-        """The matrix of the next distance; a value against itself leaks nothing."""
-        if self._count == len(self._held):
-            self._held = np.concatenate([self._held, np.empty_like(self._held)])
-        self._held[self._count] = matrix
-        np.fill_diagonal(self._held[self._count], 0.0)
-        self._count += 1
-
-    def first(self, distances: int) -> Array:
-        """The matrices of the distances 1 .. distances, as a view."""
-        return self._held[:distances]
-
-
 def edge_leaks(nodes: Nodes, start: Array, length: int, left: Array, right: Array, running: Array) -> Array:
     """Least leakage over the windows of b entries, for entries i <= b or i > T - b: near the ends of the sequence.
 
@@ -162,8 +139,8 @@ class Windows:
         self.chain = chain
         self.length = chain.length
         self._power: Product | None = None
-        self._right = Growing(chain.size)
-        self._left: list[Growing] = []
+        self._right: list[Array] = []  # for the distances 1, 2, ...
+        self._left: list[list[Array]] = []
         self._groups = np.zeros(0 if chain.stationary else chain.length, dtype=np.int64)
         self._cores: dict[int, Array] = {}
         self._right_most = np.empty(0)
@@ -178,14 +155,14 @@ class Windows:
             nodes = np.arange(1, self.length + 1)
             if self.chain.stationary and self.length > 2 * b:
                 nodes = np.array([b + 1])  # those farther than b from both ends are alike; nearer, they leak no more
-            return self._group(b, nodes, self._left[0].first(b), pairs_of(self.chain.supports[0]))
+            return self._group(b, nodes, np.stack(self._left[0][:b]), pairs_of(self.chain.supports[0]))
         worst = 0.0
         for group in range(int(self._groups.max()) + 1):
             nodes = np.flatnonzero(self._groups == group) + 1
             last = int(nodes[-1])  # of entries that see the same, the one that sees farthest
             table = np.full((b, self.chain.size, self.chain.size), np.inf)
             for d in range(1, min(b, last - 1) + 1):
-                table[d - 1] = self._left[self._support[last - 1 - d]].first(d)[-1]
+                table[d - 1] = self._left[self._support[last - 1 - d]][d - 1]
             worst = max(worst, self._group(b, nodes, table, pairs_of(self.chain.supports[last - 1])))
         return worst
 
@@ -201,14 +178,14 @@ class Windows:
         """Tables for the distances up to b; one more matrix product each."""
         kinds = self._kinds
         if not self._left:
-            self._left = [Growing(self.chain.size) for _ in kinds]
+            self._left = [[] for _ in kinds]
         for d in range(len(self._right) + 1, b + 1):
             step = self.chain.step(1)
             self._power = step if self._power is None else step.then(self._power)
-            self._right.append(self._power.ratios())
-            self._right_most = np.append(self._right_most, self._right.first(d)[-1].max())
+            self._right.append(_own(self._power.ratios()))
+            self._right_most = np.append(self._right_most, self._right[-1].max())
             for table, kind in zip(self._left, kinds, strict=True):
-                table.append(self._power.left_ratios(kind, self.chain.free))
+                table.append(_own(self._power.left_ratios(kind, self.chain.free)))
             if len(kinds) > 1:
                 back = self._support[np.maximum(np.arange(self.length) - d, 0)]
                 old = self._support if d == 1 else self._groups
@@ -248,7 +225,7 @@ class Windows:
         """The worst of these entries, which share the table `left`."""
         if not pairs.any():
             return 0.0
-        right = self._right.first(b)
+        right = np.stack(self._right[:b])
         both = left + right[::-1]  # both[l - 1] = U_l + R_{b+1-l}
         inner = nodes[(nodes > b) & (nodes <= self.length - b)]
         worst = 0.0
@@ -332,6 +309,12 @@ class VaryingWindows:
         if i <= b:  # it reaches the left end: what X_i says about its past is gone, and with it the start law
             leak = np.minimum(leak, right[b - i])
         return max(0.0, float(np.nextafter(leak[pairs].max(), np.inf)))
+
+
+def _own(matrix: Array) -> Array:
+    """A value against itself leaks nothing."""
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
 
 
 def _worst(leaks: Array, pairs: Mask) -> float:

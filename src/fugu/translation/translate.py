@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import count
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.asks import exact
@@ -39,6 +39,7 @@ FULL_DOMAIN = (
 )
 _MOST_BUDGET = 100.0
 """A budget above this is not looked for: e^100 is no privacy."""
+Alike = TypeVar("Alike", Pure, Renyi)
 INDEPENDENT_BLOCKS = (
     "Blocks (users) are independent under every belief; a common unknown parameter would tie them together."
 )
@@ -47,13 +48,9 @@ INDEPENDENT_BLOCKS = (
 @overload
 def translate(prior: Believed, dp: Real, *, delta: None = None) -> float: ...
 @overload
-def translate(prior: Believed, dp: Pure, *, delta: None = None) -> Pure: ...
-@overload
 def translate(prior: Believed, dp: Approx, *, delta: Real | None = None) -> Approx: ...
 @overload
-def translate(prior: Believed, dp: Renyi, *, delta: None = None) -> Renyi: ...
-@overload
-def translate(prior: Believed, dp: ZCDP, *, delta: None = None) -> RenyiCurve: ...
+def translate(prior: Believed, dp: Alike, *, delta: None = None) -> Alike: ...
 @overload
 def translate(prior: Believed, dp: RenyiCurve, *, delta: None = None) -> RenyiCurve: ...
 def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = None) -> float | Guarantee:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import product
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,7 +74,7 @@ class IntervalSide:
                 law = Limits(self.laws.lower[place], self.laws.upper[place])
                 self._known[place, d] = operator(seen_backwards(law, rows)), diameters(rows, law.upper > 0)
         boxes, diameter = self._known[place, d]
-        found = boxes.passed(losses)
+        found = boxes(losses)
         if diameter is None:
             return found
         any_start = through_any(np.full(losses.shape, float(losses.max())), diameter)
@@ -183,92 +186,76 @@ MOST_PREFIXES = 64
 _TINY = 1e-290
 
 
+Operator = Callable[[Array], Array]
+"""(k, k): upper bounds of what passes, for losses (k, k) with zero diagonal; at most the largest loss."""
+
+
 def operator(rows: Limits) -> Operator:
-    """The sharpest operator that is affordable for so many values; limits that some law reaches (`tightened`).
-
-    Its `passed`: (k, k) upper bounds of what passes, for losses (k, k) with zero diagonal; at most the largest loss."""
+    """The sharpest operator that is affordable for so many values; limits that some law reaches (`tightened`)."""
     k = rows.lower.shape[-1]
-    if k <= MOST_PAIRWISE:
-        return Two(rows) if k == 2 else Pairwise(rows)
-    return Subsets(rows) if k <= MOST_SUBSETS else Prefixes(rows) if k <= MOST_PREFIXES else Spread(rows)
+    if 2 < k <= MOST_PAIRWISE:
+        return pairwise(rows)
+    return subsets(rows) if k <= MOST_SUBSETS else prefixes(rows) if k <= MOST_PREFIXES else spread(rows)
 
 
-class Subsets:
-    """All sets of values, one number for all pairs."""
+def subsets(rows: Limits) -> Operator:
+    """All sets of values, one number for all pairs. Of two values the sets are the values themselves, and the loss of
+    each is that between it and the other."""
+    inside = _subsets(rows.lower.shape[-1]).astype(np.float64)
+    slack = (2 * len(rows.lower) + 8) * U
+    high, low = (rows.upper @ inside.T) * (1 + slack), (rows.lower @ inside.T) * (1 - slack)
+    rest_high, rest_low = (rows.upper @ (1 - inside).T) * (1 + slack), (rows.lower @ (1 - inside).T) * (1 - slack)
+    most: Array = np.minimum(np.minimum(high, (1.0 - rest_low) * (1 + 2 * U) + 2 * U), 1.0)
+    least: Array = np.maximum(np.maximum(low, 1.0 - rest_high - 2 * U * (1 + rest_high)), 0.0)
 
-    def __init__(self, rows: Limits) -> None:
-        inside = _subsets(rows.lower.shape[-1]).astype(np.float64)
-        slack = (2 * len(rows.lower) + 8) * U
-        high, low = (rows.upper @ inside.T) * (1 + slack), (rows.lower @ inside.T) * (1 - slack)
-        rest_high, rest_low = (rows.upper @ (1 - inside).T) * (1 + slack), (rows.lower @ (1 - inside).T) * (1 - slack)
-        self.most: Array = np.minimum(np.minimum(high, (1.0 - rest_low) * (1 + 2 * U) + 2 * U), 1.0)
-        self.least: Array = np.maximum(np.maximum(low, 1.0 - rest_high - 2 * U * (1 + rest_high)), 0.0)
-
-    def passed(self, losses: Array) -> Array:
-        return self.scalar(np.full(len(self.most[0]), float(losses.max())))
-
-    def scalar(self, alpha: Array) -> Array:
-        """What passes where a value in A is at most e^alpha times one outside, alpha (A,) for each set."""
+    def passed(losses: Array) -> Array:
+        alpha = np.full(len(inside), float(losses.max()))  # a value in A is at most e^alpha times one outside
+        if len(losses) == 2:
+            alpha = np.array([losses[0, 1], losses[1, 0]])
         above, below = _scaled(alpha)
-        top = (self.most + above * (1 - self.most) + 2 * U * above) * (1 + 8 * U)
-        bottom = (self.least + below * (1 - self.least)) * (1 - 8 * U)
-        k = len(top)
-        found = np.empty((k, k))
+        top = (most + above * (1 - most) + 2 * U * above) * (1 + 8 * U)
+        bottom = (least + below * (1 - least)) * (1 - 8 * U)
         with np.errstate(divide="ignore", invalid="ignore"):
-            for x in range(k):
-                found[x] = np.max(top[x] / bottom, axis=-1, initial=1.0)
+            found = np.stack([np.max(row / bottom, axis=-1, initial=1.0) for row in top])
         return _log(found, float(alpha.max()))
 
-
-class Two(Subsets):
-    """Two values: the sets are the values themselves, and the loss of each is that between it and the other."""
-
-    def passed(self, losses: Array) -> Array:
-        return self.scalar(np.array([losses[0, 1], losses[1, 0]]))
+    return passed
 
 
-class Pairwise:
+def pairwise(rows: Limits) -> Operator:
     """All sets of values, one loss for each ordered pair."""
+    boxes, inside = Limits(rows.lower[:, None], rows.upper[:, None]), _subsets(rows.lower.shape[-1])
+    coarse = subsets(rows)
 
-    def __init__(self, rows: Limits) -> None:
-        self.rows = Limits(rows.lower[:, None], rows.upper[:, None])
-        self.inside = _subsets(rows.lower.shape[-1])
-        self.coarse = Subsets(rows)
-
-    def passed(self, losses: Array) -> Array:
-        most, rest = float(losses.max()), ~self.inside
-        r = np.where(rest[:, None, :], losses, 0.0).max(axis=-1)  # (A, y): over z outside A
-        c = np.where(self.inside[:, :, None], losses, 0.0).max(axis=1)  # (A, z): over y inside A
-        slack = (8 + 2 * min(most, 800.0)) * U
-        with np.errstate(under="ignore"):
-            by_rows = np.exp(np.where(self.inside, r, 0.0) - most)
-            by_columns = np.exp(np.where(self.inside, 0.0, -c))
-        found = np.minimum(self._ratios(by_rows, slack), self._ratios(by_columns, slack)).max(axis=-1, initial=1.0)
-        return np.minimum(_log(found, most), self.coarse.passed(losses))
-
-    def _ratios(self, weights: Array, slack: float) -> Array:
+    def ratios(weights: Array, slack: float) -> Array:
         """(x, x', A): the most of row x over the least of row x', for weights (A, k) off by a factor 1 + slack."""
         every = np.broadcast_to(weights, (len(weights[0]), *weights.shape))
-        top = highest(self.rows, every) * (1 + slack) + _TINY
-        bottom = lowest(self.rows, np.where(every < _TINY, 0.0, every)) * (1 - slack)
+        top = highest(boxes, every) * (1 + slack) + _TINY
+        bottom = lowest(boxes, np.where(every < _TINY, 0.0, every)) * (1 - slack)
         with np.errstate(divide="ignore", over="ignore"):
             return np.asarray(top[:, None] / bottom[None])
 
+    def passed(losses: Array) -> Array:
+        most, rest = float(losses.max()), ~inside
+        r = np.where(rest[:, None, :], losses, 0.0).max(axis=-1)  # (A, y): over z outside A
+        c = np.where(inside[:, :, None], losses, 0.0).max(axis=1)  # (A, z): over y inside A
+        slack = (8 + 2 * min(most, 800.0)) * U
+        with np.errstate(under="ignore"):
+            by_rows = np.exp(np.where(inside, r, 0.0) - most)
+            by_columns = np.exp(np.where(inside, 0.0, -c))
+        found = np.minimum(ratios(by_rows, slack), ratios(by_columns, slack)).max(axis=-1, initial=1.0)
+        return np.minimum(_log(found, most), coarse(losses))
 
-class Prefixes:
+    return passed
+
+
+def prefixes(rows: Limits) -> Operator:
     """Prefixes for each of the four choices of linear functions, one number for all pairs."""
-
-    def __init__(self, rows: Limits) -> None:
-        low, high, k = rows.lower, rows.upper, rows.lower.shape[-1]
-        slack = (2 * k + 16) * U
-        above = [(np.zeros(k), high), (np.maximum(1 - low.sum(-1), 0) + slack, low)]  # U(A) <= a0 + a(A)
-        below = [(np.zeros(k), low), (1 - high.sum(-1) - slack * high.sum(-1), high)]  # V(A) >= b0 + b(A)
-        self.pieces = [self._prefixes(a0, a, b0, b, slack) for a0, a in above for b0, b in below]
-
-    @staticmethod
-    def _prefixes(a0: Array, a: Array, b0: Array, b: Array, slack: float) -> tuple[Array, Array]:
-        """a0 + a(A) up and b0 + b(A) down at all prefixes A, (x, x', k + 1) each."""
-        k = len(a)
+    low, high, k = rows.lower, rows.upper, rows.lower.shape[-1]
+    slack, pieces = (2 * k + 16) * U, []
+    above = [(np.zeros(k), high), (np.maximum(1 - low.sum(-1), 0) + slack, low)]  # U(A) <= a0 + a(A)
+    below = [(np.zeros(k), low), (1 - high.sum(-1) - slack * high.sum(-1), high)]  # V(A) >= b0 + b(A)
+    for (a0, a), (b0, b) in product(above, below):  # a0 + a(A) up and b0 + b(A) down at all prefixes A: (x, x', k + 1)
         one, two = np.broadcast_to(a[:, None], (k, k, k)), np.broadcast_to(b[None], (k, k, k))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(two > 0, one / np.where(two > 0, two, 1.0), np.where(one > 0, np.inf, 0.0))
@@ -276,13 +263,13 @@ class Prefixes:
         none = np.zeros((k, k, 1))
         inside = np.concatenate([none, np.cumsum(np.take_along_axis(one, order, -1), -1)], -1)
         least = np.concatenate([none, np.cumsum(np.take_along_axis(two, order, -1), -1)], -1)
-        return a0[:, None, None] + inside * (1 + slack), b0[None, :, None] + least * (1 - slack)
+        pieces.append((a0[:, None, None] + inside * (1 + slack), b0[None, :, None] + least * (1 - slack)))
 
-    def passed(self, losses: Array) -> Array:
+    def passed(losses: Array) -> Array:
         alpha = float(losses.max())
         above, below = (float(q[0]) for q in _scaled(np.array([alpha])))
         best = np.full(losses.shape, np.inf)
-        for high, low in self.pieces:
+        for high, low in pieces:
             top = (above + (1 - below) * high) * (1 + 8 * U)
             bottom = below + np.where(low > 0, (1 - above) * (1 - 2 * U), 1.0) * low
             bottom = bottom - 8 * U * (below + np.abs(low))
@@ -292,25 +279,23 @@ class Prefixes:
             best = np.minimum(best, here)
         return _log(best, alpha)
 
+    return passed
 
-class Spread:
+
+def spread(rows: Limits) -> Operator:
     """The total variation eta between rows, for many values: log (1 + (e^alpha - 1) eta)."""
+    apart = np.array([np.maximum(high - rows.lower, 0.0).sum(axis=-1) for high in rows.upper])
+    np.fill_diagonal(apart, 0.0)
+    eta: Array = np.minimum(1.0, apart * (1 + (2 * len(apart) + 8) * U))
 
-    def __init__(self, rows: Limits) -> None:
-        k = len(rows.lower)
-        eta = np.array([np.maximum(high - rows.lower, 0.0).sum(axis=-1) for high in rows.upper])
-        np.fill_diagonal(eta, 0.0)
-        self.eta: Array = np.minimum(1.0, eta * (1 + (2 * k + 8) * U))
-
-    def passed(self, losses: Array) -> Array:
+    def passed(losses: Array) -> Array:
         alpha = float(losses.max())
         if alpha > 600:
-            return np.where(self.eta > 0, alpha, 0.0)
-        found = np.log1p(np.expm1(alpha) * self.eta) * (1 + 16 * U) + 4e-323 * (self.eta > 0)
+            return np.where(eta > 0, alpha, 0.0)
+        found = np.log1p(np.expm1(alpha) * eta) * (1 + 16 * U) + 4e-323 * (eta > 0)
         return np.asarray(np.minimum(alpha, found))
 
-
-Operator = Subsets | Pairwise | Prefixes | Spread
+    return passed
 
 
 def _subsets(k: int) -> NDArray[np.bool_]:
