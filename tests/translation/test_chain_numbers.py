@@ -22,7 +22,7 @@ from fugu.translation.contraction import scalar as frontier
 from fugu.translation.contraction.chain import Contraction
 from fugu.translation.contraction.kernel import passed_scalar, sort_rows
 from fugu.translation.contraction.number import Numbered
-from fugu.translation.contraction.scalar import Frontier, Wide, by_variation, passed_pairs, variations
+from fugu.translation.contraction.scalar import Frontiers, Wide, by_variation, passed_pairs, variations
 from fugu.translation.contraction.side import Side, levels
 from hunting import search
 
@@ -106,7 +106,8 @@ def test_no_sorting_is_as_good_as_sorting(rng):
     by_sorting = passed_scalar(rows, np.array([alpha]))[0][pairs]
     assert np.allclose(found, by_sorting, rtol=1e-9, atol=1e-12)
     assert np.all(by_variation(alpha, variations(kernel, kernel > 0, 0.0))[pairs] >= found - 1e-12)
-    assert Frontier.of(kernel, kernel > 0, 0.0, every).passed(alpha) == pytest.approx(found.max(), rel=1e-9, abs=1e-12)
+    most = Frontiers([scalar.frontier(kernel, kernel > 0, 0.0, every)]).passed(np.array([alpha]))[0]
+    assert most == pytest.approx(found.max(), rel=1e-9, abs=1e-12)
     if 1e-3 < alpha < 10:  # a solver's tolerance of 1e-9 is more than the smallest alpha
         x, y = pairs[0][0], pairs[1][0]
         assert found[0] >= lp_passed(kernel[x], kernel[y], alpha * (1 - np.eye(k))) - 1e-9

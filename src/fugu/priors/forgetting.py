@@ -20,7 +20,7 @@ from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, as_fraction, float_up, read_number
 from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import ChainSet
-from fugu.priors.coupling import Case, Coupled, Floats, Move, Price, Run, positions
+from fugu.priors.coupling import Case, Coupled, Move, Price, Run, positions
 from fugu.priors.prior import whole
 from fugu.priors.products import Product, largest
 from fugu.priors.transitions import UNIT
@@ -179,18 +179,21 @@ class Chained(Windowed):
         return f"{told}; not protected, as they are never taken: {', '.join(never)}" if never else told
 
     def parameters(self) -> Json:
-        return {"kind": self.kind, "chains": [_written(chain) for chain in self.chain.chains]}
-
-
-def _written(chain: MarkovChain) -> dict[str, Any]:
-    kernels: Floats = np.array([chain.transition(t) for t in range(1, 2 if chain.homogeneous else chain.length)])
-    named = {} if chain.states == tuple(range(chain.size)) else {"states": list(chain.states)}
-    return {
-        **(named if all(isinstance(state, str | int) for state in chain.states) else {}),
-        "transition": (kernels[0] if chain.homogeneous else kernels).tolist(),
-        "initial": "any" if chain.free else "stationary" if chain.stationary else chain.marginal(1).tolist(),
-        "length": chain.length,
-    }
+        found = []
+        for chain in self.chain.chains:
+            kernels = [chain.transition(t).tolist() for t in range(1, 2 if chain.homogeneous else chain.length)]
+            plain = all(isinstance(state, str | int) for state in chain.states)
+            named = plain and chain.states != tuple(range(chain.size))
+            begins = "any" if chain.free else "stationary" if chain.stationary else chain.marginal(1).tolist()
+            found.append(
+                {
+                    **({"states": list(chain.states)} if named else {}),
+                    "transition": kernels[0] if chain.homogeneous else kernels,
+                    "initial": begins,
+                    "length": chain.length,
+                }
+            )
+        return {"kind": self.kind, "chains": found}
 
 
 # How fast chains forget: Dobrushin and Birkhoff coefficients, rounded up, over every position and every prior.
@@ -228,7 +231,16 @@ def backward_coefficient(prior: MarkovChain | ChainSet, steps: int = 1) -> float
         if chain.free:
             found.append(free_start_coefficient(chain, steps))
         else:
-            found += [variation(*_backward(chain, t, steps, power)) for t, power, _ in _stretches(chain, steps)]
+            logs, errors = chain.log_marginals
+            for t, power, _ in _stretches(chain, steps):
+                # P(X_t = z | X_later = x) = mu_t(z) K(z, x) / mu_later(x), later = t + steps, in row x, in logarithms
+                first, last = (0, 0) if chain.stationary else (t - 1, t + steps - 1)
+                rows = chain.supports[last]
+                end = np.where(rows, logs[last], 0.0)
+                kernel = (logs[first][:, None] + power.logs - end[None, :]).T
+                most = largest(logs[first]) + largest(power.logs) + largest(end)
+                error = float(errors[first] + errors[last]) + power.error + 8 * UNIT * most
+                found.append(variation(Product(kernel, kernel > -np.inf, error), rows))
     return max(found)
 
 
@@ -256,18 +268,6 @@ def _stretches(
                     power = power.then(chain.step(later))
             rows = np.ones(chain.size, dtype=bool) if everywhere else chain.supports[0 if chain.stationary else t - 1]
             yield t, power, rows
-
-
-def _backward(chain: MarkovChain, t: int, steps: int, power: Product) -> tuple[Product, Mask]:
-    """P(X_t = z | X_later = x) = mu_t(z) K(z, x) / mu_later(x), later = t + steps, in row x, in logarithms."""
-    logs, errors = chain.log_marginals
-    first, last = (0, 0) if chain.stationary else (t - 1, t + steps - 1)
-    rows = chain.supports[last]
-    end = np.where(rows, logs[last], 0.0)
-    kernel = (logs[first][:, None] + power.logs - end[None, :]).T
-    most = largest(logs[first]) + largest(power.logs) + largest(end)
-    error = float(errors[first] + errors[last]) + power.error + 8 * UNIT * most
-    return Product(kernel, kernel > -np.inf, error), rows
 
 
 def variation(kernel: Product, rows: Mask | None = None) -> float:

@@ -48,8 +48,15 @@ class Product:
             if floats[positive].min(initial=1.0) >= _FLOOR:
                 relative = self.relative + step.relative + (inner + 1) * UNIT
                 return _of_floats(np.where(positive, floats, 0.0), positive, relative)
-        logs, largest = _in_logs(self.logs, step.logs)
-        return Product(logs, positive, self.error + step.error + (inner + 24 + 3 * largest) * UNIT)
+        logs, most = np.empty((self.logs.shape[0], step.logs.shape[1])), 0.0  # most: the largest finite exponent met
+        for x, row in enumerate(self.logs):
+            terms = row[:, None] + step.logs
+            top = terms.max(axis=0)
+            shift = np.where(np.isfinite(top), top, 0.0)
+            with np.errstate(divide="ignore"):
+                logs[x] = shift + np.log(np.exp(terms - shift).sum(axis=0))
+            most = max(most, largest(terms))
+        return Product(logs, positive, self.error + step.error + (inner + 24 + 3 * most) * UNIT)
 
     def ratios(self) -> Array:
         """max over y of log K(x, y) - log K(x', y), for all (x, x'); +inf where x reaches a y that x' does not.
@@ -100,20 +107,6 @@ def _worst(rows: Array, error: float) -> Array:
         elif some.any():
             found[x] = (row[some] - rows[:, some]).max(axis=1)
     return padded(found, 2 * error)
-
-
-def _in_logs(left: Array, right: Array) -> tuple[Array, float]:
-    """log(e^left e^right) row by row, and the largest finite exponent met."""
-    found = np.empty((left.shape[0], right.shape[1]))
-    most = 0.0
-    for x, row in enumerate(left):
-        terms = row[:, None] + right
-        top = terms.max(axis=0)
-        shift = np.where(np.isfinite(top), top, 0.0)
-        with np.errstate(divide="ignore"):
-            found[x] = shift + np.log(np.exp(terms - shift).sum(axis=0))
-        most = max(most, largest(terms))
-    return found, most
 
 
 # Sums and products of nonnegative floats that count their roundings, so that every ratio has a proved bound.

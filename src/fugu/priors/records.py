@@ -200,7 +200,16 @@ class Records(Recorded):
         if not isinstance(laws, Mapping) or len(laws) < 2 or not is_texts(laws):
             raise BadLaw("give the laws of a record as {secret: law}, for two secrets or more")
         belief = cls.__new__(cls)
-        law = RecordLaw(who, _common(laws))
+        atoms = {s: law for s, law in laws.items() if isinstance(law, Discrete)}
+        if atoms and (len(atoms) < len(laws) or any(law.error or law.values.ndim > 1 for law in atoms.values())):
+            raise BadLaw("give all laws as Discrete on a line with exact weights, or all as lists of numbers")
+        given = {s: _whole(s, law) for s, law in laws.items() if s not in atoms}
+        values = np.unique(np.concatenate([np.zeros(0), *(law.values for law in atoms.values())]))
+        for s, atom in atoms.items():  # on the same states
+            dense = np.zeros(len(values), dtype=object)
+            dense[np.searchsorted(values, atom.values)] = atom.masses.whole()[0]
+            given[s] = _whole(s, dense)
+        law = RecordLaw(who, given)
         vars(belief).update(columns=_named(columns, "columns"), by=(), protect=", ".join(laws), _laws=(law,))
         return belief
 
@@ -254,22 +263,6 @@ def _check_unit(public: Table, unit: str | None) -> None:
         raise MissingValues(f"the unit, column {unit!r}, is missing in some rows of the reference; fill it in")
     if len(distinct) < len(codes):
         raise RepeatedUnit(f"some units of column {unit!r} own several rows: {DEPENDENT}; keep one row for each unit")
-
-
-def _common(laws: Mapping[str, VectorLike | Discrete]) -> dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """The laws as whole numbers over the same states."""
-    atoms = {s: law for s, law in laws.items() if isinstance(law, Discrete)}
-    if not atoms:
-        return {s: _whole(s, law) for s, law in laws.items()}
-    if len(atoms) < len(laws) or any(law.error or law.values.ndim > 1 for law in atoms.values()):
-        raise BadLaw("give all laws as Discrete on a line with exact weights, or all as lists of numbers")
-    values = np.unique(np.concatenate([law.values for law in atoms.values()]))
-    found = {}
-    for s, law in atoms.items():
-        dense = np.zeros(len(values), dtype=object)
-        dense[np.searchsorted(values, law.values)] = law.masses.whole()[0]
-        found[s] = _whole(s, dense)
-    return found
 
 
 def _whole(secret: str, law: object) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

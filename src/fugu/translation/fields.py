@@ -40,10 +40,7 @@ Alone = Callable[[Any, Guarantee, "Real | None"], Guarantee]
 
 def has_field(prior: object) -> bool:
     """Whether the prior is a Gaussian field, or one of several priors is."""
-    if isinstance(prior, GaussianField):
-        return True
-    several = members(prior)
-    return several is not None and any(map(has_field, several))
+    return bool(_fields(prior))
 
 
 def refused(prior: object) -> NotProvable:
@@ -183,31 +180,27 @@ def field_budget(prior: object, budget: Guarantee) -> ZCDP:
     conversion does, by bisection. Never below what the group of all n entries allows, 1 / n^2 of that."""
     if budget.pure or not (budget.renyi or budget.delta) or (budget.renyi and budget.delta):
         raise refused(prior)
-    allowed = _allowed(budget)
     fields = _fields(prior)
     if len(fields) < len(members(prior) or (prior,)):
         raise UsageError("dp_budget takes several Gaussian fields, or none of them; ask for each prior by itself")
+    if isinstance(budget, ZCDP):  # about the largest rho that implies the budget, from below
+        allowed = exact(budget.rho)
+    elif budget.renyi:
+        allowed = min(exact(e) / exact(a) for a, e in budget.orders)
+    else:
+        log = -math.log(float(budget.delta))  # about the largest rho with rho + 2 sqrt(rho log) <= epsilon is the start
+        low, high = 0.0, (math.sqrt(log + float(budget.epsilon)) - math.sqrt(log)) ** 2
+        while ZCDP(high) <= budget:
+            low, high = high, high * 1.25
+        while low == 0.0 and high > 1e-300:
+            low, high = (high / 1.25, high) if ZCDP(high / 1.25) <= budget else (0.0, high / 1.25)
+        while high - low > 1e-7 * high and low:
+            middle = (low + high) / 2
+            low, high = (middle, high) if ZCDP(middle) <= budget else (low, middle)
+        allowed = exact(low)
     if not allowed:
         raise NotProvable(f"no rho above 0 for each entry is proved for {budget!r}; give a larger budget")
     found, part = min(exact(f.rho_budget(plain(allowed))) for f in fields), Fraction(1, 2**46)
     while not all(ZCDP(f.zcdp(plain(found))) <= budget for f in fields):  # n^2 rho makes this end
         found, part = exact(float(found * (1 - part))), min(2 * part, Fraction(1, 2))
     return ZCDP(plain(found))
-
-
-def _allowed(budget: Guarantee) -> Fraction:
-    """About the largest rho that implies the budget, from below."""
-    if isinstance(budget, ZCDP):
-        return exact(budget.rho)
-    if budget.renyi:
-        return min(exact(e) / exact(a) for a, e in budget.orders)
-    log = -math.log(float(budget.delta))  # about the largest rho with rho + 2 sqrt(rho log) <= epsilon is the start
-    low, high = 0.0, (math.sqrt(log + float(budget.epsilon)) - math.sqrt(log)) ** 2
-    while ZCDP(high) <= budget:
-        low, high = high, high * 1.25
-    while low == 0.0 and high > 1e-300:
-        low, high = (high / 1.25, high) if ZCDP(high / 1.25) <= budget else (0.0, high / 1.25)
-    while high - low > 1e-7 * high and low:
-        middle = (low + high) / 2
-        low, high = (middle, high) if ZCDP(middle) <= budget else (low, middle)
-    return exact(low)

@@ -42,16 +42,10 @@ def influence(prior: Prior | Curved | Quilted, max_b: int | None = None) -> Infl
     """
     if max_b is not None:
         whole(max_b, "max_b")
-    return _curve(prior, max_b)
-
-
-def _curve(prior: object, max_b: int | None) -> InfluenceCurve:
-    """That of a chain; of several priors the largest value at every b; of others what they know, or their quilts: a
-    step function of their sizes then."""
     if isinstance(prior, MarkovChain):
         windows = Windows(prior) if prior.homogeneous else VaryingWindows(prior)
         return InfluenceCurve(windows.value, prior.length, max_b)
-    if isinstance(prior, SeveralPriors):
+    if isinstance(prior, SeveralPriors):  # the largest value at every b
         curves = [influence(one, max_b) for one in prior.members]
         caps = [found.max_b for found in curves if found.max_b is not None]
         length = max(found.length for found in curves)
@@ -62,7 +56,7 @@ def _curve(prior: object, max_b: int | None) -> InfluenceCurve:
             raise UsageError("influence_curve(max_b) of a prior must return an InfluenceCurve")
         return given
     if isinstance(prior, Quilted):
-        points = curve(prior, max_b)
+        points = curve(prior, max_b)  # a step function of the sizes of quilts
         least = lambda b: min((a for size, a in points if size <= b), default=float("inf"))  # noqa: E731
         return InfluenceCurve(least, len(prior.nodes), max_b)
     from fugu.priors.gaussian_field import GaussianField

@@ -88,13 +88,9 @@ class Contraction:
         kernels = [backward_kernel(laws[m - 1], chain.transition(m), laws[m]) for m in range(1, self.length)]
         return Side(kernels, list(supports), error)
 
-    def __call__(self, epsilon: float) -> float:
-        """The largest bound over all nodes and ordered pairs of possible values; `epsilon` is the per-entry one."""
-        return self._worst(epsilon, range(1, self.length + 1))
-
     def node(self, i: int, epsilon: float) -> float:
         """The bound for the secrets of node i alone, i = 1 .. T."""
-        return self._worst(epsilon, [i])
+        return self(epsilon, i)
 
     def every_length(self, epsilon: float) -> float:
         """A bound for every node of a stationary chain of any length; inf if none is found.
@@ -153,11 +149,12 @@ class Contraction:
         side = self.forward if name == "later" else self.backward
         return levels(side, epsilon, most) if self.chain.size <= MOST_PAIRWISE else levels_scalar(side, epsilon, most)
 
-    def _worst(self, epsilon: float, nodes: range | list[int]) -> float:
-        """The largest bound over these nodes."""
+    def __call__(self, epsilon: float, node: int | None = None) -> float:
+        """The largest bound over all nodes, or for one, and ordered pairs of possible values; `epsilon`: per entry."""
         later, earlier = self._levels("later", epsilon), self._levels("earlier", epsilon)
-        some = [(i, i) for i in nodes]
-        if len(nodes) > 1:  # alike also in the values that they can take, but for chains whose values never settle
+        if node is not None:
+            some = [(node, node)]
+        else:  # alike also in the values that they can take, but for chains whose values never settle
             other = np.flatnonzero((self._supports[1:] != self._supports[:-1]).any(axis=1)) + 2
             changes = other.tolist() if other.size <= _MOST_CHANGES else []
             some = stretches(self.length, later.grid, earlier.grid, changes)

@@ -147,18 +147,15 @@ class _Levels:
         jumps = tuple(d for d in (self.side.jumps if every else self._best) if d <= m)
         key = (self.side.name(m), jumps, tuple(self.names[m - d] for d in jumps))
         if key not in self._steps:
-            self._steps[key] = self._step(m, jumps)
+            # min over d of (d - 1) eps + L(K^d; O + F), rounded up, and its shortest paths; and which d attain it
+            losses = up(self.own + np.stack([self.tables[self.names[m - d]] for d in jumps]))
+            held = up((np.asarray(jumps) - 1) * self.epsilon)[:, None, None]
+            each, valid = up(held + self.side.passed(m, losses, jumps)), self.side.valid(m)
+            attained = tuple(jumps[n] for n in np.unique(each.argmin(axis=0)[pairs_of(valid)])) or self.side.jumps[:1]
+            self._steps[key] = shortest_paths(each.min(axis=0), valid), attained
         table, best = self._steps[key]
         self._best = best if every else self._best
         return np.where(pairs_of(self.side.valid(m)), np.minimum(table, up(m * self.epsilon)), 0.0)
-
-    def _step(self, m: int, jumps: tuple[int, ...]) -> tuple[Array, tuple[int, ...]]:
-        """min over d of (d - 1) eps + L(K^d; O + F), rounded up, and its shortest paths; and which d attain it."""
-        losses = up(self.own + np.stack([self.tables[self.names[m - d]] for d in jumps]))
-        held = up((np.asarray(jumps) - 1) * self.epsilon)[:, None, None]
-        each, valid = up(held + self.side.passed(m, losses, jumps)), self.side.valid(m)
-        best = tuple(jumps[n] for n in np.unique(each.argmin(axis=0)[pairs_of(valid)])) or self.side.jumps[:1]
-        return shortest_paths(each.min(axis=0), valid), best
 
 
 # The two sides of a hidden state: what passes from it to the states after it, and to those before it.
@@ -257,6 +254,8 @@ class HiddenSide:
 class LaterSide(HiddenSide):
     """P(X_(t+d) | X_t)."""
 
+    _last: tuple[int, list[Product]] = (0, [])
+
     def time(self, m: int) -> int:
         return self.chain.length - m
 
@@ -266,24 +265,21 @@ class LaterSide(HiddenSide):
         return min(m, self.jumps[-1]), self.valid(m).tobytes()
 
     def kernel(self, m: int, d: int) -> tuple[Array, Mask, float]:
-        product = self.powers[d - 1] if self.chain.homogeneous else self._from(self.time(m))[d - 1]
+        if self.chain.homogeneous:
+            product = self.powers[d - 1]
+        else:
+            (place, found), t = self._last, self.time(m)
+            if place != t:  # products of the steps that begin at t
+                step = self.chain.step(t)
+                if place == t + 1:
+                    found = [step, *(step.then(p) for p in found)]
+                else:
+                    found = [step]
+                    for later in range(t + 1, min(t + self.jumps[-1], self.chain.length)):
+                        found.append(found[-1].then(self.chain.step(later)))
+                self._last = t, found[: self.jumps[-1]]
+            product = self._last[1][d - 1]
         return product.logs, product.positive, product.error
-
-    _last: tuple[int, list[Product]] = (0, [])
-
-    def _from(self, t: int) -> list[Product]:
-        """Products of the steps that begin at t."""
-        place, found = self._last
-        if place != t:
-            step = self.chain.step(t)
-            if place == t + 1:
-                found = [step, *(step.then(p) for p in found)]
-            else:
-                found = [step]
-                for later in range(t + 1, min(t + self.jumps[-1], self.chain.length)):
-                    found.append(found[-1].then(self.chain.step(later)))
-            self._last = t, found[: self.jumps[-1]]
-        return self._last[1]
 
 
 class Earlier(HiddenSide):

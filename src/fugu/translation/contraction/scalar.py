@@ -67,7 +67,7 @@ class Wide:
         """The frontiers of several d."""
         for d in ds:
             if d not in self._fronts:
-                self._fronts[d] = Frontier.of(*self.side.power(d), self.side.valid_at(0))
+                self._fronts[d] = frontier(*self.side.power(d), self.side.valid_at(0))
         if ds not in self._together:
             self._together[ds] = Frontiers([self._fronts[d] for d in ds])
         return self._together[ds]
@@ -94,7 +94,7 @@ class Wide:
         if d not in self._samples:
             eta = np.where(pairs_of(self.side.valid_at(0)), self.eta(d), -1.0)
             pairs = np.unravel_index(np.argsort(eta, axis=None)[-_SAMPLE:], eta.shape)
-            self._samples[d] = Frontier.some(*self.side.power(d), pairs)
+            self._samples[d] = frontier(*self.side.power(d), self.side.valid_at(0), pairs)
         places = [m for m in found.grid if m >= d]
         some = places[:: max(1, len(places) // 16)] + places[-1:]
         beyond = np.array([found.alpha(m - d) for m in some])
@@ -242,36 +242,25 @@ _BINS = 4096
 Pairs = tuple[NDArray[np.intp], ...]
 
 
-@dataclass
-class Frontier:
-    """The undominated (a, b) of one power of the kernel, with the slack of its entries inside."""
+Frontier = tuple[Array, Array, float]
+"""The undominated (a, b) of one power of the kernel, with the slack of its entries inside."""
 
-    a: Array
-    b: Array
-    slack: float
 
-    @classmethod
-    def of(cls, kernel: Array, reach: NDArray[np.bool_], error: float, valid: NDArray[np.bool_]) -> Frontier:
-        """Of all pairs of rows of values that are `valid`, some rows at a time; `error` is that of the entries."""
-        values, k = np.flatnonzero(valid), len(kernel)
-        slack = 2 * error + (6 * k + 64) * U
-        a, b = np.ones(1) if values.size < 2 else np.zeros(0), np.ones(1) if values.size < 2 else np.zeros(0)
-        some = max(1, _AT_ONCE // (k * max(1, values.size)))
-        for begin in range(0, values.size, some):
-            x, y = (grid.ravel() for grid in np.meshgrid(values[begin : begin + some], values, indexing="ij"))
-            rows = sort_pairs(kernel, reach, error, (x[x != y], y[x != y]))
-            a, b = _added(a, b, rows)
-        return cls(a, b, slack)
-
-    @classmethod
-    def some(cls, kernel: Array, reach: NDArray[np.bool_], error: float, pairs: Pairs) -> Frontier:
-        """Of some pairs of rows."""
-        rows = sort_pairs(kernel, reach, error, pairs)
-        return cls(*_added(np.zeros(0), np.zeros(0), rows), 2 * error + (6 * len(kernel) + 64) * U)
-
-    def passed(self, alpha: float) -> float:
-        """l_d(alpha), rounded up; at most alpha."""
-        return float(Frontiers([self]).passed(np.array([alpha]))[0])
+def frontier(
+    kernel: Array, reach: NDArray[np.bool_], error: float, valid: NDArray[np.bool_], pairs: Pairs | None = None
+) -> Frontier:
+    """Of all pairs of rows of values that are `valid`, some rows at a time, or of some `pairs`; `error` is that of the
+    entries."""
+    values, k = np.flatnonzero(valid), len(kernel)
+    slack = 2 * error + (6 * k + 64) * U
+    if pairs is not None:
+        return *_added(np.zeros(0), np.zeros(0), sort_pairs(kernel, reach, error, pairs)), slack
+    a, b = np.ones(1) if values.size < 2 else np.zeros(0), np.ones(1) if values.size < 2 else np.zeros(0)
+    some = max(1, _AT_ONCE // (k * max(1, values.size)))
+    for begin in range(0, values.size, some):
+        x, y = (grid.ravel() for grid in np.meshgrid(values[begin : begin + some], values, indexing="ij"))
+        a, b = _added(a, b, sort_pairs(kernel, reach, error, (x[x != y], y[x != y])))
+    return a, b, slack
 
 
 def _added(a: Array, b: Array, rows: RowPairs) -> tuple[Array, Array]:
@@ -310,11 +299,11 @@ class Frontiers:
     """Several frontiers, asked at once."""
 
     def __init__(self, fronts: list[Frontier]) -> None:
-        self.a, self.b = (np.concatenate([getattr(f, name) for f in fronts]) for name in ("a", "b"))
-        sizes = [f.a.size for f in fronts]
+        self.a, self.b = (np.concatenate([front[part] for front in fronts]) for part in (0, 1))
+        sizes = [a.size for a, _, _ in fronts]
         self.at = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
         self.which = np.repeat(np.arange(len(fronts)), sizes)
-        slack = np.array([f.slack for f in fronts])
+        slack = np.array([slack for _, _, slack in fronts])
         self.even = (1 + slack) / (1 - slack)  # what the whole set gives: the totals of u and v are within `slack` of 1
         self.rest_a = np.maximum(1 + slack[self.which] - self.a, 0)
         self.rest_b = np.maximum(1 - slack[self.which] - self.b, 0)

@@ -23,7 +23,16 @@ from fugu.translation.contraction.kernel import (
     sort_rows,
     up,
 )
-from fugu.translation.contraction.scalar import DS, Frontier, Wide, WideLevels, by_variation, passed_pairs, variations
+from fugu.translation.contraction.scalar import (
+    DS,
+    Frontiers,
+    Wide,
+    WideLevels,
+    by_variation,
+    frontier,
+    passed_pairs,
+    variations,
+)
 from fugu.translation.contraction.side import NEAR, Mask, StationaryLimit, limit_of, losses_of
 
 # The earlier nodes of a chain that is not stationary: the kernels of a given start, or a bound for every start.
@@ -266,7 +275,7 @@ class WideSweep:
     """The earlier side of a chain of many values."""
 
     start: GivenStart | AnyStart
-    _fronts: dict[tuple[int, int], Frontier] = field(default_factory=dict)
+    _fronts: dict[tuple[int, int], Frontiers] = field(default_factory=dict)
     _etas: dict[int, float] = field(default_factory=dict)
     _tables: dict[tuple[int, int], Array] = field(default_factory=dict)
 
@@ -329,8 +338,8 @@ class WideSweep:
                 if own[n] < float((own + found).min()):  # what passes is at least 0
                     if (m, DS[n]) not in self._fronts:
                         kernels = self.start.kernel(m, DS[n])
-                        self._fronts[m, DS[n]] = Frontier.of(*kernels, self.start.valid_at(m))
-                    found[n] = min(found[n], self._fronts[m, DS[n]].passed(alphas[m - DS[n]]))
+                        self._fronts[m, DS[n]] = Frontiers([frontier(*kernels, self.start.valid_at(m))])
+                    found[n] = min(found[n], float(self._fronts[m, DS[n]].passed(beyond[[n]])[0]))
         elif 0 in here:
             if m not in self._etas:
                 kernel, _, error = self.start.kernel(m, 1)

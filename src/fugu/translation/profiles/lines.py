@@ -172,25 +172,10 @@ class Lines:
 
 
 def _thinned(a: Array, b: Array, most: int) -> tuple[Array, Array]:
-    """Without lines that are nowhere the least, then without those that are missed least.
+    """Without lines that are nowhere the least on [0, 1], then without those that are missed least. By falling slope
+    the crossings of the others move to the right.
 
     What a line is worth: how far its neighbours' crossing lies above it, against the bound there."""
-    a, b = _envelope(a, b)
-    while a.size > most:
-        t = (b[2:] - b[:-2]) / (a[:-2] - a[2:])
-        value = a[:-2] * t + b[:-2]
-        worth = (value - (a[1:-1] * t + b[1:-1])) / np.maximum(np.minimum(value, 1 - t), 1e-300)
-        padded = np.concatenate([[np.inf], worth, [np.inf]])
-        lowest = (worth <= padded[:-2]) & (worth < padded[2:])  # no two neighbours at once
-        few = np.sort(worth[lowest])
-        drop = lowest & (worth <= few[min(few.size - 1, (a.size - most - 1) // 2)])
-        keep = np.concatenate([[True], ~drop, [True]])
-        a, b = a[keep], b[keep]
-    return a, b
-
-
-def _envelope(a: Array, b: Array) -> tuple[Array, Array]:
-    """The lines that are the least somewhere on [0, 1], by falling slope: crossings that move to the right."""
     slopes: list[float] = []
     heights: list[float] = []
     crossings: list[float] = []
@@ -207,7 +192,19 @@ def _envelope(a: Array, b: Array) -> tuple[Array, Array]:
             crossings.append(t)
         slopes.append(x)
         heights.append(y)
-    return np.array([*slopes, *([0.0] if slopes[-1] else [])]), np.array([*heights, *([1.0] if slopes[-1] else [])])
+    a = np.array([*slopes, *([0.0] if slopes[-1] else [])])
+    b = np.array([*heights, *([1.0] if slopes[-1] else [])])
+    while a.size > most:
+        t = (b[2:] - b[:-2]) / (a[:-2] - a[2:])
+        value = a[:-2] * t + b[:-2]
+        worth = (value - (a[1:-1] * t + b[1:-1])) / np.maximum(np.minimum(value, 1 - t), 1e-300)
+        padded = np.concatenate([[np.inf], worth, [np.inf]])
+        lowest = (worth <= padded[:-2]) & (worth < padded[2:])  # no two neighbours at once
+        few = np.sort(worth[lowest])
+        drop = lowest & (worth <= few[min(few.size - 1, (a.size - most - 1) // 2)])
+        keep = np.concatenate([[True], ~drop, [True]])
+        a, b = a[keep], b[keep]
+    return a, b
 
 
 # What one entry's privacy says about every event, as lines; and what d entries together say.

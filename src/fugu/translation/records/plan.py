@@ -237,7 +237,11 @@ def solve(
         steepest: edges that grow mass by more than e to this, in the scale of h, are left out, but for the least of
             each state; those are cut. Nothing should flow there, and the next potentials know better.
     """
-    i, j, grown = _useful(distances, i, j, h, steepest)
+    grown = distances.between(i, j) + h[j] - h[i]  # the exponents of their growth in the scale of the potentials
+    least = np.full(h.size, np.inf)
+    np.minimum.at(least, i, grown)
+    kept = grown <= np.maximum(least[i], steepest)  # the edges along which mass may move
+    i, j, grown = i[kept], j[kept], np.minimum(grown[kept], steepest)
     n, edges, everywhere = problem.size, np.arange(i.size), np.arange(problem.size)
     log_p, log_q = (np.log(np.maximum(law, 1e-300) / law.sum()) + h for law in (problem.p, problem.q))
     log_p, log_q = (part - np.logaddexp.reduce(log_q) for part in (log_p, log_q))
@@ -280,15 +284,6 @@ def solve(
     closed = distances.closure(dual)
     dual[~known] = closed[~known] + 1.0  # whoever looks for missing edges finds one here
     return Flow(i, j, np.maximum(x[:-1], 0.0) * np.exp(small - h[i]), float(x[-1]) * math.exp(about), dual, closed)
-
-
-def _useful(distances: Distances, i: Ints, j: Ints, h: Floats, steepest: float) -> tuple[Ints, Ints, Floats]:
-    """The edges along which mass may move, and the exponents of their growth in the scale of the potentials."""
-    grown = distances.between(i, j) + h[j] - h[i]
-    least = np.full(h.size, np.inf)
-    np.minimum.at(least, i, grown)
-    kept = grown <= np.maximum(least[i], steepest)
-    return i[kept], j[kept], np.minimum(grown[kept], steepest)
 
 
 # From a flow to a plan: whose mass went where, and what to do with mass that found no room.

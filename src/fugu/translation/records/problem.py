@@ -57,7 +57,14 @@ class PricingProblem:
         names = sorted({name for c in kept for name in c.reads})
         values = np.empty((p.size, len(names)), dtype=np.int64)
         for place, name in enumerate(names):
-            values[:, place] = _column(states, name, p.size)
+            if name not in states:
+                raise UsageError(f"a charge reads feature {name!r}, of which the law does not speak")
+            column = np.asarray(states[name])
+            if column.shape != p.shape or column.dtype.kind not in "iu":
+                raise UsageError(f"feature {name!r} must have one whole number for each state")
+            if max(-int(column.min()), int(column.max())) > _LARGEST:
+                raise UsageError(f"feature {name!r} has values beyond 2^53")
+            values[:, place] = column
         seen = (p > 0) | (q > 0)
         distinct, where = np.unique(values[seen], axis=0, return_inverse=True)
         where = where.ravel()
@@ -140,17 +147,6 @@ def counts(law: object, whose: str) -> Ints:
     if int(found.max()) * found.size >= 2**62:
         raise UsageError(f"the counts of the law given {whose} are too large")
     return found.astype(np.int64)
-
-
-def _column(states: States, name: str, size: int) -> Ints:
-    if name not in states:
-        raise UsageError(f"a charge reads feature {name!r}, of which the law does not speak")
-    column = np.asarray(states[name])
-    if column.shape != (size,) or column.dtype.kind not in "iu":
-        raise UsageError(f"feature {name!r} must have one whole number for each state")
-    if size and max(-int(column.min()), int(column.max())) > _LARGEST:
-        raise UsageError(f"feature {name!r} has values beyond 2^53")
-    return column.astype(np.int64)
 
 
 # Charges: what one release can tell about one record, as a distance between two values of the record.
