@@ -13,8 +13,6 @@ from fugu.numbers.exact import MatrixLike, is_whole
 from fugu.priors.chain import STATIONARY, MarkovChain, Start
 from fugu.priors.prior import SeveralPriors
 
-# Several chains that an adversary may believe in: a set of priors, protected all at once.
-#
 # Proofs: docs/proofs/influence.md#sets-of-priors.
 
 
@@ -91,7 +89,6 @@ class ChainSet(SeveralChains):
 # Users on a regular grid of times, each seen at some of its points: for each pattern a chain with powers of a kernel.
 #
 # Proofs: docs/proofs/gaps.md#powers, docs/proofs/gaps.md#patterns-that-cover-others.
-
 
 Array = NDArray[np.float64]
 Steps = tuple[int, ...]

@@ -40,7 +40,6 @@ from fugu.visible import Json
 #
 # Proofs: docs/proofs/influence.md#contracting-chains, docs/proofs/iterations.md#7-data-that-forgets.
 
-
 _SINGLE, _RATIO, _SAME, _LONG = 12, 1.5, 64, 12_000
 
 
@@ -199,7 +198,6 @@ class Chained(Windowed):
 # How fast chains forget: Dobrushin and Birkhoff coefficients, rounded up, over every position and every prior.
 #
 # Proofs: docs/proofs/contraction.md#coefficients.
-
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -19,8 +19,6 @@ from fugu.numbers.exact import MatrixLike, Real, as_fraction, is_whole
 from fugu.priors.matrices import product, read_covariance, solve, transpose
 from fugu.priors.prior import Belief
 
-# Gaussian fields: entries that are jointly normal, protected in the Rényi sense, where everything is exact.
-#
 # Given x_i = u or v, the law of x_L is normal with the same covariance and means apart, so for every order alpha
 #
 #     D_alpha(x_L | u || x_L | v) = alpha (u - v)^2 kappa(L) / 2,    kappa(L) = 1 / Var(x_i | x_L) - 1 / Var(x_i).
@@ -30,14 +28,12 @@ from fugu.priors.prior import Belief
 # outside L, i among them: joint law of output and x_L, chain rule, b-fold group privacy, data processing.
 #
 # Pure epsilon is refused: the density ratio of x_L is unbounded, and for fields truncated to a box the printed Theorem
-# 9
-# is false for b >= 2 (three entries, box 1, length 5, two near entries: it says 4.706594 where the exact value is
+# 9 is false for b >= 2 (three entries, box 1, length 5, two near entries: it says 4.706594 where the exact value is
 # 8.901331).
 #
 # `fugu.translate`, `fugu.dp_budget` and the ledger ask for `worst`: the same with any cost of b entries.
 #
 # Proofs: docs/proofs/quilts.md#gaussian-fields, docs/proofs/fields.md#theorem-1.
-
 
 _BITS = 256
 _EXACT = 12
@@ -262,7 +258,6 @@ def _positive(x: Real, name: str, zero: bool = False) -> Fraction:
 
 # How much of the variance of one entry of a Gaussian field others explain: in rationals, or from above in balls.
 
-
 Covariance = Sequence[Sequence[Fraction]]
 _WORKING = 2048
 
@@ -307,7 +302,6 @@ def _fast(rows: Sequence[Sequence[Fraction]]) -> fmpq_mat:
 # With Q the inverse of the covariance, the covariance of a set N given all others is the inverse of Q_NN, so one small
 # inverse ranks the set N for every entry in it. Ranking decides how good a bound is, never whether it holds: every set
 # is sound (docs/proofs/fields.md#theorem-1).
-
 
 _SUBSETS = 10
 """Fields of up to so many entries try all sets, larger ones intervals."""

@@ -20,8 +20,6 @@ from fugu.priors.prior import InfluenceCurve, whole
 from fugu.priors.transitions import UNIT
 from fugu.visible import Json
 
-# Jointly normal records: one deterministic coupling moves all of them at once (corrected Proposition 6.4).
-#
 # If the records are jointly normal, then given X_i = a and X_i = b their laws differ by the fixed vector
 # Cov(X, X_i) Var(X_i)^{-1} (b - a), so X' = X + that vector couples the two, and every record j moves by exactly
 # |Cov(X_j, X_i)| / Var(X_i) |b - a|. Functions of a record that do not stretch distances (clipping) keep this bound.

@@ -31,7 +31,6 @@ from fugu.priors.products import (
 #
 # Proofs: docs/proofs/quilts.md#hidden-chains and docs/proofs/trees.md#hidden-chains.
 
-
 _REACH = 12
 
 
@@ -192,7 +191,6 @@ class HiddenMarkov(Belief):
 # The Markov quilts of a chain with their exact leakages.
 #
 # Proofs: docs/proofs/quilts.md#chains.
-
 
 _CELLS = 400_000
 _NOTHING = 1e-8

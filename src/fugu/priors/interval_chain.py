@@ -29,9 +29,6 @@ from fugu.priors.transitions import (
     read_states,
 )
 
-# Chains whose rows are known up to limits: what a finite reference cannot rule out, or what a user declares.
-
-
 Beginning = Literal["stationary", "any"] | VectorLike | tuple[VectorLike, VectorLike]
 """The law of the first entry: any at all, one that a step keeps, this law, or any law between these limits."""
 Start = Literal["any", "stationary", "given"]
@@ -268,7 +265,6 @@ def _compare(limits: Array) -> float:
 
 # Fitting limits of a chain to reference sequences: all chains that they cannot rule out, with a stated confidence.
 
-
 _ENOUGH = 10
 """Reference sequences for each state: the first entries of fewer are not worth a share of the error."""
 
@@ -338,7 +334,6 @@ def _whole(counts: Any) -> tuple[tuple[int, ...], ...]:
 # there are two). So all of them hold at once with the confidence, over the draw of the reference.
 #
 # Proofs: docs/proofs/contraction.md#rows-known-up-to-limits.
-
 
 MEANS = (
     "{confidence} is the probability, over the draw of the reference sequences and before they were seen, that the "

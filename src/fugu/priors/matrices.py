@@ -15,9 +15,6 @@ from fugu.errors import BadLaw, UsageError
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, number
 
-# Small matrices of exact rationals: what conditioning a Gaussian vector needs, without rounding.
-
-
 Matrix = list[list[Fraction]]
 MOST = 64
 _BITS = 1024
@@ -124,7 +121,6 @@ def solve(a: Matrix, b: Matrix) -> Matrix | None:
 
 
 # What a Gaussian vector says of one linear statistic, given another: exact, in rationals.
-
 
 Vector = Sequence[Real]
 

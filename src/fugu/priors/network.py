@@ -14,10 +14,7 @@ from fugu.numbers.exact import TensorLike, is_whole
 from fugu.priors.prior import Belief, of_variables, place
 from fugu.priors.products import STEP, Floats, Quilts, RoundedFloats, combine, laws, log_ratios
 
-# Bayesian networks: discrete variables with parents and conditional tables, and how much one says about others.
-#
 # Proofs: docs/proofs/quilts.md#networks and docs/proofs/trees.md#setting.
-
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MOST_CELLS = 1 << 20
@@ -314,7 +311,6 @@ def forest(parents: Parents, order: Sequence[int], tables: Sequence[RoundedFloat
 # What a directed acyclic graph alone says about independence (Pearl 1988; Koller and Friedman 2009, Algorithm 3.1).
 #
 # Proofs: docs/proofs/quilts.md#networks.
-
 
 Parents = Sequence[Sequence[int]]
 

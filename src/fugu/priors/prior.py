@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 #
 # Proofs: docs/proofs/influence.md#the-influence-curve.
 
-
 _SHOWN = 64
 
 
@@ -255,7 +254,6 @@ class Recorded(Belief):
 
 # Secrets of probability 0: under this belief nobody can hold them, so nothing compares them, and they are named.
 
-
 _RUNS = 3
 
 
@@ -299,7 +297,6 @@ def of_variables(names: Iterable[str], supports: Iterable[NDArray[np.bool_]]) ->
 # The influence curve of all chains whose steps have a bounded projective diameter.
 #
 # Proofs: docs/proofs/influence.md#contracting-chains.
-
 
 _BITS = 96
 

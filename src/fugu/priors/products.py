@@ -16,7 +16,6 @@ from fugu.priors.transitions import ENTRY, UNIT
 #
 # Proofs: docs/proofs/influence.md#rounding and docs/proofs/influence.md#any-start.
 
-
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 _FLOOR = 1e-250  # below, products move to logarithms
@@ -116,7 +115,6 @@ def _worst(rows: Array, error: float) -> Array:
 # <= m u / (1 - u), whatever it is, as long as nothing underflows; that is checked.
 #
 # Proofs: docs/proofs/quilts.md#rounding.
-
 
 Floats = NDArray[np.float64]
 STEP = 1.12e-16  # above u / (1 - u)

@@ -25,7 +25,6 @@ from fugu.visible import brief
 
 # The laws of one record, read off a public table: whole numbers for each secret, and for each public group.
 
-
 EVERY = "every record"
 _SPARSE = 4
 _MOST_CELLS = 1 << 27
@@ -292,7 +291,6 @@ def _whole(secret: str, law: object) -> np.ndarray[tuple[int], np.dtype[np.int64
 # the assumptions are constants: certificates carry them, and the verifier asks for them letter by letter.
 #
 # Proofs: docs/proofs/records.md#assumptions.
-
 
 T = TypeVar("T")
 MOST_PUBLIC = 6

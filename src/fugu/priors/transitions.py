@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 # Fitting a chain to reference sequences: transition frequencies, and smoothing only if asked for.
 
-
 _MOST_STATES = 4096
 FITTED = "fitted"
 
@@ -156,7 +155,6 @@ def _names(read: list[list[Hashable]], states: Iterable[Hashable] | None) -> tup
 
 # Reading transition matrices and initial laws: what is not a probability is refused, and its place named.
 
-
 Array = NDArray[np.float64]
 TOLERANCE = 1e-12
 LEAST = 1e-300
@@ -258,7 +256,6 @@ def _first(mask: NDArray[np.bool_]) -> str:
 # The stationary law of a chain by elimination without subtraction (Grassmann, Taksar and Heyman 1985), in balls.
 #
 # Proofs: docs/proofs/influence.md#the-stationary-law.
-
 
 UNIT = 2.0**-53
 ENTRY = 8 * UNIT  # how far a stored probability may be from the one meant, relatively

@@ -31,7 +31,7 @@ from fugu.queries.features import (
 from fugu.queries.pricing import Charges, Job, Pricing, Shape, Types, envelope, exact, own
 from fugu.queries.session_certificate import EVEN, FLIP, LAPLACE, LINES, NoisedQuestion, charges_of
 from fugu.queries.statistic import StatisticQuestion, coding
-from fugu.translation.records.pricer import RateBracket
+from fugu.translation.records.pricer import largest_rate
 from fugu.translation.records.problem import Rate, RecordCharge, joined
 
 # `Plan`: how a question will be answered, worked out from public information: its features, its noise, its cells.
@@ -273,7 +273,7 @@ class NoiseSearch:
                 first = self.guess
             elif turn == 0 and 0 < sure < scale / _AHEAD:
                 first = _AHEAD * sure
-            scale = RateBracket(self.target, sure, scale, max(near, _NEAREST), first).run(partial(cost, pair))
+            scale = largest_rate(partial(cost, pair), self.target, sure, scale, max(near, _NEAREST), first)
         scale, less = down(scale), Fraction(1, 10_000)
         while scale >= LEAST_OWN and self.pricing.value(job(scale), self.target) > self.target:
             scale, less = down(scale * (1 - less)), min(2 * less, Fraction(1, 2))

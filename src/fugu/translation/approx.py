@@ -39,7 +39,6 @@ from fugu.translation.records import bounds
 #
 # Proofs: docs/proofs/profiles.md#by-the-pure-translation.
 
-
 _TRIED = tuple(Fraction(n, 100) for n in (0, 1, 2, 4, 7, 11, 16, 25, 40, 60, 100, 160, 250))
 """By how much e is larger than eps, in shares of eps; and the same numbers again, added."""
 
@@ -93,7 +92,6 @@ def _share(eps: Fraction, e: Fraction, cells: int) -> arb:
 #
 # Proofs: docs/proofs/translation.md#groups-of-entries, docs/proofs/profiles.md#the-total and
 # docs/proofs/profiles.md#by-the-pure-translation.
-
 
 _BITS = 192
 _MOST_B = 4096

@@ -17,8 +17,6 @@ from fugu.priors.transitions import UNIT
 from fugu.translation.contraction.kernel import pairs_of
 from fugu.translation.quilts import curve
 
-# `fugu.influence`: the influence curve of any prior over a whole table.
-#
 # Proofs: docs/proofs/influence.md#the-influence-curve.
 
 
@@ -97,7 +95,6 @@ def members(prior: object) -> tuple[Any, ...] | None:
 # left end drops U_l and c_i together; one that reaches the right end drops R_r. H that is no window is never better:
 # the window between its nearest outsiders is smaller and leaks the same. Leaks fall as l or r grow, so windows of
 # exactly b entries suffice.
-
 
 Nodes = NDArray[np.int64]
 _CHUNK = 1 << 16

@@ -30,8 +30,6 @@ from fugu.translation.influence import influence, members
 from fugu.translation.quilts import guarantee
 from fugu.translation.records import bounds
 
-# The pure translation: a per-entry epsilon and a prior -> a proved Pufferfish epsilon, the least of several bounds.
-#
 #   contraction  eps + F_fwd + F_bwd, exact for chains of two values (`contraction.chain`)
 #   influence    min over b of b eps + a(b)  (Bai et al., Theorem 6 with the corrected Definition 7)
 #   trees        messages along the edges of a network that is a forest, or of a hidden chain (`trees`)
@@ -42,7 +40,6 @@ from fugu.translation.records import bounds
 # Which of them a prior supports is decided by its class, in `pure_bound`.
 #
 # Proofs: docs/proofs/translation.md#pure, docs/proofs/translation.md#several-priors-and-blocks.
-
 
 Bound = Callable[[Fraction], float]
 """A per-entry epsilon -> a proved Pufferfish epsilon."""
@@ -165,7 +162,6 @@ def _by_curve(curve: InfluenceCurve, epsilon: Fraction, best: float) -> float:
 # A network may have several independent parts. Those in which somebody has two parents are left to the quilts.
 #
 # Proofs: docs/proofs/trees.md#messages and docs/proofs/trees.md#the-better-of-both.
-
 
 _MOST_QUILTED = 24
 """Networks with more variables are too large to list the quilts of an entry."""

@@ -1,5 +1,4 @@
-"""Markov quilts: which far-away entries shield a secret, what per-entry privacy then gives, and closed forms for
-chains."""
+"""Markov quilts: which far-away entries shield a secret, and what per-entry privacy then gives."""
 
 from __future__ import annotations
 
@@ -18,8 +17,6 @@ from fugu.priors.hidden import ChainQuilts
 from fugu.priors.prior import Quilted
 from fugu.priors.products import Quilts
 
-# Markov quilts: which far-away entries shield a secret, and what per-entry privacy then gives.
-#
 # A quilt of entry i splits the other entries into N (near, with i in it), Q (the quilt) and R (remote) such that X_R is
 # independent of X_i given X_Q. With leak(x, x') = max_q log P(X_Q = q | X_i = x) / P(X_Q = q | X_i = x'), a release
 # that is eps-DP per entry on the whole product domain satisfies (Bai et al., Theorem 6, corrected; Song et al. 2017)

@@ -17,8 +17,6 @@ from fugu.translation.contraction.scalar import Wide, WideLevels, levels_scalar
 from fugu.translation.contraction.side import Mask, Side, SideLevels, backward_kernel, levels
 from fugu.translation.contraction.start import AnyStart, GivenStart, StartLevels, WideSweep
 
-# The contraction accountant of a Markov chain: per-entry eps to Pufferfish epsilon, node by node and pair by pair.
-#
 #     log P(output | X_i = x) / P(output | X_i = x') <= eps + F_fwd(x, x') + F_bwd(x, x')
 #
 # with F_fwd over the T - i later nodes and F_bwd over the i - 1 earlier ones: exchange the law of the later nodes, that
@@ -27,7 +25,6 @@ from fugu.translation.contraction.start import AnyStart, GivenStart, StartLevels
 # with forbidden transitions for a finite length.
 #
 # Proofs: docs/proofs/contraction.md#the-total and docs/proofs/contraction.md#values-that-cannot-occur.
-
 
 MOST_PAIRWISE = 12
 """Chains with at most this many values carry one loss per ordered pair; larger ones a single number."""
@@ -182,7 +179,6 @@ class Contraction:
 # such stretches are taken together, as far as little is lost by it.
 #
 # Proofs: docs/proofs/contraction.md#the-total and docs/proofs/contraction.md#by-number.
-
 
 _AT_ONCE = 500
 """Pairs of values that are looked at closely at a time, at first."""

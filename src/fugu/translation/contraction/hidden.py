@@ -42,7 +42,6 @@ from fugu.translation.contraction.start import AnyStart, StepsUntil, through_any
 #
 # Proofs: docs/proofs/trees.md#hidden-chains and docs/proofs/trees.md#rounding.
 
-
 _MOST_AT_ONCE = 500_000
 _EVERY = 8
 _MOST_CLOSED = 64
@@ -165,7 +164,6 @@ class _Levels:
 #
 # Proofs: docs/proofs/trees.md#hidden-chains, docs/proofs/contraction.md#a-given-start and
 # docs/proofs/contraction.md#any-start.
-
 
 Mask = NDArray[np.bool_]
 _JUMPS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 30)

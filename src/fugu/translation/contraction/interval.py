@@ -16,8 +16,6 @@ from fugu.translation.contraction.kernel import Array, U, pairs_of, shortest_pat
 from fugu.translation.contraction.side import SideLevels, losses_of
 from fugu.translation.contraction.start import through_any
 
-# The contraction accountant of a chain whose rows are known up to limits: per-entry eps to Pufferfish epsilon.
-#
 # The rows of every step lie in their boxes, chosen freely for each state and each step (time-varying; homogeneous
 # chains are among them). As for one chain
 #
@@ -37,7 +35,6 @@ from fugu.translation.contraction.start import through_any
 # F for every larger m.
 #
 # Proofs: docs/proofs/contraction.md#rows-known-up-to-limits.
-
 
 Mask = NDArray[np.bool_]
 _MOST_STEPS = 1_500
@@ -173,11 +170,9 @@ class IntervalContraction:
 #
 # **One loss for each pair.** For members p, p' the l of `kernel` is at most the largest, over all sets A, of the lesser
 # of <p, w> / <p', w> with w = e^r on A and 1 elsewhere, and with w = 1 on A and e^-c elsewhere. Each is at most the
-# most
-# that row x gives w over the least that x' does.
+# most that row x gives w over the least that x' does.
 #
 # Everything is rounded outward. Proofs: docs/proofs/contraction.md#rows-known-up-to-limits.
-
 
 MOST_PAIRWISE = 6
 """Up to this many values one loss is carried for each ordered pair; above, one number."""

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from fugu.guarantee.asks import outward as outward_number
 from fugu.numbers.exact import Real, as_fraction
 
-# How much of a loss passes through a Markov kernel: the operator behind every translation of per-entry privacy.
-#
 # For two rows p, p' of a kernel and losses Lam(y, y') >= 0 at its far end (docs/proofs/contraction.md#the-operator)
 #
 #     L(p, p'; Lam) = max { log (p g) / (p' g) : g > 0, g(y) <= e^Lam(y, y') g(y') for all y, y' }.
@@ -38,7 +36,6 @@ from fugu.numbers.exact import Real, as_fraction
 # rounded up above the bar and down below it; the logarithm is rounded up.
 #
 # Proofs: docs/proofs/contraction.md#the-operator and docs/proofs/contraction.md#rounding.
-
 
 Array = NDArray[np.float64]
 U = 2.0**-53

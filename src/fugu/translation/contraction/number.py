@@ -33,8 +33,6 @@ from fugu.translation.contraction.side import (
 )
 from fugu.translation.contraction.start import AnyStart, GivenStart, Which
 
-# A few values and one kernel everywhere: what m further nodes can add, for every m, on a grid where there are many.
-#
 # The true F_m of `side` are bounded in three ways (docs/proofs/contraction.md#by-number). Let
 #
 #     Phi(A) = shortest paths of  min over d of (d - 1) eps + L(K^d; eps + A).
@@ -52,7 +50,6 @@ from fugu.translation.contraction.start import AnyStart, GivenStart, Which
 # Which d are tried is free, each is a bound: all of them now and then, else those that were best for some pair lately.
 #
 # Proofs: docs/proofs/contraction.md#by-number.
-
 
 FAR = (48, 64, 96, 128, 192, 256)
 """Larger numbers of kernels taken at once, where there are so many further nodes: windows of slow chains."""
@@ -254,7 +251,6 @@ def _falling(found: list[Array]) -> list[Array]:
 #
 # Proofs: docs/proofs/contraction.md#the-start-is-forgotten.
 
-
 _PAIR_ROOMS = ((1e-9, 0), (1e-7, 0), (1e-6, 0), (1e-5, 200), (1e-4, 400), (1e-3, 1600))
 """What may be lost where the recursion stops, as a share, and from which node on."""
 _RECURSION = 5
@@ -273,13 +269,13 @@ class Sweep:
 
     def levels(self, epsilon: float, nodes: int) -> SideLevels:
         """F_m up to `nodes`; settled where the start is forgotten before."""
-        ds, limit, goal = blocks(self.start.k), self.start.limit, None
+        ds, limit, goal = blocks(self.start.chain.size), self.start.limit, None
         if limit is not None and nodes > 2 * ds[-1]:  # of the stationary chain, for every number of earlier nodes
-            if self.start.k > _RECURSION:
+            if self.start.chain.size > _RECURSION:
                 goal = self._stationary.ever(epsilon)
             elif (ever := levels(limit.side, epsilon, nodes)).settled:
                 goal = ever.values[-1]
-        found: list[Array] = [np.zeros((self.start.k, self.start.k))]
+        found: list[Array] = [np.zeros((self.start.chain.size, self.start.chain.size))]
         best: tuple[tuple[int, ...], Which] | None = None
         for m in range(1, nodes + 1):
             usable = tuple(d for d in ds if d <= m)

@@ -24,8 +24,6 @@ from fugu.translation.contraction.kernel import (
 )
 from fugu.translation.contraction.side import Mask, Side, SideLevels, next_place
 
-# The scalar recursion, for chains with many values: one number alpha bounds the losses of all pairs of values.
-#
 #     alpha_0 = eps,   alpha_m = min( (m + 1) eps, min over d <= m of d eps + l_d(alpha_(m-d)) ),
 #
 # l_d the most that d kernels pass, over all pairs of rows (`frontier`; docs/proofs/contraction.md#many-values). Then,
@@ -36,7 +34,6 @@ from fugu.translation.contraction.side import Mask, Side, SideLevels, next_place
 # alpha for all numbers up to m and phi(A) = min over d of d eps + l_d(A), then A + n (phi(A) - A)_+ does up to m + n.
 #
 # Proofs: docs/proofs/contraction.md#many-values and docs/proofs/contraction.md#by-number.
-
 
 DS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 30)
 _MOST_STEPS = 2_000
@@ -235,7 +232,6 @@ def levels_scalar(side: Side, epsilon: float, nodes: int) -> SideLevels:
 #
 # Proofs: docs/proofs/contraction.md#many-values.
 
-
 _AT_ONCE = 400_000
 """Entries (x, x', y) that are sorted together."""
 _BINS = 4096
@@ -329,7 +325,6 @@ class Frontiers:
 # bound once it no longer grows (docs/proofs/contraction.md#without-sorting).
 #
 # Proofs: docs/proofs/contraction.md#without-sorting.
-
 
 _PAIRS_AT_ONCE = 200_000
 """Entries (pair, y) that are looked at together."""

@@ -27,8 +27,6 @@ from fugu.translation.contraction.kernel import (
     up,
 )
 
-# One side of a node of a Markov chain: what the nodes beyond can add to the loss, by recursion on their number.
-#
 # For a node with m further nodes on this side let F_m(x, x') be the largest log E[f | x] / E[f | x'] that those nodes
 # alone can cause, over all f whose logarithm changes by at most eps per cell, and Lam_m = eps + F_m off the diagonal.
 # Then (docs/proofs/contraction.md#the-recursion), with K the product of the d kernels that lead from this node to the
@@ -43,7 +41,6 @@ from fugu.translation.contraction.kernel import (
 #
 # Proofs: docs/proofs/contraction.md#the-recursion, docs/proofs/contraction.md#two-values and
 # docs/proofs/contraction.md#every-length.
-
 
 Mask = NDArray[np.bool_]
 _MOST_WORK = 2_000_000
@@ -245,7 +242,6 @@ def _settle(found: list[Array], rows: RowPairs, ds: tuple[int, ...], epsilon: fl
 # at this entry and at every later one.
 #
 # Proofs: docs/proofs/contraction.md#the-start-is-forgotten.
-
 
 _FORGOTTEN = 1e-13
 _MOST_POWERS = 4096

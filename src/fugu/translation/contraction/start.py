@@ -35,8 +35,6 @@ from fugu.translation.contraction.scalar import (
 )
 from fugu.translation.contraction.side import NEAR, Mask, StationaryLimit, limit_of, losses_of
 
-# The earlier nodes of a chain that is not stationary: the kernels of a given start, or a bound for every start.
-#
 # P(X_(t-d) = y | X_t = x) = mu_(t-d)(y) P^d(y, x) / mu_t(x): powers of the transition kernel and two marginals give
 # every product of backward kernels. What they pass on is bounded in three ways.
 #
@@ -56,7 +54,6 @@ from fugu.translation.contraction.side import NEAR, Mask, StationaryLimit, limit
 # - *The start is forgotten*: by the kernels of the stationary chain and a little more (`limit`).
 #
 # Proofs: docs/proofs/contraction.md#a-given-start and docs/proofs/contraction.md#any-start.
-
 
 Places = tuple[NDArray[np.intp], ...]
 Which = NDArray[np.intp]
@@ -84,11 +81,6 @@ class Start:
 
     chain: MarkovChain
     _powers: list[Product] = field(default_factory=list)
-
-    @property
-    def k(self) -> int:
-        """How many values a node has."""
-        return self.chain.size
 
     @cached_property
     def limit(self) -> StationaryLimit | None:
@@ -257,7 +249,6 @@ def _most(losses: Array, reach: Mask) -> Array:
 #
 # Proofs: docs/proofs/contraction.md#many-values and docs/proofs/contraction.md#the-start-is-forgotten.
 
-
 _MOST_SORTED = 10**8
 _LEAST_FRONTIERS = 40
 _FORGOTTEN, _NOTHING = 1e-3, 1e-6
@@ -311,7 +302,7 @@ class WideSweep:
         nodes, limit = self.start.chain.length, self.start.limit
         if limit is not None:
             nodes = int(np.sum(limit.spread > _FORGOTTEN)) + DS[-1]
-        most = max(_LEAST_FRONTIERS, _MOST_SORTED // self.start.k**3)
+        most = max(_LEAST_FRONTIERS, _MOST_SORTED // self.start.chain.size**3)
         return next((ds for ds in (DS, DS[:8:2], DS[:1]) if nodes * len(ds) <= most), ())
 
     def most(self, m: int, alphas: list[float], ds: tuple[int, ...]) -> Array:
@@ -368,7 +359,7 @@ class WideSweep:
                     self._tables.clear()
                 self._tables[m, d] = variations(*self.start.kernel(m, d))
             return by_variation(alpha, self._tables[m, d])
-        every = np.indices((self.start.k, self.start.k))
+        every = np.indices((self.start.chain.size, self.start.chain.size))
         return self.start.through(m, d, alpha, (every[0], every[1]))
 
 
@@ -418,7 +409,7 @@ class StartLevels:
             _, more, table = self._late
             found = table.rough(m) if asked is None else table.at(m, asked)
             return np.asarray(up(found + more))
-        best = np.full((self.sweep.start.k, self.sweep.start.k), self.most(m))
+        best = np.full((self.sweep.start.chain.size, self.sweep.start.chain.size), self.most(m))
         for d in self.sweep.tried(m, self.epsilon, self.alphas, self.ds) if m else ():
             own, alpha = up((d - 1) * self.epsilon), self.alphas[m - d]
             best = np.minimum(best, up(own + self.sweep.rough(m, d, alpha)))

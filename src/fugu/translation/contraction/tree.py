@@ -11,8 +11,6 @@ from fugu.priors.network import Forest
 from fugu.translation.contraction.kernel import Array, RowPairs, U, passed, sort_rows, up
 from fugu.translation.contraction.side import backward_kernel
 
-# The contraction accountant of a tree: per-entry eps to Pufferfish epsilon, node by node and pair by pair.
-#
 # For a node i and a neighbour j let F_ij(x, x') be the largest log E[f | X_i = x] / E[f | X_i = x'] over all f of the
 # cells beyond the edge whose logarithm changes by at most eps per cell. Then (docs/proofs/trees.md#messages)
 #
@@ -27,7 +25,6 @@ from fugu.translation.contraction.side import backward_kernel
 # Messages of one stage are computed together; those with the same kernel and the same losses are computed once.
 #
 # Proofs: docs/proofs/trees.md#messages, docs/proofs/trees.md#jumps and docs/proofs/trees.md#rounding.
-
 
 _MOST_AT_ONCE = 2_000_000
 """Entries (message, x, x', p, q) that are looked at together."""
@@ -48,7 +45,6 @@ _FEW = 64
 # the leaves upwards; then those that lead towards it, from the root downwards.
 #
 # Proofs: docs/proofs/trees.md#messages and docs/proofs/trees.md#jumps.
-
 
 _JUMPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 30)
 _MOST_HELD = 30
@@ -287,7 +283,6 @@ def _alike(nodes: Places, key: Places) -> list[Places]:
 # of its kernels and of their sums; the laws of the nodes in between cancel (docs/proofs/trees.md#rounding).
 #
 # Proofs: docs/proofs/trees.md#rounding.
-
 
 Mask = NDArray[np.bool_]
 Places = NDArray[np.intp]

@@ -30,11 +30,9 @@ from fugu.translation.profiles.lines import EntryProfile, Lines
 # for the kernels of all later nodes, then A bounds psi_n for all n > m - D. Where the kernels do not depend on the
 # place
 # the true psi_n grow with n, so A >= psi_m is enough, and then every n is bounded. A is psi_m with a little room, and
-# the
-# inequality is checked.
+# the inequality is checked.
 #
 # Proofs: docs/proofs/profiles.md#the-recursion and docs/proofs/profiles.md#every-length.
-
 
 _MOST_GROUP = 24
 _MOST_STEPS = 2_400
@@ -151,7 +149,6 @@ def roomy(lines: Lines, room: float) -> Lines:
 # nearly forgotten, the kernels of the stationary chain moved by tanh(w / 4) in total variation.
 #
 # Proofs: docs/proofs/profiles.md#the-sides.
-
 
 Rows = tuple[Array, Mask, float]
 """A kernel, which entries are positive, and the relative error of its entries."""
@@ -270,7 +267,6 @@ def earlier(chain: MarkovChain) -> Hockey:
 # where E bounds E_g for some g <= gamma. Only the gammas where a line or a corner gives way to the next are needed.
 #
 # Proofs: docs/proofs/profiles.md#through-a-kernel.
-
 
 _TANGENTS = 65
 _MOST_DIAMETER = 500.0

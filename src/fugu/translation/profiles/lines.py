@@ -34,7 +34,6 @@ from fugu.translation.contraction.kernel import Array, U
 #
 # Proofs: docs/proofs/profiles.md#lines and docs/proofs/profiles.md#rounding.
 
-
 MOST = 192
 """Lines kept after an operation."""
 _LEAST_B, _MOST_A = 1e-280, 1e280
@@ -218,7 +217,6 @@ def _thinned(a: Array, b: Array, most: int) -> tuple[Array, Array]:
 # rho-zCDP, R(a) = rho a, and d entries together are d^2 rho-zCDP (Bun and Steinke 2016, Proposition 27).
 #
 # Proofs: docs/proofs/profiles.md#hypotheses.
-
 
 _ENTRY_BITS = 256
 _POINTS = 80

@@ -27,7 +27,6 @@ from fugu.translation.profiles.lines import EntryProfile, Lines
 #
 # Proofs: docs/proofs/profiles.md#the-total.
 
-
 _FAR_BELOW = 2.0**-12
 """Lines with a b this much smaller than the delta asked for do not change the answer."""
 _FLOORS = {4: 1e-9, 10: 1e-13, math.inf: 1e-26}
@@ -102,7 +101,6 @@ def lesser(
 # the bound (epsilon at a delta, a Rényi divergence) over nodes and pairs.
 #
 # Proofs: docs/proofs/profiles.md#the-total.
-
 
 Value = Callable[[Lines], float]
 """A number that does not fall when a bound rises."""
@@ -223,7 +221,6 @@ class ChainProfile:
 # most its b, and at most what a divergence R of a larger order r says: ((r-1)^(r-1) / r^r) e^((r-1) R) g^(1-r).
 #
 # Proofs: docs/proofs/profiles.md#back-to-renyi.
-
 
 _BITS = 192
 

@@ -19,12 +19,9 @@ from fugu.numbers import balls
 from fugu.numbers.exact import Real, meant_up
 from fugu.priors.records import RecordLaw
 
-# Guarantees for each record, translated with all laws of a belief: the worst adversary, pair and order counts.
-#
 # Of a record without a law a release says at most its epsilon for each entry, unreduced.
 #
 # Proofs: docs/proofs/records.md#compose-first, docs/proofs/records.md#epsilon-and-delta.
-
 
 Laws = Iterable[RecordLaw]
 _LARGEST = 74.0
@@ -114,7 +111,6 @@ def renyi(laws: Laws, alpha: Fraction, rho: float) -> float:
 #
 # Proofs: docs/proofs/records.md#renyi.
 
-
 _BITS = 160
 _LARGE = 300.0
 _FILLED = 1 + 1e-12
@@ -173,7 +169,6 @@ def balanced(ratios: Ratios, low: float, high: float, alpha: Fraction, rho: floa
 # proved to be milder than the worst pair known so far by a sum in doubles with a bound on its error; only the others
 # are proved one by one. T(epsilon0; p, q) <= epsilon iff HS_epsilon(p || q) <= (e^epsilon - 1) / (e^epsilon0 - 1)
 # (docs/proofs/records.md#the-inverse).
-
 
 Known = Callable[[float], tuple[float, float]]
 """What is known so far -> (epsilon, h): a pair whose hockey stick at epsilon is at most h changes nothing."""

@@ -198,7 +198,6 @@ def coarser(problem: PricingProblem) -> PricingProblem | None:
 # every edge that is used nearly 1: the variables are the flows times e^h at their start. Without that a solver that is
 # content with 1e-10 says anything at all where Lam is large.
 
-
 _SURE = -25.0
 """Duals whose logarithm is that far below the largest are rounding."""
 
@@ -291,7 +290,6 @@ def solve(
 # Along edges that are used g(x) = e^Lam(x, y) g(y) > g(y), so in the order of the falling dual all mass of a state is
 # there before it is passed on. A state keeps what it has room for, its own first; the rest goes on as the flow does. A
 # parcel is charged for the way from where it started, which is never longer than the path it took.
-
 
 _LEAST = 1e-15
 _Parcel = tuple[int, float, float]

@@ -27,10 +27,7 @@ from fugu.translation.records.problem import (
 )
 from fugu.visible import Json
 
-# `Pricer`: prices on one pair of laws, again and again, and the largest rate that a price allows.
-#
 # Proofs: docs/proofs/metric-charges.md#the-price.
-
 
 Effort = Literal["best", "quick"]
 _DIGITS = ((700, 15), (4_000, 9))
@@ -121,9 +118,9 @@ class Pricer:
         low, first = min((target - spent) / new(Fraction(1)).own, most), None
         small = coarser(whole) if whole.size > FEW else None
         if small is not None:
-            first = RateBracket(target, low, most, precision).run(tried(small))
+            first = largest_rate(tried(small), target, low, most, precision)
             precision = max(precision, _MANY)
-        return RateBracket(target, low, most, precision, first).run(tried(whole))
+        return largest_rate(tried(whole), target, low, most, precision, first)
 
     def _priced(self, problem: PricingProblem, charges: Sequence[RecordCharge], effort: Effort) -> RecordPrice:
         bound, low = self._bound(problem, effort)
@@ -258,7 +255,6 @@ def monotone(problem: PricingProblem) -> Bound | None:
 
 # The largest rate whose price stays within a target: steps by the slope, inside a bracket.
 
-
 _NINE, _TRIALS, _PATIENCE = 9, 60, 3
 """Digits of a trial, how many there are at most, and how many in a row may fail to halve the bracket."""
 _LEAST = 1e-7
@@ -266,63 +262,56 @@ _LEAST = 1e-7
 _LESS = (1.0, 1 - 1e-9, 1 - 1e-3, 0.95, 0.5)
 
 
-class RateBracket:
-    """A price that rises with a rate is known to be within the target at `low`, and is asked for up to `high`.
+def largest_rate(
+    price: Callable[[Fraction], tuple[Fraction, float]],
+    target: Fraction,
+    low: Fraction,
+    high: Fraction,
+    precision: float,
+    first: Fraction | None = None,
+) -> Fraction:
+    """The largest rate found whose price, as computed, is within the target; 0 if none is.
 
     Parameters:
+        price: the price at a rate, as proved, and about how fast it rises there.
         target: what the price may be.
         low: a rate at which the true price is within the target, though a proof may miss it.
         high: the largest rate that is asked for; it is tried first.
         precision: how near to the target, or low to high, is near enough, in proportion.
         first: a rate that is about right, tried before the largest; 0 says nothing.
     """
-
-    def __init__(
-        self, target: Fraction, low: Fraction, high: Fraction, precision: float, first: Fraction | None = None
-    ) -> None:
-        self.target, self.low, self.high, self.precision = target, min(low, high), high, precision
-        self._proved, self._least = Fraction(0), float(high) * _LEAST
-        self._first = first or high
-        self._tried_high = False
-        self._slow, self._width = 0, math.inf
-
-    def run(self, price: Callable[[Fraction], tuple[Fraction, float]]) -> Fraction:
-        """The largest rate found whose price, as computed, is within the target; 0 if none is.
-
-        `price`: the price at a rate, as proved, and about how fast it rises there."""
-        trial = self._first
-        for _ in range(_TRIALS):
-            near = float(self.high) <= max(float(self.low) * (1 + self.precision), self._least)
-            if self._tried_high and near and trial != self.high:
+    low, proved, least = min(low, high), Fraction(0), float(high) * _LEAST
+    trial, tried_high, slow, width = first or high, False, 0, math.inf
+    for _ in range(_TRIALS):
+        near = float(high) <= max(float(low) * (1 + precision), least)
+        if tried_high and near and trial != high:
+            break
+        found, slope = price(trial)
+        if found <= target:
+            proved = low = max(low, trial)
+            if found >= target * Fraction(1 - precision) or trial == high:
                 break
-            found, slope = price(trial)
-            if found <= self.target:
-                self._proved = self.low = max(self.low, trial)
-                if found >= self.target * Fraction(1 - self.precision) or trial == self.high:
-                    break
-            else:
-                self.high, self._tried_high = min(self.high, trial), True
-            trial = self._next(trial, float(found), slope)
-        if self._proved:
-            return self._proved
-        for less in _LESS:  # the lower end, or a rate a little below it: so far its price is only known to exist
-            rate = self.low if less == 1 else _short(float(self.low) * less)
-            if rate and price(rate)[0] <= self.target:
-                return rate
-        return Fraction(0)
-
-    def _next(self, trial: Fraction, found: float, slope: float) -> Fraction:
-        """Where the slope meets the target, or a little before; the middle where that leads out of the bracket."""
-        low, high = float(self.low), float(self.high)
-        aim = float(self.target) * (1 - self.precision / 2)
-        step = float(trial) + (aim - found) / slope if slope > 0 else math.inf
-        if not self._tried_high and step >= high:
-            return self.high
-        self._slow = self._slow + 1 if high - low > 0.5 * self._width else 0
-        self._width = high - low if self._slow == 0 else self._width
-        if not low < step < high or self._slow > _PATIENCE:
-            step, self._slow = math.sqrt(low * high) if 0 < 4 * low < high else (low + high) / 2, 0
-        return max(_short(step), self.low)
+        else:
+            high, tried_high = min(high, trial), True
+        # where the slope meets the target, or a little before; the middle where that leads out of the bracket
+        bottom, top = float(low), float(high)
+        aim = float(target) * (1 - precision / 2)
+        step = float(trial) + (aim - float(found)) / slope if slope > 0 else math.inf
+        if not tried_high and step >= top:
+            trial = high
+            continue
+        slow = slow + 1 if top - bottom > 0.5 * width else 0
+        width = top - bottom if slow == 0 else width
+        if not bottom < step < top or slow > _PATIENCE:
+            step, slow = math.sqrt(bottom * top) if 0 < 4 * bottom < top else (bottom + top) / 2, 0
+        trial = max(_short(step), low)
+    if proved:
+        return proved
+    for less in _LESS:  # the lower end, or a rate a little below it: so far its price is only known to exist
+        rate = low if less == 1 else _short(float(low) * less)
+        if rate and price(rate)[0] <= target:
+            return rate
+    return Fraction(0)
 
 
 def _short(x: float) -> Fraction:

@@ -21,7 +21,6 @@ from fugu.visible import Json, brief
 # merges them, in the lexicographic order of their values with the features sorted by name. Proofs count states in that
 # order.
 
-
 Ints = NDArray[np.int64]
 _LARGEST = 2**53
 
@@ -161,7 +160,6 @@ def counts(law: object, whose: str) -> Ints:
 # | whatever reads columns that no law speaks of         | `Apart`: epsilon, on top of all the rest    |
 #
 # Proofs: docs/proofs/metric-charges.md#charges.
-
 
 States = Mapping[str, NDArray[np.int64]]
 """The value of each feature at each of the distinct states of a record."""
@@ -334,7 +332,6 @@ def _named(features: Sequence[object]) -> None:
 # The distance Lam between states in doubles, a few rows at a time: closures of potentials and neighbours.
 #
 # Everything here is a search: nothing of it is believed (`checking` sums again, in balls).
-
 
 Floats = NDArray[np.float64]
 _BLOCK = 2**18
