@@ -12,10 +12,10 @@ import pytest
 
 from fugu import Discrete, Laplace, LawPair, NormalMixture, Pure, calibrate, delta, epsilon
 from fugu.errors import UsageError
-from fugu.loss.search.couplings import least_continuous
 from fugu_papers import ding_mixtures
 from fugu_papers.counted import counts, registered, shipped
 from fugu_papers.ding_averages import priors, unprotected
+from fugu_papers.ding_exact import least_continuous
 from fugu_papers.ding_fit import clusters, fit
 from fugu_papers.ding_mixtures import FREQUENCIES, of_paper
 from fugu_papers.ding_rules import corollary_2, theorem_2, weights_by_w2

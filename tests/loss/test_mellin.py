@@ -9,8 +9,7 @@ import pytest
 from flint import arb
 
 from fugu.loss import normal
-from fugu.loss.normal import order_delta, renyi_delta
-from fugu.loss.normal_spectrum import Gap, spectrum
+from fugu.loss.normal import Gap, order_delta, renyi_delta, spectrum
 from fugu.loss.search.normal import fast_normal_delta
 from fugu.numbers import balls
 

@@ -10,10 +10,11 @@ import pytest
 
 from fugu.errors import BadBudget, BadNoise, NotProvable, UnknownName
 from fugu.laws.normal import Normal, NormalMixture
-from fugu.loss.densities import cdf, density, log_density, parts, sf
+from fugu.loss.densities import parts
 from fugu.loss.integrals import normal_hockey_stick
-from fugu.loss.search.couplings import coupled_scale, least_continuous, repaired, tau, theorem1_scale
+from fugu.loss.search.couplings import coupled_scale, repaired, tau, theorem1_scale
 from fugu.loss.smooth import hockey_stick, one_order, pure_epsilon
+from fugu_papers.ding_exact import cdf, density, least_continuous, log_density, sf
 
 # means and stds, epsilon, delta, Theorem 1, two-sided, eq (35), exact
 TABLE = [

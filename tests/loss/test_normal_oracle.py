@@ -17,8 +17,9 @@ from scipy.special import log_ndtr
 
 from fugu.laws.discrete import Discrete
 from fugu.laws.normal import Normal, NormalMixture
-from fugu.loss.search.couplings import FORMS, coupled_scale, least_continuous, theorem1_scale
+from fugu.loss.search.couplings import FORMS, coupled_scale, theorem1_scale
 from fugu.loss.smooth import hockey_stick, pure_epsilon
+from fugu_papers.ding_exact import least_continuous
 from hunting import search
 
 mp = MPContext()

@@ -14,8 +14,15 @@ from scipy.stats import beta
 
 from fugu.errors import BadBudget, BadLaw, BadNoise
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
-from fugu.loss.normal import gap_delta, gap_divergence, normal_divergence, order_delta, prove_normal_delta, renyi_delta
-from fugu.loss.normal_spectrum import Gap
+from fugu.loss.normal import (
+    Gap,
+    gap_delta,
+    gap_divergence,
+    normal_divergence,
+    order_delta,
+    prove_normal_delta,
+    renyi_delta,
+)
 from fugu.loss.search.normal import fast_normal_delta
 from fugu.loss.shifts import classical_mu, gaussian_delta, gaussian_epsilon, gaussian_mu
 from hunting import search

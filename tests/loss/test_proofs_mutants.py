@@ -13,7 +13,7 @@ import oracle
 from fugu import Discrete, Laplace, LawPair, Normal
 from fugu.laws import families
 from fugu.laws.shapes import items
-from fugu.loss import decay, prove_delta, prove_pure
+from fugu.loss import atoms, prove_delta, prove_pure
 from fugu.loss.door import pure_bounds
 from fugu.loss.lattice_gaussian import prove_gaussian_delta
 from fugu.loss.rounded import Span, ball_cells
@@ -38,7 +38,7 @@ def test_the_size_of_a_block_changes_nothing(rate, monkeypatch):
     family = lattice_family(LawPair(laws[0], laws[1]), LawPair(laws[1], laws[2]))
     whole = proved(family, rate, Fraction(1, 10))
     for block in (1, 2, 7, len(points) - 1):
-        monkeypatch.setattr(decay, "_BLOCK", block)
+        monkeypatch.setattr(atoms, "_BLOCK", block)
         assert proved(family, rate, Fraction(1, 10)) == whole
 
 

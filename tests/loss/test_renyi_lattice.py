@@ -14,10 +14,11 @@ import fugu
 from fugu.errors import BadBudget, NotProvable
 from fugu.laws.pair import as_pairs
 from fugu.laws.shapes import items
-from fugu.loss.decay import divergence, theta
+from fugu.loss.atoms import divergence, theta
 from fugu.loss.divergence import renyi_bounds
-from fugu.loss.lattice_gaussian import LatticeWindow, _by_polynomials, _direct, _horner
+from fugu.loss.lattice_gaussian import _by_polynomials, _direct, _horner
 from fugu.loss.leakage import on_grid
+from fugu.loss.rounded import Span
 from fugu.loss.search.divergence import fast_renyi
 from fugu.noise import Lattice
 
@@ -166,7 +167,7 @@ def test_the_three_ways_to_convolve_agree():
 
     with balls.precision(1700):
         atoms = [(x, arb(k + 1) / 10) for k, x in enumerate([0, 1, 5, 9])]
-        window, c = LatticeWindow(-40, 60), F(1, 8)
+        window, c = Span(-40, 60), F(1, 8)
         for a, b, d in zip(
             _direct(atoms, window, balls.of(c)),
             _by_polynomials(atoms, window, c, 1600),

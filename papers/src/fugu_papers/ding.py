@@ -12,12 +12,12 @@ import numpy as np
 
 from fugu.laws import LawPair, Normal
 from fugu.loss import epsilon as true_epsilon
-from fugu.loss.densities import log_density
 from fugu.loss.search.couplings import tau, theorem1_scale
 from fugu.noise import Gaussian, Laplace
 from fugu.progress import report
 from fugu_papers import ding_averages, ding_mixtures, ding_users
 from fugu_papers.charts import lines
+from fugu_papers.ding_exact import log_density
 from fugu_papers.ding_rules import GAUSSIAN, gaussian_row, laplace_row, least, without_delta
 from fugu_papers.experiment import Outcome, Row, Setting, experiment
 

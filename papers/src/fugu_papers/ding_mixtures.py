@@ -16,7 +16,6 @@ from fugu.errors import NotProvable
 from fugu.guarantee import Approx
 from fugu.laws import Discrete, LawPair, NormalMixture
 from fugu.loss import delta as true_delta
-from fugu.loss.densities import density
 from fugu.loss.search.couplings import coupled_scale
 from fugu.noise import Laplace
 from fugu.progress import report
@@ -24,6 +23,7 @@ from fugu.scenario.scenario import Scenario
 from fugu_papers.charts import Series, lines
 from fugu_papers.counted import Counts, counted, counts, laws, table_rows, tally
 from fugu_papers.ding_averages import CORRECTED, ERRATUM
+from fugu_papers.ding_exact import density
 from fugu_papers.ding_fit import GAIN, fit
 from fugu_papers.ding_rules import gaussian_row, laplace_row, least, theorem_2, without_delta
 from fugu_papers.experiment import Outcome, Own, Row, Setting, experiment

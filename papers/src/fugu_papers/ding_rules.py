@@ -17,9 +17,10 @@ from fugu.laws import Discrete, LawPair, Normal, NormalMixture
 from fugu.laws.components import Components
 from fugu.loss import delta as true_delta
 from fugu.loss import epsilon as true_epsilon
-from fugu.loss.search.couplings import least_continuous, tau
+from fugu.loss.search.couplings import tau
 from fugu.noise import Gaussian, Laplace
 from fugu_papers.amount import amount
+from fugu_papers.ding_exact import least_continuous
 from fugu_papers.experiment import Row
 
 NormalLike = Normal | NormalMixture

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from fugu.loss.door import epsilon as epsilon
     from fugu.loss.door import renyi as renyi
     from fugu.loss.leakage import PairLoss as PairLoss
-    from fugu.loss.search.laplace import Worst as Worst
     from fugu.loss.search.laplace import delta_loss as delta_loss
     from fugu.loss.search.laplace import pure_loss as pure_loss
 else:

@@ -16,13 +16,11 @@ from fugu.errors import BadNoise, NotProvable
 from fugu.laws.family import Family, SetFamily
 from fugu.laws.masses import Masses
 from fugu.laws.sets import LawSet
-from fugu.loss.decay import working_bits
+from fugu.loss.atoms import working_bits
 from fugu.loss.leakage import Leakage, PairLoss, require_exact, slack
 from fugu.noise.channel import Channel
 from fugu.numbers import balls
 from fugu.numbers.exact import float_up
-
-# A channel of whole numbers on laws with atoms, and on sets of laws: every output is an exact rational.
 
 
 @final

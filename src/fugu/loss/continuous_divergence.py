@@ -57,10 +57,10 @@ class LogAtoms:
         return found
 
 
-def atoms(p: Discrete, q: Discrete, scale: Fraction, tail: float, exact: Callable[[float], Fraction]) -> list[LogAtoms]:
+def atoms(p: Discrete, q: Discrete, scale: Fraction, tail: float) -> list[LogAtoms]:
     """Both laws in units of the scale, from the middle of their atoms."""
     held = [law.masses.parts != 0 for law in (p, q)]
-    values = [[exact(x) for x in law.values[keep].tolist()] for law, keep in zip((p, q), held, strict=True)]
+    values = [[as_fraction(x) for x in law.values[keep].tolist()] for law, keep in zip((p, q), held, strict=True)]
     lowest, highest = min(v[0] for v in values), max(v[-1] for v in values)
     centre = (lowest + highest) / 2
     if (highest - lowest) / scale > Fraction(10) ** 12:
@@ -87,7 +87,7 @@ def divergence_of_atoms(
         return 0.0
     worst = 0.0
     for p, q in discrete_laws(family):
-        rows = atoms(p, q, scale, tail, as_fraction)
+        rows = atoms(p, q, scale, tail)
         worst = max(worst, divergence(rows[0], rows[1], alpha), divergence(rows[1], rows[0], alpha))
     return worst
 
@@ -108,17 +108,14 @@ class Integrand:
         less = float(self.alpha - 1)
         size = self.p.high.size + self.q.high.size
         error = float(self.alpha) * (8 * np.abs(a) + size + 60) + less * (8 * np.abs(b) + size + 60)
-        error += 4 * np.abs(a + less * (a - b)) + 4 * self._slope(y) * np.abs(y)
+        slope = np.full(y.size, self.slope)
+        if self.p.tail > 0:  # Cauchy noise: it falls as tail (2 alpha - 1) / distance outside the atoms
+            hull = max(float(np.abs(r.high[[0, -1]]).max()) for r in (self.p, self.q))
+            with np.errstate(divide="ignore"):
+                outside = self.p.tail * (2 * float(self.alpha) - 1) / np.maximum(np.abs(y) - hull, 0.0)
+            slope = np.minimum(self.slope, 1.01 * outside)
+        error += 4 * np.abs(a + less * (a - b)) + 4 * slope * np.abs(y)
         return a + less * (a - b) + 1.01 * UNIT * error
-
-    def _slope(self, y: Floats) -> Floats:
-        """The bound on the slope; for Cauchy noise it falls as tail (2 alpha - 1) / distance outside the atoms."""
-        if self.p.tail <= 0:
-            return np.full(y.size, self.slope)
-        hull = max(float(np.abs(r.high[[0, -1]]).max()) for r in (self.p, self.q))
-        with np.errstate(divide="ignore"):
-            outside = self.p.tail * (2 * float(self.alpha) - 1) / np.maximum(np.abs(y) - hull, 0.0)
-        return np.minimum(self.slope, 1.01 * outside)
 
     def check(self, points: float) -> None:
         if not (points <= _POINTS and points * (self.p.high.size + self.q.high.size) <= _MOST):
@@ -324,17 +321,12 @@ def quadrature(log_f: Callable[[Floats], Floats], left: Floats, right: Floats) -
 
     Many intervals are taken in parts, so that memory stays small."""
     found = np.empty(left.size)
+    x, w = rule()
     for start in range(0, left.size, _PART):
         own = slice(start, start + _PART)
-        found[own] = _part(log_f, left[own], right[own])
-    return found
-
-
-def _part(log_f: Callable[[Floats], Floats], left: Floats, right: Floats) -> Floats:
-    x, w = rule()
-    centre, half = 0.5 * (left + right), 0.5 * (right - left)
-    nodes = centre[:, None] + half[:, None] * x[None, :]
-    logs = log_f(nodes.ravel()).reshape(nodes.shape) + np.log(w)[None, :]
-    top = logs.max(axis=1)
-    found: Floats = np.log(np.exp(logs - top[:, None]).sum(axis=1)) + top + np.log(half)
+        centre, half = 0.5 * (left[own] + right[own]), 0.5 * (right[own] - left[own])
+        nodes = centre[:, None] + half[:, None] * x[None, :]
+        logs = log_f(nodes.ravel()).reshape(nodes.shape) + np.log(w)[None, :]
+        top = logs.max(axis=1)
+        found[own] = np.log(np.exp(logs - top[:, None]).sum(axis=1)) + top + np.log(half)
     return found

@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fugu.errors import BadNoise, UnknownName
 from fugu.laws.components import Floats
@@ -129,9 +128,13 @@ class NoisedMixture:
 
     def above(self, y: Floats) -> Floats:
         """The mass above each point."""
-        if self.laplace:
-            return self._gather(y, lambda part: cdf_laplace(-self.offsets(part), self.stds) @ self.weights)
-        return self._gather(y, lambda part: _strict_sf(self.offsets(part), self.stds) @ self.weights)
+
+        def shape(z: Floats) -> Floats:
+            if self.laplace:
+                return cdf_laplace(-z, self.stds)
+            return np.where(self.stds > 0, cdf_normal(-z, self.stds), (z < 0).astype(np.float64))
+
+        return self._gather(y, lambda part: shape(self.offsets(part)) @ self.weights)
 
     def between(self, u: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The mass of (u, v] and a bound of its rounding error; each component is taken from its nearer tail, so the
@@ -169,60 +172,6 @@ def chunks(count: int, width: int) -> Iterator[slice]:
         yield slice(start, min(count, start + step))
 
 
-def log_density(law: Belief, kind: str, scale: Real, points: ArrayLike) -> Floats:
-    """ln of the density of law + noise at the points; +inf at an atom that no noise blurs.
-
-    >>> from fugu.laws.normal import Normal
-    >>> log_density(Normal(0, 1), "laplace", 0.7, [0.3])
-    array([-1.22140444])
-    """
-    noised, y, unit = _in_units(law, kind, scale, points)
-    if noised.laplace or np.all(noised.stds > 0):
-        return noised.log_density(y) - math.log(unit)
-    atom = noised.stds == 0
-    rest = NoisedMixture(noised.log_weights[~atom], noised.high[~atom], noised.low[~atom], noised.stds[~atom], False)
-    body = rest.log_density(y) if rest.high.size else np.full(y.size, -np.inf)
-    return np.where(np.any(noised.offsets(y)[:, atom] == 0, axis=1), np.inf, body - math.log(unit))
-
-
-def density(law: Belief, kind: str, scale: Real, points: ArrayLike) -> Floats:
-    """The density of law + noise at the points."""
-    return np.exp(log_density(law, kind, scale, points))
-
-
-def cdf(law: Belief, kind: str, scale: Real, points: ArrayLike) -> Floats:
-    """P(X + noise <= y) at the points.
-
-    >>> from fugu.laws.normal import Normal
-    >>> cdf(Normal(0, 1), "laplace", 1, [-3.0])
-    array([0.04093427])
-    """
-    noised, y, _ = _in_units(law, kind, scale, points)
-    return noised.below(y)
-
-
-def sf(law: Belief, kind: str, scale: Real, points: ArrayLike) -> Floats:
-    """P(X + noise > y) at the points, small values to full relative precision."""
-    noised, y, _ = _in_units(law, kind, scale, points)
-    return noised.above(y)
-
-
-def _strict_sf(z: Floats, std: Floats) -> Floats:
-    """P(N(0, std^2) > z); an atom at z itself is not above z."""
-    return np.where(std > 0, cdf_normal(-z, std), (z < 0).astype(np.float64))
-
-
-def _in_units(law: Belief, kind: str, scale: Real, points: ArrayLike) -> tuple[NoisedMixture, Floats, float]:
-    check_noise(kind, float(scale))
-    view = components(law)
-    b = float(as_fraction(scale))
-    y = np.atleast_1d(np.asarray(points, dtype=np.float64)).ravel()
-    zero = np.zeros_like(view.means)
-    if kind == "laplace" and b > 0:
-        return NoisedMixture(np.log(view.weights), view.means / b, zero, view.stds / b, True), y / b, b
-    return NoisedMixture(np.log(view.weights), view.means, zero, np.hypot(view.stds, b), False), y, 1.0
-
-
 # A pair of laws and e^epsilon as P - N: equal components cancelled exactly, in units of the noise, split from atoms.
 #
 # sup_S P_p(S) - e P_q(S) = int [f_p - e f_q]_+, and f_p - e f_q = sum over the distinct components of (w_p - e w_q)
@@ -234,16 +183,6 @@ Parts = dict[tuple[Fraction, Fraction], Fraction]
 LARGEST = 700.0
 """Beyond this epsilon the factor e^epsilon is carried as a logarithm."""
 _FAR = Fraction(10) ** 100
-
-
-@dataclass(frozen=True, eq=False)
-class Reduced:
-    """P, N (None if empty), the excess of the atoms that no noise blurs, and a bound of the answer by mass alone."""
-
-    plus: NoisedMixture | None
-    minus: NoisedMixture | None
-    atoms: float
-    mass: float
 
 
 @dataclass(frozen=True)
@@ -297,8 +236,11 @@ def frame(keys: Parts, kind: str, scale: Real) -> Units:
     return Units(centre, unit, False, float(b / unit))
 
 
-def reduced(p: Parts, q: Parts, kind: str, scale: Real, factor: float, shift: float = 0.0) -> Reduced | None:
-    """P - N for f_p - factor e^shift f_q; None where the positions leave the range that can be computed.
+def reduced(
+    p: Parts, q: Parts, kind: str, scale: Real, factor: float, shift: float = 0.0
+) -> tuple[NoisedMixture | None, NoisedMixture | None, float, float] | None:
+    """f_p - factor e^shift f_q as P - N: P, N (None if empty), the excess of the atoms that no noise blurs, and a bound
+    of the answer by mass alone; None where the positions leave the range that can be computed.
 
     With shift > 0 common components cancel as if it were 0, which only lowers N."""
     weigh = Fraction(factor)
@@ -309,9 +251,9 @@ def reduced(p: Parts, q: Parts, kind: str, scale: Real, factor: float, shift: fl
     plus = {k: c for k, c in coefficients.items() if c > 0}
     mass = atoms + float_up(sum(plus.values(), Fraction(0)))
     if not coefficients:
-        return Reduced(None, None, atoms, mass)
+        return None, None, atoms, mass
     axes = frame(coefficients, kind, scale)
     if axes.far(coefficients):
         return None
     minus = {k: -c for k, c in coefficients.items() if c < 0}
-    return Reduced(axes.mixture(plus), axes.mixture(minus, shift), atoms, mass)
+    return axes.mixture(plus), axes.mixture(minus, shift), atoms, mass

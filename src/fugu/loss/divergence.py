@@ -13,8 +13,8 @@ from fugu.laws.family import Family
 from fugu.laws.masses import Masses
 from fugu.laws.normal import Analytic
 from fugu.laws.shapes import Item
+from fugu.loss.atoms import Pair, PowerSum, blocks, working_bits
 from fugu.loss.cost import ball_log_cost, log_cost
-from fugu.loss.decay import Pair, PowerSum, Reader, blocks, working_bits
 from fugu.loss.door import pure_bounds
 from fugu.loss.lattice_gaussian import prove_renyi_gaussian
 from fugu.loss.leakage import PairLoss, require_exact
@@ -27,9 +27,6 @@ from fugu.transport.coupling import Coupling, close_coupling, monotone
 from fugu.transport.matching import closeness_index
 from fugu.transport.plan import partial_plan
 from fugu.transport.wasserstein import w_inf_index
-
-# Proved upper bounds on the Rényi divergence of lattice noise, pair by pair, both orders (docs/proofs/renyi.md).
-
 
 LARGEST = 400_000
 """Most lattice points times laws that one proof visits."""
@@ -80,9 +77,10 @@ def _coupled(family: Family, pair: Pair, noise: LatticeNoise, alpha: Fraction) -
 def _silent(family: Family, alpha: Fraction) -> list[float]:
     """Without noise the sum runs over the atoms; +inf where one law has an atom that the other lacks."""
     sums = PowerSum([pair for pair, _ in family.different], alpha)
-    readers = [Reader(law) for law in family.laws]
-    for k in range(len(family.points) if sums.pairs else 0):
-        sums.add([read(k) for read in readers])
+    if not sums.pairs:
+        return []
+    for masses in zip(*([arb(part) for part in law.parts.tolist()] for law in family.laws), strict=True):
+        sums.add(list(masses))
     return sums.divergences(family)
 
 
@@ -98,18 +96,17 @@ def _laplace(family: Family, rate: Fraction, alpha: Fraction) -> list[float]:
         return []
     q = (-balls.of(rate)).exp()
     tail = q / (1 - q)
-    gaps = _Gaps(sums, rate, len(family.laws), len(family.points))
+    inside = _Gaps(sums, rate, len(family.laws), len(family.points))
     last: dict[Pair, arb] = {}
-    for block in blocks(family, rate, "proving a Rényi divergence"):
-        for k, gap in enumerate(block.gaps):
-            left = [row[k] for row in block.left]
-            beyond = [row[k] for row in block.beyond]
+    for _, lefts, beyonds, gaps in blocks(family, rate, "proving a Rényi divergence"):
+        for k, gap in enumerate(gaps):
+            left, beyond = [row[k] for row in lefts], [row[k] for row in beyonds]
             here = sums.terms([a + b for a, b in zip(left, beyond, strict=True)])
             for order, term in here.items():
                 sums.sums[order] += term if last else term * (1 + tail)
             last = here
             if gap > 1:
-                gaps.add(left, beyond, gap)
+                inside.add(left, beyond, gap)
     for order, term in last.items():
         sums.sums[order] += term * tail
     return sums.divergences(family, (1 - q) / (1 + q))
@@ -179,27 +176,22 @@ def coupling_bounds(family: Family, noise: LatticeNoise, alpha: Fraction) -> lis
 
     (JC): sum P^a Q^(1-a) is jointly convex in (P, Q), so it is at most its mean over any coupling; the noise is
     symmetric, so one number serves both orders. The points are lattice indices, the noise is on the same lattice."""
-    found = []
+    found, grid = [], noise.grid or Fraction(1)
     for pair, label in family.different:
         plan = monotone(family.points, family.laws[pair[0]], family.laws[pair[1]])
-        found.append(PairLoss(label, coupling_loss(plan, noise, alpha), pair))
+        distances, where = np.unique(plan.distances, return_inverse=True)
+        sums = [0] * len(distances)  # cells at the same distance are joined first, exactly
+        for k, mass in zip(where.tolist(), plan.masses.tolist(), strict=True):
+            sums[k] += mass
+        with balls.precision(_PRECISION):
+            mean = arb(0)
+            for k, (steps, mass) in enumerate(zip(distances.tolist(), sums, strict=True)):
+                mean += arb(fmpz(mass)) * ball_log_cost(noise, alpha, steps * grid).exp()
+                if k % 4096 == 0:
+                    report("proving the coupling", k, len(sums))
+            loss = max(0.0, balls.upper((mean / arb(fmpz(plan.total))).log() / balls.of(alpha - 1)))
+        found.append(PairLoss(label, loss, pair))
     return found or [PairLoss("", 0.0)]
-
-
-def coupling_loss(plan: Coupling, noise: LatticeNoise, alpha: Fraction) -> float:
-    """The bound of one plan: cells at the same distance are joined first, exactly."""
-    distances, where = np.unique(plan.distances, return_inverse=True)
-    sums = [0] * len(distances)
-    for k, mass in zip(where.tolist(), plan.masses.tolist(), strict=True):
-        sums[k] += mass
-    grid = noise.grid or Fraction(1)
-    with balls.precision(_PRECISION):
-        mean = arb(0)
-        for k, (steps, mass) in enumerate(zip(distances.tolist(), sums, strict=True)):
-            mean += arb(fmpz(mass)) * ball_log_cost(noise, alpha, steps * grid).exp()
-            if k % 4096 == 0:
-                report("proving the coupling", k, len(sums))
-        return max(0.0, balls.upper((mean / arb(fmpz(plan.total))).log() / balls.of(alpha - 1)))
 
 
 # Laws given likely events: leave out a share delta of the mass where it costs most.
@@ -233,16 +225,13 @@ def kept(family: Family, pair: tuple[int, int], noise: object, alpha: Fraction, 
 
 def margins(family: Family, plan: Coupling, label: str) -> Family:
     """The two normalised margins of a sub-coupling, as a pair of laws on the family's points."""
-    laws = tuple(_margin(plan, where, len(family.points)) for where in (plan.rows, plan.columns))
-    return Family(family.points, laws, ((0, 1),), (label,))
-
-
-def _margin(plan: Coupling, where: np.ndarray[tuple[int], np.dtype[np.int64]], size: int) -> Masses:
-    sums = [0] * size
-    for k, mass in zip(where.tolist(), plan.masses.tolist(), strict=True):
-        sums[k] += mass
-    kind: type[np.int64] | type[object] = np.int64 if plan.total < 2**62 else object
-    return Masses(np.array(sums, dtype=kind), Fraction(plan.total))
+    laws, kind = [], np.int64 if plan.total < 2**62 else object
+    for where in (plan.rows, plan.columns):
+        sums = [0] * len(family.points)
+        for k, mass in zip(where.tolist(), plan.masses.tolist(), strict=True):
+            sums[k] += mass
+        laws.append(Masses(np.array(sums, dtype=kind), Fraction(plan.total)))
+    return Family(family.points, tuple(laws), ((0, 1),), (label,))
 
 
 def unmoved(family: Family, pair: tuple[int, int], delta: Fraction) -> float:

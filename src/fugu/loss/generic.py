@@ -23,11 +23,10 @@ from fugu.errors import BadNoise, NotProvable
 from fugu.guarantee.asks import Ask, Ratio
 from fugu.laws.family import Family
 from fugu.laws.normal import Analytic
-from fugu.loss.atoms import prove_delta, prove_pure
-from fugu.loss.decay import Reader
+from fugu.loss.atoms import ball_masses, prove_delta, prove_pure
 from fugu.loss.divergence import renyi_bounds
 from fugu.loss.lattice_gaussian import LARGEST, ball_rows, check_size, errors_cost, width_of
-from fugu.loss.leakage import NO_NOISE, PairLoss, ProvedFast, largest, on_grid, require_room
+from fugu.loss.leakage import NO_NOISE, PairLoss, ProvedFast, on_grid, require_room
 from fugu.loss.rounded import float_cells, prove_rounding, span_of
 from fugu.loss.search.laplace import delta_loss
 from fugu.loss.search.shapes import fast_delta, first_guess, line_range, smooth_range
@@ -139,11 +138,9 @@ class GenericLeakage(ProvedFast[Any, Noise]):
         masses = {k: noise.mass(k) for k in range(-ends, ends + 1)}
         sums: dict[int, list[arb]] = {}
         for side, law in enumerate(item.laws[k] for k in pair):
-            read, share = Reader(law), balls.of(1 / law.total)
-            for k, x in enumerate(item.points.tolist()):
-                if law.parts[k] == 0:
+            for x, part in zip(item.points.tolist(), ball_masses(law), strict=True):
+                if part == 0:
                     continue
-                part = read(k) * share
                 for step, mass in masses.items():
                     if not mass == 0:  # noqa: SIM201, a ball that may be 0 counts
                         both = sums.setdefault(x + step, [arb(0), arb(0)])
@@ -185,10 +182,6 @@ class GenericLeakage(ProvedFast[Any, Noise]):
     def start(self, item: Family | Analytic, ask: Ask) -> float:
         """Some times the range; the search doubles it where it is too little."""
         return first_guess(line_range(item) if isinstance(item, Family) else smooth_range(item), ask)
-
-    def leak(self, item: Family | Analytic, noise: Noise) -> float:
-        """The largest proved pure loss."""
-        return largest(self.pure(item, noise, Fraction(0)))
 
     # ---- laws as given
 
@@ -233,7 +226,8 @@ def prove_window_delta(item: Family | Analytic, noise: Noise, epsilon: Fraction)
         if sum(masses, rest) < 1:  # surely: too little of the noise would be looked at, and delta be too small
             raise NotProvable(f"the masses of {noise.name} noise, with its tails, are less than 1; state all of them")
         length = len(laws[0]) + 2 * reach
-        rows = [_padded((arb_poly(row) * kernel).coeffs(), length) for row in laws]
+        noised = [(arb_poly(row) * kernel).coeffs() for row in laws]
+        rows = [row + [arb(0)] * (length - len(row)) for row in noised]  # polynomials drop zeros at their end
         losses = []
         for label, (a, b) in pairs:
             deltas = []
@@ -259,8 +253,3 @@ def _check_shape(item: Family | Analytic, noise: Noise, masses: list[arb]) -> No
             f"{noise.name} noise does not say that it is log-concave, so a shorter shift may tell more: for translates "
             "and laws with Gaussian components take another noise"
         )
-
-
-def _padded(row: list[arb], length: int) -> list[arb]:
-    """Polynomials drop zeros at their end; put them back."""
-    return row + [arb(0)] * (length - len(row))

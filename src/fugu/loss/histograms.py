@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +10,7 @@ from flint import arb, fmpz
 
 from fugu.errors import OutOfReach
 from fugu.laws.cells import Counts
-from fugu.loss.cells import UNIT, Floats, Ratios, Tilt, hockey_stick, tilt
+from fugu.loss.cells import UNIT, Floats, Mask, Ratios, hockey_stick, tilt
 from fugu.numbers import balls
 
 # delta of a histogram with lattice Laplace noise in every cell: a finite sum (docs/proofs/histograms.md).
@@ -45,13 +44,10 @@ def laplace_delta(p: Counts, q: Counts, rate: Fraction, epsilon: Fraction) -> fl
         if room <= 0:
             return 0.0
         swing, stay = r.exp() - (-r).exp(), 1 / (1 + (-r).exp())
-        odds = {True: _both(1 - stay, stay), False: _both(stay, 1 - stay)}
+        ends = balls.upper(stay), balls.upper(1 - stay)
+        odds = {True: ends[::-1], False: ends}
         found = balls.upper(swing * arb(_gap(room, p, q, epsilon, odds)))
     return min(bare, found)
-
-
-def _both(kept: arb, lost: arb) -> tuple[float, float]:
-    return balls.upper(kept), balls.upper(lost)
 
 
 def _gap(room: float, p: Counts, q: Counts, epsilon: Fraction, odds: dict[bool, tuple[float, float]]) -> float:
@@ -60,13 +56,19 @@ def _gap(room: float, p: Counts, q: Counts, epsilon: Fraction, odds: dict[bool, 
     All terms are positive, so that what doubles lose is relative: at most 6 units for each cell and one for each term
     of the last sum. The sums are kept as they are while there are few. Then each is spread over the two next points of
     a grid with the same mean, which makes no convex function smaller."""
-    parts = tilt(p, q, epsilon)
-    cells = list(zip(parts.least.tolist(), parts.gains.tolist(), strict=True))
+    least, _, gains = tilt(p, q, epsilon)
+    cells = list(zip(least.tolist(), gains.tolist(), strict=True))
     sums, masses = np.zeros(1), np.ones(1)
     used = 0
     while used < len(cells) and len(sums) <= _MANY:
-        sums, masses = _one_more(sums, masses, cells[used][0], *odds[cells[used][1]], room)
+        size, (kept, lost) = cells[used][0], odds[cells[used][1]]
         used += 1
+        if size == 0.0:
+            masses = masses * (kept + lost)
+            continue
+        moved = (sums + size) * (1 - 4 * UNIT)
+        inside = moved < room  # sums that leave no room are dropped
+        sums, masses = np.append(sums, moved[inside]), np.append(masses * kept, masses[inside] * lost)
     if used < len(cells):
         points = max(256, min(_MANY, _WORK // len(cells)))
         step = 2.0 ** np.ceil(np.log2(room / points))
@@ -77,17 +79,6 @@ def _gap(room: float, p: Counts, q: Counts, epsilon: Fraction, odds: dict[bool, 
     inside = sums < room
     total = float(np.dot(masses[inside], room - sums[inside]))
     return total * (1 + (6 * len(cells) + 2 * len(sums) + 64) * UNIT) + 1e-290
-
-
-def _one_more(
-    sums: Floats, masses: Floats, size: float, kept: float, lost: float, room: float
-) -> tuple[Floats, Floats]:
-    """All sums with one more cell; those that leave no room are dropped."""
-    if size == 0.0:
-        return sums, masses * (kept + lost)
-    moved = (sums + size) * (1 - 4 * UNIT)
-    inside = moved < room
-    return np.concatenate((sums, moved[inside])), np.concatenate((masses * kept, masses[inside] * lost))
 
 
 def spread(places: Floats, masses: Floats, points: int) -> Floats:
@@ -137,19 +128,9 @@ _TAIL = 1e-5
 """The part of delta that tails may cost."""
 
 
-@dataclass(frozen=True, eq=False)
-class Weights:
-    """The factor W of one cell at z = -reach ... top, from below and above; probabilities, those of the tails too,
-    from above; and P(z >= top) from above."""
-
-    least: Floats
-    most: Floats
-    chance: Floats
-    beyond: float
-
-
-def weights(precision: Fraction, fine: float) -> Weights | None:
-    """The factors up to a `top` with P(z >= top) <= `fine`; None where they are beyond the range of doubles."""
+def weights(precision: Fraction, fine: float) -> tuple[Floats, Floats, Floats, float] | None:
+    """The factor W of one cell at z = -top ... top, P(z >= top) <= `fine`, from below and above; probabilities, those
+    of the tails too, from above; and P(z >= top) from above. None where they are beyond the range of doubles."""
     t = float(precision)
     top = max(1, math.ceil(math.sqrt(-math.log(max(fine, 1e-290)) / t))) + 1
     if 2 * top > _WIDEST:
@@ -175,7 +156,7 @@ def weights(precision: Fraction, fine: float) -> Weights | None:
     chance[0] += tail
     chance[-1] += tail
     beyond = float(chance[-1]) * (1 + 8 * UNIT)
-    return Weights(least, most, chance * (1 + 4 * UNIT), beyond)
+    return least, most, chance * (1 + 4 * UNIT), beyond
 
 
 def gaussian_delta(
@@ -187,29 +168,28 @@ def gaussian_delta(
     bare = hockey_stick(p, q, epsilon)
     if bare == 0 or epsilon > 600:
         return bare
-    parts = tilt(p, q, epsilon)
     known = weights(precision, max(enough, 1e-18) * _TAIL)
-    return bare if known is None else min(bare, _positive_part(parts, known, work))
+    return bare if known is None else min(bare, _positive_part(tilt(p, q, epsilon), known, work))
 
 
-def _positive_part(parts: Tilt, known: Weights, work: float) -> float:
+def _positive_part(
+    parts: tuple[Floats, Floats, Mask], known: tuple[Floats, Floats, Floats, float], work: float
+) -> float:
     """E (sum c W)_+, up. First the cells that gain: their sums are >= 0. Then those that lose: a sum that falls to 0
     or below stays there, and is dropped.
 
     All masses are positive, so that what doubles lose is relative: 8 units for each cell, and one for each of the
     terms that meet at a point."""
-    gains = parts.most[parts.gains]
-    losses = parts.least[~parts.gains]
-    tail = float(gains.sum()) * known.beyond * (1 + 1e-9)
-    most = float(gains.sum()) * float(known.most[-1]) * (1 + 1e-9)
+    lowest, highest, chance, beyond = known
+    gains, losses = parts[1][parts[2]], parts[0][~parts[2]]
+    tail = float(gains.sum()) * beyond * (1 + 1e-9)
+    most = float(gains.sum()) * float(highest[-1]) * (1 + 1e-9)
     count = max(1, len(gains) + len(losses))
     values = int(min(256, max(16, math.sqrt(work / count / 16))))
-    # 0 to `most`: steps of a thousandth of `typical` at first, then growing with the sum; exact doubles, whatever
+    # 0 to `most`: steps of a thousandth of what is typical at first, then growing with the sum; exact doubles, whatever
     # their rounding
-    typical = float(gains.sum())
     points = int(min(8192, max(256, work / count / values)))
-    first = max(typical, most * 1e-9) / 1024
-    growth = 1e-9
+    first = max(float(gains.sum()), most * 1e-9) / 1024
     low, high = 1e-9, 1.0
     for _ in range(60):
         growth = math.sqrt(low * high)
@@ -219,16 +199,15 @@ def _positive_part(parts: Tilt, known: Weights, work: float) -> float:
             high = growth
     found = first / high * np.expm1(high * np.arange(points + 2))
     grid = np.append(found[found < most], most)
-    up, up_chance = _fewer(known.most, known.chance, values)
-    down, down_chance = _fewer(-known.least[::-1], known.chance[::-1], values)
+    up, up_chance = _fewer(highest, chance, values)
+    down, down_chance = _fewer(-lowest[::-1], chance[::-1], values)
     down[-1] = 0.0  # the first factor, and what lies below it
-    sums, masses, lost = np.zeros(1), np.ones(1), 0.0
+    sums, masses = np.zeros(1), np.ones(1)
     for size in gains.tolist():
-        sums, masses, terms = _added(sums, masses, size * up * (1 + 2 * UNIT), up_chance, grid)
-        lost += terms
+        sums, masses = _added(sums, masses, size * up * (1 + 2 * UNIT), up_chance, grid)
     for size in losses.tolist():
-        sums, masses, terms = _added(sums, masses, size * down * (1 - 2 * UNIT), down_chance, grid)
-        lost += terms
+        sums, masses = _added(sums, masses, size * down * (1 - 2 * UNIT), down_chance, grid)
+    lost = 8.0 * (len(gains) + len(losses))
     total = float(np.dot(masses, np.maximum(sums, 0.0)))
     return total * (1 + (lost + 2 * len(sums) + 64) * UNIT) + tail + 1e-220
 
@@ -242,19 +221,18 @@ def _fewer(factors: Floats, chance: Floats, values: int) -> tuple[Floats, Floats
     return points.copy(), _spread(points, factors, chance)
 
 
-def _added(sums: Floats, masses: Floats, values: Floats, chance: Floats, grid: Floats) -> tuple[Floats, Floats, float]:
-    """All sums with one more cell, spread over the grid where they would be too many; sums at or below 0 are dropped.
-    Also how many units the masses may have lost."""
+def _added(sums: Floats, masses: Floats, values: Floats, chance: Floats, grid: Floats) -> tuple[Floats, Floats]:
+    """All sums with one more cell, spread over the grid where they would be too many; those at or below 0 dropped."""
     found = (sums[:, None] + values[None, :]).ravel()
     found += np.abs(found) * (2 * UNIT)
     mass = (masses[:, None] * chance[None, :]).ravel()
     inside = (found > 0) & (mass > 0)
     found, mass = found[inside], mass[inside]
     if len(found) <= len(grid):
-        return found, mass, 8.0
+        return found, mass
     spread = _spread(grid, np.minimum(found, grid[-1]), mass)
     there = spread > 0
-    return grid[there], spread[there], 8.0
+    return grid[there], spread[there]
 
 
 def _spread(points: Floats, values: Floats, masses: Floats) -> Floats:

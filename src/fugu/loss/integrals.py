@@ -11,7 +11,7 @@ from flint import acb, arb
 
 from fugu.errors import NotProvable
 from fugu.laws.components import Components
-from fugu.loss.decay import divergence
+from fugu.loss.atoms import divergence
 from fugu.numbers import balls
 
 # Rényi divergences of continuous noise by rigorous integration in complex balls (`acb.integral`, Johansson 2018).

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +11,7 @@ from flint import arb, arb_poly, fmpz, fmpz_poly
 from fugu.errors import NotProvable, OutOfReach
 from fugu.laws.family import Family
 from fugu.laws.normal import Analytic
-from fugu.loss.decay import Pair, PowerSum, Reader, divergence, gaussian_tail, theta
+from fugu.loss.atoms import Pair, PowerSum, ball_masses, divergence, gaussian_tail, theta
 from fugu.loss.leakage import PairLoss, slack
 from fugu.loss.rounded import Span, ball_cells, span_of
 from fugu.numbers import balls
@@ -85,17 +84,13 @@ def _whole(x: arb) -> fmpz:
 
 def _product(row: list[fmpz], kernel: list[fmpz], length: int) -> list[fmpz]:
     """The coefficients of the product of two polynomials, exactly."""
-    return _padded((fmpz_poly(row) * fmpz_poly(kernel)).coeffs(), length)
+    found = (fmpz_poly(row) * fmpz_poly(kernel)).coeffs()
+    return found + [fmpz(0)] * (length - len(found))  # polynomials drop zeros at their end
 
 
 def errors_cost(item: Family | Analytic, order: tuple[int, int], e: arb) -> float:
     """What the errors of the laws themselves cost."""
     return balls.upper(slack(item, order, e)) if isinstance(item, Family) else 0.0
-
-
-def _padded(coefficients: list[fmpz], length: int) -> list[fmpz]:
-    """Polynomials drop zeros at their end; put them back."""
-    return coefficients + [fmpz(0)] * (length - len(coefficients))
 
 
 def ball_rows(
@@ -117,9 +112,8 @@ def ball_rows(
     rows = []
     for law in item.laws:
         row = [arb(0)] * (offsets[-1] + 1)
-        read, share = Reader(law), balls.of(1 / law.total)
-        for k, offset in enumerate(offsets):
-            row[offset] = read(k) * share
+        for offset, mass in zip(offsets, ball_masses(law), strict=True):
+            row[offset] = mass
         rows.append(row)
     return rows, [arb(0)] * len(rows), [(label, pair) for pair, label in item.different]
 
@@ -177,17 +171,6 @@ _DIGITS = 64.0
 """The window ends where what lies beyond is below e^-64 of the sum."""
 
 
-@dataclass(frozen=True)
-class LatticeWindow:
-    """Lattice points first .. last."""
-
-    first: int
-    last: int
-
-    def __len__(self) -> int:
-        return self.last - self.first + 1
-
-
 def prove_renyi_gaussian(family: Family, precision: Fraction, alpha: Fraction) -> list[float]:
     """For each pair that differs a bound on D_alpha, both orders, for noise ~ exp(-precision k^2)."""
     pairs = [pair for pair, _ in family.different]
@@ -204,8 +187,8 @@ def prove_renyi_gaussian(family: Family, precision: Fraction, alpha: Fraction) -
     noised: list[list[arb]] = [[] for _ in family.laws]
     for i in used:
         with balls.precision(bits + 32):
-            read, share = Reader(family.laws[i]), balls.of(1 / family.laws[i].total)
-            atoms = [(x, read(k) * share) for k, x in enumerate(offsets) if family.laws[i].parts[k]]
+            law = family.laws[i]
+            atoms = [(x, mass) for x, mass, part in zip(offsets, ball_masses(law), law.parts, strict=True) if part]
         noised[i] = convolved(atoms, window, precision, bits)
     for k in range(len(window)):
         sums.add([noised[i][k] if noised[i] else arb(0) for i in range(len(noised))])
@@ -237,20 +220,16 @@ End = tuple[int, Fraction]
 def _ends(offsets: list[int], family: Family, i: int) -> tuple[End, End]:
     """The first and the last atom of a law, with their exact masses."""
     law = family.laws[i]
-    held = np.flatnonzero(law.parts != 0)
-    first, last = (int(k) for k in (held[0], held[-1]))
-    return tuple((offsets[k], _exact(law.parts[k]) / law.total) for k in (first, last))  # type: ignore[return-value]
-
-
-def _exact(part: object) -> Fraction:
-    return Fraction(float(part)) if isinstance(part, np.floating) else Fraction(int(part))  # type: ignore[call-overload]
+    held = np.flatnonzero(law.parts != 0)[[0, -1]]
+    first, last = zip(held.tolist(), law.parts[held].tolist(), strict=True)
+    return (offsets[first[0]], Fraction(first[1]) / law.total), (offsets[last[0]], Fraction(last[1]) / law.total)
 
 
 def _log(x: Fraction) -> float:
     return math.log(x.numerator) - math.log(x.denominator)
 
 
-def gaussian_window(pairs: list[Pair], ends: dict[int, tuple[End, End]], c: float, alpha: float) -> LatticeWindow:
+def gaussian_window(pairs: list[Pair], ends: dict[int, tuple[End, End]], c: float, alpha: float) -> Span:
     """Where the terms may matter: to the atoms and to alpha x + (1-alpha) y on each side, and R steps on, with
     c R^2 = 64 + alpha ln(1/p) + (alpha-1) ln(1/q). Only sharpness depends on it."""
     first, last = math.inf, -math.inf
@@ -265,10 +244,10 @@ def gaussian_window(pairs: list[Pair], ends: dict[int, tuple[End, End]], c: floa
                 else:
                     first = min(first, min(x, centre) - reach)
     check_window(last - first)
-    return LatticeWindow(math.floor(first), math.ceil(last))
+    return Span(math.floor(first), math.ceil(last))
 
 
-def needed_bits(offsets: list[int], family: Family, window: LatticeWindow, c: float) -> int:
+def needed_bits(offsets: list[int], family: Family, window: Span, c: float) -> int:
     """Bits after the point such that every noised mass of the window keeps some 128 bits of its own."""
     worst = 0.0
     for law in family.laws:
@@ -289,7 +268,7 @@ def check_window(points: float) -> None:
         )
 
 
-def convolved(atoms: list[tuple[int, arb]], window: LatticeWindow, precision: Fraction, bits: int) -> list[arb]:
+def convolved(atoms: list[tuple[int, arb]], window: Span, precision: Fraction, bits: int) -> list[arb]:
     """sum_i p_i e^{-c (k - x_i)^2} for every k of the window, each with a small relative error."""
     span = atoms[-1][0] - atoms[0][0] + 1
     if len(atoms) * len(window) <= _DIRECT:
@@ -304,35 +283,30 @@ def convolved(atoms: list[tuple[int, arb]], window: LatticeWindow, precision: Fr
     )
 
 
-def _direct(atoms: list[tuple[int, arb]], window: LatticeWindow, c: arb) -> list[arb]:
+def _direct(atoms: list[tuple[int, arb]], window: Span, c: arb) -> list[arb]:
     """Term by term; the powers are remembered by distance."""
     far = max(abs(window.last - atoms[0][0]), abs(atoms[-1][0] - window.first))
     known = [(-c * (d * d)).exp() for d in range(far + 1)]
     return [sum((p * known[abs(k - x)] for x, p in atoms), arb(0)) for k in range(window.first, window.last + 1)]
 
 
-def _by_polynomials(atoms: list[tuple[int, arb]], window: LatticeWindow, precision: Fraction, bits: int) -> list[arb]:
+def _by_polynomials(atoms: list[tuple[int, arb]], window: Span, precision: Fraction, bits: int) -> list[arb]:
     """By one exact product of polynomials with integer coefficients. With p = (m + e) 2^-B and z = (n + f) 2^-B, where
     0 <= e, f <= 2: 0 <= sum p z 4^B - sum m n <= 2 sum n + 2 sum m + 4 atoms."""
     start, stop = atoms[0][0], atoms[-1][0]
     with balls.precision(bits + 32):
         scale = arb(2) ** bits
-        c = balls.of(precision)
-        kernel = _floors([(-c * (d * d)).exp() * scale for d in _distances(window.first - stop, window.last - start)])
+        c, far = balls.of(precision), max(abs(window.first - stop), abs(window.last - start))
+        kernel = _floors([(-c * (d * d)).exp() * scale for d in range(far + 1)])
         row = [fmpz(0)] * (stop - start + 1)
         for (x, _), m in zip(atoms, _floors([p * scale for _, p in atoms]), strict=True):
             row[x - start] = m
     kernel = [kernel[abs(d)] for d in range(window.first - stop, window.last - start + 1)]
     slack = 2 * sum(kernel, fmpz(0)) + 2 * sum(row, fmpz(0)) + 4 * len(atoms)
-    found = (fmpz_poly(row) * fmpz_poly(kernel)).coeffs()
-    found += [fmpz(0)] * (len(row) + len(kernel) - 1 - len(found))
+    found = _product(row, kernel, len(row) + len(kernel) - 1)
     half = arb(slack, slack)  # [0, 2 slack]: wider than need be
     unit = arb(2) ** (-2 * bits)
     return [(arb(found[k]) + half) * unit for k in range(len(row) - 1, len(row) - 1 + len(window))]
-
-
-def _distances(first: int, last: int) -> range:
-    return range(max(abs(first), abs(last)) + 1)
 
 
 def _floors(numbers: list[arb]) -> list[fmpz]:
@@ -346,7 +320,7 @@ def _floors(numbers: list[arb]) -> list[fmpz]:
     return found
 
 
-def _horner(atoms: list[tuple[int, arb]], window: LatticeWindow, c: arb) -> list[arb]:
+def _horner(atoms: list[tuple[int, arb]], window: Span, c: arb) -> list[arb]:
     """e^{-c k^2} times the polynomial with coefficients p_i e^{-c x_i^2} at e^{2 c k}, positions from the first atom:
     all terms are positive, so Horner's rule keeps the relative error small however small the mass is."""
     start = atoms[0][0]

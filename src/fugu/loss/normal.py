@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
-from flint import acb, arb
+from flint import acb, arb, fmpq, fmpq_mat, fmpq_poly
 
-from fugu.errors import BadBudget, NotProvable
+from fugu.errors import BadBudget, BadLaw, BadNoise, NotProvable
 from fugu.guarantee.asks import check_alpha, check_epsilon
 from fugu.guarantee.conversion import balle_delta, exact_delta
-from fugu.laws.multinormal import Matrix, NormalPair, is_semidefinite
-from fugu.loss.normal_spectrum import Gap, Spectrum, as_flint, common_gap, spectrum, squared_shift
+from fugu.laws.multinormal import Matrix, NormalPair, Row, is_semidefinite
 from fugu.loss.search.normal import FloatSpectrum
 from fugu.loss.shifts import ball_delta
 from fugu.numbers import balls
@@ -90,7 +92,11 @@ def order_delta(gap: Gap, epsilon: Fraction) -> float:
 def renyi_delta(gap: Gap, epsilon: Fraction) -> float:
     """The delta that D_alpha(P || Q) at five orders implies jointly, rounded up; 1 if none is finite. Where it is tiny,
     the least of the closed bounds M(s) e^{-epsilon (s-1)} (s-1)^(s-1) / s^s (Balle et al. 2020, Theorem 21)."""
-    best = _best_order(gap, float(epsilon))
+    with balls.precision(_PRECISIONS[-1][0]):
+        try:  # near the s that minimises the one-order bound: the saddle point of the integrand, in doubles
+            best = float(np.clip(rough(spectrum(gap)).saddle(float(epsilon)), 1 + 1e-6, 1e9))
+        except NotProvable:
+            best = 2.0
     orders: dict[Real, Real] = {}
     for stretch in (0.5, 0.8, 1.0, 1.25, 2.0):
         alpha = 1 + Fraction((best - 1) * stretch).limit_denominator(10**6)
@@ -137,16 +143,6 @@ def gap_divergence(gap: Gap, alpha: Fraction) -> float:
         return meant_up(max(0.0, balls.upper(found)))
 
 
-def _best_order(gap: Gap, epsilon: float) -> float:
-    """Near the s that minimises the one-order bound: the saddle point of the integrand, in doubles."""
-    with balls.precision(_PRECISIONS[-1][0]):
-        try:
-            near = rough(spectrum(gap))
-        except NotProvable:
-            return 2.0
-    return float(np.clip(near.saddle(epsilon), 1 + 1e-6, 1e9))
-
-
 def _stated(found: arb) -> float:
     """The upper end as a number that may be handed on; 1 where there is none."""
     top = balls.upper(found)
@@ -178,15 +174,12 @@ _TINY = -690.0
 
 def rough(spectrum: Spectrum) -> FloatSpectrum:
     """The spectrum in doubles, to find the path."""
-    scales = [(_less_one(lam), float(k)) for lam, k in spectrum.scales]
-    shifts = [(_less_one(lam), float(g.mid())) for lam, g in spectrum.shifts]
-    first, second = np.array(scales).reshape(-1, 2), np.array(shifts).reshape(-1, 2)
+    pairs = spectrum.scales, [(lam, float(g.mid())) for lam, g in spectrum.shifts]
+    first, second = (  # lam - 1 as a double above -1
+        np.array([(max(float((lam - 1).mid()), -1 + 2.0**-52), float(x)) for lam, x in each]).reshape(-1, 2)
+        for each in pairs
+    )
     return FloatSpectrum(first[:, 0], first[:, 1], second[:, 0], second[:, 1], float(spectrum.level))
-
-
-def _less_one(lam: arb) -> float:
-    """lam - 1 as a double above -1."""
-    return max(float((lam - 1).mid()), -1 + 2.0**-52)
 
 
 def slope(spectrum: Spectrum, epsilon: Fraction) -> arb:
@@ -199,16 +192,11 @@ def slope(spectrum: Spectrum, epsilon: Fraction) -> arb:
     return total
 
 
-def vanishes(spectrum: Spectrum, epsilon: Fraction) -> bool:
-    """Whether it is proved that p <= e^epsilon q everywhere: every lam < 1, and sup L = kappa + e <= e."""
-    bounded = spectrum.level == 0 and all(lam < 1 for lam, _ in spectrum.scales)
-    return bounded and bool(slope(spectrum, epsilon) <= 0)
-
-
 def hockey_stick(spectrum: Spectrum, epsilon: Fraction) -> arb:
     """delta(epsilon) = sup_S P(S) - e^epsilon Q(S) as a ball; not finite where the integral was not enclosed, and not
     tried where delta is below about 1e-300."""
-    if vanishes(spectrum, epsilon):
+    bounded = spectrum.level == 0 and all(lam < 1 for lam, _ in spectrum.scales)
+    if bounded and slope(spectrum, epsilon) <= 0:  # p <= e^epsilon q everywhere: sup L = kappa + e <= e
         return arb(0)
     near = rough(spectrum)
     e = float(epsilon)
@@ -331,3 +319,126 @@ def _path(near: FloatSpectrum, c: float, epsilon: float) -> tuple[float, float |
     if other[least] < cost[best]:
         found = float(heights[least]), math.copysign(float(lengths[least]), -kappa)
     return found
+
+
+# Two normal laws of a vector, reduced exactly to eigenvalues and shifts.
+
+
+@dataclass(frozen=True)
+class Gap:
+    """N(d, a) against N(0, b), a and b positive definite with rational entries."""
+
+    d: Row
+    a: Matrix
+    b: Matrix
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates that vary."""
+        return len(self.d)
+
+    @property
+    def reversed(self) -> Gap:
+        """The two laws swapped."""
+        return Gap(tuple(-x for x in self.d), self.b, self.a)
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """(lam, multiplicity) and (lam, g) for the eigenvalues lam != 1 of B^{-1} A; `level` is g at the eigenvalue 1."""
+
+    scales: tuple[tuple[arb, int], ...]
+    shifts: tuple[tuple[arb, arb], ...]
+    level: Fraction
+
+
+def common_gap(pair: NormalPair, extra: Matrix) -> Gap | None:
+    """The pair with covariance `extra` added to both, on coordinates that determine the rest; None if singular.
+
+    Both laws live on an affine space. If the ranges of the covariances differ, or the difference of the means is not in
+    them, one of the laws gives the other's space probability 0: no epsilon has a delta below 1. All decided exactly."""
+    n = pair.p.dimension
+    if pair.q.dimension != n:
+        raise BadLaw(f"the two laws have {n} and {pair.q.dimension} coordinates; compare laws of the same vector")
+    if len(extra) != n or any(len(row) != n for row in extra):
+        raise BadNoise(f"the noise covariance must have {n} rows of {n} numbers, like the laws")
+    if any(extra[i][j] != extra[j][i] for i in range(n) for j in range(i)) or not is_semidefinite(extra):
+        raise BadNoise("the noise covariance must be symmetric and positive semidefinite")
+    a, b = (
+        tuple(tuple(x + y for x, y in zip(r, s, strict=True)) for r, s in zip(cov, extra, strict=True))
+        for cov in (pair.p.cov, pair.q.cov)
+    )
+    return supported(pair.difference, a, b)
+
+
+def supported(d: Row, a: Matrix, b: Matrix) -> Gap | None:
+    """The Gap on the coordinates of positive pivots of a, or None if N(d, a) and N(0, b) have different supports."""
+    n = len(d)
+    rows, keep = [list(row) for row in a], list[int]()  # by elimination: a principal submatrix of full rank
+    for k in range(n):
+        if rows[k][k] == 0:
+            continue
+        keep.append(k)
+        for i in range(k + 1, n):
+            factor = rows[i][k] / rows[k][k]
+            for j in range(k, n):
+                rows[i][j] -= factor * rows[k][j]
+    joined = as_flint([[*a[i], *b[i], d[i]] for i in range(n)])
+    if not joined.rank() == as_flint(b).rank() == len(keep):
+        return None
+    left, right = (tuple(tuple(m[i][j] for j in keep) for i in keep) for m in (a, b))
+    return Gap(tuple(d[i] for i in keep), left, right)
+
+
+def squared_shift(d: Row, v: Matrix) -> Fraction:
+    """d' v^{-1} d, exactly."""
+    column = as_flint([[x] for x in d])
+    return _fraction((column.transpose() * as_flint(v).solve(column))[0, 0])
+
+
+def spectrum(gap: Gap) -> Spectrum:
+    """Eigenvalues and shifts of the gap as balls at the working precision."""
+    a, b = as_flint(gap.a), as_flint(gap.b)
+    column = as_flint([[x] for x in gap.d])
+    inverse = b.inv()
+    chi = (inverse * a).charpoly()
+    above = (inverse * (a + column * column.transpose())).charpoly() - chi
+    common = above.gcd(chi)
+    top, bottom = (above / common, chi / common) if not above.is_zero() else (above, fmpq_poly([1]))
+    level = Fraction(0)
+    line = fmpq_poly([-1, 1])
+    if bottom(1) == 0:
+        level = -_fraction(top(1) / bottom.derivative()(1))
+    while chi(1) == 0:
+        chi = chi / line
+    slope = bottom.derivative()
+    rest = bottom / line if bottom(1) == 0 else bottom
+    shifts = tuple((lam, -_at(top, lam) / _at(slope, lam)) for lam, _ in _roots(rest))
+    found = Spectrum(tuple(_roots(chi)), shifts, level)
+    if not all(lam > 0 for lam, _ in found.scales) or not all(g > 0 for _, g in shifts):
+        raise NotProvable("the covariances are too close to singular for the working precision")
+    return found
+
+
+def as_flint(rows: Sequence[Sequence[Fraction]]) -> fmpq_mat:
+    """A rational matrix for flint."""
+    return fmpq_mat([[fmpq(x.numerator, x.denominator) for x in row] for row in rows])
+
+
+def _roots(poly: fmpq_poly) -> list[tuple[arb, int]]:
+    """The roots of a polynomial all of whose roots are real, with their multiplicities."""
+    if poly.degree() < 1:
+        return []
+    found: Any = poly.numer().complex_roots()
+    return [(r.real, int(k)) for r, k in found]
+
+
+def _at(poly: fmpq_poly, x: arb) -> arb:
+    total = arb(0)
+    for c in reversed(poly.coeffs()):
+        total = total * x + arb(c)
+    return total
+
+
+def _fraction(x: fmpq) -> Fraction:
+    return Fraction(int(x.p), int(x.q))

@@ -16,9 +16,6 @@ from fugu.laws.normal import Analytic
 from fugu.noise.lattice import Lattice
 from fugu.numbers import balls
 
-# Proved losses of lattice Laplace noise on laws with Gaussian components.
-
-
 _PRECISION = 192
 
 
@@ -103,36 +100,30 @@ def prove_rounding(pair: Analytic, epsilon: Fraction) -> float:
         return min(1.0, max(deltas))
 
 
-def _both(pair: Analytic, rate: Fraction, most_tilt: float = 60.0) -> tuple[_Sums, _Sums]:
+def _both(pair: Analytic, rate: Fraction, most_tilt: float = 60.0) -> list[_Sums]:
+    """L and R of both laws over the window; what comes from beyond an end lies between 0 and q times the mass there."""
     assert pair.lattice is not None
-    span = span_of((pair.p, pair.q), pair.lattice, float(pair.lattice.grid / rate), most_tilt)
-    return _sums(pair.p, pair.lattice, span, rate), _sums(pair.q, pair.lattice, span, rate)
-
-
-def _sums(law: Components, lattice: Lattice, span: Span, rate: Fraction) -> _Sums:
-    """L and R over the window; what comes from beyond an end lies between 0 and q times the mass there."""
-    cells = ball_cells(law, lattice, span, rate)
-    q = (-balls.of(rate)).exp()
-    left = _scan(cells.mass, q, _up_to(q * cells.left[0]))
-    right = _scan(cells.mass[::-1], q, _up_to(q * cells.right[0]))[::-1]
-    total = [a + b - m for a, b, m in zip(left, right, cells.mass, strict=True)]
-    return _Sums(total, left, right, cells)
-
-
-def _scan(mass: list[arb], q: arb, before: arb) -> list[arb]:
-    """L_k = p_k + q L_{k-1}, the first one with `before` added."""
+    span, q = (
+        span_of((pair.p, pair.q), pair.lattice, float(pair.lattice.grid / rate), most_tilt),
+        (-balls.of(rate)).exp(),
+    )
     found = []
-    current = before
-    for k, m in enumerate(mass):
-        current = m + (current if k == 0 else q * current)
-        found.append(current)
+    for law in (pair.p, pair.q):
+        cells = ball_cells(law, pair.lattice, span, rate)
+        left = _scan(cells.mass, q, q * cells.left[0])
+        right = _scan(cells.mass[::-1], q, q * cells.right[0])[::-1]
+        total = [a + b - m for a, b, m in zip(left, right, cells.mass, strict=True)]
+        found.append(_Sums(total, left, right, cells))
     return found
 
 
-def _up_to(bound: arb) -> arb:
-    """The ball [0, bound]."""
-    half = bound.upper() / 2
-    return half.union(arb(0)).union(bound.upper())
+def _scan(mass: list[arb], q: arb, before: arb) -> list[arb]:
+    """L_k = p_k + q L_{k-1}, the first one with the ball [0, before] added."""
+    top = before.upper()
+    found = [mass[0] + (top / 2).union(arb(0)).union(top)]
+    for m in mass[1:]:
+        found.append(m + q * found[-1])
+    return found
 
 
 def _raise(worst: arb, numerator: arb, denominator: arb) -> arb:
@@ -186,7 +177,13 @@ def ball_cells(law: Components, lattice: Lattice, span: Span, rate: Fraction | N
     for weight, mean, std in zip(law.exact_weights, law.exact_means, law.exact_stds, strict=True):
         w = balls.of(weight)
         if std == 0:
-            _point(mass, ends, span, int(lattice.index(np.array([float(mean)]))[0]), w, r)
+            index = int(lattice.index(np.array([float(mean)]))[0])  # a point mass: in one cell, or beyond one end
+            if span.first <= index <= span.last:
+                mass[index - span.first] = mass[index - span.first] + w
+                continue
+            side, beyond = (0, span.first - index) if index < span.first else (1, index - span.last)
+            ends[side][0] += w
+            ends[side][1] += w * (r * beyond).exp()
             continue
         edges = _edges(lattice, span, mean, std)
         for k in range(len(span)):
@@ -196,16 +193,6 @@ def ball_cells(law: Components, lattice: Lattice, span: Span, rate: Fraction | N
             ends[side][0] += w * _upper_tail(z)
             ends[side][1] += w * (tilt * tilt / 2 - tilt * z + r).exp() * _upper_tail(z - tilt)
     return BallCells(mass, (ends[0][0], ends[0][1]), (ends[1][0], ends[1][1]))
-
-
-def _point(mass: list[arb], ends: list[list[arb]], span: Span, index: int, weight: arb, rate: arb) -> None:
-    """A point mass falls into one cell, or beyond one end."""
-    if span.first <= index <= span.last:
-        mass[index - span.first] = mass[index - span.first] + weight
-        return
-    side, beyond = (0, span.first - index) if index < span.first else (1, index - span.last)
-    ends[side][0] += weight
-    ends[side][1] += weight * (rate * beyond).exp()
 
 
 def _edges(lattice: Lattice, span: Span, mean: Fraction, std: Fraction) -> list[arb]:

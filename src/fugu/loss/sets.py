@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -210,44 +209,15 @@ def spreads(where: Outputs, psi: list[arb]) -> list[arb]:
 
 # What is bounded over all outputs: the sum of a convex function f(P, Q), homogeneous of degree 1, of two noised laws.
 #
-# `Excess`: f = (P - e^epsilon Q)_+, whose sum is delta. `Power`: f = P^a Q^(1-a), whose sum is e^{(a-1) D_a}. Both grow
-# with P and fall with Q, and f(P, Q) <= P psi where psi = f(N, D) / N at the largest P and the least Q.
-
-
-class Measure(ABC):
-    """One function f."""
-
-    @abstractmethod
-    def psi(self, most: Floats, least: Floats) -> Floats:
-        """f(N, D) / N in doubles."""
-
-    @abstractmethod
-    def f(self, p: Floats, q: Floats) -> Floats:
-        """f in doubles."""
-
-    @abstractmethod
-    def proved_psi(self, most: arb, least: arb) -> arb:
-        """psi of exact numbers, in balls; not finite where there is no bound."""
-
-    @abstractmethod
-    def proved_f(self, p: arb, q: arb) -> arb:
-        """f of exact numbers, in balls; not finite where there is no bound."""
-
-    @abstractmethod
-    def steepest(self, ratio: float) -> tuple[float, float]:
-        """How steeply f grows with P and falls with Q at most, where P / Q <= ratio."""
-
-    @abstractmethod
-    def loss(self, total: float) -> float:
-        """The loss that a sum stands for, in doubles."""
-
-    @abstractmethod
-    def proved_loss(self, total: arb) -> float:
-        """The same, rounded up."""
+# `Excess`: f = (P - e^epsilon Q)_+, whose sum is delta. `RenyiMeasure`: f = P^a Q^(1-a), whose sum is e^{(a-1) D_a}.
+# Both grow with P and fall with Q, and f(P, Q) <= P psi where psi = f(N, D) / N at the largest P and the least Q. Each
+# has psi and f in doubles and, of exact numbers, in balls, which are not finite where there is no bound; how steeply f
+# grows with P and falls with Q at most, where P / Q <= ratio (`steepest`); and the loss that a sum stands for, rounded
+# up in balls.
 
 
 @dataclass(frozen=True)
-class Excess(Measure):
+class Excess:
     """delta at epsilon."""
 
     epsilon: Fraction
@@ -290,7 +260,7 @@ class Excess(Measure):
 
 
 @dataclass(frozen=True)
-class RenyiMeasure(Measure):
+class RenyiMeasure:
     """The Rényi divergence of order alpha > 1."""
 
     alpha: Fraction
@@ -329,6 +299,9 @@ class RenyiMeasure(Measure):
     def proved_loss(self, total: arb) -> float:
         """The same, rounded up."""
         return max(0.0, balls.upper((total.max(arb(1))).log() / balls.of(self.alpha - 1)))
+
+
+Measure = Excess | RenyiMeasure
 
 
 # How far out Gaussian noise on sets of laws matters for a sum of f(P, Q), and a bound on what lies beyond.

@@ -49,33 +49,36 @@ class Formed(Extremes):
             most, least = way(self.grid, (self.upper, self.lower), kernel)
             return most, least
 
-
-@dataclass(frozen=True, eq=False)
-class Widest(Extremes):
-    """The largest N and the least D of several: those of their hull."""
-
-    parts: Sequence[Extremes]
-
-    def proved(self, kernel: DecayKernel) -> Balls:
-        """In balls."""
-        most, least = zip(*(part.proved(kernel) for part in self.parts), strict=True)
-        with balls.precision(PRECISION):
-            return _columns(most, arb.max), _columns(least, arb.min)
-
-
-@dataclass(frozen=True, eq=False)
-class Narrowest(Extremes):
-    """The least N and the greatest D of several: bounds for the laws that they share."""
-
-    parts: Sequence[Extremes]
-
-    def proved(self, kernel: DecayKernel) -> Balls:
-        """In balls."""
-        most, least = zip(*(part.proved(kernel) for part in self.parts), strict=True)
-        with balls.precision(PRECISION):
-            return _columns([[x.upper() for x in row] for row in most], arb.min), _columns(
-                [[x.lower() for x in row] for row in least], arb.max
+    @cached_property
+    def scanned(self) -> list[tuple[list[tuple[RunningSum, Floats, bool]], list[tuple[Floats, Whole]]]]:
+        """Both forms in doubles, for kernels with scans: sums with their signs, 0 where there is none, and whether they
+        are read anywhere but at the output itself; and masses with their distances."""
+        return [
+            (
+                [(part, part.sign * part.there.astype(np.float64), bool(part.distance.any()))
+                 for part in sums(self.grid, form)],
+                [(self.grid.shares(spot.masses), spot.distance) for spot in form.spots],
             )
+            for form in (self.upper, self.lower)
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Together(Extremes):
+    """Several sets: the largest N and the least D of any are those of their hull; the least N and the greatest D are
+    bounds for the laws that they share."""
+
+    parts: Sequence[Extremes]
+    shared: bool
+
+    def proved(self, kernel: DecayKernel) -> Balls:
+        """In balls; of shared laws the safe end of each counts."""
+        most, least = zip(*(part.proved(kernel) for part in self.parts), strict=True)
+        with balls.precision(PRECISION):
+            if self.shared:
+                highs, lows = ([[x.upper() for x in row] for row in most], [[x.lower() for x in row] for row in least])
+                return _columns(highs, arb.min), _columns(lows, arb.max)
+            return _columns(most, arb.max), _columns(least, arb.min)
 
 
 def _columns(rows: Sequence[Sequence[arb]], take: Callable[[arb, arb], arb]) -> list[arb]:
@@ -132,6 +135,10 @@ class Grid:
     def weights(self) -> Floats:
         """The rows as doubles, one a row."""
         return np.array([[w / self.total for w in row] for row in self.rows], dtype=np.float64)
+
+    def shares(self, masses: Sequence[int]) -> Floats:
+        """Masses as doubles."""
+        return np.array([m / self.total for m in masses], dtype=np.float64)
 
     @cached_property
     def before(self) -> Whole:
@@ -224,17 +231,9 @@ class DecayKernel:
 
 
 _FITS = 2**62
-
-
-@dataclass(frozen=True, eq=False)
-class OutputWindow:
-    """For every output: the points [first, last) on its near side of the distance, and the rest of the mass, which lies
-    at the distance itself."""
-
-    first: Whole
-    last: Whole
-    distance: Whole
-    rest: list[int]
+Windows = tuple[Whole, Whole, Spot]
+"""For every output: the points [first, last) on its near side of the distance, and the rest of the mass, which lies at
+the distance itself."""
 
 
 class Cumulated:
@@ -248,7 +247,7 @@ class Cumulated:
         self._unit = self.total or 1
         self._quick = np.array([held / self._unit for held in sums], dtype=np.float64)
 
-    def nearest(self, outputs: Whole, mass: int) -> OutputWindow:
+    def nearest(self, outputs: Whole, mass: int) -> Windows:
         """The nearest `mass`: all of [first, last), which is what lies at less than the distance, and the rest."""
 
         def enough(exact: bool, y: Whole, r: Whole) -> NDArray[np.bool_]:
@@ -258,9 +257,9 @@ class Cumulated:
         first, last = np.searchsorted(self._points, outputs - r, "right"), np.searchsorted(self._points, outputs + r)
         last = np.maximum(first, last)  # nothing is at less than no distance
         inside = self._exact[last] - self._exact[first]
-        return OutputWindow(first, last, r, [mass - int(held) for held in inside.tolist()])
+        return first, last, Spot([mass - int(held) for held in inside.tolist()], r)
 
-    def farthest(self, outputs: Whole, mass: int) -> OutputWindow:
+    def farthest(self, outputs: Whole, mass: int) -> Windows:
         """The farthest `mass`: all but [first, last), which is what lies at most at the distance, and the rest."""
 
         def too_far(exact: bool, y: Whole, r: Whole) -> NDArray[np.bool_]:  # less than `mass` at more than r
@@ -269,7 +268,7 @@ class Cumulated:
         r = self._least(outputs, too_far)
         first, last = np.searchsorted(self._points, outputs - r), np.searchsorted(self._points, outputs + r, "right")
         inside = self._exact[last] - self._exact[first]
-        return OutputWindow(first, last, r, [mass - (self.total - int(held)) for held in inside.tolist()])
+        return first, last, Spot([mass - (self.total - int(held)) for held in inside.tolist()], r)
 
     def _closed(self, exact: bool, y: Whole, r: Whole) -> NDArray[np.float64]:
         """The mass within the distance r, its ends included."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from flint import arb, fmpz
+from numpy.typing import NDArray
 
 from fugu.errors import OutOfReach
-from fugu.laws.discrete import Discrete
 from fugu.laws.family import SetFamily
 from fugu.laws.sets import Ball, Band, Box, Hull, Intersection, LawSet
 from fugu.laws.sets.box import Path
@@ -26,16 +27,12 @@ from fugu.loss.sets_extremes import (
     Form,
     Formed,
     Grid,
-    Narrowest,
     Range,
     Spot,
+    Together,
     Whole,
-    Widest,
 )
 from fugu.numbers import balls
-
-# Extremes by the laws that attain them, one for every output: for sets whose extreme laws follow no window.
-
 
 Laws = Sequence[Sequence[int]]
 
@@ -53,14 +50,25 @@ class Attained(Extremes):
     least: Laws
     total: int
 
+    @cached_property
+    def floats(self) -> list[NDArray[np.float64]]:
+        """The laws that attain N, and those that attain D, in doubles, one for each output."""
+        each = (np.array([[m / self.total for m in law] for law in laws]) for laws in (self.most, self.least))
+        return [laws[self.which] for laws in each]
+
     def proved(self, kernel: DecayKernel) -> Balls:
-        """The same in balls: each law is a member of the set, and attains what it is for."""
+        """In balls: each law is a member of the set, and attains what it is for."""
         with balls.precision(PRECISION):
             g = kernel.proved()
             share = balls.of(Fraction(1, self.total))
-            rows, which = self.distances.tolist(), self.which.tolist()
-            most, least = ([laws[k] for k in which] for laws in (self.most, self.least))
-            return _sums(rows, most, g, share), _sums(rows, least, g, share)
+            most, least = (
+                [
+                    share * sum((arb(fmpz(m)) * g(d) for m, d in zip(laws[k], row, strict=True) if m), arb(0))
+                    for k, row in zip(self.which.tolist(), self.distances.tolist(), strict=True)
+                ]
+                for laws in (self.most, self.least)
+            )
+            return most, least
 
 
 _FOUND: WeakKeyDictionary[Path, dict[tuple[int, int], tuple[list[int], list[int]]]] = WeakKeyDictionary()
@@ -85,7 +93,7 @@ def path(found: Path, points: Whole, outputs: Whole) -> Attained:
 
 
 @dataclass(frozen=True, eq=False)
-class Generic(Extremes):
+class Supported(Extremes):
     """Any set, by its support function at the kernel of every output."""
 
     law_set: LawSet
@@ -100,11 +108,6 @@ class Generic(Extremes):
             return most, [self.law_set.bottom_ball(row) for row in rows]
 
 
-def _sums(rows: Laws, laws: Laws, g: Callable[[int], arb], share: arb) -> list[arb]:
-    pairs = (zip(law, row, strict=True) for law, row in zip(laws, rows, strict=True))
-    return [share * sum((arb(fmpz(m)) * g(d) for m, d in pair if m), arb(0)) for pair in pairs]
-
-
 # Balls in total variation: a mass of the radius may be moved from the centre to anywhere.
 
 
@@ -114,19 +117,19 @@ def variation(law_set: Ball, points: Whole, outputs: Whole) -> Formed:
     n, d = min(Fraction(1), Fraction(law_set.radius)).as_integer_ratio()
     row, one, moved = [m * d for m in masses], total * d, n * total
     held = Cumulated(points, row)
-    near, far = held.nearest(outputs, one - moved), held.farthest(outputs, one - moved)
+    (first, last, near), (start, stop, far) = (f(outputs, one - moved) for f in (held.nearest, held.farthest))
     grid = Grid(points, outputs, (row,), one, cancelled=one // max(one - moved, 1))
-    k, last = grid.before, len(points) - 1
-    behind, ahead = (np.abs(outputs - points[np.clip(i, 0, last)]) for i in (k, k + 1))
+    k, end = grid.before, len(points) - 1
+    behind, ahead = (np.abs(outputs - points[np.clip(i, 0, end)]) for i in (k, k + 1))
     widest = np.maximum(np.abs(outputs - points[0]), np.abs(points[-1] - outputs))
     free = [moved] * len(outputs)
     return Formed(
         grid,
         Form(
-            (Range(0, near.first, near.last),),
-            (Spot(near.rest, near.distance), Spot(free, np.minimum(behind, ahead))),
+            (Range(0, first, last),),
+            (near, Spot(free, np.minimum(behind, ahead))),
         ),
-        Form(grid.outside(0, far.first, far.last), (Spot(far.rest, far.distance), Spot(free, widest))),
+        Form(grid.outside(0, start, stop), (far, Spot(free, widest))),
     )
 
 
@@ -184,28 +187,27 @@ def box(law_set: Box, points: Whole, outputs: Whole) -> Formed:
     room = [u - low for low, u in zip(lower, upper, strict=True)]
     rest = one - sum(lower)
     held = Cumulated(points, room)
-    near, far = held.nearest(outputs, rest), held.farthest(outputs, rest)
+    (first, last, near), (start, stop, far) = held.nearest(outputs, rest), held.farthest(outputs, rest)
     grid = Grid(points, outputs, (lower, room), one, cancelled=held.total // max(rest, 1))
     return Formed(
         grid,
-        Form((grid.full(0), Range(1, near.first, near.last)), (Spot(near.rest, near.distance),)),
-        Form((grid.full(0), *grid.outside(1, far.first, far.last)), (Spot(far.rest, far.distance),)),
+        Form((grid.full(0), Range(1, first, last)), (near,)),
+        Form((grid.full(0), *grid.outside(1, start, stop)), (far,)),
     )
 
 
 # Hulls of named laws: the ratio is largest at one of them.
 
 
-def hull(law_set: Hull, points: Whole, outputs: Whole) -> Widest:
+def hull(law_set: Hull, points: Whole, outputs: Whole) -> Together:
     """N = the largest, D = the least noised mass of any of the laws."""
-    return Widest([_law(law, points, outputs) for law in law_set.laws])
-
-
-def _law(law: Discrete, points: Whole, outputs: Whole) -> Formed:
-    masses, total = law.masses.whole()
-    grid = Grid(points, outputs, (masses,), total)
-    everything = Form((grid.full(0),))
-    return Formed(grid, everything, everything)
+    parts = []
+    for law in law_set.laws:
+        masses, total = law.masses.whole()
+        grid = Grid(points, outputs, (masses,), total)
+        everything = Form((grid.full(0),))
+        parts.append(Formed(grid, everything, everything))
+    return Together(parts, shared=False)
 
 
 # From a family of sets to the extremes of each, by the kind of set; remembered for as long as the family lives.
@@ -252,7 +254,7 @@ def _ball(law_set: Ball, points: Whole, outputs: Whole) -> Extremes:
             points=cells,
             limit=_GENERIC,
         )
-    return Generic(law_set, np.abs(outputs[:, None] - points[None, :]))
+    return Supported(law_set, np.abs(outputs[:, None] - points[None, :]))
 
 
 def _intersection(law_set: Intersection, points: Whole, outputs: Whole) -> Extremes:
@@ -263,7 +265,8 @@ def _intersection(law_set: Intersection, points: Whole, outputs: Whole) -> Extre
         known = [path(together, points, outputs)]
     else:
         known = [extremes(part, points, outputs) for part in parts]
-    return Narrowest([*known, *(extremes(part, points, outputs) for part in law_set.others)])
+    others = (extremes(part, points, outputs) for part in law_set.others)
+    return Together([*known, *others], shared=True)
 
 
 _MADE: dict[type[LawSet], Callable[[Any, Whole, Whole], Extremes]] = {

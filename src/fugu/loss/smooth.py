@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.errors import BadBudget
 from fugu.laws.components import Floats
@@ -81,11 +82,10 @@ def one_order(p: Parts, q: Parts, kind: str, scale: Real, epsilon: float, tolera
     pair = reduced(p, q, kind, scale, exp_down(epsilon))
     if pair is None:
         return 1.0
-    if pair.plus is None:
-        return min(1.0, pair.atoms)
-    if pair.minus is None:
-        return min(1.0, pair.mass)
-    return min(1.0, pair.mass, pair.atoms + positive_part(pair.plus, pair.minus, tolerance))
+    plus, minus, atoms, mass = pair
+    if plus is None:
+        return min(1.0, atoms)
+    return min(1.0, mass) if minus is None else min(1.0, mass, atoms + positive_part(plus, minus, tolerance))
 
 
 def pure_epsilon(p: Belief, q: Belief, scale: Real) -> float:
@@ -106,16 +106,11 @@ def pure_epsilon(p: Belief, q: Belief, scale: Real) -> float:
     mine, theirs = parts(p), parts(q)
     if mine == theirs:
         return 0.0
-    if scale == 0:
-        return _silent(mine, theirs)
+    if scale == 0:  # since (sum a)/(sum b) <= max a/b; inf where one law has a component that the other lacks
+        if mine.keys() != theirs.keys():
+            return math.inf
+        return max(abs(math.log(mine[k]) - math.log(theirs[k])) * (1 + 8 * UNIT) + 8 * UNIT for k in mine)
     return max(_largest(mine, theirs, scale), _largest(theirs, mine, scale))
-
-
-def _silent(p: Parts, q: Parts) -> float:
-    """max_k |ln(w_k/v_k)|, since (sum a)/(sum b) <= max a/b; inf where one law has a component that the other lacks."""
-    if p.keys() != q.keys():
-        return math.inf
-    return max(abs(math.log(p[k]) - math.log(q[k])) * (1 + 8 * UNIT) + 8 * UNIT for k in p)
 
 
 def _largest(p: Parts, q: Parts, scale: Real) -> float:
@@ -134,12 +129,14 @@ def _largest(p: Parts, q: Parts, scale: Real) -> float:
         level = best + step
         pair = reduced(p, q, "laplace", scale, math.exp(min(level, LARGEST)), max(0.0, level - LARGEST))
         assert pair is not None
-        if pair.plus is None:
-            return _up(level)
-        proved, witness = (False, None) if pair.minus is None else dominated(pair.plus, pair.minus)
+        plus, minus = pair[:2]
+        proved, witness = (plus is None, None) if plus is None or minus is None else dominated(plus, minus)
         if proved:
-            return _up(level)
-        seen = -math.inf if witness is None else _climb(f, g, _around(nodes, witness))
+            return level * (1 + 4 * UNIT) + 8 * UNIT  # at or above ln of the float e^level that was used
+        seen = -math.inf
+        if witness is not None:  # the neighbourhood of the witness, between the nodes next to it
+            k = int(np.clip(np.searchsorted(nodes, witness), 1, nodes.size - 1))
+            seen = _climb(f, g, np.union1d(np.linspace(nodes[k - 1], nodes[k], 9), witness))
         if seen > level:
             best, step = seen, max(step, _RELATIVE * seen)
         else:
@@ -147,20 +144,9 @@ def _largest(p: Parts, q: Parts, scale: Real) -> float:
     return math.inf
 
 
-def _up(level: float) -> float:
-    """A float at or above ln of the float e^level that was used."""
-    return level * (1 + 4 * UNIT) + 8 * UNIT
-
-
 def _limit(f: NoisedMixture, sign: float) -> float:
     """ln E e^{sign X}: ln f(y) + |y| + ln 2 for y far out on that side."""
     return float(log_sum(f.log_weights + sign * (f.high + f.low) + 0.5 * f.stds * f.stds))
-
-
-def _around(nodes: Floats, y: float) -> Floats:
-    """The neighbourhood of a point between the nodes next to it."""
-    k = int(np.clip(np.searchsorted(nodes, y), 1, nodes.size - 1))
-    return np.union1d(np.linspace(nodes[k - 1], nodes[k], 9), y)
 
 
 def _climb(f: NoisedMixture, g: NoisedMixture, nodes: Floats) -> float:
@@ -217,14 +203,7 @@ class CellLogs:
     concave: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class CellVerdict:
-    """What is proved on each cell: P <= N, P >= N, or a bound ln of h sup [P - N]_+; and where P > N at an end."""
-
-    negative: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    positive: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    excess: Floats
-    witness: float | None
+Mask = NDArray[np.bool_]
 
 
 def side(mix: NoisedMixture, u: Floats, v: Floats) -> CellLogs:
@@ -265,8 +244,9 @@ def _side(mix: NoisedMixture, u: Floats, v: Floats) -> tuple[Floats, ...]:
     return log_sum(left), log_sum(right), most, log_sum(bottom + logw), bends[0], bends[1]
 
 
-def judge(plus: NoisedMixture, minus: NoisedMixture, u: Floats, v: Floats) -> CellVerdict:
-    """Decide every cell by the three bounds."""
+def judge(plus: NoisedMixture, minus: NoisedMixture, u: Floats, v: Floats) -> tuple[Mask, Mask, Floats, float | None]:
+    """What the three bounds prove on each cell: P <= N, P >= N, or a bound ln of h sup [P - N]_+; and where P > N at an
+    end."""
     p, n = side(plus, u, v), side(minus, u, v)
     h = v - u
     ref = np.maximum(p.most, n.most)
@@ -294,9 +274,9 @@ def judge(plus: NoisedMixture, minus: NoisedMixture, u: Floats, v: Floats) -> Ce
         over = np.maximum(np.where(d_left > error, p.left - n.left - slack, 0), p.right - n.right - slack)
     worst = int(np.argmax(np.where(np.isnan(over), -np.inf, over)))
     if not over[worst] > 0:
-        return CellVerdict(negative, positive, excess, None)
+        return negative, positive, excess, None
     at_left = p.left[worst] - n.left[worst] > p.right[worst] - n.right[worst]
-    return CellVerdict(negative, positive, excess, float(u[worst] if at_left else v[worst]))
+    return negative, positive, excess, float(u[worst] if at_left else v[worst])
 
 
 def start(plus: NoisedMixture, minus: NoisedMixture) -> Floats:
@@ -338,12 +318,12 @@ def positive_part(plus: NoisedMixture, minus: NoisedMixture, tolerance: float = 
     runs: list[tuple[Floats, Floats]] = []
     work = 0
     while u.size:
-        verdict = judge(plus, minus, u, v)
-        runs.append((u[verdict.positive], v[verdict.positive]))
-        open_ = ~(verdict.negative | verdict.positive)
+        negative, positive, bound, _ = judge(plus, minus, u, v)
+        runs.append((u[positive], v[positive]))
+        open_ = ~(negative | positive)
         u, v = u[open_], v[open_]
-        excess = np.minimum(np.exp(np.minimum(verdict.excess[open_], 1.0)), sum(plus.between(u, v)) + 1e-300)
-        work += verdict.excess.size * (plus.high.size + minus.high.size)
+        excess = np.minimum(np.exp(np.minimum(bound[open_], 1.0)), sum(plus.between(u, v)) + 1e-300)
+        work += bound.size * (plus.high.size + minus.high.size)
         final = work > _WORK or bool(np.all((v - u) <= 8 * UNIT * (np.abs(u) + np.abs(v))))
         order = np.argsort(excess)
         small = np.cumsum(excess[order]) <= max(0.0, tolerance - left_over) / 2
@@ -352,18 +332,14 @@ def positive_part(plus: NoisedMixture, minus: NoisedMixture, tolerance: float = 
         keep = np.sort(order[~small])
         u, v = _cut(u[keep], v[keep])
     u, v = _joined(np.concatenate([r[0] for r in runs]), np.concatenate([r[1] for r in runs]))
-    sure = _surplus(plus, minus, u, v) if u.size else 0.0
+    sure = 0.0
+    if u.size:  # P - N from above; a narrow N is also at least width times infimum, which no e^epsilon can drown
+        (mine, up), (theirs, down) = plus.between(u, v), minus.between(u, v)
+        floor = (v - u) * np.exp(np.minimum(side(minus, u, v).least, 700.0)) * (1 - 1e-12)
+        sure = float(np.sum(np.maximum(0, mine + up - np.maximum(theirs - down, floor))))
     if sure == 0 and left_over == 0:
         return 0.0
     return sure + left_over + 128 * UNIT * float(plus.weights.sum())
-
-
-def _surplus(plus: NoisedMixture, minus: NoisedMixture, u: Floats, v: Floats) -> float:
-    """The sum of P - N over intervals, from above; a narrow N is also at least width times infimum, which no e^epsilon
-    can drown in rounding."""
-    (mine, up), (theirs, down) = plus.between(u, v), minus.between(u, v)
-    floor = (v - u) * np.exp(np.minimum(side(minus, u, v).least, 700.0)) * (1 - 1e-12)
-    return float(np.sum(np.maximum(0, mine + up - np.maximum(theirs - down, floor))))
 
 
 def dominated(plus: NoisedMixture, minus: NoisedMixture) -> tuple[bool, float | None]:
@@ -374,11 +350,11 @@ def dominated(plus: NoisedMixture, minus: NoisedMixture) -> tuple[bool, float | 
     u, v = nodes[:-1], nodes[1:]
     work = 0
     while u.size:
-        verdict = judge(plus, minus, u, v)
-        if verdict.witness is not None:
-            return False, verdict.witness
+        negative, _, _, witness = judge(plus, minus, u, v)
+        if witness is not None:
+            return False, witness
         work += u.size * (plus.high.size + minus.high.size)
-        open_ = ~verdict.negative
+        open_ = ~negative
         u, v = u[open_], v[open_]
         if work > _WORK or np.any((v - u) <= 8 * UNIT * (np.abs(u) + np.abs(v))):
             return False, None

@@ -11,16 +11,13 @@ from flint import arb
 from fugu.errors import NotProvable
 from fugu.laws.components import Components
 from fugu.laws.normal import Analytic
-from fugu.loss.decay import PowerSum, divergence, theta, working_bits
-from fugu.loss.lattice_gaussian import LatticeWindow, check_window, convolved
-from fugu.loss.rounded import Span, _both, _Sums, ball_cells
+from fugu.loss.atoms import PowerSum, divergence, theta, working_bits
+from fugu.loss.lattice_gaussian import check_window, convolved
+from fugu.loss.rounded import Span, _both, ball_cells
 from fugu.noise import Gaussian, Laplace, LatticeNoise
 from fugu.noise.lattice import Lattice
 from fugu.numbers import balls
 from fugu.numbers.exact import float_up
-
-# The Rényi divergence of lattice noise on laws with Gaussian components, proved.
-
 
 Noise = Laplace | Gaussian
 _ORDERS = ((0, 1), (1, 0))
@@ -62,18 +59,14 @@ def _laplace(pair: Analytic, rate: Fraction, alpha: Fraction) -> float:
     for i, j in _ORDERS:
         a, b = laws[i], laws[j]
         found = norm * sums.sums[i, j]
-        for near, beyond, bottom in _edges(a, b):
+        ends = ((a.left[-1], a.cells.right, b.total[-1]), (a.right[0], a.cells.left, b.total[0]))
+        for near, beyond, bottom in ends:  # P's decayed sum, its mass beyond (plain, tilted), and Q's sum
             if not bottom > 0:
                 return math.inf
             rho = (near + beyond[1]) / bottom
             found += (norm * ratio * near + beyond[0]) * (less * rho.upper().log()).exp()
         worst = max(worst, divergence(found, alpha))
     return worst
-
-
-def _edges(a: _Sums, b: _Sums) -> tuple[tuple[arb, tuple[arb, arb], arb], ...]:
-    """Both ends: P's decayed sum, P's mass beyond (plain, tilted), and Q's sum."""
-    return ((a.left[-1], a.cells.right, b.total[-1]), (a.right[0], a.cells.left, b.total[0]))
 
 
 def _gaussian(pair: Analytic, precision: Fraction | None, alpha: Fraction) -> float:
@@ -91,7 +84,7 @@ def _gaussian(pair: Analytic, precision: Fraction | None, alpha: Fraction) -> fl
             return math.inf
         first, last = min(first, ends[0]), max(last, ends[1])
     check_window(2 * (last - first))
-    window = LatticeWindow(math.floor(first), math.ceil(last))
+    window = Span(math.floor(first), math.ceil(last))
     # Bits after the point such that every noised mass of the window keeps some 128 bits of its own
     worst = 0.0
     for shape in shapes:
@@ -109,7 +102,7 @@ def _gaussian(pair: Analytic, precision: Fraction | None, alpha: Fraction) -> fl
     )
 
 
-def _noised(law: Components, pair: Analytic, window: LatticeWindow, precision: Fraction | None, bits: int) -> list[arb]:
+def _noised(law: Components, pair: Analytic, window: Span, precision: Fraction | None, bits: int) -> list[arb]:
     """The masses of the window's points after noise, unnormalised. Cells beyond a margin E contribute between 0 and
     P(K beyond) e^{-c distance^2}."""
     assert pair.lattice is not None
@@ -222,7 +215,7 @@ def _widest(bells_: list[Bell], sign: int) -> Bell | None:
     return max(held, key=lambda b: (b.std, sign * b.mean, b.weight)) if held else None
 
 
-def tail(p: list[Bell], q: list[Bell], window: LatticeWindow, alpha: Fraction, c: arb | None) -> arb:
+def tail(p: list[Bell], q: list[Bell], window: Span, alpha: Fraction, c: arb | None) -> arb:
     """A bound on the sum of P^alpha Q^(1-alpha) over all points beyond the window, unnormalised.
 
     (sum of n terms)^alpha <= n^(alpha-1) sum of powers; Q is at least its widest component. What remains is

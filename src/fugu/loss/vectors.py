@@ -17,8 +17,8 @@ from fugu.guarantee.kinds import pure_as_renyi
 from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses
+from fugu.loss.atoms import ball_masses
 from fugu.loss.cost import ball_log_cost, log_cost
-from fugu.loss.decay import Reader
 from fugu.loss.leakage import PairLoss
 from fugu.loss.shifts import shift_renyi
 from fugu.loss.vectors_gaussian import shift_delta, smooth_delta, smooth_plan, wide
@@ -70,7 +70,10 @@ def vector_renyi(family: Family, noise: LatticeNoise, alpha: Fraction) -> list[P
     divergence of the laws without noise, and for Laplace noise what its exact pure epsilon implies."""
     require_exact(family)
     found = []
-    tight = _implied(family, noise, alpha)
+    tight: dict[tuple[int, int], float] = {}
+    if noise.scale > 0 and isinstance(noise, Laplace) and vertices(family) <= IMPLIED:
+        losses = prove_vector_pure(family, noise.rate)
+        tight = {x.pair: pure_as_renyi(Fraction(x.value), alpha) for x in losses if math.isfinite(x.value)}
     for pair, label in family.different:
         value = law_divergence(family, pair, alpha)
         if noise.scale > 0:
@@ -81,14 +84,6 @@ def vector_renyi(family: Family, noise: LatticeNoise, alpha: Fraction) -> list[P
                 value = min(value, plan_loss(space, plan_for(space, noise, alpha), noise, alpha))
         found.append(PairLoss(label, value, pair))
     return found
-
-
-def _implied(family: Family, noise: LatticeNoise, alpha: Fraction) -> dict[tuple[int, int], float]:
-    """D_alpha <= `pure_as_renyi` of the largest ratio on the product grid, where that is small."""
-    if noise.scale == 0 or not isinstance(noise, Laplace) or vertices(family) > IMPLIED:
-        return {}
-    losses = prove_vector_pure(family, noise.rate)
-    return {x.pair: pure_as_renyi(Fraction(x.value), alpha) for x in losses if math.isfinite(x.value)}
 
 
 def vector_delta(
@@ -153,7 +148,8 @@ def pure_as_delta(pure: float, epsilon: Fraction) -> float:
 
 def space_of(family: Family, pair: tuple[int, int], norm: int) -> Space:
     """The two laws of a pair, in lattice steps."""
-    p, q = (Discrete(family.points, law_weights(family.laws[k])) for k in pair)
+    whole = (family.laws[k].whole() for k in pair)
+    p, q = (Discrete(family.points, [Fraction(n, total) for n in numerators]) for numerators, total in whole)
     return in_space(p, q, norm)
 
 
@@ -170,23 +166,17 @@ def steps_moved(space: Space, plan: SubCoupling) -> NDArray[np.int64]:
     return apart
 
 
-def costs_of(space: Space, noise: LatticeNoise, alpha: Fraction) -> NDArray[np.float64]:
-    """The log costs of all pairs of atoms: for independent noise the sum over coordinates."""
-    grid = float(noise.grid or 1)
-    costs = np.zeros((len(space.x), len(space.y)))
-    for column in range(space.x.shape[1]):
-        apart = np.abs(space.x[:, None, column] - space.y[None, :, column]) * (unit_of(space) * grid)
-        costs += log_cost(noise, float(alpha), apart.ravel()).reshape(costs.shape)
-    return costs
-
-
 def plan_for(
     space: Space, noise: LatticeNoise, alpha: Fraction, costs: NDArray[np.float64] | None = None
 ) -> SubCoupling:
     """A coupling of little expected cost, its marginals exact."""
+    if costs is None:  # the log costs of all pairs of atoms: for independent noise the sum over coordinates
+        costs, step = np.zeros((len(space.x), len(space.y))), unit_of(space) * float(noise.grid or 1)
+        for column in range(space.x.shape[1]):
+            apart = np.abs(space.x[:, None, column] - space.y[None, :, column]) * step
+            costs += log_cost(noise, float(alpha), apart.ravel()).reshape(costs.shape)
     total = Fraction(space.total)
-    known = costs_of(space, noise, alpha) if costs is None else costs
-    return optimal_plan(known, Masses(space.a, total), Masses(space.b, total))
+    return optimal_plan(costs, Masses(space.a, total), Masses(space.b, total))
 
 
 def plan_loss(space: Space, plan: SubCoupling, noise: LatticeNoise, alpha: Fraction) -> float:
@@ -240,9 +230,8 @@ def prove_vector_pure(family: Family, rate: Fraction | None) -> list[PairLoss]:
         rows = []
         for law in family.laws:
             dense = [arb(0)] * math.prod(shape)
-            read, share = Reader(law), balls.of(1 / law.total)
-            for k, place in enumerate(np.ravel_multi_index(places, shape).tolist()):
-                dense[place] = read(k) * share
+            for place, mass in zip(np.ravel_multi_index(places, shape).tolist(), ball_masses(law), strict=True):
+                dense[place] = mass
             rows.append(dense if rate is None else _spread_balls(dense, axes, rate))
         return [PairLoss(label, _ratio(rows[i], rows[j]), (i, j)) for (i, j), label in family.different]
 
@@ -314,47 +303,35 @@ def law_ratio(family: Family, pair: Pair) -> float:
 
 def law_divergence(family: Family, pair: Pair, alpha: Fraction) -> float:
     """The larger D_alpha of the masses themselves, of the two orders."""
-    return max(_divergence(family, order, alpha) for order in (pair, pair[::-1]))
+    worst = 0.0
+    for p, q in ((family.laws[i], family.laws[j]) for i, j in (pair, pair[::-1])):
+        if np.any((p.parts != 0) & (q.parts == 0)):
+            return math.inf
+        with balls.precision(_PRECISION):
+            a, total = balls.of(alpha), arb(0)
+            for x, y in zip(ball_masses(p), ball_masses(q), strict=True):
+                total += x**a * y ** (1 - a) if x > 0 else 0
+            worst = max(worst, balls.upper(total.log() / (a - 1)))
+    return worst
 
 
 def law_excess(family: Family, pair: Pair, epsilon: Fraction) -> float:
     """The larger sum of (p - e^epsilon q)_+ over the atoms, of the two orders."""
-    return max(_excess(family, order, epsilon) for order in (pair, pair[::-1]))
-
-
-def law_weights(law: Masses) -> list[Fraction]:
-    """The probabilities as rationals."""
-    numerators, total = law.whole()
-    return [Fraction(n, total) for n in numerators]
+    worst = 0.0
+    with balls.precision(_PRECISION):
+        e = balls.of(epsilon).exp()
+        p, q = (ball_masses(family.laws[k]) for k in pair)
+        for first, second in ((p, q), (q, p)):
+            total = arb(0)
+            for x, y in zip(first, second, strict=True):
+                part = (x - e * y).upper()
+                if part > 0:
+                    total += part
+            worst = max(worst, balls.upper(total))
+    return min(1.0, worst)
 
 
 def require_exact(family: Family) -> None:
     """Refuse laws known up to an error."""
     if family.inexact:
         raise NotProvable("laws of vectors that are known up to an error only are not supported; give them exactly")
-
-
-def _divergence(family: Family, order: Pair, alpha: Fraction) -> float:
-    p, q = (family.laws[k] for k in order)
-    if np.any((p.parts != 0) & (q.parts == 0)):
-        return math.inf
-    with balls.precision(_PRECISION):
-        read, a = (Reader(p), Reader(q)), balls.of(alpha)
-        share = (balls.of(1 / p.total), balls.of(1 / q.total))
-        total = arb(0)
-        for k in np.flatnonzero(p.parts != 0).tolist():
-            total += (read[0](k) * share[0]) ** a * (read[1](k) * share[1]) ** (1 - a)
-        return max(0.0, balls.upper(total.log() / (a - 1)))
-
-
-def _excess(family: Family, order: Pair, epsilon: Fraction) -> float:
-    p, q = (family.laws[k] for k in order)
-    with balls.precision(_PRECISION):
-        e = balls.of(epsilon).exp()
-        read, share = (Reader(p), Reader(q)), (balls.of(1 / p.total), balls.of(1 / q.total))
-        total = arb(0)
-        for k in range(len(family.points)):
-            part = (read[0](k) * share[0] - e * read[1](k) * share[1]).upper()
-            if part > 0:
-                total += part
-        return min(1.0, balls.upper(total))

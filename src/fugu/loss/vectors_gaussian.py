@@ -222,25 +222,18 @@ def excess(noise: CorrelatedGaussian, laws: list[Matrix]) -> arb:
     elif any(as_fraction(s) ** 2 < 2 * TAU for s in noise.scales):
         raise NotProvable("the noise is too narrow against its grid to be treated as Gaussian; choose a finer grid")
     for cov in laws:
-        wide = at_least(cov, 2 * TAU * step) if noise.base else _covers(cov, noise)
-        if not wide:
+        least = [
+            [2 * TAU * (step * (i == j) if noise.base else sum(c[i] * c[j] for c in noise.columns)) for j in range(d)]
+            for i in range(d)
+        ]
+        share = 1 if noise.base else step
+        if not is_semidefinite(tuple(tuple(cov[i][j] / share - least[i][j] for j in range(d)) for i in range(d))):
             raise NotProvable(
                 "a law varies too little, against the grid, in some direction; choose a finer grid (a tenth of the "
                 "smallest standard deviation in any direction), or protect it as a shift"
             )
     with balls.precision(_PRECISION):
         return sum((((1 + h) / (1 - h)).log() for h in (eta(TAU, n) for n in sizes)), arb(0)).upper()
-
-
-def _covers(cov: Matrix, noise: CorrelatedGaussian) -> bool:
-    """Whether covariance / grid^2 >= 2 tau B B', decided exactly."""
-    d, step = noise.dimension, noise.grid**2
-    return is_semidefinite(
-        tuple(
-            tuple(cov[i][j] / step - 2 * TAU * sum(c[i] * c[j] for c in noise.columns) for j in range(d))
-            for i in range(d)
-        )
-    )
 
 
 def shift_excess(noise: CorrelatedGaussian) -> arb:
@@ -263,9 +256,3 @@ def _require_width(noise: CorrelatedGaussian) -> None:
     spread = tuple(tuple((room if i == j else 0) - gram[i][j] for j in range(k)) for i in range(k))
     if not wide or not is_semidefinite(spread):
         raise NotProvable("the noise is too narrow against its grid to be treated as Gaussian; choose a finer grid")
-
-
-def at_least(matrix: Matrix, least: Fraction) -> bool:
-    """Whether matrix >= least I, decided exactly."""
-    d = len(matrix)
-    return is_semidefinite(tuple(tuple(matrix[i][j] - (least if i == j else 0) for j in range(d)) for i in range(d)))

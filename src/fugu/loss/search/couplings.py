@@ -13,9 +13,8 @@ import numpy as np
 from fugu.errors import NotProvable, UnknownName
 from fugu.guarantee import Approx
 from fugu.laws.components import Floats
-from fugu.laws.normal import Belief, Normal, components
-from fugu.loss.densities import check_noise, parts
-from fugu.loss.smooth import hockey_stick, pure_epsilon
+from fugu.laws.normal import Belief, Normal
+from fugu.loss.densities import parts
 from fugu.numbers.exact import Real, as_fraction, float_up
 
 # The least continuous scale that meets (epsilon, delta), by a search that only ever returns a scale that was checked.
@@ -26,47 +25,6 @@ from fugu.numbers.exact import Real, as_fraction, float_up
 
 
 _TOLERANCE = 1e-11
-_FLOOR = -60.0
-_LEAST = 1e-12
-
-
-def least_continuous(p: Belief, q: Belief, kind: str, epsilon: Real, delta: Real) -> float:
-    """The least scale of continuous noise with hockey_stick <= delta (pure_epsilon <= epsilon for delta 0).
-
-    Returned is the safe end of a bracket of relative width 1e-11 whose other end was seen to fail; 0 where the laws
-    need no noise. With normal noise no scale gives delta 0 unless the laws already do. Below delta 1e-12 rounding
-    hides what cells add up: Laplace noise then meets epsilon purely, normal noise is refused save for two normals.
-
-    >>> from fugu.laws.normal import Normal
-    >>> round(least_continuous(Normal(0, 1), Normal(1, 2), "laplace", 1, 0.01), 8)
-    1.63093488
-    """
-    check_noise(kind, 0.0)
-    Approx(epsilon, delta)  # validates both
-    eps, target = float(epsilon), float(delta)
-    if 0 < target < _LEAST and kind == "laplace":
-        target = 0.0
-    if 0 < target < _LEAST and not (isinstance(p, Normal) and isinstance(q, Normal)):
-        raise NotProvable(
-            f"a delta of {target:g} is below what rounding allows for mixtures; choose at least {_LEAST:g}"
-        )
-
-    def excess(scale: float) -> float:
-        if target == 0:
-            return _log_ratio(pure_epsilon(p, q, scale), eps)
-        found = hockey_stick(p, q, kind, scale, eps, min(2e-12, max(2e-14, 1e-7 * target)))
-        return _log_ratio(found, target)
-
-    if excess(0.0) <= 0:
-        return 0.0
-    if target == 0 and kind == "gaussian":
-        raise NotProvable("normal noise meets no pure epsilon for these laws: allow a delta > 0, or use Laplace noise")
-    # The size of the laws: a first guess of the scale
-    views = components(p), components(q)
-    ends = [float(v.means.min()) for v in views], [float(v.means.max()) for v in views]
-    spread = max(float(v.stds.max()) for v in views)
-    length = max(max(ends[1]) - min(ends[0]) + spread, 1e-300)
-    return least_scale(excess, length / eps if eps else length / max(target, 1e-9))
 
 
 def least_scale(excess: Callable[[float], float], guess: float) -> float:
@@ -120,13 +78,6 @@ def _close(value: Callable[[float], float], bad: tuple[float, float], good: tupl
     return safe
 
 
-def _log_ratio(found: float, target: float) -> float:
-    """ln(found / target), cut off so that a loss of 0 is a number; its sign is exact."""
-    if found <= target:
-        return max(_FLOOR, math.log(found / target)) if found > 0 and target > 0 else _FLOOR
-    return math.log(found / target) if target > 0 and math.isfinite(found) else -_FLOOR
-
-
 # Sound transport bounds for mixtures: couple the components first, the normals inside them second.
 #
 # Let w be a coupling of the component weights, D_ml and S_ml the distances of means and stds, t = tau(delta), Q(tau) =
@@ -165,7 +116,7 @@ def coupled_scale(p: Belief, q: Belief, epsilon: Real, delta: Real) -> CoupledSc
     eps, d = float(epsilon), float(delta)
     mine, theirs = sorted(parts(p).items()), sorted(parts(q).items())
     a, c = [w for _, w in mine], [w for _, w in theirs]
-    gaps = [[exact_gap(k, n) for n, _ in theirs] for k, _ in mine]
+    gaps = [[(float_up(abs(k[0] - n[0])), float_up(abs(k[1] - n[1]))) for n, _ in theirs] for k, _ in mine]
     reach = tau(d)
     cost = np.array([[g[0] + (g[1] * reach if g[1] else 0.0) for g in row] for row in gaps])
     if d >= 1 or all(cost[k] == 0 for k in monotone(a, c)):
@@ -322,7 +273,15 @@ def tau(delta: float, form: str = "quantile") -> float:
 
 def two_sided_scale(terms: list[tuple[float, float, float]], epsilon: float, delta: float) -> float:
     """r/epsilon with sum_k w_k P(|S_k Z + D_k| > r) <= delta, terms (w, D, S); S = 0 is the step 1{D > r}."""
+    from scipy.special import ndtr
+
     top = max(d + s for _, d, s in terms)
+
+    def outside(r: float, shift: float, spread: float) -> float:
+        """P(|S Z + D| > r)."""
+        if spread == 0:
+            return float(shift > r)
+        return float(ndtr((shift - r) / spread) + ndtr(-(shift + r) / spread))
 
     def excess(r: float) -> float:
         return sum(w * outside(r, d, s) for w, d, s in terms) * (1 + 1e-13) - delta
@@ -345,15 +304,6 @@ def average_scale(terms: list[tuple[float, float, float]], epsilon: float, delta
     return least_scale(excess, top / max(epsilon, delta))
 
 
-def outside(r: float, shift: float, spread: float) -> float:
-    """P(|S Z + D| > r)."""
-    from scipy.special import ndtr
-
-    if spread == 0:
-        return float(shift > r)
-    return float(ndtr((shift - r) / spread) + ndtr(-(shift + r) / spread))
-
-
 def average_loss(b: float, shift: float, spread: float, epsilon: float) -> float:
     """E (1 - e^{epsilon - |S Z + D|/b})_+ = sum over +-D of Q(a) - e^{eps -+ D/b + S^2/2b^2} Q(a + S/b), a = (eps b -+
     D)/S."""
@@ -367,8 +317,3 @@ def average_loss(b: float, shift: float, spread: float, epsilon: float) -> float
         exponent = epsilon - d / b + x * x / 2 + float(log_ndtr(-a - x))
         total += max(0.0, float(ndtr(-a)) - math.exp(min(exponent, 1.0)))
     return total
-
-
-def exact_gap(p: tuple[Fraction, Fraction], q: tuple[Fraction, Fraction]) -> tuple[float, float]:
-    """(D, S) of two components (mean, std), rounded up."""
-    return float_up(abs(p[0] - q[0])), float_up(abs(p[1] - q[1]))

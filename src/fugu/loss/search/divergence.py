@@ -1,4 +1,4 @@
-"""Rényi divergences of lattice noise in doubles, to search with, also of noise on the atoms."""
+"""Rényi divergences of lattice noise in doubles, to search with; the proof is in `fugu.loss.divergence`."""
 
 from __future__ import annotations
 
@@ -9,20 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import OutOfReach
-from fugu.laws.components import Components
 from fugu.laws.normal import Analytic
 from fugu.laws.shapes import Item
 from fugu.loss.densities import log_sum
-from fugu.loss.lattice_gaussian import MOST_TERMS, End, LatticeWindow, _ends, check_window, gaussian_window
+from fugu.loss.lattice_gaussian import MOST_TERMS, End, _ends, check_window, gaussian_window
 from fugu.loss.leakage import require_exact
 from fugu.loss.rounded import Span
 from fugu.loss.search.laplace import log_decayed_sums
 from fugu.loss.search.shapes import _cells, _tilted
 from fugu.loss.smooth_divergence import bells, reach
-from fugu.noise.lattice import Lattice
-
-# The Rényi divergence of lattice noise in floating point, for searches; the proof is in `fugu.loss.divergence`.
-
 
 Floats = NDArray[np.float64]
 _NEAR = 60.0
@@ -114,7 +109,7 @@ def _log_theta(c: float) -> float:
     return 0.5 * math.log(math.pi / c) + math.log1p(2 * float(np.exp(-(math.pi**2) * k * k / c).sum()))
 
 
-def _convolved(offsets: NDArray[np.int64], logs: Floats, window: LatticeWindow, c: float) -> Floats:
+def _convolved(offsets: NDArray[np.int64], logs: Floats, window: Span, c: float) -> Floats:
     """ln sum_i p_i e^{-c (k - x_i)^2}: by a direct product of positive doubles where they do not underflow, so that
     relative errors stay small (an FFT would lose the tails), in logarithms elsewhere."""
     held = logs > -np.inf
@@ -161,11 +156,14 @@ def _analytic(pair: Analytic, kind: str, steps: float, alpha: float) -> float:
     known = [end for end in ends if end is not None]
     if len(known) < 2:
         return math.inf
-    window = LatticeWindow(math.floor(min(e[0] for e in known)), math.ceil(max(e[1] for e in known)))
+    window = Span(math.floor(min(e[0] for e in known)), math.ceil(max(e[1] for e in known)))
     check_window(2 * len(window))
     rows = []
     for law in (pair.p, pair.q):
-        if _smooth(law, pair.lattice, steps):
+        # Rounding and lattice noise together are a wider normal law, rounded, up to 1e-16 of its density: cell masses
+        # are samples of the density of N(m, s) + uniform, and lattice Gaussians are samples of a Gaussian; sampling
+        # commutes with convolution up to aliases of size e^{-2 pi^2 s^2 t^2 / (s^2 + t^2)}, s and t in steps.
+        if min(float(law.stds.min()) / float(pair.lattice.grid), steps) >= 2:
             wide = np.hypot(law.stds, steps * float(pair.lattice.grid))
             rows.append(_log_cells(pair, law.weights, law.means, wide, Span(window.first, window.last)))
             continue
@@ -181,15 +179,6 @@ def _analytic(pair: Analytic, kind: str, steps: float, alpha: float) -> float:
             c = float(precision)
             rows.append(_convolved(np.arange(span.first, span.last + 1), cells, window, c) - _log_theta(c))
     return _worst(np.stack(rows), [(0, 1)], alpha, np.zeros(len(window)))
-
-
-def _smooth(law: Components, lattice: Lattice, steps: float) -> bool:
-    """Whether rounding and lattice noise together are a wider normal law, rounded, up to 1e-16 of its density.
-
-    Cell masses are samples of the density of N(m, s) + uniform, and lattice Gaussians are samples of a Gaussian:
-    sampling commutes with convolution up to aliases of size e^{-2 pi^2 s^2 t^2 / (s^2 + t^2)}, s and t in steps."""
-    narrowest = float(law.stds.min()) / float(lattice.grid)
-    return min(narrowest, steps) >= 2
 
 
 def _log_cells(pair: Analytic, weights: Floats, means: Floats, stds: Floats, span: Span) -> Floats:

@@ -11,7 +11,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from fugu.laws.family import Family
-from fugu.loss.leakage import slack
+from fugu.loss.leakage import PairLoss, slack
 from fugu.numbers import balls
 from fugu.numbers.exact import UNIT
 
@@ -30,39 +30,26 @@ _FAR = 1e5
 """Distances beyond this many scales count as this many: e^-745 is nothing already."""
 
 
-@dataclass(frozen=True)
-class Worst:
-    """The largest loss over the pairs of a family, both orders, and where it is attained."""
-
-    value: float
-    label: str = ""
-    pair: tuple[int, int] = (0, 0)
-
-
-def pure_loss(family: Family, scale: float) -> Worst:
+def pure_loss(family: Family, scale: float) -> PairLoss:
     """max over pairs, orders and atoms of ln(S_i / S_j), rounded up; inf where no finite epsilon holds."""
     if family.inexact:  # total variation bounds no ratio
-        return Worst(math.inf, *next((label, pair) for pair, label in family.different if family.blurred(pair)))
+        label, pair = next((label, pair) for pair, label in family.different if family.blurred(pair))
+        return PairLoss(label, math.inf, pair)
     weights = family.weights
-    if family.minute:
-        return _worst_log(family, _logs(family, scale), silent=scale == 0)
-    if scale == 0:
-        return _worst(family, weights, 8 * UNIT)
-    sums = decayed_sums(family.points, weights, scale)
-    total = sums.total(weights)
-    if float(total.min()) < _TINY:
-        return _worst_log(family, _logs(family, scale), silent=scale == 0)
-    return _worst(family, total, 4 * sums.error + 12 * UNIT)
-
-
-def _logs(family: Family, scale: float) -> NDArray[np.float64]:
+    if not family.minute:
+        if scale == 0:
+            return _worst(family, weights, 8 * UNIT)
+        sums = decayed_sums(family.points, weights, scale)
+        total = sums.total(weights)
+        if not float(total.min()) < _TINY:
+            return _worst(family, total, 4 * sums.error + 12 * UNIT)
     logs = np.stack([law.logs() for law in family.laws])
-    return log_decayed_sums(family.points, logs, scale) if scale else logs
+    return _worst_log(family, log_decayed_sums(family.points, logs, scale) if scale else logs, silent=scale == 0)
 
 
-def _worst(family: Family, total: NDArray[np.float64], error: float) -> Worst:
+def _worst(family: Family, total: NDArray[np.float64], error: float) -> PairLoss:
     """ln of the largest ratio plus the bound on its error; `error` is on the ratio, relative."""
-    worst = Worst(0.0, family.labels[0], family.pairs[0])
+    worst = PairLoss(family.labels[0], 0.0, family.pairs[0])
     for pair, label in family.different:
         i, j = pair
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -72,13 +59,13 @@ def _worst(family: Family, total: NDArray[np.float64], error: float) -> Worst:
         largest, order = (up, (i, j)) if up >= down else (down, (j, i))
         value = max(0.0, math.log(largest)) * (1 + 4 * UNIT) + 1.01 * error
         if value > worst.value:
-            worst = Worst(value, label, order)
+            worst = PairLoss(label, value, order)
     return worst
 
 
-def _worst_log(family: Family, logs: NDArray[np.float64], silent: bool) -> Worst:
+def _worst_log(family: Family, logs: NDArray[np.float64], silent: bool) -> PairLoss:
     """The same from logarithms, for ratios beyond the range of doubles."""
-    worst = Worst(0.0, family.labels[0], family.pairs[0])
+    worst = PairLoss(family.labels[0], 0.0, family.pairs[0])
     error = log_error(logs.shape[1])
     for pair, label in family.different:
         i, j = pair
@@ -91,11 +78,11 @@ def _worst_log(family: Family, logs: NDArray[np.float64], silent: bool) -> Worst
         bound[np.isnan(bound)] = 0.0 if silent else np.inf
         k = int(np.argmax(bound))
         if bound[k] > worst.value:
-            worst = Worst(float(bound[k]), label, (i, j) if gap[k] >= 0 else (j, i))
+            worst = PairLoss(label, float(bound[k]), (i, j) if gap[k] >= 0 else (j, i))
     return worst
 
 
-def delta_loss(family: Family, scale: float, epsilon: float, grid: float | None) -> Worst:
+def delta_loss(family: Family, scale: float, epsilon: float, grid: float | None) -> PairLoss:
     """max over pairs and orders of sup_S P(S) - e^epsilon Q(S), rounded up; exactly 0 where the ratio bound says so.
 
     `scale` and `grid` are in the unit of the points; grid None is the continuous noise.
@@ -105,7 +92,7 @@ def delta_loss(family: Family, scale: float, epsilon: float, grid: float | None)
     weights = family.weights
     e = math.exp(min(epsilon, _MAX_EXPONENT))  # delta falls with epsilon: capping epsilon can only raise it
     sums = None if scale == 0 else decayed_sums(family.points, weights, scale)
-    worst = Worst(0.0, family.labels[0], family.pairs[0])
+    worst = PairLoss(family.labels[0], 0.0, family.pairs[0])
     for pair, label in family.different:
         for i, j in (pair, pair[::-1]):
             if sums is None:
@@ -115,7 +102,7 @@ def delta_loss(family: Family, scale: float, epsilon: float, grid: float | None)
             if family.blurred(pair):
                 value += 2 * UNIT + balls.upper(slack(family, (i, j), arb(min(epsilon, _MAX_EXPONENT)).exp()))
             if not value <= worst.value:  # a value that is not a number counts as the worst
-                worst = Worst(1.0 if math.isnan(value) else min(1.0, value), label, (i, j))
+                worst = PairLoss(label, 1.0 if math.isnan(value) else min(1.0, value), (i, j))
     return worst
 
 
@@ -244,7 +231,7 @@ def _prefix(points: NDArray[Any], weights: NDArray[np.float64], scale: float) ->
     if size == 0:
         return _doubling(points, weights, scale)
     rows = -(-n // size)
-    x = _padded(points, rows * size).reshape(rows, size)
+    x = np.concatenate((points, np.full(rows * size - n, points[-1]))).reshape(rows, size)
     offset = (x - x[:, :1]).astype(np.float64)
     offset /= scale
     grown = np.exp(offset)
@@ -275,10 +262,6 @@ def _block_size(points: NDArray[Any], scale: float) -> int:
             if float((ends - starts).max()) / scale <= _SPAN:
                 return min(size, n)
     return 0
-
-
-def _padded(points: NDArray[Any], length: int) -> NDArray[Any]:
-    return points if points.size == length else np.concatenate((points, np.full(length - points.size, points[-1])))
 
 
 def _doubling(points: NDArray[Any], weights: NDArray[np.float64], scale: float) -> tuple[NDArray[np.float64], float]:

@@ -13,7 +13,7 @@ from fugu.loss.integrals import normal_hockey_stick
 
 # The loss between two normal laws of vectors in doubles, to search with.
 #
-# With (lam, g) of fugu.loss.normal_spectrum, den = lam - (lam - 1) s, and L = ln p/q,
+# With (lam, g) of fugu.loss.normal, den = lam - (lam - 1) s, and L = ln p/q,
 #
 #     ln M(s) = ln E_q e^{s L} = sum 1/2 ((1 - s) ln lam - ln den) + s (s - 1)/2 sum g / den,
 #     delta(e) = 1/(2 pi i) int_{c - i inf}^{c + i inf} M(s) e^{-e (s-1)} / (s (s-1)) ds, 1 < c < min_{lam>1}
@@ -54,10 +54,6 @@ class FloatSpectrum:
         """kappa: ln of the integrand grows like kappa s far out (if level = 0)."""
         return -epsilon - 0.5 * float(np.sum(self.times * np.log1p(self.scales)) + np.sum(self.shifts / self.at))
 
-    def vanishes(self, epsilon: float) -> bool:
-        """Whether L <= epsilon everywhere: all lam < 1 and sup L = kappa + epsilon <= epsilon."""
-        return self.level == 0 and bool(np.all(self.scales < 0)) and self.slope(epsilon) <= 0
-
     def log_integrand(self, s: Complexes, epsilon: float) -> Complexes:
         """ln of M(s) e^{-epsilon (s-1)} / (s (s-1)), up to multiples of 2 pi i."""
         return np.asarray(self.log_moment(s) - epsilon * (s - 1) - np.log(s) - np.log(s - 1), dtype=np.complex128)
@@ -90,7 +86,8 @@ class FloatSpectrum:
     def hockey_stick(self, epsilon: float) -> float:
         """delta(epsilon) of this order, relatively good to about 1e-8 or better; where the bent line runs uphill only a
         bound from above, which may be a few times too large."""
-        if (self.level == 0 and self.scales.size + self.shifts.size == 0) or self.vanishes(epsilon):
+        bounded = self.level == 0 and bool(np.all(self.scales < 0))  # all lam < 1: sup L = kappa + epsilon <= epsilon
+        if (self.level == 0 and self.scales.size + self.shifts.size == 0) or (bounded and self.slope(epsilon) <= 0):
             return 0.0
         if self.scales.size == 0:
             return float(fast_gaussian_delta(epsilon, math.sqrt(self.level)))

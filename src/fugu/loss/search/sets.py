@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import singledispatch
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +20,9 @@ from fugu.loss.sets_extremes import (
     Form,
     Formed,
     Grid,
-    Narrowest,
-    Widest,
-    sums,
+    Together,
 )
-from fugu.loss.sets_reach import Attained, Generic, at_outputs, at_points
-
-# The envelope and the dual of `fugu.loss.sets` in doubles, and where the dual is least.
-
+from fugu.loss.sets_reach import Attained, Supported, at_outputs, at_points
 
 DUAL = 50_000
 """Most outputs for which the dual is solved: some hundred passes over all of them."""
@@ -61,25 +54,19 @@ class NoisedExtremes:
 def noised(family: SetFamily, where: Outputs) -> NoisedExtremes:
     """N and D at the outputs."""
     found = [extreme_masses(one, where.kernel) for one in at_outputs(family, where.at)]
-    norm, times = _norm(where.kernel), np.ones(len(where.at))
-    if where.kernel.scans and where.kernel.decay is not None:
-        beyond = 1 / math.expm1(min(float(where.kernel.decay), 700.0))
-        times[0] += beyond
-        times[-1] += beyond
+    norm, times = 1.0, np.ones(len(where.at))  # what the kernel is multiplied by, and how often each output counts
+    if where.kernel.decay is not None:
+        c = float(where.kernel.decay)
+        if where.kernel.scans:
+            norm, beyond = math.tanh(c / 2), 1 / math.expm1(min(c, 700.0))
+            times[0] += beyond
+            times[-1] += beyond
+        else:
+            far = math.ceil(8.7 / math.sqrt(2 * c)) + 2
+            norm = 1 / float(where.kernel.floats(np.arange(-far, far + 1)).sum())
     return NoisedExtremes(
         where, norm, times, [norm * n for n, _ in found], [norm * np.maximum(d, 0.0) for _, d in found]
     )
-
-
-def _norm(kernel: DecayKernel) -> float:
-    """What the kernel is multiplied by."""
-    if kernel.decay is None:
-        return 1.0
-    c = float(kernel.decay)
-    if kernel.scans:
-        return math.tanh(c / 2)
-    far = math.ceil(8.7 / math.sqrt(2 * c)) + 2
-    return 1 / float(kernel.floats(np.arange(-far, far + 1)).sum())
 
 
 def envelope(law_set: LawSet, found: NoisedExtremes, order: tuple[int, int], measure: Measure) -> float:
@@ -102,23 +89,6 @@ def _spreads(found: NoisedExtremes, psi: Floats) -> Floats:
     return spread
 
 
-@dataclass(frozen=True, eq=False)
-class _Corners:
-    """f, P and Q at the four corners of every output, and how often the output counts."""
-
-    f: Floats
-    p: Floats
-    q: Floats
-    times: Floats
-
-    def slope(self, tau: float, other: float) -> tuple[float, Point]:
-        """The second bound at tau and tau', and a subgradient."""
-        height = self.f - tau * self.p + other * self.q
-        best = np.argmax(height, axis=0)[None, :]
-        value, p, q = (np.take_along_axis(x, best, axis=0)[0] @ self.times for x in (height, self.p, self.q))
-        return float(tau - other + value), (float(1 - p), float(q - 1))
-
-
 def dual(found: NoisedExtremes, order: tuple[int, int], measure: Measure) -> tuple[float, Point]:
     """The second bound, and where it is least; infinite where it is out of reach."""
     (i, j), nowhere = order, (math.inf, (0.0, 0.0))
@@ -133,9 +103,16 @@ def dual(found: NoisedExtremes, order: tuple[int, int], measure: Measure) -> tup
     f = measure.f(p, q)
     if not (np.all(np.isfinite(f)) and max(widths) < _STEEPEST) or p.shape[1] > DUAL:
         return nowhere
-    corners = _Corners(f, p, q, found.times)
-    at = least(corners.slope, widths)
-    return corners.slope(*at)[0], at
+
+    def slope(tau: float, other: float) -> tuple[float, Point]:
+        """The second bound at tau and tau', and a subgradient."""
+        height = f - tau * p + other * q
+        best = np.argmax(height, axis=0)[None, :]
+        value, up, down = (np.take_along_axis(x, best, axis=0)[0] @ found.times for x in (height, p, q))
+        return float(tau - other + value), (float(1 - up), float(down - 1))
+
+    at = least(slope, widths)
+    return slope(*at)[0], at
 
 
 # The largest and the least noised mass over a set of laws, in doubles: O(n) for a scale where there are windows.
@@ -144,87 +121,35 @@ def dual(found: NoisedExtremes, order: tuple[int, int], measure: Measure) -> tup
 Pair = tuple[Floats, Floats]
 
 
-@singledispatch
 def extreme_masses(known: Extremes, kernel: DecayKernel) -> Pair:
     """N and D at every output, not normalised. `known`: of one set; `kernel`: of the noise."""
-    raise NotImplementedError(type(known).__name__)
-
-
-@extreme_masses.register
-def _(known: Formed, kernel: DecayKernel) -> Pair:
-    forms = known.upper, known.lower
+    if isinstance(known, Together):
+        most, least = zip(*(extreme_masses(part, kernel) for part in known.parts), strict=True)
+        top, bottom = (np.min, np.max) if known.shared else (np.max, np.min)
+        return top(most, axis=0), bottom(least, axis=0)
+    if isinstance(known, Attained):
+        g = kernel.floats(known.distances)
+        ends = [np.einsum("ij,ij->i", laws, g) for laws in known.floats]
+        return ends[0], ends[1]
+    if isinstance(known, Supported):
+        g = kernel.floats(known.distances)
+        return known.law_set.tops(g), known.law_set.bottoms(g)
+    assert isinstance(known, Formed)
+    grid = known.grid
     if not kernel.scans:
-        return _summed(known.grid, known.upper, kernel), _summed(known.grid, known.lower, kernel)
-    found = _SCANNED.get(known)
-    if found is None:
-        found = _SCANNED[known] = _Scanned(known.grid, forms)
-    most, least = found.at(kernel)
-    return most, least
-
-
-@extreme_masses.register
-def _(known: Widest, kernel: DecayKernel) -> Pair:
-    most, least = zip(*(extreme_masses(part, kernel) for part in known.parts), strict=True)
-    return np.max(most, axis=0), np.min(least, axis=0)
-
-
-@extreme_masses.register
-def _(known: Narrowest, kernel: DecayKernel) -> Pair:
-    most, least = zip(*(extreme_masses(part, kernel) for part in known.parts), strict=True)
-    return np.min(most, axis=0), np.max(least, axis=0)
-
-
-@extreme_masses.register
-def _(known: Attained, kernel: DecayKernel) -> Pair:
-    g = kernel.floats(known.distances)
-    found = _ATTAINED.get(known)
-    if found is None:
-        most, least = (np.array([[m / known.total for m in law] for law in laws]) for laws in (known.most, known.least))
-        found = _ATTAINED[known] = most, least
-    most, least = (laws[known.which] for laws in found)
-    return np.einsum("ij,ij->i", most, g), np.einsum("ij,ij->i", least, g)
-
-
-@extreme_masses.register
-def _(known: Generic, kernel: DecayKernel) -> Pair:
-    g = kernel.floats(known.distances)
-    return known.law_set.tops(g), known.law_set.bottoms(g)
-
-
-class _Scanned:
-    """Forms on one grid, for kernels with scans."""
-
-    def __init__(self, grid: Grid, forms: Sequence[Form]) -> None:
-        self._grid = grid
-        # The sign, or 0 where the sum is none, and whether it is read anywhere but at the output itself
-        self._sums = [
-            [(part, part.sign * part.there.astype(np.float64), bool(part.distance.any())) for part in sums(grid, form)]
-            for form in forms
-        ]
-        self._spots = [[(_shares(grid, spot.masses), spot.distance) for spot in form.spots] for form in forms]
-
-    def at(self, kernel: DecayKernel) -> list[Floats]:
-        """Every form at every output."""
-        weights, steps = self._grid.weights, kernel.steps
-        scans = decayed_sums(self._grid.points, weights, steps) if steps else Decayed(weights, weights, 0.0)
-        found = []
-        for parts, spots in zip(self._sums, self._spots, strict=True):
-            total = np.zeros(len(self._grid.outputs))
-            for part, sign, apart in parts:
-                held = (scans.left if part.left else scans.right)[part.row][part.at] * sign
-                total += held * kernel.floats(part.distance) if apart else held
-            for masses, distance in spots:
-                total += masses * kernel.floats(distance)
-            found.append(total)
-        return found
-
-
-_SCANNED: WeakKeyDictionary[Formed, _Scanned] = WeakKeyDictionary()
-_ATTAINED: WeakKeyDictionary[Attained, Pair] = WeakKeyDictionary()
-
-
-def _shares(grid: Grid, masses: Sequence[int]) -> Floats:
-    return np.array([m / grid.total for m in masses], dtype=np.float64)
+        return _summed(grid, known.upper, kernel), _summed(grid, known.lower, kernel)
+    weights, steps = grid.weights, kernel.steps
+    scans = decayed_sums(grid.points, weights, steps) if steps else Decayed(weights, weights, 0.0)
+    found = []
+    for parts, spots in known.scanned:
+        total = np.zeros(len(grid.outputs))
+        for part, sign, apart in parts:
+            held = (scans.left if part.left else scans.right)[part.row][part.at] * sign
+            total += held * kernel.floats(part.distance) if apart else held
+        for masses, distance in spots:
+            total += masses * kernel.floats(distance)
+        found.append(total)
+    return found[0], found[1]
 
 
 def _summed(grid: Grid, form: Form, kernel: DecayKernel) -> Floats:
@@ -235,7 +160,7 @@ def _summed(grid: Grid, form: Form, kernel: DecayKernel) -> Floats:
         held = (place >= part.start[:, None]) & (place < part.stop[:, None])
         total += np.where(held, g, 0.0) @ grid.weights[part.row]
     for spot in form.spots:
-        total += _shares(grid, spot.masses) * kernel.floats(spot.distance)
+        total += grid.shares(spot.masses) * kernel.floats(spot.distance)
     return total
 
 

@@ -11,26 +11,19 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from fugu.errors import NotProvable, UsageError
+from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Divergences, Ratio
 from fugu.laws.components import Components
-from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family, SetFamily
-from fugu.laws.masses import Masses
 from fugu.laws.normal import Analytic
-from fugu.laws.pair import LawPair
 from fugu.laws.shapes import Item
 from fugu.loss.lattice_gaussian import check_size, errors_cost, reach_of, widest_scale, width_of, window
 from fugu.loss.rounded import DELTA_TILT, Span, float_cells, span_of
 from fugu.loss.search.laplace import decayed_sums
 from fugu.loss.search.normal import fast_gaussian_mu
 from fugu.loss.vectors import grid_of
-from fugu.noise.laplace import Laplace
-from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.numbers.exact import float_up
 from fugu.transport.coupling import monotone
-
-# Searches for lattice Gaussian noise on one number, whatever the laws.
-
 
 LEAST = 1e-15
 """What rounding may hide of a delta that is summed in doubles."""
@@ -257,13 +250,9 @@ def over(distance: float, epsilon: Fraction) -> float:
 
 def l1_distance(family: Family) -> float:
     """max over pairs of the farthest two atoms of positive mass, in the unit of the points."""
-    ends = [_ends(family, law) for law in family.laws]
+    held = [family.points[law.parts != 0] for law in family.laws]
+    ends = [(float(points[0]), float(points[-1])) for points in held]
     return max((max(ends[i][1] - ends[j][0], ends[j][1] - ends[i][0]) for (i, j), _ in family.different), default=0.0)
-
-
-def _ends(family: Family, law: Masses) -> tuple[float, float]:
-    held = np.flatnonzero(law.parts != 0)
-    return float(family.points[held[0]]), float(family.points[held[-1]])
 
 
 def farthest(family: Family) -> float:
@@ -288,63 +277,3 @@ def smooth_range(pair: Analytic) -> float:
 def first_guess(distance: float, ask: Ask) -> float:
     """A first guess from above; the search doubles it where it is too small."""
     return max(1.0, 2 * distance) / max(float(ask.epsilon), 0.05)
-
-
-# Both orders of a hockey stick, one by one, in doubles: what ordered pairs of distributions ask about.
-
-
-Floats = NDArray[np.float64]
-
-
-def both_orders(pair: LawPair, noise: Laplace, epsilon: Real) -> tuple[float, float]:
-    """(HS_epsilon(p || q), HS_epsilon(q || p)) of continuous Laplace noise on two laws with atoms on a line.
-
-    Between neighbouring atoms p - e^epsilon q is A e^(-t/b) + B e^(t/b), which changes its sign once at most, so each
-    is a finite sum (in units of b: L_k and R_k are the sums from the left and from the right).
-
-    >>> found = both_orders(LawPair(Discrete([0]), Discrete([1])), Laplace(1.0), 0.5)
-    >>> [round(x, 9) for x in found]
-    [0.221199217, 0.221199217]
-    """
-    if not isinstance(pair.p, Discrete) or not isinstance(pair.q, Discrete) or pair.dimension != 1:
-        raise NotProvable("the two orders are worked out for discrete laws of one number")
-    if not isinstance(noise, Laplace) or noise.grid is not None or noise.scale == 0:
-        raise UsageError("give continuous Laplace noise of positive scale: fugu.Laplace(scale)")
-    points = np.unique(np.concatenate([pair.p.values, pair.q.values]))
-    p, q = (_on(points, law) for law in (pair.p, pair.q))
-    factor = math.exp(float(as_fraction(epsilon)))
-    scaled = points / float(noise.scale)
-    return _hockey(scaled, p - factor * q), _hockey(scaled, q - factor * p)
-
-
-def _on(points: Floats, law: Discrete) -> Floats:
-    found = np.zeros(len(points))
-    found[np.searchsorted(points, law.values)] = [float(Fraction(x)) for x in law.weights]
-    return found
-
-
-def _hockey(x: Floats, c: Floats) -> float:
-    left, right = c.copy(), c.copy()
-    gaps = np.diff(x)
-    for k in range(1, len(c)):
-        left[k] += left[k - 1] * math.exp(-gaps[k - 1])
-    for k in range(len(c) - 2, -1, -1):
-        right[k] += right[k + 1] * math.exp(-gaps[k])
-    total = max(float(right[0]), 0.0) + max(float(left[-1]), 0.0)
-    for k, gap in enumerate(gaps.tolist()):
-        total += _between(float(left[k]), float(right[k + 1]), gap)
-    return total / 2
-
-
-def _between(a: float, b: float, gap: float) -> float:
-    """The integral over 0 < s < gap of the positive part of a e^-s + b e^(s - gap)."""
-
-    def whole(low: float, high: float) -> float:
-        return a * (math.exp(-low) - math.exp(-high)) + b * (math.exp(high - gap) - math.exp(low - gap))
-
-    if a >= 0 and b >= 0:
-        return whole(0.0, gap)
-    if a <= 0 and b <= 0:
-        return 0.0
-    cut = min(max((math.log(-a / b) + gap) / 2, 0.0), gap)
-    return max(whole(0.0, cut) if a > 0 else whole(cut, gap), 0.0)

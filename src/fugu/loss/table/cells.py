@@ -109,10 +109,6 @@ class CellsLaplace(CellsLeakage):
         """2 / epsilon: for laws that have no cell in common it is the exact root."""
         return float_up(2 / ask.epsilon) if ask.epsilon else math.inf
 
-    def leak(self, item: CellFamily, noise: Laplace) -> float:
-        """T(2 / scale)."""
-        return largest(self.pure(item, noise, Fraction(0)))
-
 
 @final
 class CellsGaussian(CellsLeakage):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fugu.errors import BadNoise, NotProvable
 from fugu.guarantee.asks import Ask, Ratio
 from fugu.laws.family import Family, SetFamily
-from fugu.loss.decay import PowerSum, blocks, working_bits
+from fugu.loss.atoms import PowerSum, blocks, working_bits
 from fugu.loss.leakage import Leakage, PairLoss, in_units, largest_slack, require_exact, slack
 from fugu.loss.search.laplace import log_decayed_sums
 from fugu.loss.table.line import LineDecay
@@ -148,9 +148,9 @@ def _cells(family: Family, rate: Fraction | None, what: str) -> Iterator[tuple[a
     """Every output in order: c_y = (1 - r r') / ((1 + r) (1 + r')) from the steps to its neighbours, r = 0 where there
     is none; and S(y) of every law, not divided by its total. Nothing if no two laws differ."""
     before = 0
-    for block in blocks(family, rate, what):
-        for k, gap in enumerate(block.gaps):
-            sums = [left[k] + beyond[k] for left, beyond in zip(block.left, block.beyond, strict=True)]
+    for _, lefts, beyonds, gaps in blocks(family, rate, what):
+        for k, gap in enumerate(gaps):
+            sums = [left[k] + beyond[k] for left, beyond in zip(lefts, beyonds, strict=True)]
             mass = arb(1)
             if rate is not None:
                 falls = [(-balls.of(rate * steps)).exp() if steps else arb(0) for steps in (before, gap)]
