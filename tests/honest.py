@@ -13,7 +13,7 @@ from typing import Any
 import fugu
 from auditing.document_fuzz import PAIR, PLANE, originals
 from fugu import Approx, MarkovChain, Pure, Scenario, Shifted
-from fugu.publication.files import Beliefs, Outgoing, Published, issue
+from fugu.publication.files import Beliefs, Outgoing, issue, published_file
 from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
 from fugu.queries.sequence_sentences import REFERENCE
 from fugu.queries.sequences import Histogram, States
@@ -59,7 +59,7 @@ def _release(certificate: Any, recipe: dict[str, Any] | None, rows: int, **more:
         source = more.pop("beliefs", None) or Beliefs(reference=file)
         going = Outgoing(certificates={"": certificate}, table=file, data="today.csv", rows=rows, recipe=recipe,
                          beliefs=source, **more)  # fmt: skip
-        return dict(json.loads(issue(going, [Published("out.csv", file, 1, ("value",))])[0].to_json()))
+        return dict(json.loads(issue(going, [published_file("out.csv", file, 1, ("value",))])[0].to_json()))
 
 
 def _released_column() -> dict[str, Any]:

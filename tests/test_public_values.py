@@ -12,7 +12,7 @@ import pytest
 
 import fugu
 from fugu import iterate
-from fugu.publication.files import Beliefs, Outgoing, Published, issue
+from fugu.publication.files import Beliefs, Outgoing, issue, published_file
 from fugu.sequences import Histogram, States
 from fugu.training.losses import of_labels
 
@@ -65,7 +65,7 @@ def released():
     going = Outgoing(
         certificates={"": additive().certificate}, table=this, data="d", rows=1, recipe=None, beliefs=Beliefs()
     )
-    return issue(going, [Published("o.csv", this)])[0]
+    return issue(going, [published_file("o.csv", this)])[0]
 
 
 EXAMPLES = {

@@ -19,6 +19,9 @@ COLUMN: Final = "column"
 STATISTICS: Final = "statistics"
 SEQUENCES: Final = "sequences"
 PROPERTY: Final = "property"
+RECORDS: Final = "records"
+LAW: Final = "law"
+"""Two routes for statistics: charged to each record, which composes; or by the law of the total, once."""
 Named = Literal["always", "given", "never"]
 SECTIONS: Final = (
     "data", "question", "sequence", "secrets", "beliefs", "budget", "noise", "training", "property"
@@ -69,6 +72,18 @@ def ask(help: str, section: str, *routes: Route, default: Any = None, **more: An
     return field(default=default, metadata={"ask": Ask(help, section, routes, **more)})
 
 
+def _entry(help: str, **more: Any) -> Any:
+    return ask(help, "question", SEQUENCES, named="always", **more)
+
+
+def _sequence(help: str, **more: Any) -> Any:
+    return ask(help, "sequence", SEQUENCES, named="never", **more)
+
+
+def _hiding(help: str, **more: Any) -> Any:
+    return ask(help, "", PROPERTY, named="never", **more)
+
+
 @lru_cache
 def facts(form: type[Any]) -> Mapping[str, Ask]:
     """{field: what it states} of a dataclass whose fields are asked."""
@@ -108,7 +123,7 @@ class Question:
     route: str | None = ask(
         'With --query: "records" (many questions, one budget; pure epsilon) or "law" (one question, and no other '
         "release of the table); records if left out, where it can be.",
-        "question", STATISTICS, words=("records", "law"), named="never",
+        "question", STATISTICS, words=(RECORDS, LAW), named="never",
     )  # fmt: skip
     by: str | None = ask(
         "With --query: the public column that groups the rows; sequences: the user, left out where the file is one "
@@ -136,24 +151,16 @@ class Question:
         "The column that names the person; it must not repeat. Left out, one row is one person.",
         "question", COLUMN, STATISTICS, named="always", like="patient",
     )  # fmt: skip
-    order: str | None = ask(
-        "Sequences: the column of times, by which a user's rows are ordered.", "question", SEQUENCES, named="always"
-    )
-    state: str | None = ask(
-        "Sequences: the column of states, the entries of a sequence.", "question", SEQUENCES, named="always"
-    )
-    start: str = ask(
+    order: str | None = _entry("Sequences: the column of times, by which a user's rows are ordered.")
+    state: str | None = _entry("Sequences: the column of states, the entries of a sequence.")
+    start: str = _entry(
         "Sequences: the law of the first entry: fitted (one sequence fits none: any), any, stationary.",
-        "question", SEQUENCES, default="fitted", words=("fitted", "any", "stationary"), named="always",
-    )  # fmt: skip
-    smoothing: float = ask(
-        "Sequences: added to every transition count; makes another prior.",
-        "question", SEQUENCES, default=0.0, named="always",
-    )  # fmt: skip
-    length: int | None = ask(
-        "Sequences: the length of those to be released, if longer.", "question", SEQUENCES, named="always"
+        default="fitted",
+        words=("fitted", "any", "stationary"),
     )
-    other: str | None = ask("Sequences: the state that unknown states count as.", "question", SEQUENCES, named="always")
+    smoothing: float = _entry("Sequences: added to every transition count; makes another prior.", default=0.0)
+    length: int | None = _entry("Sequences: the length of those to be released, if longer.")
+    other: str | None = _entry("Sequences: the state that unknown states count as.")
     clip: str | None = ask(
         'Move released values into this range, "0,100"; free, a function of what goes out.',
         "question", COLUMN, like=[0, 100],
@@ -161,52 +168,34 @@ class Question:
     round: str | None = ask(
         "Round released values to multiples of this, in days for dates; free.", "question", COLUMN, like=1
     )
-    repeats: str | None = ask(
+    repeats: str | None = _sequence(
         "Sequences: rows of one user at one time: refuse, first, last, or rows (all, as in the file).",
-        "sequence", SEQUENCES, words=("refuse", "first", "last", "rows"), named="never",
-    )  # fmt: skip
-    columns: str | None = ask(
-        'Sequences: wide tables, a column for each time: "Jul.93:Jun.99", "m*", or "m1,m2,m3".',
-        "sequence", SEQUENCES, named="never",
-    )  # fmt: skip
-    end: str | None = ask(
-        "Sequences: intervals end in this column; they begin at --order.", "sequence", SEQUENCES, named="never"
+        words=("refuse", "first", "last", "rows"),
     )
-    every: str | None = ask(
-        'Sequences: the step of a regular grid: "1h", "30min", "1d", or a number.', "sequence", SEQUENCES, named="never"
+    columns: str | None = _sequence(
+        'Sequences: wide tables, a column for each time: "Jul.93:Jun.99", "m*", or "m1,m2,m3".'
     )
-    between: str | None = ask(
-        "Sequences: the state where no interval is; left out, that is refused.", "sequence", SEQUENCES, named="never"
-    )
-    overlaps: str | None = ask(
+    end: str | None = _sequence("Sequences: intervals end in this column; they begin at --order.")
+    every: str | None = _sequence('Sequences: the step of a regular grid: "1h", "30min", "1d", or a number.')
+    between: str | None = _sequence("Sequences: the state where no interval is; left out, that is refused.")
+    overlaps: str | None = _sequence(
         "Sequences: of intervals that overlap, the one that begins first or last; refuse.",
-        "sequence", SEQUENCES, words=("refuse", "first", "last"), named="never",
-    )  # fmt: skip
-    backwards: str | None = ask(
-        "Sequences: intervals that end before they begin: refuse or drop.",
-        "sequence", SEQUENCES, words=("refuse", "drop"), named="never",
-    )  # fmt: skip
-    gaps: str | None = ask(
-        "Sequences: missing steps are said, or modelled by the chain (with --every).",
-        "sequence", SEQUENCES, words=("said", "modelled"), named="never",
-    )  # fmt: skip
-    inside: str | None = ask(
-        "Sequences: whether it is public or secret when states change inside a record.",
-        "sequence", SEQUENCES, words=("public", "secret"), named="never",
-    )  # fmt: skip
-    hide: str | None = ask(
-        'Hide which share of all records has this: "smoker=yes"; with --statistics.', "", PROPERTY, named="never"
+        words=("refuse", "first", "last"),
     )
-    statistics: str | None = ask(
-        'With --hide: what is published, "mean(chol),count(sex=F)".', "", PROPERTY, named="never"
+    backwards: str | None = _sequence(
+        "Sequences: intervals that end before they begin: refuse or drop.", words=("refuse", "drop")
     )
-    size: int | None = ask(
-        "With --hide: the number of records, which is public; refused if TABLE differs.", "", PROPERTY, named="never"
+    gaps: str | None = _sequence(
+        "Sequences: missing steps are said, or modelled by the chain (with --every).", words=("said", "modelled")
     )
-    tolerance: str = ask(
-        "With --hide: shares that differ by at most this look alike.", "", PROPERTY, default="0.1", named="never"
+    inside: str | None = _sequence(
+        "Sequences: whether it is public or secret when states change inside a record.", words=("public", "secret")
     )
-    shares: str | None = ask('With --hide: only these shares, "0.45,0.55".', "", PROPERTY, named="never")
+    hide: str | None = _hiding('Hide which share of all records has this: "smoker=yes"; with --statistics.')
+    statistics: str | None = _hiding('With --hide: what is published, "mean(chol),count(sex=F)".')
+    size: int | None = _hiding("With --hide: the number of records, which is public; refused if TABLE differs.")
+    tolerance: str = _hiding("With --hide: shares that differ by at most this look alike.", default="0.1")
+    shares: str | None = _hiding('With --hide: only these shares, "0.45,0.55".')
     protect: str | None = ask(
         'What is secret: "sex", "sex,ward", "sex=Male", "age>=65", "born<1960-01-01", cut points "age:18,40,65".',
         "secrets", COLUMN, STATISTICS, named="always", like="smoker",

@@ -31,7 +31,7 @@ from fugu.numbers.exact import read_number
 from fugu.priors.gaussian_field import GaussianField
 from fugu.priors.gaussian_records import Correlated
 from fugu.priors.joint import JointTable
-from fugu.publication.files import Beliefs, Outgoing, Published, issue
+from fugu.publication.files import Beliefs, Outgoing, issue, published_file
 from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
 from fugu.queries.sequence_sentences import REFERENCE
 from fugu.queries.sequences import Count, Histogram, States, TopK
@@ -180,7 +180,7 @@ def _releases() -> Iterator[tuple[str, dict[str, Any]]]:
             rows = 40 if len(certificates) > 1 else 1
             going = Outgoing(certificates=certificates, table=file, data="today.csv", rows=rows, recipe=recipe,
                              beliefs=Beliefs(reference=file))  # fmt: skip
-            yield name, json.loads(issue(going, [Published("out.csv", file, 1, ("value",))])[0].to_json())
+            yield name, json.loads(issue(going, [published_file("out.csv", file, 1, ("value",))])[0].to_json())
 
 
 def sealed(body: Any) -> Any:

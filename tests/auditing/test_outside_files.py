@@ -11,7 +11,7 @@ import pytest
 import fugu
 from fugu.documents.release import file_sha256
 from fugu.errors import CertificateError, UsageError
-from fugu.publication.files import Beliefs, Outgoing, Published, issue
+from fugu.publication.files import Beliefs, Outgoing, issue, published_file
 from release_files import (
     RELEASES,
     beside,
@@ -100,7 +100,7 @@ def test_several_published_files_are_each_held_against_the_document(folder, tmp_
     parts = []
     for name in ("one.csv", "two.csv"):
         (tmp_path / name).write_text(f"value\n{len(parts)}\n")
-        parts.append(Published(name, tmp_path / name, 1, ("value",)))
+        parts.append(published_file(name, tmp_path / name, 1, ("value",)))
     certificate = certificate_of(folder / "made" / "column" / "out.csv")
     going = Outgoing(
         certificates={"": certificate}, table=folder / "today.csv", data="today", rows=None,

@@ -17,7 +17,7 @@ from fugu.errors import BadNoise, NotProvable
 from fugu.laws.components import nearest
 from fugu.report.figures import curve
 from fugu.report.template import sentence
-from fugu.scenario.query import Query
+from fugu.scenario.query import ColumnQuery
 from hunting import search
 
 CASES, MANY = 60, 3000
@@ -45,7 +45,7 @@ def spread(mechanism, index, low, high):
 
 def true_loss(mechanism, raw, secret):
     """Pure epsilon, or delta at epsilon 1, of these raw values given each secret: query, support, lattice."""
-    query = Query.from_json(mechanism.context.query)
+    query = ColumnQuery.from_json(mechanism.context.query)
     released = nearest(mechanism.support, query.apply(raw))
     index = mechanism.lattice.index(released)
     pure, steps = isinstance(mechanism.guarantee, Pure), mechanism.noise.scale / float(mechanism.lattice.grid)

@@ -17,7 +17,7 @@ from fugu.documents.certificate import Certificate
 from fugu.errors import BadLaw, CertificateError, NotProvable, UsageError
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.mechanism.mixture import mix
-from fugu.scenario.property_model import records_of, spread_shares
+from fugu.scenario.property import records_of, spread_shares
 from fugu.scenario.swap import swap_shift
 
 BUDGET = Approx(1, 1e-2)

@@ -18,14 +18,14 @@ from typer.testing import CliRunner
 
 import fugu
 import fugu.cli.app as cli
+from fugu.checking.check import CHANCE, log_tail, shared_rows
 from fugu.checking.columns import other_unit
-from fugu.checking.overlap import CHANCE, log_tail, shared_rows
 from fugu.data import Table
 from fugu.data.private import causes, open_private, why_text
 from fugu.data.secrets import FEW, column_rule, few_rows, rule_of
 from fugu.errors import BadTable, UsageError
 from fugu.noise.laplace import Laplace
-from fugu.scenario.query import Query
+from fugu.scenario.query import ColumnQuery
 from fugu.utility.plausible import CHANCE as CHANCE_OF_ALARM
 from fugu.utility.plausible import PlausibleCount, no_noise
 from hunting import search
@@ -566,7 +566,7 @@ def test_a_rule_says_what_becomes_of_a_cell(rng, tmp_path):
     assert ("none of the named values" in rules["w"] or gone == "(other)") == nowhere
     for name, bins in (("x", None), ("w", words)):
         missing = "error" if rng.integers(2) else words[0] if bins else 7
-        query = Query.fit(name, schema.read(reference, [name]).exact(name), bins, missing, schema.fields[name])
+        query = ColumnQuery.fit(name, schema.read(reference, [name]).exact(name), bins, missing, schema.fields[name])
         query = query.with_typical(query.apply(schema.read(reference, [name]).exact(name)))
         done = query.of_private(opened)
         gone, beyond = told_by(column_rule(query.to_json(), schema.fields[name]))

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import fugu
 import fugu.cli.app as cli
-from fugu.cli.mechanisms import followed
+from fugu.cli.column import followed
 from fugu.errors import BadBudget, FuguError, UsageError
 from fugu.mechanism import post
 from fugu.question import Question

@@ -8,7 +8,7 @@ import random
 import pytest
 
 import fugu
-from fugu.cli.questions import joined, split, split_before
+from fugu.cli.options import joined, split, split_before
 from fugu.documents.question import question_words
 from fugu.errors import UsageError
 from fugu.queries.statistic import StatisticQuestion

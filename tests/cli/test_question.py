@@ -12,7 +12,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import fugu.cli.app as cli
-from fugu.cli.forms import FORMS
+from fugu.cli.commands import FORMS
 from fugu.errors import UsageError
 from fugu.question import SECTIONS, Question, defaults, facts
 

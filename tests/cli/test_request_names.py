@@ -82,7 +82,7 @@ def names_of(words, monkeypatch):
     def stop(*_, **__):
         raise Reached
 
-    monkeypatch.setattr(charging, "Account", Book)
+    monkeypatch.setattr(charging, "ReleaseAccount", Book)
     monkeypatch.setattr(releasing, "ready", stop)
     found = CliRunner().invoke(cli.app, words).exception
     assert isinstance(found, Reached | FuguError | SystemExit), (words, found)

@@ -17,7 +17,7 @@ from fugu.data import Schema
 from fugu.data.column import Raw
 from fugu.data.field import Field
 from fugu.queries.answer import open_column
-from fugu.scenario.query import Query
+from fugu.scenario.query import ColumnQuery
 from hunting import search
 
 N, ROW = 120, 11
@@ -50,7 +50,7 @@ def mechanism(**asked):
 
 
 def column_of(made, table):
-    return Query.from_json(made.context.query).of_private(open_column(made, table))
+    return ColumnQuery.from_json(made.context.query).of_private(open_column(made, table))
 
 
 def replaced(cell):

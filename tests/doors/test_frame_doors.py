@@ -14,7 +14,7 @@ import pytest
 import fugu
 from fugu.data import frame as kinds
 from fugu.queries.answer import open_column
-from fugu.scenario.query import Query
+from fugu.scenario.query import ColumnQuery
 
 ROWS, ROW = 12, 5
 REFERENCE = {"s": ["a", "b"] * 40, "v": [0, 1, 2, 3, 1, 2, 5, 4] * 10}
@@ -62,7 +62,7 @@ CASES = {
 
 def told(mechanism, table):
     """All that is public of a release: kind, columns, types, index, rows; and what noise is added to."""
-    found = Query.from_json(mechanism.context.query).of_private(open_column(mechanism, table))
+    found = ColumnQuery.from_json(mechanism.context.query).of_private(open_column(mechanism, table))
     frame = kinds.FrameKind.of(table).frame({"v": found}, None)
     if isinstance(frame, duckdb.DuckDBPyRelation):
         public = (frame.columns, list(map(str, frame.types)))

@@ -28,7 +28,7 @@ from fugu.noise.bits import RngBits
 from fugu.queries import features
 from fugu.queries.answer import open_column
 from fugu.queries.statistics_release import prepare
-from fugu.scenario.query import Query
+from fugu.scenario.query import ColumnQuery
 from hunting import search
 from release_files import document_of, public_part
 
@@ -140,7 +140,7 @@ def silent(**asked):
 
 def column_of(mechanism, table):
     """`open_column`: what noise is added to, row by row."""
-    found = Query.from_json(mechanism.context.query).of_private(open_column(mechanism, table))
+    found = ColumnQuery.from_json(mechanism.context.query).of_private(open_column(mechanism, table))
     return found, (found.dtype, found.shape)
 
 

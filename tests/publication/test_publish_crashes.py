@@ -10,7 +10,7 @@ import pytest
 from fugu.documents.release import file_sha256
 from fugu.errors import UsageError
 from fugu.publication import files
-from fugu.publication.files import Draft, drafted, drafted_text
+from fugu.publication.files import Draft, drafted
 from release_files import beside, checks, prepared, released
 
 STEPS = {
@@ -112,7 +112,7 @@ def test_what_a_ledger_keeps_is_published_later_and_never_drawn_again(tmp_path, 
 
 
 def test_a_draft_is_hidden_until_it_has_its_name_and_goes_if_it_gets_none(tmp_path):
-    for made in (lambda: drafted(tmp_path / "a.csv", {"v": [1, 2]}), lambda: drafted_text(tmp_path / "m.json", "{}")):
+    for made in (lambda: drafted(tmp_path / "a.csv", {"v": [1, 2]}), lambda: drafted(tmp_path / "m.json", "{}")):
         draft = made()
         assert draft.file.name.startswith(".") and draft.file.stat().st_mode & 0o777 == 0o600
         assert not draft.target.exists() and draft.sha256 == file_sha256(draft.file)

@@ -6,7 +6,7 @@ import pytest
 
 import fugu
 from fugu.errors import UsageError
-from fugu.publication.files import Beliefs, Outgoing, Published, issue
+from fugu.publication.files import Beliefs, Outgoing, issue, published_file
 
 PAIR = fugu.LawPair(fugu.Discrete([0, 4], [3, 1]), fugu.Discrete([0, 4], [1, 3]), "a vs b")
 ROWS = {"s": ["x", "y"] * 30, "v": [1, 5, 2, 4, 3, 3] * 10}
@@ -117,7 +117,9 @@ def test_two_releases_that_hold_alone_are_no_release_together(tables):
     (tables / "out.csv").write_text("value\n1\n")
     told = {"table": tables / "today.csv", "data": "d", "rows": 1, "recipe": None, "beliefs": Beliefs()}
     for certificates, holds in (({"": one}, True), ({"a": one, "b": two}, False)):
-        document, _ = issue(Outgoing(certificates=certificates, **told), [Published("out.csv", tables / "out.csv")])
+        document, _ = issue(
+            Outgoing(certificates=certificates, **told), [published_file("out.csv", tables / "out.csv")]
+        )
         verdict = fugu.verify(document)
         assert verdict.holds == holds
         assert holds or failed(verdict)[0][0] == "groups"

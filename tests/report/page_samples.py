@@ -13,7 +13,7 @@ from fugu import PerEntryDP, Schema
 from fugu.auditing.property_attack import property_attack
 from fugu.calibration.covariance.methods import WAYS
 from fugu.iterate import LinearRegression
-from fugu.publication.files import Beliefs, Outgoing, Published, issue, preview
+from fugu.publication.files import Beliefs, Outgoing, issue, preview, published_file
 from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
 from fugu.queries.sequence_sentences import REFERENCE as REFERENCE_WORDS
 from fugu.queries.sequences import Histogram, States
@@ -116,7 +116,7 @@ def _answers():
 def _released():
     """After the release, with the extract of a ledger and an attack."""
     document, _ = issue(
-        _answers(), [Published("means_of_every_ward_in_the_clinic.csv", REFERENCE, 3, ("group", "value"))]
+        _answers(), [published_file("means_of_every_ward_in_the_clinic.csv", REFERENCE, 3, ("group", "value"))]
     )
     entries = ({"request": LONG, "state": "settled", "charge": "Pure(epsilon=0.5)", "at": "2026-01-01T00:00"},)
     audit = fugu.audit(fugu.calibrate(PAIR, fugu.Pure(0.3)), draws=2000, through_files=0, rng=np.random.default_rng(1))

@@ -12,10 +12,9 @@ import pytest
 from browser import WHY_NOT, chromium
 
 import fugu
-from fugu.cli.influence import _page
 from fugu.drawing.html import Html, escaped, joined, tag
 from fugu.report import page
-from fugu.report.compare import trade_page
+from fugu.report.compare import influence_page, trade_page
 from fugu.report.template import render
 
 EVIL = "<script>document.title='RUN'</script><img src=x onerror=\"document.title='RUN'\">\u202e\x1b\u2028</script>"
@@ -24,7 +23,7 @@ SCENARIO = fugu.Scenario(LAWS)
 PAGES = {
     "report": lambda: page(fugu.calibrate(SCENARIO, fugu.Pure(0.5)), title=EVIL, query_name=EVIL, secret_name=EVIL),
     "trade": lambda: trade_page(SCENARIO, fugu.compare(SCENARIO, fugu.Pure(0.5)), EVIL, EVIL, warnings=[EVIL]),
-    "influence": lambda: _page([(1, 2.0), (2, 1.0)], EVIL),
+    "influence": lambda: influence_page([(1, 2.0), (2, 1.0)], EVIL),
     "bare": lambda: render("page.html", title=EVIL),
 }
 

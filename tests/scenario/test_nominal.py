@@ -12,7 +12,7 @@ import fugu
 from fugu import Pure, Scenario, Schema, optimal_channel, verify
 from fugu.data import write_csv
 from fugu.errors import BadTable, UnknownName, UsageError
-from fugu.scenario.query import Query
+from fugu.scenario.query import ColumnQuery
 
 JOBS = ["cook", "clerk", "nurse", "pilot"]
 JOB = {"job": {"kind": "category", "values": JOBS}}
@@ -34,8 +34,8 @@ def scenario():
 def test_every_declared_category_is_a_value_seen_or_not(scenario):
     law = scenario.law_pairs()[0].p
     assert law.values.tolist() == [0, 1, 2, 3] and law.weights[3] == 0
-    assert scenario.query == Query("job", categories=tuple(JOBS), typical=scenario.query.typical, nominal=True)
-    assert Query.from_json(scenario.query.to_json()) == scenario.query
+    assert scenario.query == ColumnQuery("job", categories=tuple(JOBS), typical=scenario.query.typical, nominal=True)
+    assert ColumnQuery.from_json(scenario.query.to_json()) == scenario.query
     assert any("no order" in line for line in scenario.assumptions)
 
 

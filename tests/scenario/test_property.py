@@ -251,3 +251,12 @@ def test_statistics_are_parsed_at_the_first_equals_sign():
 def test_refusals_say_what_to_do(changes, error, words):
     with pytest.raises(error, match=words):
         made(**changes)
+
+
+def test_a_count_of_a_column_that_is_averaged_too_is_not_clipped_to_its_bounds():
+    table = {"ill": ["yes", "no"] * 20, "age": [20, 30, 40, 50] * 10}
+    asked = ["mean(age)", "count(age=20)"]
+    alone = Scenario.from_property(table, asked[1:], "ill=yes", 20).property
+    both = Scenario.from_property(table, asked, "ill=yes", 20, bounds={"age": (17, 90)}).property
+    assert both.having[:, 1].tolist() == alone.having[:, 0].tolist() and set(both.having[:, 1]) == {0.0, 1.0}
+    assert both.ranges == (73, 1)

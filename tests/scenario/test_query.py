@@ -17,25 +17,25 @@ from fugu.data.moments import equal_bins, middles
 from fugu.data.private import open_private
 from fugu.errors import BadTable, CertificateError, FuguError, MissingValues, UnknownName, UsageError
 from fugu.numbers.exact import as_fraction
-from fugu.scenario import Query
+from fugu.scenario import ColumnQuery
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e150, max_value=1e150)
 SENTINEL = 93177.25
 
 
 def fit(values, bins=None, missing="error"):
-    return Query.fit("x", Column.of("x", values), bins, missing)
+    return ColumnQuery.fit("x", Column.of("x", values), bins, missing)
 
 
 def test_numbers_are_published_as_they_are():
     hostile = [5e-324, 1e300, -0.0, 2**63, 0.1, True]
-    found = Query("x").apply(hostile)
+    found = ColumnQuery("x").apply(hostile)
     assert found.tolist() == [5e-324, 1e300, 0.0, 2.0**63, 0.1, 1.0] and found.dtype == np.float64
     assert not np.signbit(found[2])
 
 
 def test_a_value_goes_to_the_middle_of_its_bin_and_outside_to_the_nearest():
-    query = Query("x", edges=(0, 1, 3))
+    query = ColumnQuery("x", edges=(0, 1, 3))
     assert query.apply([0, 0.99, 1, 2.9, 3, 1e300, -1e300]).tolist() == [0.5, 0.5, 2, 2, 2, 2, 0.5]
 
 
@@ -80,7 +80,7 @@ def test_categories_become_their_place_in_the_ordering():
 
 
 def test_a_category_outside_the_ordering_is_counted_not_named():
-    query = Query("x", categories=("low", "high"))
+    query = ColumnQuery("x", categories=("low", "high"))
     with pytest.raises(BadTable, match="2 rows") as caught:
         query.apply(["SENTINEL-93177", "low", "SENTINEL-93177"])
     assert "93177" not in str(caught.value)
@@ -114,7 +114,7 @@ def test_whatever_the_reference_may_hold_the_private_table_reads_alike(told, bin
         schema = Schema({"x": known}).completed({"x": ["1", "2", "a", "b"]})
         column = schema.read({"x": [cell]}).exact("x")
         try:
-            query = Query.fit("x", column, bins, missing, schema.fields["x"])
+            query = ColumnQuery.fit("x", column, bins, missing, schema.fields["x"])
             public = query.with_typical(np.array([0.0, 1.0])).apply(column)
         except FuguError:
             continue
@@ -127,43 +127,47 @@ def test_whatever_the_reference_may_hold_the_private_table_reads_alike(told, bin
 def test_private_data_outside_the_domain_is_mapped_and_never_refused():
     number = {"kind": "number", "typical": 1}
     far = [float(np.finfo(float).max), float(np.finfo(float).min)]
-    assert of_private(Query("x"), number, [math.inf, -math.inf, 1, "V27.0", None]) == [*far, 1, 1, 1]
-    assert of_private(Query("x", edges=(0, 1, 2)), number, [math.inf, "0.5", []]) == [1.5, 0.5, 1.5]
+    assert of_private(ColumnQuery("x"), number, [math.inf, -math.inf, 1, "V27.0", None]) == [*far, 1, 1, 1]
+    assert of_private(ColumnQuery("x", edges=(0, 1, 2)), number, [math.inf, "0.5", []]) == [1.5, 0.5, 1.5]
     text = {"kind": "category", "values": ["low", "high"]}
-    ordering = Query("x", categories=("low", "high"), missing="low")
+    ordering = ColumnQuery("x", categories=("low", "high"), missing="low")
     assert of_private(ordering, text, ["other", "high", None]) == [1, 1, 0]
-    assert of_private(Query("x", categories=("low", "high")), text, ["other", "low", None]) == [1, 0, 1]  # the median
-    dropped = of_private(Query("x", categories=("low", "high"), missing="drop"), text, [None, "high"])
+    assert of_private(ColumnQuery("x", categories=("low", "high")), text, ["other", "low", None]) == [
+        1,
+        0,
+        1,
+    ]  # the median
+    dropped = of_private(ColumnQuery("x", categories=("low", "high"), missing="drop"), text, [None, "high"])
     np.testing.assert_array_equal(dropped, [np.nan, 1])
 
 
 def test_missing_is_refused_dropped_or_mapped():
     values = [1.0, None, math.nan]
     with pytest.raises(MissingValues, match=r"'x' has 2 missing.*missing='drop'"):
-        Query("x").apply(values)
-    np.testing.assert_array_equal(Query("x", missing="drop").apply(values), [1, np.nan, np.nan])
-    assert Query("x", missing=-9).apply(values).tolist() == [1, -9, -9]
-    assert Query("x", edges=(0, 2, 4), missing=3).apply(values).tolist() == [1, 3, 3]
-    np.testing.assert_array_equal(Query("x", edges=(0, 2, 4), missing="drop").apply(values), [1, np.nan, np.nan])
-    assert Query("x", categories=("a", "b"), missing="b").apply(["a", None]).tolist() == [0, 1]
-    assert Query("x", categories=("a", "b"), missing="b").apply([None]).tolist() == [1]
+        ColumnQuery("x").apply(values)
+    np.testing.assert_array_equal(ColumnQuery("x", missing="drop").apply(values), [1, np.nan, np.nan])
+    assert ColumnQuery("x", missing=-9).apply(values).tolist() == [1, -9, -9]
+    assert ColumnQuery("x", edges=(0, 2, 4), missing=3).apply(values).tolist() == [1, 3, 3]
+    np.testing.assert_array_equal(ColumnQuery("x", edges=(0, 2, 4), missing="drop").apply(values), [1, np.nan, np.nan])
+    assert ColumnQuery("x", categories=("a", "b"), missing="b").apply(["a", None]).tolist() == [0, 1]
+    assert ColumnQuery("x", categories=("a", "b"), missing="b").apply([None]).tolist() == [1]
 
 
 def test_infinity_is_refused():
     with pytest.raises(BadTable, match="1 infinite"):
-        Query("x").apply([math.inf, SENTINEL])
+        ColumnQuery("x").apply([math.inf, SENTINEL])
     with pytest.raises(BadTable, match="infinite"):
         fit([math.inf, 1], bins=3)
 
 
 def test_text_without_an_ordering_is_refused_with_the_way_out():
     with pytest.raises(BadTable, match=r"bins=\[\.\.\.\].*numeric codes") as caught:
-        Query("x").apply(["SENTINEL-93177"])
+        ColumnQuery("x").apply(["SENTINEL-93177"])
     assert "93177" not in str(caught.value)
     with pytest.raises(BadTable, match="holds text"):
         fit(["a"], bins=3)
     with pytest.raises(BadTable, match="holds numbers"):
-        Query("x", categories=("a",)).apply([SENTINEL])
+        ColumnQuery("x", categories=("a",)).apply([SENTINEL])
 
 
 @pytest.mark.parametrize(
@@ -202,36 +206,41 @@ def test_bins_over_nothing_or_too_far_are_refused():
 @pytest.mark.parametrize("missing", ["dorp", math.nan, math.inf, True, None, [1]])
 def test_a_way_to_treat_missing_that_is_none_is_refused(missing):
     with pytest.raises(UsageError):
-        Query("x", missing=missing)
+        ColumnQuery("x", missing=missing)
 
 
 def test_missing_must_be_one_of_the_categories():
     with pytest.raises(UnknownName, match="did you mean 'high'"):
-        Query("x", categories=("low", "high"), missing="hihg")
+        ColumnQuery("x", categories=("low", "high"), missing="hihg")
     with pytest.raises(UsageError, match="one of the categories"):
-        Query("x", categories=("low", "high"), missing=1)
+        ColumnQuery("x", categories=("low", "high"), missing=1)
     with pytest.raises(UsageError, match="not both"):
-        Query("x", edges=(0, 1), categories=("a",))
+        ColumnQuery("x", edges=(0, 1), categories=("a",))
 
 
 @pytest.mark.parametrize(
     "query",
     [
-        Query("x"),
-        Query("x", edges=(0.1, 0.3, 5e-324 + 1)),
-        Query("x", categories=("low", "high"), missing="low"),
-        Query("x", missing=0.1),
-        Query("x", missing="drop"),
+        ColumnQuery("x"),
+        ColumnQuery("x", edges=(0.1, 0.3, 5e-324 + 1)),
+        ColumnQuery("x", categories=("low", "high"), missing="low"),
+        ColumnQuery("x", missing=0.1),
+        ColumnQuery("x", missing="drop"),
     ],
 )
 def test_json_round_trip_is_the_same_query(query):
-    assert Query.from_json(json.loads(json.dumps(query.to_json()))) == query
+    assert ColumnQuery.from_json(json.loads(json.dumps(query.to_json()))) == query
 
 
 def test_json_that_is_no_query_is_refused():
-    for data in ({}, {"publish": "x"}, {**Query("x").to_json(), "more": 1}, {**Query("x").to_json(), "publish": 3}):
+    for data in (
+        {},
+        {"publish": "x"},
+        {**ColumnQuery("x").to_json(), "more": 1},
+        {**ColumnQuery("x").to_json(), "publish": 3},
+    ):
         with pytest.raises(CertificateError):
-            Query.from_json(data)
+            ColumnQuery.from_json(data)
 
 
 @given(st.lists(FINITE, min_size=1, max_size=30), st.integers(1, 9), st.randoms())
@@ -245,5 +254,5 @@ def test_a_row_is_mapped_by_itself(values, count, random):
 
 
 def test_the_empty_column_maps_to_the_empty_column():
-    for query in (Query("x"), Query("x", edges=(0, 1)), Query("x", categories=("a",))):
+    for query in (ColumnQuery("x"), ColumnQuery("x", edges=(0, 1)), ColumnQuery("x", categories=("a",))):
         assert query.apply([]).shape == (0,)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import UsageError
 from fugu.laws import Law, MultivariateNormal, Normal
-from fugu.scenario.property_model import PropertyModel, assumptions, given_shares
+from fugu.scenario.property import PropertyModel, assumptions, given_shares
 from fugu.scenario.scenario import Scenario
 from fugu_papers.counted import Counts, counted, counts, table_rows, tally
 from fugu_papers.experiment import Own

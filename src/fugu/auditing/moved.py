@@ -33,7 +33,7 @@ from fugu.noise.lattice import Lattice
 from fugu.numbers import balls
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, as_fraction, float_up
-from fugu.scenario.query import Query
+from fugu.scenario.query import ColumnQuery
 from fugu.transport.coupling import SubCoupling, monotone
 from fugu.transport.matching import bottleneck
 
@@ -54,7 +54,7 @@ def raw_edges(certificate: Certificate) -> tuple[float, ...] | None:
     stated = certificate.body.get("query")
     if stated is None:
         return None
-    query = Query.from_json(stated)
+    query = ColumnQuery.from_json(stated)
     if query.categories is not None:
         raise NotProvable(
             f"{query.publish!r} is an ordering of categories, and between categories there is no distance; state the "

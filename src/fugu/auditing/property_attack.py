@@ -22,7 +22,7 @@ from fugu.guarantee import Guarantee
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.matrix import CorrelatedGaussian
 from fugu.numbers.exact import Real
-from fugu.scenario.property_model import PropertyModel
+from fugu.scenario.property import PropertyModel
 from fugu.scenario.scenario import Scenario
 from fugu.scenario.swap import model_of
 

@@ -31,7 +31,7 @@ from fugu.progress import report
 from fugu.queries.answer import Cell, columns_of, open_column
 from fugu.queries.features import Coded, Is
 from fugu.queries.statistic import Statistic
-from fugu.scenario.query import Query
+from fugu.scenario.query import ColumnQuery
 
 # The release path end to end: a table drawn from the beliefs is written, read, answered, published and parsed again.
 #
@@ -56,7 +56,7 @@ def through(released: Released, mechanism: Mechanism, values: Floats, source: Bi
         return released(bare(mechanism), values, source, Path(folder))
 
 
-def _column(query: Query, mechanism: Mechanism, values: Floats, source: BitSource, folder: Path) -> Floats:
+def _column(query: ColumnQuery, mechanism: Mechanism, values: Floats, source: BitSource, folder: Path) -> Floats:
     """A column of a table, row by row: through the schema and the query of the certificate, as `release_column`."""
     name, ways = query.publish, query.categories
     _written(folder / "table.csv", name, values.tolist() if ways is None else [ways[int(place)] for place in values])
@@ -133,7 +133,7 @@ def route_of(certificate: Certificate, asked: int | None) -> tuple[Route | None,
                 return found, []
             reason = found
         elif body.get("query") is not None and body.get("reading") is not None and certificate.runs in _ROW_BY_ROW:
-            return (partial(_column, Query.from_json(body["query"])), None, draws), []
+            return (partial(_column, ColumnQuery.from_json(body["query"])), None, draws), []
     except (FuguError, KeyError, ValueError, TypeError) as error:
         reason = f"its recipe cannot be followed ({type(error).__name__})"
     return None, [f"not run through files, because {reason}"]

@@ -56,7 +56,7 @@ from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import Real, float_down, float_up
 from fugu.scenario.confidence import counts_of_a_table, sampled_of, with_sets
-from fugu.scenario.property_model import PropertyModel
+from fugu.scenario.property import PropertyModel
 from fugu.scenario.scenario import Scenario
 from fugu.utility.usable import RowsFor
 

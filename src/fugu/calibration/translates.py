@@ -46,7 +46,7 @@ from fugu.noise.lattice import Lattice
 from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers.exact import decimal_up, float_up
 from fugu.scenario.moves import ONCE, SYMMETRIC
-from fugu.scenario.property_model import PropertyModel
+from fugu.scenario.property import PropertyModel
 from fugu.scenario.swap import swap_shift
 
 ANISOTROPIC, SEVERAL, GROUP = "anisotropic-laplace", "several-directions", "record-group"

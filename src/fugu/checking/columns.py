@@ -18,9 +18,6 @@ from fugu.data.schema import Schema
 from fugu.data.secrets import rule_of
 from fugu.visible import Json
 
-# How the cells of one column were read: as they stand, as missing, not at all, moved into bounds, as no category.
-
-
 Floats = NDArray[np.float64]
 _SAMPLE: Final = 2_000
 """So many values of a column show its law."""
@@ -112,11 +109,11 @@ def checked_column(name: str, schema: Schema, mine: Tally, theirs: Tally | None)
     """What is said of a column, beside the same column of the reference, if there is one."""
     known = schema.fields[name]
     behind = list(_causes(known, mine, schema.decimal))
-    alarms = [
-        f"{mine.share(kind):.1%} of its cells are {words}{_beside(theirs, kind)}"
-        for kind, words, floor in _KINDS
-        if _more(mine, theirs, kind, floor)
-    ]
+    alarms = []
+    for kind, words, floor in _KINDS:
+        if _more(mine, theirs, kind, floor):
+            beside = "" if theirs is None else f", {theirs.share(kind):.1%} of the reference's"
+            alarms.append(f"{mine.share(kind):.1%} of its cells are {words}{beside}")
     if (code := _code(mine, theirs)) is not None:
         behind.append(
             f"missing code: {code[0]:g} stands in {code[1]:,} of the cells looked at, outside of the reference"
@@ -158,12 +155,9 @@ def _of_numbers(
     outside = [k for k in np.flatnonzero(nothing).tolist() if k not in gone]
     dropped = [k for k in outside if known.drops_outside and not math.isnan(_number(known, cells[k], decimal))]
     odd = sorted(set(outside) - set(dropped), key=lambda k: -counts[k])
-    ends = (
-        np.flatnonzero((column.values[first] <= low) | (column.values[first] >= high))
-        if known.bounds
-        else np.zeros(0, int)
-    )
-    moved = [k for k in ends.tolist() if not nothing[k] and not low <= _number(known, cells[k], decimal) <= high]
+    read = column.values[first]
+    ends = np.flatnonzero((read <= low) | (read >= high)).tolist() if known.bounds else []
+    moved = [k for k in ends if not nothing[k] and not low <= _number(known, cells[k], decimal) <= high]
     some = column.values[~column.missing]
     if known.bounds is not None:  # as they stand, not as they were moved
         looked, again = np.unique(codes[:: max(len(codes) // _SAMPLE, 1)], return_inverse=True)
@@ -201,16 +195,15 @@ def _more(mine: Tally, theirs: Tally | None, kind: str, floor: float) -> bool:
     return share > usual + max(floor, _SIGMAS * spread)
 
 
-def _beside(theirs: Tally | None, kind: str) -> str:
-    return "" if theirs is None else f", {theirs.share(kind):.1%} of the reference's"
-
-
 def _causes(known: Field, mine: Tally, decimal: str) -> Iterable[str]:
     """The likely causes, in words, with some of the cells: for the owner's eyes."""
     numbers = [x for x in known.categories.numbers if not math.isnan(x)]
     if known.numeric or 2 * len(numbers) > len(known.values or ()):
         for cause in causes(mine.puzzling, decimal)[:_SHOWN]:
-            yield f"{cause.name}: {cause.cells:,} cells{_examples(mine, cause, decimal)}; {cause.advice}"
+            some = [text for text, _ in mine.puzzling[:50]
+                    if any(c.name == cause.name for c in causes([(text, 1)], decimal))]  # fmt: skip
+            such = f" such as {', '.join(map(repr, some[:_SHOWN]))}" if some else ""
+            yield f"{cause.name}: {cause.cells:,} cells{such}; {cause.advice}"
         return
     if (dates := other_dates(mine.puzzling, known.values or ())) is not None:
         yield f"{dates.name}: {dates.cells:,} cells; {dates.advice}"
@@ -229,11 +222,6 @@ def _causes(known: Field, mine: Tally, decimal: str) -> Iterable[str]:
     if rest := [text for text, _ in strange if not undecoded(text)]:
         more = f" and {len(rest) - _SHOWN:,} more" if len(rest) > _SHOWN else ""
         yield f"unknown categories: {', '.join(map(repr, rest[:_SHOWN]))}{more}"
-
-
-def _examples(mine: Tally, cause: Cause, decimal: str) -> str:
-    shown = [text for text, _ in mine.puzzling[:50] if any(c.name == cause.name for c in causes([(text, 1)], decimal))]
-    return f" such as {', '.join(map(repr, shown[:_SHOWN]))}" if shown else ""
 
 
 def _code(mine: Tally, theirs: Tally | None) -> tuple[float, int] | None:
@@ -258,9 +246,6 @@ def _law(mine: Tally, theirs: Tally) -> str | None:
         middle = [float(np.median(each)) for each in (mine.values, theirs.values)]
         return f"other values: its median is {middle[0]:.4g}, the reference's {middle[1]:.4g}"
     return None
-
-
-# Whether a column of numbers is in another unit than the reference: a constant factor between the two laws.
 
 
 FAR, NEAR = 0.5, 0.2

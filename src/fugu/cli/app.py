@@ -17,7 +17,7 @@ from fugu.errors import FuguError, MissingExtra, UsageError
 class Later(TyperCommand):
     """A command in name only; whatever is asked of it beyond its sentence is asked of the real one.
 
-    `place`: "module:name" of a function or of a Typer, or the package that has it as an entry point."""
+    `place`: "file:name" below `fugu.cli` of a function or of a Typer, or the package that has it as an entry point."""
 
     place: ClassVar[str]
 
@@ -25,7 +25,17 @@ class Later(TyperCommand):
     def real(self) -> Any:
         """The command itself, imported now."""
         module, _, name = self.place.partition(":")
-        found: Any = getattr(import_module(module), name) if name else _of_sister(str(self.name), module)
+        if name:
+            found: Any = getattr(import_module(f"fugu.cli.{module}"), name)
+        else:  # of a sister, by its entry point: those of all packages take 40 ms to read
+            from importlib.metadata import entry_points
+
+            entry = next(iter(entry_points(group="fugu.commands", name=str(self.name))), None)
+            if entry is None:
+                raise MissingExtra(
+                    f"fugu {self.name} comes with the package {module}; install it: pip install {module}"
+                )
+            found = entry.load()
         if isinstance(found, typer.Typer):
             return typer.main.get_group(found)
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -37,34 +47,11 @@ class Later(TyperCommand):
         return self.real.make_context(info_name, args, parent, **extra)
 
 
-def _of_sister(name: str, package: str) -> Any:
-    """The command `name` of another package, by its entry point: those of all packages take 40 ms to read."""
-    from importlib.metadata import entry_points
-
-    for found in entry_points(group="fugu.commands", name=name):
-        return found.load()
-    raise MissingExtra(f"fugu {name} comes with the package {package}; install it: pip install {package}")
-
-
-def add_later(app: typer.Typer, name: str, where: str, sentence: str) -> None:
-    """Add the command `name`, which is at `where` ("file:name" below `fugu.cli`, or a package); `sentence` begins its
-    help."""
-    place = f"fugu.cli.{where}" if ":" in where else where
-    named = type(Later.__name__, (Later,), {"place": place})
-
-    def nothing() -> None:
-        """What stands for the command until it is called."""
-
-    app.command(name, cls=named, help=sentence)(nothing)
-
-
 app = typer.Typer(
     name="fugu",
     help="Publish statistics of correlated data under Pufferfish privacy, with the least noise that provably suffices.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+)  # fmt: skip
 _COMMANDS = {
     "demo": ("demo:demo", "Publish a column of a synthetic clinic table, with every step shown and explained."),
     "init": (
@@ -109,10 +96,7 @@ _COMMANDS = {
         "fugu-papers",
         "List the papers; with a number its results; with a label or a name what fugu says of it.",
     ),
-    "reproduce": (
-        "fugu-papers",
-        "List the experiments of the papers; with a NAME run one, all of a paper, or all.",
-    ),
+    "reproduce": ("fugu-papers", "List the experiments of the papers; with a NAME run one, all of a paper, or all."),
     "report": (
         "outside:report",
         "Make the page of a release, or of a certificate of any kind, from its files alone; it works offline.",
@@ -131,7 +115,7 @@ _COMMANDS = {
     ),
 }
 for _name, (_where, _sentence) in _COMMANDS.items():
-    add_later(app, _name, _where, _sentence)
+    app.command(_name, cls=type(Later.__name__, (Later,), {"place": _where}), help=_sentence)(lambda: None)
 
 
 @app.callback(invoke_without_command=True)

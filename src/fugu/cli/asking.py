@@ -94,10 +94,10 @@ def _own_name(reads: Callable[[str], str]) -> Callable[[str], str]:
     """fugu's name for what the papers call a noise or a method; of a method that is said on stderr."""
 
     def own(value: str) -> str:
-        if reads is own_method and (note := told(value)) is not None:
-            from fugu.cli.console import err, escape
+        if reads is own_method and (said := told(value)) is not None:
+            from fugu.cli.console import note
 
-            err.print(f"[bold yellow]note[/]: {escape(note)}", soft_wrap=True)
+            note(said)
         return reads(value)
 
     return own
@@ -150,10 +150,6 @@ def _given(args: list[str], name: str) -> bool:
 
 
 def _say(option: str, instead: str, file: str) -> None:
-    from fugu.cli.console import err, escape
+    from fugu.cli.console import note
 
-    err.print(
-        f"[bold yellow]note[/]: {escape(option)} of the command line is used, not {escape(instead)} of "
-        f"{escape(repr(file))}",
-        soft_wrap=True,
-    )
+    note(f"{option} of the command line is used, not {instead} of {file!r}")

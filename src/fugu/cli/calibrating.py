@@ -1,23 +1,21 @@
-"""`fugu plan`, `fugu calibrate`, `fugu compare`: how much noise, by which method, for which epsilon."""
+"""`fugu plan`, `fugu calibrate`, `fugu compare`: how much noise, by which method, for which epsilon; of sequences, what
+every rule allows an entry."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from fractions import Fraction
 from typing import Any
 
 from rich.table import Table as Rich
 
 import fugu
-from fugu.calibration.plan import RowsNeeded, plan_channel, rows_needed
+from fugu.calibration.plan import plan_channel, rows_needed
 from fugu.cli import options
-from fugu.cli.console import comparison_table, escape, limit_table, out, print_json, progress, say, usable_table, warn
-from fugu.cli.dispatch import Pages
-from fugu.cli.forms import Comparing
-from fugu.cli.mechanisms import (
+from fugu.cli.column import (
     beside,
     channel_asked,
-    check_mechanism,
     describe,
     figures,
     judged,
@@ -25,17 +23,41 @@ from fugu.cli.mechanisms import (
     refuse_cap,
     scenario_of,
 )
-from fugu.cli.questions import questions_of, show_plan, split, weights_of
+from fugu.cli.commands import Comparing
+from fugu.cli.console import (
+    comparison_table,
+    escape,
+    grid,
+    limit_table,
+    out,
+    print_json,
+    progress,
+    say,
+    usable_table,
+    warn,
+)
+from fugu.cli.options import questions_of, show_plan, split, weights_of
+from fugu.cli.releasing import UNNAMED, signed
+from fugu.cli.sequence_reading import Wording, columns_of
 from fugu.data import Schema
-from fugu.guarantee import Guarantee, weaknesses
-from fugu.guarantee.composition import REFERENCE, both, promise
-from fugu.mechanism.mechanism import Mechanism
-from fugu.progress import stage
+from fugu.files import check_apart
+from fugu.guarantee import Approx, weaknesses
+from fugu.guarantee.composition import EACH_ENTRY, REFERENCE, both, promise
+from fugu.numbers.exact import as_fraction
+from fugu.progress import report, stage
 from fugu.publication.files import Beliefs, Outgoing
+from fugu.queries.sequence_certificate import entry_budget
+from fugu.queries.sequence_errors import SPLIT, expected_error, grouped_users
+from fugu.queries.sequence_lattice import LatticeMechanism
+from fugu.queries.sequence_prior import believed
+from fugu.queries.sequence_promise import CONTRACTION, CURVE, GROUP, QUILTS, Rule, least_noise, rules
+from fugu.queries.sequence_query import SequenceMechanism
+from fugu.queries.sequences import Histogram, SequenceQuery, Several, TopK, Transitions
 from fugu.queries.statistic import StatisticQuestion
-from fugu.question import COLUMN, SEQUENCES, Question
-from fugu.scenario import Scenario
+from fugu.queries.usable_sequences import usable_mechanism
+from fugu.question import COLUMN, LAW, RECORDS, SEQUENCES, Question
 from fugu.utility.usable import GROUPS, RowsFor, Usable
+from fugu.visible import several
 
 
 def plan(question: Question, error: float, as_json: bool) -> None:
@@ -66,18 +88,23 @@ def plan(question: Question, error: float, as_json: bool) -> None:
 
 def calibrate(question: Question, output: str | None, report: str | None, attack: bool, as_json: bool) -> None:
     """Find and prove the least noise; write its certificate and its page where they are asked for."""
-    check_mechanism(question)
+    options.check_mechanism(question)
     reference = str(question.reference)
     if output is not None:
         options.certificate(output, reference)
     if report is not None:
-        options.target(report, reference, output)
+        check_apart(report, reference, output)
     with progress("fitting beliefs"):
         scenario = scenario_of(question, reference)
         stage("the least noise")
         mechanism = made(question, scenario, options.budget(question.epsilon, question.delta, question.alpha))
         if report is not None or attack:
-            Pages(report, attack).before(_going(scenario, mechanism, reference), as_json)
+            going = Outgoing(
+                certificates={"": mechanism.certificate}, table=reference, data=UNNAMED, rows=None,
+                recipe=None if scenario.recipe is None else {"what": "column", **scenario.recipe},
+                skipped=tuple(secret for secret, _ in scenario.report.skipped), beliefs=Beliefs(reference=reference),
+            )  # fmt: skip
+            signed(going, report, attack, as_json)
         usable = judged(mechanism, scenario, scenario.report.used)
     if output is not None:
         mechanism.certificate.save(output)
@@ -85,19 +112,6 @@ def calibrate(question: Question, output: str | None, report: str | None, attack
         print_json(figures(mechanism, scenario.report.rows, usable))
     else:
         describe(mechanism, question.published, scenario.report.rows, usable)
-
-
-def _going(scenario: Scenario, mechanism: Mechanism, reference: str) -> Outgoing:
-    """What would go out of a table that is not named yet."""
-    return Outgoing(
-        certificates={"": mechanism.certificate},
-        table=reference,
-        data="a table that is not named yet",
-        rows=None,
-        recipe=None if scenario.recipe is None else {"what": "column", **scenario.recipe},
-        skipped=tuple(secret for secret, _ in scenario.report.skipped),
-        beliefs=Beliefs(reference=reference),
-    )
 
 
 _BASIS, _CHOICES = "the reference, on the records route", "the questions are answered by choices"
@@ -110,10 +124,8 @@ _ROUTES = (
 def compare(question: Question, more: Comparing, as_json: bool) -> None:
     """Show what fits the question: rules for sequences, routes for statistics, methods for a column."""
     if question.kind == SEQUENCES:
-        from fugu.cli.sequence_compare import compare_sequences
-
         question.refuse("alpha", beside=more)
-        compare_sequences(question, more.users, as_json)
+        _rules(question, more.users, as_json)
     elif question.kind == COLUMN:
         question.refuse(beside=more)
         _methods(question, more, as_json)
@@ -129,7 +141,7 @@ def _methods(question: Question, more: Comparing, as_json: bool) -> None:
     refuse_cap(question)
     budget = options.budget(question.epsilon, question.delta, question.alpha)
     if more.figure is not None:
-        options.target(more.figure, table)
+        check_apart(more.figure, table)
     with progress("fitting beliefs"):
         scenario = scenario_of(question, table)
         stage("every method's noise")
@@ -137,8 +149,17 @@ def _methods(question: Question, more: Comparing, as_json: bool) -> None:
         _ = found.beside, found.ordinary, found.usable, found.certificate  # worked out while progress is shown
         said = (*weaknesses(budget, scenario.report.rows if rows is None else rows), *scenario.report.few)
         if more.figure is not None:
-            _figure(scenario, found, publish, protect, said, more.figure)
-        within = None if more.rows_within is None else _rows(scenario, budget, more.rows_within)
+            from fugu.report import write
+            from fugu.report.compare import trade_page
+
+            beliefs = scenario.empirical or scenario.adversaries[0]
+            laws = {name: law for name, law in beliefs.items() if isinstance(law, fugu.Discrete)}
+            nominal = scenario.query is not None and scenario.query.nominal  # names have no totals
+            shown = None if nominal else laws or None
+            write(more.figure, trade_page(scenario, found, publish, protect, shown, said))
+        within = None
+        if more.rows_within is not None:  # how large a reference would have to be
+            within = rows_needed(scenario, budget, float(options.positive("--rows-within", more.rows_within)))
     if as_json:
         needed: dict[str, Any] = {"anybody": None if found.certificate is None else found.certificate.anybody}
         needed |= {} if within is None else {"rows_needed": asdict(within)}
@@ -188,10 +209,8 @@ def _routes(question: Question, as_json: bool) -> None:
         said = {"plan": plan, "epsilon": float(allowed), "cap": float(most), "rows": size.number, "basis": basis}
         print_json({**said, "questions": told, "usable": usable.to_json()})
         return
-    title = escape(f"Expected error at {both(allowed, most)}, {size}")
-    shown = Rich(title=title, title_justify="left", header_style="bold")
-    for name in ("question", "records", "law", "plain DP", "less noise", "in"):
-        shown.add_column(name, justify="left" if name in ("question", "in") else "right")
+    columns = ("question", RECORDS, LAW, "plain DP", "less noise", "in")
+    shown = grid(f"Expected error at {both(allowed, most)}, {size}", columns, ("question", "in"))
     for one in found:
         law = "-" if one.law is None else f"{one.law:.4g}"
         shown.add_row(
@@ -205,20 +224,120 @@ def _routes(question: Question, as_json: bool) -> None:
         say(why)
 
 
-def _rows(scenario: Scenario, budget: Guarantee, within: str) -> RowsNeeded:
-    """How large a reference would have to be."""
-    return rows_needed(scenario, budget, float(options.positive("--rows-within", within)))
+_LITTLE = 1.05
+_VECTOR = "laplace"
+_WORDS = {_VECTOR: "one vector", SPLIT: "split over the counts"}
+_ERRORS = (
+    "errors are expected for sequences like the reference's: of each number, or of a ranking the sum over ranks of "
+    "|count of the state reported - count of the true one|; private sequences were not looked at"
+)
 
 
-def _figure(
-    scenario: Scenario, found: fugu.Comparison, publish: str, protect: str, said: Sequence[str], path: str
-) -> None:
-    """Write the page of a comparison."""
-    from fugu.report import write
-    from fugu.report.compare import trade_page
+def _rules(question: Question, users: int | None, as_json: bool) -> None:
+    """Show every rule; TABLE, the reference, stands in for the sequences to be released, and `users` for theirs."""
+    text, allowed = question.asked, options.positive("epsilon", question.epsilon)
+    columns, odds = columns_of(question), options.odds(question.epsilon, question.delta)
+    budget = odds if isinstance(odds, Approx) else None
+    confidence = options.confidence(question.confidence)
+    options.require_no_smoothing(confidence, question.smoothing)
+    with progress():
+        stage("reading the sequences")
+        schema, known, _ = columns.timed(str(question.reference))
+        stage("fitting the chain")
+        state, smoothing, length = columns.state, question.smoothing, question.length
+        chain = believed(known, columns.told(), state, smoothing, length, question.start, confidence)
+        bounds = options.bounds(question.bounds)
+        wording = Wording(text, state, schema.fields[state], question.weights, bounds=bounds)
+        query = wording.made(chain)
+        parts, shares = (query.parts, query.shares) if isinstance(query, Several) else ((query,), (Fraction(1),))
+        stage("what every rule allows an entry")
+        found, skipped = rules(chain, allowed, shares)
+        groups = [grouped_users(part.domain.read(known.sequences), users) for part in parts]
+        lines = list(_lines(found, parts, groups))
+        entries = round(sum(len(user) for group in groups[0] for user in group) / len(groups[0]))
+        stage("how usable it is")
+        totals = {rule.name: rule.total for rule in found}
+        made: SequenceMechanism | LatticeMechanism  # what `fugu release` would draw
+        if budget is not None:
+            made = least_noise(chain, budget, query, lambda epsilon: entry_budget(chain, epsilon))
+        else:
+            made = SequenceMechanism(query, as_fraction(totals[CONTRACTION]))
+        usable = usable_mechanism(made, chain, entries, odds)
+    if isinstance(made, LatticeMechanism):
+        noise = f"lattice Gaussian noise, {float(made.rho):.4g}-zCDP for each entry"
+    else:
+        noise = f"noise as without it, at epsilon {float(made.epsilon):.4g} for each entry"
+    gain = totals[CONTRACTION] / totals[GROUP]
+    little = (
+        f"less than 5 % is gained over the group bound (a factor {gain:.4g}): under this chain an entry says almost as "
+        f"much about the {chain.length} entries of its sequence as about itself. Shorter sequences, fewer states or "
+        "coarser steps in time would help; a larger epsilon too"
+    )
+    notes = (*(() if gain >= _LITTLE else (little,)), *skipped)
+    promised = both(odds, made.guarantee, "the chain", EACH_ENTRY)
+    told: dict[str, Any] = {
+        "epsilon": float(allowed), "promise": promised, "questions": [part.name for part in parts],
+        "shares": [str(share) for share in shares], "states": list(chain.states), "length": chain.length,
+        "users": len(known.sequences), "users released": users or len(known.sequences),
+        "rows": [
+            {"rule": rule.name, "ways": list(ways), "epsilon per entry": list(rule.entry), "expected error": errors,
+             "proved": True, "theorem": rule.theorem, "released": released}
+            for rule, ways, errors, released in lines
+        ],
+        "gain over the group bound": gain, "note": "" if gain >= _LITTLE else little, "left out": list(skipped),
+        "errors": _ERRORS, "plan": [part.name for part in parts], "entries": entries, "usable": usable.to_json(),
+        **({} if budget is None else {"delta": float(budget.delta), "with delta": noise}),
+    }  # fmt: skip
+    if as_json:
+        print_json(told)
+        return
+    size = f"{several(len(chain.states), 'state')}, length {chain.length}, {told['users released']} users"
+    title = f"{query.name} of sequences at {promise(allowed)} against whoever believes the chain ({size})"
+    out.print(_table(title, parts, lines))
+    if budget is not None:
+        say(f"with delta {float(budget.delta):g}: {noise}")
+    say(f"promised by what is released: {promised}")
+    out.print(usable_table(usable))
+    say(_ERRORS)
+    for line in notes:
+        say(line)
 
-    beliefs = scenario.empirical or scenario.adversaries[0]
-    laws = {name: law for name, law in beliefs.items() if isinstance(law, fugu.Discrete)}
-    if scenario.query is not None and scenario.query.nominal:
-        laws = {}  # names have no totals
-    write(path, trade_page(scenario, found, publish, protect, laws or None, said))
+
+Line = tuple[Rule, tuple[str, ...], list[float], bool]
+"""A rule, how each question is answered under it, the errors expected, and whether `fugu release` does it."""
+
+
+def _lines(found: Sequence[Rule], parts: Sequence[SequenceQuery], groups: Sequence[Any]) -> Iterator[Line]:
+    """Every rule with every way to answer that is worth showing; the last is the one that is released."""
+    best = tuple(part.way if isinstance(part, TopK) else _VECTOR for part in parts)
+    for place, rule in enumerate(found):
+        report("rules", place, len(found))
+        for ways in _ways(rule.name, parts, best):
+            asked = zip(parts, rule.entry, ways, groups, strict=True)
+            errors = [expected_error(part, epsilon, way, group) for part, epsilon, way, group in asked]
+            yield rule, ways, errors, rule.name == CONTRACTION and ways == best
+    report("rules", len(found), len(found))
+
+
+def _table(title: str, parts: Sequence[SequenceQuery], lines: Sequence[Line]) -> Rich:
+    left = ("rule", "answered by", "proved by")
+    table = grid(title, (*left[:2], "epsilon per entry", *(f"error: {part.name}" for part in parts), left[2]), left)
+    for rule, ways, errors, released in lines:
+        words = ", ".join(dict.fromkeys(_WORDS.get(way, way) for way in ways))
+        table.add_row(
+            rule.name, words, f"{rule.total:.6g}", *(f"{error:.4g}" for error in errors), rule.theorem,
+            style="bold" if released else None,
+        )  # fmt: skip
+    return table
+
+
+def _ways(rule: str, parts: Sequence[SequenceQuery], best: tuple[str, ...]) -> list[tuple[str, ...]]:
+    counts = [isinstance(part, TopK | Histogram | Transitions) for part in parts]
+    tops = [isinstance(part, TopK) for part in parts]
+    listed = [best]
+    if rule == QUILTS and any(counts):
+        listed.insert(0, tuple(SPLIT if many else way for many, way in zip(counts, best, strict=True)))
+    if rule in (CURVE, CONTRACTION) and any(tops):
+        for name in ("exponential", "permute-and-flip"):
+            listed.insert(-1, tuple(name if top else way for top, way in zip(tops, best, strict=True)))
+    return list(dict.fromkeys(listed))

@@ -10,30 +10,29 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from fugu.cli import options
+from fugu.cli.commands import Booking
 from fugu.cli.console import note, print_json, say
-from fugu.cli.forms import Booking
 from fugu.data import Schema, Table, csv_text
 from fugu.data.files import shown_columns
 from fugu.data.private import Private
 from fugu.documents.release import ReleaseDocument, file_sha256, is_name
 from fugu.errors import AlreadyReleased, FuguError, UsageError
-from fugu.files import writing
+from fugu.files import check_apart, writing
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import UNCHARGED
-from fugu.ledger import Marks, fingerprints
 from fugu.ledger.keys import ledger_path, own_ledger
 from fugu.ledger.registration import known_budget
 from fugu.mechanism import Mechanism, Release
 from fugu.publication.files import PENDING, Draft, Files, holds, unfinished
-from fugu.publication.releasing import Account as Account  # noqa: PLC0414
+from fugu.publication.releasing import ReleaseAccount as ReleaseAccount  # noqa: PLC0414
 
 CLOSES = (
     "this closes the table: what two such releases promise together is not known, so afterwards the ledger refuses "
@@ -46,16 +45,11 @@ CLOSES_UNSEEN = (
 )
 
 
-def closes(account: Account | None, dry_run: bool) -> str:
-    """That nothing else can follow, and who sees to it."""
-    return CLOSES_UNSEEN if account is None and not dry_run else CLOSES
-
-
 @dataclass(frozen=True)
 class Through:
     """The books for an estimator: its training is charged to an account, and recognised by all of the table."""
 
-    account: Account
+    account: ReleaseAccount
     whole: Table
     schema: Schema
 
@@ -71,7 +65,7 @@ class Through:
 def account_of(
     books: Booking, budget: Guarantee, total: Guarantee | None, data: str, question: dict[str, Any],
     earlier: dict[str, Any] | None = None, unit: str | None = None,
-) -> Account | None:  # fmt: skip
+) -> ReleaseAccount | None:  # fmt: skip
     """The account of a release; None only where `--no-ledger` says so.
 
     Without --request the request is named by a digest of the question, so the same command is the same request. What
@@ -87,7 +81,7 @@ def account_of(
     place = own_ledger() if books.ledger is None else ledger_path(books.ledger)
     named = books.request if books.request is not None else _named(question)
     others = tuple(books.other_people or ())
-    account = Account(place, named, total or known_budget(place, data) or budget, data, unit, others)
+    account = ReleaseAccount(place, named, total or known_budget(place, data) or budget, data, unit, others)
     if books.request is None and earlier not in (None, question) and account.knows(before := _named(earlier)):
         return account.named(before)
     return account
@@ -98,11 +92,11 @@ def targets(what: str, output: str, suffix: str, over: bool, *read: str | None) 
     options.ending(what, output, suffix)
     files = Files(Path(output), over)
     for file in files.all():
-        options.target(str(file), *read)
+        check_apart(str(file), *read)
     return files
 
 
-def say_uncharged(account: Account | None, dry_run: bool) -> None:
+def say_uncharged(account: ReleaseAccount | None, dry_run: bool) -> None:
     """A note for a release that no ledger knows of."""
     if account is None and not dry_run:
         note(UNCHARGED)
@@ -123,14 +117,8 @@ def _named(question: dict[str, Any]) -> str:
     return f"{question.get('what', 'release')} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def marks_of_sequences(table: Table, digest: str, people: Sequence[object] | None = None) -> Marks:
-    """What sequences are recognised by: themselves, whose they are, and the table that they were read from."""
-    found = fingerprints(table, people)
-    return replace(found, named={**found.named, digest: "its sequences are the same"})
-
-
 def drawn_once(
-    account: Account, mechanism: Mechanism, private: Private, drawn: Release, name: str, target: Path
+    account: ReleaseAccount, mechanism: Mechanism, private: Private, drawn: Release, name: str, target: Path
 ) -> Draft:
     """Charge the release and put it into a file; for a request that was answered before, the file of that answer.
 
@@ -138,7 +126,8 @@ def drawn_once(
     is ever published. The draft of a run that was killed before is the draw of this request; `drawn` is then not."""
 
     def produce() -> dict[str, Any]:
-        stem = _stem(target, account)
+        whose = json.dumps([str(account.ledger.absolute()), account.data, account.request])
+        stem = f".{target.name}.{hashlib.sha256(whose.encode()).hexdigest()[:16]}."
         whole = []
         for draft in sorted(target.parent.glob(f"{glob.escape(stem)}*{PENDING}")):  # one run at a time comes here
             if holds(draft, draft.name.removeprefix(stem).removesuffix(PENDING)):
@@ -165,12 +154,7 @@ def drawn_once(
     )
 
 
-def _stem(target: Path, account: Account) -> str:
-    whose = json.dumps([str(account.ledger.absolute()), account.data, account.request])
-    return f".{target.name}.{hashlib.sha256(whose.encode()).hexdigest()[:16]}."
-
-
-def ready(files: Files, account: Account | None, as_json: bool, *, named: bool = True) -> None:
+def ready(files: Files, account: ReleaseAccount | None, as_json: bool, *, named: bool = True) -> None:
     """Go on only where the files of the release may be written; before anything is charged.
 
     Where they are the release of this very request, complete, that is said and the command ends: it was run before, or
@@ -190,7 +174,7 @@ def ready(files: Files, account: Account | None, as_json: bool, *, named: bool =
         options.fresh(file, force=False)
 
 
-def _released(files: Files, account: Account, request: str | None) -> bool:
+def _released(files: Files, account: ReleaseAccount, request: str | None) -> bool:
     """Whether the files are a whole release that the ledger knows, of this request or, where None, of any."""
     if not all(file.is_file() for file in files.all()):
         return False

@@ -1,26 +1,230 @@
-"""`fugu release --publish`: a column of a private table, row by row, with its certificate and its page."""
+"""A column: the mechanism that a question asks for, in numbers and in words, and its release row by row."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any, cast
 
+import fugu
+from fugu.calibration.channel import Asked, ChannelOffer
+from fugu.calibration.comparison import called
+from fugu.calibration.driver import asked
 from fugu.cli import options
-from fugu.cli.charging import closes, drawn_once
-from fugu.cli.console import print_json, progress, warn
-from fugu.cli.dispatch import Dispatch, DryRun
-from fugu.cli.mechanisms import describe, figures, judged, made, scenario_of
+from fugu.cli.charging import drawn_once
+from fugu.cli.console import escape, out, print_json, progress, say, say_rules, spoken, usable_table, warn
+from fugu.cli.releasing import Dispatch, DryRun
 from fugu.data.private import Private
 from fugu.data.secrets import cut_cells
-from fugu.errors import BadTable
+from fugu.data.sources import TableLike
+from fugu.documents.promises import warnings_of
+from fugu.errors import BadTable, UsageError
+from fugu.guarantee import Guarantee
+from fugu.laws.shapes import shapes
+from fugu.mechanism import post
+from fugu.mechanism.intake import Context
 from fugu.mechanism.mechanism import Mechanism
 from fugu.progress import stage
 from fugu.publication.files import drafted
 from fugu.queries.answer import open_column, release_private
+from fugu.question import Question
 from fugu.scenario import Scenario
+from fugu.utility.figures import EXACT, ROW_BY_ROW, UNKNOWN
 from fugu.utility.plausible import implausible_column
-from fugu.utility.usable import RowsFor
+from fugu.utility.usable import RowsFor, Usable
 from fugu.visible import several
+
+_SHOWN = 12
+"""Values that are listed by name; more are counted."""
+
+
+def scenario_of(question: Question, known: TableLike, *, own: bool = False) -> Scenario:
+    """What is believed of the column, fitted on `known`; `own`: that is the table itself, which counts as public."""
+    return Scenario.from_table(
+        known,
+        publish=question.published,
+        protect=question.secret,
+        pairs=options.pairs(question.pairs),
+        bins=options.bins(question.bins),
+        missing=options.missing(question.missing),
+        unit=question.unit,
+        prior=cast(Any, question.prior),  # other words are refused
+        components=question.components,
+        public_prior=own,
+        schema=options.schema(question.schema, question.no_header),
+        confidence=cast(Any, options.confidence(question.confidence)),
+        shift=options.number("--shift", question.shift),
+    )
+
+
+def refuse_cap(question: Question) -> None:
+    """Refuse a cap on noise where noise is measured by what the beliefs ask for."""
+    options.check_mechanism(question)
+    if question.cap is not None and question.mechanism == options.NOISE:
+        raise UsageError(
+            "--cap: noise is compared here by what the beliefs ask for, and fugu release and fugu calibrate keep a "
+            "cap; leave it out, or give --mechanism optimal"
+        )
+
+
+def channel_asked(question: Question) -> Asked | None:
+    """The channel that is asked for; None for noise."""
+    if question.mechanism == options.NOISE:
+        return None
+    return Asked(cast(Any, question.loss), cap=options.maybe("cap", question.cap))
+
+
+def made(question: Question, scenario: Scenario, budget: Guarantee) -> Mechanism:
+    """The mechanism, proved; with the steps that --clip and --round put after it."""
+    if (channel := channel_asked(question)) is not None:
+        return followed(question, fugu.optimal_channel(scenario, budget, channel.loss, cap=channel.cap))
+    found = fugu.calibrate(
+        scenario, budget, noise=cast(Any, question.noise), method=cast(Any, question.method), grid=question.grid,
+        cap=options.maybe("cap", question.cap),
+    )  # fmt: skip
+    if question.remap is not None:
+        found = found.remapped(cast(Any, question.remap))
+    return followed(question, found)
+
+
+def beside(question: Question, found: fugu.Comparison, scenario: Scenario, budget: Guarantee) -> fugu.Comparison:
+    """A comparison with the line of the channel, which `calibrate` does not take by itself."""
+    if (channel := channel_asked(question)) is None:
+        return found
+    wishes = replace(channel, names=Context.of(scenario).nominal)
+    row = ChannelOffer(shapes(scenario.law_pairs()), asked(budget), wishes).row(asked(budget))
+    listed = (*found.beside, row)
+    return replace(found, more=lambda: listed)
+
+
+def followed(question: Question, mechanism: Mechanism) -> Mechanism:
+    """The mechanism and what is done with its numbers, which its certificate names; of dates, in dates and days."""
+    if question.clip is None and question.round is None:
+        return mechanism
+    if mechanism.names is not None:
+        raise UsageError("--clip and --round are for numbers; these categories have no order")
+    dates = mechanism.context.dates
+    if question.clip is not None:
+        texts = question.clip.split(",")
+        ends = [dates.day(end) if dates else float(options.number("--clip", end)) for end in texts]
+        if len(ends) != 2 or not all(map(math.isfinite, ends)) or ends[0] > ends[1]:
+            what = "two dates, such as --clip 2020-01-01,2020-12-31" if dates else "two numbers, such as --clip 0,100"
+            raise UsageError(f"what released values are clipped to is {what}, the lower first")
+        named = None if dates is None else f"clip({', '.join(end.strip() for end in texts)})"
+        mechanism = mechanism.then(post.clip(ends[0], ends[1]), named)
+    if question.round is not None:
+        step = post.round_to(options.positive("--round", question.round))
+        named = None if dates is None else f"{step.__name__.removesuffix(')')} days)"
+        mechanism = mechanism.then(step, named)
+    return mechanism
+
+
+def judged(mechanism: Mechanism, scenario: Scenario, rows: int | None) -> Usable:
+    """How usable a release of so many rows would be; levers are measured where it is not usable row by row."""
+    found = Usable.of(mechanism.certificate, rows)
+    return found if found.grade in (EXACT, ROW_BY_ROW, UNKNOWN) else fugu.usable(mechanism, scenario, rows=rows)
+
+
+def figures(mechanism: Mechanism, rows: int | None = None, usable: Usable | None = None) -> dict[str, Any]:
+    """The numbers of a mechanism as plain data; `rows`: how many there are, if that is known and public; `usable`: with
+    what would help, if that was measured."""
+    certificate, noise = mechanism.certificate, mechanism.noise
+    if noise.tabled:
+        stated = _channel_figures(mechanism)
+    else:
+        name = type(noise).__name__.lower() if noise.added else noise.name
+        stated = {"noise": name, "scale": float(noise.scale), "grid": noise.grid}
+    return {
+        "guarantee": mechanism.guarantee, "anybody": certificate.anybody, "promise": certificate.promises,
+        "exact": list(certificate.exact_values), "method": certificate.method, "theorem": certificate.theorem,
+        **stated, "empirical": certificate.body.get("empirical"), "proved": certificate.proved,
+        "worst_pair": certificate.worst_pair, "expected_error": mechanism.expected_error(),
+        "expected_squared_error": mechanism.expected_error("squared"), "interval_95": list(mechanism.interval(0.95)),
+        "remap": (certificate.body.get("remap") or {}).get("loss"), "post": list(certificate.body.get("post", [])),
+        "scales": certificate.scales, "assumptions": list(certificate.assumptions),
+        "rules": list(certificate.tell().rules), "warnings": list(warnings_of(certificate, rows)),
+        "unit": certificate.body["unit"], "fingerprint": certificate.fingerprint,
+        "usable": (Usable.of(certificate, rows) if usable is None else usable).to_json(),
+    }  # fmt: skip
+
+
+def describe(mechanism: Mechanism, publish: str, rows: int | None = None, usable: Usable | None = None) -> None:
+    """The same in words."""
+    certificate = mechanism.certificate
+    (_describe_channel if mechanism.noise.tabled else _describe_noise)(mechanism, publish)
+    name = called(certificate.method, str(certificate.body["noise"]["kind"]) if "noise" in certificate.body else "")
+    say(f"method: {certificate.method}, {name} ({spoken(certificate.theorem).strip()})")
+    proved = certificate.proved
+    say(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}")
+    say(f"promised: {certificate.promises}")
+    say(f"worst pair: {certificate.worst_pair}")
+    if mechanism.names is None:
+        half = mechanism.interval(0.95)[1]
+        days = " days" if mechanism.context.dates is not None else ""
+        out.print(f"expected |error| {mechanism.expected_error():.6g}{days}; 95 % of errors within ±{half:.6g}{days}")
+    if steps := certificate.body.get("post"):
+        say(f"afterwards: {', '.join(steps)}; a function of what goes out, so it costs nothing. Errors are before it")
+    empirical = certificate.body.get("empirical")
+    if empirical is not None:
+        loss = "no finite epsilon" if empirical["epsilon"] is None else f"epsilon {empirical['epsilon']:.6g}"
+        say(f"under the empirical laws, which the guarantee is not for: {loss}, delta {empirical['delta']:.3g}")
+    out.print(usable_table(Usable.of(certificate, rows) if usable is None else usable))
+    say_rules(certificate.tell().rules)
+    say("assumptions: " + "; ".join(map(spoken, certificate.assumptions)))
+    warn(warnings_of(certificate, rows))
+
+
+def _describe_noise(mechanism: Mechanism, publish: str) -> None:
+    noise, under = mechanism.noise, f"{escape(repr(publish))} under {escape(mechanism.certificate.promises)}"
+    if noise.scale == 0:
+        out.print(f"[bold]No noise is needed[/] to publish {under}: the beliefs alone suffice.")
+    else:
+        kind = type(noise).__name__ if noise.added else f"Laplace-on-{noise.name}"
+        lattice = "without a lattice, for analysis only,"
+        where = lattice if noise.grid is None else f"in steps of {float(noise.grid):.6g}"
+        out.print(f"[bold]{kind} noise of scale {noise.scale:.10g}[/] {where} publishes {under}.")
+    if (table := mechanism.certificate.body.get("remap")) is not None:
+        say(f"outputs are moved to the value of least {table['loss']} loss, by a table of {len(table['to'])} values")
+
+
+def _channel_figures(mechanism: Mechanism) -> dict[str, Any]:
+    optimum, most = mechanism.optimum, mechanism.any_belief
+    return {
+        "noise": "channel", "scale": None, "grid": None, "values": len(mechanism.errors.support),
+        "outputs": len(mechanism.errors.channel.outputs), "loss": optimum.loss, "weight": optimum.weighing,
+        "expected_loss": optimum.value, "lower_bound": optimum.lower,
+        "cap": None if optimum.cap is None else float(optimum.cap),
+        "any_belief": most if math.isfinite(most) else None, "unchanged": mechanism.errors.unchanged,
+        "exact_values": _called(mechanism),
+        "error_quantiles": {str(level): error for level, error in mechanism.error_quantiles().items()},
+    }  # fmt: skip
+
+
+def _describe_channel(mechanism: Mechanism, publish: str) -> None:
+    """The first lines of what is said of a channel: what it does, how near the optimum it is, what goes out exactly."""
+    optimum, values = mechanism.optimum, len(mechanism.errors.support)
+    out.print(
+        f"[bold]A channel of {values} values and {len(mechanism.errors.channel.outputs)} outputs[/] publishes "
+        f"{escape(repr(publish))} under {escape(mechanism.certificate.promises)}."
+    )
+    bound = "" if optimum.lower is None else f"; no {optimum.among} is below {optimum.lower:.9g}"
+    say(f"expected {optimum.loss} loss {optimum.value:.9g}{bound}")
+    exact = _called(mechanism)
+    listed = f": {', '.join(map(str, exact[:_SHOWN]))}{', ...' if len(exact) > _SHOWN else ''}" if exact else ""
+    say(f"{len(exact)} of {values} values go out as they are{listed}; the others are exchanged")
+    if mechanism.names is None:
+        tails = (f"{float(100 * level):g} % within {error:g}" for level, error in mechanism.error_quantiles().items())
+        say(f"errors: {', '.join(tails)}")
+
+
+def _called(mechanism: Mechanism) -> list[Any]:
+    """The values that go out as they are, by name where they have one."""
+    exact: list[Any] = mechanism.exact_atoms().tolist()
+    if mechanism.names is None:
+        return exact
+    known = dict(zip(mechanism.errors.channel.outputs, mechanism.names, strict=True))
+    return [known[x] for x in exact]
 
 
 def release_column(dispatch: Dispatch) -> None:
@@ -40,28 +244,26 @@ def release_column(dispatch: Dispatch) -> None:
         rows = RowsFor(question.rows, scenario.report.rows or 0, own=own)
         dry = DryRun.of(rows, (publish, question.unit))
         going = dispatch.outgoing(
-            {"": mechanism.certificate},
-            rows.number,
+            {"": mechanism.certificate}, rows.number,
             None if scenario.recipe is None else {"what": "column", **scenario.recipe},
-            basis=dry.basis,
-            words=f"Publish column {publish!r}, row by row.",
+            basis=dry.basis, words=f"Publish column {publish!r}, row by row.",
             skipped=tuple(secret for secret, _ in scenario.report.skipped),
-        )
+        )  # fmt: skip
         stage("the page to sign")
-        weak = _weak(dispatch, scenario, publish)
-        kept = dispatch.pages.before(going, dispatch.as_json, remarks=weak)
+        weak: tuple[str, ...] = ()
+        if known is not None and scenario.schema is not None:
+            weak = (*scenario.report.few, *cut_cells(known, scenario.schema, {publish: None}))
+        audit = dispatch.sign(going, remarks=weak)
         usable = judged(mechanism, scenario, rows.number) if dry_run else None
     summary = {**figures(mechanism, rows.number, usable), "report": asdict(scenario.report), "dry_run": dry_run,
-               "closes": closes(account, dry_run)}  # fmt: skip
+               "closes": dispatch.closes}  # fmt: skip
     dispatch.say_closing()
     size, remarks = rows.number, weak
     if dry_run:
         summary |= dry.to_json()
     else:
-        private = _opened(mechanism, dispatch.table, question.allow_no_noise)
-        if (size := len(private)) == 0:
-            raise BadTable(f"{Path(dispatch.table).name!r} has no rows, so there is nothing to release")
-        rows.require(size)
+        private = _opened(dispatch, mechanism)
+        rows.require(size := len(private))
         summary |= figures(mechanism, size)
         going = replace(going, rows=size, basis="", check=dispatch.look(private, question.unit))
         with progress(f"drawing {several(size, 'value')}"):
@@ -73,7 +275,7 @@ def release_column(dispatch: Dispatch) -> None:
             else:
                 draft = drawn_once(account, mechanism, private, drawn, publish, dispatch.files.published)
             remarks = (*weak, *implausible_column(mechanism.certificate, draft.cells()))
-            written = dispatch.publish(going, columns, kept, remarks, draft)
+            written = dispatch.publish(going, columns, audit, remarks=remarks, draft=draft)
         summary |= {"files": written["files"], "implausible": list(remarks[len(weak) :]), **written}
     if dispatch.as_json:
         print_json({**summary, "warnings": [*summary["warnings"], *weak]})
@@ -86,16 +288,12 @@ def release_column(dispatch: Dispatch) -> None:
         dispatch.say_written()
 
 
-def _weak(dispatch: Dispatch, scenario: Scenario, publish: str) -> tuple[str, ...]:
-    """What is to be said of the reference: few rows for a secret, bounds that cut off much of it."""
-    if dispatch.known is None or scenario.schema is None:
-        return ()
-    return (*scenario.report.few, *cut_cells(dispatch.known, scenario.schema, {publish: None}))
-
-
-def _opened(mechanism: Mechanism, table: str, allow_no_noise: bool) -> Private:
+def _opened(dispatch: Dispatch, mechanism: Mechanism) -> Private:
     """The column of the private table; what is refused whatever it holds is refused before it is opened."""
-    if not allow_no_noise:
+    if not dispatch.question.allow_no_noise:
         mechanism.require_noise()
     with progress("opening the private table"):
-        return open_column(mechanism, table)
+        private = open_column(mechanism, dispatch.table)
+    if len(private) == 0:
+        raise BadTable(f"{Path(dispatch.table).name!r} has no rows, so there is nothing to release")
+    return private

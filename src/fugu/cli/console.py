@@ -20,7 +20,6 @@ from rich.table import Table
 from rich.text import Text
 
 from fugu.calibration.comparison import called, shown
-from fugu.data import write_csv
 from fugu.data.files import formula_columns, hidden_columns
 from fugu.documents.sentences import ON_THE_TERMINAL
 from fugu.errors import FuguError
@@ -146,12 +145,6 @@ def _finite(content: Any) -> Any:
     if isinstance(content, Fraction):
         return float(content)
     return None if isinstance(content, float) and not math.isfinite(content) else content
-
-
-def save_csv(path: str | PathLike[str], columns: Mapping[str, Any]) -> None:
-    """Write a CSV file, and say aloud if a spreadsheet would take a label in it for a formula; no cell is changed."""
-    write_csv(path, columns)
-    warn_of_formulas(path, columns)
 
 
 def warn_of_formulas(path: str | PathLike[str], columns: Mapping[str, Any]) -> None:

@@ -13,9 +13,9 @@ import typer
 from numpy.typing import NDArray
 
 import fugu
-from fugu.cli.charging import Account
+from fugu.cli.charging import ReleaseAccount
 from fugu.cli.console import comparison_table, escape, out, progress
-from fugu.cli.dispatch import DRAWS, PageFacts
+from fugu.cli.releasing import DRAWS, page_after
 from fugu.data import read_table
 from fugu.errors import AlreadyReleased
 from fugu.ledger import fingerprints
@@ -44,11 +44,9 @@ def demo(
 def _run(reference: Path, today: Path, folder: Path) -> None:
     out.rule("[bold]1  What is published, what is secret")
     out.print(
-        "A clinic publishes the cholesterol of today's patients, row by row. Cholesterol is not secret; "
-        "[bold]smoking[/] is, and "
-        "smokers have more cholesterol, so each published number says something about it. What adversaries may "
-        "believe is "
-        "fitted on last year's register (4,000 rows). Both tables are synthetic."
+        "A clinic publishes the cholesterol of today's patients, row by row. Cholesterol is not secret; [bold]smoking"
+        "[/] is, and smokers have more cholesterol, so each published number says something about it. What adversaries "
+        "may believe is fitted on last year's register (4,000 rows). Both tables are synthetic."
     )
     scenario = fugu.Scenario.from_table(reference, publish="chol", protect="smoker", unit="patient")
     out.print(f"\n{scenario.report}\n", markup=False)
@@ -61,30 +59,32 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
     out.print(comparison_table(comparison, f"to hide smoking at epsilon = {_EPSILON}"))
     plain = next(row for row in comparison.rows if row.method == "l1")
     out.print(
-        f"[bold]{comparison.best.method}[/] wins: the noise is {plain.scale / comparison.best.scale:.0f} times "
-        "smaller than what "
-        "sensitivity alone would ask for, and the guarantee is the same. 'true epsilon' is what each scale "
-        "really leaks: whoever "
-        f"leaks less than {_EPSILON} has added more noise than needed.\n"
+        f"[bold]{comparison.best.method}[/] wins: the noise is {plain.scale / comparison.best.scale:.0f} times smaller "
+        "than what sensitivity alone would ask for, and the guarantee is the same. 'true epsilon' is what each scale "
+        f"really leaks: whoever leaks less than {_EPSILON} has added more noise than needed.\n"
     )
 
     out.rule("[bold]3  One release")
     private = read_table(today)
     true = private.column("chol")
     with progress(), tempfile.TemporaryDirectory() as books:
-        account = Account(Path(books) / "ledger.db", "chol", budget, "today")
+        account = ReleaseAccount(Path(books) / "ledger.db", "chol", budget, "today")
         marks = fingerprints(private)
         with fugu.Ledger(account.ledger, budget, data=account.data, fingerprint=marks) as ledger:
             released = ledger.spend("chol", mechanism, lambda: release_column(mechanism, private))
         audit = fugu.audit(mechanism, draws=DRAWS, through_files=0)
-        _publish(folder, scenario, released, reference, today, account, audit)
+        files, columns = Files(folder / "chol.csv"), {"chol": released.values}
+        going = Outgoing(
+            certificates={"": released.certificate}, table=today, data="clinic, today", rows=len(released),
+            recipe={"what": "column", **(scenario.recipe or {})}, beliefs=Beliefs(reference=reference),
+            ledger=account.entry(),
+        )  # fmt: skip
+        publish(files, going, drafted(files.published, columns), columns, page_after(files, account, audit))
     off = np.abs(released.values - true)
     out.print(
         f"{several(len(released), 'value')} went out, typically {mechanism.expected_error():.3g} mg/dl off (here "
-        f"{off.mean():.3g}), 95 % within "
-        f"±{mechanism.interval(0.95)[1]:.3g}. The mean moved from {true.mean():.2f} to "
-        f"{released.values.mean():.2f}. (Only a demo "
-        "may compare with the truth.) A second release is refused:"
+        f"{off.mean():.3g}), 95 % within ±{mechanism.interval(0.95)[1]:.3g}. The mean moved from {true.mean():.2f} to "
+        f"{released.values.mean():.2f}. (Only a demo may compare with the truth.) A second release is refused:"
     )
     try:
         mechanism.release(true)
@@ -104,49 +104,19 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
         f"{DRAWS:,} draws from the path that really runs show that epsilon is at least {audit.epsilon_lower:.3g}.\n"
     )
     out.rule("[bold]5  What the numbers mean")
-    _explain(_EPSILON)
+    factor, prior = math.exp(_EPSILON), 0.3
+    low, high = prior / (prior + (1 - prior) * factor), prior * factor / (prior * factor + 1 - prior)
+    out.print(
+        f"Someone who thinks a patient smokes with probability {prior:.0%} will, after seeing the published number, "
+        f"believe something between {low:.0%} and {high:.0%}: the odds change by at most a factor e^{_EPSILON:g} = "
+        f"{factor:.2f}, whatever was drawn.\n"
+        "That holds for adversaries whose beliefs about cholesterol given smoking are those of the register, for one "
+        "release, and if patients are independent given their own secret. The certificate says so, and embeds the "
+        "beliefs."
+    )
     out.print(
         f"\nLook at [bold]{folder / 'chol.report.html'}[/] in a browser; the published column is {folder / 'chol.csv'}."
     )
-
-
-def _explain(epsilon: float) -> None:
-    factor = math.exp(epsilon)
-    prior = 0.3
-    low, high = prior / (prior + (1 - prior) * factor), prior * factor / (prior * factor + 1 - prior)
-    out.print(
-        f"Someone who thinks a patient smokes with probability {prior:.0%} will, after seeing the published "
-        "number, believe something "
-        f"between {low:.0%} and {high:.0%}: the odds change by at most a factor e^{epsilon:g} = {factor:.2f}, "
-        "whatever was drawn.\n"
-        "That holds for adversaries whose beliefs about cholesterol given smoking are those of the register, for "
-        "one release, "
-        "and if patients are independent given their own secret. The certificate says so, and embeds the beliefs."
-    )
-
-
-def _publish(
-    folder: Path,
-    scenario: fugu.Scenario,
-    released: fugu.Release,
-    reference: Path,
-    today: Path,
-    account: Account,
-    audit: fugu.Audit,
-) -> None:
-    """The column, its release document, what stays at home, and the page."""
-    files = Files(folder / "chol.csv")
-    going = Outgoing(
-        certificates={"": released.certificate},
-        table=today,
-        data="clinic, today",
-        rows=len(released),
-        recipe={"what": "column", **(scenario.recipe or {})},
-        beliefs=Beliefs(reference=reference),
-        ledger=account.entry(),
-    )
-    columns = {"chol": released.values}
-    publish(files, going, drafted(files.published, columns), columns, PageFacts(audit).after(files, account))
 
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -159,10 +129,12 @@ def laws(certificate: Certificate) -> str:
     before, after = _heights(view)
     names = (escape(view.first), escape(view.second))
     width = max(len(name) for name in names)
-    lines = ["before noise"]
-    lines += [f"  {name:<{width}} {_bars(row)}" for name, row in zip(names, before, strict=True)]
-    lines += ["after noise"]
-    lines += [f"  {name:<{width}} {_bars(row)}" for name, row in zip(names, after, strict=True)]
+    lines = []
+    for when, rows in (("before noise", before), ("after noise", after)):
+        lines.append(when)
+        for name, row in zip(names, rows, strict=True):
+            levels = np.ceil(row / (row.max() or 1.0) * (len(_BARS) - 1)).astype(int)
+            lines.append(f"  {name:<{width}} {''.join(_BARS[level] for level in levels)}")
     return "\n".join(lines) + "\n"
 
 
@@ -177,9 +149,3 @@ def _heights(view: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return before, before
     edges = np.append(first - 1, first[-1] + group - 1)
     return before, np.maximum(np.diff(distribution(view, edges), axis=1), 0.0)
-
-
-def _bars(heights: NDArray[np.float64]) -> str:
-    """Each height as one character."""
-    scaled = np.ceil(heights / (heights.max() or 1.0) * (len(_BARS) - 1)).astype(int)
-    return "".join(_BARS[level] for level in scaled)

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 import fugu
 from fugu.cli import options
-from fugu.cli.console import escape, out, print_json, progress
+from fugu.cli.console import escape, grid, out, print_json, progress
 from fugu.cli.sequence_reading import EntryColumns, columns_of, shown, spacing, unprotected
 from fugu.data.layout import MODELLED
 from fugu.data.sequences import Timed, declared_states
 from fugu.errors import UsageError
+from fugu.files import check_apart
 from fugu.guarantee import ZCDP, Approx
 from fugu.numbers.exact import Real, as_fraction, float_down, read_number
 from fugu.priors.gaussian_field import GaussianField
@@ -36,10 +36,9 @@ def influence(question: Question, plot: str | None, as_json: bool) -> None:
     """The influence curve of a chain fitted on the reference, and what each entry may cost."""
     table, smoothing, start, length = str(question.reference), question.smoothing, question.start, question.length
     asked, level = options.positive("epsilon", question.epsilon), options.confidence(question.confidence)
-    if level is not None and smoothing:
-        raise UsageError("--smoothing makes another prior, and --confidence covers the true one: give one of the two")
+    options.require_no_smoothing(level, smoothing)
     if plot is not None:
-        options.target(plot, table, question.schema)
+        check_apart(plot, table, question.schema)
     with progress():
         stage("reading the sequences")
         wanted = columns_of(question)
@@ -62,27 +61,21 @@ def influence(question: Question, plot: str | None, as_json: bool) -> None:
         best = fugu.dp_budget(chain, asked)
         group = as_fraction(asked) / chain.length
     told: dict[str, Any] = {
-        "users": len(known.sequences),
-        "states": list(chain.states),
-        "length": chain.length,
-        "smoothing": smoothing,
-        "start": written["initial"],
-        "forbidden transitions": written["forbidden transitions"],
+        "users": len(known.sequences), "states": list(chain.states), "length": chain.length, "smoothing": smoothing,
+        "start": written["initial"], "forbidden transitions": written["forbidden transitions"],
         **({"confidence": written["confidence"]["confidence"]} if "confidence" in written else {}),
-        "skipped": list(chain.skipped),
-        "influence": [{"b": b, "a": a} for b, a in points],
-        "epsilon": float(asked),
+        "skipped": list(chain.skipped), "influence": [{"b": b, "a": a} for b, a in points], "epsilon": float(asked),
         "epsilon per entry": {
-            "best rule": best,
-            "group": float_down(group),
+            "best rule": best, "group": float_down(group),
             **({} if beside is None else {f"with confidence {_USUAL:g}": beside}),
         },
         "assumptions": [*chain.assumptions, *told_before.sequence.sentences(), *spacing(known.plan)],
-    }
+    }  # fmt: skip
     if plot is not None:
         from fugu.report import write
+        from fugu.report.compare import influence_page
 
-        write(plot, _page(points, f"{chain.size} states, length {chain.length}"))
+        write(plot, influence_page(points, f"{chain.size} states, length {chain.length}"))
         told["plot"] = plot
     if as_json:
         print_json(told)
@@ -107,16 +100,18 @@ def _show(told: dict[str, Any], group: Fraction) -> None:
     """Influences are shown rounded up, budgets rounded down."""
     names = [str(name) for name in told["states"]]
     listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    sure = ""
+    if "confidence" in told:
+        level = float(Fraction(told["confidence"]))
+        sure = f"; every chain between limits that hold the truth with confidence {level:.10g} over the draw of SEQ"
     out.print(
         f"{told['users']} users; {several(len(names), 'state')} ({escape(listed)}); length {told['length']}; "
         f"{told['forbidden transitions']} of {len(names) ** 2} transitions forbidden; smoothing {told['smoothing']:g}; "
-        f"{told['start'] if isinstance(told['start'], str) else 'fitted'} start{_sure(told)}"
+        f"{told['start'] if isinstance(told['start'], str) else 'fitted'} start{sure}"
         f"{escape(unprotected(told['skipped']))}",
         soft_wrap=True,
     )
-    table = Table(header_style="bold")
-    table.add_column("entries set aside, b", justify="right")
-    table.add_column("influence of the others, a(b)", justify="right")
+    table = grid(None, ("entries set aside, b", "influence of the others, a(b)"))
     for point in told["influence"]:
         table.add_row(str(point["b"]), shown(point["a"], ROUND_CEILING))
     out.print(table)
@@ -136,21 +131,6 @@ def _show(told: dict[str, Any], group: Fraction) -> None:
             f"(--confidence {_USUAL:g}): {escape(found)}",
             soft_wrap=True,
         )
-
-
-def _sure(told: dict[str, Any]) -> str:
-    """What the confidence means, in a few words."""
-    if "confidence" not in told:
-        return ""
-    level = float(Fraction(told["confidence"]))
-    return f"; every chain between limits that hold the truth with confidence {level:.10g} over the draw of SEQ"
-
-
-def _page(points: list[tuple[int, float]], name: str) -> str:
-    """A self-contained page with the finite part of the curve."""
-    from fugu.report.compare import influence_page
-
-    return influence_page(points, name)
 
 
 _DELTA = "1e-6"
@@ -191,7 +171,12 @@ def field(
             stage("what the release is worth")
             worth = fugu.translate(prior, ZCDP(options.positive("rho", rho)))
             told["worth"] = {"rho per entry": rho, "worth": worth, "approximately": worth.to_approx(slip)}
-        if (asked := _asked(budget, epsilon, slip)) is not None:
+        if budget is not None and epsilon is not None:
+            raise UsageError("give --budget, a rho, or --epsilon with --delta, not both")
+        asked: ZCDP | Approx | None = None if budget is None else ZCDP(options.positive("budget", budget))
+        if epsilon is not None:
+            asked = Approx(options.positive("epsilon", epsilon), slip)
+        if asked is not None:
             stage("the largest rho for each entry")
             told["kept"] = {"budget": asked, "rho per entry": float(fugu.dp_budget(prior, asked).rho)}
     if as_json:
@@ -218,20 +203,10 @@ def _field(path: str | None, ar1: str | None, entries: int, variance: str, width
         raise UsageError(f"{path!r} must hold a square table of numbers, without names") from None
 
 
-def _asked(budget: str | None, epsilon: str | None, delta: Any) -> ZCDP | Approx | None:
-    if budget is not None and epsilon is not None:
-        raise UsageError("give --budget, a rho, or --epsilon with --delta, not both")
-    if epsilon is not None:
-        return Approx(options.positive("epsilon", epsilon), delta)
-    return None if budget is None else ZCDP(options.positive("budget", budget))
-
-
 def _show_field(told: dict[str, Any]) -> None:
     """What is learnt is shown rounded up, what may be spent rounded down."""
     out.print(f"{told['entries']} entries; values of an entry that are at most {told['width']:g} apart must look alike")
-    table = Table(header_style="bold")
-    table.add_column("entries set aside, b", justify="right")
-    table.add_column("what the others say, rho(b)", justify="right")
+    table = grid(None, ("entries set aside, b", "what the others say, rho(b)"))
     for point in told["influence"]:
         table.add_row(str(point["b"]), shown(point["rho"], ROUND_CEILING))
     out.print(table)

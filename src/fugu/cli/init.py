@@ -14,10 +14,10 @@ import typer
 
 from fugu.auditing.exhibit import find
 from fugu.cli import options
+from fugu.cli.commands import AsJson, Force
 from fugu.cli.console import print_json, progress, say
-from fugu.cli.forms import AsJson, Force
 from fugu.cli.scenario_file import KEYS, ScenarioFile, scenario_text
-from fugu.data import Schema, Table
+from fugu.data import Schema
 from fugu.data.field import Field
 from fugu.data.moments import days_text, is_moment
 from fugu.data.schema import all_dates, schema_text, value_text
@@ -27,10 +27,10 @@ from fugu.documents.document import Document
 from fugu.documents.kinds import inner
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import BadTable, ColumnNotFound, UsageError
-from fugu.files import write_text
+from fugu.files import check_apart, write_text
 from fugu.numbers.exact import read_number
 from fugu.queries.statistic import StatisticQuestion
-from fugu.question import Question, defaults, facts
+from fugu.question import LAW, RECORDS, Question, defaults, facts
 
 
 def init(
@@ -54,12 +54,10 @@ def init(
     if (table is None) == (certificate is None):
         raise UsageError("give TABLE, a reference to start from, or --from CERT to write its scenario; one of the two")
     options.ending("a scenario", output, ".toml")
-    options.fresh(options.target(output, table, certificate, private), force)
+    options.fresh(check_apart(output, table, certificate, private), force)
     folder = Path(output).parent
     with progress():
         if certificate is not None:
-            from fugu.cli.init import written_back
-
             if publish is not None or protect is not None or private is not None:
                 raise UsageError("--from takes all from the certificate; leave out --publish, --protect and --table")
             text = written_back(certificate)
@@ -113,7 +111,15 @@ def started(path: str, shown: str, publish: str | None, protect: str | None, eps
     schema = Schema({name: Field.dates() for name in dates}).completed(cells)
     schema = Schema({name: schema.fields[name] for name in cells.columns})
     table = schema.read(cells)
-    seen = {name: _seen(table, name, known) for name, known in schema.fields.items()}
+    seen = {}
+    for name, known in schema.fields.items():
+        column = table.exact(name)
+        codes, distinct = column.codes(ordered=False, strict=False)
+        present, ends = int((codes >= 0).sum()), (math.nan, math.nan)
+        if known.numeric and present:
+            numbers = column.values[~column.missing]
+            ends = (float(numbers.min()), float(numbers.max()))
+        seen[name] = Seen(known, len(distinct), len(distinct) < present, *ends)
     if publish is not None and publish not in seen:
         raise ColumnNotFound(publish, tuple(seen))
     secret = None if protect is None else read_protect(protect, tuple(seen)).columns
@@ -131,17 +137,6 @@ def started(path: str, shown: str, publish: str | None, protect: str | None, eps
     return scenario_text(head, chosen, why, _schema_text(seen), examples=True)
 
 
-def _seen(table: Table, name: str, known: Field) -> Seen:
-    column = table.exact(name)
-    codes, distinct = column.codes(ordered=False, strict=False)
-    present = int((codes >= 0).sum())
-    ends = (math.nan, math.nan)
-    if known.numeric and present:
-        numbers = column.values[~column.missing]
-        ends = (float(numbers.min()), float(numbers.max()))
-    return Seen(known, len(distinct), len(distinct) < present, *ends)
-
-
 def _suggested(
     seen: dict[str, Seen], publish: str | None, protect: str | None, secret: tuple[str, ...]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
@@ -153,7 +148,12 @@ def _suggested(
         n for n, s in seen.items()
         if not s.field.public and not s.field.dated and 2 <= s.values <= _FEW and n != publish
     ]  # fmt: skip
-    names = [n for n, s in seen.items() if not s.repeats and not s.field.dated and _countable(s)]
+    names = [
+        n for n, s in seen.items()
+        if not s.repeats and not s.field.dated
+        # text, or whole numbers: measurements that happen to differ do not name people
+        and (not s.field.numeric or (s.low == math.floor(s.low) and s.high - s.low < 10 * s.values))
+    ]  # fmt: skip
     more = [n for n in numbers if n not in secrets] or numbers
     if publish is not None:
         question["publish"] = publish
@@ -171,13 +171,6 @@ def _suggested(
         question["unit"] = names[0]
         why["unit"] = "Chosen because no value of it repeats in the reference."
     return {"question": question, "secrets": {"protect": told} if told else {}}, why
-
-
-def _countable(column: Seen) -> bool:
-    """Whether a column may name people: text, or whole numbers; measurements that happen to differ do not."""
-    if not column.field.numeric:
-        return True
-    return column.low == math.floor(column.low) and column.high - column.low < 10 * column.values
 
 
 def _others(names: list[str]) -> str:
@@ -217,21 +210,30 @@ def written_back(path: str) -> str:
     """The text of the scenario file that asks for the same again; UsageError where a recipe is withheld or unknown."""
     document = find(path).document
     recipe, certificate = _parts(document)
+    released = isinstance(document, ReleaseDocument)
     what = recipe.get("what", "column")
-    if what == "records":
+    if what == RECORDS:
         recipe = _records(recipe)
     elif what not in ("column", "statistic", "sequence"):
         raise UsageError(f"a {what} is not asked by a scenario file of this kind; fugu train has options of its own")
-    chosen = {
-        "data": _data(document),
+    stated = (document if released else certificate)["budget"]
+    budget = {k: _number(text) for k, text in stated.items() if k in ("epsilon", "delta", "alpha") and text != "0"}
+    # of sequences: how the top ones are chosen and which noise, where that was said
+    noise = {key: recipe[key] for key in ("method", "noise") if what == "sequence" and key in recipe}
+    chosen: dict[str, Said] = {
+        "data": {"name": document["data"]["name"]} if released else {},
         "question": _question(recipe),
-        "secrets": {key: recipe[key] for key in KEYS["secrets"] if _said(recipe, key)},
-        "beliefs": {key: _plain(key, recipe[key]) for key in KEYS["beliefs"] if _said(recipe, key)},
-        "budget": {"epsilon": _number(recipe["epsilon"])} if what == "records" else _budget(document, certificate),
-        "noise": (_noise(certificate) if what == "column" else _chosen(recipe)) | _silent(document),
+        "secrets": _section(recipe, "secrets"),
+        "beliefs": _section(recipe, "beliefs"),
+        "budget": {"epsilon": _number(recipe["epsilon"])} if what == RECORDS else budget,
+        "noise": _noise(certificate) if what == "column" else noise,
     }
-    if isinstance(document, ReleaseDocument) and document["beliefs"]["sha256"] is not None:
-        chosen["beliefs"] |= {"public_reference": True}
+    if isinstance(document, ReleaseDocument):
+        beliefs = document["beliefs"]
+        chosen["data"] |= {} if beliefs["name"] is None else {"reference": beliefs["name"]}
+        chosen["beliefs"] |= {} if beliefs["sha256"] is None else {"public_reference": True}
+        if any(map(_is_silent, (document.certificates or {}).values())):
+            chosen["noise"] |= {"allow_no_noise": True}  # exact numbers went out, in some group
     chosen["question"] |= _after(certificate) if isinstance(certificate, Certificate) else {}
     schema = recipe.get("schema")
     head = (
@@ -257,39 +259,28 @@ def _parts(document: Document) -> tuple[Mapping[str, Any], Document]:
 
 def _records(recipe: Mapping[str, Any]) -> Said:
     """Many questions as one list, with what is said of each column; UsageError where two say other things of one."""
-    told: Said = {"query": [asked["query"] for asked in recipe["questions"]], "route": "records"}
+    told: Said = {"query": [asked["query"] for asked in recipe["questions"]], "route": RECORDS}
     for asked in recipe["questions"]:
         for key in ("bounds", "step", "bins"):
             if asked[key] is None:
                 continue
             known = told.setdefault(key, {})
             (column, *_) = StatisticQuestion.parse(asked["query"]).columns
-            found = [_number(x) for x in asked[key]] if isinstance(asked[key], list) else _number(asked[key])
+            found = _number(asked[key])
             if known.setdefault(column, found) != found:
                 raise UsageError(f"two questions read column {column!r} with other {key}, which no option can say")
     weights = recipe.get("weights")
     if weights is not None:
-        told["weights"] = weights if isinstance(weights, str) else [_number(weight) for weight in weights]
-    if "cap" in recipe:
-        told["cap"] = _number(recipe["cap"])
-    if "allow_no_noise" in recipe:
-        told["allow_no_noise"] = recipe["allow_no_noise"]
+        told["weights"] = _number(weights)
+    told |= {"cap": _number(recipe["cap"])} if "cap" in recipe else {}
+    told |= {"allow_no_noise": recipe["allow_no_noise"]} if "allow_no_noise" in recipe else {}
     return {**told, **{key: recipe.get(key) for key in ("protect", "unit", "schema", "epsilon")}}
 
 
-def _data(document: Document) -> Said:
-    if not isinstance(document, ReleaseDocument):
-        return {}
-    told: Said = {"name": document["data"]["name"]}
-    if document["beliefs"]["name"] is not None:
-        told["reference"] = document["beliefs"]["name"]
-    return told
-
-
 def _question(recipe: Mapping[str, Any]) -> Said:
-    told = {key: _plain(key, recipe[key]) for key in KEYS["question"] if _said(recipe, key)}
+    told = _section(recipe, "question")
     if recipe.get("what") == "statistic":
-        told["route"] = "law"
+        told["route"] = LAW
     bins = told.get("bins")
     if isinstance(bins, list) and all(isinstance(x, str) and not isinstance(_number(x), str) for x in bins):
         raise UsageError("the bins are categories that look like numbers, which no option can say")
@@ -299,11 +290,6 @@ def _question(recipe: Mapping[str, Any]) -> Said:
         told.pop("bounds", None)
         told.pop("step", None)  # of a count both are 1
     return told
-
-
-def _budget(document: Document, certificate: Document) -> Said:
-    stated = (document if isinstance(document, ReleaseDocument) else certificate)["budget"]
-    return {key: _number(text) for key, text in stated.items() if key in ("epsilon", "delta", "alpha") and text != "0"}
 
 
 def _noise(certificate: Document) -> Said:
@@ -324,17 +310,6 @@ def _noise(certificate: Document) -> Said:
     return told
 
 
-def _chosen(recipe: Mapping[str, Any]) -> Said:
-    """Of sequences: how the top ones are chosen and which noise, where that was said."""
-    return {key: recipe[key] for key in ("method", "noise") if recipe.get("what") == "sequence" and key in recipe}
-
-
-def _silent(document: Document) -> Said:
-    """That exact numbers may go out, if they did: of a release, in any of its groups."""
-    bodies = (document.certificates or {}).values() if isinstance(document, ReleaseDocument) else ()
-    return {"allow_no_noise": True} if any(map(_is_silent, bodies)) else {}
-
-
 def _is_silent(body: Mapping[str, Any]) -> bool:
     stated = body.get("noise")
     return isinstance(stated, Mapping) and str(stated.get("scale")) == "0"
@@ -353,20 +328,19 @@ def _after(certificate: Certificate) -> Said:
     return told
 
 
-def _said(recipe: Mapping[str, Any], key: str) -> bool:
-    found = recipe.get(key)
-    return found is not None and found != _DEFAULTS.get(key)
-
-
-def _plain(key: str, value: Any) -> Any:
-    """Numbers that documents write as exact texts, as numbers where a decimal is exact."""
-    if key not in _NUMBERS or isinstance(value, Mapping):
-        return value
-    return [_number(item) for item in value] if isinstance(value, list) else _number(value)
+def _section(recipe: Mapping[str, Any], section: str) -> Said:
+    """What the recipe says of a section beyond what is usual."""
+    said = {key: recipe.get(key) for key in KEYS[section]}
+    return {
+        key: _number(value) if key in _NUMBERS else value for key, value in said.items()
+        if value is not None and value != _DEFAULTS.get(key)
+    }  # fmt: skip
 
 
 def _number(text: Any) -> Any:
-    """A text that is a number, as that number if a decimal says it exactly; else the text."""
+    """A text that is a number, as that number if a decimal says it exactly, also in a list; else what it is."""
+    if isinstance(text, list):
+        return [_number(item) for item in text]
     try:
         exact = read_number(text)
     except (UsageError, ValueError, TypeError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ from rich.table import Table
 from fugu.cli import options
 from fugu.cli.console import escape, out, print_json, say
 from fugu.errors import UsageError
+from fugu.files import check_apart
 from fugu.ledger import Books, books
 from fugu.ledger.books import Entry
 from fugu.ledger.keys import own_ledger
@@ -45,37 +46,29 @@ def show(
         print_json({"data sets": list(map(_set_json, found)), "requests": listed})
         return
     for account in found:
-        _say(account)
+        known = account.known
+        believed = "" if known.prior is None else f"; prior: {known.believed or 'not described in the file'}"
+        out.print(f"[bold]{escape(known.name)}[/]: budget {escape(repr(known.budget) + believed)}", soft_wrap=True)
+        for what, said in account.words():
+            out.print(f"  {what:6}{escape(said)}", soft_wrap=True)
     shown = entries if every else entries[-_LAST:]
     out.print(_requests(shown))
     if more := len(entries) - len(shown):
         out.print(f"the last {_LAST} requests; there are {more} more before them, which --all shows", soft_wrap=True)
 
 
-def _say(account: Account) -> None:
-    """One data set in words."""
-    known = account.known
-    believed = "" if known.prior is None else f"; prior: {known.believed or 'not described in the file'}"
-    out.print(f"[bold]{escape(known.name)}[/]: budget {escape(repr(known.budget) + believed)}", soft_wrap=True)
-    for what, said in account.words():
-        out.print(f"  {what:6}{escape(said)}", soft_wrap=True)
-
-
-def _requests(entries: Iterable[Entry]) -> Table:
+def _requests(entries: Sequence[Entry]) -> Table:
     """Every request in one table; what it was worth under the prior only where some was."""
-    listed = list(entries)
-    under = any(e.worth is not None for e in listed)
+    under = any(e.worth is not None for e in entries)
     table = Table(header_style="bold")
     for name in ("data set", "request", "state", "charge", *(["worth with all before"] * under), "time (UTC)", "note"):
         table.add_column(name, overflow="fold")
-    for e in listed:
-        note = "; ".join(
-            [e.note] * bool(e.note) + ["skipped, as never taken: " + ", ".join(e.skipped)] * bool(e.skipped)
-        )
-        worth = [escape("" if e.worth is None else repr(e.worth))] * under
+    for e in entries:
+        skipped = f"skipped, as never taken: {', '.join(e.skipped)}" if e.skipped else ""
         table.add_row(
             escape(e.data), escape(e.request), f"[{_COLOURS[e.state]}]{e.state}[/]",
-            escape(f"{e.guarantee!r}, {e.kind}"), *worth, escape(e.at[:19].replace("T", " ")), escape(note),
+            escape(f"{e.guarantee!r}, {e.kind}"), *([escape("" if e.worth is None else repr(e.worth))] * under),
+            escape(e.at[:19].replace("T", " ")), escape("; ".join(filter(None, (e.note, skipped)))),
         )  # fmt: skip
     return table
 
@@ -102,7 +95,7 @@ def export(
     as_json: options.AsJson = False,
 ) -> None:
     """Write every event and the head as JSON; keep it elsewhere, and a rolled-back ledger will be noticed."""
-    options.target(output, str(_place(ledger)))
+    check_apart(output, str(_place(ledger)))
     content = Books(_place(ledger)).read(books.export)
     books.save(content, output)
     if as_json:
@@ -118,7 +111,7 @@ def copy(
     as_json: options.AsJson = False,
 ) -> None:
     """Write a copy of the ledger, of one moment, after a full check; without its key, which is a file of its own."""
-    options.fresh(options.target(output, str(_place(ledger))), force=False)
+    options.fresh(check_apart(output, str(_place(ledger))), force=False)
     head = Books(_place(ledger)).read(books.copy, output)
     if as_json:
         print_json({"head": head, "copy": output})
@@ -154,20 +147,10 @@ def _place(ledger: str | None) -> Path:
 
 def _set_json(account: Account) -> dict[str, Any]:
     known = account.known
-    said = BEFORE if account.translated else HELD
     return {
-        "name": known.name,
-        "budget": known.budget,
-        "requests": account.asked,
-        "spent": account.spent,
-        "spent is": account.why or said,
-        "worth": account.worth,
-        "left": account.left,
-        "against anybody": account.anybody,
-        "people also in": list(account.others),
-        "cap": known.cap,
-        "fingerprint": known.fingerprint,
-        "prior": known.prior,
-        "believed": known.believed,
+        "name": known.name, "budget": known.budget, "requests": account.asked, "spent": account.spent,
+        "spent is": account.why or (BEFORE if account.translated else HELD), "worth": account.worth,
+        "left": account.left, "against anybody": account.anybody, "people also in": list(account.others),
+        "cap": known.cap, "fingerprint": known.fingerprint, "prior": known.prior, "believed": known.believed,
         "entries": known.entries,
-    }
+    }  # fmt: skip

@@ -1,22 +1,32 @@
-"""How the texts of options become arguments of the library."""
+"""How the texts of options become arguments of the library; and several questions on one line.
+
+In `--query "count, mean(age), mean(chol) by ward"`, ";" separates lists that stand alone. Within a list "," separates
+questions, and a "by" at its end is for all of it: for every question of it that has no "by" of its own. This is version
+2 of the grammar; in version 1 (fugu 0.3) there was no ";" and each "by" was for the one question before it."""
 
 from __future__ import annotations
 
 import math
 import re
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
-from fugu.cli.forms import AsJson as AsJson  # noqa: PLC0414
+from fugu.cli.commands import AsJson as AsJson  # noqa: PLC0414
+from fugu.cli.console import escape, note, out
 from fugu.data.schema import Schema
-from fugu.errors import BadBudget, UsageError
+from fugu.errors import BadBudget, UnknownName, UsageError
 from fugu.files import check_apart
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi
 from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.queries.statistic import GRAMMAR, StatisticQuestion, what_and_by
+from fugu.question import Question
 from fugu.scenario.scenario import PairsOfSecrets
-from fugu.visible import brief
+from fugu.visible import Json, brief, several
+
+NOISE, OPTIMAL = "noise", "optimal"
 
 
 def budget(epsilon: str, delta: str = "0", alpha: str | None = None) -> Pure | Approx | Renyi:
@@ -60,14 +70,28 @@ def number(name: str, text: str) -> Real:
     return nearest if as_fraction(nearest) == exact else exact
 
 
+def maybe(name: str, text: str | None) -> Real | None:
+    """The number; None if it is not given."""
+    return None if text is None else number(name, text)
+
+
+def numbers(name: str, text: str | None) -> list[Real] | None:
+    """Numbers with commas between them; None if they are not given."""
+    return None if text is None else [number(name, part) for part in text.split(",")]
+
+
 def confidence(text: str | None) -> Real | None:
     """A number between 0 and 1, both excluded; None if it is not given."""
-    if text is None:
-        return None
-    value = number("--confidence", text)
-    if not 0 < value < 1:
+    value = maybe("--confidence", text)
+    if value is not None and not 0 < value < 1:
         raise UsageError(f"--confidence must lie between 0 and 1, both excluded, such as 0.95; got {brief(text, 40)}")
     return value
+
+
+def require_no_smoothing(confidence: Real | None, smoothing: float) -> None:
+    """Refuse a prior that is smoothed where a confidence speaks of the true one."""
+    if confidence is not None and smoothing:
+        raise UsageError("--smoothing makes another prior, and --confidence covers the true one: give one of the two")
 
 
 def positive(name: str, text: str) -> Real:
@@ -76,16 +100,6 @@ def positive(name: str, text: str) -> Real:
     if not 0 < value < math.inf:
         raise BadBudget(f"{name} must be a finite number above 0, got {text!r}")
     return value
-
-
-def level(text: str | None, shift: str) -> dict[str, Any]:
-    """The confidence of sets of beliefs, and how far the table's population may be from the reference's."""
-    return {"confidence": confidence(text), "shift": number("--shift", shift)}
-
-
-def target(path: str, *read: str | None) -> Path:
-    """Where a file may be written: a regular file or a new name, and none of the files that are read."""
-    return check_apart(path, *read)
 
 
 def schema(path: str | None, no_header: bool) -> Schema | None:
@@ -113,7 +127,17 @@ def ending(what: str, path: str, suffix: str) -> None:
 def certificate(path: str, *read: str | None) -> Path:
     """The same for a certificate, which is written as JSON."""
     ending("the certificate", path, ".json")
-    return target(path, *read)
+    return check_apart(path, *read)
+
+
+def check_mechanism(question: Question) -> None:
+    """Refuse options for noise where a channel is asked for, and the other way round."""
+    if question.mechanism not in (NOISE, OPTIMAL):
+        raise UnknownName("mechanism", question.mechanism, (NOISE, OPTIMAL))
+    if question.mechanism == NOISE and question.loss is not None:
+        raise UsageError("--loss is for --mechanism optimal; give it too, or leave it out")
+    if question.mechanism == OPTIMAL and any(map(question.given, ("noise", "method", "grid", "remap"))):
+        raise UsageError("--mechanism optimal adds no noise: leave out --noise, --method, --grid and --remap")
 
 
 def bins(text: str | None) -> int | list[float] | list[str] | None:
@@ -144,13 +168,10 @@ def pairs(text: str) -> PairsOfSecrets:
     """ "all", "adjacent", or "F:M,F:X"."""
     if ":" not in text:
         return cast(PairsOfSecrets, text)  # a scenario refuses other words
-    found = []
-    for item in text.split(","):
-        first, colon, second = item.strip().partition(":")
-        if not colon or not first.strip() or not second.strip():
-            raise UsageError(f'pairs must be "all", "adjacent" or like "F:M,F:X", got {text!r}')
-        found.append((first.strip(), second.strip()))
-    return found
+    parts = [item.strip().partition(":") for item in text.split(",")]
+    if not all(colon and first.strip() and second.strip() for first, colon, second in parts):
+        raise UsageError(f'pairs must be "all", "adjacent" or like "F:M,F:X", got {text!r}')
+    return [(first.strip(), second.strip()) for first, _, second in parts]
 
 
 def bounds(text: str | None) -> tuple[Real, Real] | None:
@@ -163,3 +184,161 @@ def bounds(text: str | None) -> tuple[Real, Real] | None:
             f"bounds are two numbers here, such as --bounds 0,400, got {text!r}; --route records takes a list"
         )
     return number("bounds", low), number("bounds", high)
+
+
+Asked = dict[str, object]
+"""One question for `Session.ask_all`: "query", and "bounds", "step" or "bins" where it takes them."""
+_NUMBERS, _TABLES = ("sum", "mean", "variance", "quantile"), ("histogram", "crosstab", "top")
+ALL = ""
+"""Under this name stands what is said of every column."""
+
+
+def split(text: str) -> list[str]:
+    """The questions of a line, each with the "by" that is meant for it.
+
+    >>> split("count, crosstab(ward, sex), mean(chol) by ward; mean(age)")
+    ['count by ward', 'crosstab(ward, sex) by ward', 'mean(chol) by ward', 'mean(age)']
+    """
+    questions: list[str] = []
+    for part in _cut(text, ";"):
+        items = _cut(part, ",")
+        by = what_and_by(items[-1])[1]
+        questions += [item if by is None or what_and_by(item)[1] is not None else f"{item} by {by}" for item in items]
+    return questions
+
+
+def split_before(text: str) -> list[str] | None:
+    """The questions as fugu 0.3 read them; None where that is no other reading, or none.
+
+    >>> split_before("count, mean(chol) by ward"), split_before("count; mean(chol) by ward"), split_before("mean(chol)")
+    (['count', 'mean(chol) by ward'], None, None)
+    """
+    if len(_cut(text, ";")) > 1:
+        return None
+    earlier = _cut(text, ",")
+    return None if earlier == split(text) else earlier
+
+
+def joined(questions: Iterable[object]) -> str:
+    """Questions on one line, of which each stands alone.
+
+    >>> split(joined(["count", "mean(chol) by ward"]))
+    ['count', 'mean(chol) by ward']
+    """
+    return "; ".join(map(str, questions))
+
+
+def named(query: str | None, sequences: bool) -> Json:
+    """What the name of a request says of a question: its plan, and by which grammar it was read.
+
+    Questions of tables are written in one way whatever their spelling; those of sequences as they were typed."""
+    if query is None:
+        return {}
+    texts = split(query)
+    return {"what": joined(texts if sequences else map(StatisticQuestion.parse, texts)), "grammar": GRAMMAR}
+
+
+def named_before(query: str | None) -> Json:
+    """The same as fugu 0.3 named it, on the routes that name a request by its text: these had no "by" in a list."""
+    return {} if query is None else {"what": query if len(_cut(query, ";")) == 1 else ", ".join(_cut(query, ";"))}
+
+
+def show_plan(questions: Sequence[object], query: str, as_json: bool) -> None:
+    """Say what will be asked, before it is charged; and, on stderr, where fugu 0.3 read the line otherwise."""
+    if as_json:
+        return  # it is the part "plan"
+    out.print(f"plan: {escape(joined(questions))}", soft_wrap=True)
+    if (earlier := split_before(query)) is not None:
+        note(
+            f'a "by" at the end of a list is for the whole list; fugu 0.3 read this as "{joined(earlier)}", which is '
+            "how to ask for that"
+        )
+
+
+def parts_of(text: str, at: str) -> list[str]:
+    """The parts between marks that stand outside of brackets."""
+    parts, depth = [""], 0
+    for mark in text:
+        depth += (mark == "(") - (mark == ")")
+        if mark == at and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += mark
+    return [part.strip() for part in parts]
+
+
+def _cut(text: str, at: str) -> list[str]:
+    """The same, of which none is empty."""
+    parts = parts_of(text, at)
+    if not all(parts):
+        marks = "commas" if at == "," else "semicolons"
+        raise UsageError(f"--query has an empty question between two {marks}, or at an end")
+    return parts
+
+
+def questions_of(
+    texts: Sequence[str], by: str | None, bounds: str | None = None, step: str | None = None, bins: str | None = None
+) -> list[Asked]:
+    """The questions of a plan with their options; `by`, if given, goes to those that name no groups of their own.
+
+    `bounds`: "0,400" for all, or "age:0:110,chol:100:400"; `step`: "5", or "age:5,chol:10"; `bins`: edges "0,50,100",
+    or "age:0:50:100". A column that no question looks at is refused."""
+    parsed = [StatisticQuestion.parse(text) for text in texts]
+    parsed = [asked if asked.by is not None else replace(asked, by=by) for asked in parsed]
+    columns = tuple(dict.fromkeys(column for asked in parsed for column in asked.columns))
+    ranges = _by_column("--bounds", bounds, columns)
+    if any(len(numbers) != 2 for numbers in ranges.values()):
+        raise UsageError("--bounds are two numbers, such as --bounds 0,400, or for each column age:0:110,chol:100:400")
+    steps = _by_column("--step", step, columns)
+    if any(len(numbers) != 1 for numbers in steps.values()):
+        raise UsageError("--step is one number, such as --step 5, or one for each column: age:5,chol:10")
+    edges = {name: [float(x) for x in found] for name, found in _by_column("--bins", bins, columns).items()}
+    told = []
+    for asked in parsed:
+        found: Asked = {"query": str(asked)}
+        first = asked.columns[0] if asked.columns else ALL
+        if asked.kind in _NUMBERS:
+            if (ends := ranges.get(first, ranges.get(ALL))) is not None:
+                found["bounds"] = tuple(ends)
+            if (width := steps.get(first, steps.get(ALL))) is not None:
+                found["step"] = width[0]
+        elif asked.kind in _TABLES and len(asked.columns) == 1:
+            if (cuts := edges.get(first, edges.get(ALL))) is not None:
+                found["bins"] = cuts
+        elif asked.kind in _TABLES and (own := {name: edges[name] for name in asked.columns if name in edges}):
+            found["bins"] = own
+        told.append(found)
+    return told
+
+
+def weights_of(text: str | None, questions: Sequence[Asked]) -> list[Real] | str | None:
+    """The `--weights` of the questions that cost something: one positive number each, "error", or None for equal ones.
+
+    Numbers of rows are public and cost nothing: they take no weight."""
+    if text is None or text.strip().lower() == "error":
+        return None if text is None else "error"
+    found = [positive("--weights", part) for part in text.split(",")]
+    costing = [str(asked["query"]) for asked in questions if StatisticQuestion.parse(str(asked["query"])).columns]
+    if len(found) != len(costing):
+        listed = ", ".join(costing)
+        raise UsageError(
+            f"--weights has {several(len(found), 'number')} for {several(len(costing), 'question')} with a cost "
+            f"({listed}); give one "
+            'for each, or "error" for the least total relative error'
+        )
+    return found
+
+
+def _by_column(name: str, text: str | None, columns: tuple[str, ...]) -> dict[str, list[Real]]:
+    """{column: numbers} of "age:0:110,chol:100:400"; of bare numbers, {"": numbers}."""
+    if text is None:
+        return {}
+    if ":" not in text:
+        return {ALL: [number(name, part) for part in text.split(",")]}
+    found: dict[str, list[Real]] = {}
+    for part in text.split(","):
+        column, *numbers = (piece.strip() for piece in part.split(":"))
+        if column not in columns:
+            raise UnknownName(f"column of {name}", column, columns)
+        found[column] = [number(name, piece) for piece in numbers]
+    return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import singledispatch
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +13,8 @@ import fugu
 from fugu.auditing.books import extract
 from fugu.auditing.exhibit import Exhibit, find, private_part, promising
 from fugu.cli import options
-from fugu.cli.console import escape, out, print_json, progress, say, warn
-from fugu.cli.forms import Force
+from fugu.cli.commands import Force
+from fugu.cli.console import escape, grid, out, print_json, progress, say, warn
 from fugu.documents.document import Document
 from fugu.documents.kinds import inner
 from fugu.documents.per_entry import PerEntryCertificate
@@ -24,11 +23,12 @@ from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import ReleaseDocument
 from fugu.documents.verdict import Verdict
 from fugu.errors import CertificateError, UsageError
+from fugu.files import check_apart
 from fugu.guarantee import Approx, Guarantee, Pure, weaknesses
 from fugu.guarantee.composition import both
 from fugu.mechanism import Certificate
 from fugu.numbers.checks import is_share
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import as_fraction
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.scenario import Scenario
 from fugu.training.record import TrainingCertificate
@@ -70,7 +70,6 @@ def verify(
     """Check a release from outside: every proof again, the published file, reference, ledger; exit 4 if one fails."""
     from fugu.auditing import guarantee_within
     from fugu.auditing.examine import examine
-    from fugu.auditing.exhibit import find
 
     given = {"published": published, "reference": reference, "ledger": ledger, "data": data, "private": private}
     if (against is not None or within is not None) and (twice or any(given.values())):
@@ -86,24 +85,28 @@ def verify(
         if against is None and within is None:
             verdict = examine(certificate, **given, twice=twice)
         else:
-            only = _only(found)
-            verdict = fugu.verify(only, None if against is None else _scenario(only, against))
+            only, other = _only(found, against)
+            verdict = fugu.verify(only, other)
             nearby = None if within is None else guarantee_within(only, within)
     said = warnings_of_document(found.document) if verdict.holds else ()
-    certified = promising(found, private) if verdict.holds else None
+    proved = _promised(verdict, promising(found, private) if verdict.holds else None, against)
     if as_json:
         told: dict[str, Any] = {k: getattr(verdict, k) for k in ("holds", "epsilon", "delta", "worst_pair", "reason")}
         told["checks"] = [dict(zip(("name", "outcome", "why"), line, strict=True)) for line in verdict.checks]
-        told["promise"] = _promised(verdict, certified, against)
-        told["warnings"] = list(said)
+        told |= {"promise": proved, "warnings": list(said)}
         if nearby is not None:
             told["within"] = {"distance": within, "guarantee": nearby}
         print_json(told)
     else:
-        proved = _promised(verdict, certified, against)
+        refuted = any(outcome == "fails" for _, outcome, _ in verdict.checks)  # else it is neither proved nor refuted
+        word = "[bold red]does not hold[/]" if refuted else "[bold yellow]not checkable[/]"
         figures = "nothing is proved" if proved is None else f"proved {escape(proved)}"
-        out.print(f"{_word(verdict)}: {escape(verdict.reason)}; {figures}")
-        out.print(_table(verdict))
+        out.print(f"{'[bold green]holds[/]' if verdict.holds else word}: {escape(verdict.reason)}; {figures}")
+        columns = ("check", "outcome", "why")
+        table = grid(None, columns, columns)
+        for name, outcome, why in verdict.checks:
+            table.add_row(escape(name), f"[{_COLOURS[outcome]}]{outcome}[/]", escape(why))
+        out.print(table)
         if nearby is not None:
             near = f"whose beliefs about the raw values are within {within:g} of these"
             out.print(f"against every adversary {near}: {escape(repr(nearby))}")
@@ -112,16 +115,8 @@ def verify(
         raise typer.Exit(CertificateError.exit_code)
 
 
-def _word(verdict: Verdict) -> str:
-    """The verdict in a word: what nobody could check is neither proved nor refuted."""
-    if verdict.holds:
-        return "[bold green]holds[/]"
-    failed = any(outcome == "fails" for _, outcome, _ in verdict.checks)
-    return "[bold red]does not hold[/]" if failed else "[bold yellow]not checkable[/]"
-
-
-def _only(found: Exhibit) -> Certificate:
-    """The one certificate with laws that other beliefs can be put into."""
+def _only(found: Exhibit, against: str | None) -> tuple[Certificate, Scenario | None]:
+    """The one certificate with laws that other beliefs can be put into; and those of the table `against` it."""
     document = found.document
     if isinstance(document, ReleaseDocument):
         bodies = document.certificates
@@ -130,7 +125,15 @@ def _only(found: Exhibit) -> Certificate:
         document = inner(next(iter(bodies.values())))
     if not isinstance(document, Certificate):
         raise UsageError(f"--against and --within are for certificates of releases; this one is of a {document.kind}")
-    return document
+    if against is None:
+        return document, None
+    recipe = document.body.get("recipe")
+    if recipe is None:
+        raise UsageError(
+            "this certificate does not say how its beliefs were fitted (laws given directly, or a predicate in code); "
+            "verify it in Python with fugu.verify(certificate, scenario)"
+        )
+    return document, Scenario.from_recipe(against, recipe)
 
 
 _COLOURS = {"holds": "green", "fails": "bold red", "not checked": "yellow"}
@@ -147,59 +150,24 @@ def _promised(verdict: Verdict, certified: Promising | None, against: str | None
     return certified.promised(found) if against is None else both(found, certified.anybody, "the other table")
 
 
-def _table(verdict: Verdict) -> Table:
-    """What was looked at, one check per line."""
-    table = Table("check", "outcome", "why", header_style="bold")
-    for name, outcome, why in verdict.checks:
-        table.add_row(escape(name), f"[{_COLOURS[outcome]}]{outcome}[/]", escape(why))
-    return table
-
-
-@singledispatch
-def warnings_of_document(document: Document) -> tuple[str, ...]:  # noqa: ARG001
+def warnings_of_document(document: Document) -> tuple[str, ...]:
     """Why the promise protects hardly anybody, if so."""
-    return ()
-
-
-@warnings_of_document.register
-def _(document: Certificate) -> tuple[str, ...]:
-    return document.warnings
-
-
-@warnings_of_document.register
-def _(document: ReleaseDocument) -> tuple[str, ...]:
-    bodies = (document.certificates or {}).values()
-    return tuple(dict.fromkeys(line for body in bodies for line in warnings_of_document(inner(body))))
-
-
-@warnings_of_document.register
-def _(document: SequenceCertificate) -> tuple[str, ...]:
-    return document.warnings()
-
-
-@warnings_of_document.register
-def _(document: RecordsCertificate) -> tuple[str, ...]:
-    return weaknesses(document.budget, sum(kind.rows for kind in document.types))
-
-
-@warnings_of_document.register
-def _(document: PerEntryCertificate) -> tuple[str, ...]:
-    return (*document.exact_values, *weaknesses(document.guarantee))
-
-
-@warnings_of_document.register
-def _(document: TrainingCertificate) -> tuple[str, ...]:
-    return weaknesses(document.proved, document.accountant.records)  # the number of records is known
-
-
-def _scenario(document: Document, reference: str) -> Scenario:
-    recipe = document.body.get("recipe")
-    if recipe is None:
-        raise UsageError(
-            "this certificate does not say how its beliefs were fitted (laws given directly, or a predicate in code); "
-            "verify it in Python with fugu.verify(certificate, scenario)"
-        )
-    return Scenario.from_recipe(reference, recipe)
+    found: tuple[str, ...] = ()
+    match document:
+        case ReleaseDocument():
+            bodies = (document.certificates or {}).values()
+            found = tuple(dict.fromkeys(line for body in bodies for line in warnings_of_document(inner(body))))
+        case Certificate():
+            found = document.warnings
+        case SequenceCertificate():
+            found = document.warnings()
+        case RecordsCertificate():
+            found = weaknesses(document.budget, sum(kind.rows for kind in document.types))
+        case PerEntryCertificate():
+            found = (*document.exact_values, *weaknesses(document.guarantee))
+        case TrainingCertificate():
+            found = weaknesses(document.proved, document.accountant.records)  # the number of records is known
+    return found
 
 
 def audit(
@@ -229,14 +197,15 @@ def audit(
     bodies = document.certificates if isinstance(document, ReleaseDocument) else None
     groups: list[str | None] = [group] if group is not None or bodies is None or len(bodies) == 1 else list(bodies)
     many = len(groups) > 1
-    each = fraction_of(level, len(groups)) if many else level
+    if many and is_share(level):  # what is no confidence is refused by the attack itself
+        level = 1 - (1 - as_fraction(level)) / len(groups)  # so that all attacks together have the one asked for
     with progress():
         found = {
             name or "": fugu.audit(
                 document,
                 draws=max(draws // len(groups), 1000) if many else draws,
                 through_files=0 if many and through_files is None else through_files,
-                confidence=each,
+                confidence=level,
                 group=name,
             )
             for name in groups
@@ -245,18 +214,17 @@ def audit(
         told = {name: {**each.to_json(), "guarantee": each.guarantee} for name, each in found.items()}
         print_json({"groups": told} if many else next(iter(told.values())))
     elif many:
-        out.print(_by_group(found))
+        columns = ("group", "proved", "attacked", "draws", "verdict")
+        table = grid("Attacked, group by group", columns, ("group", "verdict"))
+        for name, one in found.items():
+            word = "[bold red]REFUTED[/]" if one.refuted else "standing" if one.clean else "[bold red]NOT CLEAN[/]"
+            figures = (f"{float(one.epsilon):.6g}", f"{one.epsilon_lower:.4g}", f"{one.draws:,}")
+            table.add_row(escape(name), *figures, word)
+        out.print(table)
     else:
         _show(next(iter(found.values())))
     if not all(each.clean for each in found.values()):
         raise typer.Exit(CertificateError.exit_code)
-
-
-def fraction_of(confidence: Real, parts: int) -> Real:
-    """The confidence of each of several attacks, so that all of them together have the one that was asked for."""
-    if not is_share(confidence):
-        return confidence  # refused by the attack itself
-    return 1 - (1 - as_fraction(confidence)) / parts
 
 
 def _show(found: fugu.Audit) -> None:
@@ -268,17 +236,6 @@ def _show(found: fugu.Audit) -> None:
     out.print(table)
     style = "bold green" if found.clean else "bold red"
     out.print(f"[{style}]{escape(found.verdict)}[/]")
-
-
-def _by_group(found: dict[str, fugu.Audit]) -> Table:
-    table = Table(title="Attacked, group by group", title_justify="left", header_style="bold")
-    for name in ("group", "proved", "attacked", "draws", "verdict"):
-        table.add_column(name, justify="right" if name in ("proved", "attacked", "draws") else "left")
-    for group, each in found.items():
-        word = "[bold red]REFUTED[/]" if each.refuted else "standing" if each.clean else "[bold red]NOT CLEAN[/]"
-        figures = (f"{float(each.epsilon):.6g}", f"{each.epsilon_lower:.4g}", f"{each.draws:,}")
-        table.add_row(escape(group), *figures, word)
-    return table
 
 
 _QUICK = 200_000
@@ -303,7 +260,7 @@ def report(
     """Make the page of a release, or of a certificate of any kind, from its files alone; it works offline."""
     from fugu.report import page, write
 
-    options.fresh(options.target(output, certificate, ledger, private), force)
+    options.fresh(check_apart(output, certificate, ledger, private), force)
     found = find(certificate)
     if found.release is None and (ledger is not None or private is not None or attack):
         raise UsageError("--ledger, --private and --attack are for the page of a whole release")
@@ -325,7 +282,9 @@ def _dossier(found: Exhibit, ledger: str | None, private: str | None, attack: bo
     part = None if private is None else private_part(found, private)
     bodies = document.certificates if part is None else document.opened(part)
     shown = None if bodies is None else {group: inner(body) for group, body in bodies.items()}
-    entries = None if ledger is None else tuple(extract(ledger, _data(document)))
+    if ledger is not None and document["ledger"] is None:
+        raise UsageError("no ledger was charged for this release, so there is nothing to extract")
+    entries = None if ledger is None else tuple(extract(ledger, str(document["ledger"]["data"])))
     audit = None
     if attack:
         if shown is None or len(shown) != 1:
@@ -333,9 +292,3 @@ def _dossier(found: Exhibit, ledger: str | None, private: str | None, attack: bo
         audit = fugu.audit(next(iter(shown.values())), draws=_QUICK, through_files=0)
     names = {} if found.name is None else {"certificate": found.name}
     return dossier_page(Dossier(document.body, shown, names, entries=entries, audit=audit))
-
-
-def _data(document: ReleaseDocument) -> str:
-    if document["ledger"] is None:
-        raise UsageError("no ledger was charged for this release, so there is nothing to extract")
-    return str(document["ledger"]["data"])

@@ -1,10 +1,11 @@
-"""`fugu property`: how to publish statistics of a table while hiding which share of its records has a property."""
+"""Statistics of a table that hide which share of its records has a property: `fugu property` shows how they can be
+published, `fugu release --hide` publishes them once."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -12,35 +13,40 @@ from rich.table import Table as Rich
 
 import fugu
 from fugu.auditing import AttackReport
-from fugu.auditing.property_attack import steps_of
+from fugu.auditing.property_attack import property_attack, steps_of
 from fugu.calibration.comparison import called
 from fugu.calibration.offer import Wishes
 from fugu.cli import options
-from fugu.cli.console import escape, out, print_json, progress, say, spoken, usable_table
-from fugu.cli.forms import Sharing
-from fugu.cli.mechanisms import figures
-from fugu.data import Table, read_table
+from fugu.cli.charging import CLOSES
+from fugu.cli.column import figures
+from fugu.cli.commands import Sharing
+from fugu.cli.console import escape, grid, out, print_json, progress, say, spoken, usable_table
+from fugu.cli.options import split
+from fugu.cli.releasing import Dispatch, DryRun
+from fugu.data import Schema, Table, read_table
+from fugu.documents.certificate import Certificate
 from fugu.errors import BadTable, NotProvable, UsageError
+from fugu.files import check_apart
 from fugu.guarantee.curve import Guarantee
 from fugu.mechanism.intake import shares_json
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real
-from fugu.progress import report
-from fugu.question import Question
-from fugu.report.property import (
-    MethodLine,
-    SwapFigure,
-    best,
-    deviations,
-    error_of,
-    method_lines,
-    swap_figure,
-    sweep,
+from fugu.progress import report, stage
+from fugu.queries.answer import Cell
+from fugu.queries.property_release import (
+    PropertyQuestion,
+    RehearsedProperty,
+    deviations_of,
+    open_property,
+    plain,
+    statistic_columns,
 )
+from fugu.question import Question
+from fugu.report.property import MethodLine, SwapFigure, best, deviations, error_of, method_lines, swap_figure, sweep
 from fugu.scenario import Scenario
-from fugu.scenario.property_model import PropertyModel
+from fugu.scenario.property import PropertyModel
 from fugu.scenario.swap import model_of
-from fugu.utility.usable import Usable
+from fugu.utility.usable import RowsFor, Usable
 
 Budget = fugu.Pure | fugu.Approx | fugu.Renyi
 _TICK = 20_000
@@ -52,18 +58,18 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
     if output is not None:
         options.certificate(output, table)
     if figure is not None:
-        options.target(figure, table, output)
+        check_apart(figure, table, output)
     budget = options.budget(question.epsilon, question.delta, question.alpha)
     records = read_table(table)
     if len(records) == 0:
         raise BadTable(f"{table!r} has no rows, so there is nothing to fit")
-    name, shares = hidden_property(records, hide), sharing.values
+    name = hidden_property(records, hide)
     scenario = Scenario.from_property(
         records,
-        _asked(sharing.statistics or []),
+        [part for text in sharing.statistics or [] for part in options.parts_of(text, ",") if part],
         name,
         sharing.size,
-        values=None if shares is None else [options.number("values", text) for text in shares.split(",")],
+        values=options.numbers("values", sharing.values),
         tolerance=options.number("tolerance", sharing.tolerance),
         bounds=_bounds(sharing.bounds or []),
         replacement=sharing.replacement,
@@ -79,15 +85,29 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
         report("noise", _TICK, 3 * _TICK)
         lines = method_lines(scenario, budget, wishes)
         report("noise", 2 * _TICK, 3 * _TICK)
-        swap = _swap(scenario, budget, sharing.draws, rng)
+        try:
+            swap: SwapFigure | str = swap_figure(scenario, budget, rng, sharing.draws)
+        except NotProvable as error:
+            swap = str(error)
         report("noise", 3 * _TICK, 3 * _TICK)
-        attacks = None if sharing.no_attack else _attacks(mechanism, scenario, rng)
+        attacks = None
+        if not sharing.no_attack:  # without noise and with it, at the same delta
+            report("attack", 0, 2 * _TICK)
+            after = property_attack(mechanism, scenario, rng=rng)
+            report("attack", _TICK, 2 * _TICK)
+            attacks = property_attack(None, scenario, delta=after.delta, rng=rng), after
+            report("attack", 2 * _TICK, 2 * _TICK)
         by_tolerance = sweep(scenario, budget, wishes) if sharing.sweep or figure is not None else None
     found = PropertyFigures(scenario, budget, name, hide, mechanism, lines, swap, attacks, by_tolerance, declared_exact)
     if output is not None:
         mechanism.certificate.save(output)
     if figure is not None:
-        _draw(found, figure)
+        from fugu.report import write
+        from fugu.report.property import property_page
+
+        drawn = None if isinstance(swap, str) else swap
+        stated = mechanism.certificate.assumptions
+        write(figure, property_page(found.model, budget, by_tolerance or {}, attacks, drawn, stated))
     files = tuple(path for path in (output, figure) if path is not None)
     if as_json:
         print_json({**content(found), "files": list(files)})
@@ -116,22 +136,6 @@ def hidden_property(table: Table, hide: str) -> str:
     return f"{column.name}={text}"
 
 
-def _asked(texts: list[str]) -> list[str]:
-    """Statistics, given one by one or with commas between them; a comma in parentheses belongs to a name."""
-    found = []
-    for text in texts:
-        depth, part = 0, ""
-        for sign in text:
-            depth += (sign == "(") - (sign == ")")
-            if sign == "," and depth == 0:
-                found.append(part)
-                part = ""
-            else:
-                part += sign
-        found.append(part)
-    return [part.strip() for part in found if part.strip()]
-
-
 def _bounds(texts: list[str]) -> dict[str, tuple[Real, Real]]:
     found = {}
     for text in texts:
@@ -141,35 +145,6 @@ def _bounds(texts: list[str]) -> dict[str, tuple[Real, Real]]:
             raise UsageError(f'bounds are a column and two numbers, such as --bounds "age:17,90", got {text!r}')
         found[column.strip()] = (options.number("bounds", low), options.number("bounds", high))
     return found
-
-
-def _swap(scenario: Scenario, budget: Budget, draws: int, rng: np.random.Generator) -> SwapFigure | str:
-    """The figure, or why there is none."""
-    try:
-        return swap_figure(scenario, budget, rng, draws)
-    except NotProvable as error:
-        return str(error)
-
-
-def _attacks(mechanism: Mechanism, scenario: Scenario, rng: np.random.Generator) -> Any:
-    """What is guessed without noise and with it, at the same delta."""
-    from fugu.auditing.property_attack import property_attack
-
-    report("attack", 0, 2 * _TICK)
-    after = property_attack(mechanism, scenario, rng=rng)
-    report("attack", _TICK, 2 * _TICK)
-    before = property_attack(None, scenario, delta=after.delta, rng=rng)
-    report("attack", 2 * _TICK, 2 * _TICK)
-    return before, after
-
-
-def _draw(found: PropertyFigures, path: str) -> None:
-    from fugu.report import write
-    from fugu.report.property import property_page
-
-    swap = found.swap if isinstance(found.swap, SwapFigure) else None
-    stated = found.mechanism.certificate.assumptions
-    write(path, property_page(found.model, found.budget, found.by_tolerance or {}, found.attacks, swap, stated))
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,35 +189,24 @@ class PropertyFigures:
 
 def content(found: PropertyFigures) -> dict[str, Any]:
     """Everything as plain data."""
-    model = found.model
-    swap = found.swap.to_json() if isinstance(found.swap, SwapFigure) else {"refused": found.swap}
+    model, mechanism, attacks, swept = found.model, found.mechanism, found.attacks, found.by_tolerance
+    tried = zip(("before", "after"), attacks or (), strict=False)
     return {
-        "property": found.name,
-        "statistics": [str(s) for s in model.statistics],
-        "size": model.size,
-        "tolerance": float(model.tolerance),
-        "counts": dict(zip(model.labels, model.counts, strict=True)),
+        "property": found.name, "statistics": [str(s) for s in model.statistics], "size": model.size,
+        "tolerance": float(model.tolerance), "counts": dict(zip(model.labels, model.counts, strict=True)),
         **{key: shares_json(model)[key] for key in ("shares", "pairs", "every", "limits")},
-        "budget": found.budget,
-        "methods": [line.to_json() for line in found.lines],
+        "budget": found.budget, "methods": [line.to_json() for line in found.lines],
         "chosen": {
-            **figures(found.mechanism),
-            "error": error_of(found.mechanism),
-            "deviations": dict(zip(map(str, model.statistics), deviations(found.mechanism), strict=True)),
+            **figures(mechanism), "error": error_of(mechanism),
+            "deviations": dict(zip(map(str, model.statistics), deviations(mechanism), strict=True)),
         },
-        "record_swap": swap,
-        "attack": None
-        if found.attacks is None
-        else {
-            name: {**each.to_json(), "guarantee": each.guarantee}
-            for name, each in zip(("before", "after"), found.attacks, strict=True)
-        },
-        "sweep": None
-        if found.by_tolerance is None
-        else [{"tolerance": t, "methods": [x.to_json() for x in xs]} for t, xs in found.by_tolerance.items()],
-        "warning": found.warning or None,
-        "released": False,
-    }
+        "record_swap": {"refused": found.swap} if isinstance(found.swap, str) else found.swap.to_json(),
+        "attack": attacks and {name: {**each.to_json(), "guarantee": each.guarantee} for name, each in tried},
+        "sweep": None if swept is None else [
+            {"tolerance": t, "methods": [x.to_json() for x in lines]} for t, lines in swept.items()
+        ],
+        "warning": found.warning or None, "released": False,
+    }  # fmt: skip
 
 
 def show(found: PropertyFigures, sweep: bool, files: tuple[str, ...]) -> None:
@@ -273,7 +237,12 @@ def show(found: PropertyFigures, sweep: bool, files: tuple[str, ...]) -> None:
     if found.attacks is not None:
         out.print(_attacked(*found.attacks))
     if sweep and found.by_tolerance is not None:
-        out.print(_swept(found.by_tolerance))
+        table = grid("Least error by tolerance", ("tolerance", "best method", "expected l2 error"), ("best method",))
+        for tolerance, lines in found.by_tolerance.items():
+            line = best(lines)
+            error = f"{line.error:.5g}" if line else "-"
+            table.add_row(f"{tolerance:g}", line.method if line else "none proved", error)
+        out.print(table)
     say("assumptions: " + "; ".join(mechanism.certificate.assumptions))
     say("nothing was released" + (f"; wrote {', '.join(files)}" if files else ""))
 
@@ -284,11 +253,8 @@ def _methods(found: PropertyFigures) -> Rich:
         f"Noise to publish {count} statistic{'' if count == 1 else 's'} of {found.model.size} records while hiding the "
         f"share of {found.name} at {found.budget}"
     )
-    table = Rich(title=escape(title), title_justify="left", caption_justify="left", header_style="bold")
-    table.add_column("method")
-    for name in ("total noise std", "expected l2 error"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("proven", no_wrap=True)
+    columns = ("method", "total noise std", "expected l2 error", "proven")
+    table = grid(title, columns, ("method", "proven"), columns[1:])
     methods = [line.method for line in found.lines]
     remarks: dict[str, list[str]] = {}
     for line in found.lines:
@@ -315,13 +281,9 @@ def _swapped(swap: SwapFigure | str) -> str:
 
 
 def _attacked(before: AttackReport, after: AttackReport) -> Rich:
-    level = f"{float(after.confidence):g} interval"
     title = "Guessing the share from data sets drawn from the reference's records"
-    table = Rich(title=title, title_justify="left", caption_justify="left", header_style="bold")
-    table.add_column("published", no_wrap=True)
-    table.add_column("best attack", no_wrap=True)
-    for name in ("right guesses", level, "epsilon at least", "guaranteed"):
-        table.add_column(name, justify="right")
+    left, level = ("published", "best attack"), f"{float(after.confidence):g} interval"
+    table = grid(title, (*left, "right guesses", level, "epsilon at least", "guaranteed"), left, left)
     for name, found in (("without noise", before), ("with noise", after)):
         low, high = found.interval
         promised = "-" if found.epsilon is None else f"{float(found.epsilon):.4g}"
@@ -338,12 +300,132 @@ def _attacked(before: AttackReport, after: AttackReport) -> Rich:
     return table
 
 
-def _swept(by_tolerance: Mapping[float, tuple[MethodLine, ...]]) -> Rich:
-    table = Rich(title="Least error by tolerance", title_justify="left", header_style="bold")
-    table.add_column("tolerance", justify="right")
-    table.add_column("best method")
-    table.add_column("expected l2 error", justify="right")
-    for tolerance, lines in by_tolerance.items():
-        line = best(lines)
-        table.add_row(f"{tolerance:g}", line.method if line else "none proved", f"{line.error:.5g}" if line else "-")
-    return table
+def _asked(dispatch: Dispatch) -> PropertyQuestion:
+    """The question; UsageError where something of it is not said."""
+    question = dispatch.question
+    if question.reference is None:
+        raise UsageError("--hide needs --reference REF: the beliefs cannot come from the table to be released")
+    if question.statistics is None:
+        raise UsageError('say what to publish: --statistics "mean(chol),count(sex=F)"')
+    hide = str(question.hide)
+    if "=" not in hide:
+        hide = hidden_property(Schema({}).open(question.reference), hide)
+    return PropertyQuestion(
+        statistics=split(question.statistics), hide=hide, size=question.size,
+        tolerance=options.number("tolerance", question.tolerance),
+        shares=options.numbers("shares", question.shares),
+        bounds=_ends(question.bounds),
+        missing=cast(Literal["error", "drop"], question.missing),  # other words are refused
+        method=question.method, schema=dispatch.schema,
+    )  # fmt: skip
+
+
+def release_hidden(dispatch: Dispatch) -> None:
+    """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged.
+
+    A dry run, and the page to sign, are for the declared number of records: the table is opened after them. A request
+    that was answered before gives what was stored, the numbers and their certificate."""
+    question, as_json, account = dispatch.question, dispatch.as_json, dispatch.account
+    budget = options.budget(question.epsilon, question.delta, question.alpha)
+    with progress("fitting beliefs, and the least noise"):
+        asked = _asked(dispatch)
+        assert dispatch.known is not None  # a reference was asked for
+        known = asked.of(dispatch.known)
+        rows = RowsFor(asked.size, len(known.known))
+        if dispatch.rehearses:
+            dry = DryRun.of(rows, (statistic.column for statistic in known.statistics))
+            found = known.rehearsed(rows.number, budget)
+            stage("the page to sign")
+            dispatch.sign(
+                dispatch.outgoing({"": found.mechanism.certificate}, found.size, found.recipe, basis=dry.basis)
+            )
+            swaps = dispatch.dry_run and found.mechanism.noise.prepares
+            estimate = asdict(found.mechanism.estimate()) if swaps else None
+    dispatch.say_closing()
+    if dispatch.dry_run:
+        _show_dry(found, estimate, dry, as_json)
+        return
+    with progress("opening the private table, and the least noise"):
+        prepared = open_property(dispatch.table, known, budget)
+        going = dispatch.outgoing({"": prepared.mechanism.certificate}, prepared.size, prepared.recipe)
+        audit = dispatch.sign(going, opened=True)
+    going = replace(going, check=dispatch.look(prepared.private))
+
+    def produce() -> dict[str, Any]:
+        drawn, sealed = prepared.release(question.allow_no_noise)
+        return {"cells": [list(vars(cell).values()) for cell in drawn], "certificate": plain(sealed)}
+
+    with progress("drawing"):
+        stored = produce() if account is None else account.spend(prepared.private, prepared.mechanism, produce)
+        cells, certificate = tuple(Cell(*cell) for cell in stored["cells"]), Certificate.parse(stored["certificate"])
+        written = dispatch.publish(replace(going, certificates={"": certificate}), statistic_columns(cells), audit)
+    if as_json:
+        listed = [{"statistic": c.cell, "value": c.value, "low": c.low, "high": c.high, "std": c.scale} for c in cells]
+        print_json({**_figures(prepared, certificate), "cells": listed, **written, "closes": dispatch.closes})
+        return
+    title = f"Statistics of {prepared.size} records, hiding the share of {asked.hide}, under {certificate.promises}"
+    table = grid(title, ("statistic", "value", "low", "high", "noise std"), ("statistic",))
+    for cell in cells:
+        table.add_row(escape(cell.cell), *(f"{x:.6g}" for x in (cell.value, cell.low, cell.high, cell.scale)))
+    out.print(table)
+    _say(prepared, certificate)
+    dispatch.say_written()
+
+
+def _figures(prepared: RehearsedProperty, certificate: Certificate) -> dict[str, Any]:
+    """The same for a release and a dry run."""
+    names = [str(s) for s in prepared.asked.statistics]
+    return {
+        "hide": prepared.asked.told.hide, "closes": CLOSES, "statistics": names, "size": prepared.size,
+        "bounds": {name: [float(x) for x in ends] for name, ends in prepared.asked.bounds.items()},
+        "guarantee": certificate.budget, "method": certificate.method, "proved": certificate.proved,
+        "worst_pair": certificate.worst_pair,
+        "deviations": dict(zip(names, deviations_of(prepared.mechanism, certificate), strict=True)),
+        "assumptions": list(certificate.assumptions), "warnings": list(certificate.warnings),
+        "usable": Usable.of(certificate).to_json(),
+    }  # fmt: skip
+
+
+def _show_dry(prepared: RehearsedProperty, estimate: dict[str, float | int] | None, dry: DryRun, as_json: bool) -> None:
+    certificate = prepared.mechanism.certificate
+    if as_json:
+        print_json({**_figures(prepared, certificate), "estimate": estimate, **dry.to_json()})
+        return
+    each = zip(prepared.asked.statistics, deviations_of(prepared.mechanism, certificate), strict=True)
+    bound = "at most " if estimate else ""
+    say("standard deviation of the noise: " + bound + ", ".join(f"{s} {x:.4g}" for s, x in each))
+    if estimate is not None:
+        say(
+            f"an estimate from {estimate['draws']} draws of its own: sigma {estimate['sigma']:.5g}, expected l2 error "
+            f"{estimate['error']:.5g}; the release makes its own draws, so its sigma will differ a little"
+        )
+    _say(prepared, certificate)
+    dry.say()
+
+
+def _say(prepared: RehearsedProperty, certificate: Certificate) -> None:
+    proved = certificate.proved
+    say(
+        f"method: {certificate.method}, {called(certificate.method, 'gaussian')}; proved: epsilon "
+        f"{proved['epsilon']:.10g}, delta {proved['delta']:.3g}"
+    )
+    out.print(usable_table(Usable.of(certificate)))
+    given = prepared.asked.told.bounds or {}
+    if taken := [name for name in prepared.asked.bounds if name not in given]:
+        say(f"clipped to the range of the reference: {', '.join(taken)}; give --bounds to declare others")
+    say("assumptions: " + "; ".join(map(spoken, certificate.assumptions)))
+
+
+def _ends(text: str | None) -> dict[str, tuple[Real, Real]] | None:
+    """ "age:17:90,chol:100:400" as {column: ends}; a column may hold colons, its ends do not."""
+    if text is None:
+        return None
+    found: dict[str, tuple[Real, Real]] = {}
+    for part in text.split(","):
+        pieces = part.rsplit(":", 2)
+        if len(pieces) != 3 or not pieces[0].strip():
+            raise UsageError(
+                f'bounds are a column and two numbers, such as --bounds "age:17:90,chol:100:400", got {part!r}'
+            )
+        found[pieces[0].strip()] = (options.number("bounds", pieces[1]), options.number("bounds", pieces[2]))
+    return found

@@ -1,26 +1,310 @@
-"""`fugu release`: what is asked is checked, named in the ledger, and goes out by its route."""
+"""`fugu release`: what is asked is checked, named in the ledger, and goes out by its route. What every release goes
+through: the account is charged, pages are made, the owner looks at the table, files are written; and `fugu check`, that
+look by itself."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
+import fugu
+from fugu.auditing.books import extract
+from fugu.checking import Check, checked
+from fugu.checking.check import HEAD, OUTSIDE, OWNER
 from fugu.cli import options
-from fugu.cli.charging import account_of, data_name, ready, say_uncharged, targets
-from fugu.cli.console import warn_of_private_counts
-from fugu.cli.dispatch import UNNAMED, Dispatch, Pages, required
-from fugu.cli.forms import Booking, Delivery
-from fugu.cli.mechanisms import check_mechanism
-from fugu.cli.questions import LAW, RECORDS, named, named_before, split
+from fugu.cli.charging import (
+    CLOSES,
+    CLOSES_UNSEEN,
+    ReleaseAccount,
+    account_of,
+    data_name,
+    ready,
+    say_uncharged,
+    targets,
+)
+from fugu.cli.commands import Booking, Delivery
+from fugu.cli.console import (
+    err,
+    escape,
+    grid,
+    note,
+    print_json,
+    progress,
+    say,
+    warn_of_formulas,
+    warn_of_private_counts,
+)
+from fugu.cli.options import named, named_before, split
 from fugu.cli.sequence_reading import layout_of
+from fugu.data import Schema, Table
 from fugu.data.layout import PLAIN
-from fugu.errors import UnknownName, UsageError
+from fugu.data.private import Private
+from fugu.documents.release import ReleaseDocument
+from fugu.errors import CertificateError, UnknownName, UsageError
+from fugu.files import check_apart
 from fugu.numbers.exact import read_number
-from fugu.question import COLUMN, PROPERTY, SEQUENCES, STATISTICS, Question
+from fugu.publication.files import Beliefs, Draft, Files, Outgoing, drafted, preview, publish
+from fugu.question import COLUMN, LAW, PROPERTY, RECORDS, SEQUENCES, STATISTICS, Question
+from fugu.utility.usable import GROUPS, RowsFor, Usable
+from fugu.visible import Json
+
+DRAWS = 500_000
+"""Draws of an attack whose result stands on a page."""
+UNNAMED = "a table that is not named yet"
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """A question on its way out.
+
+    `account`: what is charged, None for nothing; `data`: the name of the table in ledger and certificate; `delivery`:
+    what is made before and after the draw; `why`: why by the law route, where nobody asked for that."""
+
+    question: Question
+    account: ReleaseAccount | None
+    files: Files
+    data: str
+    delivery: Delivery
+    why: str = ""
+
+    @property
+    def as_json(self) -> bool:
+        """Whether what is found is printed for programs."""
+        return self.delivery.as_json
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether it ends before the table is opened."""
+        return self.delivery.dry_run
+
+    @property
+    def rehearses(self) -> bool:
+        """Whether something is shown before the table is opened."""
+        return self.dry_run or self.delivery.report is not None
+
+    @cached_property
+    def schema(self) -> Schema | None:
+        """What the columns mean, as declared."""
+        return options.schema(self.question.schema, self.question.no_header)
+
+    @cached_property
+    def known(self) -> Table | None:
+        """The reference as it stands, read once; None where the table is its own, which then counts as public."""
+        reference = self.question.reference
+        return None if reference is None else (self.schema or Schema({})).open(reference)
+
+    @property
+    def table(self) -> str:
+        """The private table; UsageError where none was given."""
+        return required(self.question.table)
+
+    @property
+    def closes(self) -> str:
+        """That nothing else can follow, and who sees to it."""
+        return CLOSES_UNSEEN if self.account is None and not self.dry_run else CLOSES
+
+    def outgoing(self, certificates: Mapping[str, Any], rows: int | None, recipe: Json | None, **more: Any) -> Outgoing:
+        """What goes out, as far as it is known before the draw."""
+        question = self.question
+        return Outgoing(
+            certificates=dict(certificates), table=question.table or UNNAMED, data=self.data, rows=rows, recipe=recipe,
+            beliefs=Beliefs.fitted_on(question.reference, question.public_reference), **more,
+        )  # fmt: skip
+
+    def sign(
+        self, going: Outgoing, usable: Usable | None = None, remarks: Sequence[str] = (), opened: bool = False
+    ) -> fugu.Audit | None:
+        """The page to sign: see `signed`. Of a table that is `opened` it is not written."""
+        report = None if opened else self.delivery.report
+        return signed(going, report, self.delivery.attack, self.as_json, usable, remarks)
+
+    def look(
+        self, private: Private, unit: str | None = None, known: Callable[[], Table | None] | None = None
+    ) -> Json | None:
+        """The owner's look at the open table, beside the reference, which may be read in another way."""
+        account = self.account
+        books: dict[str, Any] = {} if account is None else {"ledger": account.ledger, "data": account.data}
+        return self.seen(lambda: checked(private, self.known if known is None else known(), unit, **books))
+
+    def seen(self, at: Callable[[], Check]) -> Json | None:
+        """Show what is seen where stderr is a terminal; else give it back, for the private part.
+
+        `at` works on the table that is open already, before anything is charged. Nothing that it finds, and no error
+        that it makes, reaches an exit code or a file that is published: it may depend on any cell."""
+        if self.delivery.no_check:
+            return None
+        try:
+            seen = at()
+        except Exception as error:
+            failed = f"the table could not be checked ({type(error).__name__})"
+            if not err.is_terminal:
+                return {"marking": f"{OWNER}. {OUTSIDE}", "failed": failed}
+            err.print(f"[bold yellow]note[/]: {escape(failed)}; {escape(OWNER)}")
+            return None
+        if not err.is_terminal:
+            return seen.to_json()
+        show(seen)
+        return None
+
+    def say_closing(self) -> None:
+        """Say on stderr, before anything is charged, that nothing else can follow; in JSON it is the part "closes"."""
+        if not self.as_json:
+            note(self.closes)
+
+    def publish(
+        self, going: Outgoing, columns: Mapping[str, Any], audit: fugu.Audit | None, usable: Usable | None = None,
+        remarks: Sequence[str] = (), draft: Draft | None = None, free: bool = False,
+    ) -> Json:  # fmt: skip
+        """Write the files of the release; what a summary says of them. `draft`: the published file, if it is written
+        already; `free`: nothing was charged, so the ledger has no entry."""
+        files, account = self.files, self.account
+        entry = None if account is None or free else account.entry()
+        draft = drafted(files.published, columns) if draft is None else draft
+        publish(files, replace(going, ledger=entry), draft, columns, page_after(files, account, audit, usable, remarks))
+        warn_of_formulas(files.published, columns)
+        return {"dry_run": False, "files": files.to_json(), "ledger": None if account is None else account.told()}
+
+    def say_written(self) -> None:
+        """The last line on the screen."""
+        say(f"wrote {', '.join(map(str, self.files.all()))}")
+
+
+def page_after(
+    files: Files, account: ReleaseAccount | None, audit: fugu.Audit | None = None, usable: Usable | None = None,
+    remarks: Sequence[str] = (),
+) -> Callable[[ReleaseDocument], str]:  # fmt: skip
+    """What makes the page of a release, with the real names of its files, the extract of the ledger, `remarks` on the
+    published numbers, and what the page before it showed: the attack, how usable it is."""
+    from fugu.report.dossier import Dossier, dossier_page
+
+    names = {"certificate": files.certificate.name, "private": files.private.name}
+
+    def made(document: ReleaseDocument) -> str:
+        entries = None if account is None else tuple(extract(str(account.ledger), account.data))
+        shown: dict[str, Any] = {"names": names, "entries": entries, "audit": audit, "usable": usable}
+        return dossier_page(Dossier.of(document, **shown, remarks=tuple(remarks)))
+
+    return made
+
+
+def signed(
+    going: Outgoing, report: str | None, attack: bool, quiet: bool, usable: Usable | None = None,
+    remarks: Sequence[str] = (),
+) -> fugu.Audit | None:  # fmt: skip
+    """Attack and write the page to sign, if asked for. It is worked out in any case: what is wrong with it is then
+    found before anything is drawn. Beliefs that are withheld from what is published are not shown on it either.
+    `usable`: with what would help, where that was measured; `remarks`: on the reference.
+
+    CertificateError, before anything goes out, if the attack refutes the guarantee."""
+    from fugu.report import write
+    from fugu.report.dossier import Dossier, dossier_page
+
+    audit = None
+    if attack:
+        if len(going.certificates) != 1:
+            raise UsageError("--attack is for a release with one certificate; attack groups with fugu audit after it")
+        (certificate,) = going.certificates.values()
+        audit = fugu.audit(certificate, draws=DRAWS, through_files=0)
+        if not audit.clean:
+            raise CertificateError(f"nothing was released: {audit.verdict}")
+    shown = None if going.beliefs.own_table else going.certificates
+    page = dossier_page(
+        Dossier(preview(going), shown, released=False, audit=audit, usable=usable, remarks=tuple(remarks))
+    )
+    if report is not None:
+        write(Path(report), page)
+        if not quiet:
+            say(f"wrote {report}")
+    return audit
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """For how many `rows`, which `columns` the table must have, and whether there are `groups` in it."""
+
+    rows: RowsFor
+    columns: tuple[str, ...]
+    groups: bool = False
+    words: str = ""
+    """In place of the rows, where something else is public of the data."""
+
+    @staticmethod
+    def of(rows: RowsFor, columns: Iterable[str | None], by: str | None = None) -> DryRun:
+        """`columns`: those of the question, None for one that it does not use; `by`: what groups the rows."""
+        wanted = dict.fromkeys(name for name in (*columns, by) if name is not None)
+        return DryRun(rows, tuple(wanted), by is not None)
+
+    @property
+    def basis(self) -> str:
+        """For how many rows, and whose groups, in words."""
+        if self.words:
+            return self.words
+        return f"{self.rows}; {GROUPS}" if self.groups and not self.rows.own else str(self.rows)
+
+    def to_json(self) -> Json:
+        """The same for --json."""
+        return {
+            "rows": self.rows.number, "rows_declared": self.rows.declared is not None, "basis": self.basis,
+            "columns": list(self.columns), "dry_run": True,
+        }  # fmt: skip
+
+    def say(self) -> None:
+        """The last lines on the screen."""
+        read = "the table counts as public and was read" if self.rows.own else "no private table was read"
+        say(f"dry run: nothing was released or charged, and {read}; {self.basis}")
+        say(f"the table must have {', '.join(map(repr, self.columns))}")
+
+
+def required(table: str | None) -> str:
+    """The table of a release; UsageError where none was given."""
+    if table is None:
+        raise UsageError(
+            "give the TABLE to release; only --dry-run, which reads public facts alone, goes without it (and not with "
+            "--public-prior, which fits beliefs on TABLE)"
+        )
+    return table
+
+
+_SHOWN = 40
+"""Columns that are shown; of more, those first in which something was not read as it stands."""
+
+
+def check(question: Question, ledger: str | None, as_json: bool) -> None:
+    """Show how the table is read, column by column, and what of it is elsewhere too."""
+    if question.reference is None and question.schema is None:
+        raise UsageError("give --reference REF, --schema FILE or --scenario FILE: one of them says how TABLE is read")
+    schema = options.schema(question.schema, question.no_header)
+    with progress("reading"):
+        seen = fugu.check(str(question.table), question.reference, schema=schema, ledger=ledger, unit=question.unit)
+    if as_json:
+        print_json(seen.to_json())
+    else:
+        show(seen)
+
+
+def show(seen: Check) -> None:
+    """The check on the owner's terminal: a table, what to look at, what is likely behind it."""
+    rich = grid(f"How the {seen.records:,} records were read ({OWNER})", HEAD, HEAD[:1])
+    lines = sorted(seen.cells(), key=lambda line: line[1] == line[2] and not line[5])
+    for line in lines[:_SHOWN]:
+        rich.add_row(escape(line[0]), *(f"{count:,}" for count in line[1:]))
+    err.print(rich)
+    if len(lines) > _SHOWN:
+        err.print(f"and {len(lines) - _SHOWN} more columns; --json has all")
+    for said in seen.alarms:
+        err.print(f"[bold red]look at[/] {escape(said)}")
+    for said in seen.causes:
+        err.print(f"[bold yellow]note[/]: {escape(said)}")
+    err.print(escape(OUTSIDE), style="dim")
 
 
 def release(question: Question, books: Booking, delivery: Delivery) -> None:
     """What is wrong is found before anything is charged; a dry run ends before the table is opened."""
-    dry_run, as_json = delivery.dry_run, delivery.as_json
+    dry_run = delivery.dry_run
     _check_sources(question, dry_run)
     read = (question.table, question.reference, books.ledger, question.schema)
     if delivery.output is None and not dry_run:
@@ -29,7 +313,7 @@ def release(question: Question, books: Booking, delivery: Delivery) -> None:
         )
     files = targets("the column", delivery.output or "release.csv", ".csv", delivery.force or dry_run, *read)
     if delivery.report is not None:
-        options.fresh(options.target(delivery.report, *read, delivery.output), delivery.force)
+        options.fresh(check_apart(delivery.report, *read, delivery.output), delivery.force)
     warn_of_private_counts(question.public_prior)
     if question.query is not None and question.missing == "drop" and not question.sequential:
         raise UsageError(
@@ -40,64 +324,40 @@ def release(question: Question, books: Booking, delivery: Delivery) -> None:
     schema = options.schema(question.schema, question.no_header and not question.sequential)
     data = UNNAMED if question.table is None and books.data is None else data_name(books.data, question.table or "")
     budget = options.budget(question.epsilon, question.delta, question.alpha)
-    check_mechanism(question)
+    options.check_mechanism(question)
     total = options.whole(books.total, books.budget_delta, question.delta, question.alpha)
-    question = _sized(question)
+    if question.hide is not None and question.rows is not None:
+        if question.size not in (None, question.rows):
+            raise UsageError(f"--size says {question.size} records and --rows {question.rows}; give one of the two")
+        question = replace(question, size=question.rows)
     public = None if schema is None else schema.to_json(), None if layout.plain else layout.to_json()
     now, before = (
         question.told(*public, said)
         for said in (named(question.query, question.sequential), named_before(question.query))
     )
     account = None if dry_run else account_of(books, budget, total, data, now, before, question.unit)
-    ready(files, account, as_json, named=question.query is None or question.sequential)
+    ready(files, account, delivery.as_json, named=question.query is None or question.sequential)
     say_uncharged(account, dry_run)
     if question.kind == STATISTICS and question.publish is not None:
         _ = question.published  # refused, and says why
     question.refuse()
-    pages = Pages(delivery.report, delivery.attack, not delivery.no_check)
-    dispatch = Dispatch(question, account, files, data, pages, dry_run, as_json)
-    if question.kind == PROPERTY:
-        from fugu.cli.hidden import release_hidden
-
-        release_hidden(dispatch)
-    elif question.kind == SEQUENCES:
-        from fugu.cli.sequences import release_sequences
-
-        release_sequences(dispatch)
-    elif question.kind == COLUMN:
-        from fugu.cli.column import release_column
-
-        release_column(dispatch)
-    else:
-        _statistics(dispatch, books.request)
-
-
-def _statistics(dispatch: Dispatch, request: str | None) -> None:
-    """Statistics go charged to each record, or by the law of the total where that is asked for or cannot be else."""
-    question, account = dispatch.question, dispatch.account
-    _ = question.secret  # before the route is chosen
-    way = StatisticRoute(question, dispatch.pages.attack, account is not None and account.kept_by_law())
-    if way.taken == RECORDS:
-        from fugu.cli.records import release_records
-
-        if request is not None:
+    route, why = str(question.kind), ""
+    if question.kind == STATISTICS:
+        _ = question.secret  # before the route is chosen
+        route, why = statistic_route(question, delivery.attack, account is not None and account.kept_by_law())
+        if route == RECORDS and books.request is not None:
             raise UsageError("--request: on the records route requests are named by their questions; leave it out")
-        release_records(dispatch)
-        return
-    from fugu.cli.law import release_query
-
-    if question.cap is not None:
-        question.refuse("cap")
-    release_query(dispatch, way.why)
+        if route == LAW and question.cap is not None:
+            question.refuse("cap")
+    module, name = _ROUTES[route].split(":")
+    getattr(import_module(f"fugu.cli.{module}"), name)(Dispatch(question, account, files, data, delivery, why))
 
 
-def _sized(question: Question) -> Question:
-    """The same with the number of records that --rows declares, where a property is hidden."""
-    if question.hide is None or question.rows is None:
-        return question
-    if question.size not in (None, question.rows):
-        raise UsageError(f"--size says {question.size} records and --rows {question.rows}; give one of the two")
-    return replace(question, size=question.rows)
+_ROUTES = {
+    COLUMN: "column:release_column", RECORDS: "statistics:release_records", LAW: "statistics:release_query",
+    SEQUENCES: "sequences:release_sequences", PROPERTY: "property:release_hidden",
+}  # fmt: skip
+"""What goes out by which function, imported when it is gone."""
 
 
 def _check_sources(question: Question, dry_run: bool) -> None:
@@ -113,59 +373,44 @@ def _check_sources(question: Question, dry_run: bool) -> None:
         required(question.table)
 
 
-@dataclass(frozen=True)
-class StatisticRoute:
-    """What decides between the two routes of statistics.
+def statistic_route(question: Question, attack: bool, kept: bool) -> tuple[str, str]:
+    """The route of statistics, and why it is that of the law where nobody asked for it.
 
-    `kept`: the ledger has this request already, from the law route, or another budget than a pure one."""
+    It is the one that was asked for, if it can be gone; else records where they can do what is asked. `kept`: the
+    ledger has this request already, from the law route, or another budget than a pure one."""
+    if question.alpha is not None:
+        raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
+    asked, several = question.route, len(split(question.asked)) > 1 or question.weights is not None
+    why = _not_records(question, attack)
+    if asked not in (None, RECORDS, LAW):
+        raise UnknownName("route", str(asked), (RECORDS, LAW))
+    if asked is None and not several and (why is not None or kept):
+        return LAW, why or "this request, or this budget, is in the ledger by the law route already"
+    if asked == LAW and several:
+        raise UsageError(
+            "the law route answers one question and closes the table, so --weights and several questions are for "
+            "the records route: leave out --route law"
+        )
+    if asked != LAW and why is not None:
+        raise UsageError(why)
+    return asked or RECORDS, ""
 
-    question: Question
-    attack: bool
-    kept: bool
 
-    @property
-    def taken(self) -> str:
-        """The route: the one that was asked for, if it can be gone; else records where they can do what is asked."""
-        asked = self.question.route
-        if self.question.alpha is not None:
-            raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
-        several = len(split(self.question.asked)) > 1 or self.question.weights is not None
-        why = self._not_records()
-        if asked not in (None, RECORDS, LAW):
-            raise UnknownName("route", str(asked), (RECORDS, LAW))
-        if asked is None and not several and (why is not None or self.kept):
-            return LAW
-        if asked == LAW and several:
-            raise UsageError(
-                "the law route answers one question and closes the table, so --weights and several questions are for "
-                "the records route: leave out --route law"
-            )
-        if asked != LAW and why is not None:
-            raise UsageError(why)
-        return asked or RECORDS
-
-    @property
-    def why(self) -> str:
-        """Why the law route is taken, where nobody asked for it; empty otherwise."""
-        if self.question.route is not None or self.taken == RECORDS:
-            return ""
-        return self._not_records() or "this request, or this budget, is in the ledger by the law route already"
-
-    def _not_records(self) -> str | None:
-        """Why the records route cannot do what is asked; None if it can."""
-        if read_number(self.question.delta) != 0:
-            return (
-                "--delta: the records route has a pure epsilon. With a delta, what is asked next may depend on an "
-                "answer that reveals everything, and then delta does not shrink as it would for one question. Leave "
-                "out --delta, or ask one question with --route law"
-            )
-        if self.question.public_prior:
-            return (
-                "--public-prior: the records route needs a reference that is not the table: its noise depends on the "
-                "reference, and would tell rows of the table. Give --reference, or one question with --route law"
-            )
-        if self.question.missing != "error":
-            return "--missing: on the records route the schema says what missing cells count as (--schema)"
-        if self.attack:
-            return "--attack: there is no attack on the records route; prove it twice with fugu verify --twice"
-        return None
+def _not_records(question: Question, attack: bool) -> str | None:
+    """Why the records route cannot do what is asked; None if it can."""
+    if read_number(question.delta) != 0:
+        return (
+            "--delta: the records route has a pure epsilon. With a delta, what is asked next may depend on an "
+            "answer that reveals everything, and then delta does not shrink as it would for one question. Leave "
+            "out --delta, or ask one question with --route law"
+        )
+    if question.public_prior:
+        return (
+            "--public-prior: the records route needs a reference that is not the table: its noise depends on the "
+            "reference, and would tell rows of the table. Give --reference, or one question with --route law"
+        )
+    if question.missing != "error":
+        return "--missing: on the records route the schema says what missing cells count as (--schema)"
+    if attack:
+        return "--attack: there is no attack on the records route; prove it twice with fugu verify --twice"
+    return None

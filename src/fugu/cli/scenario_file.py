@@ -18,31 +18,25 @@ from datetime import date
 from pathlib import Path
 from typing import Any, final
 
-from fugu.cli.forms import FORMS
-from fugu.cli.questions import joined
+from fugu.cli.commands import FORMS
+from fugu.cli.options import joined
 from fugu.data.schema import Schema, value_text
 from fugu.errors import UnknownName, UsageError
 from fugu.numbers.checks import is_real, is_texts
-from fugu.question import SECTIONS, Ask, Question, facts
+from fugu.question import SECTIONS, Question, facts
 from fugu.visible import brief
 
 Values = Mapping[str, Any]
 SCHEMA = "schema"
 
 
-def _keys() -> dict[str, dict[str, tuple[str, Ask]]]:
-    """{section: {key: (field, what it states)}}, read off the forms; the sections in their order."""
-    listed: dict[str, dict[str, tuple[str, Ask]]] = {section: {} for section in SECTIONS}
-    for form in (Question, *FORMS):
-        for name, said in facts(form).items():
-            if said.section:
-                listed[said.section][said.key or name] = name, said
-    listed["sequence"]["bins"] = listed["question"]["bins"]  # cut points of states
-    return listed
-
-
-KEYS = _keys()
-"""The keys of each section; [schema] is that of `Schema.load`."""
+_ASKED = [(name, said) for form in (Question, *FORMS) for name, said in facts(form).items()]
+KEYS = {
+    section: {said.key or name: (name, said) for name, said in _ASKED if said.section == section}
+    for section in SECTIONS
+}
+"""{section: {key: (field, what it states)}}, read off the forms; [schema] is that of `Schema.load`."""
+KEYS["sequence"]["bins"] = KEYS["question"]["bins"]  # cut points of states
 _ALONE = {"train": "training", "property": "property"}
 """Commands with a section of their own, beside [data], [budget] and [schema]."""
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
@@ -73,7 +67,11 @@ class ScenarioFile:
             raise UsageError(f"{place.name!r} is not TOML: {why}; fugu init writes a file to start from") from None
         for section, values in found.items():
             if section not in (*KEYS, SCHEMA):
-                _refuse_key(place, section, values)
+                homes = [name for name, keys in KEYS.items() if section in keys and name not in _ALONE.values()]
+                if homes and not isinstance(values, dict):
+                    home = f"put it under [{homes[0]}]"
+                    raise UsageError(f"{section!r} of {place.name!r} stands outside a section; {home}")
+                raise UnknownName(f"section of {place.name!r} called", section, (*KEYS, SCHEMA))
             if not isinstance(values, dict):
                 raise UsageError(f"[{section}] of {place.name!r} must be a section with keys")
             for key in values if section != SCHEMA else ():
@@ -122,31 +120,20 @@ def as_text(key: str, value: object) -> str:
     >>> as_text("bounds", [0, 400.5]), as_text("pairs", [["F", "M"], ["F", "X"]]), as_text("bounds", {"age": [0, 110]})
     ('0,400.5', 'F:M,F:X', 'age:0:110')
     """
-    if isinstance(value, str):
-        return value
-    if isinstance(value, date):
-        return value.isoformat()
+    if isinstance(value, str | date):
+        return value if isinstance(value, str) else value.isoformat()
     if is_real(value):
         return repr(value)
     if isinstance(value, list) and value:
-        return _listed(key, value)
-    if isinstance(value, dict) and value and key in (_CONDITIONS, *_BY_COLUMN):
-        return _tabled(key, value)
-    raise UsageError("a text, a number, a truth value or a list of them is expected")
-
-
-def _listed(key: str, value: list[Any]) -> str:
-    if key == "query" and is_texts(value):
-        return joined(value)  # each of a list stands alone
-    return ",".join(":".join(map(_item, item)) if isinstance(item, list) else _item(item) for item in value)
-
-
-def _tabled(key: str, value: dict[str, Any]) -> str:
-    """Conditions by secret, as JSON; numbers by column, as "age:0:110,chol:100:400"."""
-    if key == _CONDITIONS:
+        if key == "query" and is_texts(value):
+            return joined(value)  # each of a list stands alone
+        return ",".join(":".join(map(_item, item)) if isinstance(item, list) else _item(item) for item in value)
+    if isinstance(value, dict) and value and key == _CONDITIONS:  # by secret
         return json.dumps(value, default=str, ensure_ascii=False)
-    parts = ((name, *(x if isinstance(x, list) else [x])) for name, x in value.items())
-    return ",".join(":".join(map(_item, part)) for part in parts)
+    if isinstance(value, dict) and value and key in _BY_COLUMN:
+        parts = ((name, *(x if isinstance(x, list) else [x])) for name, x in value.items())
+        return ",".join(":".join(map(_item, part)) for part in parts)
+    raise UsageError("a text, a number, a truth value or a list of them is expected")
 
 
 def _item(value: object) -> str:
@@ -154,14 +141,6 @@ def _item(value: object) -> str:
     if isinstance(value, list) or set(text) & {",", ":", "\n"}:
         raise UsageError(f"a part of a list cannot have a comma or a colon in it: {brief(text, 40)}")
     return text
-
-
-def _refuse_key(place: Path, name: str, value: object) -> None:
-    """A name at the top of the file that is no section."""
-    homes = [section for section, keys in KEYS.items() if name in keys and section not in _ALONE.values()]
-    if homes and not isinstance(value, dict):
-        raise UsageError(f"{name!r} of {place.name!r} stands outside a section; put it under [{homes[0]}]")
-    raise UnknownName(f"section of {place.name!r} called", name, (*KEYS, SCHEMA))
 
 
 def scenario_text(

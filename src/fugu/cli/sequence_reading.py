@@ -9,15 +9,10 @@ import re
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
-from fractions import Fraction
 from typing import Any
 
-from rich.table import Table as Rich
-
-from fugu.aliases import own_method
 from fugu.cli import options
-from fugu.cli.console import escape
-from fugu.cli.questions import split
+from fugu.cli.options import split
 from fugu.data import Schema, Table
 from fugu.data.cells import OTHER, Categories, text_of
 from fugu.data.field import Field
@@ -36,7 +31,6 @@ from fugu.data.sequences import (
 )
 from fugu.errors import PriorNotPublic, UnknownName, UsageError
 from fugu.numbers.exact import Real, as_fraction
-from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.sequence_prior import Chain, steps_of
 from fugu.queries.sequences import (
     WAYS,
@@ -94,13 +88,8 @@ class EntryColumns:
         found = Schema({}) if self.schema is None else Schema.load(self.schema)
         return replace(found, sequence=self.layout.merged(found.sequence))
 
-    def public(self, table: str) -> tuple[Schema, Sequences, tuple[str, ...]]:
-        """The schema and the sequences of a reference, and the names of its columns."""
-        schema, known, names = self.timed(table)
-        return schema, known.sequences, names
-
     def timed(self, table: str) -> tuple[Schema, Timed, tuple[str, ...]]:
-        """The same with the times of the entries."""
+        """The schema and the sequences of a reference with their times, and the names of its columns."""
         if not self.header and self.schema is None:
             raise UsageError("--no-header takes the names of the columns from --schema FILE, or from --reference")
         told = self.told() if self.header else replace(self.told(), header=False)
@@ -251,6 +240,8 @@ class Wording:
 
     def made(self, chain: Chain) -> SequenceQuery:
         """The question, or all of them as one; the domain is that of the chain or declared, never the data's."""
+        if self.method not in WAYS:
+            raise UnknownName("method for sequences", self.method, WAYS)
         texts = split(self.query)
         parts = [self._one(text, chain) for text in texts]
         if self.bounds is not None and not any(isinstance(part.domain, Numbers) for part in parts):
@@ -263,7 +254,14 @@ class Wording:
             if self.weights is not None:
                 raise UsageError("--weights: shares of one budget by several questions; leave it out")
             return parts[0]
-        return Several.of(parts, weights_of(self.weights, texts))
+        if self.weights is None:
+            return Several.of(parts, None)
+        shares = [as_fraction(options.positive("--weights", part)) for part in self.weights.split(",")]
+        if len(shares) != len(texts):
+            raise UsageError(
+                f"--weights has {several(len(shares), 'number')} for {several(len(texts), 'question')}; give one each"
+            )
+        return Several.of(parts, shares)
 
     def _one(self, text: str, chain: Chain) -> SequenceQuery:
         found = _QUERY.fullmatch(text)
@@ -291,26 +289,6 @@ class Wording:
         return Numbers(low, high, min(max(as_fraction(float(self.known.replacement)), low), high))
 
 
-def weights_of(text: str | None, questions: list[str]) -> list[Fraction] | None:
-    """One positive number for each question; None without any."""
-    if text is None:
-        return None
-    found = [as_fraction(options.positive("--weights", part)) for part in text.split(",")]
-    if len(found) != len(questions):
-        raise UsageError(
-            f"--weights has {several(len(found), 'number')} for {several(len(questions), 'question')}; give one each"
-        )
-    return found
-
-
-def method_of(name: str) -> str:
-    """A way to choose the top ones, by name."""
-    name = own_method(name)
-    if name not in WAYS:
-        raise UnknownName("method for sequences", name, WAYS)
-    return name
-
-
 _AVERAGES: dict[str, Callable[[Numbers], SequenceQuery]] = {"mean": Mean, "sum": Sum}
 _OF_STATES: dict[tuple[str, bool, bool], Callable[[States, Any, int, str], SequenceQuery]] = {
     ("top", True, False): lambda domain, k, _, method: TopK(int(k), domain, method),
@@ -319,17 +297,6 @@ _OF_STATES: dict[tuple[str, bool, bool], Callable[[States, Any, int, str], Seque
     ("transitions", False, False): lambda domain, _, length, __: Transitions(domain, 2 if length == 2 else None),
 }
 """Queries of states by name, whether a number follows it, and whether something stands in brackets."""
-
-
-def words(certificate: SequenceCertificate) -> str:
-    """Two lines: what is asked, both promises about each entry's state, the prior; what odd entries become."""
-    prior, promise = certificate["prior"], certificate["pufferfish"]
-    how = " (Gaussian noise)" if "lattice" in certificate.body else ""
-    return (
-        f"{certificate['query']}{how}, of each entry's state: {certificate.promises}; the prior has "
-        f"{len(prior['states'])} states and length {prior['length']} ({prior['class']})"
-        f"{unprotected(promise['skipped'])}\n{certificate['odd entries']}"
-    )
 
 
 def unprotected(skipped: list[str]) -> str:
@@ -344,18 +311,3 @@ def shown(number: Real, rounding: str) -> str:
     exact = as_fraction(number)
     digits = Context(prec=6, rounding=rounding).divide(Decimal(exact.numerator), Decimal(exact.denominator))
     return f"{digits.normalize():g}"
-
-
-def table_of(columns: dict[str, list[Any]]) -> Rich:
-    """The columns, for people."""
-    table = Rich(header_style="bold")
-    for name in columns:
-        table.add_column(name, justify="left" if name in ("state", "from", "to", "query") else "right")
-    for row in zip(*columns.values(), strict=True):
-        table.add_row(*(_cell(cell) for cell in row))
-    return table
-
-
-def _cell(cell: Any) -> str:
-    """A cell, for people; what an answer has not is blank."""
-    return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else escape(str(cell))

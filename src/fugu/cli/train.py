@@ -13,10 +13,10 @@ from rich.table import Table as Rich
 
 from fugu._version import __version__
 from fugu.cli import options
-from fugu.cli.charging import Account, Through, account_of, data_name, ready, say_uncharged, targets
+from fugu.cli.charging import ReleaseAccount, Through, account_of, data_name, ready, say_uncharged, targets
+from fugu.cli.commands import Booking, Training
 from fugu.cli.console import escape, grid, out, print_json, progress, say
-from fugu.cli.dispatch import PageFacts
-from fugu.cli.forms import Booking, Training
+from fugu.cli.releasing import page_after
 from fugu.cli.train_reading import (
     TrainingColumns,
     TrainingOptions,
@@ -31,7 +31,7 @@ from fugu.data import Schema, Table
 from fugu.data.field import Field
 from fugu.errors import BadTable, NotProvable, PriorNotPublic, UnknownName, UsageError
 from fugu.guarantee import Approx
-from fugu.publication.files import Beliefs, Files, Outgoing, drafted_text, publish
+from fugu.publication.files import Beliefs, Files, Outgoing, drafted, publish
 from fugu.question import Question
 from fugu.training.record import SECRETS
 
@@ -115,7 +115,7 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
             ledger=None if account is None else account.entry(),
         )  # fmt: skip
         text = json.dumps(found.file(), indent=1, ensure_ascii=False) + "\n"
-        publish(files, going, drafted_text(files.published, text), None, PageFacts().after(files, account))
+        publish(files, going, drafted(files.published, text), None, page_after(files, account))
     if as_json:
         print_json(found.to_json())
     else:
@@ -140,7 +140,7 @@ def _source(question: Question, training: Training) -> str | None:
 def _account(
     question: Question, training: Training, books: Booking, data: str, budget: Approx, given: Schema,
     files: Files | None, as_json: bool,
-) -> Account | None:  # fmt: skip
+) -> ReleaseAccount | None:  # fmt: skip
     """What a training is charged to; None, said aloud, with --no-ledger. Its files must be ready for it."""
     named = ("prior", "model", "features", "order", "by", "state", "smoothing", "start", "bounds", "classes", "private")
     said = {
@@ -289,57 +289,34 @@ class TrainedModel:
     def to_json(self) -> dict[str, Any]:
         """Everything as plain data."""
         rehearsal = self.rehearsal
+        said = NO_UTILITY if rehearsal is None else rehearsal.told(self.source)
+        scored = [{"utility": None} if rehearsal is None else rehearsal.to_json(x["name"]) for x in self.costs]
+        costs = [{**cost, **score} for cost, score in zip(self.costs, scored, strict=True)]
         return {
-            "trained": self.table is not None,
-            "table": self.table,
-            "records": self.records,
-            "model": None if self.table is None else self.file(),
-            "guarantee": {"epsilon": float(self.budget.epsilon), "delta": float(self.budget.delta)},
-            "promise": self.fitted.certificate_.promises,
-            "in_words": self.guarantee,
-            "comparison": [
-                {**cost, **({"utility": None} if rehearsal is None else rehearsal.to_json(cost["name"]))}
-                for cost in self.costs
-            ],
-            "rehearsal": NO_UTILITY
-            if rehearsal is None
-            else {
-                "reference": self.source,
-                "measure": rehearsal.measure,
-                "trained_on": rehearsal.trained,
-                "tested_on": rehearsal.tested,
-                "constant_guess": rehearsal.to_json(CONSTANT),
-                "verdict": rehearsal.verdict or None,
-            },
-            "files": list(self.files),
-            "ledger": self.charged,
-        }
+            "trained": self.table is not None, "table": self.table, "records": self.records,
+            "model": None if self.table is None else self.file(), "guarantee": self._budget(),
+            "promise": self.fitted.certificate_.promises, "in_words": self.guarantee, "comparison": costs,
+            "rehearsal": said, "files": list(self.files), "ledger": self.charged,
+        }  # fmt: skip
+
+    def _budget(self) -> dict[str, float]:
+        return {"epsilon": float(self.budget.epsilon), "delta": float(self.budget.delta)}
 
     def file(self) -> dict[str, Any]:
         """The model in the units of the columns, with what it promises."""
         fitted, certificate, wanted = self.fitted, self.fitted.certificate_, self.reading.wanted
         labels = None if self.reading.kind == "linear" else fitted.classes_.tolist()
+        above = "" if labels is None else "; above 0: the second class"
         return {
-            "schema": SCHEMA,
-            "fugu": __version__,
-            "model": type(fitted).__name__,
-            "target": wanted.target,
-            "classes": labels,
-            "predicts": "coefficients * features + intercept"
-            + ("" if labels is None else "; above 0: the second class"),
-            "features": list(wanted.features),
-            "coefficients": [float(x) for x in fitted.coef_.ravel()],
+            "schema": SCHEMA, "fugu": __version__, "model": type(fitted).__name__, "target": wanted.target,
+            "classes": labels, "predicts": f"coefficients * features + intercept{above}",
+            "features": list(wanted.features), "coefficients": [float(x) for x in fitted.coef_.ravel()],
             "intercept": float(fitted.intercept_ if labels is None else fitted.intercept_[0]),
             "bounds": {name: list(pair) for name, pair in self.reading.limits.items()},
-            "max_norm": self.training.max_norm,
-            "reading": certificate.body["reading"],
-            "noise": fitted.noise_,
-            "guarantee": {"epsilon": float(self.budget.epsilon), "delta": float(self.budget.delta)},
-            "prior": certificate.prior,
-            "protected": certificate.neighbours,
-            "assumptions": self.assumptions,
-            "certificate": certificate.body["digest"],
-        }
+            "max_norm": self.training.max_norm, "reading": certificate.body["reading"], "noise": fitted.noise_,
+            "guarantee": self._budget(), "prior": certificate.prior, "protected": certificate.neighbours,
+            "assumptions": self.assumptions, "certificate": certificate.body["digest"],
+        }  # fmt: skip
 
     def show(self) -> None:
         """The same for people."""

@@ -58,6 +58,13 @@ class TrainingRehearsal:
         more = {} if area is None else {"auc": area[0], "auc_interval": [area[0] - area[1], area[0] + area[1]]}
         return {"utility": mean, "interval": [mean - half, mean + half], **more}
 
+    def told(self, source: str | None) -> dict[str, Any]:
+        """How it was done, and what is known of the constant guess."""
+        return {
+            "reference": source, "measure": self.measure, "trained_on": self.trained, "tested_on": self.tested,
+            "constant_guess": self.to_json(CONSTANT), "verdict": self.verdict or None,
+        }  # fmt: skip
+
     def cells(self, name: str) -> tuple[str, ...]:
         """The same in a table."""
         found = [self.mean(name), self.auc(name)][: 2 if self.aucs else 1]

@@ -25,7 +25,7 @@ from fugu.data.sources import FrameLike
 from fugu.errors import UsageError
 from fugu.ledger import chain
 from fugu.ledger.cells import Bits, columns_of, rows_digest, table_bits
-from fugu.scenario.units import person_of
+from fugu.scenario.query import person_of
 
 
 def fingerprint(data: Any) -> str:

@@ -35,8 +35,8 @@ from fugu.laws.sets.confidence import Sampled
 from fugu.noise.kind import OBJECTIVES
 from fugu.numbers.checks import is_row
 from fugu.numbers.exact import read_number
-from fugu.scenario.property_model import PropertyModel
-from fugu.scenario.query import Query
+from fugu.scenario.property import PropertyModel
+from fugu.scenario.query import ColumnQuery
 from fugu.scenario.scenario import Scenario
 from fugu.visible import brief
 
@@ -127,7 +127,7 @@ def as_column(values: object, context: Context, centre: float, mapped: bool) -> 
     if context.query is None or context.schema is None or mapped:
         known = Schema({_VALUE: {"kind": "number", "typical": centre}})
         return open_private({_VALUE: _cells(values)}, known, [_VALUE]).numbers(_VALUE, context.keeps_missing)
-    asked = Query.from_json(context.query)
+    asked = ColumnQuery.from_json(context.query)
     private = open_private({asked.publish: _cells(values)}, Schema.from_json(context.schema), [asked.publish])
     return asked.of_private(private)
 

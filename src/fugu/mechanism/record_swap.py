@@ -24,7 +24,7 @@ from fugu.noise.bits import BitSource, OsBits
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import OBJECTIVES, Noise, Objective, Sampler, finite_or_none
 from fugu.numbers.exact import Real
-from fugu.scenario.property_model import PropertyModel
+from fugu.scenario.property import PropertyModel
 from fugu.scenario.swap import swap_blocks
 from fugu.visible import Json
 

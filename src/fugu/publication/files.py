@@ -8,14 +8,14 @@ import glob
 import os
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from fugu._version import __version__
-from fugu.data import write_csv
+from fugu.data import csv_text
 from fugu.data.files import shown_columns
 from fugu.documents.document import Document, canonical_json, sized
 from fugu.documents.question import question_words, without_fitted
@@ -38,11 +38,6 @@ from fugu.errors import UsageError
 from fugu.files import check_target, give_name, write_text, writing
 from fugu.visible import Json, visible
 
-# The files of one release, written so that no published value is ever without what covers it.
-
-
-_BESIDE = {"certificate": ".certificate.json", "private": ".private.json", "page": ".report.html"}
-
 
 @dataclass(frozen=True)
 class Files:
@@ -55,17 +50,17 @@ class Files:
     @property
     def certificate(self) -> Path:
         """The release document."""
-        return self._beside("certificate")
+        return self.published.with_suffix(".certificate.json")
 
     @property
     def private(self) -> Path:
         """What opens its commitments; not for publication."""
-        return self._beside("private")
+        return self.published.with_suffix(".private.json")
 
     @property
     def page(self) -> Path:
         """The page for people."""
-        return self._beside("page")
+        return self.published.with_suffix(".report.html")
 
     def all(self) -> tuple[Path, ...]:
         """Every file, the published one first."""
@@ -73,19 +68,13 @@ class Files:
 
     def to_json(self) -> dict[str, str]:
         """By name, for summaries."""
-        return {name: str(path) for name, path in zip(("published", *_BESIDE), self.all(), strict=True)}
-
-    def _beside(self, name: str) -> Path:
-        return self.published.with_suffix(_BESIDE[name])
+        return dict(zip(("published", "certificate", "private", "page"), map(str, self.all()), strict=True))
 
 
 def publish(
-    files: Files,
-    going: Outgoing,
-    draft: Draft,
-    columns: Mapping[str, Sized] | None,
+    files: Files, going: Outgoing, draft: Draft, columns: Mapping[str, Sized] | None,
     page: Callable[[ReleaseDocument], str],
-) -> ReleaseDocument:
+) -> ReleaseDocument:  # fmt: skip
     """Write the private part, the document and the page, and give the published file its name, in this order.
 
     Parameters:
@@ -99,10 +88,8 @@ def publish(
     rows = None if columns is None else max(map(len, columns.values()), default=0)
     new = [file for file in files.all()[1:] if not file.exists()]
     try:
-        file = Published(
-            files.published.name, draft.file, rows, () if columns is None else tuple(map(visible, columns))
-        )
-        document, private = issue(going, [file])
+        names = () if columns is None else map(visible, columns)
+        document, private = issue(going, [published_file(files.published.name, draft.file, rows, names)])
         with writing(files.private, private=True) as out:
             out.write(private.to_json())
         draft.supersede()
@@ -173,20 +160,16 @@ class Draft:
             check_target(self.target).unlink(missing_ok=True)
 
 
-def drafted(target: Path, columns: Mapping[str, object]) -> Draft:
-    """The columns in a hidden file beside the one they will be; what cannot be seen in a label is spelled out."""
-    pending = _hidden(target)
-    write_csv(pending, shown_columns(columns), private=True)
-    _sweep(target)
-    return Draft(pending, target, file_sha256(pending))
-
-
-def drafted_text(target: Path, text: str) -> Draft:
-    """The same for a text, such as a model."""
-    pending = _hidden(target)
+def drafted(target: Path, content: Mapping[str, object] | str) -> Draft:
+    """Columns, or a text such as a model, in a hidden file beside the one they will be; what cannot be seen in a label
+    is spelled out. The drafts of processes that are no more are removed."""
+    pending = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(8)}{PENDING}")
     with writing(pending, private=True) as out:
-        out.write(text)
-    _sweep(target)
+        out.write(content if isinstance(content, str) else csv_text(shown_columns(content)))
+    for draft in _drafts(target):
+        own = _OWN.search(draft.name, len(target.name))
+        if own is not None and not _alive(int(own[1])):
+            draft.unlink(missing_ok=True)
     return Draft(pending, target, file_sha256(pending))
 
 
@@ -195,20 +178,8 @@ def unfinished(target: Path) -> bool:
     return not target.exists() and bool(_drafts(target))
 
 
-def _hidden(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(8)}{PENDING}")
-
-
 def _drafts(target: Path) -> list[Path]:
     return list(target.parent.glob(f".{glob.escape(target.name)}.*{PENDING}"))
-
-
-def _sweep(target: Path) -> None:
-    """Remove the drafts of processes that are no more."""
-    for draft in _drafts(target):
-        own = _OWN.search(draft.name, len(target.name))
-        if own is not None and not _alive(int(own[1])):
-            draft.unlink(missing_ok=True)
 
 
 def _alive(process: int) -> bool:
@@ -227,9 +198,6 @@ def holds(path: Path, sha256: str) -> bool:
         return path.is_file() and file_sha256(path) == sha256
     except (OSError, UsageError):  # renamed meanwhile
         return False
-
-
-# Writing the release document: after the draw, around certificates that were sealed before it.
 
 
 PathLike = str | os.PathLike[str]
@@ -291,25 +259,13 @@ class Outgoing:
     check: Json | None = None
 
 
-@dataclass(frozen=True)
-class Published:
-    """A file that goes out under a name; `file` is where it lies until then."""
-
-    name: str
-    file: Path
-    rows: int | None = None
-    columns: tuple[str, ...] = ()
-
-    def to_json(self) -> Json:
-        """What binds the file: its size and SHA-256."""
-        size = self.file.stat().st_size
-        return {
-            "name": self.name, "bytes": size, "sha256": file_sha256(self.file), "rows": self.rows,
-            "columns": list(self.columns),
-        }  # fmt: skip
+def published_file(name: str, file: Path, rows: int | None = None, columns: Iterable[str] = ()) -> Json:
+    """What binds a file that goes out under a name, and lies at `file` until then: its size and SHA-256."""
+    size, digest = file.stat().st_size, file_sha256(file)
+    return {"name": name, "bytes": size, "sha256": digest, "rows": rows, "columns": list(columns)}
 
 
-def issue(going: Outgoing, published: Sequence[Published]) -> tuple[ReleaseDocument, PrivatePart]:
+def issue(going: Outgoing, published: Sequence[Json]) -> tuple[ReleaseDocument, PrivatePart]:
     """The publishable document, and what stays at home.
 
     Beliefs that were fitted on the private table hold numbers of it: their certificates go into the private part, and
@@ -322,24 +278,15 @@ def issue(going: Outgoing, published: Sequence[Published]) -> tuple[ReleaseDocum
     commitment = commit_file(going.table, salt)
     withheld = None if beliefs_salt is None else {"commitment": commit_text(canonical_json(stated), beliefs_salt)}
     body = {
-        **_said(going, reference_salt),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "data": {"name": going.data, "commitment": commitment, "rows": going.rows},
-        "published": [file.to_json() for file in published],
-        "withheld": withheld,
-        "certificates": None if own else stated,
-    }
+        **_said(going, reference_salt), "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "data": {"name": going.data, "commitment": commitment, "rows": going.rows}, "published": list(published),
+        "withheld": withheld, "certificates": None if own else stated,
+    }  # fmt: skip
     private = {
-        "kind": "release-private",
-        "marking": NOT_FOR_PUBLICATION,
-        "release": commitment,
-        "data salt": salt,
-        "reference salt": reference_salt,
-        "beliefs salt": beliefs_salt,
-        "certificates": stated if own else None,
-        "recipe": going.recipe if own else None,
-        **({} if going.check is None else {"check": going.check}),
-    }
+        "kind": "release-private", "marking": NOT_FOR_PUBLICATION, "release": commitment, "data salt": salt,
+        "reference salt": reference_salt, "beliefs salt": beliefs_salt, "certificates": stated if own else None,
+        "recipe": going.recipe if own else None, **({} if going.check is None else {"check": going.check}),
+    }  # fmt: skip
     return ReleaseDocument.sealed(body), PrivatePart.sealed(private)
 
 
@@ -356,13 +303,11 @@ def _said(going: Outgoing, salt: str) -> Json:
     """What a document says that does not depend on the draw."""
     own = going.beliefs.own_table
     return {
-        "kind": "release",
-        "question": _question(going),
+        "kind": "release", "question": _question(going),
         "skipped": None if going.skipped is None or own else list(going.skipped),
-        "beliefs": going.beliefs.to_json(salt),
-        "ledger": going.ledger,
+        "beliefs": going.beliefs.to_json(salt), "ledger": going.ledger,
         **derived({group: found.tell() for group, found in going.certificates.items()}, withheld=own),
-    }
+    }  # fmt: skip
 
 
 def _question(going: Outgoing) -> Json:

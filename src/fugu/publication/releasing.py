@@ -1,4 +1,4 @@
-"""`release_column`, `answer`: releases of a private table from Python, and the `Account` that they are charged to."""
+"""`release_column`, `answer`: releases of a private table from Python, and the `ReleaseAccount` they are charged to."""
 
 from __future__ import annotations
 
@@ -25,10 +25,8 @@ from fugu.numbers.exact import Real
 from fugu.queries.answer import Answer, Cell, open_column, release_private
 from fugu.queries.statistic import Statistic
 from fugu.queries.statistics_release import prepare
-from fugu.scenario.units import persons_in
+from fugu.scenario.query import persons_in
 from fugu.visible import Json
-
-# `release_column`, `answer`: releases of a private table from Python, charged as the command charges them.
 
 
 def release_column(
@@ -148,16 +146,13 @@ def _charged(
     The request is named by a digest of the question, which no version of fugu changes."""
     place, name = books
     request = f"{what} {read_mechanism(mechanism)[1][:16]}"
-    account = Account(place, request, known_budget(place, name) or budget, name, unit)
+    account = ReleaseAccount(place, request, known_budget(place, name) or budget, name, unit)
     drawn = None if account.knows(request) else draw()
     return account.spend(private, mechanism, lambda: draw() if drawn is None else drawn)
 
 
-# `Account`: what a release is charged to, from a command or from Python; one request, one draw.
-
-
 @dataclass(frozen=True)
-class Account:
+class ReleaseAccount:
     """Which budget of which data a release is charged to, and under which name."""
 
     ledger: Path
@@ -190,7 +185,7 @@ class Account:
             self.ledger, self.budget, data=self.data, prior=prior, fingerprint=marks, other_people=self.others
         )
 
-    def named(self, request: str) -> Account:
+    def named(self, request: str) -> ReleaseAccount:
         """The same account for another request: a session names its requests by their questions."""
         return replace(self, request=request)
 

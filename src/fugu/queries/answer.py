@@ -19,8 +19,7 @@ from fugu.guarantee.composition import UNCHARGED
 from fugu.mechanism import Mechanism, Release
 from fugu.numbers.checks import is_count
 from fugu.queries.statistic import Statistic
-from fugu.scenario.query import Query
-from fugu.scenario.units import require_one_row_each
+from fugu.scenario.query import ColumnQuery, require_one_row_each
 from fugu.shown import Shown, figure_of
 from fugu.visible import Json, brief, several
 
@@ -233,5 +232,5 @@ def open_column(mechanism: Mechanism, table: TableLike) -> Private:
 
 def release_private(mechanism: Mechanism, private: Private, *, allow_no_noise: bool = False) -> Release:
     """Release the column of a table that `open_column` opened."""
-    column = Query.from_json(mechanism.context.query or {}).of_private(private)
+    column = ColumnQuery.from_json(mechanism.context.query or {}).of_private(private)
     return mechanism.release(column, allow_no_noise=allow_no_noise, already_mapped=True)

@@ -39,7 +39,7 @@ from fugu.queries.groups import (
     require_public_groups,
 )
 from fugu.queries.statistic import Statistic, coding, require_known
-from fugu.scenario.units import require_one_row_each
+from fugu.scenario.query import require_one_row_each
 from fugu.utility.usable import RowsFor
 from fugu.visible import Json
 

@@ -33,8 +33,8 @@ from fugu.numbers.text import clean, number, percent
 from fugu.progress import report
 from fugu.queries.property_release import deviations_of
 from fugu.report.template import render
-from fugu.scenario.property_model import PropertyModel, Shares, proved_shares, proved_words
-from fugu.scenario.property_model import assumptions as assumed
+from fugu.scenario.property import PropertyModel, Shares, proved_shares, proved_words
+from fugu.scenario.property import assumptions as assumed
 from fugu.scenario.scenario import Scenario
 from fugu.scenario.swap import SwapBound, model_of, swap_sigma
 

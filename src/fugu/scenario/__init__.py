@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from fugu.lazily import names
 
 if TYPE_CHECKING:
-    from fugu.scenario.query import Query as Query
+    from fugu.scenario.query import ColumnQuery as ColumnQuery
     from fugu.scenario.scenario import Report as Report
     from fugu.scenario.scenario import Scenario as Scenario
 else:

@@ -38,15 +38,10 @@ LOG_CONCAVE = "noise: log-concave, so that of all secrets between the ends the e
 
 
 def gaussian_attributes(
-    covariance: MatrixLike,
-    release: int | VectorLike | MatrixLike,
-    protect: int | VectorLike | MatrixLike,
-    values: Iterable[Real | VectorLike] | None = None,
-    box: VectorLike | MatrixLike | None = None,
-    radius: Real | None = None,
-    mean: Vector | None = None,
-    pairs: PairsOfSecrets = "all",
-) -> Scenario:
+    covariance: MatrixLike, release: int | VectorLike | MatrixLike, protect: int | VectorLike | MatrixLike,
+    values: Iterable[Real | VectorLike] | None = None, box: VectorLike | MatrixLike | None = None,
+    radius: Real | None = None, mean: Vector | None = None, pairs: PairsOfSecrets = "all",
+) -> Scenario:  # fmt: skip
     """Linear statistics M X of a Gaussian record X are published, and N X protected.
 
     `covariance`: that of the record; `release` (M), `protect` (N): the number of an attribute from 0, a row of
@@ -79,17 +74,11 @@ def gaussian_attributes(
 
 
 def attribute_summary(
-    covariance: MatrixLike,
-    release: int | VectorLike | MatrixLike,
-    protect: int | VectorLike | MatrixLike,
-    count: int,
-    statistic: Literal["mean", "sum"] = "mean",
-    values: Iterable[Real | VectorLike] | None = None,
-    box: VectorLike | MatrixLike | None = None,
-    radius: Real | None = None,
-    mean: Vector | None = None,
+    covariance: MatrixLike, release: int | VectorLike | MatrixLike, protect: int | VectorLike | MatrixLike,
+    count: int, statistic: Literal["mean", "sum"] = "mean", values: Iterable[Real | VectorLike] | None = None,
+    box: VectorLike | MatrixLike | None = None, radius: Real | None = None, mean: Vector | None = None,
     pairs: PairsOfSecrets = "all",
-) -> Scenario:
+) -> Scenario:  # fmt: skip
     """Means or sums of attributes over Gaussian records: dataset attribute privacy (Definition F.1).
 
     `count`: how many records; `statistic`: "mean" or "sum". `covariance`, `release`, `protect` and `mean` are of one

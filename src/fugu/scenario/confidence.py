@@ -10,8 +10,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.field import TRUTH, Field
-from fugu.data.moments import day_bins, days_text, equal_bins, middles
+from fugu.data.moments import day_bins, equal_bins, middles
+from fugu.data.field import TRUTH
+from fugu.data.moments import days_text
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, UsageError
 from fugu.fixed import Fixed
@@ -19,7 +20,7 @@ from fugu.laws import Discrete
 from fugu.laws.sets.confidence import Sampled
 from fugu.numbers.checks import is_real
 from fugu.numbers.exact import as_fraction, is_whole, read_number
-from fugu.scenario.query import Query
+from fugu.scenario.query import ColumnQuery
 from fugu.scenario.scenario import Scenario
 
 # What a column may publish, as it was declared before anything was counted.
@@ -54,7 +55,7 @@ def declared_bins(bins: Any, publish: str, schema: Schema | None) -> Any:
     """Bins as edges that the reference has no part in: a number of bins is laid over the declared bounds."""
     if not is_whole(bins):
         return bins
-    known = _field(publish, schema)
+    known = None if schema is None else schema.fields.get(publish)
     if known is None or known.bounds is None:
         raise UsageError(
             f"with confidence, {bins} bins are laid over the bounds that a schema declares for column {publish!r}, not "
@@ -65,9 +66,9 @@ def declared_bins(bins: Any, publish: str, schema: Schema | None) -> Any:
     return list((day_bins if known.dated else equal_bins)(*known.bounds, int(bins)))
 
 
-def declared_values(query: Query, schema: Schema | None) -> Declared:
+def declared_values(query: ColumnQuery, schema: Schema | None) -> Declared:
     """Every value that the query may publish; UsageError with what to declare where that is not known."""
-    known = _field(query.publish, schema)
+    known = None if schema is None else schema.fields.get(query.publish)
     if query.edges is not None:
         return Declared(middles(query.edges), ordered=True, words=f"{len(query.edges) - 1} bins by their edges")
     if query.categories is not None:
@@ -82,39 +83,19 @@ def declared_values(query: Query, schema: Schema | None) -> Declared:
             "a value that nobody has seen may come, however many rows were seen. Give bins by their edges, or a schema "
             'with {"kind": "number", "bounds": (low, high), "step": step}'
         )
-    return Declared(_lattice(query.publish, known), ordered=True, words=_range(known))
-
-
-def settled(schema: Schema, publish: str) -> Schema:
-    """The schema with no rule of the published column taken from the reference: a missing cell without a meaning
-    becomes the middle of the declared domain, not the reference's median."""
-    return schema.with_field(publish, replace(schema.fields[publish], typical=None))
-
-
-def _field(publish: str, schema: Schema | None) -> Field | None:
-    return None if schema is None else schema.fields.get(publish)
-
-
-def _range(known: Field) -> str:
-    low, high = known.bounds or (0.0, 0.0)
-    if known.origin is not None:
-        first, last = (days_text(known.origin, end) for end in (low, high))
-        return f"dates from {first} to {last} in steps of {known.step} days"
-    return f"numbers from {low:g} to {high:g} in steps of {known.step}"
-
-
-def _lattice(publish: str, known: Field) -> NDArray[np.float64]:
-    """low, low + step, ..., the numbers that reading through the field may give."""
-    assert known.bounds is not None
-    assert known.step is not None
     low, high = (as_fraction(x) for x in known.bounds)
     count = int((high - low) / known.step) + 1
     if count > _MOST_VALUES:
         raise UsageError(
-            f"column {publish!r} has {count} declared values, more than {_MOST_VALUES}: declare a larger step, or give "
-            "bins by their edges"
+            f"column {query.publish!r} has {count} declared values, more than {_MOST_VALUES}: declare a larger step, "
+            "or give bins by their edges"
         )
-    return np.array([float(low + k * known.step) for k in range(count)])
+    words = f"numbers from {known.bounds[0]:g} to {known.bounds[1]:g} in steps of {known.step}"
+    if known.origin is not None:
+        first, last = (days_text(known.origin, end) for end in known.bounds)
+        words = f"dates from {first} to {last} in steps of {known.step} days"
+    values = np.array([float(low + k * known.step) for k in range(count)])  # all that reading by the field may give
+    return Declared(values, ordered=True, words=words)
 
 
 # Confidence as a user asks for it: when it means something, and what is counted for it.
@@ -153,13 +134,9 @@ def moved_by(shift: object) -> Fraction:
 
 
 def sampled_of_counts(
-    level: Fraction,
-    laws: Mapping[str, Discrete],
-    skipped: Sequence[tuple[str, str]],
-    declared: Declared,
-    disjoint: bool,
-    shift: Fraction,
-) -> Sampled:
+    level: Fraction, laws: Mapping[str, Discrete], skipped: Sequence[tuple[str, str]], declared: Declared,
+    disjoint: bool, shift: Fraction,
+) -> Sampled:  # fmt: skip
     """The counts of every secret on the declared values; a secret without rows is refused: it cannot be ruled out."""
     if skipped:
         raise BadTable(

@@ -17,11 +17,14 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Literal
 
+from flint import arb
+
 from fugu.errors import BadBudget, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.laws import Discrete, Law
+from fugu.numbers import balls
 from fugu.numbers.checks import is_list
-from fugu.numbers.exact import Real, is_whole
+from fugu.numbers.exact import Real, as_fraction, decimal_up, is_whole
 from fugu.scenario.scenario import Scenario, named_pairs
 
 Distribution = Law | Sequence[Real]
@@ -48,7 +51,13 @@ def from_distributions(
     """
     if not isinstance(distributions, Mapping):
         raise UsageError("distributions must be a dict of names and laws of the query")
-    laws = {str(name): _law(str(name), given) for name, given in distributions.items()}
+    laws: dict[str, Law] = {}
+    for name, given in distributions.items():
+        if not isinstance(given, Law) and not is_list(given) and not hasattr(given, "tolist"):
+            raise UsageError(
+                f"distribution {str(name)!r} needs the law of the query, or its values, got {type(given).__name__}"
+            )
+        laws[str(name)] = given if isinstance(given, Law) else Discrete(given)
     names = tuple(laws)
     found = named_pairs(psi, names, ("all",), "psi", "distribution")
     pairs = list(combinations(names, 2)) if isinstance(found, str) else found
@@ -82,11 +91,6 @@ def chained(guarantee: Pure | Approx, steps: int = 2) -> Pure | Approx:
         raise BadBudget("a chain of pairs is worked out for an epsilon and a delta: fugu.Pure or fugu.Approx")
     if not is_whole(steps, least=1):
         raise UsageError(f"steps must be a whole number of at least 1, got {steps!r}")
-    from flint import arb
-
-    from fugu.numbers import balls
-    from fugu.numbers.exact import as_fraction, decimal_up
-
     epsilon, delta = as_fraction(guarantee.epsilon), as_fraction(guarantee.delta)
     whole = epsilon * steps
     total: Real = whole.numerator if whole.denominator == 1 else float(decimal_up(float(whole), 15))
@@ -98,11 +102,3 @@ def chained(guarantee: Pure | Approx, steps: int = 2) -> Pure | Approx:
     if worst >= 1:
         raise BadBudget(f"over {steps} pairs the delta adds up to more than 1, which promises nothing")
     return Approx(total, float(decimal_up(float(worst), 12)))
-
-
-def _law(name: str, given: object) -> Law:
-    if isinstance(given, Law):
-        return given
-    if is_list(given) or hasattr(given, "tolist"):
-        return Discrete(given)  # type: ignore[arg-type]
-    raise UsageError(f"distribution {name!r} needs the law of the query, or its values, got {type(given).__name__}")

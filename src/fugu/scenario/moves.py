@@ -18,7 +18,7 @@ from fugu.numbers.checks import is_list
 from fugu.numbers.exact import Real, as_fraction, number
 from fugu.scenario.scenario import Scenario
 
-# A published value that moves by at most so much between two secrets: `Shifted`, read as a bound.
+# `Shifted`, read as a bound.
 #
 # Let X and Y be the values under the two secrets, coupled so that |X_i - Y_i| <= w_i for sure in every coordinate (in
 # one dimension: W_inf <= w). Let independent noise be added to each coordinate, symmetric and unimodal (Laplace,
@@ -69,8 +69,14 @@ def outward(x: Fraction, digits: int = DIGITS) -> Fraction:
     """
     if x == 0:
         return x
-    unit = Fraction(10) ** (_places(abs(x)) - digits)
-    return math.ceil(abs(x) / unit) * unit * (1 if x > 0 else -1)
+    size = abs(x)
+    p = len(str(size.numerator)) - len(str(size.denominator))
+    while Fraction(10) ** p < size:
+        p += 1
+    while Fraction(10) ** (p - 1) >= size:
+        p -= 1
+    unit = Fraction(10) ** (p - digits)  # p is the least with |x| <= 10^p
+    return math.ceil(size / unit) * unit * (1 if x > 0 else -1)
 
 
 def positions(points: Sequence[Sequence[Fraction]]) -> list[tuple[Fraction, ...]]:
@@ -88,32 +94,19 @@ def positions(points: Sequence[Sequence[Fraction]]) -> list[tuple[Fraction, ...]
         unit = outward(step, DIGITS)
         return [tuple(x / step * unit for x in point) for point in moved]
     unit = outward(max(sizes) / 10**4, 3)
-    columns = [_apart(column, unit) for column in zip(*moved, strict=True)]
+    columns = []
+    for column in zip(*moved, strict=True):
+        ordered = sorted(set(column))
+        place = {ordered[0]: Fraction(0)}
+        for low, high in pairwise(ordered):
+            place[high] = place[low] + math.ceil((high - low) / unit) * unit
+        columns.append([place[x] for x in column])
     return list(zip(*columns, strict=True))
-
-
-def _apart(column: Sequence[Fraction], unit: Fraction) -> list[Fraction]:
-    """Multiples of the unit, every gap between neighbours rounded up."""
-    ordered = sorted(set(column))
-    place = {ordered[0]: Fraction(0)}
-    for low, high in pairwise(ordered):
-        place[high] = place[low] + math.ceil((high - low) / unit) * unit
-    return [place[x] for x in column]
 
 
 def said(x: Fraction) -> str:
     """The number as an assumption states it."""
     return f"{float(x):.15g}"
-
-
-def _places(x: Fraction) -> int:
-    """The least p with x <= 10^p."""
-    p = len(str(x.numerator)) - len(str(x.denominator))
-    while Fraction(10) ** p < x:
-        p += 1
-    while Fraction(10) ** (p - 1) >= x:
-        p -= 1
-    return p
 
 
 # Group privacy: whatever the dependence inside a group, all of its records may change at once (Proposition B.1).
@@ -202,12 +195,9 @@ NORMS = tuple(_NORMS)
 
 
 def langevin(
-    strong_convexity: Real,
-    times: Sequence[Real],
-    diameter: Real,
-    lipschitz: Real = 1,
+    strong_convexity: Real, times: Sequence[Real], diameter: Real, lipschitz: Real = 1,
     norm: Literal["sum", "stacked"] = "sum",
-) -> Scenario:
+) -> Scenario:  # fmt: skip
     """Where a Langevin diffusion began, seen at later times.
 
     `strong_convexity`: a lower bound C on the Hessian of the potential, any number; `times`: when it is seen, numbers
@@ -242,8 +232,13 @@ def langevin(
         raise UsageError(f"strong_convexity times a time must lie within +-{_MOST}; rescale the time")
     width, slope = number(diameter, "diameter"), number(lipschitz, "lipschitz")
     power, whole = _NORMS[norm]
+    bound = Fraction(0)
+    if width * slope:
+        with balls.precision(_BITS):
+            total = sum((balls.of(-power * rate * t).exp() for t in seen), arb(0))
+            bound = Fraction(balls.upper(balls.of(width * slope) * (total if power == 1 else total.sqrt())))
     return moves(
-        _bound(rate, seen, width * slope, power),
+        bound,
         ("one start", "another start"),
         (
             f"beliefs: dX = -grad V(X) dt + sqrt(2) dB with Hess V >= {said(rate)} everywhere, from the start on",
@@ -253,13 +248,3 @@ def langevin(
             ONCE,
         ),
     )
-
-
-def _bound(rate: Fraction, times: Sequence[Fraction], factor: Fraction, power: int) -> Fraction:
-    """An upper bound of the sum or of the root of the sum of squares, from balls."""
-    if factor == 0:
-        return Fraction(0)
-    with balls.precision(_BITS):
-        total = sum((balls.of(-power * rate * t).exp() for t in times), arb(0))
-        end = balls.of(factor) * (total if power == 1 else total.sqrt())
-        return Fraction(balls.upper(end))

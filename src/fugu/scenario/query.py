@@ -1,9 +1,9 @@
-"""`Query`: the function from a raw column to published numbers, and the recipe that makes a scenario from a table
-again."""
+"""`ColumnQuery`: the function from a raw column to published numbers, and whose rows they are."""
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -12,19 +12,15 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data import Column, Schema
-from fugu.data.cells import OTHER, Categories
+from fugu.data import Column, Schema, Table
+from fugu.data.cells import OTHER, Categories, meant, number_text, text_of
+from fugu.data.moments import day_bins, equal_bins, middles
 from fugu.data.field import TRUTH, Field
-from fugu.data.moments import day_bins, days_text, equal_bins, middles
 from fugu.data.private import Private, why_text
-from fugu.data.secrets import REFUSE, Protect
-from fugu.errors import BadTable, CertificateError, MissingValues, UnknownName, UsageError
-from fugu.laws.sets.confidence import Sampled
+from fugu.data.secrets import REFUSE
+from fugu.errors import BadTable, CertificateError, ColumnNotFound, MissingValues, RepeatedUnit, UnknownName, UsageError
 from fugu.numbers.checks import is_list, is_real, is_texts
 from fugu.numbers.exact import is_whole
-
-# `Query`: the function from a raw column to published numbers, one for the reference and the release.
-
 
 _MAX_BINS = 100_000
 _DROP = "drop"
@@ -33,14 +29,14 @@ _KEYS = ("publish", "edges", "categories", "missing")
 
 @final
 @dataclass(frozen=True)
-class Query:
+class ColumnQuery:
     """A number as it is; or the middle of its (nearest) bin; or the place of a category in an ordering.
 
     `missing` is "error", "drop" (the row stays NaN), or the number or category that a missing value becomes.
 
-    >>> Query("age", edges=(0.0, 10.0, 20.0), missing=5).apply([3, 19.5, 70, None])
+    >>> ColumnQuery("age", edges=(0.0, 10.0, 20.0), missing=5).apply([3, 19.5, 70, None])
     array([ 5., 15., 15.,  5.])
-    >>> Query("size", categories=("small", "large")).apply(["large", "small"])
+    >>> ColumnQuery("size", categories=("small", "large")).apply(["large", "small"])
     array([1., 0.])
     """
 
@@ -59,7 +55,10 @@ class Query:
         if self.edges is not None:
             object.__setattr__(self, "edges", _edges(self.edges))
         if self.categories is not None:
-            object.__setattr__(self, "categories", _categories(self.categories))
+            names = tuple(map(str, self.categories)) if is_texts(self.categories) else ()
+            if not names or len(set(names)) < len(names):
+                raise UsageError("an ordering of categories must be different pieces of text")
+            object.__setattr__(self, "categories", names)
         object.__setattr__(self, "missing", _missing(self.missing, self.categories))
         if self.nominal and self.categories is None:
             raise UsageError("only categories can be without an order")
@@ -70,47 +69,42 @@ class Query:
     def fit(
         publish: str, column: Column, bins: object = None, missing: str | float = "error", known: Field | None = None,
         declared: Field | None = None,
-    ) -> Query:  # fmt: skip
+    ) -> ColumnQuery:  # fmt: skip
         """The query that `bins` stands for; a number of bins is laid over the range of this (public) column.
 
         What the schema declares (`known`) counts where `bins` and `missing` say nothing. Categories in no order are
         published as such if the user `declared` which there are: those that a reference shows need not be all."""
         if declared is not None and bins is None and declared.unordered and declared.values is not None:
-            return Query._of_names(publish, declared, missing)
+            values, rules = declared.values, (declared.outside, declared.missing)
+            more = {OTHER} - set(values) if OTHER in rules else ()  # where what is outside goes there
+            if missing == REFUSE and declared.missing is not None:
+                missing = declared.missing
+            return ColumnQuery(publish, categories=(*values, *more), missing=missing, nominal=True)
         if known is not None and known.dated:
             bins, missing = _in_days(publish, bins, missing, known)
         if known is not None and missing == REFUSE and known.missing is not None and not known.unordered:
             missing = float(known.missing == "True") if known.values == TRUTH else known.missing
         if known is not None and bins is None and known.ordered and not column.numeric:
-            return Query(publish, categories=known.values, missing=missing)
+            return ColumnQuery(publish, categories=known.values, missing=missing)
         if bins is None:
-            return Query(publish, missing=missing)
+            return ColumnQuery(publish, missing=missing)
         if is_whole(bins):
             count = int(bins)  # type: ignore[call-overload]
             if not 1 <= count <= _MAX_BINS:
                 raise UsageError(f"the number of bins must lie between 1 and {_MAX_BINS}, got {count}")
-            numbers = Query(publish, missing=missing).apply(column)
+            numbers = ColumnQuery(publish, missing=missing).apply(column)
             numbers = numbers[~np.isnan(numbers)]
             if numbers.size == 0:
                 raise BadTable(f"column {publish!r} has no values over which bins could be laid")
             laid = day_bins if known is not None and known.dated else equal_bins
             edges = laid(float(numbers.min()), float(numbers.max()), count)
-            return Query(publish, edges, missing=missing)
+            return ColumnQuery(publish, edges, missing=missing)
         items = bins.tolist() if isinstance(bins, np.ndarray) else bins
         if not is_list(items) or not items:
             raise UsageError("bins must be a number of bins, a list of edges, or an ordering of categories")
         if is_texts(items):
-            return Query(publish, categories=tuple(items), missing=missing)
-        return Query(publish, edges=tuple(items), missing=missing)
-
-    @staticmethod
-    def _of_names(publish: str, declared: Field, missing: str | float) -> Query:
-        """Categories without an order; "(other)" is one of them if the schema sends what is outside there."""
-        values = declared.values or ()
-        more = {x for x in (declared.outside, declared.missing) if isinstance(x, str) and x == OTHER} - set(values)
-        if missing == REFUSE and declared.missing is not None:
-            missing = declared.missing
-        return Query(publish, categories=(*values, *more), missing=missing, nominal=True)
+            return ColumnQuery(publish, categories=tuple(items), missing=missing)
+        return ColumnQuery(publish, edges=tuple(items), missing=missing)
 
     def apply(self, column: object) -> NDArray[np.float64]:
         """The published numbers of a public column, NaN for rows dropped as missing; a function of each row by itself.
@@ -158,7 +152,7 @@ class Query:
             numbers[column.missing] = self._replacement()
         return self._binned(numbers)
 
-    def with_typical(self, published: NDArray[np.float64]) -> Query:
+    def with_typical(self, published: NDArray[np.float64]) -> ColumnQuery:
         """The same query with the median place that the reference publishes, for cells outside an ordering."""
         present = np.sort(published[~np.isnan(published)])
         if self.categories is None or not len(present):
@@ -183,22 +177,22 @@ class Query:
         """The query in JSON types."""
         edges, categories = self.edges, self.categories
         return {
-            "publish": self.publish,
-            "edges": None if edges is None else list(edges),
-            "categories": None if categories is None else list(categories),
-            "missing": self.missing,
+            "publish": self.publish, "edges": None if edges is None else list(edges),
+            "categories": None if categories is None else list(categories), "missing": self.missing,
             **({} if self.typical is None else {"typical": self.typical}),
             **({"nominal": True} if self.nominal else {}),
-        }
+        }  # fmt: skip
 
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Query:
+    def from_json(data: Mapping[str, Any]) -> ColumnQuery:
         """The query that `to_json` wrote."""
         keys = set(data) - {"typical", "nominal"} if isinstance(data, Mapping) else set()
         if keys != set(_KEYS) or not isinstance(data["publish"], str):
             raise CertificateError(f"a query has the keys {', '.join(_KEYS)}")
         nominal = data.get("nominal", False) is True
-        return Query(data["publish"], data["edges"], data["categories"], data["missing"], data.get("typical"), nominal)
+        return ColumnQuery(
+            data["publish"], data["edges"], data["categories"], data["missing"], data.get("typical"), nominal
+        )
 
     def _replacement(self) -> float:
         return float(self.categories.index(str(self.missing))) if self.categories else float(self.missing)
@@ -256,12 +250,6 @@ def _edges(edges: Sequence[object]) -> tuple[float, ...]:
     return numbers
 
 
-def _categories(categories: Sequence[object]) -> tuple[str, ...]:
-    if not is_texts(categories) or len(set(categories)) < len(names := tuple(map(str, categories))) or not names:
-        raise UsageError("an ordering of categories must be different pieces of text")
-    return names
-
-
 def _missing(missing: object, categories: tuple[str, ...] | None) -> str | float:
     if isinstance(missing, str):
         known = (REFUSE, _DROP, *(categories or ()))
@@ -275,50 +263,42 @@ def _missing(missing: object, categories: tuple[str, ...] | None) -> str | float
     return float(missing)
 
 
-# What a scenario from a table says of itself: the recipe that makes it again, and how dates are numbers.
+# One row a person, in a private table too.
 
 
-def dates_told(publish: str, known: Field) -> tuple[str, ...]:
-    """How dates are numbers, if they are published."""
-    if known.origin is None:
-        return ()
-    step = "" if known.step == 1 else f", in steps of {known.step} days"
-    said = (
-        f"{publish} is a date: its number is the days since {known.origin.isoformat()}{step}; noise is in days, and "
-        "released numbers are written as the nearest date, which is a function of them alone"
-    )
-    return (said,)
+def require_one_row_each(table: Table, unit: str | None) -> None:
+    """Refuse a table in which the column that names the person is missing or repeats; never says where or how often."""
+    if unit is None:
+        return
+    column = table.exact(unit)
+    if column.missing.any() or len({person_of(name) for name in column.values.tolist()}) < len(column):
+        raise RepeatedUnit(
+            f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep "
+            "one row a unit, or one summary value (such as the mean) a unit"
+        )
 
 
-def recipe_of(
-    query: Query,
-    spec: Protect,
-    pairs: str | Sequence[Sequence[str]],
-    unit: str | None,
-    prior: str,
-    public_prior: bool,
-    components: int | str | None,
-    schema: Schema | None,
-    sampled: Sampled | None,
-    reading: Schema,
-) -> dict[str, Any] | None:
-    """What `from_table` was told, in JSON types, so that beliefs can be fitted again; None for a predicate in code."""
-    if spec.json is None:
+def persons_of(table: Table, unit: str | None) -> tuple[str, ...] | None:
+    """Who is in a table that was read, each in one spelling; None where no column names the person."""
+    if unit is None:
         return None
-    bins: Sequence[float | str] | None = query.edges or (None if query.nominal else query.categories)
-    origin = reading.fields[query.publish].origin
-    if origin is not None and query.edges is not None:
-        bins = [days_text(origin, edge) for edge in query.edges]
-    return {
-        "publish": query.publish,
-        "protect": spec.json,
-        "pairs": pairs,
-        "prior": prior,
-        "bins": None if bins is None else list(bins),
-        "missing": query.missing,
-        "unit": unit,
-        "public_prior": bool(public_prior),
-        **({} if components is None else {"components": components}),
-        **({} if sampled is None else {"confidence": str(sampled.confidence), "shift": str(sampled.shift)}),
-        **({} if schema is None else {"schema": schema.to_json()}),
-    }
+    require_one_row_each(table, unit)
+    return tuple(map(person_of, table.exact(unit).values.tolist()))
+
+
+def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...] | None:
+    """The same for a table as it stands: the unit is read as the schema says, else as text."""
+    if unit is None:
+        return None
+    if unit not in whole.columns:
+        raise ColumnNotFound(unit, whole.columns)
+    known = schema if unit in schema.fields else schema.with_field(unit, Field("identifier"))
+    return persons_of(Table({unit: known.column(unit, whole.raw(unit))}), unit)
+
+
+def person_of(name: object) -> str:
+    """One name in one spelling: "1", "1.0" and "01" may be one person, and so may two spellings of one letter."""
+    number = meant(name)
+    if not math.isnan(number) and abs(number) < 1e15:
+        return number_text(number)
+    return unicodedata.normalize("NFC", text_of(name))

@@ -17,7 +17,7 @@ from fugu.laws import Discrete, Law, LawPair, Normal
 from fugu.laws.sets.confidence import Sampled
 from fugu.lazily import Imported
 from fugu.numbers.checks import is_list
-from fugu.scenario.query import Query
+from fugu.scenario.query import ColumnQuery
 from fugu.shown import Shown, figure_of
 from fugu.visible import brief, several, visible
 
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from fugu.drawing.figure import Figure
     from fugu.scenario import attributes, distributions, moves, table, users
     from fugu.scenario import property as properties
-    from fugu.scenario.property_model import PropertyModel
-
-
-# `Report`: what was found while a scenario was made, in totals only.
+    from fugu.scenario.property import PropertyModel
 
 
 @final
@@ -69,9 +66,6 @@ class Report:
         lines.extend(f"few rows  {visible(said)}" for said in self.few)
         lines.extend(f"skipped   {visible(secret)}: {visible(reason)}" for secret, reason in self.skipped)
         return "\n".join(lines) if lines else "nothing to report"
-
-
-# `Scenario`: the law of the published value given each secret, and which secrets must look alike.
 
 
 Beliefs = Mapping[str, Law]
@@ -116,7 +110,7 @@ class Scenario(Shown):
     _: KW_ONLY
     report: Report = _NOTHING
     assumptions: tuple[str, ...] = _BY_HAND
-    query: Query | None = None
+    query: ColumnQuery | None = None
     schema: Schema | None = None
     """How the published column (and the unit) of a private table is read: fixed here, by public information alone."""
     unit: str | None = None
@@ -152,7 +146,13 @@ class Scenario(Shown):
         object.__setattr__(self, "secrets", secrets)
         object.__setattr__(self, "pairs", _pairs(self.pairs, secrets))
         object.__setattr__(self, "report", replace(self.report, skipped=self.report.skipped + absent))
-        self._check_covered()
+        if isinstance(self.pairs, str):
+            if all(len(laws) < 2 for laws in beliefs):
+                raise UsageError("no adversary has laws for two secrets; at least two are needed")
+            return
+        for a, b in self.pairs:
+            if not any(a in laws and b in laws for laws in beliefs):
+                raise UsageError(f"no adversary has laws for both {a!r} and {b!r}; give them, or drop the pair")
 
     if TYPE_CHECKING:
         from_table = staticmethod(table.from_table)
@@ -203,15 +203,6 @@ class Scenario(Shown):
         if isinstance(self.pairs, str):
             return _NAMED[self.pairs](laws)
         return [(a, b) for a, b in self.pairs if a in laws and b in laws]
-
-    def _check_covered(self) -> None:
-        if isinstance(self.pairs, str):
-            if all(len(laws) < 2 for laws in self.adversaries):
-                raise UsageError("no adversary has laws for two secrets; at least two are needed")
-            return
-        for a, b in self.pairs:
-            if not any(a in laws and b in laws for laws in self.adversaries):
-                raise UsageError(f"no adversary has laws for both {a!r} and {b!r}; give them, or drop the pair")
 
     def plot(self) -> Figure:
         """The laws of the first adversary as a figure, for notebooks (`save` writes it); `UsageError` for vectors."""

@@ -23,7 +23,7 @@ from fugu.noise.bits import BitSource
 from fugu.numbers.checks import is_share
 from fugu.numbers.exact import Real, decimal_up, is_whole
 from fugu.scenario.moves import ONCE, moves, said
-from fugu.scenario.property_model import PropertyModel, fixed_counts
+from fugu.scenario.property import PropertyModel, fixed_counts
 from fugu.scenario.scenario import Scenario
 
 # Record swap: two data sets whose class counts are fixed numbers differ in a few records, whatever the records' law.
@@ -111,20 +111,18 @@ def _count(model: PropertyModel, c: int) -> Discrete:
     if model.replacement:
         rates = [(Fraction(int(rows.sum()), len(rows)), copies) for rows, copies in parts]
         return poisson_binomial([rate for rate, copies in rates for _ in range(copies)])
-    return sum_of([_hypergeometric(len(rows), int(rows.sum()), copies) for rows, copies in parts])
-
-
-def _hypergeometric(population: int, marked: int, drawn: int) -> Discrete:
-    """P(j) = C(M, j) C(N - M, d - j) / C(N, d)."""
-    ways = [comb(marked, j) * comb(population - marked, drawn - j) for j in range(min(drawn, marked) + 1)]
-    whole = sum(ways)
-    return Discrete(np.arange(len(ways)), [Fraction(way, whole) for way in ways])
+    laws = []
+    for rows, drawn in parts:  # hypergeometric: P(j) = C(M, j) C(N - M, d - j) / C(N, d)
+        marked = int(rows.sum())
+        ways = [comb(marked, j) * comb(len(rows) - marked, drawn - j) for j in range(min(drawn, marked) + 1)]
+        laws.append(Discrete(np.arange(len(ways)), [Fraction(way, sum(ways)) for way in ways]))
+    return sum_of(laws)
 
 
 # Draws of record swaps: D_j = A (x_1 + ... + x_j - y_1 - ... - y_j) for every j up to k, from uniform whole numbers.
 #
-# x are records of the reference with the property, y without; see `fugu.scenario.swap`. Where the numbers come from is
-# the caller's: fair bits in a release, a generator in an analysis.
+# x are records of the reference with the property, y without. Where the numbers come from is the caller's: fair bits in
+# a release, a generator in an analysis.
 
 
 Floats = NDArray[np.float64]
@@ -185,16 +183,18 @@ def from_bits(source: BitSource) -> Uniform:
     return uniform
 
 
-def from_generator(rng: np.random.Generator) -> Uniform:
+def from_generator(rng: object) -> Uniform:
     """Whole numbers from a generator, whose draws a confidence is about."""
+    if not isinstance(rng, np.random.Generator):
+        raise UsageError(
+            f"rng must be a numpy Generator, whose draws the confidence is about, got {type(rng).__name__}"
+        )
     return lambda count, below: rng.integers(below, size=count)
 
 
-# Draws of record swaps from fair bits: how long A (x_1 + ... + x_j - y_1 - ... - y_j) is, for every number j up to k.
-#
-# x are records of the reference with the property, y without; see `fugu.scenario.swap`. Lengths are rounded up to the
-# places of `fugu.loss.vectors_gaussian` and counted, so that nothing of a single record is kept. Where many numbers of
-# records can be swapped, neighbouring ones share a block, which counts the longest of their differences.
+# How long A (x_1 + ... + x_j - y_1 - ... - y_j) is, for every number j up to k, from fair bits: lengths are rounded up
+# to the places of `fugu.loss.vectors_gaussian` and counted, so that nothing of a single record is kept. Where many
+# numbers of records can be swapped, neighbouring ones share a block, which counts the longest of their differences.
 
 
 MOST_BLOCKS = 32
@@ -207,14 +207,19 @@ def swap_blocks(model: PropertyModel, draws: int, unit: Fraction, source: BitSou
 
     `unit`: the length of place 0, to which shorter ones are rounded up; `source`: fair bits, in a release those of the
     operating system. Without replacement all records of one draw are different ones."""
-    starts = _starts(model.swapped)
+    last = model.swapped  # one number each, or blocks that are shorter where numbers are larger: the longest
+    starts = list(range(1, last + 1))  # differences, which decide, are there
+    if last > MOST_BLOCKS:
+        starts = sorted({1 + round((last - 1) * (i / MOST_BLOCKS) ** 0.5) for i in range(MOST_BLOCKS)})
     ends = [*(start - 1 for start in starts[1:]), model.swapped]
     found: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64) for _ in starts]
     for drawn in swaps(model, draws, from_bits(source)):
         lengths = np.maximum.reduceat(np.sqrt(np.einsum("rkd,rkd->rk", drawn, drawn)), np.array(starts) - 1, axis=1)
         places = places_of(lengths * (_SLACK / float(unit)))
         for k in range(len(starts)):
-            found[k] = _sum(found[k], np.bincount(places[:, k]))
+            seen = np.bincount(places[:, k], minlength=len(found[k]))
+            seen[: len(found[k])] += found[k]
+            found[k] = seen
     return [
         Block(start, end, tuple(np.flatnonzero(seen).tolist()), tuple(seen[seen > 0].tolist()))
         for start, end, seen in zip(starts, ends, found, strict=True)
@@ -229,22 +234,6 @@ def places_of(lengths: Floats) -> NDArray[np.int64]:
     """
     part, octave = np.frexp(np.maximum(lengths, 1.0))
     return np.asarray((octave - 1) * PLACES + np.ceil((2 * part - 1) * PLACES), dtype=np.int64)
-
-
-def _starts(k: int) -> list[int]:
-    """The least number of each block: one number each, or blocks that are shorter where numbers are larger, as the
-    longest differences, which decide, are there."""
-    if k <= MOST_BLOCKS:
-        return list(range(1, k + 1))
-    found = {1 + round((k - 1) * (i / MOST_BLOCKS) ** 0.5) for i in range(MOST_BLOCKS)}
-    return sorted(found)
-
-
-def _sum(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
-    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
-    found = longer.copy()
-    found[: len(shorter)] += shorter
-    return found
 
 
 # Record swaps under the reference's own records: Gaussian noise, and closeness, with a stated confidence.
@@ -290,14 +279,9 @@ class SwapBound:
 
 
 def swap_sigma(
-    model: Scenario | PropertyModel,
-    epsilon: Real,
-    delta: Real,
-    confidence: float = 1 - 1e-6,
-    draws: int = 400_000,
-    *,
-    rng: np.random.Generator,
-) -> SwapBound:
+    model: Scenario | PropertyModel, epsilon: Real, delta: Real, confidence: float = 1 - 1e-6, draws: int = 400_000,
+    *, rng: np.random.Generator,
+) -> SwapBound:  # fmt: skip
     """A small sigma for which, with this confidence, E delta(epsilon, |D_k|_2 / sigma) <= delta for every k.
 
     Parameters: `model`, a scenario made by `Scenario.from_property`, or its `property`; `epsilon`, a finite number >=
@@ -313,7 +297,7 @@ def swap_sigma(
     if math.isinf(epsilon):
         raise BadBudget("an infinite epsilon promises nothing; give a finite one")
     error, target = _checked(delta, confidence, draws), float(delta)
-    source = _source(rng)
+    source = from_generator(rng)
     k = found.swapped
     farthest = float(np.linalg.norm([float(x) for x in found.reach]))
     if farthest == 0:
@@ -344,13 +328,9 @@ def swap_sigma(
 
 
 def swap_closeness(
-    model: Scenario | PropertyModel,
-    delta: Real,
-    confidence: float = 1 - 1e-6,
-    draws: int = 400_000,
-    *,
+    model: Scenario | PropertyModel, delta: Real, confidence: float = 1 - 1e-6, draws: int = 400_000, *,
     rng: np.random.Generator,
-) -> SwapBound:
+) -> SwapBound:  # fmt: skip
     """A distance W with, at this confidence, P(|D_k|_1 > W) <= delta for every k: the laws are (W, delta)-close.
 
     Of N draws W is the (j + 1)-th largest, j the largest number with P(Bin(N, delta) <= j) <= a: if W were too small,
@@ -366,7 +346,7 @@ def swap_closeness(
         j -= 1
     if j < 0:
         raise NotProvable(f"{draws} draws show no quantile of order {float(delta):g}; ask for more draws")
-    source = _source(rng)
+    source = from_generator(rng)
     lengths = np.concatenate([np.abs(d).sum(axis=2) for d in swaps(found, draws, source)])
     widest = float(np.partition(lengths, draws - 1 - j, axis=0)[draws - 1 - j].max())
     return SwapBound(widest * _SLACK, float(delta), confidence, k, draws, "closeness")
@@ -398,14 +378,6 @@ def _lengths(model: PropertyModel, n: int, farthest: float, source: Uniform) -> 
         for j in range(k):
             found[j] += np.bincount(ends[:, j], minlength=bins + 1)
     return found
-
-
-def _source(rng: object) -> Uniform:
-    if not isinstance(rng, np.random.Generator):
-        raise UsageError(
-            f"rng must be a numpy Generator, whose draws the confidence is about, got {type(rng).__name__}"
-        )
-    return from_generator(rng)
 
 
 def _checked(delta: Real, confidence: float, draws: int) -> float:

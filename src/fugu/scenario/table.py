@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from fugu.data import Column, Schema, Table, count_pairs
 from fugu.data.cells import Counts
 from fugu.data.column import column_digest
 from fugu.data.field import Field
+from fugu.data.moments import days_text
 from fugu.data.secrets import Protect, ProtectLike, Secrets, few_rows, read_protect
 from fugu.data.sources import TableLike
 from fugu.documents.confidence import meaning
@@ -36,14 +38,10 @@ from fugu.scenario.confidence import (
     level_of,
     moved_by,
     sampled_of_counts,
-    settled,
 )
-from fugu.scenario.query import Query, dates_told, recipe_of
+from fugu.scenario.query import ColumnQuery
 from fugu.scenario.scenario import PairsOfSecrets, PriorName, Report, Scenario
 from fugu.visible import several
-
-# Beliefs read off a reference table: the empirical law of one column given each secret.
-
 
 _SHARED_CELLS = 20_000_000
 """Up to this many (secret, value) cells the laws share one array of values; above, each has its own atoms."""
@@ -120,7 +118,7 @@ def from_table(
     reading = _schema(schema, cells, publish, unit)
     table = reading.read(cells)
     declared = None if schema is None else schema.fields.get(publish)
-    query = Query.fit(publish, table.exact(publish), bins, missing, reading.fields[publish], declared)
+    query = ColumnQuery.fit(publish, table.exact(publish), bins, missing, reading.fields[publish], declared)
     if query.nominal and prior != "empirical":
         raise UsageError(f"the categories of {publish!r} have no order, so no bell curve is fitted: prior='empirical'")
     published = query.apply(table.exact(publish))
@@ -128,7 +126,9 @@ def from_table(
     if level is None:
         query = query.with_typical(published)
     else:
-        reading, known_values = settled(reading, publish), declared_values(query, schema)
+        # no rule is taken from the reference: a missing cell without a meaning becomes the middle of what is declared
+        reading = reading.with_field(publish, replace(reading.fields[publish], typical=None))
+        known_values = declared_values(query, schema)
         published = known_values.places(published)
     if query.drops and reading.fields[publish].drops_outside:
         raise UsageError(
@@ -154,37 +154,31 @@ def from_table(
     _check_pairs(named, dict(skipped))
     said = [[str(name) for name in pair] for pair in named] or pairs
     report = Report(
-        rows=len(table),
-        used=int((known & (covered > 0)).sum()),
-        missing=((publish, int(table.exact(publish).missing.sum())), *secrets.missing),
-        values=values,
-        overlapping=int((covered > 1).sum()),
-        skipped=skipped,
+        rows=len(table), used=int((known & (covered > 0)).sum()),
+        missing=((publish, int(table.exact(publish).missing.sum())), *secrets.missing), values=values,
+        overlapping=int((covered > 1).sum()), skipped=skipped,
         few=() if level is not None else few_rows({s: int((m & known).sum()) for s, m in secrets.masks().items()}),
         rounded=query.moves(table.exact(publish), published),
-    )
+    )  # fmt: skip
     fitted = fitted_laws(laws, prior, publish, components)
     sampled = None
     if level is not None and known_values is not None:
         sampled = sampled_of_counts(level, laws, skipped, known_values, report.overlapping == 0, moved)
         fitted = sampled.sets
+    recipe = None if spec.json is None else {
+        "publish": publish, "protect": spec.json, "pairs": said, "prior": prior,
+        "bins": _bins_told(query, reading.fields[publish]), "missing": query.missing, "unit": unit,
+        "public_prior": bool(public_prior), **({} if components is None else {"components": components}),
+        **({} if sampled is None else {"confidence": str(sampled.confidence), "shift": str(sampled.shift)}),
+        **({} if schema is None else {"schema": schema.to_json()}),
+    }  # fmt: skip
     return Scenario(
-        fitted,
-        pairs,
-        report=report,
-        assumptions=(
-            *_assumptions(query, spec, secrets, unit, public_prior, prior, sampled),
-            *dates_told(publish, reading.fields[publish]),
-        ),
-        sampled=sampled,
-        empirical=None if fitted is laws else laws,
-        query=query,
-        schema=reading.only([publish, *([] if unit is None else [unit])]),
-        unit=unit,
-        public_prior=bool(public_prior),
-        reference_digest=column_digest(published),
-        recipe=recipe_of(query, spec, said, unit, prior, public_prior, components, schema, sampled, reading),
-    )
+        fitted, pairs, report=report,
+        assumptions=_assumptions(query, spec, secrets, unit, public_prior, prior, sampled, reading.fields[publish]),
+        sampled=sampled, empirical=None if fitted is laws else laws, query=query,
+        schema=reading.only([publish, *([] if unit is None else [unit])]), unit=unit, public_prior=bool(public_prior),
+        reference_digest=column_digest(published), recipe=recipe,
+    )  # fmt: skip
 
 
 def from_recipe(reference: TableLike, recipe: Mapping[str, object]) -> Scenario:
@@ -198,7 +192,7 @@ def from_recipe(reference: TableLike, recipe: Mapping[str, object]) -> Scenario:
     return from_table(reference, **told, schema=None if schema is None else Schema.from_json(schema))
 
 
-def _check_prior(prior: object, components: object = None) -> None:
+def _check_prior(prior: object, components: object) -> None:
     if prior not in PRIORS:
         raise UnknownName("prior", prior, PRIORS)
     if components is not None and prior not in _MIXTURES:
@@ -244,12 +238,9 @@ def _check_unit(column: Column, used: NDArray[np.bool_]) -> None:
 
 
 def _laws(
-    published: NDArray[np.float64],
-    known: NDArray[np.bool_],
-    secrets: Secrets,
-    query: Query,
+    published: NDArray[np.float64], known: NDArray[np.bool_], secrets: Secrets, query: ColumnQuery,
     declared: Declared | None,
-) -> tuple[dict[str, Discrete], tuple[tuple[str, str], ...], int]:
+) -> tuple[dict[str, Discrete], tuple[tuple[str, str], ...], int]:  # fmt: skip
     """The law of each secret that has rows, the secrets that have none, and the number of different values.
 
     Categories without an order are all values, seen or not: one that nobody has is not near another one."""
@@ -264,37 +255,38 @@ def _laws(
     for layer in secrets.layers:
         counts |= count_pairs(layer[used], places, len(values))
     shared = declared is not None or len(values) * len(counts) <= _SHARED_CELLS
-    laws = {secrets.labels[i]: _law(values, *counts[i], shared) for i in sorted(counts)}
+    laws = {}
+    for i in sorted(counts):
+        places, seen = counts[i]
+        if shared:
+            spread = np.zeros(len(values), dtype=np.int64)
+            spread[places] = seen
+            law = Discrete(values, spread)
+            object.__setattr__(law, "values", values)  # equal already; one array saves memory and comparisons
+        else:
+            law = Discrete(values[places], seen)
+        laws[secrets.labels[i]] = law
     reason = f"no row with a value of {query.publish}"
     return laws, tuple((label, reason) for label in secrets.labels if label not in laws), len(values)
 
 
-def _law(values: NDArray[np.float64], places: NDArray[np.int64], counts: NDArray[np.int64], shared: bool) -> Discrete:
-    if not shared:
-        return Discrete(values[places], counts)
-    spread = np.zeros(len(values), dtype=np.int64)
-    spread[places] = counts
-    law = Discrete(values, spread)
-    object.__setattr__(law, "values", values)  # equal already; one array for all laws saves memory and comparisons
-    return law
-
-
 def _check_pairs(pairs: list[tuple[str, str]], skipped: dict[str, str]) -> None:
-    for pair in pairs:
-        for name in pair:
-            if str(name) in skipped:
-                raise UsageError(f"secret {str(name)!r} is in the pairs, but the reference has {skipped[str(name)]}")
+    for name in (str(name) for pair in pairs for name in pair):
+        if name in skipped:
+            raise UsageError(f"secret {name!r} is in the pairs, but the reference has {skipped[name]}")
+
+
+def _bins_told(query: ColumnQuery, known: Field) -> list[float | str] | None:
+    """The bins as a recipe states them: edges, of dates as dates, or an ordering of categories."""
+    if query.edges is not None:
+        return [edge if known.origin is None else days_text(known.origin, edge) for edge in query.edges]
+    return None if query.nominal or query.categories is None else list(query.categories)
 
 
 def _assumptions(
-    query: Query,
-    spec: Protect,
-    secrets: Secrets,
-    unit: str | None,
-    public_prior: bool,
-    prior: str,
-    sampled: Sampled | None,
-) -> tuple[str, ...]:
+    query: ColumnQuery, spec: Protect, secrets: Secrets, unit: str | None, public_prior: bool, prior: str,
+    sampled: Sampled | None, known: Field,
+) -> tuple[str, ...]:  # fmt: skip
     believed = PRIORS[prior] if sampled is None else "every law that the counts cannot rule out"
     found = [
         INDEPENDENT,
@@ -308,43 +300,29 @@ def _assumptions(
         found.append(f"whether {query.publish} is missing, or not a number, is treated as public")
     if any(count for _, count in secrets.missing):
         found.append(f"rows whose {spec.text} is missing are left out of the beliefs, and hold no secret")
-    return (*found, *(() if sampled is None else meaning(sampled)))
-
-
-# Beliefs that are fitted to the values behind empirical laws: normal laws, mixtures, a shared mixture.
-
-
-Columns = dict[str, NDArray[np.float64]]
+    found += () if sampled is None else meaning(sampled)
+    if known.origin is not None:
+        step = "" if known.step == 1 else f", in steps of {known.step} days"
+        found.append(
+            f"{query.publish} is a date: its number is the days since {known.origin.isoformat()}{step}; noise is in "
+            "days, and released numbers are written as the nearest date, which is a function of them alone"
+        )
+    return tuple(found)
 
 
 def fitted_laws(
     laws: dict[str, Discrete], prior: str, publish: str, components: int | Literal["bic"] | None = None
 ) -> Mapping[str, Law]:
     """The empirical laws, or what `prior` makes of the values behind them."""
-    if prior not in _FITS:
+    if prior == "empirical":
         return laws
     columns = {secret: np.repeat(law.values, law.masses.parts) for secret, law in laws.items()}
     try:
-        return _FITS[prior](columns, components)
+        if prior == "gaussian":
+            return {secret: Normal.fit(column) for secret, column in columns.items()}
+        if prior == "shared":
+            return NormalMixture.fit_shared(columns, 3 if components is None else components)
+        wanted: int | Literal["bic"] = "bic" if components is None else components
+        return {secret: NormalMixture.fit(column, wanted) for secret, column in columns.items()}
     except BadLaw as error:
         raise BadTable(f"column {publish!r} cannot be fitted for every secret: {error}") from None
-
-
-def _gaussian(columns: Columns, components: int | Literal["bic"] | None) -> Mapping[str, Law]:  # noqa: ARG001
-    return {secret: Normal.fit(column) for secret, column in columns.items()}
-
-
-def _mixture(columns: Columns, components: int | Literal["bic"] | None) -> Mapping[str, Law]:
-    wanted: int | Literal["bic"] = "bic" if components is None else components
-    return {secret: NormalMixture.fit(column, wanted) for secret, column in columns.items()}
-
-
-def _shared(columns: Columns, components: int | Literal["bic"] | None) -> Mapping[str, Law]:
-    return NormalMixture.fit_shared(columns, 3 if components is None else components)
-
-
-_FITS: dict[str, Callable[[Columns, int | Literal["bic"] | None], Mapping[str, Law]]] = {
-    "gaussian": _gaussian,
-    "mixture": _mixture,
-    "shared": _shared,
-}

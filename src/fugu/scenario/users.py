@@ -44,8 +44,9 @@ def reports(first: Real, second: Real, others: Value | Sequence[Value], count: i
     if first == second:
         raise UsageError("the two reports are the same value: there is nothing to hide")
     rest = _rest(others, count)
-    laws = {f"reports {value:g}": total([_point(value, rest[0]), *rest]) for value in (first, second)}
-    return _scenario(laws)
+    normal = isinstance(rest[0], Normal)  # a value itself is a law of the same kind
+    points = {value: Normal(value, 0) if normal else Discrete([float(value)]) for value in (first, second)}
+    return _scenario({f"reports {value:g}": total([point, *rest]) for value, point in points.items()})
 
 
 def needed(user: Value, other: Value, budget: Approx, most: int = 10_000_000) -> int:
@@ -93,11 +94,6 @@ def _rest(others: Value | Sequence[Value], count: int | None) -> list[Value]:
     if not rest or count is not None:
         raise UsageError("give the others as one law with count=n, or as a list of laws without count")
     return rest
-
-
-def _point(value: Real, beside: Value) -> Value:
-    """The value itself, as a law of the same kind."""
-    return Normal(value, 0) if isinstance(beside, Normal) else Discrete([float(value)])
 
 
 def _scenario(laws: dict[str, Value]) -> Scenario:

@@ -46,7 +46,7 @@ from fugu.queries.table_belief import (
     questions_in,
     reads_of,
 )
-from fugu.scenario.units import persons_of, require_one_row_each
+from fugu.scenario.query import persons_of, require_one_row_each
 from fugu.utility.usable import RowsFor
 
 # Where a session keeps its books: in memory for one process, or in a ledger for all that share its file.

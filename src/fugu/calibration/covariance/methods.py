@@ -27,7 +27,7 @@ from fugu.errors import FuguError, NotProvable, UsageError
 from fugu.guarantee.asks import Ask
 from fugu.laws.multinormal import NormalPair
 from fugu.numbers.exact import Real, as_fraction
-from fugu.scenario.property_model import records_of
+from fugu.scenario.property import records_of
 
 Array = NDArray[np.float64]
 DECODABLE = (

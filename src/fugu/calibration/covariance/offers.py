@@ -30,7 +30,7 @@ from fugu.noise.kind import Objective, finite_or_none, kind_of
 from fugu.noise.lattice import MAX_INDEX, Lattice
 from fugu.noise.matrix import CorrelatedGaussian
 from fugu.numbers.exact import decimal_up
-from fugu.scenario.property_model import MOVED
+from fugu.scenario.property import MOVED
 
 Array = NDArray[np.float64]
 _OWN = "each statistic in units of its own deviation under the laws"

@@ -1,0 +1,403 @@
+"""Statistics of one table: several under one budget, charged to each record; or one, group by group, by the law of its
+total.
+
+`fugu release --query "count, mean(age), mean(chol) by ward"`, with `--route records` or `--route law`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, astuple, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from rich.table import Table as Rich
+
+import fugu
+from fugu.cli import options
+from fugu.cli.charging import ReleaseAccount, ready
+from fugu.cli.console import escape, grid, note, out, print_json, progress, say, say_rules, usable_table, warn
+from fugu.cli.options import Asked, joined, questions_of, show_plan, split, split_before, weights_of
+from fugu.cli.releasing import UNNAMED, Dispatch, DryRun
+from fugu.data.secrets import cut_cells, few_rows
+from fugu.documents.records import RecordsCertificate
+from fugu.errors import BudgetExceeded, BudgetRefused, NotComposable, UsageError
+from fugu.guarantee import Approx, Pure
+from fugu.guarantee.asks import exact
+from fugu.guarantee.composition import PUBLIC, both
+from fugu.ledger.charge import Charge
+from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.publication.files import Outgoing
+from fugu.queries.answer import Answer, Cell, columns_of
+from fugu.queries.record_words import question_told
+from fugu.queries.session_certificate import certificate_of, exact_numbers, noised_in
+from fugu.queries.statistic import GRAMMAR, StatisticQuestion, what_and_by
+from fugu.queries.statistics_release import Believed, Prepared, RecordQuestion, Rehearsed, open_query, rehearse
+from fugu.question import LAW, RECORDS
+from fugu.session import Session, SessionAnswer
+from fugu.session.checks import implausible, weak_reference
+from fugu.session.release import Rehearsal
+from fugu.utility.plausible import implausible_numbers
+from fugu.utility.usable import RowsFor, Usable
+from fugu.visible import Json, several
+
+COLUMNS = ("query", "group", "cell", "value", "low", "high")
+
+
+@dataclass(frozen=True)
+class Enquiry:
+    """Several statistics on their way out, under one budget."""
+
+    dispatch: Dispatch
+
+    def _read(self, texts: list[str]) -> list[Asked]:
+        asked = self.dispatch.question
+        return questions_of(texts, asked.by, asked.bounds, asked.step, asked.bins)
+
+    @cached_property
+    def questions(self) -> list[Asked]:
+        """What is asked, with bounds, steps and bins."""
+        return self._read(split(self.dispatch.question.asked))
+
+    @cached_property
+    def epsilon(self) -> Real:
+        """What all of them may cost."""
+        return options.positive("--epsilon", self.dispatch.question.epsilon)
+
+    @cached_property
+    def weights(self) -> list[Real] | str | None:
+        """How they share it."""
+        return weights_of(self.dispatch.question.weights, self.questions)
+
+    @cached_property
+    def cap(self) -> Real | None:
+        """The most against anybody."""
+        stated = self.dispatch.question.cap
+        return None if stated is None else options.positive("--cap", stated)
+
+    @property
+    def plan(self) -> list[str]:
+        """What is asked, question by question."""
+        return [str(asked["query"]) for asked in self.questions]
+
+    def require_no_other_reading(self, session: Session) -> None:
+        """Refuse a line that fugu 0.3 answered as it read it: neither is that answer the one to this question, nor is
+        the same command, run again, charged for another one in silence."""
+        question = self.dispatch.question
+        texts = split_before(question.asked)
+        earlier = None if texts is None else self._read(texts)
+        if earlier is None or earlier == self.questions or not session.answered(earlier, self.epsilon, self.weights):
+            return
+        if session.answered(self.questions, self.epsilon, self.weights, allow_no_noise=question.allow_no_noise):
+            return  # nothing is charged, and the plan says which of the two is read back
+        before, now = joined([asked["query"] for asked in earlier]), joined(self.plan)
+        raise UsageError(
+            f'this --query was answered by fugu 0.3, which read it as "{before}"; write that to get the same numbers '
+            f'again, for nothing. A "by" at the end of a list is for the whole list now: write "{now}" to ask for '
+            "that, which is a new charge"
+        )
+
+    def session(self) -> Session:
+        """The session, whose table is not opened yet; its books are those of the account, or none."""
+        question, account = self.dispatch.question, self.dispatch.account
+        budget: Pure | Approx = Pure(self.epsilon)
+        kept: dict[str, Any] = {"ledger": False}
+        if account is not None:
+            assert isinstance(account.budget, Pure | Approx)  # other budgets go by the law route
+            budget = account.budget
+            kept = {"ledger": account.ledger, "data": account.data, "other_people": account.others}
+        assert question.reference is not None  # beliefs fitted on the table itself go by the law route
+        return Session(
+            question.table or UNNAMED, question.reference, question.secret, budget, cap=self.cap,
+            schema=self.dispatch.schema, unit=question.unit, rows=question.rows, **kept,
+        )  # fmt: skip
+
+    def recipe(self, certificate: RecordsCertificate) -> Json | None:
+        """The questions in JSON types, so that the laws can be fitted again; None for a predicate in code."""
+        if certificate["protect"] is None:
+            return None
+        question, schema = self.dispatch.question, self.dispatch.schema
+        given = self.weights
+        weights = [str(as_fraction(weight)) for weight in given] if isinstance(given, list) else given
+        return {
+            "what": certificate.kind, "grammar": GRAMMAR, "questions": [_exactly(asked) for asked in self.questions],
+            "protect": certificate["protect"], "epsilon": str(as_fraction(self.epsilon)),
+            **({} if weights is None else {"weights": weights}),
+            **({} if self.cap is None else {"cap": str(as_fraction(self.cap))}),
+            **({"allow_no_noise": True} if question.allow_no_noise else {}), "unit": question.unit,
+            "schema": None if schema is None else schema.to_json(),
+            "rows": sum(kind.rows for kind in certificate.types),
+        }  # fmt: skip
+
+    def going(self, certificate: RecordsCertificate, **more: Any) -> Outgoing:
+        """What goes out."""
+        return self.dispatch.outgoing(
+            {"": certificate}, sum(kind.rows for kind in certificate.types), self.recipe(certificate),
+            words=f"Publish {joined(self.plan)}.", skipped=tuple(certificate["skipped"]), **more,
+        )  # fmt: skip
+
+
+def _exactly(asked: Asked) -> Json:
+    """The question with exact numbers."""
+    bounds, step = asked.get("bounds"), asked.get("step")
+    return {
+        "query": asked["query"],
+        "bounds": None if bounds is None else [str(as_fraction(x)) for x in bounds],  # type: ignore[attr-defined]
+        "step": None if step is None else str(as_fraction(step)),  # type: ignore[arg-type]
+        "bins": asked.get("bins"),
+    }
+
+
+def release_records(dispatch: Dispatch) -> None:
+    """Rehearse, charge, answer, write OUT.csv and its one certificate, show the numbers with their intervals."""
+    question, account, as_json = dispatch.question, dispatch.account, dispatch.as_json
+    asked = Enquiry(dispatch)
+    told, silent = (asked.questions, asked.epsilon, asked.weights), question.allow_no_noise
+    show_plan(asked.plan, question.asked, as_json)
+    audit = None
+
+    def paid(request: str | None) -> ReleaseAccount | None:
+        """The account under the name that the session gave the request; None if nothing was charged."""
+        return None if account is None or request is None else account.named(request)
+
+    with progress():
+        session = asked.session()
+        weak = weak_reference(session, asked.questions)
+        try:
+            asked.require_no_other_reading(session)
+            rehearsed = session.rehearse(*told, allow_no_noise=silent)
+            ready(dispatch.files, paid(rehearsed.request), as_json)
+            certificate = certificate_of(rehearsed.state)
+            audit = dispatch.sign(asked.going(certificate, basis=rehearsed.basis), rehearsed.usable, weak)
+        except NotComposable as refusal:
+            raise BudgetRefused(str(refusal)) from None
+        except BudgetExceeded:
+            if dispatch.rehearses:
+                raise  # else the table decides, whose groups may be fewer than those expected
+            ready(dispatch.files, None, as_json)
+    columns = {StatisticQuestion.parse(text).by for text in asked.plan} - {None}
+    if columns:  # who asks by them says so
+        note(
+            f"asked by {', '.join(map(repr, sorted(map(str, columns))))}, which thereby counts as public: everybody is "
+            "taken to know it of each record, and its exact numbers of rows may go out"
+        )
+    if dispatch.dry_run:
+        _show_rehearsed(asked, certificate, rehearsed, weak)
+        return
+    _ = dispatch.table  # it is needed from here on
+    seen = dispatch.seen(session.check)
+    answers = session.ask_all(*told, allow_no_noise=silent)
+    payer = paid(session.rehearse(*told, allow_no_noise=silent).request)  # answered: under which request, no more
+    certificate = session.certificate
+    remarks, usable = implausible(session, answers), session.usable
+    rows = [(str(a.question), c.group, c.cell, c.value, c.low, c.high) for a in answers for c in a.cells]
+    shown = dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+    written = replace(dispatch, account=payer or account).publish(
+        asked.going(certificate, check=seen), shown, audit, usable, (*weak, *remarks),
+        free=payer is None,
+    )  # fmt: skip
+    if as_json:
+        content = {"plan": asked.plan, "route": RECORDS, "answers": [answer.to_json() for answer in answers]}
+        content |= {"implausible": list(remarks), "warnings": list(weak)}
+        ledger = None if payer is None else payer.entry()
+        left = float(session.remaining().epsilon)
+        print_json({**content, **_figures(certificate, usable, account), **written, "ledger": ledger, "left": left})
+        return
+    out.print(_answers(answers, asked.epsilon))
+    _say(certificate, usable, (answer.question for answer in answers if answer.public), account)
+    warn((*weak, *remarks))
+    dispatch.say_written()
+
+
+def _show_rehearsed(asked: Enquiry, certificate: RecordsCertificate, rehearsed: Rehearsal, weak: Sequence[str]) -> None:
+    told = [question_told(found) for found in noised_in(certificate)]
+    parsed = [StatisticQuestion.parse(text) for text in asked.plan]
+    by = [question.by for question in parsed if question.by is not None]
+    columns = [name for question in parsed for name in question.columns]
+    dry = DryRun.of(rehearsed.rows, (*columns, *by, asked.dispatch.question.unit), by[0] if by else None)
+    public = [question for question in parsed if question.sized]
+    if asked.dispatch.as_json:
+        said = {"plan": asked.plan, "route": RECORDS, "questions": told, "public": list(map(str, public)),
+                "warnings": list(weak)}  # fmt: skip
+        print_json({**said, **_figures(certificate, rehearsed.usable), **dry.to_json()})
+        return
+    table = grid(several(len(asked.questions), "question"), ("question", "noise", "groups", "own epsilon"),
+                 ("question", "noise"))  # fmt: skip
+    for found in told:
+        own = f"{float(read_number(found['own'])):.4g}"
+        table.add_row(escape(found["query"]), escape(found["words"]), str(found["groups"]), own)
+    out.print(table)
+    _say(certificate, rehearsed.usable, public)
+    warn(weak)
+    dry.say()
+
+
+def _figures(certificate: RecordsCertificate, usable: Usable, account: ReleaseAccount | None = None) -> Json:
+    budget, spent = exact(certificate.budget.epsilon), certificate.spent
+    return {
+        "rules": list(certificate.tell().rules),
+        "spent": float(spent), "left": float(budget - spent), "budget": float(budget),
+        "budget_delta": 0.0 if account is None else float(account.budget.delta),
+        "any_belief": float(certificate.any_belief),
+        "cap": None if certificate.cap is None else float(certificate.cap),
+        "promise": certificate.promises,
+        "exact": list(exact_numbers(noised_in(certificate))), "usable": usable.to_json(),
+    }  # fmt: skip
+
+
+def _say(
+    certificate: RecordsCertificate, usable: Usable, public: Iterable[StatisticQuestion],
+    account: ReleaseAccount | None = None,
+) -> None:  # fmt: skip
+    """Which numbers are exact without noise, how usable the answers are, both promises, and what is left."""
+    for question in public:
+        say(f"{question}: {PUBLIC}")
+    out.print(usable_table(usable))
+    told = _figures(certificate, usable, account)
+    say_rules(told["rules"])
+    budget = certificate.budget if account is None else account.budget  # with its delta, if it has one
+    of = "" if certificate.cap is None else f", of {both(budget, certificate.cap)}"
+    say(f"spent {told['promise']}{of}")
+    warn(told["exact"])
+
+
+def _answers(answers: Sequence[SessionAnswer], epsilon: Real) -> Rich:
+    title = f"{several(len(answers), 'answer')} under {both(epsilon, sum(answer.own for answer in answers))}"
+    table = grid(title, (*COLUMNS, "cost"), COLUMNS[:3])
+    for answer in answers:
+        for k, cell in enumerate(answer.cells):
+            numbers = ("" if math.isnan(x) else f"{x:.6g}" for x in (cell.value, cell.low, cell.high))
+            cost = f"{float(answer.cost.epsilon):.4g}" if k == 0 else ""
+            table.add_row(escape(str(answer.question)), escape(cell.group), escape(cell.cell), *numbers, cost)
+    return table
+
+
+def release_query(dispatch: Dispatch) -> None:
+    """Charge, answer, write OUT.csv and its one certificate, show the numbers with their intervals.
+
+    A dry run, and the page to sign, are for groups that are expected: the table is opened after them. All groups
+    together are one charge: a record belongs to one of them. A second statistic of the same table is refused by the
+    ledger, since what two law-based releases promise together is not known."""
+    question, as_json, account = dispatch.question, dispatch.as_json, dispatch.account
+    parsed = StatisticQuestion.parse(question.asked)
+    plan = replace(parsed, by=question.by if parsed.by is None else parsed.by)
+    budget = options.odds(question.epsilon, question.delta)
+    ready(dispatch.files, account, as_json)
+    show_plan([plan], question.asked, as_json)
+    if dispatch.why and not as_json:
+        note(f"by the law route, not by records: {dispatch.why}")
+    with progress("fitting beliefs, and the least noise"):
+        believed = _believed(dispatch, plan)
+        weak: tuple[str, ...] = ()
+        if dispatch.known is not None:
+            few = few_rows({secret: int(mask.sum()) for secret, mask in believed.masks.items()})
+            bounds = dict.fromkeys(believed.statistic.columns, believed.asked.bounds)
+            weak = (*few, *cut_cells(dispatch.known, believed.reading, bounds))
+        rows = RowsFor(question.rows, len(believed.known), own=believed.public_prior)
+        if dispatch.rehearses:
+            dry = DryRun.of(rows, (*believed.statistic.columns, question.unit), plan.by)
+            rehearsed = rehearse(believed, budget, rows.number)
+            rehearsed.require_noise(question.allow_no_noise)
+            dispatch.sign(_going(dispatch, rehearsed, dry.basis), remarks=weak)
+    dispatch.say_closing()
+    if dispatch.dry_run:
+        _show_dry(dispatch, plan, rehearsed, dry, weak)
+        return
+    with progress("opening the private table, and the least noise"):
+        prepared = open_query(believed, dispatch.table, budget, rows)
+        prepared.require_noise(question.allow_no_noise)
+        going = _going(dispatch, prepared)
+        audit = dispatch.sign(going, remarks=weak, opened=True)
+    summary = {
+        "query": str(prepared.statistic), "plan": [str(plan)], "dry_run": False, **_said(dispatch, prepared, weak)
+    }  # fmt: skip
+    going = replace(going, check=dispatch.look(prepared.private, question.unit))
+
+    def produce() -> list[list[Any]]:
+        return [list(astuple(cell)) for cell in prepared.release(question.allow_no_noise).cells]
+
+    certificates = {group: found.certificate for group, found in prepared.mechanisms.items()}
+    charge = Charge.of_groups(budget, plan.by, certificates)
+    drawn = produce() if account is None else account.spend(prepared.private, charge, produce)
+    cells = tuple(Cell(*cell) for cell in drawn)
+    remarks: tuple[str, ...] = ()
+    if list(certificates) == [""]:  # of groups nothing is said, whose law the reference may not tell
+        remarks = implausible_numbers(certificates[""], [cell.value for cell in cells])
+    summary |= dispatch.publish(going, columns_of(cells), audit, remarks=(*weak, *remarks))
+    usable = fugu.usable(Answer(prepared.statistic, cells, prepared.mechanisms))
+    if as_json:
+        summary |= {"usable": usable.to_json(), "implausible": list(remarks)}
+        print_json({**summary, "cells": [asdict(cell) for cell in cells]})
+        return
+    out.print(_numbers(prepared, cells))
+    out.print(usable_table(usable))
+    say_rules(summary["rules"])
+    warn((*prepared.exact, *prepared.warnings, *weak, *remarks))
+    dispatch.say_written()
+
+
+def _believed(dispatch: Dispatch, plan: StatisticQuestion) -> Believed:
+    """What is believed: of the reference, or of the table itself, which then counts as public."""
+    question, known = dispatch.question, dispatch.known
+    edges = options.bins(question.bins)
+    if edges is not None and (not isinstance(edges, list) or not all(isinstance(e, float) for e in edges)):
+        raise UsageError("for a query, bins are edges, such as --bins 100,150,200")
+    asked = RecordQuestion(
+        what_and_by(question.asked)[0],
+        question.secret,
+        plan.by,
+        options.bounds(question.bounds),
+        options.maybe("step", question.step),
+        edges,  # type: ignore[arg-type]
+        question.unit,
+        dispatch.schema,
+        None if question.missing == "error" else options.missing(question.missing),
+    )
+    return asked.of(dispatch.table if known is None else known, known is None)
+
+
+def _going(dispatch: Dispatch, found: Rehearsed, basis: str = "") -> Outgoing:
+    return dispatch.outgoing(
+        {group: made.certificate for group, made in found.mechanisms.items()}, found.rows,
+        None if found.recipe is None else {"what": "statistic", **found.recipe},
+        words=f"Publish {found.statistic}.", skipped=found.skipped, basis=basis,
+    )  # fmt: skip
+
+
+def _said(dispatch: Dispatch, found: Rehearsed, weak: tuple[str, ...]) -> dict[str, Any]:
+    """The route, both promises, what is called exact, warnings, and what missing cells count as in all groups."""
+    said = found.promised
+    return {
+        "route": LAW, "why": dispatch.why, "closes": dispatch.closes, "guarantee": said.budget, "anybody": said.anybody,
+        "promise": said.promises, "exact": list(found.exact), "warnings": [*found.warnings, *weak],
+        "rules": list(next(iter(found.mechanisms.values())).certificate.tell().rules),
+    }  # fmt: skip
+
+
+def _show_dry(
+    dispatch: Dispatch, plan: StatisticQuestion, rehearsed: Rehearsed, dry: DryRun, weak: tuple[str, ...]
+) -> None:
+    scales = {group: float(m.noise.scale) for group, m in rehearsed.mechanisms.items()}
+    usable = fugu.usable(Answer(rehearsed.statistic, (), rehearsed.mechanisms))  # beside what the beliefs say
+    said = _said(dispatch, rehearsed, weak)
+    if dispatch.as_json:
+        asked = {"query": str(rehearsed.statistic), "plan": [str(plan)], "scales": scales}
+        print_json({**asked, **said, "usable": usable.to_json(), **dry.to_json()})
+        return
+    out.print(usable_table(usable))
+    say(f"noise scale of each group: {scales}")
+    say(f"promised: {said['promise']}")
+    say_rules(said["rules"])
+    warn((*rehearsed.exact, *rehearsed.warnings, *weak))
+    dry.say()
+
+
+def _numbers(prepared: Prepared, cells: tuple[Cell, ...]) -> Rich:
+    columns = columns_of(cells)
+    table = grid(
+        f"{prepared.statistic} under {prepared.promised.promises}", (*columns, "noise scale"), ("group", "cell")
+    )
+    for k, cell in enumerate(cells):
+        values = [columns[name][k] for name in columns]
+        table.add_row(*(escape(v) if isinstance(v, str) else f"{v:.6g}" for v in values), f"{cell.scale:.4g}")
+    return table
