@@ -56,7 +56,7 @@ OTHER_READERS = {
     "auditing/beside.py:_differences": "a published file: its size is compared with the one that went out",
     "cli/demo.py:_run": "compares with the truth, as only a demo on synthetic data may",
     "cli/property.py:property_": "a reference, which is public",
-    "scenario/property.py:_needed": "a reference, which is public",
+    "scenario/property.py:from_property": "a reference, which is public",
 }
 """Functions that read whole tables without a schema: of public data only."""
 

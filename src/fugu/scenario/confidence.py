@@ -10,9 +10,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.moments import day_bins, equal_bins, middles
 from fugu.data.field import TRUTH
-from fugu.data.moments import days_text
+from fugu.data.moments import day_bins, days_text, equal_bins, middles
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, UsageError
 from fugu.fixed import Fixed

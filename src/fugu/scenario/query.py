@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from fugu.data import Column, Schema, Table
 from fugu.data.cells import OTHER, Categories, meant, number_text, text_of
-from fugu.data.moments import day_bins, equal_bins, middles
 from fugu.data.field import TRUTH, Field
+from fugu.data.moments import day_bins, equal_bins, middles
 from fugu.data.private import Private, why_text
 from fugu.data.secrets import REFUSE
 from fugu.errors import BadTable, CertificateError, ColumnNotFound, MissingValues, RepeatedUnit, UnknownName, UsageError
