@@ -271,21 +271,10 @@ def reachable(positive: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return found
 
 
-def closed_class(positive: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The states of the only class that is never left; a chain with two has many stationary laws and is refused."""
-    reach = reachable(positive)
-    recurrent: NDArray[np.bool_] = ~np.asarray((reach & ~reach.T).any(axis=1))
-    first = int(np.flatnonzero(recurrent)[0])
-    if not np.array_equal(recurrent, reach[first] & recurrent):
-        raise BadLaw(
-            "the chain has several classes of states that are never left, so its stationary law is not unique; "
-            "give initial= a law over the states"
-        )
-    return recurrent
-
-
 def stationary_law(transition: Array) -> tuple[Array, float]:
     """The law pi = pi P and a bound on the relative error of each of its entries; 0 exactly on transient states.
+
+    A chain with two classes that are never left has many stationary laws and is refused.
 
     pi(x) is proportional to a sum over spanning trees of products of k - 1 off-diagonal probabilities, so relative
     errors of at most e in those move pi by at most ((1 + e) / (1 - e))^(k-1): here e = 8u. Elimination only adds,
@@ -297,7 +286,14 @@ def stationary_law(transition: Array) -> tuple[Array, float]:
     >>> bool(abs(law[0] - 1 / 3) <= error), error < 1e-14
     (True, True)
     """
-    kept = np.flatnonzero(closed_class(transition > 0))
+    reach = reachable(transition > 0)
+    recurrent = ~np.asarray((reach & ~reach.T).any(axis=1))
+    kept = np.flatnonzero(recurrent)  # the states of the only class that is never left
+    if not np.array_equal(recurrent, reach[kept[0]] & recurrent):
+        raise BadLaw(
+            "the chain has several classes of states that are never left, so its stationary law is not unique; "
+            "give initial= a law over the states"
+        )
     inner = transition[np.ix_(kept, kept)]
     size = len(kept)
     law = np.zeros(len(transition))

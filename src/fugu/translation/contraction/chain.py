@@ -8,10 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from fugu.errors import NotProvable
-from fugu.numbers.exact import meant_up
 from fugu.priors.chain import MarkovChain
 from fugu.priors.transitions import reachable
-from fugu.translation.contraction.kernel import U, pairs_of
+from fugu.translation.contraction.kernel import U, pairs_of, with_own_cell
 from fugu.translation.contraction.number import Numbered, Sweep
 from fugu.translation.contraction.scalar import Wide, WideLevels, levels_scalar
 from fugu.translation.contraction.side import Mask, Side, SideLevels, backward_kernel, levels
@@ -106,7 +105,7 @@ class Contraction:
                 return float("inf")
             total = sides[0].values[-1] + sides[1].values[-1]
         worst = float(np.max(total[self._pairs(1, 1)], initial=0.0))
-        return self._sum(epsilon, worst)
+        return with_own_cell(epsilon, worst)
 
     @cached_property
     def _tables(self) -> dict[str, Wide | Numbered]:
@@ -155,7 +154,7 @@ class Contraction:
             other = np.flatnonzero((self._supports[1:] != self._supports[:-1]).any(axis=1)) + 2
             changes = other.tolist() if other.size <= _MOST_CHANGES else []
             some = stretches(self.length, later.grid, earlier.grid, changes)
-        return self._sum(epsilon, largest(later, earlier, self.length, some, self._pairs))
+        return with_own_cell(epsilon, largest(later, earlier, self.length, some, self._pairs))
 
     @cached_property
     def _supports(self) -> Mask:
@@ -166,9 +165,6 @@ class Contraction:
         """Ordered pairs of different values that nodes `first` to `last` can take."""
         rows = self._supports[first - 1 : last] if len(self._supports) > 1 else self._supports
         return pairs_of(np.asarray(rows.any(axis=0)))
-
-    def _sum(self, epsilon: float, worst: float) -> float:
-        return meant_up(float((epsilon + worst * (1 + 4 * U)) * (1 + 4 * U))) if worst > 0 else epsilon
 
 
 # The largest loss over all nodes and pairs of values: the sum of both sides, at the same node and for the same pair.

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import NotProvable
-from fugu.numbers.exact import meant_up
 from fugu.priors.interval_chain import IntervalChain
 from fugu.priors.interval_limits import Limits, diameters, highest, lowest, pushed, seen_backwards
-from fugu.translation.contraction.kernel import Array, U, pairs_of, shortest_paths, up
+from fugu.translation.contraction.kernel import Array, U, pairs_of, shortest_paths, up, with_own_cell
 from fugu.translation.contraction.side import SideLevels, losses_of
 from fugu.translation.contraction.start import through_any
 
@@ -148,7 +147,7 @@ class IntervalContraction:
             total = later.at(self.length - i) + earlier.at(i - 1)
             valid = self.laws.upper[min(i, len(self.laws.upper)) - 1] > 0  # what entry i can take under some chain
             worst = max(worst, float(np.max(total, where=pairs_of(valid), initial=0.0)))
-        return meant_up(float((epsilon + worst * (1 + 4 * U)) * (1 + 4 * U))) if worst > 0 else epsilon
+        return with_own_cell(epsilon, worst)
 
 
 # How much of a loss passes through a step whose rows are known up to limits, each row free in its own box.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.guarantee.asks import outward as outward_number
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction, meant_up
 
 # For two rows p, p' of a kernel and losses Lam(y, y') >= 0 at its far end (docs/proofs/contraction.md#the-operator)
 #
@@ -234,6 +234,11 @@ def from_total_variation(alpha: float, eta: float) -> float:
     if alpha > 600:
         return alpha
     return min(alpha, math.log1p(math.expm1(alpha) * eta) * (1 + 16 * U) + 4e-323)
+
+
+def with_own_cell(epsilon: float, worst: float) -> float:
+    """eps and the largest loss that the other nodes cause, rounded up; eps itself where they cause none."""
+    return meant_up(float((epsilon + worst * (1 + 4 * U)) * (1 + 4 * U))) if worst > 0 else epsilon
 
 
 def group(epsilon: Real, cells: int) -> float:
