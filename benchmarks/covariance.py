@@ -26,7 +26,6 @@ def optimum(size: Size) -> Iterator[Row]:
     found = _child(*_TARGET, size.laps)
     case = "least trace, {} coordinates, {} pairs"
     yield Row("covariance", case.format(*_TARGET), found["trace"] / found["root"], "x Cholesky 10 x 10", _LIMIT)
-    yield Row("covariance", "largest variance, the same", found["max"] / found["root"], "x Cholesky 10 x 10")
     yield Row("covariance", "gap to the lower bound, the same", found["gap"], "relative", 1e-6)
     unit, took = found["root"], {}
     for d, k in _GROWTH[: 2 if size.quick else 3]:
@@ -75,7 +74,6 @@ def _measure(d: int, k: int, laps: int) -> dict[str, float]:
     sides = {"trace": lambda: optimal_covariance(D, C, 0.4), "root": roots}
     if d <= 20:
         warm = optimal_covariance(D, C, 0.4)
-        sides["max"] = lambda: optimal_covariance(D, C, 0.4, objective="max")
     took = race(laps, **sides)
     return {**took, "root": took["root"] / _CALLS, "gap": warm.value / warm.lower_bound - 1}
 
@@ -85,8 +83,8 @@ def _search(d: int, k: int, laps: int) -> dict[str, float]:
     import numpy as np
 
     from fugu import Approx, MultivariateNormal
-    from fugu.calibration.covariance.below import least_trace
     from fugu.calibration.covariance.methods import propose
+    from fugu.calibration.covariance.optimal import least_trace
     from fugu.calibration.offer import Wishes
     from fugu.laws.multinormal import NormalPair
 

@@ -10,7 +10,7 @@ import pytest
 
 import fugu
 from fugu import Approx, LawPair, Pure, Scenario, Shifted
-from fugu.calibration.covariance.feasible import laplace_length
+from fugu.calibration.covariance.directions import laplace_length
 from fugu.calibration.translates import whole_basis
 from fugu.errors import BadNoise, CertificateError, NotProvable, UsageError
 from fugu.noise.matrix import DirectedLaplace

@@ -13,9 +13,9 @@ from property_oracle import exact_covariance, normal, plane_delta, random_pairs,
 import fugu
 from fugu import Approx, LawPair, Renyi, Shifted
 from fugu.calibration.covariance import methods
-from fugu.calibration.covariance.below import least_trace, threshold
 from fugu.calibration.covariance.descent import descend, enough, excess_of
 from fugu.calibration.covariance.methods import propose
+from fugu.calibration.covariance.optimal import least_trace, threshold
 from fugu.calibration.covariance.slope import (
     CovarianceCost,
     StandardPairs,
@@ -267,7 +267,7 @@ def test_a_line_needs_the_noise_that_the_closed_form_says():
     laws = StandardPairs.of((pair,))
     for u in (np.array([1.0, 0.0]), np.array([0.6, -0.8]), np.array([3.0, 1.0])):
         needed = max(0.0, (u @ laws.shift[0]) ** 2 / gaussian_mu(1, 1e-3) ** 2 - u @ laws.first[0] @ u)
-        assert threshold(u, laws, BUDGET.asks()) == pytest.approx(needed, rel=1e-6, abs=1e-9)
+        assert threshold(u, laws, BUDGET.asks())[0] == pytest.approx(needed, rel=1e-6, abs=1e-9)
 
 
 @search("no private noise below the lower bound", quick=4)

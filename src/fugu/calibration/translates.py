@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from fugu.calibration.comparison import Row
-from fugu.calibration.covariance.feasible import anisotropic_laplace
+from fugu.calibration.covariance.directions import anisotropic_laplace
 from fugu.calibration.covariance.methods import Way
 from fugu.calibration.lattice import FINER, beliefs_of, on, short_step
 from fugu.calibration.offer import Listed, Offer, Tried, Wishes

@@ -14,7 +14,7 @@ import numpy as np
 
 from fugu.auditing import AttackReport
 from fugu.calibration.compare import compare
-from fugu.calibration.covariance.feasible import gaussian_length, isotropic_length, laplace_length
+from fugu.calibration.covariance.directions import gaussian_length, isotropic_length, laplace_length
 from fugu.calibration.covariance.methods import WAYS, propose
 from fugu.calibration.covariance.offers import realised
 from fugu.calibration.driver import calibrate

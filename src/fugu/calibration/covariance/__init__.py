@@ -2,20 +2,15 @@
 
 Everything here proposes, in doubles, on the safe side of their rounding; a guarantee is proved elsewhere."""
 
-from fugu.calibration.covariance.directions import Subspace as Subspace
+from fugu.calibration.covariance.directions import anisotropic_laplace as anisotropic_laplace
 from fugu.calibration.covariance.directions import directional as directional
 from fugu.calibration.covariance.directions import directional_uncertainty as directional_uncertainty
 from fugu.calibration.covariance.directions import eigenvector as eigenvector
 from fugu.calibration.covariance.directions import expected_value_gaussian as expected_value_gaussian
-from fugu.calibration.covariance.directions import expected_value_laplace as expected_value_laplace
-from fugu.calibration.covariance.directions import several_directions as several_directions
-from fugu.calibration.covariance.feasible import anisotropic_laplace as anisotropic_laplace
-from fugu.calibration.covariance.feasible import gaussian_length as gaussian_length
-from fugu.calibration.covariance.feasible import isotropic_length as isotropic_length
-from fugu.calibration.covariance.feasible import laplace_length as laplace_length
-from fugu.calibration.covariance.feasible import spherical_length as spherical_length
+from fugu.calibration.covariance.directions import gaussian_length as gaussian_length
+from fugu.calibration.covariance.directions import isotropic_length as isotropic_length
+from fugu.calibration.covariance.directions import laplace_length as laplace_length
 from fugu.calibration.covariance.methods import Sensitivity as Sensitivity
-from fugu.calibration.covariance.methods import bounded as bounded
 from fugu.calibration.covariance.methods import dp as dp
 from fugu.calibration.covariance.methods import group as group
 from fugu.calibration.covariance.methods import record_group as record_group

@@ -18,8 +18,9 @@ from fugu.calibration.covariance.directions import (
     directional_uncertainty,
     eigenvector,
     expected_value_gaussian,
+    positive,
+    up,
 )
-from fugu.calibration.covariance.feasible import pairs_of, positive, up
 from fugu.calibration.covariance.optimal import optimal_covariance
 from fugu.calibration.covariance.slope import CovarianceCost, StandardPairs
 from fugu.calibration.offer import Wishes
@@ -261,19 +262,3 @@ def records_moved(size: int, shares: Iterable[tuple[Real, Real]]) -> int:
     (10, 1)
     """
     return max((abs(records_of(size, as_fraction(p)) - records_of(size, as_fraction(q))) for p, q in shares), default=0)
-
-
-def bounded(centres: ArrayLike, radii: ArrayLike, pairs: Iterable[tuple[int, int]], radius_norm: int = 1) -> float:
-    """W = max |E_i - E_j| + c_i + c_j: the laws are (W, delta)-close if each P(|F - E_i| <= c_i) >= 1 - delta.
-
-    Chen and Ohrimenko 2023, Proposition 4.1, asks for 1 - delta/2 and spends 2 max c; the coupling
-    (1 - delta) P|ball x Q|ball has marginals below both laws, so 1 - delta is enough, with any centres. A Laplace
-    scale W / eps (norm 1), or a deviation W / t (norm 2), then gives (eps, delta + the delta of the noise)."""
-    E = pairs_of(centres)
-    c = np.asarray(radii, dtype=np.float64)
-    if c.shape != (len(E),) or not np.isfinite(c).all() or (c < 0).any():
-        raise UsageError(f"radii must be {len(E)} finite numbers, none negative: one for each centre")
-    if radius_norm not in (1, 2):
-        raise UsageError("radius_norm must be 1 (Laplace noise) or 2 (Gaussian noise)")
-    found = [float(np.linalg.norm(E[i] - E[j], radius_norm) + c[i] + c[j]) for i, j in pairs]
-    return max(found, default=0.0) * up(E.shape[1])

@@ -11,9 +11,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.covariance.below import least_trace
 from fugu.calibration.covariance.descent import descend, enough, multiple
 from fugu.calibration.covariance.methods import WAYS, Candidate, propose
+from fugu.calibration.covariance.optimal import least_trace
 from fugu.calibration.covariance.slope import CovarianceCost
 from fugu.calibration.lattice import beliefs_of, short_step
 from fugu.calibration.offer import Listed, Offer, Tried, Wishes

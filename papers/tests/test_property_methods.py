@@ -15,25 +15,21 @@ from scipy.special import ellipe, ndtr
 
 from fugu.calibration.covariance import (
     anisotropic_laplace,
-    bounded,
     directional,
     directional_uncertainty,
     dp,
     eigenvector,
     expected_value_gaussian,
-    expected_value_laplace,
     gaussian_length,
     group,
     isotropic_length,
     laplace_length,
     record_group,
     records_moved,
-    several_directions,
-    spherical_length,
 )
-from fugu.calibration.covariance.directions import harmonic
-from fugu.calibration.covariance.feasible import least_error, programme
+from fugu.calibration.covariance.directions import harmonic, least_error, programme
 from fugu.errors import UnknownName, UsageError
+from fugu_papers.chen_rules import bounded, expected_value_laplace, several_directions, spherical_length
 
 ADULT = [[0.72566, 0.19677, -3.46022, -2.34048, 0.63185]]
 RANGES = ([73, 15, 1, 1, 98], [True, True, False, False, True])
