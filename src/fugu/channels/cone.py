@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-# The promises of one output as linear rows, the same for every output: G z >= 0, some z >= 0.
-#
-# The first n variables are the column k of the channel; others are added by the sets of laws (`sets`). A promise
-# about every member of a set becomes linear by duality: max_p p.k is the least of a linear program in new variables.
+# The same for every output: G z >= 0, some z >= 0. The first n variables are the column k of the channel; others are
+# added by the sets of laws (`sets`). A promise about every member of a set becomes linear by duality: max_p p.k is the
+# least of a linear program in new variables.
 
 
 Places = NDArray[np.int64]
@@ -67,10 +66,6 @@ class Vector:
         place = np.concatenate([places for _, places in self.terms])
         return LinearForm(place, np.concatenate([factor * weights for factor, _ in self.terms]))
 
-    def minus(self, places: Places) -> Vector:
-        """The vector less n new variables."""
-        return Vector((*self.terms, (-1.0, places)))
-
     def negative(self) -> Vector:
         """The vector with the other sign."""
         return Vector(tuple((-factor, places) for factor, places in self.terms))
@@ -99,18 +94,12 @@ class Cone:
     planes: list[tuple[Places, Places]] = field(default_factory=list)
     ends: dict[tuple[tuple[float, bytes], ...], tuple[Places, Places]] = field(default_factory=dict)
 
-    def new(self, count: int, positive: bool = False) -> Places:
-        """New variables that belong to no point."""
-        return self._add(np.full(count, -1), positive)
-
-    def new_at(self, points: Places, positive: bool = False) -> Places:
-        """New variables, one for each of these points."""
-        return self._add(points, positive)
-
-    def _add(self, points: Places, positive: bool) -> Places:
-        places = np.arange(self.size, self.size + points.size)
-        self.size += points.size
-        self.points.append(points)
+    def new(self, points: Places | int, positive: bool = False) -> Places:
+        """New variables, one for each of these points; or so many that belong to no point."""
+        where = np.full(points, -1) if isinstance(points, int) else points
+        places = np.arange(self.size, self.size + where.size)
+        self.size += where.size
+        self.points.append(where)
         if positive:
             self.positive.append(places)
         return places
@@ -143,13 +132,6 @@ class Cone:
             place = self.new(1)
             self.ends[key] = place, self.require_all(vector.negative(), ((1.0, place),))
         return self.ends[key][0]
-
-    def floor(self) -> Floats:
-        """The least value of every variable: 0 or minus infinity."""
-        least = np.full(self.size, -np.inf)
-        for places in self.positive:
-            least[places] = 0.0
-        return least
 
     def triplets(self) -> Entries:
         """All entries of G, each place at most once."""

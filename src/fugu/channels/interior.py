@@ -10,7 +10,7 @@ from fugu.channels.cone import Floats, NewtonLayout, Places
 from fugu.channels.sets import Promises
 from fugu.progress import report
 
-# Interior points for  min sum_y cost_y.k_y,  sum_y k_y = 1,  G z_y >= 0,  by Mehrotra's predictor and corrector.
+# By Mehrotra's predictor and corrector.
 #
 # Near the optimum the weights of the rows differ by more than doubles hold. Steps are therefore regularised, as in the
 # proximal method of multipliers (Friedlander and Orban 2012): a row may give way a little, and a variable has a little
@@ -159,14 +159,8 @@ def _longest(x: Floats, dx: Floats) -> float:
 
 
 def _moved(at: Point, way: Point, primal: float, dual: float) -> Point:
-    return Point(
-        at.z + primal * way.z,
-        at.s + primal * way.s,
-        at.dual + dual * way.dual,
-        at.u + dual * way.u,
-        at.left + primal * way.left,
-        at.price + dual * way.price,
-    )
+    lengths = {"z": primal, "s": primal, "dual": dual, "u": dual, "left": primal, "price": dual}
+    return Point(**{name: getattr(at, name) + step * getattr(way, name) for name, step in lengths.items()})
 
 
 # Newton steps of all outputs at once, linked by sum_y k_y = 1: block elimination, then one system of n equations.
@@ -204,10 +198,6 @@ class Newton:
         scaled = size[:, :, None] * schur * size[:, None, :]
         self.corner = size[:, :, None] * np.linalg.inv(scaled) * size[:, None, :]
         self.borders = layout.node[linked[layout.n :]] - layout.n * layout.b
-        self.whole = self._links()
-
-    def _links(self) -> Floats:
-        """sum_y A H_y^-1 A' + extra."""
         n, count = self.layout.n, self.linked.size
         reach = np.zeros((count, len(self.d), self.layout.e))
         reach[:n] = self.through[:, :, 0]
@@ -216,8 +206,7 @@ class Newton:
         whole = other.reshape(count, -1) @ reach.reshape(count, -1).T
         whole[:n, :n] += self._diagonal()
         whole[np.arange(count), np.arange(count)] += self.extra
-        even: Floats = (whole + whole.T) / 2
-        return even
+        self.whole = (whole + whole.T) / 2  # sum_y A H_y^-1 A' + extra
 
     def _eliminate(self) -> None:
         """The pivots of the blocks along the points."""
@@ -268,11 +257,15 @@ class Newton:
 
     def step(self, right: Floats, link: Floats) -> tuple[Floats, Floats]:
         """dz (outputs, variables) and du for right (outputs, variables) and the sums of the links, refined."""
+        matrix, seen = self.layout.matrix, self.layout.node >= 0
         dz, du = self._once(right, link)
         size = max(np.abs(right).max(), np.abs(link).max())
         error = np.inf
         for _ in range(_ROUNDS):
-            more, miss = self._left_over(right, link, dz, du)
+            more = right - (self.d * (matrix @ dz.T).T) @ matrix
+            more[:, self.linked] += du
+            more[:, seen] -= _FIRM * dz[:, seen]
+            miss = link - dz[:, self.linked].sum(axis=0) - self.extra * du
             now = max(np.abs(more).max(), np.abs(miss).max())
             if not _FINE * size < now < error / 2:
                 break
@@ -280,13 +273,6 @@ class Newton:
             further, also = self._once(more, miss)
             dz, du = dz + further, du + also
         return dz, du
-
-    def _left_over(self, right: Floats, link: Floats, dz: Floats, du: Floats) -> tuple[Floats, Floats]:
-        matrix, seen = self.layout.matrix, self.layout.node >= 0
-        more = right - (self.d * (matrix @ dz.T).T) @ matrix
-        more[:, self.linked] += du
-        more[:, seen] -= _FIRM * dz[:, seen]
-        return more, link - dz[:, self.linked].sum(axis=0) - self.extra * du
 
     def _once(self, right: Floats, link: Floats) -> tuple[Floats, Floats]:
         layout, n, b = self.layout, self.layout.n, self.layout.b

@@ -18,7 +18,7 @@ from fugu.channels.cone import Cone, LinearForm, Vector
 from fugu.channels.interior import Interior
 from fugu.channels.problem import ChannelProblem, Prices, RoughChannel, largest_mean
 from fugu.channels.program import INFINITE, Floats, Ints, Program, ProgramRows, new_solver, pull
-from fugu.channels.sets import Extreme, Planes, Promises, largest, provable, round_ball
+from fugu.channels.sets import Extreme, Planes, Promises, extreme, provable, round_ball
 from fugu.errors import NotProvable, OutOfReach
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses
@@ -144,7 +144,10 @@ class WholeProgram(ProgramRows):
     def _copies(self, cone: Cone, count: int, planes: list[Floats]) -> tuple[Ints, Ints]:
         """The rows G z >= 0 of a cone, `count` times, with the planes of each copy; the places of rows and columns."""
         rows = self.rows(count * cone.count, 0.0, INFINITE)
-        columns = self.variables(np.tile(cone.floor(), count))
+        floor = np.full(cone.size, -np.inf)
+        for places in cone.positive:
+            floor[places] = 0.0
+        columns = self.variables(np.tile(floor, count))
         copy = np.arange(count)[:, None]
         r, c, v = cone.triplets()
         self.enter(rows[0] + r + copy * cone.count, columns[0] + c + copy * cone.size, v)
@@ -157,14 +160,14 @@ class WholeProgram(ProgramRows):
     def _worst(self) -> _Worst:
         """T >= max p.l for every law, l_x = sum_y loss(x, y) K(y|x), losses scaled to 1."""
         n, cone = self.problem.n, Cone()
-        means = cone.new_at(np.arange(n))
+        means = cone.new(np.arange(n))
         top = cone.new(1)
         extremes: list[Extreme] = []
         held = []
         for law in self.problem.laws:
             known = self.promises.planes.get(len(extremes))
             count = 0 if known is None else known.shape[1]
-            extremes.append(largest(cone, law, Vector(((1.0, means),)), count))
+            extremes.append(extreme(cone, law, Vector(((1.0, means),)), count))
             held.append(cone.require(LinearForm.of(top, 1.0) - extremes[-1].form))
         planes = [self.promises.planes[s][self.problem.m :] for s in sorted(self.promises.planes)]
         rows, columns = self._copies(cone, 1, planes)
@@ -207,8 +210,8 @@ class _Worst:
         mix = duals[0, self.held]
         entries = self.cone.triplets()
         found = [
-            extreme.weighed(self.cone, entries, self.means, duals[:, row], duals)[0]
-            for extreme, row in zip(self.extremes, self.held.tolist(), strict=True)
+            end.weighed(self.cone, entries, self.means, duals[:, row], duals)[0]
+            for end, row in zip(self.extremes, self.held.tolist(), strict=True)
         ]
         return mix, np.clip(np.array(found) / np.maximum(mix[:, None], 1e-300), 0.0, 1.0)
 

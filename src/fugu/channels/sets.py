@@ -16,7 +16,7 @@ from fugu.laws.masses import Masses
 from fugu.laws.sets import Ball, Band, Box, Hull, Intersection
 from fugu.laws.sets.law_set import LawSet
 
-# max and min of p.k over a set of laws as linear functions of new variables, exactly: a recipe for each kind of set.
+# A recipe for each kind of set, exactly.
 #
 # For a box, R = 1 - sum lower, c = upper - lower >= 0:        max = min_t lower.k + t R + sum c (k - t)_+.
 # For a ball in total variation of radius r around p:          max = min_g sum p max(k, g) + r (max k - g).
@@ -24,9 +24,8 @@ from fugu.laws.sets.law_set import LawSet
 #                                                                    + k'_n + sum -L_i dk'_i + (U_i - L_i) (-dk'_i)_+.
 # For a hull: the max over its laws. For an intersection: min over k = k' + k'' of max_A k' + max_B k''.
 # A Kullback-Leibler ball is not polyhedral: a box, a total variation ball and planes around it stand for it; for planes
-# h_j.p >= 1: max = min t - sum b_j over b >= 0 with t - sum b_j h_j >= k. Here (.)_+ is a new variable, and the min of
-# k
-# is -max of -k. Each is duality of linear programs, so nothing is lost (docs/proofs/robust-channels.md).
+# h_j.p >= 1: max = min t - sum b_j over b >= 0 with t - sum b_j h_j >= k. Here (.)_+ is a new variable, and the min
+# of k is -max of -k. Each is duality of linear programs, so nothing is lost (docs/proofs/robust-channels.md).
 
 
 Bound = Callable[[Cone, Vector], LinearForm]
@@ -80,8 +79,8 @@ def _paid(mask: Flags, rows: Places, column: Places, values: Floats, duals: Floa
     return duals[:, mask] @ matrix
 
 
-def largest(cone: Cone, law: Masses | LawSet, column: Vector, planes: int = 0) -> Extreme:
-    """At least max p.k over the set.
+def extreme(cone: Cone, law: Masses | LawSet, column: Vector, planes: int = 0, side: int = 1) -> Extreme:
+    """At least max p.k over the set; with side -1 at most min p.k, which is -max p.(-k).
 
     - `cone`: gets the variables and rows.
     - `law`: one law, or a set.
@@ -90,15 +89,8 @@ def largest(cone: Cone, law: Masses | LawSet, column: Vector, planes: int = 0) -
       are entered by whoever copies the cone (`cone.planes`).
     """
     first = cone.count
-    form = _bound(law, planes)(cone, column)
-    return Extreme(form, first, cone.count)
-
-
-def least(cone: Cone, law: Masses | LawSet, column: Vector, planes: int = 0) -> Extreme:
-    """At most min p.k over the set: -max p.(-k); parameters as in `largest`."""
-    first = cone.count
-    form = -1.0 * _bound(law, planes)(cone, column.negative())
-    return Extreme(form, first, cone.count)
+    form = _bound(law, planes)(cone, column if side > 0 else column.negative())
+    return Extreme(form if side > 0 else -1.0 * form, first, cone.count)
 
 
 def _bound(law: Masses | LawSet, planes: int) -> Bound:
@@ -107,7 +99,12 @@ def _bound(law: Masses | LawSet, planes: int) -> Bound:
     parts = outer_sets(law)
     boxes = [part for part in parts if isinstance(part, Box)]
     bands = [part for part in parts if isinstance(part, Band)]
-    bounds = [_limits(boxes, bands)] if boxes or bands else []
+    bounds = []
+    if boxes or bands:  # together: one box, and one band if there is any
+        size = law.values.size
+        lower = np.max([box.lower for box in boxes] or [np.zeros(size)], axis=0)
+        upper = np.min([box.upper for box in boxes] or [np.ones(size)], axis=0)
+        bounds.append(_path(lower, upper, bands) if bands else _box(lower, upper))
     bounds += [_ball(part.weights, part.radius) for part in parts if isinstance(part, Ball)]
     bounds += [_hull(part.weights) for part in parts if isinstance(part, Hull)]
     if planes:
@@ -132,23 +129,11 @@ def _ball(weights: Floats, radius: float) -> Bound:
         top, level = cone.above(v), cone.new(1)
         form = v.dot(weights) + LinearForm.of(top, radius) - LinearForm.of(level, radius)
         seen = np.flatnonzero(weights)
-        below = cone.new_at(seen, positive=True)
+        below = cone.new(seen, positive=True)
         cone.require_all(v.at(seen), ((1.0, below), (-1.0, level)))
         return form + LinearForm.of(below, weights[seen])
 
     return bound
-
-
-def _limits(boxes: list[Box], bands: list[Band]) -> Bound:
-    """Boxes and bands together: one box, and one band if there is any."""
-    size = (boxes or bands)[0].size
-    lower = np.max([box.lower for box in boxes] or [np.zeros(size)], axis=0)
-    upper = np.min([box.upper for box in boxes] or [np.ones(size)], axis=0)
-    if not bands:
-        return _box(lower, upper)
-    low = np.max([band.lower for band in bands], axis=0)
-    high = np.min([band.upper for band in bands], axis=0)
-    return _path(lower, upper, low, high)
 
 
 def _box(lower: Floats, upper: Floats) -> Bound:
@@ -156,21 +141,23 @@ def _box(lower: Floats, upper: Floats) -> Bound:
 
     def bound(cone: Cone, v: Vector) -> LinearForm:
         level, wide = cone.new(1), np.flatnonzero(width > 0)
-        over = cone.new_at(wide, positive=True)
+        over = cone.new(wide, positive=True)
         cone.require_all(v.at(wide).negative(), ((1.0, over), (1.0, level)))
         return v.dot(lower) + LinearForm.of(level, free) + LinearForm.of(over, width[wide])
 
     return bound
 
 
-def _path(lower: Floats, upper: Floats, low: Floats, high: Floats) -> Bound:
+def _path(lower: Floats, upper: Floats, bands: list[Band]) -> Bound:
+    low = np.max([band.lower for band in bands], axis=0)
+    high = np.min([band.upper for band in bands], axis=0)
     width, gap = upper - lower, high - low
 
     def bound(cone: Cone, v: Vector) -> LinearForm:
         n = v.size
-        other = cone.new_at(np.arange(n))
+        other = cone.new(np.arange(n))
         wide, loose = np.flatnonzero(width > 0), np.flatnonzero(gap[:-1] > 0)
-        over, falls = cone.new_at(wide, positive=True), cone.new_at(loose, positive=True)
+        over, falls = cone.new(wide, positive=True), cone.new(loose, positive=True)
         cone.require_all(v.at(wide).negative(), ((1.0, over), (1.0, other[wide])))
         cone.require_all(Vector(((1.0, other[loose + 1]), (-1.0, other[loose]))), ((1.0, falls),))
         step = np.diff(low, prepend=0.0)  # k'_n - sum L_i (k'_(i+1) - k'_i) = sum k'_i (L_i - L_(i-1)), as L_n = 1
@@ -191,8 +178,8 @@ def _planes(count: int) -> Bound:
 
 def _both(one: Bound, two: Bound) -> Bound:
     def bound(cone: Cone, v: Vector) -> LinearForm:
-        part = cone.new_at(np.arange(v.size))
-        return one(cone, v.minus(part)) + two(cone, Vector(((1.0, part),)))
+        part = cone.new(np.arange(v.size))
+        return one(cone, Vector((*v.terms, (-1.0, part)))) + two(cone, Vector(((1.0, part),)))
 
     return bound
 
@@ -221,7 +208,7 @@ class Promises:
     def __init__(self, problem: ChannelProblem, planes: Planes | None = None) -> None:
         self.problem, self.cone, self.planes = problem, Cone(), planes or {}
         self.plane_laws: list[int] = []
-        self.k = self.cone.new_at(np.arange(problem.n), positive=True)
+        self.k = self.cone.new(np.arange(problem.n), positive=True)
         self.column = Vector(((1.0, self.k),))
         self.ratio = float(np.exp(min(float(problem.epsilon), _LARGEST_POWER)))
         ordered = problem.ordered()
@@ -229,7 +216,13 @@ class Promises:
         often = Counter(s for s, _ in ordered)
         self.upper = {s: self._held(s, 1, often[s] > 1) for s in often}
         self.lower = {s: self._held(s, -1, often[s] > 1) for s in often}
-        self.pair_rows = np.array([self._pair(c, s, t) for c, (s, t) in enumerate(ordered)], dtype=np.int64)
+        rows = []
+        for c, (s, t) in enumerate(ordered):
+            form = self.lower[t][1] - (1 / self.ratio) * self.upper[s][1]
+            if self.slack is not None:
+                form = form + LinearForm.of(self.slack[c], 1 / self.ratio)
+            rows.append(self.cone.require(form))
+        self.pair_rows = np.array(rows, dtype=np.int64)
         self.cap_rows = self._cap()
         self.entries = self.cone.triplets()
 
@@ -238,18 +231,12 @@ class Promises:
         law = self.problem.laws[s]
         before = len(self.cone.planes)
         count = self.planes[s].shape[1] if s in self.planes else 0
-        found = (largest if side > 0 else least)(self.cone, law, self.column, count)
+        found = extreme(self.cone, law, self.column, count, side)
         self.plane_laws += [s] * (len(self.cone.planes) - before)
         if not shared:
             return found, found.form, None
         one = LinearForm.of(self.cone.new(1, positive=True), 1.0)
         return found, one, self.cone.require(one - found.form if side > 0 else found.form - one)
-
-    def _pair(self, c: int, s: int, t: int) -> int:
-        form = self.lower[t][1] - (1 / self.ratio) * self.upper[s][1]
-        if self.slack is not None:
-            form = form + LinearForm.of(self.slack[c], 1 / self.ratio)
-        return self.cone.require(form)
 
     def _cap(self) -> tuple[Places, Places] | None:
         """m <= k_x and k_x <= e^cap m."""
@@ -278,11 +265,11 @@ class Promises:
         """The members that the duals single out, (laws, outputs, points), up to rounding; 0 where there is no price."""
         found = np.zeros((len(self.problem.laws), len(duals), self.problem.n))
         ordered = self.problem.ordered()
-        for s, (extreme, _, row) in (self.upper if side > 0 else self.lower).items():
+        for s, (end, _, row) in (self.upper if side > 0 else self.lower).items():
             mine = [c for c, pair in enumerate(ordered) if pair[0 if side > 0 else 1] == s]
             through = duals[:, self.pair_rows[mine]].sum(axis=1) / (self.ratio if side > 0 else 1.0)
             price = through if row is None else duals[:, row]
-            total = side * extreme.weighed(self.cone, self.entries, self.k, side * price, duals)
+            total = side * end.weighed(self.cone, self.entries, self.k, side * price, duals)
             sums = total.sum(axis=1, keepdims=True)
             found[s] = np.divide(total, sums, out=np.zeros_like(total), where=sums > 0)
         return found
@@ -311,20 +298,19 @@ def outer_sets(law: LawSet) -> list[LawSet]:
 def provable(laws: tuple[Masses | LawSet, ...]) -> list[tuple[Masses | LawSet, ...]]:
     """The laws with sets around them whose `top` is exact: an intersection with balls or hulls proves no more than the
     best of its parts, so each part is tried. One entry if every set is such a set already."""
-    choices = [_parts(law) for law in laws]
+    choices: list[list[Masses | LawSet]] = []
+    for law in laws:
+        parts: list[Masses | LawSet] = [law]
+        if isinstance(law, Intersection) and not law.exact:
+            limits = [*law.boxes, *law.bands]
+            parts = [*([Intersection(limits)] if limits else []), *law.others]
+        choices.append(parts)
     return [tuple(parts[min(i, len(parts) - 1)] for parts in choices) for i in range(max(map(len, choices), default=1))]
 
 
 def round_ball(law: Masses | LawSet) -> Ball | None:
     """The Kullback-Leibler ball of a set that is one; None for all others."""
     return law if isinstance(law, Ball) and law.distance == "kl" else None
-
-
-def _parts(law: Masses | LawSet) -> list[Masses | LawSet]:
-    if not isinstance(law, Intersection) or law.exact:
-        return [law]
-    limits = [*law.boxes, *law.bands]
-    return [*([Intersection(limits)] if limits else []), *law.others]
 
 
 def _box_around(ball: Ball) -> Box:
@@ -344,13 +330,9 @@ def _end(c: float, radius: float, side: int) -> float:
         return c
     for _ in range(_STEPS):
         p = (inside + outside) / 2
-        if _divergence(c, p) <= radius:
+        left = c * math.log(c / p) if c > 0 else 0.0
+        if left + ((1 - c) * math.log((1 - c) / (1 - p)) if c < 1 else 0.0) <= radius:
             inside = p
         else:
             outside = p
     return outside
-
-
-def _divergence(c: float, p: float) -> float:
-    left = c * math.log(c / p) if c > 0 else 0.0
-    return left + ((1 - c) * math.log((1 - c) / (1 - p)) if c < 1 else 0.0)
