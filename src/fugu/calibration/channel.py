@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fugu.calibration.comparison import Row
 from fugu.calibration.driver import asked
 from fugu.calibration.lattice import beliefs_of, problem
-from fugu.calibration.offer import Listed, Offer, Search, Tried, Wishes
+from fugu.calibration.offer import Listed, Offer, Tried, Wishes
 from fugu.calibration.registry import ARITHMETIC, told
 from fugu.calibration.scales import Scales
 from fugu.calibration.search import least
@@ -399,7 +399,7 @@ class ChannelOffer(Offer):
         return Row(self.method, self.noise, math.nan, absolute, squared, epsilon, True, "exact in whole numbers", note)
 
 
-def channels(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Search:
+def channels(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed | Scales:
     """For the driver: categories without an order, sets of laws, and channels asked for by name."""
     named = wishes.method in (POINT, ROBUST)
     most = None if wishes.cap is None else plain(wishes.cap)
@@ -414,7 +414,7 @@ def channels(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Search:
                 "a robust channel is for sets of laws, and these are single laws; use method='optimal-channel'"
             )
         return Listed(lambda: [ChannelOffer(given, ask, asked)])
-    cap = _cap(given, ask) if wishes.names is None else _nominal_cap(given, ask)
+    cap = _cap(given, ask, wishes.names is not None)
     smaller = min((x for x in (cap, most) if x is not None), default=None)
     robust = ChannelOffer(given, ask, replace(asked, cap=smaller), None if named else MOST)
     if named or wishes.names is not None:
@@ -423,22 +423,18 @@ def channels(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Search:
     return Scales(given, ask, wishes, beside)
 
 
-def _nominal_cap(given: tuple[Shape, ...], ask: Ask) -> float | None:
-    """The same for categories without an order: twice the t of randomised response, K(x|x) = e^t K(y|x), for laws in
-    the middle of the sets. (1 + s p) <= E (1 + s q), s = e^t - 1, asks for s (p - E q) <= E - 1 in every category."""
+def _cap(given: tuple[Shape, ...], ask: Ask, nominal: bool = False) -> float | None:
+    """range / scale of Laplace noise for the laws in the middle of the sets; None where that needs no noise.
+
+    For categories without an order twice the t of randomised response, K(x|x) = e^t K(y|x), for these laws:
+    (1 + s p) <= E (1 + s q), s = e^t - 1, asks for s (p - E q) <= E - 1 in every category."""
     item = given[0]
     if ask.finite or not isinstance(item, SetFamily):
         return None
-    laws, e = [law.floats() for law in item.centres()], math.exp(min(float(ask.epsilon), 700.0))
-    most = max(float((laws[i] - e * laws[j]).max()) for a, b in item.pairs for i, j in ((a, b), (b, a)))
-    return 2 * math.log1p((e - 1) / most) if most > 0 and e > 1 else None
-
-
-def _cap(given: tuple[Shape, ...], ask: Ask) -> float | None:
-    """range / scale of Laplace noise for the laws in the middle of the sets; None where that needs no noise."""
-    item = given[0]
-    if ask.finite or not isinstance(item, SetFamily):
-        return None
+    if nominal:
+        laws, e = [law.floats() for law in item.centres()], math.exp(min(float(ask.epsilon), 700.0))
+        most = max(float((laws[i] - e * laws[j]).max()) for a, b in item.pairs for i, j in ((a, b), (b, a)))
+        return 2 * math.log1p((e - 1) / most) if most > 0 and e > 1 else None
     middle = Family(item.points, item.centres(), item.pairs, item.labels)
     try:
         where = problem((middle,), ask, Laplace)

@@ -286,7 +286,7 @@ def ordinary(source: PairsLike, budget: Guarantee) -> tuple[Row, ...]:
     noise = _plain(width, budget)
     local = Row(
         LOCAL, noise.name, float(noise.scale), noise.expected_error(), noise.expected_error("squared"),
-        _true(noise, source), True, _ANY, "for comparison", released=False,
+        _true(noise, source), True, _ANY, "for comparison", released=False
     )  # fmt: skip
     if not isinstance(source, Scenario) or source.query is None:
         return (local,)

@@ -40,11 +40,6 @@ class Row:
     standardised: float | None = None
     """For vectors of statistics with units of their own: the expected error, each in its own unit; chosen by."""
 
-    @property
-    def chosen_by(self) -> float:
-        """The expected error: of statistics with units of their own, in those."""
-        return self.expected_absolute if self.standardised is None else self.standardised
-
     def __repr__(self) -> str:
         shown = f"scale={self.scale:.9g}, expected_absolute={self.expected_absolute:.9g}, proven={self.proven}"
         return f"Row({self.method!r}, {self.noise!r}, {shown})"
@@ -150,7 +145,8 @@ class Comparison(Shown):
         if not self._proven:
             reasons = dict.fromkeys(f"{r.method} ({r.noise}): {r.why}" for r in self.rows if not r.proven)
             raise NotProvable(nothing_proved(self.budget, "no method is proved", reasons))
-        return min(self._proven, key=lambda r: (r.chosen_by, r.method != "exact"))
+        errors = [r.expected_absolute if r.standardised is None else r.standardised for r in self._proven]
+        return min(zip(errors, self._proven, strict=True), key=lambda both: (both[0], both[1].method != "exact"))[1]
 
     def to_json(self) -> Json:
         """Rows as plain data; infinite numbers as null."""

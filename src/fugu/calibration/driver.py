@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from numpy.typing import ArrayLike
 
 from fugu.calibration.comparison import Comparison, Row
-from fugu.calibration.offer import Search, Wishes
+from fugu.calibration.offer import Listed, Wishes
 from fugu.calibration.registry import ARITHMETIC, OUT_OF_RANGE, nothing_proved, told
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.asks import Ask
@@ -23,6 +23,9 @@ from fugu.mechanism.intake import Context
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.kind import Objective, check_objective, kind_of
 from fugu.numbers.exact import Real
+
+if TYPE_CHECKING:
+    from fugu.calibration.scales import Scales
 
 SCALES, CHANNELS = "fugu.calibration.scales:Scales", "fugu.calibration.channel:channels"
 """Noise of one scale; and what publishes categories without an order, or is asked for by the names of channels."""
@@ -49,7 +52,7 @@ def asked(budget: object) -> Ask:
     return budget.asks()
 
 
-def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Search:
+def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed | Scales:
     """The search that such laws are for."""
     shape = given[0].shape
     if wishes.only_normal and shape != "normal" and BY_NAME.get(wishes.method) != DIRECTIONS:
@@ -95,7 +98,7 @@ MethodName = Literal[
     "group", "record-group", "expected-value", "directional", "eigenvector", "directional-uncertainty", "optimal",
     "record-swap", "anisotropic-laplace", "several-directions",
     "optimal-channel", "robust-channel",
-    "GWM", "W1", "AWM", "GAWM", "DAGWM", "ExpM", "DirM", "EigM", "DauM", "GDP",
+    "GWM", "W1", "AWM", "GAWM", "DAGWM", "ExpM", "DirM", "EigM", "DauM", "GDP"
 ]  # fmt: skip
 """The last line has names of the papers that are accepted (`fugu.aliases`)."""
 

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -124,19 +124,12 @@ class Offer(ABC):
         return {}
 
 
-class Search(Protocol):
-    """How offers are found for one shape of laws."""
-
-    def stages(self, refusals: list[str]) -> Iterator[list[Offer]]:
-        """Offers in stages: the next stage is worked out only if nothing of the last one could be proved."""
-
-    def everything(self) -> list[Any]:
-        """Every method, beaten or not: offers, or finished rows of what was refused as a whole."""
-
-
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """A search of one stage: all offers at once, worked out when they are looked at."""
+    """A search of one stage: all offers at once, worked out when they are looked at.
+
+    A search has `stages`, of which the next is worked out only if nothing of the last one could be proved, and
+    `everything`: every method, beaten or not, as offers, or as finished rows of what was refused as a whole."""
 
     everything: Callable[[], list[Any]]
     check: Callable[[], object] = list

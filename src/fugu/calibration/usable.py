@@ -84,7 +84,7 @@ def usable(
 
 def _with_levers(
     found: Usable, released: Mechanism | Certificate, certificate: Certificate, scenario: PairsLike | None,
-    rows: int | None, known: Callable[[], Sequence[Row]] | None = None,
+    rows: int | None, known: Callable[[], Sequence[Row]] | None = None
 ) -> Usable:  # fmt: skip
     """The same with levers, where the laws are known."""
     if not found.figures or not isinstance(found.figures[0], PublishedRows):
@@ -116,7 +116,7 @@ def _answered(answer: Answered) -> Usable:
 
 def judged(
     source: PairsLike, make: Callable[[], Mechanism], known: Callable[[], Sequence[Row]] | None = None,
-    rows: int | None = None,
+    rows: int | None = None
 ) -> Usable:  # fmt: skip
     """The same of the mechanism that `calibrate` would take, with what a comparison knows already."""
     made = make()
@@ -201,7 +201,7 @@ class Levers:
         if self.column and self.rows > 1:
             yield (
                 "publish its mean instead of its rows", "--query 'mean(...)'",
-                self.mechanism.expected_error() / self.rows, "one number goes out",
+                self.mechanism.expected_error() / self.rows, "one number goes out"
             )  # fmt: skip
 
     def _bins(self) -> Measured:

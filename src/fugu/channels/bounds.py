@@ -36,8 +36,9 @@ def value(problem: ChannelProblem, rows: Sequence[Sequence[int]]) -> Fraction:
     - `problem`: its loss and weight are read as the binary numbers they are.
     - `rows`: n rows of m whole weights, all with the same sum.
     """
-    scale, losses = _dyadics(problem.loss)
-    total = sum(rows[0])
+    ratios = [[a.as_integer_ratio() for a in row] for row in problem.loss.tolist()]
+    scale, total = max(d for row in ratios for _, d in row), sum(rows[0])
+    losses = [[a * (scale // d) for a, d in row] for row in ratios]  # whole numbers over one power of two, exactly
     sums = [sum(k * a for k, a in zip(row, loss, strict=True) if k) for row, loss in zip(rows, losses, strict=True)]
     means = [Fraction(a) / (total * scale) for a in sums]
     if problem.weight is None:
@@ -59,13 +60,6 @@ def lower(problem: ChannelProblem, prices: Prices) -> Fraction:
     for x in range(problem.n):
         total += min(exact.term(x, y) for y in np.flatnonzero(near[x] <= reach[x]).tolist())
     return max(total, Fraction(0))
-
-
-def _dyadics(array: NDArray[np.float64]) -> tuple[int, list[list[int]]]:
-    """Doubles as whole numbers over one power of two, exactly."""
-    ratios = [[a.as_integer_ratio() for a in row] for row in array.tolist()]
-    scale = max(d for row in ratios for _, d in row)
-    return scale, [[a * (scale // d) for a, d in row] for row in ratios]
 
 
 # Prices of a solver as exact numbers that the lower bound of `bounds` may use, and near them in doubles.

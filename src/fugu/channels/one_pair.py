@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from fugu.channels.pricing import Master, MasterState, bound, cheapest, prices
@@ -190,16 +188,6 @@ def solve_zero_one(laws: PointLaws, pair: PointPair, c: int) -> RoughChannel:
     return min(found, key=laws.shortfall)
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """The units of some points in one role: they move or stay."""
-
-    points: Ints
-    rate: Floats
-    moved: bool
-    columns: Ints
-
-
 class _Roles(ProgramRows):
     """min sum w moved, each point in roles that sum to 1, the four sums, and delta. Columns: units that need no
     partner, then telling points and partners that move or stay."""
@@ -211,17 +199,18 @@ class _Roles(ProgramRows):
         self.alone = np.concatenate([pair.free, *(pair.tellers if pair.delta > 0 else ())])
         units, points = self.variables(np.zeros(self.alone.size)), self.rows(pair.n, 1.0, 1.0)
         self.enter(points[self.alone], units, 1.0)
-        self.sums, costs = [], [np.zeros(units.size)]
+        self.sums: list[list[tuple[Ints, Floats, bool, Ints]]] = []
+        """For each of the four sums, of telling points and of partners: points, rates, whether they move, columns."""
+        costs = [np.zeros(units.size)]
         for side in (0, 1):
             for moved in (True, False):
                 row = pair.n + 2 * side + moved
                 two = ((pair.tellers[side], moved), (pair.partners[side], not moved))
-                parts = [_Part(x, pair.rate[side, x], moves, self.variables(np.zeros(x.size))) for x, moves in two]
-                self.sums.append(parts)
-                for part in parts:
-                    self.enter(part.points, part.columns, 1.0)
-                    self.enter(np.array(row), part.columns, part.rate)
-                    costs.append(pair.weight[part.points] / pair.scale if part.moved else np.zeros(part.points.size))
+                self.sums.append([(x, pair.rate[side, x], moves, self.variables(np.zeros(x.size))) for x, moves in two])
+                for x, rate, moves, columns in self.sums[-1]:
+                    self.enter(x, columns, 1.0)
+                    self.enter(np.array(row), columns, rate)
+                    costs.append(pair.weight[x] / pair.scale if moves else np.zeros(x.size))
         self.rows(4, 0.0, 0.0)
         self.cost = np.concatenate(costs)
         for side in (0, 1) if pair.delta > 0 else ():
@@ -235,14 +224,14 @@ class _Roles(ProgramRows):
         found = np.zeros(self.pair.loss.shape)
         np.add.at(found, (self.alone, own[self.alone]), amount[: self.alone.size])
         for two in self.sums:
-            ends = [np.cumsum(np.abs(part.rate) * amount[part.columns]) for part in two]
+            ends = [np.cumsum(np.abs(rate) * amount[columns]) for _, rate, _, columns in two]
             if not ends[0].size or not ends[1].size:
                 continue
             cuts = np.unique(np.concatenate([[0.0], *ends]))
             middle, length = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts)
             places = [np.minimum(np.searchsorted(end, middle), end.size - 1) for end in ends]
-            stays = 1 if two[0].moved else 0
-            output = own[two[stays].points[places[stays]]]
-            for part, place in zip(two, places, strict=True):
-                np.add.at(found, (part.points[place], output), length / np.abs(part.rate[place]))
+            stays = 1 if two[0][2] else 0
+            output = own[two[stays][0][places[stays]]]
+            for (points, rate, _, _), place in zip(two, places, strict=True):
+                np.add.at(found, (points[place], output), length / np.abs(rate[place]))
         return found

@@ -235,7 +235,12 @@ class Program:
         solver.setOptionValue("simplex_iteration_limit", 1000 + self.matrix.columns // 10)
         for larger in (1.0, _LARGER):
             try:
-                found.append(self._polished(solver, larger))
+                columns = np.arange(self.matrix.columns, dtype=np.int32)
+                solver.changeColsCost(columns.size, columns, _FINER * self.cost)
+                solver.changeColsBounds(columns.size, columns, larger * self.floor, larger * self.ceiling)
+                limit_rows(solver, larger * self.low, larger * self.high)
+                finer = run(solver)
+                found.append(Solution(finer.x / larger, finer.y / _FINER, float(self.cost @ (finer.x / larger))))
             except NotProvable:  # what is left over is rounding: the earlier answers stay
                 break
         return found
@@ -252,15 +257,6 @@ class Program:
         lp.a_matrix_.value_ = self.matrix.value
         if solver.passModel(lp) == highspy.HighsStatus.kError:
             raise NotProvable("the linear program has entries that the solver cannot take")
-
-    def _polished(self, solver: highspy.Highs, larger: float) -> Solution:
-        columns = np.arange(self.matrix.columns, dtype=np.int32)
-        solver.changeColsCost(columns.size, columns, _FINER * self.cost)
-        solver.changeColsBounds(columns.size, columns, larger * self.floor, larger * self.ceiling)
-        limit_rows(solver, larger * self.low, larger * self.high)
-        finer = run(solver)
-        x = finer.x / larger
-        return Solution(x, finer.y / _FINER, float(self.cost @ x))
 
 
 class ProgramRows:

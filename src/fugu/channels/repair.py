@@ -119,12 +119,8 @@ class Judge:
             if excess > 0:
                 rows = math.ceil(excess / self.problem.delta)  # theta = D / (delta + D)
                 grown = max(grown, [math.ceil(rows * v / spent) for v in part], key=sum)
-                lowered = _larger(lowered, [math.ceil(v * excess / (spent * rate)) for v in part])
+                lowered = [max(a, math.ceil(v * excess / (spent * rate))) for a, v in zip(lowered, part, strict=True)]
         return min(lowered, grown, key=sum)
-
-
-def _larger(one: list[int], two: list[int]) -> list[int]:
-    return [max(a, b) for a, b in zip(one, two, strict=True)]
 
 
 def _share(excess: Fraction, ratio: Fraction, name: str) -> int:

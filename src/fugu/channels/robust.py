@@ -157,8 +157,8 @@ class WholeProgram(ProgramRows):
             self.enter(rows[0] + row, columns[0] + column, -values)
         return rows, columns
 
-    def _worst(self) -> _Worst:
-        """T >= max p.l for every law, l_x = sum_y loss(x, y) K(y|x), losses scaled to 1."""
+    def _worst(self) -> int:
+        """T >= max p.l for every law, l_x = sum_y loss(x, y) K(y|x), losses scaled to 1; the place of T."""
         n, cone = self.problem.n, Cone()
         means = cone.new(np.arange(n))
         top = cone.new(1)
@@ -174,7 +174,18 @@ class WholeProgram(ProgramRows):
         link = self.rows(n, 0.0, 0.0)
         self.enter(link[:, None], self.cells, self.problem.loss / max(float(self.problem.loss.max()), 1e-300))
         self.enter(link, columns[means], -1.0)
-        return _Worst(cone, extremes, np.array(held), means, rows, int(columns[top[0]]))
+        self.read = cone, extremes, held, means, rows
+        return int(columns[top[0]])
+
+    def _members(self, y: Floats) -> tuple[Floats, Floats]:
+        """The mixture of the laws that the duals of the worst of them say, and the member of each."""
+        cone, extremes, held, means, rows = self.read
+        duals = np.clip(y[rows], 0.0, None)[None, :]
+        mix, entries = duals[0, held], cone.triplets()
+        found = [
+            end.weighed(cone, entries, means, duals[:, row], duals)[0] for end, row in zip(extremes, held, strict=True)
+        ]
+        return mix, np.clip(np.array(found) / np.maximum(mix[:, None], 1e-300), 0.0, 1.0)
 
     def solve(self) -> RobustSolution:
         """A solution by interior points, and its duals in units of the loss."""
@@ -182,38 +193,15 @@ class WholeProgram(ProgramRows):
         cells = problem.loss if problem.weight is None else problem.weight[:, None] * problem.loss
         scale = max(float(cells.max()), 1e-300)
         if self.worst is not None:
-            cost[self.worst.top] = 1.0
+            cost[self.worst] = 1.0
         else:
             cost[self.cells] = cells / scale
         x, y = interior(self.program(cost))
         cone = self.promises.cone
         duals = np.clip(scale * y[: problem.m * cone.count].reshape(problem.m, cone.count), 0.0, None)
-        mix, mixed = (None, None) if self.worst is None else self.worst.read(y)
+        mix, mixed = (None, None) if self.worst is None else self._members(y)
         rise = None if self.rising is None else np.clip(np.diff(scale * y[self.rising], axis=1), 0.0, None)
         return RobustSolution(self.promises, x[self.cells], duals, mix, mixed, rise)
-
-
-@dataclass(frozen=True, eq=False)
-class _Worst:
-    """Where the rows for the worst of the laws stand."""
-
-    cone: Cone
-    extremes: list[Extreme]
-    held: Ints
-    means: Ints
-    rows: Ints
-    top: int
-
-    def read(self, y: Floats) -> tuple[Floats, Floats]:
-        """The mixture of the laws, and the member of each."""
-        duals = np.clip(y[self.rows], 0.0, None)[None, :]
-        mix = duals[0, self.held]
-        entries = self.cone.triplets()
-        found = [
-            end.weighed(self.cone, entries, self.means, duals[:, row], duals)[0]
-            for end, row in zip(self.extremes, self.held.tolist(), strict=True)
-        ]
-        return mix, np.clip(np.array(found) / np.maximum(mix[:, None], 1e-300), 0.0, 1.0)
 
 
 def interior(program: Program) -> tuple[Floats, Floats]:

@@ -66,17 +66,6 @@ class Candidate:
         return math.inf if self.covariance is None else self.cost.value(self.laws.own(self.covariance))
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """The laws in units of their own, the largest admissible distance of two means, and what noise costs."""
-
-    laws: StandardPairs
-    t: float
-    ask: Ask
-    wishes: Wishes
-    cost: CovarianceCost
-
-
 _PAPER = "Chen and Ohrimenko 2023"
 WAYS = {
     way.name: way
@@ -97,12 +86,12 @@ def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str
     given the mean of two different ones, which may not be enough (the means may even agree): what they find is then
     enlarged until it is, before its rank and its error count. `optimal` comes last and starts from all the others."""
     laws = StandardPairs.of(pairs)
-    task = Task(laws, admissible(ask), ask, wishes, CovarianceCost.of(laws, wishes.weight, wishes.objective))
-    floor = least_variance(task)
+    t, cost = admissible(ask), CovarianceCost.of(laws, wishes.weight, wishes.objective)
+    floor = least_variance(laws, t, ask, wishes)
     others: list[Array] = []
 
-    def found(find: Callable[[Task], Array]) -> Array:
-        S = find(task)
+    def found(find: Finder) -> Array:
+        S = find(laws, t, wishes.model)
         if not wishes.declared_exact and not wishes.floor and deficient(S):
             if S.any():
                 raise NotProvable(DECODABLE)
@@ -115,26 +104,26 @@ def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str
 
     def candidate(way: Way) -> Candidate:
         try:
-            S = found(_FINDERS[way.name]) if way.name in _FINDERS else _optimal(task, floor, others)
+            S = found(_FINDERS[way.name]) if way.name in _FINDERS else _optimal(laws, t, ask, cost, floor, others)
         except FuguError as error:
-            return Candidate(way, None, laws, task.cost, floor, str(error))
+            return Candidate(way, None, laws, cost, floor, str(error))
         if deficient(S) and not wishes.declared_exact:
-            return Candidate(way, None, laws, task.cost, floor, DECODABLE if S.any() else EXACT)
+            return Candidate(way, None, laws, cost, floor, DECODABLE if S.any() else EXACT)
         note = "" if S.any() else "the laws' own randomness suffices: no noise"
-        return Candidate(way, laws.raw(S), laws, task.cost, floor, note=note)
+        return Candidate(way, laws.raw(S), laws, cost, floor, note=note)
 
     return {name: candidate(way) for name, way in WAYS.items()}
 
 
-def least_variance(task: Task) -> float:
+def least_variance(laws: StandardPairs, t: float, ask: Ask, wishes: Wishes) -> float:
     """The floor asked for, in standardised units; without one a sixteenth of the variance of isotropic noise, so that
     noise of full rank is no formality, and none where the laws are declared exact."""
-    if task.wishes.floor is not None:
-        return task.wishes.floor
-    if task.wishes.declared_exact:
+    if wishes.floor is not None:
+        return wishes.floor
+    if wishes.declared_exact:
         return 0.0
-    variance = expected_value_gaussian(task.laws.shift, task.t) ** 2
-    return (variance if task.laws.alike else max(variance, isotropic(task.laws, task.ask, variance))) / 16
+    variance = expected_value_gaussian(laws.shift, t) ** 2
+    return (variance if laws.alike else max(variance, isotropic(laws, ask, variance))) / 16
 
 
 def deficient(S: Array) -> bool:
@@ -157,34 +146,36 @@ def lifted(S: Array, floor: float | None) -> Array:
     return np.asarray((raised + raised.T) / 2)
 
 
-def _isotropic(sigma: float, task: Task) -> Array:
-    return np.asarray(sigma**2 * np.eye(task.laws.dimension))
+Finder = Callable[[StandardPairs, float, Any], Array]
 
 
-def _records(task: Task, all_of_them: bool) -> Array:
+def _records(everybody: bool) -> Finder:
     """k records change, each by at most its reach in the units of the laws: a coupling, whatever the laws."""
-    model: Any = task.wishes.model
-    if model is None:
-        raise NotProvable("this method needs the ranges of the records; make the scenario with from_property")
-    reach = np.array([float(x) for x in model.reach]) / task.laws.unit
-    return _isotropic(record_group(reach, model.size if all_of_them else model.swapped).gaussian(task.t), task)
+
+    def find(laws: StandardPairs, t: float, model: Any) -> Array:
+        if model is None:
+            raise NotProvable("this method needs the ranges of the records; make the scenario with from_property")
+        reach = np.array([float(x) for x in model.reach]) / laws.unit
+        sigma = record_group(reach, model.size if everybody else model.swapped).gaussian(t)
+        return np.asarray(sigma**2 * np.eye(laws.dimension))
+
+    return find
 
 
-def _directional(task: Task) -> Array:
-    v, sigma = directional(task.laws.shift, t=task.t)
+def _directional(laws: StandardPairs, t: float, _: Any) -> Array:
+    v, sigma = directional(laws.shift, t=t)
     return np.asarray(sigma**2 * np.outer(v, v))
 
 
-def _uncertain(task: Task) -> Array:
-    v, s = directional_uncertainty(task.laws.shift, task.laws.middle, task.t)
+def _uncertain(laws: StandardPairs, t: float, _: Any) -> Array:
+    v, s = directional_uncertainty(laws.shift, laws.middle, t)
     return np.asarray(s * np.outer(v, v))
 
 
-def _optimal(task: Task, floor: float, others: list[Array]) -> Array:
+def _optimal(laws: StandardPairs, t: float, ask: Ask, cost: CovarianceCost, floor: float, others: list[Array]) -> Array:
     """The least cost above the floor: of the convex programme for one covariance, exactly so where laws share one;
     else where descent on the exact curve ends, from there or from the best of the other methods."""
-    laws, ask, cost = task.laws, task.ask, task.cost
-    relaxed = optimal_covariance(task.laws.shift, task.laws.middle, task.t, cost.weight, floor).covariance
+    relaxed = optimal_covariance(laws.shift, laws.middle, t, cost.weight, floor).covariance
     start = relaxed if laws.alike else enough(relaxed, laws, ask)
     if laws.alike and not cost.absolute:
         return start
@@ -193,12 +184,12 @@ def _optimal(task: Task, floor: float, others: list[Array]) -> Array:
     return descend(min([start, *others], key=cost.value), floor, laws, ask, cost)
 
 
-_FINDERS: dict[str, Callable[[Task], Array]] = {
-    "group": lambda task: _records(task, True),
-    "record-group": lambda task: _records(task, False),
-    "expected-value": lambda task: _isotropic(expected_value_gaussian(task.laws.shift, task.t), task),
+_FINDERS: dict[str, Finder] = {
+    "group": _records(everybody=True),
+    "record-group": _records(everybody=False),
+    "expected-value": lambda laws, t, _: expected_value_gaussian(laws.shift, t) ** 2 * np.eye(laws.dimension),
     "directional": _directional,
-    "eigenvector": lambda task: eigenvector(task.laws.shift, task.laws.middle, task.t),
+    "eigenvector": lambda laws, t, _: eigenvector(laws.shift, laws.middle, t),
     "directional-uncertainty": _uncertain,
 }
 """Methods for one covariance count on the mean of the two laws of a pair."""

@@ -32,11 +32,7 @@ class LeastCovariance:
 
 
 def optimal_covariance(
-    differences: ArrayLike,
-    covariances: ArrayLike,
-    t: float,
-    weight: ArrayLike | None = None,
-    floor: float = 0.0,
+    differences: ArrayLike, covariances: ArrayLike, t: float, weight: ArrayLike | None = None, floor: float = 0.0
 ) -> LeastCovariance:
     """The least S >= floor I with d'(Sigma + S)^-1 d <= t^2 for every pair (d, Sigma).
 

@@ -8,14 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fugu.calibration.methods.wasserstein import (
-    LEAST,
-    least_excess,
-    monotone_plans,
-    reach,
-    steps_for,
-    vectors_within,
-)
+from fugu.calibration.methods.wasserstein import LEAST, least_excess, monotone_plans, reach, steps_for, vectors_within
 from fugu.calibration.registry import EVERY, RELEASED, Proposal, method
 from fugu.calibration.search import least_scale
 from fugu.guarantee.asks import Divergences, Ratio
@@ -222,11 +215,7 @@ def gaussian_prior_lambert(item: Analytic, ask: Ratio, kind: Kind) -> Proposal: 
 
 
 @method(
-    "gaussian-prior",
-    "Ding 2024, Theorem 1, tau by the normal quantile",
-    place=70,
-    shapes=_SMOOTH,
-    beaten_by="exact",
+    "gaussian-prior", "Ding 2024, Theorem 1, tau by the normal quantile", place=70, shapes=_SMOOTH, beaten_by="exact"
 )
 def gaussian_prior(item: Analytic, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
     """scale = (|mean gap| + tau |std gap|) / epsilon with P(|Z| > tau) = delta, for two normal laws."""

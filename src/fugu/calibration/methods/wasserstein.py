@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from fugu.calibration.registry import EVERY, RELEASED, UNBOUNDED, Proposal, method
 from fugu.calibration.search import least_scale
-from fugu.guarantee.asks import Divergences, Ratio
+from fugu.guarantee.asks import Ask, Divergences, Ratio
 from fugu.laws.family import Family
 from fugu.laws.normal import Analytic
 from fugu.laws.shapes import Item
@@ -90,9 +90,15 @@ def least_excess(ask: Divergences, loss: object, start: float) -> float:
 
 
 @method("wasserstein", _VECTORS, place=20, shapes=("space",), beaten_by="exact")
-def vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
-    """W_inf in the l1 norm, over epsilon."""
-    return Proposal(over(reach(item, kind.norm, Fraction(0)), ask.epsilon))
+def vectors(item: Family, ask: Ask, kind: Kind) -> Proposal:
+    """W_inf in the l1 norm, over epsilon; or R_alpha(noise, W_inf) <= epsilon, W_inf in the noise's own norm."""
+    return Proposal(_of_vectors(item, ask, kind, Fraction(0)))
+
+
+def _of_vectors(item: Family, ask: Ask, kind: Kind, delta: Fraction) -> float:
+    if isinstance(ask, Divergences):
+        return vectors_within(item, ask, kind, delta)
+    return over(reach(item, kind.norm, delta), ask.epsilon)
 
 
 @method("wasserstein", _VECTORS, place=20, shapes=("space",), noises=("gaussian",))
@@ -105,18 +111,15 @@ def smooth_vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
     return Proposal(steps_for(distance, ask))
 
 
+method("wasserstein", _VECTORS, place=20, shapes=("space",), finite=True, noises=RELEASED)(vectors)
+
+
 def steps_for(distance: float, ask: Ratio) -> float:
     """Gaussian noise for a shift of a vector by `distance` steps."""
     if not distance:
         return 0.0
     mu = gaussian_mu(ask.epsilon, ask.target)
     return max(LEAST, math.sqrt((distance / mu) ** 2 + float(TAU)) * (1 + 1e-12))
-
-
-@method("wasserstein", _VECTORS, place=20, shapes=("space",), finite=True, noises=RELEASED)
-def vectors_divergences(item: Family, ask: Divergences, kind: Kind) -> Proposal:
-    """R_alpha(noise, W_inf) <= epsilon, W_inf in the noise's own norm."""
-    return Proposal(vectors_within(item, ask, kind, Fraction(0)))
 
 
 def vectors_within(family: Family, ask: Divergences, kind: Kind, delta: Fraction) -> float:
@@ -178,16 +181,11 @@ def close_divergences(item: Family, ask: Divergences, kind: Kind) -> Proposal:
     return Proposal(within(_distance(item, ask.delta), ask, kind), note)
 
 
-@method("closeness", _CLOSE_VECTORS, place=30, shapes=("space",), delta=True)
-def close_vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
-    """W / epsilon in the l1 norm."""
-    return Proposal(over(reach(item, kind.norm, ask.delta), ask.epsilon))
-
-
 @method("closeness", _CLOSE_VECTORS, place=30, shapes=("space",), finite=True, noises=RELEASED, delta=True)
-def close_vectors_divergences(item: Family, ask: Divergences, kind: Kind) -> Proposal:
-    """R_alpha(noise, z) <= epsilon in the noise's own norm."""
-    return Proposal(vectors_within(item, ask, kind, ask.delta))
+@method("closeness", _CLOSE_VECTORS, place=30, shapes=("space",), delta=True)
+def close_vectors(item: Family, ask: Ask, kind: Kind) -> Proposal:
+    """W / epsilon in the l1 norm, or R_alpha(noise, z) <= epsilon in the noise's own norm."""
+    return Proposal(_of_vectors(item, ask, kind, ask.delta))
 
 
 def _distance(family: Family, delta: Fraction) -> float:
@@ -198,12 +196,7 @@ def _distance(family: Family, delta: Fraction) -> float:
 # `l1`: the largest distance between any value under one secret and any value under the other, over epsilon.
 
 
-@method(
-    "l1",
-    "l1 (group) sensitivity: Dwork, McSherry, Nissim, Smith 2006, Proposition 1",
-    place=10,
-    beaten_by="exact",
-)
+@method("l1", "l1 (group) sensitivity: Dwork, McSherry, Nissim, Smith 2006, Proposition 1", place=10, beaten_by="exact")
 def l1(item: Item, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
     """scale = max |x - x'| / epsilon over x possible under one secret and x' under the other; blind to
     probabilities."""
