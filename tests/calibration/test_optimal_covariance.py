@@ -18,7 +18,7 @@ from fugu.calibration.covariance import (
 )
 from fugu.calibration.covariance.directions import distances, hides
 from fugu.calibration.covariance.optimal import secular_root
-from fugu.errors import UnknownName, UsageError
+from fugu.errors import UsageError
 from hunting import search
 
 MU = 0.388401248306584  # mu(1, 1e-3)
@@ -331,5 +331,3 @@ def test_what_is_refused():
         optimal_covariance([[1e-200, 0]], np.eye(2), 0.1)
     with pytest.raises(UsageError, match="floor"):
         optimal_covariance([[1, 0]], np.eye(2), 0.1, floor=-1)
-    with pytest.raises(UnknownName):
-        optimal_covariance([[1, 0]], np.eye(2), 0.1, objective="sum")

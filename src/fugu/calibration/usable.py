@@ -77,9 +77,18 @@ def usable(
         certificate = released if isinstance(released, Certificate) else released.certificate
         found = Usable.of(certificate, rows)
         return _with_levers(found, released, certificate, scenario, rows) if levers else found
-    if isinstance(released, Answered):
-        return _answered(released)
-    raise UsageError(f"usable takes a mechanism, a certificate or an answer, got {type(released).__name__}")
+    if not isinstance(released, Answered):
+        raise UsageError(f"usable takes a mechanism, a certificate or an answer, got {type(released).__name__}")
+    # every group beside the number that went out, which is public now
+    values = {cell.group: cell.value for cell in released.cells if not cell.cell}
+    figures: list[Figures] = []
+    read = Usable((), "", why="no group was published")
+    for group, mechanism in released.mechanisms.items():
+        read = Usable.of(mechanism.certificate)
+        for each in read.figures:
+            known = isinstance(each, PublishedStatistic) and group in values
+            figures.append(replace(each, value=values[group]) if known else each)
+    return Usable(tuple(figures), read.basis, why=read.why)
 
 
 def _with_levers(
@@ -97,21 +106,6 @@ def _with_levers(
     column = certificate.body.get("query") is not None
     measured = Levers(pairs, certificate.budget, made, rows or found.figures[0].rows, others, column).measured()
     return found.with_levers(*measured)
-
-
-def _answered(answer: Answered) -> Usable:
-    """Of an answer: every group beside the number that went out, which is public now."""
-    values = {cell.group: cell.value for cell in answer.cells if not cell.cell}
-    figures: list[Figures] = []
-    read = Usable((), "", why="no group was published")
-    for group, mechanism in answer.mechanisms.items():
-        read = Usable.of(mechanism.certificate)
-        for each in read.figures:
-            if isinstance(each, PublishedStatistic) and group in values:
-                figures.append(replace(each, value=values[group]))
-            else:
-                figures.append(each)
-    return Usable(tuple(figures), read.basis, why=read.why)
 
 
 def judged(

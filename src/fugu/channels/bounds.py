@@ -129,7 +129,8 @@ class ExactPrices:
         for factors, laws, sign in ((self.up, self.p, 1.0), (self.down, self.q, -1.0)):
             for factor, law in zip(factors, laws, strict=True):
                 if any(factor):
-                    part = _floats([factor])[0] * _stacked(law, self.problem.n)
+                    known = {id(p): [0.0] * self.problem.n if p is None else [float(a) for a in p] for p in law}
+                    part = _floats([factor])[0] * np.array([known[id(chosen)] for chosen in law]).T
                     near, size, count = near + sign * part, size + part, count + 1
         for table in (self.cap, self.rise):
             if table is not None:
@@ -253,18 +254,6 @@ def _float(a: Fraction) -> float:
         return float(a)
     except OverflowError:
         return np.inf if a > 0 else -np.inf
-
-
-def _stacked(law: list[list[Fraction] | None], n: int) -> NDArray[np.float64]:
-    """Members as an array (points, outputs)."""
-    known: dict[int, NDArray[np.float64]] = {}
-    columns = []
-    for chosen in law:
-        key = id(chosen)
-        if key not in known:
-            known[key] = np.zeros(n) if chosen is None else np.array([float(a) for a in chosen])
-        columns.append(known[key])
-    return np.stack(columns, axis=1)
 
 
 # Laws that are in a set for sure: a law in doubles near its edge is moved into it in exact arithmetic.

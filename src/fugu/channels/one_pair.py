@@ -80,17 +80,13 @@ class RaySearch:
                 return state
             self._ease(state)
             if len(master.rays) > _MANY * pair.n and state.value < self.lowest_value:
-                self._forget(state)
+                # the dearest half of the rays, except those in use; only after progress, so that it ends
+                self.lowest_value, reduced = state.value * (1 - _PROGRESS), master.reduced(master.rays, state)
+                idle = (reduced > max(float(np.median(reduced)), master.unit)) & (master.x[master.ray_columns] == 0)
+                self.known = self.known[~np.isin(self.known, master.rays.take(idle).keys(pair))]
+                master.forget(idle)
             self._add(rays)
         raise NotProvable(f"no channel was found in {_ROUNDS} rounds")
-
-    def _forget(self, state: MasterState) -> None:
-        """Leave out the dearest half of the rays, except those in use; only after progress, so that it ends."""
-        master, self.lowest_value = self.master, state.value * (1 - _PROGRESS)
-        reduced = master.reduced(master.rays, state)
-        idle = (reduced > max(float(np.median(reduced)), master.unit)) & (master.x[master.ray_columns] == 0)
-        self.known = self.known[~np.isin(self.known, master.rays.take(idle).keys(self.pair))]
-        master.forget(idle)
 
     def _add(self, rays: Rays) -> None:
         self.master.add(rays)

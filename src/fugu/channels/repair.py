@@ -147,18 +147,14 @@ def _clean(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _whole(matrix: NDArray[np.float64], bits: int, monotone: bool) -> Rows:
-    """Rows of whole numbers with sum 2^bits: rounded down, the rest to the largest entry of the row."""
-    if monotone:
-        return _whole_rising(matrix, bits)
-    rows = [[int(math.ldexp(value, bits)) for value in row] for row in matrix.tolist()]
-    for row in rows:
-        row[max(range(len(row)), key=row.__getitem__)] += (1 << bits) - sum(row)
-    return rows
-
-
-def _whole_rising(matrix: NDArray[np.float64], bits: int) -> Rows:
-    """The same by cumulated rows, which are made to fall with x exactly before they are taken apart."""
+    """Rows of whole numbers with sum 2^bits: rounded down, the rest to the largest entry of the row. Monotone rows by
+    their cumulated ones, which are made to fall with x exactly before they are taken apart."""
     one = 1 << bits
+    if not monotone:
+        rows = [[int(math.ldexp(value, bits)) for value in row] for row in matrix.tolist()]
+        for row in rows:
+            row[max(range(len(row)), key=row.__getitem__)] += one - sum(row)
+        return rows
     before, rows = [one] * matrix.shape[1], []
     for row in np.cumsum(matrix, axis=1).tolist():
         ends = [min(one, int(math.ldexp(value, bits)), last) for value, last in zip(row, before, strict=True)]

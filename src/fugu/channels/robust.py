@@ -317,30 +317,24 @@ _SAFE = 1e-10
 
 
 def finer(solution: RobustSolution) -> RobustSolution:
-    """The channel for balls with planes around them, round after round while it gains."""
+    """The channel for balls with planes around them, round after round while it gains: where the channel touches a
+    ball, and where its duals use a law outside; four for each output."""
     planes: Planes = {}
     for _ in range(_ROUNDS):
-        _add_planes(solution, planes)
-        more = solved(solution.promises.problem, planes)
+        problem, vectors = solution.promises.problem, solution.vectors
+        members = [solution.promises.members(solution.duals, side) for side in (1, -1)]
+        for s, law in enumerate(problem.laws):
+            if (ball := round_ball(law)) is not None:
+                last = np.zeros((1, problem.n)) if solution.mixed is None else solution.mixed[s : s + 1]
+                ends = [cuts(ball, np.concatenate([side[s], last])) for side in members]
+                touching = [_planes(ball, np.array([ball.extreme(v) for v in way])) for way in (vectors, -vectors)]
+                four = np.stack([*touching, *ends], axis=1)
+                planes[s] = np.concatenate([planes[s], four], axis=1) if s in planes else four
+        more = solved(problem, planes)
         if more.value > (1 - _GAIN) * solution.value:
             return more if more.value < solution.value else solution
         solution = more
     return solution
-
-
-def _add_planes(solution: RobustSolution, planes: Planes) -> None:
-    """Planes where the channel touches a ball, and where its duals use a law outside; four for each output."""
-    problem = solution.promises.problem
-    upper, lower = (solution.promises.members(solution.duals, side) for side in (1, -1))
-    vectors = solution.vectors
-    for s, law in enumerate(problem.laws):
-        ball = round_ball(law)
-        if ball is not None:
-            last = np.zeros((1, problem.n)) if solution.mixed is None else solution.mixed[s : s + 1]
-            ends = [cuts(ball, np.concatenate([side[s], last])) for side in (upper, lower)]
-            touching = [_planes(ball, np.array([ball.extreme(v) for v in way])) for way in (vectors, -vectors)]
-            more = np.stack([*touching, *ends], axis=1)
-            planes[s] = np.concatenate([planes[s], more], axis=1) if s in planes else more
 
 
 def from_within(solution: RobustSolution) -> Prices:

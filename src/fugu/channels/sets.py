@@ -288,7 +288,9 @@ def outer_sets(law: LawSet) -> list[LawSet]:
     found: list[LawSet] = []
     for part in parts:
         if isinstance(part, Ball) and part.distance == "kl":
-            found.append(_box_around(part))
+            # each p(x) with kl(c(x), p(x)) <= radius: joining all other values brings no two laws farther apart
+            ends = [np.array([_end(c, part.radius, side) for c in part.weights.tolist()]) for side in (-1, 1)]
+            found.append(Box(part.values, np.clip(ends[0] * (1 - 1e-9), 0, 1), np.clip(ends[1] * (1 + 1e-9), 0, 1)))
             found.append(Ball(part.centre(), min(1.0, math.sqrt(part.radius / 2) * (1 + 1e-12))))
         else:
             found.append(part)
@@ -311,14 +313,6 @@ def provable(laws: tuple[Masses | LawSet, ...]) -> list[tuple[Masses | LawSet, .
 def round_ball(law: Masses | LawSet) -> Ball | None:
     """The Kullback-Leibler ball of a set that is one; None for all others."""
     return law if isinstance(law, Ball) and law.distance == "kl" else None
-
-
-def _box_around(ball: Ball) -> Box:
-    """Each p(x) with kl(c(x), p(x)) <= radius: joining all other values brings no two laws farther apart."""
-    centre = ball.weights
-    lower = np.array([_end(c, ball.radius, -1) for c in centre.tolist()])
-    upper = np.array([_end(c, ball.radius, 1) for c in centre.tolist()])
-    return Box(ball.values, np.clip(lower * (1 - 1e-9), 0, 1), np.clip(upper * (1 + 1e-9), 0, 1))
 
 
 @cache

@@ -59,7 +59,19 @@ def descend(start: Array, floor: float, laws: StandardPairs, ask: Ask, cost: Cov
         if losses[worst] <= 1 + 1e-6 or worst in binding:
             break
         binding.append(worst)
-    return best if floor else _trimmed(best, laws, ask, cost)
+    if floor:
+        return best
+    values, vectors = np.linalg.eigh(best)
+    small = values < _TRIM * values[-1]
+    if not small.any():
+        return best
+    # without directions of next to no noise, which only take a finer grid, if that costs as good as nothing
+    flat = (vectors * np.where(small, 0.0, values)) @ vectors.T
+    try:
+        found = raised((flat + flat.T) / 2, 0.0, laws, ask)
+    except NotProvable:
+        return best
+    return found if cost.value(found) <= cost.value(best) * (1 + 1e-4) else best
 
 
 def _better(best: Array, S: Array, floor: float, laws: StandardPairs, ask: Ask, cost: CovarianceCost) -> Array:
@@ -69,20 +81,6 @@ def _better(best: Array, S: Array, floor: float, laws: StandardPairs, ask: Ask, 
     except NotProvable:
         return best
     return found if cost.value(found) < cost.value(best) else best
-
-
-def _trimmed(S: Array, laws: StandardPairs, ask: Ask, cost: CovarianceCost) -> Array:
-    """S without directions of next to no noise, which only take a finer grid, if that costs as good as nothing."""
-    values, vectors = np.linalg.eigh(S)
-    small = values < _TRIM * values[-1]
-    if not small.any():
-        return S
-    flat = (vectors * np.where(small, 0.0, values)) @ vectors.T
-    try:
-        found = raised((flat + flat.T) / 2, 0.0, laws, ask)
-    except NotProvable:
-        return S
-    return found if cost.value(found) <= cost.value(S) * (1 + 1e-4) else S
 
 
 @dataclass(frozen=True, eq=False)

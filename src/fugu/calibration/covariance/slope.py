@@ -58,7 +58,7 @@ def log_delta(d: Array, a: Array, b: Array, epsilon: float, bend: bool = False) 
     squares = g * g
     apart = np.abs(mu) > _SAME  # elsewhere the laws have one variance, and L only moves with the shift
     kappa = -epsilon - (float(np.log1p(mu).sum()) + float(np.sum(squares[apart] / mu[apart]))) / 2
-    nothing = Local(_LEAST, np.zeros_like(a), _none(len(d)) if bend else None)
+    nothing = Local(_LEAST, np.zeros_like(a), np.zeros((len(d) * (len(d) + 1) // 2,) * 2) if bend else None)
     if not squares[~apart].any() and (mu[apart] < 0).all() and kappa <= 0:
         return nothing
     c, width = _saddle(mu, squares, epsilon)
@@ -101,7 +101,7 @@ def divergence(d: Array, a: Array, b: Array, alpha: float, bend: bool = False) -
     mu, V = _together(a, b)
     den = 1 + mu * (1 - alpha)
     if den.min() <= 0:
-        return Local(math.inf, np.zeros_like(a), _none(len(d)) if bend else None)
+        return Local(math.inf, np.zeros_like(a), np.zeros((len(d) * (len(d) + 1) // 2,) * 2) if bend else None)
     g = V.T @ d
     volume = float(np.sum((1 - alpha) * np.log1p(mu) - np.log(den)) / 2)
     value = (volume + alpha * (alpha - 1) / 2 * float(np.sum(g * g / den))) / (alpha - 1)
@@ -141,11 +141,6 @@ def _saddle(mu: Array, squares: Array, epsilon: float) -> tuple[float, float]:
         if abs(step) < 1e-6 or high - low < 1e-9:
             break
     return c, 1 / math.sqrt(bend)
-
-
-def _none(d: int) -> Array:
-    n = d * (d + 1) // 2
-    return np.zeros((n, n))
 
 
 def _together(a: Array, b: Array) -> tuple[Array, Array]:
