@@ -11,7 +11,7 @@ import fugu
 from benchmarks.inputs import all_pairs, pair, rounded, shuffled
 from benchmarks.measure import Row, Size, metered, race
 from fugu.calibration import scales
-from fugu.calibration.search import least
+from fugu.calibration.registry import least
 from fugu.loss.table import line
 
 _ATOMS = 10**6

@@ -24,7 +24,7 @@ from fugu import (
     verify,
 )
 from fugu.calibration.lattice import _continuous
-from fugu.calibration.search import least_scale
+from fugu.calibration.registry import least_scale
 from fugu.errors import BadBudget, BadLaw, BadNoise, NotProvable, UnknownName, UsageError
 from fugu.laws import families
 from fugu.noise import Lattice

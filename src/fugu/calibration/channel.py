@@ -17,9 +17,8 @@ from fugu.calibration.comparison import Row
 from fugu.calibration.driver import asked
 from fugu.calibration.lattice import beliefs_of, problem
 from fugu.calibration.offer import Listed, Offer, Tried, Wishes
-from fugu.calibration.registry import ARITHMETIC, told
+from fugu.calibration.registry import ARITHMETIC, least, told
 from fugu.calibration.scales import Scales
-from fugu.calibration.search import least
 from fugu.channels.bounds import lower, value
 from fugu.channels.find import find, squared_outputs, with_outputs
 from fugu.channels.problem import (

@@ -12,8 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.registry import attempted, suited
-from fugu.calibration.search import least, least_scale
+from fugu.calibration.registry import attempted, least, least_scale, suited
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee.asks import Ask
 from fugu.laws.cells import CellFamily

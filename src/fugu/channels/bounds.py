@@ -159,9 +159,8 @@ def _pair_prices(problem: ChannelProblem, prices: Prices) -> tuple[Table, tuple[
         check("shares", prices.shares, (len(problem.laws), m))
         if problem.delta or problem.robust:
             raise UsageError("shares are prices for single laws and delta 0; give a price for each pair")
-        linked = {frozenset(pair) for pair in problem.pairs}
         for group in problem.groups:
-            if any(frozenset((s, t)) not in linked for s in group for t in group if s < t):
+            if not problem.complete(group):
                 raise UsageError("shares need every two laws of a group to be a pair; give a price for each pair")
             _add_shares(group, prices.shares, ratio, up, down)
     return alpha, (up, down)
@@ -274,8 +273,15 @@ def member(law_set: LawSet, near: NDArray[np.float64] | None) -> Law:
 
     Raises `NotProvable` if not even the centre is proved to be in the set.
     """
-    given = near is not None and bool(np.any(near > 0))
-    found = _moved(law_set, np.clip(near, 0.0, None)) if given and near is not None else _centre(law_set)
+    parts = law_set.sets if isinstance(law_set, Intersection) else (law_set,)
+    if near is None or not np.any(near > 0):
+        found = _centre(law_set)
+    elif all(isinstance(part, Box | Band) for part in parts):
+        found = _between(_limits(law_set), np.clip(near, 0.0, None))
+    elif isinstance(law_set, Hull):
+        found = _mixture(law_set, np.clip(near, 0.0, None))
+    else:
+        found = _towards_centre(law_set, np.clip(near, 0.0, None))
     if not law_set.contains(found):
         raise NotProvable(f"no law was proved to be in {law_set!r}, so the error of the best channel is not bounded")
     return found
@@ -290,15 +296,6 @@ def mean_member(laws: Sequence[Law | None], weights: Sequence[Fraction]) -> list
     size = len(pairs[0][0])
     mean = [sum((weight * law[x] for law, weight in pairs), Fraction(0)) / total for x in range(size)]
     return [mean] * len(laws)
-
-
-def _moved(law_set: LawSet, near: NDArray[np.float64]) -> Law:
-    parts = law_set.sets if isinstance(law_set, Intersection) else (law_set,)
-    if all(isinstance(part, Box | Band) for part in parts):
-        return _between(_limits(law_set), near)
-    if isinstance(law_set, Hull):
-        return _mixture(law_set, near)
-    return _towards_centre(law_set, near)
 
 
 def _exactly(near: NDArray[np.float64]) -> Law:

@@ -104,7 +104,7 @@ class _Sift:
 
     def _add(self, cells: Ints) -> None:
         x, y = np.divmod(cells, self.shape[1])
-        columns = SparseMatrix.of(self.rows.cells(x, y, 0), self.rows.count, cells.size)
+        columns = SparseMatrix.of(self.rows.cells(x, y, 0), cells.size)
         add_columns(self.solver, self.rows.cell_cost(x, y) * self.finer, columns)
         self.cells = np.concatenate([self.cells, cells])
 
@@ -224,10 +224,10 @@ class GridRows(ProgramRows):
         self.scale = max(float(cells.max()), _TINY)
         self.sums = self.rows(self.kept.size, 1.0, 1.0)
         whole = problem.delta == 0
-        complete = [group for group in problem.groups if len(group) > 2 and whole and laws.complete(group)]
+        complete = [group for group in problem.groups if len(group) > 2 and whole and problem.complete(group)]
         self.spans = [(group, *self._span(group)) for group in complete]
         inside = {s for group in complete for s in group}
-        outside = [c for c, (s, _) in enumerate(laws.ordered) if s not in inside and laws.binding[c]]
+        outside = [c for c, (s, _) in enumerate(laws.problem.ordered()) if s not in inside and laws.binding[c]]
         self.pairs = {c: self.rows(self.m, -INFINITE, 0.0) for c in outside}
         for row in () if whole else self.pairs.values():
             over = self.variables(np.zeros(self.m))
@@ -263,8 +263,9 @@ class GridRows(ProgramRows):
         for group, below, above in self.spans:
             for i, s in enumerate(group):
                 found += [(below[i][y], column, self.law[s][x]), (above[i][y], column, self.law[s][x])]
+        ordered = self.laws.problem.ordered()
         for c, row in self.pairs.items():
-            s, t = self.laws.ordered[c]
+            s, t = ordered[c]
             found.append((row[y], column, (self.law[s] - self.ratio * self.law[t])[x]))
         if self.worst is not None:
             for s, row in enumerate(self.worst):
@@ -281,7 +282,7 @@ class GridRows(ProgramRows):
 
     def prices(self, dual: Floats) -> Prices:
         """What the dual of the rows says about the promises, per ordered pair."""
-        y, ordered = self.scale * dual, self.laws.ordered
+        y, ordered = self.scale * dual, self.laws.problem.ordered()
         ratio = np.zeros((len(ordered), self.m))
         for c, row in self.pairs.items():
             ratio[c] = np.clip(-y[row], 0.0, None)

@@ -60,7 +60,7 @@ def find(problem: ChannelProblem) -> RoughChannel:
     if problem.weight is None:
         mix = np.zeros(len(laws.law))
         mix[np.argmax(laws.law @ problem.loss.min(axis=1))] = 1.0
-    return laws.found(matrix, Prices(ratio=np.zeros((len(laws.ordered), problem.m)), mix=mix))
+    return laws.found(matrix, Prices(ratio=np.zeros((len(laws.problem.ordered()), problem.m)), mix=mix))
 
 
 # Outputs for the squared error: the published values are free, so they are found together with the channel.

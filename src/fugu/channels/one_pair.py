@@ -33,7 +33,7 @@ def solve_pair(laws: PointLaws, c: int) -> RoughChannel:
     search = RaySearch(pair)
     state = search.run()
     matrix = laws.spread(search.master.matrix())
-    ratio = np.zeros((len(laws.ordered), problem.m))
+    ratio = np.zeros((len(laws.problem.ordered()), problem.m))
     ratio[c : c + 2] = prices(pair, state)
     return laws.found(matrix, Prices(ratio=ratio, mix=state.mix))
 
@@ -178,7 +178,7 @@ def solve_zero_one(laws: PointLaws, pair: PointPair, c: int) -> RoughChannel:
         eta = np.zeros(2)
         eta[: dual.size] = np.clip(-dual, 0.0, None)
         state = MasterState(u, eta, pair.weight, None, answer.value * pair.scale, np.zeros(pair.n, dtype=np.bool_))
-        ratio = np.zeros((len(laws.ordered), laws.problem.m))
+        ratio = np.zeros((len(laws.problem.ordered()), laws.problem.m))
         ratio[c : c + 2] = prices(pair, state)
         found.append(laws.found(laws.spread(roles.matrix(np.clip(answer.x, 0.0, None))), Prices(ratio=ratio)))
     return min(found, key=laws.shortfall)

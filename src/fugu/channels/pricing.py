@@ -186,7 +186,7 @@ class Master:
         row, column, value = (part[value != 0] for part in (row, column, value))
         order = np.argsort(column, kind="stable")
         start = np.concatenate(([0], np.cumsum(np.bincount(column, minlength=cost.size))))
-        columns = SparseMatrix(0, start.astype(np.int32), row[order].astype(np.int32), value[order].astype(np.float64))
+        columns = SparseMatrix(start.astype(np.int32), row[order].astype(np.int32), value[order].astype(np.float64))
         add_columns(self.solver, cost * self.finer, columns)
         self.costs.append(cost)
         self.columns += cost.size

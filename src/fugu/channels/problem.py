@@ -103,6 +103,11 @@ class ChannelProblem:
         found = [[s for s, o in enumerate(owner) if o == first] for first in sorted(set(owner))]
         return [group for group in found if len(group) > 1]
 
+    def complete(self, group: list[int]) -> bool:
+        """Whether every two laws of the group are a pair."""
+        known = {frozenset(pair) for pair in self.pairs}
+        return sum(pair <= set(group) for pair in known) == len(group) * (len(group) - 1) // 2
+
     def ordered(self) -> list[tuple[int, int]]:
         """The pairs in both orders: (s, t) then (t, s) for each pair, which is the order of the rows of `Prices`."""
         return [c for s, t in self.pairs for c in ((s, t), (t, s))]

@@ -45,14 +45,9 @@ class PointLaws:
         return cls(problem, law, math.exp(min(float(problem.epsilon), _LARGEST)))
 
     @cached_property
-    def ordered(self) -> list[tuple[int, int]]:
-        """The pairs in both orders."""
-        return self.problem.ordered()
-
-    @cached_property
     def excess(self) -> NDArray[np.float64]:
         """a_c = p_s - e^epsilon p_t for each ordered pair c = (s, t): (ordered pairs, points)."""
-        s, t = np.array(self.ordered, dtype=np.int64).reshape(-1, 2).T
+        s, t = np.array(self.problem.ordered(), dtype=np.int64).reshape(-1, 2).T
         return self.law[s] - self.ratio * self.law[t]
 
     @cached_property
@@ -64,15 +59,11 @@ class PointLaws:
     def only_pair(self) -> int | None:
         """The first row in `ordered` of the only pair that can bind; None if several can."""
         first: dict[frozenset[int], int] = {}
-        for c, pair in enumerate(self.ordered):
+        ordered = self.problem.ordered()
+        for c, pair in enumerate(ordered):
             first.setdefault(frozenset(pair), c)
-        able = {first[frozenset(self.ordered[c])] for c in np.flatnonzero(self.binding)}
+        able = {first[frozenset(ordered[c])] for c in np.flatnonzero(self.binding)}
         return able.pop() if len(able) == 1 else None
-
-    def complete(self, group: list[int]) -> bool:
-        """Whether every two laws of the group are a pair."""
-        known = {frozenset(pair) for pair in self.problem.pairs}
-        return sum(pair <= set(group) for pair in known) == len(group) * (len(group) - 1) // 2
 
     @cached_property
     def active(self) -> NDArray[np.bool_]:
@@ -116,7 +107,7 @@ class PointLaws:
         whole = self.completed(matrix)
         loss, bound = self.loss(whole), self.bound(prices)
         if loss - bound > _SPOILT * loss:
-            nothing = replace(prices, ratio=np.zeros((len(self.ordered), self.problem.m)))
+            nothing = replace(prices, ratio=np.zeros((len(self.problem.ordered()), self.problem.m)))
             if self.bound(nothing) > bound:
                 prices, bound = nothing, self.bound(nothing)
         return RoughChannel(whole, prices, max(0.0, loss - bound))
@@ -172,13 +163,12 @@ Triplets = tuple[Ints, Ints, Floats]
 class SparseMatrix:
     """A sparse matrix by columns: `index` and `value` of column j stand at start[j] .. start[j + 1]."""
 
-    rows: int
     start: NDArray[np.int32]
     index: NDArray[np.int32]
     value: NDArray[np.float64]
 
     @classmethod
-    def of(cls, entries: Iterable[Triplets], rows: int, columns: int) -> SparseMatrix:
+    def of(cls, entries: Iterable[Triplets], columns: int) -> SparseMatrix:
         """The matrix with these entries, each place at most once; zeros are left out."""
         none = np.zeros(0, dtype=np.int64)
         parts = [tuple(np.ravel(part) for part in np.broadcast_arrays(*entry)) for entry in entries]
@@ -187,12 +177,7 @@ class SparseMatrix:
         row, column, value = (part[value != 0] for part in (row, column, value))
         order = np.lexsort((row, column))
         start = np.concatenate(([0], np.cumsum(np.bincount(column, minlength=columns))))
-        return cls(rows, start.astype(np.int32), row[order].astype(np.int32), value[order].astype(np.float64))
-
-    @property
-    def columns(self) -> int:
-        """How many columns there are."""
-        return self.start.size - 1
+        return cls(start.astype(np.int32), row[order].astype(np.int32), value[order].astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,10 +217,10 @@ class Program:
             solver.setOptionValue("presolve", "off")
             found = [run(solver)]
         solver.setOptionValue("solver", "simplex")
-        solver.setOptionValue("simplex_iteration_limit", 1000 + self.matrix.columns // 10)
+        solver.setOptionValue("simplex_iteration_limit", 1000 + self.cost.size // 10)
         for larger in (1.0, _LARGER):
             try:
-                columns = np.arange(self.matrix.columns, dtype=np.int32)
+                columns = np.arange(self.cost.size, dtype=np.int32)
                 solver.changeColsCost(columns.size, columns, _FINER * self.cost)
                 solver.changeColsBounds(columns.size, columns, larger * self.floor, larger * self.ceiling)
                 limit_rows(solver, larger * self.low, larger * self.high)
@@ -249,7 +234,7 @@ class Program:
         import highspy
 
         lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = self.matrix.columns, self.matrix.rows
+        lp.num_col_, lp.num_row_ = self.cost.size, self.low.size
         lp.col_cost_, lp.col_lower_, lp.col_upper_ = self.cost, self.floor, self.ceiling
         lp.row_lower_, lp.row_upper_ = self.low, self.high
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
@@ -293,7 +278,7 @@ class ProgramRows:
 
     def program(self, cost: Floats) -> Program:
         """All of it."""
-        matrix = SparseMatrix.of(self.entries, self.count, self.columns)
+        matrix = SparseMatrix.of(self.entries, self.columns)
         return Program(cost, matrix, self.low, self.high, self.floor, np.full(self.columns, INFINITE))
 
 

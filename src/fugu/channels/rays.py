@@ -56,7 +56,7 @@ class PointPair:
             loss,
             laws.law[:, kept],
             weight,
-            laws.law[list(laws.ordered[c])][:, kept].mean(axis=0),
+            laws.law[list(laws.problem.ordered()[c])][:, kept].mean(axis=0),
             float(problem.delta),
             x if line else None,
             ordered,

@@ -14,7 +14,7 @@ import numpy as np
 
 from fugu.calibration.compare import require_few_steps
 from fugu.calibration.lattice import problem
-from fugu.calibration.search import least
+from fugu.calibration.registry import least
 from fugu.documents.certificate import Certificate
 from fugu.documents.records import RecordsCertificate
 from fugu.documents.swap import SWAP

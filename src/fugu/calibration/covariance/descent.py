@@ -19,7 +19,7 @@ from fugu.calibration.covariance.slope import (
     log_delta,
     symmetric,
 )
-from fugu.calibration.search import least_scale
+from fugu.calibration.registry import least_scale
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Divergences
 from fugu.loss.search.normal import fast_normal_delta

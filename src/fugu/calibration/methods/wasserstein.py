@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from fugu.calibration.registry import EVERY, RELEASED, UNBOUNDED, Proposal, method
-from fugu.calibration.search import least_scale
+from fugu.calibration.registry import EVERY, RELEASED, UNBOUNDED, Proposal, least_scale, method
 from fugu.guarantee.asks import Ask, Divergences, Ratio
 from fugu.laws.family import Family
 from fugu.laws.normal import Analytic
