@@ -33,9 +33,7 @@ from fugu.laws.sets.law_set import LawSet
 def value(problem: ChannelProblem, rows: Sequence[Sequence[int]]) -> Fraction:
     """The expected loss of an integer channel, exactly; under the worst of the laws if the problem has no weight.
 
-    - `problem`: its loss and weight are read as the binary numbers they are.
-    - `rows`: n rows of m whole weights, all with the same sum.
-    """
+    Its loss and weight are read as the binary numbers they are; `rows`: n rows of m whole weights of one sum."""
     ratios = [[a.as_integer_ratio() for a in row] for row in problem.loss.tolist()]
     scale, total = max(d for row in ratios for _, d in row), sum(rows[0])
     losses = [[a * (scale // d) for a, d in row] for row in ratios]  # whole numbers over one power of two, exactly
@@ -78,8 +76,7 @@ class ExactPrices:
 
     up_sy = sum_t alpha_(s,t),y and down_sy = E sum_t alpha_(t,s),y with E >= e^epsilon; p and q are members of law s.
 
-    - `problem`: what the channel must do.
-    - `prices`: any numbers; refused only if their shapes are wrong or they are not finite.
+    Prices are any numbers; refused only if their shapes are wrong or they are not finite.
     """
 
     def __init__(self, problem: ChannelProblem, prices: Prices) -> None:
@@ -266,13 +263,9 @@ Law = list[Fraction]
 
 
 def member(law_set: LawSet, near: NDArray[np.float64] | None) -> Law:
-    """A law of the set, exactly: the one near a law in doubles, or the centre.
+    """A law of the set, exactly: one near a law in doubles; of None, or a vector without mass, the centre.
 
-    - `law_set`: where it must be.
-    - `near`: about a law of the set; None, or a vector without mass, asks for the centre.
-
-    Raises `NotProvable` if not even the centre is proved to be in the set.
-    """
+    Raises `NotProvable` if not even the centre is proved to be in the set."""
     parts = law_set.sets if isinstance(law_set, Intersection) else (law_set,)
     if near is None or not np.any(near > 0):
         found = _centre(law_set)

@@ -22,8 +22,6 @@ from fugu.laws.masses import Masses
 def find(problem: ChannelProblem) -> RoughChannel:
     """A channel of least expected loss in doubles, with prices that bound the optimum from below.
 
-    - `problem`: the laws, the pairs, the budget and the loss.
-
     Nothing here is a guarantee: `repair.repaired` makes the channel exact, `bounds.value` and `bounds.lower` prove how
     far it is from the best.
 
@@ -79,8 +77,6 @@ _USED = 1e-9
 
 def squared_outputs(problem: ChannelProblem) -> Floats:
     """The values to publish for the least squared error, increasing; `problem.loss` and `problem.outputs` are ignored.
-
-    - `problem`: the laws, pairs and budget, with `points`.
 
     The best over all real outputs for point laws where one pair can bind. With more pairs a grid, and the means of the
     columns of the best channel on it; with sets of laws, a cap or a monotone channel the grid alone.
@@ -158,8 +154,7 @@ _POWER = 30.0
 
 def solve_capped(problem: ChannelProblem) -> RoughChannel | None:
     """The best channel of the program in doubles, with its prices; None where there is no such program, or no answer.
-
-    - `problem`: with a cap above 0 and single laws, without an order."""
+    The problem has a cap above 0 and single laws, without an order."""
     single = all(isinstance(law, Masses) for law in problem.laws)
     if not single or problem.monotone or problem.cap == 0 or problem.n * problem.m > _CELLS:
         return None

@@ -44,10 +44,7 @@ class Point:
 
 
 class Interior:
-    """The method for one problem.
-
-    - `promises`: the cone and its problem, which must have a weight and ask for no order.
-    """
+    """The method for one problem, which must have a weight and ask for no order."""
 
     def __init__(self, promises: Promises) -> None:
         problem, self.promises = promises.problem, promises

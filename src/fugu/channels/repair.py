@@ -38,7 +38,6 @@ Rows = list[list[int]]
 def repaired(problem: ChannelProblem, matrix: NDArray[np.float64], bits: int = 48) -> tuple[Rows, Fraction]:
     """Integer weights, all rows with the same sum, that keep every promise of the problem exactly; and theta.
 
-    - `problem`: what the channel must do.
     - `matrix`: n rows, m columns in doubles, rows with a sum near 1; entries below 0 are taken as 0.
     - `bits`: rows are rounded to multiples of 2^-bits first.
 
@@ -60,11 +59,8 @@ def repaired(problem: ChannelProblem, matrix: NDArray[np.float64], bits: int = 4
 
 
 def holds(problem: ChannelProblem, rows: Sequence[Sequence[int]]) -> bool:
-    """Whether an integer channel keeps every promise of the problem, in exact arithmetic.
-
-    - `problem`: what it must do.
-    - `rows`: n rows of m weights; refused unless none is negative and all rows have the same positive sum.
-    """
+    """Whether an integer channel keeps every promise of the problem, in exact arithmetic; refused unless `rows` are n
+    rows of m weights, none negative, with the same positive sum."""
     total = sum(rows[0])
     fits = len(rows) == problem.n and all(len(row) == problem.m and sum(row) == total for row in rows)
     if not fits or total <= 0 or any(weight < 0 for row in rows for weight in row):
@@ -174,10 +170,8 @@ def _rising(rows: Sequence[Sequence[int]]) -> bool:
 
 
 class ExactExtremes:
-    """max and min of sum_x p(x) v_x over p in a set of laws, in rationals; both are the mean for a single law.
-
-    - `law`: the law, or the set; for a set the largest is `law.top`, an exact upper bound where it is not the maximum.
-    """
+    """max and min of sum_x p(x) v_x over p in a set of laws, in rationals; both are the mean for a single law. For a
+    set the largest is `law.top`, an exact upper bound where it is not the maximum."""
 
     def __init__(self, law: Masses | LawSet) -> None:
         self.law = law

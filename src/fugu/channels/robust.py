@@ -33,9 +33,8 @@ _LEAST = 1e-9
 
 
 def solve_robust(problem: ChannelProblem) -> RoughChannel:
-    """The channel of least loss in doubles, with prices and members that bound the optimum from below.
-
-    - `problem`: laws and sets of laws in any mixture; cap, delta, worst case and order as it asks for.
+    """The channel of least loss in doubles, with prices and members that bound the optimum from below: for laws and
+    sets of laws in any mixture; cap, delta, worst case and order as the problem asks for.
 
     For epsilon 0 without delta, and for a cap of 0, the channel is the best constant one. Raises `OutOfReach` beyond
     400 points with as many outputs.
@@ -116,10 +115,7 @@ def _gap(problem: ChannelProblem, matrix: Floats, prices: Prices) -> float:
 class WholeProgram(ProgramRows):
     """min cost with sum_y k_y = 1 and G z_y >= 0; delta, the worst of the laws and order where they are asked for.
 
-    Interior points without crossover: the answer is a proposal, made exact by `repair`, so a vertex is not needed.
-
-    - `promises`: the cone and its problem.
-    """
+    Interior points without crossover: the answer is a proposal, made exact by `repair`, so a vertex is not needed."""
 
     def __init__(self, promises: Promises) -> None:
         super().__init__()
@@ -205,10 +201,7 @@ class WholeProgram(ProgramRows):
 
 
 def interior(program: Program) -> tuple[Floats, Floats]:
-    """Variables and duals near the optimum of a program.
-
-    - `program`: one that has an optimum; `NotProvable` if the solver does not come near it.
-    """
+    """Variables and duals near the optimum of a program; `NotProvable` if the solver does not come near one."""
     import highspy
 
     solver = new_solver("ipx")
@@ -274,11 +267,7 @@ class RobustSolution:
 
 def solved(problem: ChannelProblem, planes: Planes | None = None) -> RobustSolution:
     """By the method that knows the shape of the program; where it does not come near, or has no place for what is
-    asked, by a general solver.
-
-    - `problem`: with sets that are polyhedral, or approached by `planes` besides.
-    - `planes`: as in `Promises`.
-    """
+    asked, by a general solver. Sets are polyhedral, or approached by `planes` besides, as in `Promises`."""
     promises = Promises(problem, planes)
     narrow = len(promises.cone.wide) <= _WIDE
     if narrow and problem.weight is not None and not problem.monotone and not planes:
@@ -356,11 +345,8 @@ def from_within(solution: RobustSolution) -> Prices:
 
 
 def cuts(ball: Ball, members: Floats) -> Floats:
-    """For each law a plane h.p >= 1 around the ball that cuts it off if it lies outside; one in each row.
-
-    - `ball`: with KL(centre, p) <= radius.
-    - `members`: laws, one in each row; a row of zeros gets a plane that says nothing.
-    """
+    """For each law a plane h.p >= 1 around the ball KL(centre, p) <= radius that cuts it off if it lies outside; one in
+    each row, and a row of zeros gets a plane that says nothing."""
     centre, sums = ball.weights, members.sum(axis=1, keepdims=True)
     laws = np.where(sums > 0.5, members / np.maximum(sums, 0.5), centre)
     inside, outside = np.zeros(len(laws)), np.ones(len(laws))

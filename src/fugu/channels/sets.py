@@ -82,12 +82,9 @@ def _paid(mask: Flags, rows: Places, column: Places, values: Floats, duals: Floa
 def extreme(cone: Cone, law: Masses | LawSet, column: Vector, planes: int = 0, side: int = 1) -> Extreme:
     """At least max p.k over the set; with side -1 at most min p.k, which is -max p.(-k).
 
-    - `cone`: gets the variables and rows.
-    - `law`: one law, or a set.
-    - `column`: k, one linear function for each point.
-    - `planes`: how many planes h.p >= 1 hold the set in besides; their entries differ from output to output, so they
-      are entered by whoever copies the cone (`cone.planes`).
-    """
+    The cone gets the variables and rows; `column` is k, one linear function for each point; `planes`: how many planes
+    h.p >= 1 hold the set in besides. Their entries differ from output to output, so they are entered by whoever copies
+    the cone (`cone.planes`)."""
     first = cone.count
     form = _bound(law, planes)(cone, column if side > 0 else column.negative())
     return Extreme(form if side > 0 else -1.0 * form, first, cone.count)
@@ -200,7 +197,6 @@ class Promises:
     D_t - e^-epsilon N_s >= 0 (with a slack for delta). The members of two laws are chosen independently, and a law is
     never held against itself: one bound t_y for all laws at once would be dearer.
 
-    - `problem`: its laws, pairs, epsilon, cap.
     - `planes`: for laws that are not polyhedral, by place: h with h.p >= 1 for all their members, as an array
       (outputs + 1, planes, points), the last for the mean losses. `plane_laws` names the law of each of `cone.planes`.
     """
