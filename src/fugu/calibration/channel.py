@@ -102,49 +102,40 @@ def optimal_channel(
     """
     ask, context = asked(budget), Context.of(scenario_or_pairs)
     wishes, given = Asked(loss, outputs, weight, cap, monotone, context.nominal), shapes(as_pairs(scenario_or_pairs))
-    return tried(Solved.of(wishes.problem(given, ask), wishes), given, ask, context).mechanism(budget.simplest())
+    return tried(*solved(wishes.problem(given, ask), wishes), given, ask, context).mechanism(budget.simplest())
 
 
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """An exact channel for a problem, with what is proved of its loss."""
-
-    channel: Channel
-    optimum: Optimum
-    constant: bool
-
-    @staticmethod
-    def of(problem: ChannelProblem, wishes: Asked) -> Solved:
-        """Find in doubles, make exact in integers, bound from both sides."""
-        constant = problem.epsilon == 0 and problem.delta == 0
-        prices: Prices | None = None
-        if constant:
-            rows, theta = _constant(problem), Fraction(0)
-        else:
-            found = find(problem)
-            prices = found.prices
-            rows, theta = repaired(problem, _for_all(problem, found.matrix, wishes.names is None))
-        least = None if prices is None else max(Fraction(0), lower(problem, prices))
-        assert problem.outputs is not None
-        weight = None if problem.weight is None else problem.weight.tolist()
-        names = None if wishes.names is None else [wishes.names[int(y)] for y in problem.outputs]
-        optimum = Optimum(
-            loss=wishes.loss_name,
-            weighing=wishes.weighing,
-            value=float_up(value(problem, rows)),
-            lower=None if least is None else float_down(least) + 0.0,  # never -0.0
-            theta=float_up(theta),
-            cap=problem.cap,
-            monotone=problem.monotone,
-            table=None if isinstance(wishes.loss, str) or wishes.loss is None else problem.loss,
-            prices=prices,
-        )
-        return Solved(Channel(problem.outputs.tolist(), rows, weight, names), optimum, constant)
+def solved(problem: ChannelProblem, wishes: Asked) -> tuple[Channel, Optimum]:
+    """An exact channel with what is proved of its loss: found in doubles, made exact in integers, bounded from both
+    sides."""
+    prices: Prices | None = None
+    if problem.epsilon == 0 and problem.delta == 0:
+        rows, theta = _constant(problem), Fraction(0)
+    else:
+        found = find(problem)
+        prices = found.prices
+        rows, theta = repaired(problem, _for_all(problem, found.matrix, wishes.names is None))
+    least = None if prices is None else max(Fraction(0), lower(problem, prices))
+    assert problem.outputs is not None
+    weight = None if problem.weight is None else problem.weight.tolist()
+    names = None if wishes.names is None else [wishes.names[int(y)] for y in problem.outputs]
+    optimum = Optimum(
+        loss=wishes.loss_name,
+        weighing=wishes.weighing,
+        value=float_up(value(problem, rows)),
+        lower=None if least is None else float_down(least) + 0.0,  # never -0.0
+        theta=float_up(theta),
+        cap=problem.cap,
+        monotone=problem.monotone,
+        table=None if isinstance(wishes.loss, str) or wishes.loss is None else problem.loss,
+        prices=prices,
+    )
+    return Channel(problem.outputs.tolist(), rows, weight, names), optimum
 
 
-def tried(solved: Solved, given: tuple[Shape, ...], ask: Ask, context: Context) -> Tried:
+def tried(channel: Channel, optimum: Optimum, given: tuple[Shape, ...], ask: Ask, context: Context) -> Tried:
     """An exact channel, and what the door says of it."""
-    item, channel = one_item(given), solved.channel
+    item = one_item(given)
     laws = (item.numbered(),)
     robust = item.shape == "sets"
     fitted = () if robust else (FITTED,) if np.all(item.weights.max(axis=0) > 0) else (FITTED, UNSEEN)
@@ -152,7 +143,7 @@ def tried(solved: Solved, given: tuple[Shape, ...], ask: Ask, context: Context) 
     return Tried(
         kind="channel",
         method=ROBUST if robust else POINT,
-        theorem=_CONSTANT if solved.constant else _THEOREM,
+        theorem=_CONSTANT if ask.epsilon == 0 and ask.delta == 0 else _THEOREM,
         noise=channel,
         proof=bound(laws, channel, ask),
         lattice=None,
@@ -161,9 +152,9 @@ def tried(solved: Solved, given: tuple[Shape, ...], ask: Ask, context: Context) 
         context=context,
         scales={},
         support=item.points,
-        after=(WEIGHT[solved.optimum.weighing], *fitted),
+        after=(WEIGHT[optimum.weighing], *fitted),
         errors={name: finite_or_none(errors.expected(name)) for name in OBJECTIVES},
-        more={"optimum": solved.optimum.to_json()},
+        more={"optimum": optimum.to_json()},
     )
 
 
@@ -354,7 +345,7 @@ class ChannelOffer(Offer):
         return ROBUST if self.given[0].shape == "sets" else POINT
 
     @cached_property
-    def solved(self) -> Solved:
+    def solved(self) -> tuple[Channel, Optimum]:
         """The channel; refused for too many values, or a budget that no channel is found for."""
         count = len(one_item(self.given).points)
         if self.most is not None and count > self.most:
@@ -362,7 +353,7 @@ class ChannelOffer(Offer):
                 f"{count} values, and a channel is worked out unasked for at most {self.most}: lay bins over them, "
                 "which rounds values to the middles of their bins, or call fugu.optimal_channel"
             )
-        return Solved.of(self.asked.problem(self.given, self.ask), self.asked)
+        return solved(self.asked.problem(self.given, self.ask), self.asked)
 
     @cached_property
     def refusal(self) -> str | None:  # type: ignore[override]
@@ -377,7 +368,7 @@ class ChannelOffer(Offer):
     def errors(self) -> Errors:
         """How far it takes values."""
         item = one_item(self.given)
-        return Errors(self.solved.channel, item.points, law_list(item))
+        return Errors(self.solved[0], item.points, law_list(item))
 
     def rank(self, objective: Objective) -> tuple[float, float, bool]:
         """Its expected error under the mean of the laws, or of the middles of the sets."""
@@ -385,11 +376,11 @@ class ChannelOffer(Offer):
 
     def tried(self, ask: Ask, context: Context) -> Tried:
         """Through the door."""
-        return tried(self.solved, self.given, ask, context)
+        return tried(*self.solved, self.given, ask, context)
 
     def _row(self, ask: Ask) -> Row:
         """Its true epsilon is what the channel was asked for, which it meets exactly."""
-        optimum, most = self.solved.optimum, any_belief(self.solved.channel)
+        optimum, most = self.solved[1], any_belief(self.solved[0])
         least_of_all = "" if optimum.lower is None else f"no {optimum.among} is below {optimum.lower:.6g}; "
         fitted = "" if self.method == ROBUST else "beliefs a little off may lose everything; "
         note = f"{fitted}{least_of_all}whatever is believed, epsilon {most:.4g}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import final
 
-from fugu.calibration.channel import Asked, Solved
+from fugu.calibration.channel import Asked, solved
 from fugu.calibration.driver import calibrate
 from fugu.calibration.lattice import problem
 from fugu.calibration.registry import least
@@ -173,7 +173,7 @@ def plan_channel(source: PairsLike, error: float, wishes: Asked, delta: Real = 0
 
     def reaches(epsilon: float) -> bool:
         problem = asked.problem(given, Ratio(as_fraction(epsilon), slack))
-        return Fraction(Solved.of(problem, asked).optimum.value) <= as_fraction(error)
+        return Fraction(solved(problem, asked)[1].value) <= as_fraction(error)
 
     low, high = 0.0, 1.0
     if reaches(low):

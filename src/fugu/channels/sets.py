@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import cache, partial, reduce
 
 import numpy as np
 
@@ -92,93 +92,73 @@ def extreme(cone: Cone, law: Masses | LawSet, column: Vector, planes: int = 0, s
 
 def _bound(law: Masses | LawSet, planes: int) -> Bound:
     if isinstance(law, Masses):
-        return _hull(law.floats()[None, :])
+        return partial(_hull, law.floats()[None, :])
     parts = outer_sets(law)
     boxes = [part for part in parts if isinstance(part, Box)]
     bands = [part for part in parts if isinstance(part, Band)]
-    bounds = []
+    bounds: list[Bound] = []
     if boxes or bands:  # together: one box, and one band if there is any
         size = law.values.size
         lower = np.max([box.lower for box in boxes] or [np.zeros(size)], axis=0)
         upper = np.min([box.upper for box in boxes] or [np.ones(size)], axis=0)
-        bounds.append(_path(lower, upper, bands) if bands else _box(lower, upper))
-    bounds += [_ball(part.weights, part.radius) for part in parts if isinstance(part, Ball)]
-    bounds += [_hull(part.weights) for part in parts if isinstance(part, Hull)]
+        bounds.append(partial(_path, lower, upper, bands) if bands else partial(_box, lower, upper))
+    bounds += [partial(_ball, part.weights, part.radius) for part in parts if isinstance(part, Ball)]
+    bounds += [partial(_hull, part.weights) for part in parts if isinstance(part, Hull)]
     if planes:
-        bounds.append(_planes(planes))
-    return reduce(_both, bounds)
+        bounds.append(partial(_planes, planes))
+    return reduce(lambda one, two: partial(_both, one, two), bounds)
 
 
-def _hull(weights: Floats) -> Bound:
-    def bound(cone: Cone, v: Vector) -> LinearForm:
-        if len(weights) == 1:
-            return v.dot(weights[0])
-        top = LinearForm.of(cone.new(1), 1.0)
-        for row in weights:
-            cone.require(top - v.dot(row))
-        return top
-
-    return bound
+def _hull(weights: Floats, cone: Cone, v: Vector) -> LinearForm:
+    if len(weights) == 1:
+        return v.dot(weights[0])
+    top = LinearForm.of(cone.new(1), 1.0)
+    for row in weights:
+        cone.require(top - v.dot(row))
+    return top
 
 
-def _ball(weights: Floats, radius: float) -> Bound:
-    def bound(cone: Cone, v: Vector) -> LinearForm:
-        top, level = cone.above(v), cone.new(1)
-        form = v.dot(weights) + LinearForm.of(top, radius) - LinearForm.of(level, radius)
-        seen = np.flatnonzero(weights)
-        below = cone.new(seen, positive=True)
-        cone.require_all(v.at(seen), ((1.0, below), (-1.0, level)))
-        return form + LinearForm.of(below, weights[seen])
-
-    return bound
+def _ball(weights: Floats, radius: float, cone: Cone, v: Vector) -> LinearForm:
+    top, level = cone.above(v), cone.new(1)
+    form = v.dot(weights) + LinearForm.of(top, radius) - LinearForm.of(level, radius)
+    seen = np.flatnonzero(weights)
+    below = cone.new(seen, positive=True)
+    cone.require_all(v.at(seen), ((1.0, below), (-1.0, level)))
+    return form + LinearForm.of(below, weights[seen])
 
 
-def _box(lower: Floats, upper: Floats) -> Bound:
+def _box(lower: Floats, upper: Floats, cone: Cone, v: Vector) -> LinearForm:
     free, width = max(0.0, 1.0 - float(lower.sum())), upper - lower
-
-    def bound(cone: Cone, v: Vector) -> LinearForm:
-        level, wide = cone.new(1), np.flatnonzero(width > 0)
-        over = cone.new(wide, positive=True)
-        cone.require_all(v.at(wide).negative(), ((1.0, over), (1.0, level)))
-        return v.dot(lower) + LinearForm.of(level, free) + LinearForm.of(over, width[wide])
-
-    return bound
+    level, wide = cone.new(1), np.flatnonzero(width > 0)
+    over = cone.new(wide, positive=True)
+    cone.require_all(v.at(wide).negative(), ((1.0, over), (1.0, level)))
+    return v.dot(lower) + LinearForm.of(level, free) + LinearForm.of(over, width[wide])
 
 
-def _path(lower: Floats, upper: Floats, bands: list[Band]) -> Bound:
+def _path(lower: Floats, upper: Floats, bands: list[Band], cone: Cone, v: Vector) -> LinearForm:
     low = np.max([band.lower for band in bands], axis=0)
     high = np.min([band.upper for band in bands], axis=0)
     width, gap = upper - lower, high - low
-
-    def bound(cone: Cone, v: Vector) -> LinearForm:
-        n = v.size
-        other = cone.new(np.arange(n))
-        wide, loose = np.flatnonzero(width > 0), np.flatnonzero(gap[:-1] > 0)
-        over, falls = cone.new(wide, positive=True), cone.new(loose, positive=True)
-        cone.require_all(v.at(wide).negative(), ((1.0, over), (1.0, other[wide])))
-        cone.require_all(Vector(((1.0, other[loose + 1]), (-1.0, other[loose]))), ((1.0, falls),))
-        step = np.diff(low, prepend=0.0)  # k'_n - sum L_i (k'_(i+1) - k'_i) = sum k'_i (L_i - L_(i-1)), as L_n = 1
-        form = v.dot(lower) + LinearForm.of(other, step - lower)
-        return form + LinearForm.of(over, width[wide]) + LinearForm.of(falls, gap[loose])
-
-    return bound
+    n = v.size
+    other = cone.new(np.arange(n))
+    wide, loose = np.flatnonzero(width > 0), np.flatnonzero(gap[:-1] > 0)
+    over, falls = cone.new(wide, positive=True), cone.new(loose, positive=True)
+    cone.require_all(v.at(wide).negative(), ((1.0, over), (1.0, other[wide])))
+    cone.require_all(Vector(((1.0, other[loose + 1]), (-1.0, other[loose]))), ((1.0, falls),))
+    step = np.diff(low, prepend=0.0)  # k'_n - sum L_i (k'_(i+1) - k'_i) = sum k'_i (L_i - L_(i-1)), as L_n = 1
+    form = v.dot(lower) + LinearForm.of(other, step - lower)
+    return form + LinearForm.of(over, width[wide]) + LinearForm.of(falls, gap[loose])
 
 
-def _planes(count: int) -> Bound:
-    def bound(cone: Cone, v: Vector) -> LinearForm:
-        level, parts = cone.new(1), cone.new(count, positive=True)
-        cone.planes.append((cone.require_all(v.negative(), ((1.0, level),)), parts))
-        return LinearForm.of(level, 1.0) - LinearForm.of(parts, 1.0)
-
-    return bound
+def _planes(count: int, cone: Cone, v: Vector) -> LinearForm:
+    level, parts = cone.new(1), cone.new(count, positive=True)
+    cone.planes.append((cone.require_all(v.negative(), ((1.0, level),)), parts))
+    return LinearForm.of(level, 1.0) - LinearForm.of(parts, 1.0)
 
 
-def _both(one: Bound, two: Bound) -> Bound:
-    def bound(cone: Cone, v: Vector) -> LinearForm:
-        part = cone.new(np.arange(v.size))
-        return one(cone, Vector((*v.terms, (-1.0, part)))) + two(cone, Vector(((1.0, part),)))
-
-    return bound
+def _both(one: Bound, two: Bound, cone: Cone, v: Vector) -> LinearForm:
+    part = cone.new(np.arange(v.size))
+    return one(cone, Vector((*v.terms, (-1.0, part)))) + two(cone, Vector(((1.0, part),)))
 
 
 # The promises of a problem as one cone, and how the duals of its rows are read as prices and members.

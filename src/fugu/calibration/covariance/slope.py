@@ -278,8 +278,8 @@ class Symmetric:
         self.d = d
         self.i, self.j = np.triu_indices(d)
         self.c = np.where(self.i == self.j, 1.0, np.sqrt(2.0))
-        i, b = self.i[:, None], self.j[:, None]
-        j, a = self.i[None, :], self.j[None, :]
+        self.grid = self.i[:, None], self.j[:, None], self.i[None, :], self.j[None, :]
+        i, b, j, a = self.grid
         self.diagonal = np.flatnonzero(self.i == self.j)
         self.at = [
             ((w * d + x) * d + y) * d + z for w, x, y, z in ((i, j, a, b), (b, j, a, i), (i, a, j, b), (b, a, j, i))
@@ -307,14 +307,12 @@ class Symmetric:
 
     def congruence(self, M: Array) -> Array:
         """The matrix of S -> M S M'."""
-        i, j = self.i[:, None], self.j[:, None]
-        k, m = self.i[None, :], self.j[None, :]
+        i, j, k, m = self.grid
         return np.asarray((M[i, k] * M[j, m] + M[i, m] * M[j, k]) * (2 * self.cc))
 
     def form(self, F: Array) -> Array:
         """The matrix of the quadratic form sum F_ijkl S_ij S_kl."""
-        i, j = self.i[:, None], self.j[:, None]
-        k, m = self.i[None, :], self.j[None, :]
+        i, j, k, m = self.grid
         found = (F[i, j, k, m] + F[j, i, k, m] + F[i, j, m, k] + F[j, i, m, k]) * self.cc
         return np.asarray((found + found.T) / 2)
 
