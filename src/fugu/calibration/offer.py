@@ -91,10 +91,14 @@ class Offer(ABC):
     noise: str
     refusal: str | None
     """Why there is nothing to prove; None if there is."""
+    note = ""
+    """What its row says beside."""
 
-    @abstractmethod
     def rank(self, objective: Objective) -> tuple[float, float, bool]:
-        """What to choose by: the expected error, then the scale (some errors are infinite), then the exact method."""
+        """What to choose by: the expected error, then the scale (some errors are infinite), then the exact method; of
+        what is asked for by name, nothing."""
+        del objective
+        return 0.0, 0.0, False
 
     @abstractmethod
     def tried(self, ask: Ask, context: Context) -> Tried:
@@ -115,11 +119,11 @@ class Offer(ABC):
         noise, proof, d = tried.noise, tried.proof, tried.dimension
         squared = noise.total_error("squared", d)
         errors = noise.total_error("absolute", d), squared, proof.epsilon
-        row = Row(self.method, self.noise, math.sqrt(squared), *errors, proof.holds, tried.theorem, "")
+        row = Row(self.method, self.noise, math.sqrt(squared), *errors, proof.holds, tried.theorem, self.note)
         return replace(row, **self._more(tried, ask))
 
     def _more(self, tried: Tried, ask: Ask) -> dict[str, Any]:
-        """What the row says beside, such as a `note`."""
+        """What the row says otherwise."""
         del tried, ask
         return {}
 

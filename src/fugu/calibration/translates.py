@@ -17,7 +17,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -75,6 +74,7 @@ class DirectedOffer(Offer):
 
     def __init__(self, method: str, find: Callable[[], Directed], context: Context | None = None) -> None:
         self.method, self.context, self.declared = method, context, method == SEVERAL
+        self.note = TRANSLATES if self.declared else ""
         self.refusal: str | None = None
         try:
             self.directed, self.given, self.lattice = find()
@@ -105,10 +105,6 @@ class DirectedOffer(Offer):
             dimension=self.directed.dimension,
             before=(TRANSLATES,) if self.declared else (),
         )
-
-    def _more(self, tried: Tried, ask: Ask) -> dict[str, Any]:
-        del tried, ask
-        return {"note": TRANSLATES if self.declared else ""}
 
 
 def _translates(given: Sequence[Shape]) -> list[Family]:
@@ -267,11 +263,6 @@ class SwapOffer(Offer):
     refusal: str | None = None
     method = METHOD
     noise = "gaussian"
-
-    def rank(self, objective: Objective) -> tuple[float, float, bool]:
-        """It is asked for by name, so there is nothing to rank."""
-        del objective
-        return 0.0, 0.0, False
 
     def tried(self, ask: Ask, context: Context) -> Tried:
         """The plan, and the proof of its cap."""

@@ -68,7 +68,11 @@ class Interior:
         with np.errstate(all="ignore"):
             for step in range(_MOST_STEPS):
                 report("finding a channel for sets of laws", step, _MOST_STEPS)
-                now = self._error(at)
+                # the largest of gap and residuals, all in units in which cost and probabilities are at most 1
+                gap = float((at.s * at.dual).sum() + at.left @ at.price)
+                value = abs(float((self.cost * at.z).sum()))
+                worst = max(float(np.abs(part).max(initial=0.0)) for part in self._residuals(at))
+                now = max(gap / max(value, 1e-3), worst)
                 if now < error:
                     best, error = at, now
                 if error < _NEAR or not np.isfinite(now) or now > 1e6 * max(error, _NEAR):
@@ -98,14 +102,6 @@ class Interior:
         link = at.z[:, self.linked].sum(axis=0) - self.right
         link[self.n :] += at.left
         return dual, (self.layout.matrix @ at.z.T).T - at.s, link, -at.u[self.n :] - at.price
-
-    def _error(self, at: Point) -> float:
-        """The largest of gap and residuals, all in units in which cost and probabilities are at most 1."""
-        dual, primal, link, spent = self._residuals(at)
-        gap = float((at.s * at.dual).sum() + at.left @ at.price)
-        value = abs(float((self.cost * at.z).sum()))
-        worst = max(float(np.abs(part).max(initial=0.0)) for part in (dual, primal, link, spent))
-        return max(gap / max(value, 1e-3), worst)
 
     def _step(self, at: Point) -> Point:
         residuals = self._residuals(at)

@@ -261,16 +261,14 @@ def threshold(u: Array, laws: StandardPairs, ask: Ask) -> tuple[float, Array]:
         found = _last(lambda s, x=x, a=a, b=b: _loss(x, a + s, b + s, epsilon), limit, found, max(a, b, x * x, 1e-300))  # type: ignore[misc]
         size = max(a, b) + found
         at, steps = (x, a + found, b + found), (math.sqrt(size) * 1e-5, size * 1e-5, size * 1e-5)
-        rates = [_rate(at, i, steps[i], epsilon) for i in range(3)]
+        rates = []  # how the loss changes with each of its three arguments
+        for i, step in enumerate(steps):
+            up, down = ([y + h * (k == i) for k, y in enumerate(at)] for h in (step, -step))
+            rise = _loss(up[0], up[1], up[2], epsilon) - _loss(down[0], down[1], down[2], epsilon)
+            rates.append(rise / (2 * step))
         fall = rates[1] + rates[2]
         slope = -(rates[0] * d + 2 * rates[1] * (A @ u) + 2 * rates[2] * (B @ u)) / fall if fall < 0 else 0.0 * u
     return found, slope
-
-
-def _rate(at: tuple[float, float, float], i: int, step: float, epsilon: float) -> float:
-    """How the loss changes with one of its three arguments."""
-    up, down = ([y + h * (k == i) for k, y in enumerate(at)] for h in (step, -step))
-    return (_loss(up[0], up[1], up[2], epsilon) - _loss(down[0], down[1], down[2], epsilon)) / (2 * step)
 
 
 def _loss(x: float, a: float, b: float, epsilon: float) -> float:
