@@ -191,14 +191,13 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """min cost.x with low <= A x <= high and floor <= x <= ceiling."""
+    """min cost.x with low <= A x <= high and floor <= x."""
 
     cost: NDArray[np.float64]
     matrix: SparseMatrix
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     floor: NDArray[np.float64]
-    ceiling: NDArray[np.float64]
 
     def answers(self, method: str = "simplex") -> list[Solution]:
         """Solutions in doubles, by the simplex method or by interior points with crossover ("ipm").
@@ -222,7 +221,7 @@ class Program:
             try:
                 columns = np.arange(self.cost.size, dtype=np.int32)
                 solver.changeColsCost(columns.size, columns, _FINER * self.cost)
-                solver.changeColsBounds(columns.size, columns, larger * self.floor, larger * self.ceiling)
+                solver.changeColsBounds(columns.size, columns, larger * self.floor, np.full(columns.size, INFINITE))
                 limit_rows(solver, larger * self.low, larger * self.high)
                 finer = run(solver)
                 found.append(Solution(finer.x / larger, finer.y / _FINER, float(self.cost @ (finer.x / larger))))
@@ -235,7 +234,7 @@ class Program:
 
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = self.cost.size, self.low.size
-        lp.col_cost_, lp.col_lower_, lp.col_upper_ = self.cost, self.floor, self.ceiling
+        lp.col_cost_, lp.col_lower_, lp.col_upper_ = self.cost, self.floor, np.full(self.cost.size, INFINITE)
         lp.row_lower_, lp.row_upper_ = self.low, self.high
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         lp.a_matrix_.start_, lp.a_matrix_.index_ = self.matrix.start, self.matrix.index
@@ -245,17 +244,12 @@ class Program:
 
 
 class ProgramRows:
-    """A linear program as it is gathered: `count` rows with their limits, `columns` with what they are at least, and
-    the entries between them."""
+    """A linear program as it is gathered: rows with their limits, columns with what they are at least, and the entries
+    between them."""
 
     def __init__(self) -> None:
         self.entries: list[Triplets] = []
         self.low, self.high, self.floor = np.zeros(0), np.zeros(0), np.zeros(0)
-
-    @property
-    def count(self) -> int:
-        """How many rows there are."""
-        return self.low.size
 
     @property
     def columns(self) -> int:
@@ -265,7 +259,7 @@ class ProgramRows:
     def rows(self, count: int, low: float, high: float) -> Ints:
         """New rows, all with these limits."""
         self.low, self.high = np.append(self.low, np.full(count, low)), np.append(self.high, np.full(count, high))
-        return np.arange(self.count - count, self.count)
+        return np.arange(self.low.size - count, self.low.size)
 
     def variables(self, floor: Floats) -> Ints:
         """New columns, each at least so large."""
@@ -278,8 +272,7 @@ class ProgramRows:
 
     def program(self, cost: Floats) -> Program:
         """All of it."""
-        matrix = SparseMatrix.of(self.entries, self.columns)
-        return Program(cost, matrix, self.low, self.high, self.floor, np.full(self.columns, INFINITE))
+        return Program(cost, SparseMatrix.of(self.entries, self.columns), self.low, self.high, self.floor)
 
 
 def add_columns(solver: highspy.Highs, cost: Floats, columns: SparseMatrix) -> None:

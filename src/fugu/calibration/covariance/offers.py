@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -215,6 +216,14 @@ class Wanted:
     reach: float
     grid: Fraction | None = None
 
+    @cached_property
+    def least(self) -> float:
+        """The least variance of a law in any direction; refused where one does not vary at all."""
+        least = min(float(np.linalg.eigvalsh(cov)[0]) for cov in self.laws)
+        if not least > 0:
+            raise NotProvable(_FLAT)
+        return least
+
 
 def realise(S: Array, wanted: Wanted, needed: Callable[[Array], float]) -> CorrelatedGaussian:
     """Noise of about the covariance S, on a grid fine enough for `fugu.loss.vectors_gaussian`: base^2 I with the least
@@ -227,7 +236,8 @@ def realise(S: Array, wanted: Wanted, needed: Callable[[Array], float]) -> Corre
     own = S / np.outer(wanted.unit, wanted.unit)
     values, vectors = np.linalg.eigh(own)
     if not values[-1] > 0:
-        return _silent(S, wanted)
+        grid = short_step(0.99 * math.sqrt(wanted.least) / 64) if wanted.grid is None else wanted.grid
+        return CorrelatedGaussian(0.0, (), (), grid, len(S))  # the values are rounded alone
     full = bool(values[0] > _ZERO * values[-1])
     base = 0.0
     if full:  # the least eigenvalue of S, through an inverse whose entries are as good as their units
@@ -289,9 +299,7 @@ def _made(base: float, B: Array, step: float, d: int, wanted: Wanted) -> Correla
 def _limits(base: float, B: Array, step: float, wanted: Wanted) -> list[float]:
     """At most these, first for columns and base, then for the laws: then every sum over the lattice is an integral
     (`loss.normal.smoothing.excess`)."""
-    least = min(float(np.linalg.eigvalsh(cov)[0]) for cov in wanted.laws)
-    if not least > 0:
-        raise NotProvable(_FLAT)
+    least = wanted.least
     narrow = step / _WIDTH if B.size else math.inf
     if base:
         spread = math.sqrt(float(np.linalg.eigvalsh(B.T @ B)[-1])) if B.size else 1.0
@@ -299,12 +307,3 @@ def _limits(base: float, B: Array, step: float, wanted: Wanted) -> list[float]:
         return [narrow, math.sqrt(base) / max(finer, _WIDTH * spread), math.sqrt(least) / _FINER]
     reach = [float(np.linalg.eigvalsh(B.T @ np.linalg.solve(cov, B))[-1]) for cov in wanted.laws]
     return [narrow, *(1 / (_WIDTH * math.sqrt(x)) for x in reach)]
-
-
-def _silent(S: Array, wanted: Wanted) -> CorrelatedGaussian:
-    """No noise: the values are rounded alone."""
-    least = min(float(np.linalg.eigvalsh(cov)[0]) for cov in wanted.laws)
-    if not least > 0:
-        raise NotProvable(_FLAT)
-    grid = short_step(0.99 * math.sqrt(least) / 64) if wanted.grid is None else wanted.grid
-    return CorrelatedGaussian(0.0, (), (), grid, len(S))
