@@ -86,8 +86,10 @@ def usable(
     for group, mechanism in released.mechanisms.items():
         read = Usable.of(mechanism.certificate)
         for each in read.figures:
-            known = isinstance(each, PublishedStatistic) and group in values
-            figures.append(replace(each, value=values[group]) if known else each)
+            if isinstance(each, PublishedStatistic) and group in values:
+                figures.append(replace(each, value=values[group]))
+            else:
+                figures.append(each)
     return Usable(tuple(figures), read.basis, why=read.why)
 
 
