@@ -255,11 +255,10 @@ def solve(
     ]
     program = Program(
         np.append(np.zeros(i.size), 1.0),
-        SparseMatrix.of(entries, n, i.size + 1),
+        SparseMatrix.of(entries, i.size + 1),
         np.where(problem.p > 0, np.exp(log_p - scale), 0.0),
         np.full(n, INFINITE),
         np.zeros(i.size + 1),
-        np.full(i.size + 1, INFINITE),
     )
     solver = new_solver("simplex" if inside is None else "ipm")
     if inside is not None:
