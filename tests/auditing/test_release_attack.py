@@ -16,7 +16,7 @@ from fugu.auditing import release_attack as running
 from fugu.auditing import through_files
 from fugu.auditing.bounds import EventCurve, ceiling, expected, implied_epsilon
 from fugu.auditing.contest import contests
-from fugu.auditing.entries import drawn_given, neighbours
+from fugu.auditing.questions import drawn_given, neighbours
 from fugu.auditing.through_files import run as draw
 from fugu.auditing.trial import Halves, chosen, contrast, fight, look, of_coins
 from fugu.errors import CertificateError, UsageError

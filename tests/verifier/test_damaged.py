@@ -16,8 +16,8 @@ from word_changes import resealed
 
 import fugu
 from auditing.document_fuzz import TooSlow, _drop, _edit, _get, _put, places, sealed, timed
+from fugu.auditing.beside import find
 from fugu.auditing.examine import examine
-from fugu.auditing.exhibit import find
 from fugu.documents.plain_json import Unexpected
 from fugu.errors import FuguError
 from fugu.report import page

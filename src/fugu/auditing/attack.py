@@ -339,11 +339,9 @@ class AttackReport(Shown):
             return "\n".join([*lines, "guarantee: none stated"])
         said = "leave it standing (which proves nothing)" if self.consistent else "REFUTE it for these two hypotheses"
         at = f"epsilon {float(self.epsilon):.6g} at delta {float(self.delta):.6g}, accuracy at most {self.ceiling:.4f}"
-        return "\n".join([*lines, f"guarantee: {self.guarantee!r} ({at}); the attacks {said}", *self._too_few()])
-
-    def _too_few(self) -> list[str]:
-        """One line where the test outputs are too few to show half of what is promised, however good the guesses."""
-        if self.needed is None or 2 * self.needed <= self.test:
-            return []
-        shown = f"{self.test} test outputs show {self.epsilon_lower:.3g}"
-        return [f"draws: too few: {shown}; to show half of a tight epsilon, about {2 * self.needed:.2g} are needed"]
+        lines.append(f"guarantee: {self.guarantee!r} ({at}); the attacks {said}")
+        if self.needed is not None and 2 * self.needed > self.test:  # to show half of it, however good the guesses
+            shown = f"{self.test} test outputs show {self.epsilon_lower:.3g}"
+            more = f"to show half of a tight epsilon, about {2 * self.needed:.2g} are needed"
+            lines.append(f"draws: too few: {shown}; {more}")
+        return "\n".join(lines)

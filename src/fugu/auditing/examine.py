@@ -11,9 +11,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from fugu.auditing.beside import data_checks, published_checks, reference_checks
+from fugu.auditing.beside import Exhibit, data_checks, find, private_part, published_checks, reference_checks
 from fugu.auditing.books import ledger_checks, request_of
-from fugu.auditing.exhibit import Exhibit, find, private_part
 from fugu.data import csv_text, read_table
 from fugu.data.layout import MODELLED
 from fugu.data.private import label_of

@@ -65,7 +65,11 @@ def property_attack(
     """
     model = model_of(scenario)
     first, second = (model.counts[place] for place in _places(model, pair))
-    lines = _lines(mechanism, model) if directions is None else (np.atleast_2d(directions), _steps(model))
+    lines = _lines(mechanism, model) if directions is None else None
+    if directions is not None:
+        if (steps := steps_of(model)) is None:
+            raise UsageError("the decoder needs statistics of whole numbers; leave out directions=")
+        lines = np.atleast_2d(directions), steps
     if attacks != "all" and "decoder" not in attacks:
         lines = None
     return attack(
@@ -99,13 +103,6 @@ def steps_of(model: PropertyModel) -> Floats | None:
     """The step of each statistic where every record adds a whole number: 1 for sums and counts, 1/n for means."""
     records = np.concatenate([model.having, model.lacking])
     return np.array([float(a) for a in model.factors]) if np.all(records == np.rint(records)) else None
-
-
-def _steps(model: PropertyModel) -> Floats:
-    found = steps_of(model)
-    if found is None:
-        raise UsageError("the decoder needs statistics of whole numbers; leave out directions=")
-    return found
 
 
 def _sums(rows: Floats, copies: int, count: int, replacement: bool, rng: np.random.Generator) -> Floats:

@@ -10,10 +10,10 @@ import numpy as np
 
 from fugu.auditing.bounds import LIKELY, ceiling, error_of
 from fugu.auditing.contest import CELLS, Contest, Curves, contests
-from fugu.auditing.entries import LEAST, nearer, oftener, staged
 from fugu.auditing.fit import SHARE, fit_of
 from fugu.auditing.guessers import generator_of
 from fugu.auditing.outcome import AttackedPair, Audit, ThroughFiles
+from fugu.auditing.questions import LEAST, nearer, oftener, staged
 from fugu.auditing.through_files import NEVER_DRAWN, bare, followed, rebuilt, route_of, run, through
 from fugu.auditing.trial import TESTS, EventAttempt, Halves, contrast, divergences, fight, look
 from fugu.documents.certificate import Certificate

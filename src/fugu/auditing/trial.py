@@ -91,9 +91,11 @@ def fight(label: str, halves: Halves, scores: Floats, level: Fraction, delta: Re
     """`TESTS` attempts, each at the probability of error `level`; `scores` has one number per distinct output."""
     for order, own, other in (("first", 0, 1), ("second", 1, 0)):
         ours, theirs = halves.counts[0][own], halves.counts[0][other]
+        # ln of a cautious ratio of the counts of one output; -inf where it does not tell
+        low, high = ours - _SURE * np.sqrt(ours), theirs + _SURE * np.sqrt(theirs) + _SPARE
         ranked: dict[EventName, Floats] = {
             "likelihood ratio": scores if own == 0 else -scores,
-            "counts": _telling(ours, theirs),
+            "counts": np.where(low > 0, np.log(np.maximum(low, 1e-9)) - np.log(high), -np.inf),
         }
         tested, against = halves.counts[1][own], halves.counts[1][other]
         for family in FAMILIES:
@@ -119,12 +121,6 @@ def chosen(scores: Floats, ours: Counts, theirs: Counts, level: Fraction, delta:
     n = float(min(ours.sum(), theirs.sum()))
     bounds = expected(np.minimum(k1, n).astype(float), np.minimum(k0, n).astype(float), n, float(level), float(delta))
     return np.asarray(scores >= scores[order][at[int(np.argmax(bounds))]])
-
-
-def _telling(ours: Counts, theirs: Counts) -> Floats:
-    """ln of a cautious ratio of the counts of one output; -inf where it does not tell."""
-    low, high = ours - _SURE * np.sqrt(ours), theirs + _SURE * np.sqrt(theirs) + _SPARE
-    return np.where(low > 0, np.log(np.maximum(low, 1e-9)) - np.log(high), -np.inf)
 
 
 def _distinct(outputs: Floats) -> tuple[Floats, NDArray[np.int64]]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fugu.auditing.exhibit import find
+from fugu.auditing.beside import find
 from fugu.cli import options
 from fugu.cli.commands import AsJson, Force
 from fugu.cli.console import print_json, progress, say

@@ -10,8 +10,8 @@ import typer
 from rich.table import Table
 
 import fugu
+from fugu.auditing.beside import Exhibit, find, private_part, promising
 from fugu.auditing.books import extract
-from fugu.auditing.exhibit import Exhibit, find, private_part, promising
 from fugu.cli import options
 from fugu.cli.commands import Force
 from fugu.cli.console import escape, grid, out, print_json, progress, say, warn
@@ -69,6 +69,7 @@ def verify(
 ) -> None:
     """Check a release from outside: every proof again, the published file, reference, ledger; exit 4 if one fails."""
     from fugu.auditing import guarantee_within
+    from fugu.auditing.beside import find
     from fugu.auditing.examine import examine
 
     given = {"published": published, "reference": reference, "ledger": ledger, "data": data, "private": private}

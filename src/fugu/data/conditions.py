@@ -285,23 +285,24 @@ def spelt(text: str, available: tuple[str, ...]) -> tuple[str, Tests, str | None
     plain = text.strip()
     compared, equal = _COMPARISON.fullmatch(plain), _EQUALITY.fullmatch(plain)
     if equal and (equal["column"] in available or not compared):
-        column, value = _known(equal["column"], available), equal["value"].strip()
+        column, value = known_column(equal["column"], available), equal["value"].strip()
         named: Tests = {f"{column} = {value}": AnyOf((value,)), f"{column} != {value}": AnyOf((value,), other=True)}
         return column, named, value
     if compared:
-        column, end = _known(compared["column"], available), compared["number"].strip()
+        column, end = known_column(compared["column"], available), compared["number"].strip()
         sides = _dated if is_moment(end) else _comparison
         return column, sides(text, column, compared["sign"], end), None
     if match := _CUTS.fullmatch(plain):
-        column, ends = _known(match["column"], available), [cut.strip() for cut in match["cuts"].split(",")]
+        column, ends = known_column(match["column"], available), [cut.strip() for cut in match["cuts"].split(",")]
         return column, _cuts(column, ends), None
     return None
 
 
-def _known(name: str, available: tuple[str, ...]) -> str:
+def known_column(name: object, available: tuple[str, ...]) -> str:
+    """The name, if there is a column of it; ColumnNotFound if not."""
     if name not in available:
-        raise ColumnNotFound(name, available)
-    return name
+        raise ColumnNotFound(str(name), available)
+    return str(name)
 
 
 def _spelt_number(text: str) -> float:

@@ -124,11 +124,8 @@ class Field:
 
     def read(self, name: str, raw: Raw, decimal: str = ".", absent: Iterable[str] = ("",)) -> Column:
         """The column, cell by cell; what was missing is marked, and not filled in yet. Content never raises."""
-        if self.dated:
-            return self._dates(name, raw, frozenset(absent))
-        if self.numeric:
-            return self._numbers(name, raw, decimal, frozenset(absent))
-        return self._texts(name, raw, decimal, frozenset(absent))
+        reader = self._dates if self.dated else self._numbers if self.numeric else self._texts
+        return reader(name, raw, decimal, frozenset(absent))
 
     def filled(self, column: Column) -> Column:
         """With every missing cell replaced by what the schema says, or by the middle of the domain, or by "(other)"."""
@@ -142,7 +139,7 @@ class Field:
         """Numbers of days as dates, each the nearest step; "" for NaN."""
         assert self.origin is not None
         assert self.step is not None
-        return written(self.origin, self.step, self._low, numbers)
+        return written(self.origin, self.step, (self.bounds or (0.0,))[0], numbers)
 
     @property
     def replacement(self) -> float | str:
@@ -151,11 +148,10 @@ class Field:
             return self.missing
         if self.typical is not None:
             return self.typical
+        low, high = self.bounds or (0.0, 0.0)
         if self.dated:
-            low, high = self.bounds or (0.0, 0.0)
             return low + math.floor((high - low) / 2 / float(self.step or 1)) * float(self.step or 1)
         if self.numeric:
-            low, high = self.bounds or (0.0, 0.0)
             return float(self._rounded(np.array([low / 2 + high / 2]))[0])
         return OTHER if self.unordered or not self.values else self.values[(len(self.values) - 1) // 2]
 
@@ -177,10 +173,6 @@ class Field:
         """A bound or a rule as documents have it: days as dates."""
         return rule if self.origin is None or isinstance(rule, str) else days_text(self.origin, rule)
 
-    @property
-    def _low(self) -> float:
-        return 0.0 if self.bounds is None else self.bounds[0]
-
     def day(self, said: object) -> float:
         """A date that a user names as days since the origin, not cut to the bounds; NaN if it is none."""
         seconds = seconds_of(said)
@@ -197,9 +189,11 @@ class Field:
             day = seconds // DAY - (self.origin - EPOCH).days
             if not self.bounds[0] <= day <= self.bounds[1]:
                 return math.nan
-        return placed(seconds, self.origin, self._low, None if self.bounds is None else self.bounds[1], self.step)
+        low, high = self.bounds or (0.0, None)
+        return placed(seconds, self.origin, low, high, self.step)
 
-    def _dates(self, name: str, raw: Raw, absent: frozenset[str]) -> Column:
+    def _dates(self, name: str, raw: Raw, decimal: str, absent: frozenset[str]) -> Column:
+        del decimal
         cells, codes = ([None], np.zeros(len(raw), dtype=np.int64)) if raw.array is not None else raw.factors()
         each = [math.nan if is_gone(cell, absent) else self._day(cell) for cell in cells]
         numbers = np.array(each, dtype=np.float64)[codes]

@@ -131,8 +131,9 @@ class Schema:
             plain = known is not None and known.kind == "time" and not known.dated
             if plain and name in rounded:  # times to publish, not only to put in order
                 known = Field.dates()
-            settled = known if known is not None and _settled(known) else _seen(public, name, self, name in rounded)
-            fields[name] = self._ruled(name, settled, raw)
+            if known is None or (known.values is None and known.unordered):  # categories may be left to the reference
+                known = _seen(public, name, self, name in rounded)
+            fields[name] = self._ruled(name, known, raw)
         return replace(self, columns=fields, header=self._names())
 
     def with_field(self, name: str, known: Field) -> Schema:
@@ -216,11 +217,6 @@ class Schema:
             return replace(known, typical=float(np.sort(present)[(len(present) - 1) // 2]))
         places = np.sort(known.categories.places(map(str, present.tolist())))
         return replace(known, typical=(known.values or ())[int(places[(len(places) - 1) // 2])])
-
-
-def _settled(known: Field) -> bool:
-    """Whether a field says all about its domain; categories may be left to the reference."""
-    return known.values is not None or not known.unordered
 
 
 def all_dates(raw: Raw, absent: frozenset[str]) -> bool:

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.cells import Categories, number_text
-from fugu.data.conditions import AnyOf, Mask, Test, called, read_test, spelt
+from fugu.data.conditions import AnyOf, Mask, Test, called, known_column, read_test, spelt
 from fugu.data.field import Field
 from fugu.data.frame import Table
 from fugu.data.moments import days_text
 from fugu.data.schema import Schema
 from fugu.data.sources import require_decoded
-from fugu.errors import BadTable, ColumnNotFound, MissingValues, TooManySecrets, UnknownName, UsageError
+from fugu.errors import BadTable, MissingValues, TooManySecrets, UnknownName, UsageError
 from fugu.numbers.exact import Real
 from fugu.visible import Json
 
@@ -117,34 +117,23 @@ def read_protect(protect: object, available: tuple[str, ...]) -> Protect:
         if not isinstance(protect, list | tuple) or not protect:
             kind = type(protect).__name__
             raise UsageError(f"protect must be a column, a list of columns or a dict of conditions, got {kind}")
-        names = tuple(dict.fromkeys(_known(name, available) for name in protect))
+        names = tuple(dict.fromkeys(known_column(name, available) for name in protect))
         return Protect(", ".join(names), names, json=list(names))
     if protect in available:
         return Protect(protect, (protect,), json=protect)
     if protect.lstrip().startswith("{"):
-        return _read_conditions(_conditions_of(protect), available)
+        try:  # conditions written as JSON, as recipes and scenario files have them: an object, as it begins like one
+            stated = json.loads(protect)
+        except (ValueError, RecursionError):
+            raise UsageError(
+                'protect begins like JSON and is none; write {"secret": {"column": "value"}, ...}'
+            ) from None
+        return _read_conditions(stated, available)
     if (found := spelt(protect, available)) is not None:
         column, tests, value = found
         return Protect(protect, (column,), {name: {column: test} for name, test in tests.items()}, protect, value)
-    names = tuple(dict.fromkeys(_known(name.strip(), available) for name in protect.split(",")))
+    names = tuple(dict.fromkeys(known_column(name.strip(), available) for name in protect.split(",")))
     return Protect(", ".join(names), names, json=list(names))
-
-
-def _conditions_of(text: str) -> Mapping[str, Any]:
-    """A dict of conditions written as JSON, as recipes and scenario files have it."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        raise UsageError('protect begins like JSON and is none; write {"secret": {"column": "value"}, ...}') from None
-    if not isinstance(found, dict):
-        raise UsageError("protect in JSON is an object: a condition for each secret")
-    return found
-
-
-def _known(name: object, available: tuple[str, ...]) -> str:
-    if name not in available:
-        raise ColumnNotFound(str(name), available)
-    return str(name)
 
 
 def _read_conditions(protect: Mapping[Any, Any], available: tuple[str, ...]) -> Protect:
@@ -157,7 +146,7 @@ def _read_conditions(protect: Mapping[Any, Any], available: tuple[str, ...]) -> 
         if callable(condition):
             conditions[str(secret)] = condition
         else:
-            conditions[str(secret)] = {_known(c, available): read_test(c, t) for c, t in condition.items()}
+            conditions[str(secret)] = {known_column(c, available): read_test(c, t) for c, t in condition.items()}
     if len(conditions) < len(protect):
         raise UsageError("two secrets have the same name once written as text; rename one")
     tests = {secret: c for secret, c in conditions.items() if isinstance(c, Mapping)}
