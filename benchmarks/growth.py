@@ -15,7 +15,7 @@ from benchmarks.measure import Row, Side, Size, race
 from benchmarks.svg import Series, chart
 from fugu.calibration.registry import least
 from fugu.loss.atoms import prove_pure
-from fugu.noise.geometric import LatticeLaplaceSampler
+from fugu.noise.laplace import LatticeLaplaceSampler
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"
 _UNIT = 10**6

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import Row, Side, Size, race
-from fugu.noise.geometric import LatticeLaplaceSampler
+from fugu.noise.laplace import LatticeLaplaceSampler
 
 _DRAWS = 10**6
 _SCALES = (Fraction(1, 2), Fraction(16), Fraction(64), Fraction(10**4), Fraction(10**9))

@@ -26,8 +26,7 @@ from fugu.noise.bits import RngBits
 from fugu.noise.channel import Channel
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
 from fugu.noise.gaussian import Gaussian
-from fugu.noise.geometric import LatticeLaplaceSampler
-from fugu.noise.laplace import Laplace
+from fugu.noise.laplace import Laplace, LatticeLaplaceSampler
 from fugu.noise.selection import permute_and_flip_law
 from fugu.queries import drawing, sequence_lattice, sequence_query
 from fugu.queries import sequences as sequence_choices

@@ -23,8 +23,7 @@ from fugu.errors import CertificateError, UsageError
 from fugu.iterate import LinearRegression
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.bits import RngBits
-from fugu.noise.geometric import LatticeLaplaceSampler
-from fugu.noise.laplace import Laplace
+from fugu.noise.laplace import Laplace, LatticeLaplaceSampler
 from hunting import search
 
 TWO = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([1]), "two")

@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 import fugu
 from fugu.cli.app import app
-from fugu.noise.geometric import LatticeLaplaceSampler
-from fugu.noise.laplace import Laplace
+from fugu.noise.laplace import Laplace, LatticeLaplaceSampler
 
 
 @pytest.fixture

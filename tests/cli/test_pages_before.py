@@ -8,7 +8,7 @@ from test_commands import Result
 
 import fugu
 from fugu.ledger import Books, books
-from fugu.noise import geometric
+from fugu.noise import laplace
 
 ASKED = ("--protect", "s", "--epsilon", "1", "--reference")
 
@@ -72,12 +72,12 @@ def test_what_an_attack_reaches_stands_on_both_pages(tables, monkeypatch):
 def test_a_sampler_that_adds_less_noise_releases_nothing(tables, monkeypatch):
     """The wrong version: noise of half the scale. The attack comes before the draw."""
     monkeypatch.setattr("fugu.cli.releasing.DRAWS", 200_000)
-    drawn = geometric.LatticeLaplaceSampler.draw
+    drawn = laplace.LatticeLaplaceSampler.draw
 
     def halved(self, *args, **kwargs):
         return drawn(self, *args, **kwargs) // 2
 
-    monkeypatch.setattr(geometric.LatticeLaplaceSampler, "draw", halved)
+    monkeypatch.setattr(laplace.LatticeLaplaceSampler, "draw", halved)
     call = ("release", tables / "today.csv", "--publish", "v", *ASKED, tables / "ref.csv", "--no-ledger", "--attack")
     refused = Result(*call, "-o", tables / "out.csv")
     assert refused.code == 4 and "nothing was released" in refused.message

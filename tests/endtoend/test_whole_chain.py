@@ -20,8 +20,7 @@ from whole_tampering import changes
 import fugu
 from fugu.auditing import examine as outside
 from fugu.documents.release import ReleaseDocument
-from fugu.noise.geometric import LatticeLaplaceSampler
-from fugu.noise.laplace import Laplace
+from fugu.noise.laplace import Laplace, LatticeLaplaceSampler
 from hunting import note, search
 
 LONG = ("property", "training")

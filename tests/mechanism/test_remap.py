@@ -52,7 +52,7 @@ def table(noise, points, low, high):
         return np.array(points), noise.matrix()
     outputs = np.arange(low, high + 1)
     apart = np.abs(outputs[None, :] - np.array(points)[:, None]).astype(float)
-    decay = float(noise.decay)
+    decay = float(noise.rate or noise.precision)
     found = np.exp(-decay * apart**noise.norm)
     whole = np.exp(-decay * np.abs(np.arange(-20_000, 20_001, dtype=float)) ** noise.norm).sum()
     return outputs, found / whole

@@ -19,7 +19,7 @@ import pytest
 from numpy.typing import NDArray
 
 from fugu.noise.bits import RngBits
-from fugu.noise.geometric import LatticeLaplaceSampler
+from fugu.noise.laplace import LatticeLaplaceSampler
 from fugu.noise.lattice import Lattice
 
 N = 200_000

@@ -20,9 +20,9 @@ from test_tapes import never_above, run_of, tape_masses
 
 from fugu.errors import BadNoise
 from fugu.noise import discrete_gaussian
-from fugu.noise.bits import RngBits, Table, TapeBits, Widths
+from fugu.noise.bits import BoundaryTable, RngBits, TapeBits, Widths
 from fugu.noise.discrete_gaussian import MARGIN, Coin, LatticeGaussianSampler, Signed, Tail, exp_minus, half_sums
-from fugu.noise.geometric import LatticeLaplaceSampler
+from fugu.noise.laplace import LatticeLaplaceSampler
 from fugu.numbers import balls
 from hunting import search
 
@@ -50,7 +50,7 @@ def simulated(width: Fraction | int, n: int = N, seed: int = 1, cut: int | None 
 def remembered() -> Iterator[None]:
     """Many tapes compare with the same floors: compute each once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Table, "floor", cache(Table.floor))
+        patch.setattr(BoundaryTable, "floor", cache(BoundaryTable.floor))
         yield
 
 
@@ -64,7 +64,7 @@ def whole_law(precision: Fraction, ks: list[int]) -> dict[int, arb]:
     return {k: weight(precision, k) / theta for k in ks}
 
 
-def true_masses(table: Table) -> dict[int, arb]:
+def true_masses(table: BoundaryTable) -> dict[int, arb]:
     if isinstance(table, Coin):
         p = balls.of(-table.exponent).exp()
         return {1: p, 0: 1 - p}
@@ -79,7 +79,7 @@ def true_masses(table: Table) -> dict[int, arb]:
     return masses | {table.cut: beyond, -table.cut: beyond}
 
 
-TABLES: list[Table] = [
+TABLES: list[BoundaryTable] = [
     Signed(Fraction(1, 2), 3, widths=TINY),
     Signed(Fraction(1, 18), 5, widths=TINY),
     Signed(Fraction(3), 1, widths=TINY),
@@ -91,7 +91,7 @@ TABLES: list[Table] = [
 
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
-def test_no_outcome_of_a_table_is_decided_on_more_than_its_mass(table: Table) -> None:
+def test_no_outcome_of_a_table_is_decided_on_more_than_its_mass(table: BoundaryTable) -> None:
     decided, undecided = tape_masses(run_of(table), 20)
     with balls.precision(300):
         assert never_above(decided, true_masses(table))

@@ -14,7 +14,7 @@ from scipy import stats
 
 from fugu.errors import BadNoise
 from fugu.noise.bits import BitSource, OsBits, RngBits, TapeBits, Widths, Words
-from fugu.noise.geometric import LatticeLaplaceSampler, SignedTop, low_bases
+from fugu.noise.laplace import LatticeLaplaceSampler, SignedTop, low_bases
 from hunting import search
 
 ALPHA = 1e-6

@@ -18,8 +18,8 @@ from mpmath import mp, mpf
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
-from fugu.noise.bits import BitSource, Table, TapeBits, Widths, Words, bernoulli
-from fugu.noise.geometric import LatticeLaplaceSampler, LowDigit, SignedTop
+from fugu.noise.bits import BitSource, BoundaryTable, TapeBits, Widths, Words, bernoulli
+from fugu.noise.laplace import LatticeLaplaceSampler, LowDigit, SignedTop
 from fugu.numbers import balls
 
 DEPTH = 20
@@ -51,7 +51,7 @@ def tape_masses(run: Callable[[TapeBits], int], depth: int = DEPTH) -> tuple[dic
     return decided, undecided
 
 
-def true_masses(table: Table) -> dict[int, arb]:
+def true_masses(table: BoundaryTable) -> dict[int, arb]:
     """The law of a table from its definition (not from its boundaries), as balls."""
     if isinstance(table, LowDigit):
         weights = [balls.of(-table.rate * d).exp() for d in range(table.base)]
@@ -67,11 +67,11 @@ def never_above(decided: dict[int, Fraction], truth: dict[int, arb]) -> bool:
     return all(balls.of(mass) <= truth[value] for value, mass in decided.items())
 
 
-def run_of(table: Table) -> Callable[[TapeBits], int]:
+def run_of(table: BoundaryTable) -> Callable[[TapeBits], int]:
     return lambda tape: int(table.draw(1, tape)[0])
 
 
-TABLES: list[Table] = [
+TABLES: list[BoundaryTable] = [
     SignedTop(Fraction(1), 1, 3, widths=TINY),
     SignedTop(Fraction(1, 7), 4, 5, widths=TINY),
     SignedTop(Fraction(10**6), 1, 1, widths=TINY),
@@ -82,7 +82,7 @@ TABLES: list[Table] = [
 
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
-def test_no_outcome_is_decided_on_more_than_its_mass(table: Table) -> None:
+def test_no_outcome_is_decided_on_more_than_its_mass(table: BoundaryTable) -> None:
     decided, undecided = tape_masses(run_of(table))
     depth = DEPTH - (DEPTH - table.widths.first - table.widths.second) % table.widths.third
     with balls.precision(200):
@@ -92,7 +92,7 @@ def test_no_outcome_is_decided_on_more_than_its_mass(table: Table) -> None:
 
 @pytest.mark.parametrize("move", [-1, 1])
 @pytest.mark.parametrize("table", TABLES[:2] + TABLES[3:4], ids=str)
-def test_a_boundary_moved_by_one_unit_is_caught(table: Table, move: int) -> None:
+def test_a_boundary_moved_by_one_unit_is_caught(table: BoundaryTable, move: int) -> None:
     unit = 2 ** (table.widths.first + table.widths.second)
     caught = 0
     for j in range(table.values.size - 1):
@@ -122,11 +122,11 @@ class Script(BitSource):
 
 
 @pytest.mark.parametrize("table", [SignedTop(Fraction(1, 16), 1, 336), LowDigit(Fraction(1, 1000), 16)], ids=str)
-def test_all_million_cells_of_twenty_bits_at_the_real_lookup_width(table: Table) -> None:
+def test_all_million_cells_of_twenty_bits_at_the_real_lookup_width(table: BoundaryTable) -> None:
     wide = replace(table, widths=Widths(16, 4, 64))
     u = np.arange(2**20, dtype=np.uint64)
 
-    def right(candidate: Table) -> tuple[bool, NDArray[np.int32], int]:
+    def right(candidate: BoundaryTable) -> tuple[bool, NDArray[np.int32], int]:
         found = candidate._search(u >> np.uint64(4), Script(u, 4))
         settled = ~np.isin(u, candidate.fences)
         with balls.precision(200):
@@ -146,7 +146,7 @@ def test_all_million_cells_of_twenty_bits_at_the_real_lookup_width(table: Table)
     assert np.sum(~sure) == np.unique(wide.fences >> np.uint64(4)).size
 
 
-def exact_floors(table: Table, bits: int) -> list[int]:
+def exact_floors(table: BoundaryTable, bits: int) -> list[int]:
     """floor(C_j 2^bits) with 80 digits of mpmath, by summing masses in the order of the outcomes."""
     with mp.workdps(80):
         r = mpf(table.rate.numerator) / table.rate.denominator  # type: ignore[attr-defined]

@@ -38,7 +38,7 @@ from fugu.laws.shapes import Shape, shapes
 from fugu.loss.door import bound
 from fugu.loss.shifts import gaussian_mu
 from fugu.mechanism.intake import Context, shares_json
-from fugu.mechanism.record_swap import Swapped
+from fugu.mechanism.record_swap import SwappedGaussian
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Objective
 from fugu.noise.lattice import Lattice
@@ -276,7 +276,7 @@ class SwapOffer(Offer):
             kind="vector" if dimension > 1 else "additive",
             method=METHOD,
             theorem=WAYS[METHOD].theorem,
-            noise=Swapped(noise, dimension, self.model),
+            noise=SwappedGaussian(noise, dimension, self.model),
             proof=proof,
             lattice=lattice,
             laws=on(laws, lattice).items,

@@ -162,7 +162,7 @@ class Points(Mark):
 
 
 @dataclass(frozen=True)
-class Band(Mark):
+class Stripe(Mark):
     """A shaded band between two heights, with its edges."""
 
     low: float

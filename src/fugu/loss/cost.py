@@ -13,8 +13,7 @@ from flint import acb, arb, ctx, fmpz, fmpz_poly
 from numpy.typing import NDArray
 
 from fugu.errors import BadBudget, BadNoise, NotProvable, UsageError
-from fugu.noise.cauchy import GeneralizedCauchy, peak
-from fugu.noise.custom import CustomNoise
+from fugu.noise.cauchy import CustomNoise, GeneralizedCauchy, peak
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Noise
 from fugu.noise.laplace import Laplace

@@ -174,9 +174,9 @@ class DecayKernel:
 
     @staticmethod
     def of(noise: Any) -> DecayKernel:
-        """Of lattice noise that states its `decay`."""
+        """Of lattice noise that states its rate, or its precision."""
         power = 2 if isinstance(noise, Gaussian) else 1
-        return DecayKernel(None if noise.silent else noise.decay, power)
+        return DecayKernel(None if noise.silent else noise.rate or noise.precision, power)
 
     @staticmethod
     def laplace(steps: float) -> DecayKernel:

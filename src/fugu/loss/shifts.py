@@ -25,8 +25,7 @@ from fugu.loss.cost import (
     refined,
 )
 from fugu.loss.search.normal import fast_gaussian_log_delta, fast_gaussian_mu
-from fugu.noise.cauchy import GeneralizedCauchy
-from fugu.noise.custom import BITS, CustomNoise
+from fugu.noise.cauchy import BITS, CustomNoise, GeneralizedCauchy
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Noise
 from fugu.noise.laplace import Laplace

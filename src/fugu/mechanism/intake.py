@@ -153,7 +153,9 @@ def is_scalar(values: object) -> bool:
     """Whether one value was given, and not a column of them."""
     if isinstance(values, np.ndarray):
         return values.ndim == 0
-    return values is None or isinstance(values, str | bytes | Number | Decimal | np.generic) or _no_length(values)
+    if values is None or isinstance(values, str | bytes | Number | Decimal | np.generic):
+        return True
+    return type(values).__name__ in ("NAType", "NaTType", "MaskedConstant") or not hasattr(values, "__len__")
 
 
 def _cells(values: object) -> object:
@@ -180,10 +182,6 @@ def _listed(values: object) -> Any:
     if len(widths) > 1:
         raise BadLaw("release takes one vector, or vectors of one length; the rows given differ in length")
     return [list(row) for row in listed] if widths and widths != {-1} else listed
-
-
-def _no_length(values: object) -> bool:
-    return type(values).__name__ in ("NAType", "NaTType", "MaskedConstant") or not hasattr(values, "__len__")
 
 
 def shares_json(model: PropertyModel) -> Stated:

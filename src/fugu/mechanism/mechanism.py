@@ -244,10 +244,6 @@ class Mechanism(Shown):
         return figure_of(self)
 
     @property
-    def _published(self) -> str:
-        return "a published value" if self.context.query is None else f"a value of {self.context.query['publish']}"
-
-    @property
     def moved(self) -> str:
         """What `repr` says of a remap."""
         return "" if self.remap is None else f", remapped by {self.remap.loss} loss"

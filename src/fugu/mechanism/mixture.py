@@ -10,7 +10,6 @@ from fugu.documents.certificate import Certificate
 from fugu.documents.pushed import halves_agree
 from fugu.documents.sentences import CONVEXITY
 from fugu.errors import NotProvable, UsageError
-from fugu.guarantee.asks import Ask
 from fugu.guarantee.composition import join
 from fugu.guarantee.curve import budget_json
 from fugu.mechanism.mechanism import Mechanism
@@ -26,7 +25,9 @@ class Mixture(Noise):
     """With probability `share` the first mechanism, else the second; the coin is exact and independent of the data."""
 
     name: ClassVar[str] = "mixture"
+    refused: ClassVar[str | None] = "a mixture is made of two mechanisms by fugu.mix"
     remaps: ClassVar[bool] = False
+    whole: ClassVar[bool] = True
     shown: ClassVar[tuple[str, str]] = ("Mixed(share={0.noise.share}, {0.guarantee!r}, method={0.noise.method})",) * 2
     grid: ClassVar[None] = None  # type: ignore[misc]
     share: Fraction
@@ -48,11 +49,6 @@ class Mixture(Noise):
         """The larger of the two."""
         return max(float(half.noise.scale) for half in self.halves)
 
-    @classmethod
-    def refusal(cls, ask: Ask) -> str | None:  # noqa: ARG003
-        """It is made of what was calibrated."""
-        return "a mixture is made of two mechanisms by fugu.mix"
-
     @property
     def silent(self) -> bool:
         """Whether one of them adds nothing."""
@@ -66,14 +62,6 @@ class Mixture(Noise):
     def quantile(self, level: float) -> float:
         """The wider of the two intervals covers both."""
         return max(half.interval(level)[1] for half in self.halves)
-
-    def total_error(self, objective: Objective, coordinates: int) -> float:  # noqa: ARG002 - of the halves, summed
-        """The same."""
-        return self.expected_error(objective)
-
-    def joint_quantile(self, level: float, coordinates: int) -> float:  # noqa: ARG002
-        """The same."""
-        return self.quantile(level)
 
     def chosen(self, source: BitSource) -> Mechanism:
         """The one that the coin falls on."""

@@ -1,4 +1,4 @@
-"""`Swapped`: Gaussian noise whose size comes from draws of record swaps that are a part of the release.
+"""`SwappedGaussian`: Gaussian noise whose size comes from draws of record swaps that are a part of the release.
 
 A release draws the swaps, once, by the operating system's randomness, counts their lengths, goes down from the cap step
 by step while the counts allow it, and adds noise of the sigma where it stops. The draws mislead with probability at
@@ -45,7 +45,7 @@ class SwapEstimate:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Swapped(Noise):
+class SwappedGaussian(Noise):
     """Lattice Gaussian noise of the sigma that the draws of this very release allow, in each of `dimension` statistics.
 
     `cap`: noise that is enough without any draw; what is used is never more. The certificate of a mechanism is the
@@ -104,8 +104,10 @@ class Swapped(Noise):
         plan = RecordSwap.of(certificate)
         plan = plan if draws is None else replace(plan, draws=draws)
         swap = self._swapped(certificate, plan, source)
-        sigma = float(swap.sigma(swap.step or 0))
-        return SwapEstimate(sigma, sigma * _chi(self.dimension), float(plan.cap), plan.draws)
+        sigma, d = float(swap.sigma(swap.step or 0)), self.dimension
+        # E ||Z||_2 of independent standard normal numbers
+        mean_length = math.sqrt(2) * math.exp(math.lgamma((d + 1) / 2) - math.lgamma(d / 2))
+        return SwapEstimate(sigma, sigma * mean_length, float(plan.cap), plan.draws)
 
     def prepare(self, certificate: Certificate, source: BitSource) -> tuple[Noise, Certificate]:  # type: ignore[override]
         """Draw the swaps: the noise that they allow, and, of a release, the certificate that holds them."""
@@ -165,8 +167,3 @@ class Swapped(Noise):
         proof = proof_of(Certificate.seal(body, laws), laws)
         stated = {"proved": {"epsilon": proof.epsilon, "delta": proof.delta}, "worst_pair": proof.worst_pair}
         return Certificate.seal({**body, **stated}, laws)
-
-
-def _chi(d: int) -> float:
-    """E ||Z||_2 of d independent standard normal numbers."""
-    return math.sqrt(2) * math.exp(math.lgamma((d + 1) / 2) - math.lgamma(d / 2))

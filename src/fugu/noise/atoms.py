@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
-from fugu.guarantee.asks import Ask
 from fugu.noise.bits import OS, BitSource
-from fugu.noise.geometric import LatticeLaplaceSampler
 from fugu.noise.kind import Floats, Ints, Noise, Objective, check_objective, kind
+from fugu.noise.laplace import LatticeLaplaceSampler
 from fugu.noise.lattice import MAX_INDEX, as_grid, check_scale
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
 from fugu.visible import Json
@@ -60,6 +59,8 @@ class AtomLaplace(Noise):
     """
 
     name: ClassVar[str] = "atoms"
+    refused: ClassVar[str | None] = None
+    words: ClassVar[str] = "Laplace noise between the values that the beliefs know, with a scale of"
     place: ClassVar[int] = 5
     ordered: ClassVar[bool] = True
     considered: ClassVar[bool] = False
@@ -91,11 +92,6 @@ class AtomLaplace(Noise):
         object.__setattr__(self, "atoms", places)
         object.__setattr__(self, "weight", None if weight is None else tuple(int(w) for w in weight))
 
-    @classmethod
-    def refusal(cls, ask: Ask) -> str | None:  # noqa: ARG003
-        """Never: it bounds every ratio."""
-        return None
-
     def placed(self, atoms: NDArray[np.int64], weight: Sequence[int] | None) -> Self:
         """The same noise on these atoms, with a public weight for its expected error."""
         return type(self)(self.scale, self.grid or 1, atoms, weight)
@@ -106,11 +102,6 @@ class AtomLaplace(Noise):
         if self.grid is None or self.scale == 0:
             raise BadNoise("only noise of positive scale has a rate")
         return self.grid / as_fraction(self.scale)
-
-    @property
-    def decay(self) -> Fraction:
-        """As of Laplace noise: exp(-decay) per lattice step."""
-        return self.rate
 
     @cached_property
     def sampler(self) -> AtomSampler:
@@ -153,11 +144,6 @@ class AtomLaplace(Noise):
             return np.eye(len(self._known()))
         apart = np.abs(self.places[:, None] - self.places[None, :])
         return np.asarray(np.exp(-apart / float(self.scale)) * self.masses())
-
-    @property
-    def words(self) -> str:
-        """In words, up to its scale."""
-        return "Laplace noise between the values that the beliefs know, with a scale of"
 
     def reach(self, fall: float) -> int:  # noqa: ARG002
         """Nothing lies beyond the outermost atoms."""

@@ -155,7 +155,7 @@ class Widths:
 
 
 @dataclass(frozen=True)
-class Table(ABC):
+class BoundaryTable(ABC):
     """A law on n outcomes: outcome j has mass C_(j+1) - C_j, with C_0 = 0 < C_1 < ... < C_n = 1.
 
     Claim: `draw` returns value j with probability C_(j+1) - C_j, exactly, given fair bits. Proof: the rule of

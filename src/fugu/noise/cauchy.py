@@ -1,16 +1,19 @@
-"""Generalised Cauchy noise, continuous, for analysis: polynomial tails, so a finite loss at every order."""
+"""Noises for analysis only, continuous: generalised Cauchy noise, whose polynomial tails have a finite loss at every
+order; any noise with a density, by certified quadrature from what its author declares."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
-from flint import arb
+from flint import acb, arb
 
-from fugu.errors import BadNoise
+from fugu.errors import BadNoise, NotProvable
 from fugu.guarantee.asks import Ask
 from fugu.noise.kind import Floats, Ints, Noise, Objective, check_objective, kind
 from fugu.noise.lattice import check_scale
@@ -18,7 +21,12 @@ from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.visible import Json
 
-_BITS = 128
+BITS = 128
+_GOAL = Fraction(1, 2**80)
+_CHECKED = Fraction(1, 2**30)  # the mass is checked at doubling radii until the declared tail is below this
+_WIDEST = 100  # radii up to 2^100
+
+Density = Callable[[acb, bool], acb]
 
 
 @kind
@@ -40,6 +48,7 @@ class GeneralizedCauchy(Noise):
     """
 
     name: ClassVar[str] = "cauchy"
+    words: ClassVar[str] = "generalised Cauchy noise, a peak at zero with heavy tails and a scale of"
     place: ClassVar[int] = 2
     proof: ClassVar[str] = "docs/proofs/renyi.md"
     released: ClassVar[bool] = False
@@ -64,11 +73,6 @@ class GeneralizedCauchy(Noise):
     def at(cls, scale: Real, grid: Fraction) -> GeneralizedCauchy:  # noqa: ARG003
         """Continuous noise of that scale: no sampler on a lattice is proved."""
         return cls(scale)
-
-    @property
-    def words(self) -> str:
-        """In words, up to its scale."""
-        return "generalised Cauchy noise, a peak at zero with heavy tails and a scale of"
 
     @classmethod
     def refusal(cls, ask: Ask) -> str | None:
@@ -128,7 +132,7 @@ class GeneralizedCauchy(Noise):
             raise BadNoise(f"an error must be a number >= 0, got {error!r}")
         if self.scale == 0 or error == math.inf:
             return 0.0
-        with balls.precision(_BITS):
+        with balls.precision(BITS):
             ratio = balls.of(as_fraction(error)) / balls.of(as_fraction(self.scale))
             return min(1.0, balls.upper(_beyond(ratio, as_fraction(self.tail))))
 
@@ -157,13 +161,13 @@ class GeneralizedCauchy(Noise):
 
     def _misses_less(self, error: float, miss: Fraction) -> bool:
         """Whether P(|N| > error) <= miss, proved (False means not proved)."""
-        with balls.precision(_BITS):
+        with balls.precision(BITS):
             ratio = balls.of(Fraction(error)) / balls.of(as_fraction(self.scale))
             return bool(_beyond(ratio, as_fraction(self.tail)) <= balls.of(miss))
 
     def _peak(self) -> float:
         """beta scale, the density at 0 of the law of scale 1."""
-        with balls.precision(_BITS):
+        with balls.precision(BITS):
             return float(peak(as_fraction(self.tail)).mid())
 
 
@@ -175,3 +179,113 @@ def peak(k: Fraction) -> arb:
 def _beyond(ratio: arb, k: Fraction) -> arb:
     """P(|N| > ratio) of the law of scale 1, as a ball."""
     return (1 / (1 + ratio**2)).beta_lower(balls.of((k - 1) / 2), arb(0.5), regularized=True)
+
+
+@dataclass(frozen=True)
+class CustomNoise:
+    """Noise of density p on the line, given by what can be integrated with proof.
+
+    The author declares, and the guarantee rests on:
+
+    - density(x, analytic): p at a complex ball x, analytic between the `cuts` (the real points where p may bend). With
+      analytic=True it must be infinite or not a number where p is not analytic: hand the flag on to sqrt, log,
+      real_abs, as `acb.integral` of python-flint asks.
+    - tail(r) >= P(|N| > r) for every r > 0.
+    - slope L with |log p(x) - log p(y)| <= L |x - y| for all x, y. So a shift by z is L z-pure; noise without such an
+      L (a normal law) does not fit here.
+    - unimodal=True: p(x) = p(-x), and p does not increase in |x|.
+
+    What can be refuted is: the mass within r is enclosed at growing r, and must fit [1 - tail(r), 1]; slope and shape
+    are tried at points on both sides.
+
+    >>> logistic = CustomNoise(
+    ...     lambda x, analytic: 1 / (2 * (x / 2).cosh()) ** 2, tail=lambda r: 2 * balls.of(-r).exp(), slope=1, cuts=())
+    >>> logistic.name
+    'custom'
+    """
+
+    density: Density
+    tail: Callable[[Fraction], arb | Real]
+    slope: Real
+    cuts: tuple[Real, ...] = (0,)
+    unimodal: bool = False
+    name: str = "custom"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.slope, int | float | Fraction) or not 0 < self.slope < math.inf:
+            raise BadNoise(f"a slope must be a finite number > 0, got {self.slope!r}")
+        object.__setattr__(self, "cuts", tuple(sorted({as_fraction(c) for c in self.cuts})))
+        with balls.precision(BITS):
+            radii = self._check_mass()
+            self._check_shape(radii)
+
+    def at(self, x: Fraction) -> arb:
+        """p(x) as a ball; refused unless it is proved positive."""
+        value = self.density(acb(balls.of(x)), False)
+        found = value.real if isinstance(value, acb) else arb(value)
+        if not found > 0:
+            raise BadNoise(f"the density of noise {self.name!r} is not positive at {float(x)!r}")
+        return found
+
+    def beyond(self, radius: Fraction) -> arb:
+        """The declared bound on P(|N| > radius), as a ball."""
+        value = self.tail(radius)
+        bound = value if isinstance(value, arb) else balls.of(value)
+        if not bound.is_finite() or bound < 0:
+            raise BadNoise(f"the tail of noise {self.name!r} is not a number >= 0 at {float(radius)!r}")
+        return bound
+
+    def radius(self, allowed: arb) -> Fraction:
+        """A power of two beyond which the declared tail is at most `allowed`."""
+        for j in range(-_WIDEST, _WIDEST + 1):
+            if self.beyond(Fraction(2) ** j) <= allowed:
+                return Fraction(2) ** j
+        raise NotProvable(f"the declared tail of noise {self.name!r} falls too slowly for this order and distance")
+
+    def integral(self, integrand: Density, low: Fraction, high: Fraction, cuts: tuple[Fraction, ...]) -> arb:
+        """The integral of a real function over [low, high], split at the cuts, as a ball."""
+        ends = sorted({low, high, *(c for c in cuts if low < c < high)})
+        goal = balls.of(_GOAL)
+        total = arb(0)
+        for start, end in pairwise(ends):
+            part = acb.integral(integrand, balls.of(start), balls.of(end), rel_tol=goal, abs_tol=goal)
+            total += part.real
+        if not total.is_finite():
+            raise NotProvable(f"the density of noise {self.name!r} cannot be integrated here; are all cuts given?")
+        return total
+
+    def _check_mass(self) -> list[Fraction]:
+        """1 - tail(r) <= P(|N| <= r) <= 1 at doubling radii, as far as balls can tell."""
+        radius = self.radius(arb(1) / 2)
+        mass = self.integral(self.density, -radius, radius, self.cuts)  # type: ignore[arg-type]
+        radii = [radius]
+        while True:
+            if mass > 1 or mass + self.beyond(radius) < 1:
+                raise BadNoise(
+                    f"noise {self.name!r} has mass {float(mass.mid()):.9g} within {float(radius):g}, which does not fit"
+                    f" its declared tail there, {float(self.beyond(radius).mid()):.3g}; normalise the density, correct"
+                    " the tail"
+                )
+            if self.beyond(radius) <= balls.of(_CHECKED) or len(radii) > _WIDEST:
+                return radii
+            for side in (1, -1):
+                low, high = sorted((side * radius, 2 * side * radius))
+                mass += self.integral(self.density, low, high, self.cuts)  # type: ignore[arg-type]
+            radius *= 2
+            radii.append(radius)
+
+    def _check_shape(self, radii: list[Fraction]) -> None:
+        """Try the slope, and the declared shape, at points on both sides, close to 0 and far from it."""
+        right = sorted({radii[0] * Fraction(j, 16) for j in range(33)} | {Fraction(3, 2) * r for r in radii} | {*radii})
+        points = [-x for x in reversed(right[1:])] + right
+        logs = [self.at(x).log() for x in points]
+        for i in range(len(points) - 1):
+            step = balls.of((points[i + 1] - points[i]) * as_fraction(self.slope))
+            if abs(logs[i + 1] - logs[i]) > step:
+                raise BadNoise(f"the log density of noise {self.name!r} is steeper than its slope {self.slope}")
+        if self.unimodal:
+            half = len(right)
+            for i in range(half):
+                left, here = logs[half - 1 - i], logs[half - 1 + i]
+                if not left.overlaps(here) or (i > 0 and here > logs[half - 2 + i]):
+                    raise BadNoise(f"noise {self.name!r} is not symmetric and unimodal; leave out unimodal=True")

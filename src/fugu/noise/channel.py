@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise, CertificateError, UsageError
-from fugu.guarantee.asks import Ask
 from fugu.noise.bits import OS, BitSource
 from fugu.noise.kind import Floats, Noise, Objective
 from fugu.noise.lattice import Lattice
@@ -48,6 +47,10 @@ class Channel(Noise):
     """
 
     name: ClassVar[str] = "channel"
+    refused: ClassVar[str | None] = (
+        "a channel is found by linear programming: method='optimal-channel', or fugu.optimal_channel"
+    )
+    words: ClassVar[str] = "a channel, which exchanges values"
     remaps: ClassVar[bool] = False
     tabled: ClassVar[bool] = True
     shown: ClassVar[tuple[str, str]] = (Noise.shown[0].replace("Additive", "ChannelMechanism"), "")
@@ -78,16 +81,6 @@ class Channel(Noise):
     def total(self) -> int:
         """The sum of every row."""
         return sum(self.rows[0])
-
-    @classmethod
-    def refusal(cls, ask: Ask) -> str | None:  # noqa: ARG003
-        """It has no scale to search for."""
-        return "a channel is found by linear programming: method='optimal-channel', or fugu.optimal_channel"
-
-    @property
-    def words(self) -> str:
-        """In words, up to its scale."""
-        return "a channel, which exchanges values"
 
     def expected_error(self, objective: Objective = "absolute") -> float:  # noqa: ARG002
         """Refused: it depends on the values that go in (`fugu.channels.problem.Errors`)."""
@@ -137,7 +130,12 @@ class Channel(Noise):
         rows[x][y] / total. U is a word of as many bits as the total needs, drawn again while it is not below it."""
         if places.size and not 0 <= int(places.min()) <= int(places.max()) < len(self.rows):
             raise BadNoise("a value has no row in the channel")
-        return self._by_words(places, source) if self.total.bit_length() <= _WORD else self._one_by_one(places, source)
+        if self.total.bit_length() <= _WORD:
+            return self._by_words(places, source)
+        ends = {place: list(accumulate(self.rows[place])) for place in np.unique(places).tolist()}
+        return np.array(
+            [bisect_right(ends[x], uniform_below(self.total, source, 32)) for x in places.tolist()], dtype=np.int64
+        )
 
     def _by_words(self, places: NDArray[np.int64], source: BitSource) -> NDArray[np.int64]:
         uniform = np.zeros(places.size, dtype=np.uint64)
@@ -148,19 +146,9 @@ class Channel(Noise):
         drawn = np.empty(places.size, dtype=np.int64)
         for place in np.unique(places).tolist():
             here = places == place
-            drawn[here] = np.searchsorted(self._ends(place), uniform[here], side="right")
+            ends = np.array(list(accumulate(self.rows[place])), dtype=np.uint64)
+            drawn[here] = np.searchsorted(ends, uniform[here], side="right")
         return drawn
-
-    def _ends(self, place: int) -> NDArray[np.uint64]:
-        return np.array(list(accumulate(self.rows[place])), dtype=np.uint64)
-
-    def _one_by_one(self, places: NDArray[np.int64], source: BitSource) -> NDArray[np.int64]:
-        ends: dict[int, list[int]] = {}
-        for place in np.unique(places).tolist():
-            ends[place] = list(accumulate(self.rows[place]))
-        return np.array(
-            [bisect_right(ends[x], uniform_below(self.total, source, 32)) for x in places.tolist()], dtype=np.int64
-        )
 
     def to_json(self) -> Json:
         """The kind and its numbers, exactly: of each row what is above the least of the column, by column number."""

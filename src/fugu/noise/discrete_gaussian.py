@@ -27,8 +27,8 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
-from fugu.noise.bits import OS, BitSource, Table, Widths
-from fugu.noise.geometric import LatticeLaplaceSampler
+from fugu.noise.bits import OS, BitSource, BoundaryTable, Widths
+from fugu.noise.laplace import LatticeLaplaceSampler
 from fugu.numbers import balls
 
 MIN_PRECISION = Fraction(1, 2**105)
@@ -76,7 +76,7 @@ def half_sums(precision: Fraction, start: int, count: int, bits: int) -> tuple[a
 
 
 @dataclass(frozen=True)
-class Signed(Table):
+class Signed(BoundaryTable):
     """The law itself, with -cut and cut meaning "at least cut steps away".
 
     From the rare end: P(k <= -i) = S(i) / (S(0) + S(1)) for i = cut .. 1, then S(1) + S(i) in place of S(i).
@@ -101,7 +101,7 @@ class Signed(Table):
 
 
 @dataclass(frozen=True)
-class Tail(Table):
+class Tail(BoundaryTable):
     """k - start given k >= start, with cut meaning "at least cut"; from the rare end, P(i or more) = S(i) / S(0).
 
     >>> Tail(Fraction(1), start=2, cut=3).outcomes().tolist()
@@ -121,7 +121,7 @@ class Tail(Table):
 
 
 @dataclass(frozen=True)
-class Coin(Table):
+class Coin(BoundaryTable):
     """1 with probability exp(-exponent), else 0, for a rational exponent >= 0: transcendental, or exactly 1.
 
     >>> Coin(Fraction(1)).toss(10, 5, OS), Coin(Fraction(1)).toss(12, 5, OS)  # exp(-1) = 11.77 / 32

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fugu.errors import BadNoise
 from fugu.guarantee.asks import Ask
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
-from fugu.noise.kind import Floats, Ints, Noise, Objective, by_tails, check_objective, kind
+from fugu.noise.kind import Floats, Ints, Noise, Objective, check_objective, kind
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import as_grid, check_scale
 from fugu.numbers import balls
@@ -60,11 +60,13 @@ class Gaussian(Noise):
     """
 
     name: ClassVar[str] = "gaussian"
+    words: ClassVar[str] = "Gaussian noise, a bell curve with a scale (about its standard deviation) of"
     place: ClassVar[int] = 1
     title: ClassVar[str] = "Gaussian noise"
     proof: ClassVar[str] = "docs/proofs/gaussian.md"
     norm: ClassVar[int] = 2
     log_concave: ClassVar[bool] = True
+    closed: ClassVar[bool] = True
     scale: Real
     grid: Fraction | None
 
@@ -91,19 +93,9 @@ class Gaussian(Noise):
         return self.grid**2 / (2 * as_fraction(self.scale) ** 2)
 
     @property
-    def decay(self) -> Fraction:
-        """The mass of k steps is proportional to exp(-decay k^2)."""
-        return self.precision
-
-    @property
     def spread_in_steps(self) -> float:
         """The standard deviation, in steps of the lattice."""
         return math.sqrt(0.5 / float(self.precision))
-
-    @property
-    def words(self) -> str:
-        """In words, up to its scale."""
-        return "Gaussian noise, a bell curve with a scale (about its standard deviation) of"
 
     def mass(self, k: int) -> arb:
         """e^(-precision k^2) over the sum of all."""
@@ -128,10 +120,6 @@ class Gaussian(Noise):
         decay = float(self.precision)
         total = math.log1p(2 * upper_sum(decay, 1)) if decay > 1e-12 else 0.5 * math.log(math.pi / decay)
         return np.asarray(-decay * np.abs(steps).astype(np.float64) ** 2 - total)
-
-    def cdf(self, steps: Ints) -> Floats:
-        """Half of the tail on one side."""
-        return by_tails(self.tail, float(self.grid or 1), steps)
 
     def log_likelihood(self, at: Ints, seen: Ints) -> Floats:
         """-precision |y - x|^2."""

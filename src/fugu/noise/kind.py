@@ -9,9 +9,9 @@ from __future__ import annotations
 import importlib
 import math
 import pkgutil
-from abc import ABC, abstractmethod
+from abc import ABC
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache, cached_property
 from importlib.util import find_spec
@@ -79,16 +79,29 @@ class Noise(ABC):
     """What outputs are called, where they are codes of categories."""
     halves: tuple[Any, ...] = ()
     """The two mechanisms of which a coin chooses one; none for others."""
+    refused: ClassVar[str | None]
+    """Why no scale of it meets any budget; None where every budget can be met."""
+    words: ClassVar[str]
+    """The noise in words, up to its scale."""
     title: ClassVar[str] = ""
     """What sentences call it; else its name."""
     proof: ClassVar[str] = "docs/proofs/generic.md"
     """The page that proves its losses."""
+    whole: ClassVar[bool] = False
+    """Whether it knows its coordinates, so that its errors and quantiles are of all of them together."""
     added: ClassVar[bool] = True
     """Whether it is added: then P(y | x) depends on y - x alone."""
+    closed: ClassVar[bool] = False
+    """Whether `tail` is known in closed form, so that sums are read off it."""
     log_concave: ClassVar[bool] = False
     """Whether ln P(N = k) is concave in k: then the largest shift is the worst."""
     scale: Real
     grid: Fraction | None
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not hasattr(cls, "words") and hasattr(cls, "name"):
+            cls.words = f"{cls.name} noise with a scale of"
 
     @classmethod
     def at(cls, scale: Real, grid: Fraction) -> Self:
@@ -96,9 +109,10 @@ class Noise(ABC):
         return cls(scale, grid)  # type: ignore[call-arg]
 
     @classmethod
-    @abstractmethod
-    def refusal(cls, ask: Ask) -> str | None:
-        """Why this noise cannot meet such a budget unless the laws are equal; None if it can."""
+    def refusal(cls, ask: Ask) -> str | None:  # noqa: ARG003
+        """Why this noise cannot meet such a budget unless the laws are equal; None if it can: as `refused` says, which
+        every noise states unless it answers for each budget."""
+        return cls.refused
 
     # ---- two facts in balls, of the precision that is set: what proofs read
 
@@ -122,11 +136,6 @@ class Noise(ABC):
         return cls.mass is not Noise.mass and cls.beyond is not Noise.beyond
 
     # ---- what follows, in doubles; overridden where a closed form is known
-
-    @property
-    def words(self) -> str:
-        """The noise in words, up to its scale."""
-        return f"{self.name} noise with a scale of"
 
     @cached_property
     def _table(self) -> tuple[int, Floats]:
@@ -169,6 +178,11 @@ class Noise(ABC):
         """P(N <= k) at every k of `steps`."""
         if self.silent:
             return (steps >= 0).astype(np.float64)
+        if self.closed:  # small ones are right relatively
+            each, where = np.unique(steps, return_inverse=True)
+            grid = float(self.grid or 1)
+            tails = np.array([self.tail((k if k >= 0 else -k - 1) * grid) / 2 for k in each.tolist()])
+            return np.asarray(np.where(each >= 0, 1 - tails, tails)[where].reshape(steps.shape))
         reach, sums = self._sums
         return np.asarray(sums[np.clip(steps + reach + 1, 0, len(sums) - 1)])
 
@@ -242,11 +256,11 @@ class Noise(ABC):
 
     def total_error(self, objective: Objective, coordinates: int) -> float:
         """E ||N||_1 or E ||N||_2^2 of independent noise in so many coordinates."""
-        return coordinates * self.expected_error(objective)
+        return self.expected_error(objective) * (1 if self.whole else coordinates)
 
     def joint_quantile(self, level: float, coordinates: int) -> float:
         """An error that all of so many independent coordinates keep together with probability at least `level`."""
-        if coordinates == 1:
+        if coordinates == 1 or self.whole:
             return self.quantile(level)
         each = check_level(level) ** (1 / coordinates) * (1 + 1e-15)
         if self.silent:
@@ -389,13 +403,6 @@ def noise_from(stated: dict[str, Any]) -> Noise:
     if found is None:
         raise CertificateError(f"this version of fugu knows no noise {brief(str(name), 40)}")
     return found.from_json(stated)
-
-
-def by_tails(tail: Callable[[float], float], grid: float, steps: Ints) -> Floats:
-    """P(N <= k) from P(|N| > error): small ones are right relatively."""
-    each, where = np.unique(steps, return_inverse=True)
-    tails = np.array([tail((k if k >= 0 else -k - 1) * grid) / 2 for k in each.tolist()])
-    return np.asarray(np.where(each >= 0, 1 - tails, tails)[where].reshape(steps.shape))
 
 
 def _log(x: arb) -> float:

@@ -21,9 +21,8 @@ from fugu.errors import BadNoise, CertificateError
 from fugu.guarantee.asks import Ask
 from fugu.noise.bits import BitSource
 from fugu.noise.gaussian import Gaussian
-from fugu.noise.geometric import MIN_RATE
 from fugu.noise.kind import Noise, Objective, check_level, check_objective, kind
-from fugu.noise.laplace import Laplace
+from fugu.noise.laplace import MIN_RATE, Laplace
 from fugu.noise.lattice import as_grid, check_scale
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
 from fugu.visible import Json, brief
@@ -37,6 +36,7 @@ class Matrix(Noise):
     Z_0 none, or an independent one of scale `base` in every coordinate. It knows its coordinates."""
 
     remaps: ClassVar[bool] = False
+    whole: ClassVar[bool] = True
     of_one: ClassVar[type[Laplace] | type[Gaussian]]
     """The noise of one number that it is made of."""
     columns: tuple[Direction, ...]
@@ -74,14 +74,6 @@ class Matrix(Noise):
         """The standard deviation of every coordinate."""
         return tuple(math.sqrt(v) for v in self.variances())
 
-    def total_error(self, objective: Objective, coordinates: int) -> float:  # noqa: ARG002
-        """E ||N||_1 or E ||N||_2^2."""
-        return self.expected_error(objective)
-
-    def joint_quantile(self, level: float, coordinates: int) -> float:  # noqa: ARG002
-        """An error that all coordinates keep together with probability at least `level`."""
-        return self.quantile(level)
-
     def to_json(self) -> Json:
         """The kind and its numbers, exactly."""
         return {
@@ -106,6 +98,7 @@ class CorrelatedGaussian(Matrix):
     """
 
     name: ClassVar[str] = "correlated"
+    words: ClassVar[str] = "Gaussian noise, correlated between coordinates, with a standard deviation of up to"
     of_one: ClassVar[type[Laplace] | type[Gaussian]] = Gaussian
     shown: ClassVar[tuple[str, str]] = (
         "",
@@ -163,11 +156,6 @@ class CorrelatedGaussian(Matrix):
     def silent(self) -> bool:
         """Whether nothing is added."""
         return self.base == 0 and not any(self.scales)
-
-    @property
-    def words(self) -> str:
-        """In words, up to its scale."""
-        return "Gaussian noise, correlated between coordinates, with a standard deviation of up to"
 
     def expected_error(self, objective: Objective = "absolute") -> float:
         """E ||N||_1 (sum of sqrt(2 variance / pi)) or E ||N||_2^2 (the trace); discrete Gaussians vary no more."""
@@ -228,6 +216,10 @@ class DirectedLaplace(Matrix):
     """
 
     name: ClassVar[str] = "directed"
+    refused: ClassVar[str | None] = (
+        "noise along directions is found by the methods anisotropic-laplace and several-directions"
+    )
+    words: ClassVar[str] = "Laplace noise with a scale of its own for every number"
     place: ClassVar[int] = 5
     considered: ClassVar[bool] = False
     of_one: ClassVar[type[Laplace] | type[Gaussian]] = Laplace
@@ -251,20 +243,10 @@ class DirectedLaplace(Matrix):
         object.__setattr__(self, "scales", tuple(scales))
         object.__setattr__(self, "grid", as_grid(grid))
 
-    @classmethod
-    def refusal(cls, ask: Ask) -> str | None:  # noqa: ARG003
-        """It has no single scale to search for."""
-        return "noise along directions is found by the methods anisotropic-laplace and several-directions"
-
     @property
     def scale(self) -> float:  # type: ignore[override]
         """The largest scale of a coordinate: grid sum_j |b_ij| t_j."""
         return max(self.coordinate_scales())
-
-    @property
-    def words(self) -> str:
-        """In words, up to its scale."""
-        return "Laplace noise with a scale of its own for every number"
 
     def coordinate_scales(self) -> tuple[float, ...]:
         """grid sum_j |b_ij| t_j for every coordinate i: its own scale where directions are axes, a bound on E |N_i|."""
@@ -287,7 +269,8 @@ class DirectedLaplace(Matrix):
 
     def variances(self) -> tuple[float, ...]:
         """The variance of every coordinate: grid^2 sum_j b_ij^2 Var Z_j, Var Z = 1 / (2 sinh(1 / 2t)^2)."""
-        each = [_variance(float(as_fraction(t))) for _, t in self._parts()]
+        spans = [float(as_fraction(t)) for t in self.scales]
+        each = [0.5 / math.sinh(0.5 / t) ** 2 if t > 1e-3 else 0.0 for t in spans]
         g = float(self.grid) ** 2
         return tuple(g * sum(b[i] ** 2 * v for b, v in zip(self.columns, each, strict=True))
                      for i in range(self.dimension))  # fmt: skip
@@ -342,7 +325,9 @@ class DirectedLaplace(Matrix):
         for i in range(self.dimension):
             used = [(abs(b[i]), float(as_fraction(t))) for b, t in self._parts() if b[i]]
             tail = (1 - level) / max(1, len(used))
-            found.append(sum(float(self.grid) * b * _quantile(t, tail) for b, t in used))
+            # the least k with P(|Z| > k) = 2 q^(k+1) / (1 + q) <= tail, from above
+            each = [(b, (math.log(2 / (1 + math.exp(-1 / t))) - math.log(tail)) * t - 1) for b, t in used]
+            found.append(sum(float(self.grid) * b * max(0, math.ceil(k * (1 + 1e-12))) for b, k in each))
         return tuple(found)
 
     def quantile(self, level: float) -> float:
@@ -366,13 +351,3 @@ class DirectedLaplace(Matrix):
 
     def _parts(self) -> list[tuple[tuple[int, ...], Real]]:
         return list(zip(self.columns, self.scales, strict=True))
-
-
-def _variance(t: float) -> float:
-    return 0.5 / math.sinh(0.5 / t) ** 2 if t > 1e-3 else 0.0
-
-
-def _quantile(t: float, tail: float) -> int:
-    """The least k with P(|Z| > k) = 2 q^(k+1) / (1 + q) <= tail, from above."""
-    k = (math.log(2 / (1 + math.exp(-1 / t))) - math.log(tail)) * t - 1
-    return max(0, math.ceil(k * (1 + 1e-12)))

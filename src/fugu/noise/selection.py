@@ -13,7 +13,7 @@ from flint import arb
 from fugu.errors import BadNoise, UnknownName
 from fugu.noise.bits import OS, BitSource, Widths
 from fugu.noise.discrete_gaussian import Coin, exp_of_minus
-from fugu.noise.geometric import LatticeLaplaceSampler
+from fugu.noise.laplace import LatticeLaplaceSampler
 from fugu.numbers import balls
 
 # Private selection, drawn exactly: permute-and-flip, the exponential mechanism, and peeling for the top k.

@@ -20,8 +20,7 @@ from fugu.mechanism.release import Once, PerEntryRelease, Simulated, require_noi
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
 from fugu.noise.gaussian import at_least
-from fugu.noise.geometric import LatticeLaplaceSampler
-from fugu.noise.laplace import Laplace
+from fugu.noise.laplace import Laplace, LatticeLaplaceSampler
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequence_data import Numbers, States
 from fugu.shown import Shown, figure_of

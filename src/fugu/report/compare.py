@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import singledispatch
 from itertools import combinations
 from typing import Any, cast
 
@@ -76,7 +75,7 @@ def trade_page(
         measure=measure, times=max(finite) / best.error if finite and best is not None and best.error else None,
         by_epsilon=_by_epsilon(pairs, budget, ways, measure, publish) if ways and budget.epsilon > 0 else None,
         by_delta=_by_delta(pairs, budget, ways, publish) if slips else None,
-        people=People.of(dict(laws), budget, publish) if slips and laws else None,
+        people=_people(dict(laws), budget, publish) if slips and laws else None,
     )  # fmt: skip
 
 
@@ -110,10 +109,13 @@ def _curves(name: str, title: str, xs: tuple[float, ...], found: Mapping[Way, tu
     several = len({noise for _, noise in found}) > 1
     marks: list[Mark] = [Level(present, "mark", "asked for", upright=True)]
     for place, group in enumerate(groups.values()):
-        row = found[group[-1]]
+        row, noises = found[group[-1]], dict[str, list[str]]()
+        for method, noise in group:
+            noises.setdefault(noise, []).append(method)
+        named = "; ".join(", ".join(ms) + (f" ({noise})" if several else "") for noise, ms in noises.items())
         told = tuple(f"average error {number(e)}" if not math.isnan(e) else "" for e in row)
         ys = tuple(max(e, floor) for e in row)
-        marks.append(Line(xs, ys, f"m{place % _LOOKS}", _named(group, several), dots=True, told=told))
+        marks.append(Line(xs, ys, f"m{place % _LOOKS}", named, dots=True, told=told))
     here = [row[k] for k, x in enumerate(xs) if math.isclose(x, present) for row in found.values() if row[k] == row[k]]
     if here:
         told = (f"least average error {number(min(here))}",)
@@ -125,38 +127,21 @@ def _curves(name: str, title: str, xs: tuple[float, ...], found: Mapping[Way, tu
     return Chart(name, title, about, (Panel(tuple(marks), axis, upward, 320.0),))
 
 
-def _named(group: Sequence[Way], several: bool) -> str:
-    noises: dict[str, list[str]] = {}
-    for method, noise in group:
-        noises.setdefault(noise, []).append(method)
-    return "; ".join(", ".join(ms) + (f" ({noise})" if several else "") for noise, ms in noises.items())
-
-
-@dataclass(frozen=True)
-class People:
-    """Totals of many people: the figure, None where nothing was proved; at which delta; from how many on no noise is
-    needed."""
-
-    chart: Chart | None
-    delta: float
-    enough: int | None
-
-    @staticmethod
-    def of(laws: dict[str, Discrete], budget: Guarantee, publish: str) -> People:
-        """The error of a total over so many people."""
-        delta = float(budget.delta) or SUM_DELTA
-        points = noise_by_people(laws, float(budget.epsilon), delta)
-        if len(points) < 2:
-            return People(None, delta, None)
-        xs, ys = tuple(float(n) for n, _ in points), tuple(e for _, e in points)
-        told = tuple(f"{n} people: average error {number(e)}" for n, e in points)
-        marks = tuple((x, f"{x:,.0f}") for x in xs)
-        axis = Axis("number of people in the total", xs[0], xs[-1], log=True, marks=marks)
-        upward = Axis(f"average error of the total, in units of {clean(publish, 40)}", 0.0, 1.06 * (max(ys) or 1.0))
-        panel = Panel((Line(xs, ys, "a", dots=True, told=told),), axis, upward, 260.0)
-        title = "Average error of a total against the number of people"
-        enough = next((n for n, e in points if e == 0), None)
-        return People(Chart("people", title, "; ".join(told), (panel,)), delta, enough)
+def _people(laws: dict[str, Discrete], budget: Guarantee, publish: str) -> dict[str, Any]:
+    """Totals of many people: the `chart` of their errors, None where nothing was proved; at which `delta`; from how
+    many on no noise is needed (`enough`)."""
+    delta = float(budget.delta) or SUM_DELTA
+    points = noise_by_people(laws, float(budget.epsilon), delta)
+    if len(points) < 2:
+        return {"chart": None, "delta": delta, "enough": None}
+    xs, ys = tuple(float(n) for n, _ in points), tuple(e for _, e in points)
+    told = tuple(f"{n} people: average error {number(e)}" for n, e in points)
+    marks = tuple((x, f"{x:,.0f}") for x in xs)
+    axis = Axis("number of people in the total", xs[0], xs[-1], log=True, marks=marks)
+    upward = Axis(f"average error of the total, in units of {clean(publish, 40)}", 0.0, 1.06 * (max(ys) or 1.0))
+    panel = Panel((Line(xs, ys, "a", dots=True, told=told),), axis, upward, 260.0)
+    chart = Chart("people", "Average error of a total against the number of people", "; ".join(told), (panel,))
+    return {"chart": chart, "delta": delta, "enough": next((n for n, e in points if e == 0), None)}
 
 
 def noise_by_delta(pairs: PairsLike, epsilon: float) -> list[tuple[float, float]]:
@@ -177,19 +162,15 @@ def epsilons(budget: Guarantee) -> Budgets:
     return [(float(own * k), scaled(budget, k)) for k in TIMES]
 
 
-@singledispatch
 def scaled(budget: Guarantee, times: Fraction) -> Guarantee:
     """The same budget with every epsilon multiplied.
 
     >>> scaled(Approx(1, 0.01), Fraction(2)).epsilon
     Fraction(2, 1)
     """
+    if isinstance(budget, RenyiCurve):
+        return RenyiCurve({alpha: as_fraction(e) * times for alpha, e in budget.epsilons.items()}, budget.delta)
     return cast(Guarantee, replace(cast(Any, budget), epsilon=as_fraction(budget.epsilon) * times))
-
-
-@scaled.register
-def _(budget: RenyiCurve, times: Fraction) -> Guarantee:
-    return RenyiCurve({alpha: as_fraction(e) * times for alpha, e in budget.epsilons.items()}, budget.delta)
 
 
 def errors(pairs: PairsLike, budgets: Budgets, ways: Sequence[Way], what: str) -> dict[Way, tuple[float, ...]]:

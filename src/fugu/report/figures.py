@@ -28,7 +28,7 @@ from fugu.auditing.theorems import straight
 from fugu.documents.certificate import Certificate
 from fugu.drawing.axis import Axis, padded
 from fugu.drawing.charts import Bar, Chart, Heat, Panel, Rows
-from fugu.drawing.marks import Band, Bars, Level, Line, Mark, Note, Points
+from fugu.drawing.marks import Bars, Level, Line, Mark, Note, Points, Stripe
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee import Guarantee
 from fugu.loss.lattice_gaussian import width_of
@@ -81,7 +81,7 @@ def ratio_figure(view: View, curve: LogRatio, f: Facts, categories: Sequence[str
     edge = 1.25 * top
     limit = f"limit ε = {number(f.epsilon, 'up', 6)}: odds × {factor(f.epsilon)}"
     a, b = clean(view.first, 20), clean(view.second, 20)
-    marks: list[Mark] = [Band(-f.epsilon, f.epsilon), Level(0.0, "zero"), *_points(curve, top, view.noisy)]
+    marks: list[Mark] = [Stripe(-f.epsilon, f.epsilon), Level(0.0, "zero"), *_points(curve, top, view.noisy)]
     if view.noisy:
         few = len(curve.values) <= FEW
         told = tuple(_told(x, y) for x, y in zip(curve.values, curve.after, strict=True)) if few else ()

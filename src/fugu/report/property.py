@@ -155,7 +155,22 @@ def swap_figure(scenario: Scenario, budget: Guarantee, rng: np.random.Generator,
 def at_tolerance(model: PropertyModel, tolerance: Fraction) -> Scenario:
     """The same records and statistics at another tolerance: over all shares, or, where the user named them, for two
     shares that far apart around the middle of those."""
-    moved = replace(model, tolerance=tolerance, proved=_moved_shares(model, tolerance))
+    if tolerance > 1:
+        raise UsageError("the shares would leave [0, 1]")
+    if not model.proved.given:
+        populations = None if model.replacement else (len(model.having), len(model.lacking))
+        try:
+            proved = proved_shares(model.size, tolerance, len(model.statistics), populations)
+        except BadTable as error:
+            raise UsageError(str(error)) from None
+    else:
+        i, j = max(model.pairs, key=lambda p: abs(model.shares[p[0]] - model.shares[p[1]]))
+        middle = (model.shares[i] + model.shares[j]) / 2
+        shares = (middle - tolerance / 2, middle + tolerance / 2)
+        if shares[0] < 0 or shares[1] > 1:
+            raise UsageError("the shares would leave [0, 1]")
+        proved = Shares(shares, (0, 0), ((0, 1),), given=True)
+    moved = replace(model, tolerance=tolerance, proved=proved)
     least, most = min(moved.counts), max(moved.counts)
     if moved.swapped == 0:
         raise UsageError("both shares give the same number of records")
@@ -163,23 +178,6 @@ def at_tolerance(model: PropertyModel, tolerance: Fraction) -> Scenario:
         raise UsageError("the reference has too few records of a class")
     pairs = [(moved.labels[i], moved.labels[j]) for i, j in moved.pairs]
     return Scenario(moved.laws(), pairs, assumptions=assumed(moved), property=moved)
-
-
-def _moved_shares(model: PropertyModel, tolerance: Fraction) -> Shares:
-    if tolerance > 1:
-        raise UsageError("the shares would leave [0, 1]")
-    if not model.proved.given:
-        populations = None if model.replacement else (len(model.having), len(model.lacking))
-        try:
-            return proved_shares(model.size, tolerance, len(model.statistics), populations)
-        except BadTable as error:
-            raise UsageError(str(error)) from None
-    i, j = max(model.pairs, key=lambda p: abs(model.shares[p[0]] - model.shares[p[1]]))
-    middle = (model.shares[i] + model.shares[j]) / 2
-    shares = (middle - tolerance / 2, middle + tolerance / 2)
-    if shares[0] < 0 or shares[1] > 1:
-        raise UsageError("the shares would leave [0, 1]")
-    return Shares(shares, (0, 0), ((0, 1),), given=True)
 
 
 def sweep(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -65,16 +64,28 @@ def publish(
         check_apart(str(file), *read)
         if not force and (file.exists() or file.is_symlink()):
             raise UsageError(f"{file.name!r} exists; choose another name, or give force=True to write over it")
-    out = _Out.of(released)
+    certificates: dict[str, Certificate]
+    if isinstance(released, Answer):
+        recipe = None if released.recipe is None else {"what": "statistic", **released.recipe}
+        rows = None if recipe is None else sum(recipe["groups"].values())
+        certificates = {group: each.certificate for group, each in released.mechanisms.items()}
+        columns: Mapping[str, Any] = released.columns()
+    elif isinstance(released, Release):
+        stated = released.certificate.body.get("recipe")
+        recipe = None if stated is None else {"what": "column", **stated}
+        rows, certificates = None if released.scalar else len(released), {"": released.certificate}
+        columns = _columns(released)
+    else:
+        raise UsageError(f"publish takes what a release or fugu.answer returned, got {type(released).__name__}")
     going = Outgoing(
-        certificates=out.certificates,
+        certificates=certificates,
         table=table,
         data=Path(table).name if data is None else data,
-        rows=out.rows,
-        recipe=out.recipe,
+        rows=rows,
+        recipe=recipe,
         words=question,
         skipped=skipped,
-        beliefs=_beliefs(out, reference, public_reference),
+        beliefs=_beliefs(certificates, reference, public_reference),
         ledger=_entry(ledger, request),
     )
     names = {"certificate": files.certificate.name, "private": files.private.name}
@@ -82,40 +93,16 @@ def publish(
     def page(document: ReleaseDocument) -> str:
         return dossier_page(Dossier.of(document, names=names))
 
-    return write_files(files, going, drafted(files.published, out.columns), out.columns, page)
+    return write_files(files, going, drafted(files.published, columns), columns, page)
 
 
-@dataclass(frozen=True)
-class _Out:
-    """What goes out, and the certificates that cover it."""
-
-    columns: Mapping[str, Any]
-    certificates: Mapping[str, Certificate]
-    rows: int | None
-    recipe: Json | None
-
-    @staticmethod
-    def of(released: Release | Answer) -> _Out:
-        if isinstance(released, Answer):
-            recipe = None if released.recipe is None else {"what": "statistic", **released.recipe}
-            rows = None if recipe is None else sum(recipe["groups"].values())
-            found = {group: each.certificate for group, each in released.mechanisms.items()}
-            return _Out(released.columns(), found, rows, recipe)
-        if not isinstance(released, Release):
-            raise UsageError(f"publish takes what a release or fugu.answer returned, got {type(released).__name__}")
-        certificate = released.certificate
-        stated = certificate.body.get("recipe")
-        recipe = None if stated is None else {"what": "column", **stated}
-        return _Out(_columns(released), {"": certificate}, None if released.scalar else len(released), recipe)
-
-
-def _beliefs(out: _Out, reference: PathLike | None, public: bool) -> Beliefs:
+def _beliefs(certificates: Mapping[str, Certificate], reference: PathLike | None, public: bool) -> Beliefs:
     """Where the beliefs come from: the private table, a reference, or nowhere that the certificates know of."""
-    if any(holds_private_numbers(found.assumptions) for found in out.certificates.values()):
+    if any(holds_private_numbers(found.assumptions) for found in certificates.values()):
         return Beliefs.fitted_on(None, public)
     if reference is not None:
         return Beliefs.fitted_on(reference, public)
-    if any(_fitted(found.body) for found in out.certificates.values()):
+    if any(_fitted(found.body) for found in certificates.values()):
         raise UsageError(
             "the beliefs were fitted on a reference, and without it the document would call them declared; give the "
             "reference: reference=FILE"

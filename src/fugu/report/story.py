@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from fugu.queries.sequence_counts import Mean, RandomisedResponse
 from fugu.queries.sequence_query import SequenceQuery, Several
 from fugu.queries.sequences import ArgMax, TopK
 from fugu.queries.session_certificate import FLIP, LAPLACE, NoisedQuestion, noised_in
-from fugu.report.curves import Laws, LogRatio, View, guess, laws, ratio, views
+from fugu.report.curves import View, views
 from fugu.report.facts import Coordinate, Facts, MethodRow, facts, methods, parts
 from fugu.report.figures import LossCurve, curve
 from fugu.utility.usable import Usable
@@ -59,16 +59,6 @@ Cards = tuple[tuple[str, str], ...]
 _MOST_VALUES, _USUAL = 1000, Fraction(19, 20)
 
 
-class Pair(NamedTuple):
-    """One pair of secrets: both laws before and after noise, how strongly each value speaks for one of them, and how
-    often the best guess is right, before and after noise."""
-
-    view: View
-    laws: Laws
-    ratio: LogRatio
-    right: tuple[float, float]
-
-
 @dataclass(frozen=True, eq=False)
 class Story:
     """A certificate with laws, what was said of it, and what follows; each is worked out when first asked for."""
@@ -85,9 +75,9 @@ class Story:
         return facts(self.certificate, self.query_name, self.secret_name)
 
     @cached_property
-    def pairs(self) -> tuple[Pair, ...]:
+    def pairs(self) -> tuple[View, ...]:
         """The pairs that are drawn, the one that loses most first."""
-        return tuple(Pair(view, laws(view), ratio(view), guess(view)) for view in views(self.certificate))
+        return views(self.certificate)
 
     @cached_property
     def lines(self) -> tuple[MethodRow, ...]:
@@ -186,26 +176,17 @@ class Exchange:
         )
 
 
-@dataclass(frozen=True)
-class Sureness:
-    """How sure beliefs are that come from the counts of a reference. With `confidence`, they hold for all that `rows`
-    cannot rule out, the `fewest` of them those of `secret`; else the noise, of this `scale`, would need `needed`."""
-
-    confidence: float = 0.0
-    rows: int = 0
-    fewest: int = 0
-    secret: str = ""
-    scale: float = 0.0
-    needed: float = 0.0
-
-
-def sureness(certificate: Certificate) -> Sureness | None:
-    """How sure the beliefs are; None for beliefs that do not come from counts of a reference."""
+def sureness(certificate: Certificate) -> dict[str, Any] | None:
+    """How sure beliefs are that come from the counts of a reference; None for others. With `confidence`, they hold for
+    all that `rows` cannot rule out, the `fewest` of them those of `secret`; else the noise, of this `scale`, would need
+    `needed`."""
     if (stated := certificate.body.get("confidence")) is not None:
         sampled = Sampled.from_json(stated)
         rows = {secret: sum(counts) for secret, counts in sampled.counts.items()}
         few = min(rows, key=lambda secret: rows[secret])
-        return Sureness(float(sampled.confidence), sum(rows.values()), rows[few], few)
+        return {
+            "confidence": float(sampled.confidence), "rows": sum(rows.values()), "fewest": rows[few], "secret": few
+        }  # fmt: skip
     noise = None if certificate.kind != "additive" else certificate.noise
     recipe = certificate.body.get("recipe") or {}
     if noise is None or recipe.get("prior") != "empirical" or "statistic" in certificate.body:
@@ -216,7 +197,8 @@ def sureness(certificate: Certificate) -> Sureness | None:
         needed = scale_at_95(certificate, noise)
     except (FuguError, ArithmeticError):
         return None
-    return None if needed is None else Sureness(scale=0.0 if noise.silent else float(noise.scale), needed=needed)
+    scale = 0.0 if noise.silent else float(noise.scale)
+    return None if needed is None else {"confidence": 0.0, "scale": scale, "needed": needed}
 
 
 def scale_at_95(certificate: Certificate, noise: Noise) -> float | None:

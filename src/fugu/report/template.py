@@ -12,7 +12,6 @@ import html
 import math
 import re
 import tomllib
-from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from fugu.drawing.figure import read as style
 from fugu.drawing.html import Html, short
 from fugu.numbers import text
 from fugu.numbers.exact import read_number
-from fugu.report.curves import FLOOR, HIDDEN, MOST
+from fugu.report.curves import FLOOR, HIDDEN, MOST, guess, laws, ratio
 from fugu.report.facts import beliefs
 from fugu.report.figures import covariance_figure, laws_figure, methods_figure, nearby_figure, ratio_figure
 from fugu.visible import several, visible
@@ -80,22 +79,19 @@ def noted(note: str) -> str:
     return re.sub(r"\bdelta\b", "δ", re.sub(r"\bepsilon\b", "ε", note.replace("lattice step", "step")))
 
 
-def _of_float(shown: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, *more: shown(float(x), *more)
-
-
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     made = Environment(loader=FunctionLoader(_template), autoescape=True, undefined=StrictUndefined, finalize=_shown)
     numbers = (text.number, text.percent, text.factor, text.least, text.epsilon, text.delta, short)
-    made.filters.update({shown.__name__: _of_float(shown) for shown in numbers})
+    for shown in numbers:
+        made.filters[shown.__name__] = lambda x, *more, shown=shown: shown(float(x), *more)
     made.filters.update(clean=text.clean, quoted=text.quoted, noted=noted, exactly=read_number, several=several,
                         repr=repr, infinite=math.isinf, thousands=lambda x: f"{x:,}")  # fmt: skip
     made.globals.update(figure=figure, beliefs=beliefs, methods_figure=methods_figure, laws_figure=laws_figure,
                         ratio_figure=ratio_figure, nearby_figure=nearby_figure, covariance_figure=covariance_figure,
-                        sheet=sheet, policy=policy,
+                        both_laws=laws, log_ratio=ratio, guess=guess, sheet=sheet, policy=policy,
                         words=words(), infinity=math.inf, VALUE=text.VALUE, HIDDEN=HIDDEN, FLOOR=FLOOR,
                         IN_THE_BOX=IN_THE_BOX, OTHER_PEOPLE=OTHER_PEOPLE)  # fmt: skip
     return made
