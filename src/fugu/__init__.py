@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from fugu.publication.releasing import answer as answer
     from fugu.publication.releasing import release_column as release_column
     from fugu.queries.answer import Answer as Answer
-    from fugu.report.publish import publish as publish
+    from fugu.report.dossier import publish as publish
     from fugu.scenario import Scenario as Scenario
     from fugu.scenario.swap import swap_counts as swap_counts
     from fugu.scenario.swap import swap_shift as swap_shift

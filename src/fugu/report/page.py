@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fugu.documents.certificate import Certificate
@@ -39,17 +38,8 @@ if TYPE_CHECKING:
     from fugu.calibration.comparison import Comparison
 
 Facts = dict[str, Any]
+Named = str | None
 _AGAIN = "every release costs its ε again: several are added up"
-
-
-@dataclass(frozen=True)
-class Said:
-    """What a caller says of a document that is not in it."""
-
-    comparison: Comparison | None = None
-    query_name: str | None = None
-    secret_name: str | None = None
-    rows: int | None = None
 
 
 def page(
@@ -91,7 +81,7 @@ def page(
     with guarded(document.kind):
         kind = "channel" if isinstance(document, Certificate) and document.runs == "channel" else document.kind
         template, facts = PAGES[kind]
-        found = facts(document, Said(comparison, query_name, secret_name, rows))
+        found = facts(document, comparison, query_name, secret_name, rows)
         return render(template, **{"title": title, "document": document, "released": True, **found})
 
 
@@ -100,9 +90,11 @@ def write(path: str | os.PathLike[str], html: str) -> None:
     write_text(path, html)
 
 
-def of_laws(certificate: Certificate, said: Said) -> Facts:
+def of_laws(
+    certificate: Certificate, comparison: Comparison | None, query_name: Named, secret_name: Named, rows: int | None
+) -> Facts:
     """One number, vectors, correlated noise, mixtures, analyses."""
-    story = Story(certificate, said.comparison, said.query_name, said.secret_name, said.rows)
+    story = Story(certificate, comparison, query_name, secret_name, rows)
     return {
         "story": story,
         "f": story.f,
@@ -111,39 +103,39 @@ def of_laws(certificate: Certificate, said: Said) -> Facts:
         "sure": sureness(certificate),
         "assumptions": certificate.assumptions,
         "private": holds_private_numbers(certificate.assumptions),
-        "warnings": warnings_of(certificate, said.rows),
+        "warnings": warnings_of(certificate, rows),
     }
 
 
-def of_channel(certificate: Certificate, said: Said) -> Facts:
+def of_channel(certificate: Certificate, _: object, query_name: Named, secret_name: Named, rows: int | None) -> Facts:
     """Values that are exchanged; of a coin between two channels, both."""
     query, recipe = (certificate.body.get(part) for part in ("query", "recipe"))
     protect = recipe.get("protect") if isinstance(recipe, dict) else None
     return {
         "channels": Exchange.each(certificate),
         "guarantee": certificate.budget,
-        "query": said.query_name or str((query or {}).get("publish", VALUE)),
-        "secret": said.secret_name or (protect if isinstance(protect, str) else SECRET),
+        "query": query_name or str((query or {}).get("publish", VALUE)),
+        "secret": secret_name or (protect if isinstance(protect, str) else SECRET),
         "sure": sureness(certificate),
-        "usable": Usable.of(certificate, said.rows),
+        "usable": Usable.of(certificate, rows),
         "assumptions": certificate.assumptions,
         "private": holds_private_numbers(certificate.assumptions),
-        "warnings": warnings_of(certificate, said.rows),
+        "warnings": warnings_of(certificate, rows),
     }
 
 
-def of_entries(certificate: PerEntryCertificate, said: Said) -> Facts:
+def of_entries(certificate: PerEntryCertificate, _: object, query_name: Named, *__: object) -> Facts:
     """The promise is for one replaced entry, all others fixed."""
     belief = certificate.body.get("belief")
     if belief is not None:
         belief = {"worth": budget_from(dict(belief["worth"])), "width": read_number(belief["width"])}
     return {
-        **_queried(certificate, said, odds_of(certificate.guarantee), (_AGAIN,)),
+        **_queried(certificate, query_name, odds_of(certificate.guarantee), (_AGAIN,)),
         "belief": belief,
     }
 
 
-def of_sequences(certificate: SequenceCertificate, said: Said) -> Facts:
+def of_sequences(certificate: SequenceCertificate, _: object, query_name: Named, *__: object) -> Facts:
     """The promise is for each entry's state; the larger of asked and stated, of a Rényi order what it implies."""
     asked, stated = certificate.budget, certificate.proved
     slip = max(exact(asked.delta), exact(stated.delta))
@@ -156,19 +148,18 @@ def of_sequences(certificate: SequenceCertificate, said: Said) -> Facts:
         proved = [f"{x} with δ ≤ {number(float(d), 'up', 10)}" for x, d in zip(proved, slips, strict=True)]
     order = f" in Rényi divergence of order {float(asked.alpha):g}" if isinstance(asked, Renyi) else ""
     lines = tuple(map(str, certificate["assumptions"]))
-    return {**_queried(certificate, said, guarantee, lines), "proved": proved, "order": order}
+    return {**_queried(certificate, query_name, guarantee, lines), "proved": proved, "order": order}
 
 
-def _queried(certificate: Any, said: Said, guarantee: Guarantee, lines: tuple[str, ...]) -> Facts:
+def _queried(certificate: Any, query_name: Named, guarantee: Guarantee, lines: tuple[str, ...]) -> Facts:
     """What is said of a query of entries and its noise."""
     noise, cards = noise_of(certificate.claims)
-    query = clean(said.query_name or certificate["query"], 120)
+    query = clean(query_name or certificate["query"], 120)
     return {**_plain(certificate, guarantee, lines), "query": query, "noise": noise, "cards": cards}
 
 
-def of_training(certificate: TrainingCertificate, said: Said) -> Facts:
+def of_training(certificate: TrainingCertificate, *_: object) -> Facts:
     """The promise is for one record of the training, given what the others say about it."""
-    del said
     size = number(float(read_number(certificate["accountant"]["noise"])), digits=4)
     noise = (
         f"After every step, normal noise with a standard deviation of {size} is added to every weight of the model, so "
@@ -178,9 +169,8 @@ def of_training(certificate: TrainingCertificate, said: Said) -> Facts:
     return {**_plain(certificate, certificate.budget, tuple(certificate.assumptions), rows), "noise": (noise,)}
 
 
-def of_records(certificate: RecordsCertificate, said: Said) -> Facts:
+def of_records(certificate: RecordsCertificate, *_: object) -> Facts:
     """Both promises, what is spent, and every question with its noise."""
-    del said
     return {
         **_plain(certificate, certificate.believed, tuple(map(str, certificate["assumptions"]))),
         **questions_of(certificate),
@@ -201,13 +191,13 @@ def _plain(document: Promising, guarantee: Guarantee, assumptions: tuple[str, ..
     }
 
 
-PAGES: dict[str, tuple[str, Callable[[Any, Said], Facts]]] = {
+PAGES: dict[str, tuple[str, Callable[..., Facts]]] = {
     **dict.fromkeys(Certificate.KINDS, ("laws.html", of_laws)),
     "channel": ("channel.html", of_channel),
     "per-entry": ("per-entry.html", of_entries),
     "sequence": ("sequence.html", of_sequences),
     "training": ("training.html", of_training),
     **dict.fromkeys(RecordsCertificate.KINDS, ("records.html", of_records)),
-    "release": ("release.html", lambda document, said: Dossier.of(document, comparison=said.comparison).facts()),
+    "release": ("release.html", lambda document, comparison, *_: Dossier.of(document, comparison=comparison).facts()),
 }
 """Kind -> its template, and what is read off a document for it."""
