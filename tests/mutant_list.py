@@ -242,7 +242,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("sets_pure_loss", "no number, no loss", "math.inf if math.isnan(largest) else math.log(largest) if largest > 0 else 0.0", "math.log(largest) if largest > 0 else 0.0"),
     [SETS_SUMMED],
     ("dual", "the dual without a corner", "(found.least[i][k], found.most[i][k])", "(found.most[i][k],)"),
-    ("Outputs.times", "no outputs beyond the last value", "found[-1] += beyond", ""),
+    ("SetOutputs.times", "no outputs beyond the last value", "found[-1] += beyond", ""),
     ("outside", "likely values far out", "grown * beyond(c, far)", "beyond(c, far)"),
     ("prove_loss", "sums of one order", "((i, j), (j, i))", "((i, j),)"),
     [SETS_DOORS],

@@ -168,21 +168,17 @@ class _Bounds:
             known.explain_pure(item, self.noise)
 
     def divergences(self, ask: Divergences) -> Iterator[tuple[PairLoss, Fraction, Fraction]]:
-        for item, known in self._known():
-            yield from self._of(item, known, ask)
-
-    def _of(self, item: Shape, known: Leakage[Any, Any], ask: Divergences) -> list[tuple[PairLoss, Fraction, Fraction]]:
         """(loss, epsilon, delta used) for every order and pair; pairs that need it are conditioned on likely events,
         the same for all orders."""
-        plain = self._orders(item, known, ask)
-        if ask.delta == 0 or not item.atoms or _within(plain):
-            return plain
-        listed = []
-        for alone in item.alone():
-            own = self._orders(alone, known, ask)
-            rest = None if _within(own) else known.conditioned(alone, self.noise, ask.highest, ask.delta)
-            listed += own if rest is None else self._left_out(rest, known, ask)
-        return listed
+        for item, known in self._known():
+            plain = self._orders(item, known, ask)
+            if ask.delta == 0 or not item.atoms or _within(plain):
+                yield from plain
+                continue
+            for alone in item.alone():
+                own = self._orders(alone, known, ask)
+                rest = None if _within(own) else known.conditioned(alone, self.noise, ask.highest, ask.delta)
+                yield from own if rest is None else self._left_out(rest, known, ask)
 
     def _left_out(
         self, rest: Any, known: Leakage[Any, Any], ask: Divergences

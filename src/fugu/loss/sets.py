@@ -104,7 +104,7 @@ CELLS = 3_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Outputs:
+class SetOutputs:
     """Which outputs are looked at, how often each counts, and what lies beyond."""
 
     points: Whole
@@ -152,11 +152,11 @@ def beyond(c: arb, far: int | arb) -> arb:
     return (-c * (far + 1) ** 2).exp() / (1 - (-2 * c * (far + 1)).exp())
 
 
-def outputs(family: SetFamily, kernel: DecayKernel, reach: int = 0) -> Outputs:
+def outputs(family: SetFamily, kernel: DecayKernel, reach: int = 0) -> SetOutputs:
     """The outputs to look at, refused where they are too many. `reach`: how far beyond the ends, for Gaussian noise."""
     points = np.asarray(family.points, dtype=np.int64)
     if kernel.decay is None:
-        return Outputs(points, points, kernel)
+        return SetOutputs(points, points, kernel)
     first, last = int(points[0]), int(points[-1])
     count = last - first + 1 + 2 * reach
     limit = MOST if kernel.power == 1 else CELLS // len(points)
@@ -167,19 +167,19 @@ def outputs(family: SetFamily, kernel: DecayKernel, reach: int = 0) -> Outputs:
             points=count,
             limit=limit,
         )
-    return Outputs(points, np.arange(first - reach, last + reach + 1), kernel)
+    return SetOutputs(points, np.arange(first - reach, last + reach + 1), kernel)
 
 
 @dataclass(frozen=True, eq=False)
 class Bounded:
     """At or above N, and at or below D, of every set at every output, normalised: exact numbers."""
 
-    where: Outputs
+    where: SetOutputs
     most: list[list[arb]]
     least: list[list[arb]]
 
 
-def bounded(family: SetFamily, where: Outputs) -> Bounded:
+def bounded(family: SetFamily, where: SetOutputs) -> Bounded:
     """N and D in balls, rounded outward."""
     found = [one.proved(where.kernel) for one in at_outputs(family, where.at)]
     with balls.precision(PRECISION):
@@ -191,7 +191,7 @@ def bounded(family: SetFamily, where: Outputs) -> Bounded:
         )
 
 
-def spreads(where: Outputs, psi: list[arb]) -> list[arb]:
+def spreads(where: SetOutputs, psi: list[arb]) -> list[arb]:
     """At or above sum_y g(y - x) psi(y) at every declared value x, normalised; psi is at or above 0."""
     high = where.norm()[0]
     weighted = [high * t * p for t, p in zip(where.times(), psi, strict=True)]
@@ -327,7 +327,7 @@ def reach(family: SetFamily, kernel: DecayKernel, measure: Measure) -> int:
     return max(wide, *(far for far, _, _ in sides))
 
 
-def outside(law_set: LawSet, where: Outputs, measure: Measure) -> arb:
+def outside(law_set: LawSet, where: SetOutputs, measure: Measure) -> arb:
     """At or above the sum of f beyond the outputs, for Q in the set, both ends; 0 for Laplace noise, which has none."""
     kernel = where.kernel
     if kernel.power == 1 or kernel.decay is None:

@@ -64,7 +64,7 @@ class Formed(Extremes):
 
 
 @dataclass(frozen=True, eq=False)
-class Together(Extremes):
+class SeveralSets(Extremes):
     """Several sets: the largest N and the least D of any are those of their hull; the least N and the greatest D are
     bounds for the laws that they share."""
 

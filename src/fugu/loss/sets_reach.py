@@ -28,8 +28,8 @@ from fugu.loss.sets_extremes import (
     Formed,
     Grid,
     Range,
+    SeveralSets,
     Spot,
-    Together,
     Whole,
 )
 from fugu.numbers import balls
@@ -199,7 +199,7 @@ def box(law_set: Box, points: Whole, outputs: Whole) -> Formed:
 # Hulls of named laws: the ratio is largest at one of them.
 
 
-def hull(law_set: Hull, points: Whole, outputs: Whole) -> Together:
+def hull(law_set: Hull, points: Whole, outputs: Whole) -> SeveralSets:
     """N = the largest, D = the least noised mass of any of the laws."""
     parts = []
     for law in law_set.laws:
@@ -207,7 +207,7 @@ def hull(law_set: Hull, points: Whole, outputs: Whole) -> Together:
         grid = Grid(points, outputs, (masses,), total)
         everything = Form((grid.full(0),))
         parts.append(Formed(grid, everything, everything))
-    return Together(parts, shared=False)
+    return SeveralSets(parts, shared=False)
 
 
 # From a family of sets to the extremes of each, by the kind of set; remembered for as long as the family lives.
@@ -266,7 +266,7 @@ def _intersection(law_set: Intersection, points: Whole, outputs: Whole) -> Extre
     else:
         known = [extremes(part, points, outputs) for part in parts]
     others = (extremes(part, points, outputs) for part in law_set.others)
-    return Together([*known, *others], shared=True)
+    return SeveralSets([*known, *others], shared=True)
 
 
 _MADE: dict[type[LawSet], Callable[[Any, Whole, Whole], Extremes]] = {

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fugu.laws.family import SetFamily
 from fugu.laws.sets import LawSet
 from fugu.loss.search.laplace import Decayed, decayed_sums
-from fugu.loss.sets import Measure, Outputs, Point, outputs, prove_pure, reach
+from fugu.loss.sets import Measure, Point, SetOutputs, outputs, prove_pure, reach
 from fugu.loss.sets_extremes import (
     DecayKernel,
     Extremes,
@@ -20,7 +20,7 @@ from fugu.loss.sets_extremes import (
     Form,
     Formed,
     Grid,
-    Together,
+    SeveralSets,
 )
 from fugu.loss.sets_reach import Attained, Supported, at_outputs, at_points
 
@@ -44,14 +44,14 @@ def fast_loss(family: SetFamily, kernel: DecayKernel, measure: Measure, enough: 
 class NoisedExtremes:
     """N and D of every set at every output, normalised, and how often each output counts."""
 
-    where: Outputs
+    where: SetOutputs
     norm: float
     times: Floats
     most: list[Floats]
     least: list[Floats]
 
 
-def noised(family: SetFamily, where: Outputs) -> NoisedExtremes:
+def noised(family: SetFamily, where: SetOutputs) -> NoisedExtremes:
     """N and D at the outputs."""
     found = [extreme_masses(one, where.kernel) for one in at_outputs(family, where.at)]
     norm, times = 1.0, np.ones(len(where.at))  # what the kernel is multiplied by, and how often each output counts
@@ -123,7 +123,7 @@ Pair = tuple[Floats, Floats]
 
 def extreme_masses(known: Extremes, kernel: DecayKernel) -> Pair:
     """N and D at every output, not normalised. `known`: of one set; `kernel`: of the noise."""
-    if isinstance(known, Together):
+    if isinstance(known, SeveralSets):
         most, least = zip(*(extreme_masses(part, kernel) for part in known.parts), strict=True)
         top, bottom = (np.min, np.max) if known.shared else (np.max, np.min)
         return top(most, axis=0), bottom(least, axis=0)

@@ -72,7 +72,11 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
         lattice = Lattice.holding([item.points]) if noise.grid is None else Lattice(noise.grid)
         if lattice is None:
             raise NotProvable("coordinates that are no short decimals stand on no lattice; round them first")
-        if noise.grid is not None and not _holds(lattice, item):
+        step, points = decimal_step(item.points), item.points
+        exact = (as_fraction(x) for x in np.unique(points).tolist())
+        if step is not None:
+            exact = (int(k) * step for k in np.unique(integers(points, step)).tolist())
+        if noise.grid is not None and any((x / lattice.grid).denominator != 1 for x in exact):
             raise BadNoise("some atoms are off the lattice of this grid; round the laws onto it first (calibrate does)")
         return item.on(lattice), noise.at(noise.scale, lattice.grid)
 
@@ -86,15 +90,6 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
         if isinstance(noise, Laplace) and noise.grid is None and not noise.silent:
             raise NotProvable("for vectors the divergence is bounded for lattice noise; give the noise a grid")
         return super().renyi(item, noise, alpha)
-
-
-def _holds(lattice: Lattice, family: Family) -> bool:
-    """Whether every coordinate is a whole number of steps, decided exactly."""
-    step = decimal_step(family.points)
-    if step is None:
-        return all((as_fraction(x) / lattice.grid).denominator == 1 for x in np.unique(family.points).tolist())
-    ratio = step / lattice.grid
-    return all((int(k) * ratio).denominator == 1 for k in np.unique(integers(family.points, step)).tolist())
 
 
 @final
