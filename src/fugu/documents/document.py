@@ -76,6 +76,8 @@ class Document(Sealed, Shown):
     PARTS: ClassVar[Mapping[str, PartForm]] = SEALED
     """Every part that a document may have: its form, and what it rests on."""
     INDENT: ClassVar[int | None] = 1
+    digest = Stated(str)
+    """SHA-256 of everything else in the document."""
     was_read = False
     """Whether `parse` made this object, so that its digest matches and every early check holds; copies lose it."""
 
@@ -234,11 +236,6 @@ class Document(Sealed, Shown):
         """The body without what sealing adds: what is said, whichever version of fugu said it."""
         return {k: v for k, v in self.body.items() if k not in SEAL}
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of everything else in the document."""
-        return str(self.body["digest"])
-
     def to_json(self) -> str:
         """The document as text."""
         compact = (",", ":") if self.INDENT is None else None
@@ -259,6 +256,13 @@ def later(place: str) -> Any:
     """What stands at "module:name", imported now: documents of records and entries are proved by rooms further down."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
+
+
+def proved_by(name: str) -> Any:
+    """What a room further down proves or says of a document, by its name in the table of kinds."""
+    from fugu.documents.kinds import PROVERS
+
+    return later(PROVERS[name])
 
 
 def is_unsealed(content: object) -> bool:

@@ -31,6 +31,17 @@ LAWS = {
 }
 """The kinds of certificates with laws."""
 
+PROVERS = {
+    "same_query": "fugu.queries.sequence_claims:same_query",
+    "answers_recipe": "fugu.queries.record_checks:answers_recipe",
+    "checks": "fugu.queries.record_checks:CHECKS",
+    "largest_own": "fugu.queries.record_checks:largest_own",
+    "on_their_word": "fugu.queries.record_checks:on_their_word",
+    "told": "fugu.queries.record_words:told_of_records",
+    "worst": "fugu.queries.record_checks:worst",
+}
+"""What is proved and said of documents of entries and of records, further down."""
+
 
 def read(content: Any) -> Document:
     """The document that decoded JSON is, by its schema; CertificateError if it is none."""

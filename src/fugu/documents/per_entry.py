@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.documents import fields as of
-from fugu.documents.document import SEAL, later, no_laws
+from fugu.documents.document import SEAL, no_laws, proved_by
 from fugu.documents.plain_json import reading
 from fugu.documents.promises import HALF, Promising
 from fugu.documents.sentences import Told
@@ -23,8 +23,6 @@ from fugu.laws.pair import PairsLike
 from fugu.noise.gaussian import at_least
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import as_fraction, read_number
-from fugu.priors.gaussian_field import GaussianField
-from fugu.translation.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS, translate
 from fugu.visible import Json
 
 # `PerEntryCertificate`: what is claimed of a mechanism that is differentially private for each entry.
@@ -51,22 +49,6 @@ def positive_epsilon(epsilon: Any) -> Fraction:
     if number == 0 or math.isinf(number):
         raise BadBudget(f"a per-entry epsilon must be a finite number above 0, got {number!r}")
     return as_fraction(number)
-
-
-def promised(prior: Any, guarantee: Pure) -> dict[str, Any]:
-    """What a certificate says of an epsilon for each entry under a prior: its Pufferfish epsilon, and what is left out.
-
-    log P(output | X_i = x) / P(output | X_i = x') <= epsilon for all entries i and all values x, x' that entry i takes
-    with positive probability. `skipped` names the others: nobody who holds this belief can hold them for true.
-
-    >>> from fugu.priors import MarkovChain
-    >>> said = promised(MarkovChain([[0.5, 0.5], [0, 1]], 2, [1, 0], ["well", "dead"]), Pure(0.5))
-    >>> round(said["epsilon"], 12), said["skipped"]
-    (0.5, ["'dead' at entry 1"])
-    """
-    from fugu.priors.prior import skipped
-
-    return {"epsilon": translate(prior, guarantee.epsilon), "skipped": list(skipped(prior))}
 
 
 CLAIMS = of.listed(
@@ -127,7 +109,10 @@ class PerEntryCertificate(Promising):
             return Proved.nothing(str(why), "not checked", NEIGHBOURS)
         except CertificateError as error:
             return Proved.nothing(str(error), worst_pair=NEIGHBOURS)
-        found, words = self.guarantee, later("fugu.queries.sequence_claims:stated_words")(self.claims)
+        found, belief, words = self.guarantee, self.body.get("belief"), ""
+        if "guarantee" in self.body:
+            worth = "" if belief is None else f", worth {budget_from(dict(belief['worth']))} under its belief"
+            words = f": {budget_from(dict(self['guarantee']))} per entry{worth}"
         epsilon = math.inf if found.renyi else float(found.epsilon)  # a divergence is no epsilon: the words say it
         reason = f"noise for the sensitivity {self['sensitivity']} of {self['query']}{words}"
         return Proved(epsilon, float(found.delta), NEIGHBOURS, "holds", reason)
@@ -140,7 +125,7 @@ class PerEntryCertificate(Promising):
 
     def same_query(self) -> None:
         """CertificateError unless the query that is named says of itself what the claims say."""
-        later("fugu.queries.sequence_claims:same_query")(self.claims)
+        proved_by("same_query")(self.claims)
 
     def told(self) -> Told:
         """One entry against any other value; the query stands for the noise."""
@@ -230,46 +215,3 @@ def entry_noise(claims: Mapping[str, Any]) -> Json:
 
 def _short(text: str) -> str:
     return f"{float(read_number(text)):.4g}"
-
-
-# A Gaussian field in a certificate: the belief in numbers, what the release is worth under it, and read back.
-#
-# Whoever reads the document translates the guarantee per entry under the field *as written*, and compares.
-
-
-SECRETS = "x_i = u against x_i = v for every entry i of every user and all |u - v| <= width, in both orders"
-
-
-def belief_claims(field: GaussianField, guarantee: Guarantee) -> dict[str, Any]:
-    """The field, what is protected, what `guarantee` per entry is worth under it, and what that takes for granted."""
-    return {
-        "kind": "gaussian field",
-        "covariance": [[str(x) for x in row] for row in field.covariance],
-        "width": str(field.wide()),
-        "secrets": SECRETS,
-        "worth": budget_json(translate(field, guarantee)),
-        "assumptions": [*field.assumptions, INDEPENDENT_BLOCKS, FULL_DOMAIN],
-    }
-
-
-def field_from(stated: Mapping[str, Any]) -> GaussianField:
-    """The field that `belief_claims` wrote."""
-    if stated["kind"] != "gaussian field":
-        raise CertificateError("the certificate's belief is of a kind that this version of fugu does not know")
-    rows = [[read_number(x) for x in row] for row in stated["covariance"]]
-    return GaussianField(rows, read_number(stated["width"]))
-
-
-def check_belief(claims: Mapping[str, Any], guarantee: Guarantee) -> None:
-    """CertificateError unless the belief in a document, if there is one, writes itself as the document does, and what
-    is stated as its worth is not below what is proved now."""
-    if "belief" not in claims:
-        return
-    stated = claims["belief"]
-    own = belief_claims(field_from(stated), guarantee)
-    if any(stated.get(name) != part for name, part in own.items() if name not in ("worth", "assumptions")):
-        raise CertificateError("the belief in the certificate is not what its numbers say")
-    if not set(own["assumptions"]) <= set(stated["assumptions"]):
-        raise CertificateError("the certificate leaves out assumptions that its proof needs")
-    if not budget_from(own["worth"]) <= budget_from(dict(stated["worth"])):
-        raise CertificateError("what is stated under the belief is below what is proved now")

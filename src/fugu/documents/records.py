@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.documents import fields as of
-from fugu.documents.document import later, no_laws
+from fugu.documents.document import Stated, no_laws, proved_by
 from fugu.documents.plain_json import proving, reading
 from fugu.documents.promises import Promising
 from fugu.documents.sentences import RECORDS as KIND
@@ -34,6 +34,43 @@ from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
 from fugu.priors.records import ASSUMPTIONS, REFERENCE
 from fugu.translation.records.checking import said
 from fugu.visible import Json, brief
+
+
+def _figure(x: Real) -> float | str:
+    """A number as a document states it: as a float where one means exactly this, else as a fraction."""
+    return float(x) if as_fraction(float(x)) == as_fraction(x) else str(as_fraction(x))
+
+
+def _text(stated: Any) -> str:
+    if not isinstance(stated, str):
+        raise CertificateError("what should be a text in the certificate is none")
+    return stated
+
+
+def _texts(stated: Any) -> tuple[str, ...]:
+    if not isinstance(stated, list | tuple):
+        raise CertificateError("what should be a list of texts in the certificate is none")
+    return tuple(map(_text, stated))
+
+
+def _at_least_zero(stated: Any) -> Fraction:
+    found = read_number(stated)
+    if found < 0:
+        raise CertificateError("an epsilon of the certificate is negative")
+    return found
+
+
+def _whole(stated: Any) -> NDArray[np.int64]:
+    """Whole numbers below 2^53, so that sums and products of two stay within 64 bits of what is checked."""
+    if not isinstance(stated, list) or any(type(x) is not int or abs(x) >= 2**53 for x in stated):
+        raise CertificateError("what should be a list of whole numbers in the certificate is none")
+    return np.array(stated, dtype=np.int64)
+
+
+def _pure(stated: Any) -> Pure:
+    if not isinstance(found := budget_from(stated), Pure):
+        raise CertificateError("sessions on tables have a pure budget, and the certificate states another")
+    return found
 
 
 @dataclass(frozen=True)
@@ -172,6 +209,14 @@ class RecordsCertificate(Promising):
              "columns", "features", "questions", "types", "loads", "laws", "proofs", "assumptions")  # fmt: skip
     PARTS = RECORDS
     INDENT = None
+    budget = Stated(_pure)
+    """What all questions together may spend."""
+    spent = Stated(_at_least_zero)
+    """The epsilon of all questions together, as the document states it."""
+    any_belief = Stated(_at_least_zero, "any belief")
+    """The second promise as the document states it: against any belief under which records are independent."""
+    elsewhere = Stated(_at_least_zero)
+    """The epsilons of other releases of the same records, which add to everything."""
 
     @staticmethod
     def issue(
@@ -234,20 +279,20 @@ class RecordsCertificate(Promising):
         no_laws(given, "many statistics of one table; its laws are in it")
         try:
             with reading(), proving():
-                least, pair = later("fugu.queries.record_checks:worst")(self)
+                least, pair = proved_by("worst")(self)
         except CertificateError as error:
             return Proved.nothing(str(error))
         holds = least <= exactly(self.budget.epsilon)
         reason = f"all questions together are {'within' if holds else 'above'} the budget, for every law and pair"
         outcome: Outcome = "holds" if holds else "fails"
-        if holds and later("fugu.queries.record_checks:on_their_word")(self):
+        if holds and proved_by("on_their_word")(self):
             outcome, reason = "not checked", f"{reason}, if what fugu did not draw is as private as was said of it"
         return Exactly(said(least), 0.0, pair, outcome, reason, least)
 
     def late(self, proved: Proved, given: PairsLike | None = None) -> Iterator[Check]:
         """Each part against what follows from the questions and their noise, then the figures."""
         del given
-        for name, says, step in later("fugu.queries.record_checks:CHECKS"):
+        for name, says, step in proved_by("checks"):
             yield name, says, partial(step, self)
         says = "what is stated is not below what is proved now, and not above the budget"
         yield "stated figures", says, lambda: self._check_figures(proved)
@@ -256,7 +301,7 @@ class RecordsCertificate(Promising):
     def _check_figures(self, proved: Proved) -> None:
         if not isinstance(proved, Exactly):
             raise NotChecked(proved.reason)
-        own = later("fugu.queries.record_checks:largest_own")(self)
+        own = proved_by("largest_own")(self)
         if self.spent < proved.least or self.spent > exactly(self.budget.epsilon):
             spent = f"{float(self.spent):.10g} is stated as spent, and {proved.epsilon:.10g} is proved"
             raise CertificateError(f"{spent}, of {float(self.budget.epsilon):.10g}")
@@ -264,12 +309,12 @@ class RecordsCertificate(Promising):
             raise CertificateError("against any belief less is stated than the epsilons of the questions add up to")
 
     def told(self) -> Told:
-        told: Told = later("fugu.queries.record_words:told_of_records")(self)
+        told: Told = proved_by("told")(self)
         return told
 
     def answers(self, recipe: Json, group: str) -> bool:
         del group
-        return recipe["what"] == KIND and bool(later("fugu.queries.record_checks:answers_recipe")(recipe, self.body))
+        return recipe["what"] == KIND and bool(proved_by("answers_recipe")(recipe, self.body))
 
     @property
     def composes(self) -> bool:
@@ -284,27 +329,9 @@ class RecordsCertificate(Promising):
         return sum(kind.rows for kind in self.types)
 
     @property
-    def budget(self) -> Pure:
-        """What all questions together may spend."""
-        found = budget_from(self["budget"])
-        if not isinstance(found, Pure):
-            raise CertificateError("sessions on tables have a pure budget, and the certificate states another")
-        return found
-
-    @property
     def cap(self) -> Fraction | None:
         """What all questions together may promise away against anybody; None where none was set, as before 0.4."""
         return _at_least_zero(self["cap"]) if "cap" in self.body else None
-
-    @property
-    def spent(self) -> Fraction:
-        """The epsilon of all questions together, as the document states it."""
-        return _at_least_zero(self["spent"])
-
-    @property
-    def any_belief(self) -> Fraction:
-        """The second promise as the document states it: against any belief under which records are independent."""
-        return _at_least_zero(self["any belief"])
 
     @property
     def exact_values(self) -> tuple[str, ...]:
@@ -320,11 +347,6 @@ class RecordsCertificate(Promising):
     def anybody(self) -> Pure:
         """The second promise, as a guarantee."""
         return Pure(plain(self.any_belief))
-
-    @property
-    def elsewhere(self) -> Fraction:
-        """The epsilons of other releases of the same records, which add to everything."""
-        return _at_least_zero(self["elsewhere"])
 
     @cached_property
     def questions(self) -> tuple[ChargedQuestion, ...]:
@@ -361,34 +383,3 @@ class RecordsCertificate(Promising):
             _at_least_zero(stated["epsilon"])
             found.append(ProofStep(law, load, (first, second), float(stated["epsilon"]), stated["proof"]))
         return tuple(found)
-
-
-def _figure(x: Real) -> float | str:
-    """A number as a document states it: as a float where one means exactly this, else as a fraction."""
-    return float(x) if as_fraction(float(x)) == as_fraction(x) else str(as_fraction(x))
-
-
-def _text(stated: Any) -> str:
-    if not isinstance(stated, str):
-        raise CertificateError("what should be a text in the certificate is none")
-    return stated
-
-
-def _texts(stated: Any) -> tuple[str, ...]:
-    if not isinstance(stated, list | tuple):
-        raise CertificateError("what should be a list of texts in the certificate is none")
-    return tuple(map(_text, stated))
-
-
-def _at_least_zero(stated: Any) -> Fraction:
-    found = read_number(stated)
-    if found < 0:
-        raise CertificateError("an epsilon of the certificate is negative")
-    return found
-
-
-def _whole(stated: Any) -> NDArray[np.int64]:
-    """Whole numbers below 2^53, so that sums and products of two stay within 64 bits of what is checked."""
-    if not isinstance(stated, list) or any(type(x) is not int or abs(x) >= 2**53 for x in stated):
-        raise CertificateError("what should be a list of whole numbers in the certificate is none")
-    return np.array(stated, dtype=np.int64)

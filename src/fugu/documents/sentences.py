@@ -181,13 +181,12 @@ def derived(parts: Mapping[str, Told], withheld: bool = False) -> Json:
         for name in ("budget", "unit", "reading"):
             if canonical_json(getattr(part, name)) != canonical_json(getattr(first, name)):
                 raise CertificateError(f"the certificates of one release differ in their {name}")
-    mechanism = _rough if withheld else _exact
     return {
         "budget": first.budget,
         "unit": first.unit,
         "secrets": [] if withheld else _united(part.secrets for part in parts.values()),
         "pairs": [] if withheld else _united(part.pairs for part in parts.values()),
-        "mechanisms": [mechanism(group, part) for group, part in parts.items()],
+        "mechanisms": [_mechanism(group, part, withheld) for group, part in parts.items()],
         "reading": None if withheld else first.reading,
         "rules": [] if withheld else _united(part.rules for part in parts.values()),
         "assumptions": [
@@ -197,18 +196,18 @@ def derived(parts: Mapping[str, Told], withheld: bool = False) -> Json:
     }
 
 
-def _exact(group: str, part: Told) -> Json:
-    said = {"about": part.about, "noise": part.noise, "proved": part.figures, "worst pair": part.worst_pair}
-    return {"group": group, **_proof(part), **said}
-
-
-def _rough(group: str, part: Told) -> Json:
-    """Without exact figures: two digits of the scale, and of what is published only the question."""
-    kind = part.noise.get("kind")
-    words = _rough_words(part.noise)
-    about = {"query": part.about.get("query") or part.about.get("publish")} if part.about else None
-    said = {"about": about, "noise": {"kind": kind, "words": words}, "proved": None, "worst pair": None}
-    return {"group": group, **_proof(part), **said}
+def _mechanism(group: str, part: Told, withheld: bool) -> Json:
+    """What is said of one certificate; of a withheld one without exact figures: two digits of the scale, and of what is
+    published only the question."""
+    about: Any = part.about
+    if withheld:
+        about = {"query": about.get("query") or about.get("publish")} if about else None
+    noise = {"kind": part.noise.get("kind"), "words": _rough_words(part.noise)} if withheld else part.noise
+    return {
+        "group": group, "method": part.method, "theorem": part.theorem, "proof": part.proof, "about": about,
+        "noise": noise, "proved": None if withheld else part.figures,
+        "worst pair": None if withheld else part.worst_pair,
+    }  # fmt: skip
 
 
 def _rough_words(noise: Json) -> str:
@@ -218,10 +217,6 @@ def _rough_words(noise: Json) -> str:
     if (epsilon := noise.get("epsilon per entry")) is not None:
         return f"noise at epsilon about {float(read_number(epsilon)):.2g} for each entry"
     return "noise as the withheld certificate says"
-
-
-def _proof(part: Told) -> Json:
-    return {"method": part.method, "theorem": part.theorem, "proof": part.proof}
 
 
 def _united(lists: Iterable[tuple[str, ...]]) -> list[str]:

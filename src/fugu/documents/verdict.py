@@ -48,9 +48,9 @@ class Verdict:
         """The same with further checks, before the budget; one that fails overturns it."""
         listed = (*self.checks[:-1], *more, *self.checks[-1:])
         wrong = next((f"{name}: {why}" for name, outcome, why in listed if outcome == "fails"), None)
-        holds = self.holds and wrong is None
-        reason = self.reason if holds or wrong is None or not self.holds else wrong
-        return replace(self, holds=holds, reason=reason, checks=listed)
+        if not self.holds or wrong is None:
+            return replace(self, checks=listed)
+        return replace(self, holds=False, reason=wrong, checks=listed)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 from weakref import WeakSet
 
 from fugu.errors import BadLedger, LedgerBusy
@@ -78,7 +78,7 @@ class Held:
         got = self.take(WHOLE, end - time.monotonic(), shared=shared)
         assert self._file is not None
         with suppress(OSError):
-            _drop(self._file.fileno(), _GATE)
+            _lock(self._file.fileno(), _GATE, "drop")
         return got
 
     def release(self) -> None:
@@ -88,7 +88,7 @@ class Held:
         if file is not None and not file.closed:
             for place in self._places:
                 with suppress(OSError):
-                    _drop(file.fileno(), place)
+                    _lock(file.fileno(), place, "drop")
             file.close()
         self._file, self._places = None, []
 
@@ -106,17 +106,21 @@ def holding(work: Callable[[Held], Result]) -> Result:
         held.release()
 
 
+def _lock(fd: int, place: int, kind: Literal["read", "write", "drop"]) -> None:
+    """Take the lock of a byte without waiting, or give it back, also where a forked child has inherited the file."""
+    import fcntl
+
+    if sys.platform == "linux":
+        word = {"read": fcntl.F_RDLCK, "write": fcntl.F_WRLCK, "drop": fcntl.F_UNLCK}[kind]
+        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, struct.pack(_LAYOUT, word, os.SEEK_SET, place, 1, 0))
+    else:  # pragma: no cover
+        ways = {"read": fcntl.LOCK_SH | fcntl.LOCK_NB, "write": fcntl.LOCK_EX | fcntl.LOCK_NB, "drop": fcntl.LOCK_UN}
+        fcntl.flock(fd, ways[kind])
+
+
 def _taken(fd: int, place: int, shared: bool) -> bool:
     try:
-        if sys.platform == "linux":
-            import fcntl
-
-            kind = fcntl.F_RDLCK if shared else fcntl.F_WRLCK
-            fcntl.fcntl(fd, fcntl.F_OFD_SETLK, struct.pack(_LAYOUT, kind, os.SEEK_SET, place, 1, 0))
-        else:  # pragma: no cover
-            import fcntl
-
-            fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        _lock(fd, place, "read" if shared else "write")
     except OSError as error:
         if error.errno in _TAKEN:
             return False
@@ -124,18 +128,6 @@ def _taken(fd: int, place: int, shared: bool) -> bool:
             return True  # a medium without locks, which nobody can write either
         raise BadLedger("the file system has no locks; keep the ledger on a local disk") from error
     return True
-
-
-def _drop(fd: int, place: int) -> None:
-    """Give a lock back, also where a forked child has inherited the open file."""
-    if sys.platform == "linux":
-        import fcntl
-
-        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, struct.pack(_LAYOUT, fcntl.F_UNLCK, os.SEEK_SET, place, 1, 0))
-    else:  # pragma: no cover
-        import fcntl
-
-        fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 _OPEN: WeakSet[FileIO] = WeakSet()

@@ -181,8 +181,7 @@ class File:
                 raise BadLedger(f"{self.path.name!r} was never finished: no ledger was kept in it")
             return work(LockedView(fd, self._look(fd)))
 
-        with named_errors(self.path):
-            return holding(look)
+        return self._holding(look)
 
     def write(self, work: Callable[[Writing], Result], step: Callable[[str], None] = lambda _: None) -> Result:
         """The same, alone from the first look to the last sync; an exception in `work` writes nothing."""
@@ -202,8 +201,7 @@ class File:
             to.commit(step)
             return result
 
-        with named_errors(self.path):
-            return holding(look)
+        return self._holding(look)
 
     def repair(self) -> dict[int, str]:
         """Accept the events that an interrupted process of version 0.3 wrote twice, by one more event; what they were,
@@ -222,6 +220,10 @@ class File:
 
         if not self.path.is_file():
             raise BadLedger(f"no ledger file {self.path.name!r}")
+        return self._holding(look)
+
+    def _holding(self, look: Callable[[Held], Result]) -> Result:
+        """What `look` returns, the system's errors by fugu's names."""
         with named_errors(self.path):
             return holding(look)
 

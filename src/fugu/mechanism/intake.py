@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,10 +35,12 @@ from fugu.laws.sets.confidence import Sampled
 from fugu.noise.kind import OBJECTIVES
 from fugu.numbers.checks import is_row
 from fugu.numbers.exact import read_number
-from fugu.scenario.property import PropertyModel
 from fugu.scenario.query import ColumnQuery
 from fugu.scenario.scenario import Scenario
 from fugu.visible import brief
+
+if TYPE_CHECKING:
+    from fugu.scenario.property import PropertyModel
 
 # What a mechanism knows of its scenario, and values as they come to a release: one number, one column, or vectors.
 #

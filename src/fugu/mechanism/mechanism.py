@@ -27,7 +27,7 @@ from fugu.mechanism.post import Step, moves, one_by_one
 from fugu.mechanism.release import Once, Published, Release, Simulated
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.kind import Noise, Objective, check_level, check_objective
-from fugu.noise.lattice import Lattice
+from fugu.noise.lattice import Lattice, rounding_error
 from fugu.shown import Shown, figure_of
 
 if TYPE_CHECKING:
@@ -314,13 +314,3 @@ class Mechanism(Shown):
             return [0.0] * self.dimension
         middle = np.median(self.support, axis=0) if self.dimension > 1 else self.support[(len(self.support) - 1) // 2]
         return [float(x) for x in np.atleast_1d(middle)]
-
-
-def rounding_error(lattice: Lattice | None, support: Column | None) -> float:
-    """The largest error, in any coordinate, of rounding a supported value onto the lattice; half a step if any value
-    may come, none without a lattice."""
-    if lattice is None:
-        return 0.0
-    if support is None:
-        return float(lattice.grid) / 2
-    return float(np.max(np.abs(lattice.value(lattice.index(support)) - support)))

@@ -117,3 +117,13 @@ def as_grid(grid: Real | str) -> Fraction:
     if exact <= 0:
         raise BadNoise(f"a grid must be positive, got {grid!r}")
     return exact
+
+
+def rounding_error(lattice: Lattice | None, support: NDArray[np.float64] | None) -> float:
+    """The largest error, in any coordinate, of rounding a supported value onto the lattice; half a step if any value
+    may come, none without a lattice."""
+    if lattice is None:
+        return 0.0
+    if support is None:
+        return float(lattice.grid) / 2
+    return float(np.max(np.abs(lattice.value(lattice.index(support)) - support)))

@@ -19,7 +19,6 @@ from fugu.errors import CertificateError
 from fugu.numbers.exact import as_fraction
 from fugu.priors.records import LEAST_ROWS, parts_of
 from fugu.queries.features import Codes, Feature
-from fugu.queries.groups import Mask
 from fugu.queries.session_certificate import NoisedQuestion, Pair, ProvedPair
 from fugu.translation.records.checking import check
 from fugu.translation.records.pricer import Pricer, RecordPrice
@@ -315,7 +314,7 @@ class TypeLaws:
 
     reading: Schema
     table: Table
-    masks: Mapping[str, Mask]
+    masks: Mapping[str, NDArray[np.bool_]]
     groups: Mapping[str, NDArray[np.object_]]
     _features: dict[str, Codes] = field(default_factory=dict)
     _joint: dict[tuple[str, ...], tuple[Codes, Codes]] = field(default_factory=dict)

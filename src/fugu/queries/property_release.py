@@ -20,8 +20,9 @@ from fugu.data.sources import TableLike
 from fugu.documents.certificate import Certificate
 from fugu.errors import BadTable, CertificateError, PriorNotPublic, UnknownName, UsageError
 from fugu.guarantee.curve import Guarantee
-from fugu.mechanism.mechanism import Mechanism, rounding_error
+from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.kind import Noise
+from fugu.noise.lattice import rounding_error
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
 from fugu.queries.answer import Cell
 from fugu.scenario.property import from_property

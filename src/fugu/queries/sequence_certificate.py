@@ -23,7 +23,6 @@ from fugu.documents.per_entry import (
     entry_noise,
     exact_numbers,
     positive_epsilon,
-    promised,
 )  # fmt: skip
 from fugu.documents.plain_json import check_plain, reading
 from fugu.documents.promises import Promising
@@ -40,7 +39,7 @@ from fugu.priors.interval_chain import IntervalChain
 from fugu.queries.sequence_claims import same_query
 from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import Chain, chain_from, chain_json, is_written
-from fugu.queries.sequence_promise import Budget, Entry, keeps, left_out, worth
+from fugu.queries.sequence_promise import Budget, Entry, keeps, left_out, promised, worth
 from fugu.queries.sequence_query import SequenceMechanism
 from fugu.queries.sequence_sentences import REFERENCE, SEQUENCE, line_of, needed_assumptions, starting
 from fugu.translation.translate import dp_budget, translate

@@ -9,16 +9,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fugu.documents.document import canonical_json
-from fugu.documents.per_entry import PerEntryCertificate, check_belief
+from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.plain_json import reading
 from fugu.documents.verdict import NotChecked
 from fugu.errors import CertificateError
 from fugu.guarantee import ZCDP, Approx
-from fugu.guarantee.curve import budget_from
 from fugu.numbers.exact import read_number, read_whole
 from fugu.queries.sequence_counts import Count, Histogram, Mean, RandomisedResponse, Sum, Transitions
 from fugu.queries.sequence_data import Numbers, States
-from fugu.queries.sequence_lattice import LatticeMechanism
+from fugu.queries.sequence_lattice import LatticeMechanism, check_belief
 from fugu.queries.sequence_query import SequenceQuery, Several
 from fugu.queries.sequences import ArgMax, TopK
 
@@ -87,14 +86,6 @@ def same_query(claims: Mapping[str, Any]) -> None:
         if any(canonical_json(claims.get(name)) != canonical_json(part) for name, part in own.items()):
             raise CertificateError("the query that the certificate names has another sensitivity or domain")
         check_guarantee(claims, query)
-
-
-def stated_words(claims: Claims) -> str:
-    """What a Rényi guarantee is, and what it is worth under the belief beside it; nothing for a pure epsilon."""
-    if "guarantee" not in claims:
-        return ""
-    worth = f", worth {budget_from(dict(claims['belief']['worth']))} under its belief" if "belief" in claims else ""
-    return f": {budget_from(dict(claims['guarantee']))} per entry{worth}"
 
 
 def _states(claims: Claims) -> States:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -10,19 +11,20 @@ from typing import Any
 
 from flint import arb
 
-from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, belief_claims
-from fugu.errors import BadBudget, NotProvable, UsageError
+from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate
+from fugu.errors import BadBudget, CertificateError, NotProvable, UsageError
 from fugu.guarantee import ZCDP, Approx, Guarantee
 from fugu.guarantee.asks import exact, outward
 from fugu.guarantee.conversion import balle_delta
+from fugu.guarantee.curve import budget_from, budget_json
 from fugu.mechanism.release import Once
 from fugu.noise.bits import BitSource
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.priors.gaussian_field import GaussianField
 from fugu.queries.sequence_counts import Mean, Sum
 from fugu.queries.sequence_query import Drawn, EntryMechanism, SequenceQuery, Shift
-from fugu.translation.translate import dp_budget
+from fugu.translation.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS, dp_budget, translate
 
 # Lattice Gaussian noise on whole numbers: the exact (epsilon, delta) of a shift, by sums in balls.
 #
@@ -256,3 +258,46 @@ class LatticeMechanism(EntryMechanism):
 
     def _draw(self, data: Any, source: BitSource) -> Drawn:
         return self.query.draw_gaussian(data, self.rho, source)
+
+
+# A Gaussian field in a certificate: the belief in numbers, what the release is worth under it, and read back.
+#
+# Whoever reads the document translates the guarantee per entry under the field *as written*, and compares.
+
+
+SECRETS = "x_i = u against x_i = v for every entry i of every user and all |u - v| <= width, in both orders"
+
+
+def belief_claims(field: GaussianField, guarantee: Guarantee) -> dict[str, Any]:
+    """The field, what is protected, what `guarantee` per entry is worth under it, and what that takes for granted."""
+    return {
+        "kind": "gaussian field",
+        "covariance": [[str(x) for x in row] for row in field.covariance],
+        "width": str(field.wide()),
+        "secrets": SECRETS,
+        "worth": budget_json(translate(field, guarantee)),
+        "assumptions": [*field.assumptions, INDEPENDENT_BLOCKS, FULL_DOMAIN],
+    }
+
+
+def field_from(stated: Mapping[str, Any]) -> GaussianField:
+    """The field that `belief_claims` wrote."""
+    if stated["kind"] != "gaussian field":
+        raise CertificateError("the certificate's belief is of a kind that this version of fugu does not know")
+    rows = [[read_number(x) for x in row] for row in stated["covariance"]]
+    return GaussianField(rows, read_number(stated["width"]))
+
+
+def check_belief(claims: Mapping[str, Any], guarantee: Guarantee) -> None:
+    """CertificateError unless the belief in a document, if there is one, writes itself as the document does, and what
+    is stated as its worth is not below what is proved now."""
+    if "belief" not in claims:
+        return
+    stated = claims["belief"]
+    own = belief_claims(field_from(stated), guarantee)
+    if any(stated.get(name) != part for name, part in own.items() if name not in ("worth", "assumptions")):
+        raise CertificateError("the belief in the certificate is not what its numbers say")
+    if not set(own["assumptions"]) <= set(stated["assumptions"]):
+        raise CertificateError("the certificate leaves out assumptions that its proof needs")
+    if not budget_from(own["worth"]) <= budget_from(dict(stated["worth"])):
+        raise CertificateError("what is stated under the belief is below what is proved now")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import final
+from typing import Any, final
 
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi, RenyiCurve
@@ -305,3 +305,17 @@ def _seventh(points: Sequence[tuple[int, Fraction]], wanted: Fraction, shares: S
 
 def _shared(name: str, entry: Fraction, shares: Sequence[Fraction], theorem: str) -> Rule:
     return Rule(name, tuple(float_down(entry * share) for share in shares), theorem)
+
+
+def promised(prior: Chain, guarantee: Pure) -> dict[str, Any]:
+    """What a certificate says of an epsilon for each entry under a prior: its Pufferfish epsilon, and what is left out.
+
+    log P(output | X_i = x) / P(output | X_i = x') <= epsilon for all entries i and all values x, x' that entry i takes
+    with positive probability. `skipped` names the others: nobody who holds this belief can hold them for true.
+
+    >>> from fugu.priors import MarkovChain
+    >>> said = promised(MarkovChain([[0.5, 0.5], [0, 1]], 2, [1, 0], ["well", "dead"]), Pure(0.5))
+    >>> round(said["epsilon"], 12), said["skipped"]
+    (0.5, ["'dead' at entry 1"])
+    """
+    return {"epsilon": translate(prior, guarantee.epsilon), "skipped": list(skipped(prior))}

@@ -14,7 +14,6 @@ from fugu.documents.sentences import BY_HAND, INDEPENDENT
 from fugu.errors import UnknownName, UsageError
 from fugu.fixed import Fixed
 from fugu.laws import Discrete, Law, LawPair, Normal
-from fugu.laws.sets.confidence import Sampled
 from fugu.lazily import Imported
 from fugu.numbers.checks import is_list
 from fugu.scenario.query import ColumnQuery
@@ -23,6 +22,7 @@ from fugu.visible import brief, several, visible
 
 if TYPE_CHECKING:
     from fugu.drawing.figure import Figure
+    from fugu.laws.sets.confidence import Sampled
     from fugu.scenario import attributes, distributions, moves, table, users
     from fugu.scenario import property as properties
     from fugu.scenario.property import PropertyModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,11 @@ from fugu.queries.table_belief import TableBelief
 from fugu.queries.usable_records import rows_in, unit_of
 from fugu.session.answers import SessionAnswer
 from fugu.session.books import reading_of
-from fugu.session.session import Session
 from fugu.utility.plausible import CHANCE, Expected, Plausible, PlausibleCount
 from fugu.visible import brief
+
+if TYPE_CHECKING:
+    from fugu.session.session import Session
 
 # The beliefs of a session's certificate, fitted again on a reference: reading, secrets, features and laws.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fugu.data.schema import Schema
 from fugu.data.secrets import rules
 from fugu.documents import fields as of
-from fugu.documents.document import canonical_json, no_laws
+from fugu.documents.document import Stated, canonical_json, no_laws
 from fugu.documents.plain_json import reading
 from fugu.documents.promises import Promising
 from fugu.documents.sentences import RECORDS, Told
@@ -136,6 +136,14 @@ TRAINING = of.listed(
 )  # fmt: skip
 
 
+def _approx(found: dict[str, str]) -> Approx:
+    with reading():
+        guarantee = budget_from(found)
+    if not isinstance(guarantee, Approx):
+        raise CertificateError("a training is certified for epsilon and delta")
+    return guarantee
+
+
 class TrainingCertificate(Promising):
     """What is promised of one training, and why; read its parts through the properties, re-prove it with `verify`.
 
@@ -146,6 +154,14 @@ class TrainingCertificate(Promising):
     NEEDS = ("version", "fugu", "model", "budget", "proved", "objective", "accountant", "prior", "neighbours",
              "assumptions")  # fmt: skip
     PARTS = TRAINING
+    budget = Stated(_approx)
+    """The guarantee that was asked for."""
+    proved = Stated(_approx)
+    """The guarantee that was proved: the budget's epsilon with a delta that is no larger."""
+    neighbours = Stated(str)
+    """Who is protected against whom."""
+    assumptions = Stated[tuple[str, ...]](tuple)
+    """What must be true for the guarantee to mean what it says."""
 
     @staticmethod
     def issue(
@@ -183,16 +199,6 @@ class TrainingCertificate(Promising):
         return TrainingCertificate.sealed(body)
 
     @property
-    def budget(self) -> Approx:
-        """The guarantee that was asked for."""
-        return _approx(self.body["budget"])
-
-    @property
-    def proved(self) -> Approx:
-        """The guarantee that was proved: the budget's epsilon with a delta that is no larger."""
-        return _approx(self.body["proved"])
-
-    @property
     def for_each_record(self) -> bool:
         """Whether it is differential privacy for each record: the prior is independent, whole records are private, and
         every record has a reading. The proof then bounds two runs on *any* two tables that differ in one record."""
@@ -213,16 +219,6 @@ class TrainingCertificate(Promising):
     def anybody(self) -> Approx | None:
         """The same, where it is for each record; under another prior nothing more is proved."""
         return self.budget if self.for_each_record else None
-
-    @property
-    def neighbours(self) -> str:
-        """Who is protected against whom."""
-        return str(self.body["neighbours"])
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """What must be true for the guarantee to mean what it says."""
-        return tuple(self.body["assumptions"])
 
     @property
     def prior(self) -> str:
@@ -414,14 +410,6 @@ def _number(x: Any) -> Any:
     if x is None:
         return None
     return read_number(x) if isinstance(x, str) else float(read_number(x))
-
-
-def _approx(found: dict[str, str]) -> Approx:
-    with reading():
-        guarantee = budget_from(found)
-    if not isinstance(guarantee, Approx):
-        raise CertificateError("a training is certified for epsilon and delta")
-    return guarantee
 
 
 def _within(found: Approx, limit: Approx) -> bool:

@@ -21,9 +21,9 @@ from fugu.laws.multinormal import NormalPair
 from fugu.laws.normal import Analytic
 from fugu.laws.shapes import mean_law
 from fugu.loss.channel import law_list
-from fugu.mechanism.mechanism import rounding_error
 from fugu.noise.kind import Noise
 from fugu.noise.laplace import Laplace
+from fugu.noise.lattice import rounding_error
 from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers.exact import read_number, read_whole
 from fugu.utility.figures import CHANCE, Figures, Names, PublishedCoordinate, PublishedRows, PublishedStatistic
