@@ -5,6 +5,7 @@ how it is written; whoever reads a certificate goes through `PARTS` and knows no
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -81,41 +82,44 @@ LAWS = of.listed(
 """The parts of every certificate with laws, each with its form and what it rests on; a kind leaves out some."""
 
 
+@dataclass(frozen=True, eq=False)
 class Part:
-    """One part, for every certificate that has it."""
+    """One part of one certificate."""
 
+    certificate: Certificate
     name: ClassVar[str]
 
-    def there(self, certificate: Certificate) -> bool:
-        """Whether the certificate has it."""
-        return certificate.body.get(self.name) is not None
+    @property
+    def stated(self) -> Any:
+        """What the certificate says; None if it does not have the part."""
+        return self.certificate.body.get(self.name)
 
-    def early(self, certificate: Certificate) -> Iterator[Check]:
+    def there(self) -> bool:
+        """Whether anything is to be said of it."""
+        return self.stated is not None
+
+    def early(self) -> Iterator[Check]:
         """What reading makes sure of."""
-        del certificate
-        yield from ()
+        return iter(())
 
-    def late(self, certificate: Certificate) -> Iterator[Check]:
+    def late(self) -> Iterator[Check]:
         """What a verdict looks at."""
-        del certificate
-        yield from ()
+        return iter(())
 
-    def words(self, certificate: Certificate) -> None:
+    def words(self) -> None:
         """CertificateError unless what it says fits what other parts say."""
 
-    def needed(self, certificate: Certificate) -> Iterator[str]:
+    def needed(self) -> Iterator[str]:
         """Assumptions that no certificate may leave out."""
-        del certificate
-        yield from ()
+        return iter(())
 
-    def described(self, certificate: Certificate) -> Iterator[str]:
+    def described(self) -> Iterator[str]:
         """Further ones that follow from it, which versions before 0.4 could leave out."""
-        del certificate
-        yield from ()
+        return iter(())
 
-    def written(self, certificate: Certificate) -> Any:
+    def written(self) -> Any:
         """The part, read and written again."""
-        return certificate.body.get(self.name)
+        return self.stated
 
 
 class StatisticPart(Part):
@@ -123,21 +127,20 @@ class StatisticPart(Part):
 
     name = "statistic"
 
-    def needed(self, certificate: Certificate) -> Iterator[str]:
-        del certificate
+    def needed(self) -> Iterator[str]:
         yield from (say.INDEPENDENT_RECORDS, say.SIZES)
 
-    def words(self, certificate: Certificate) -> None:
+    def words(self) -> None:
         """The laws are of codes 0 to `steps` of one record, in steps of 1, or of totals of all `rows` where the
         assumptions say so. What one record can change is read off `steps`, so no law may reach further."""
-        stated = certificate.body[self.name]
-        if "steps" not in stated or certificate.noise.silent:  # without noise nothing is promised against anybody
+        stated = self.stated
+        if "steps" not in stated or self.certificate.noise.silent:  # without noise nothing is promised against anybody
             return
-        steps, rows, lattice = read_whole(stated["steps"]), read_whole(stated.get("rows", 1)), certificate.lattice
+        steps, rows, lattice = read_whole(stated["steps"]), read_whole(stated.get("rows", 1)), self.certificate.lattice
         if steps < 1 or rows < 1 or lattice is None or lattice.grid != 1 or lattice.origin != 0:
             raise CertificateError("the steps of the certificate's statistic are not those of its lattice")
-        totals = any(f"{rows - 1} {say.TOTALS}" in line for line in certificate.assumptions)
-        reach, families = steps * (rows if totals else 1), [x for x in certificate.laws if isinstance(x, Family)]
+        totals = any(f"{rows - 1} {say.TOTALS}" in line for line in self.certificate.assumptions)
+        reach, families = steps * (rows if totals else 1), [x for x in self.certificate.laws if isinstance(x, Family)]
         if any(item.points.min() < 0 or item.points.max() > reach for item in families):
             raise CertificateError("the laws of the certificate reach further than one record of its statistic can")
 
@@ -147,24 +150,24 @@ class QueryPart(Part):
 
     name = "query"
 
-    def there(self, certificate: Certificate) -> bool:
-        return any(certificate.body.get(part) is not None for part in (self.name, "recipe"))
+    def there(self) -> bool:
+        return any(self.certificate.body.get(part) is not None for part in (self.name, "recipe"))
 
-    def _alone(self, certificate: Certificate) -> bool:
-        return certificate.body.get(self.name) is not None and certificate.body.get(StatisticPart.name) is None
+    def _alone(self) -> bool:
+        return self.stated is not None and self.certificate.body.get(StatisticPart.name) is None
 
-    def needed(self, certificate: Certificate) -> Iterator[str]:
-        if self._alone(certificate):
+    def needed(self) -> Iterator[str]:
+        if self._alone():
             yield say.INDEPENDENT
 
-    def described(self, certificate: Certificate) -> Iterator[str]:
-        if self._alone(certificate):
-            name = person(certificate)
+    def described(self) -> Iterator[str]:
+        if self._alone():
+            name = person(self.certificate)
             yield "one row is one person" if name is None else f"unit: {name}, one row each"
 
-    def words(self, certificate: Certificate) -> None:
+    def words(self) -> None:
         """What is published is one thing, in the query, the recipe and the reading."""
-        query, recipe, stated = (certificate.body.get(part) for part in (self.name, "recipe", "reading"))
+        query, recipe, stated = (self.certificate.body.get(part) for part in (self.name, "recipe", "reading"))
         if query is None:
             raise CertificateError("the certificate has a recipe for its beliefs, and does not say what is published")
         if stated is not None and query["publish"] not in stated["columns"]:
@@ -185,30 +188,19 @@ class ReadingPart(Part):
 
     name = "reading"
 
-    def there(self, certificate: Certificate) -> bool:
-        del certificate
+    def there(self) -> bool:
         return True  # where there is none, that is said
 
-    def late(self, certificate: Certificate) -> Iterator[Check]:
-        yield "reading", "records are read by a schema that can be read back", lambda: self._schema(certificate)
+    def late(self) -> Iterator[Check]:
+        yield "reading", "records are read by a schema that can be read back", self._schema
 
-    def _schema(self, certificate: Certificate) -> None:
-        if certificate.body.get(self.name) is None:
+    def _schema(self) -> None:
+        if self.stated is None:
             raise NotChecked("no schema is stated: the laws were given directly, or the statistics worked out before")
-        schema_of(certificate)
+        schema_of(self.certificate)
 
-    def written(self, certificate: Certificate) -> Any:
-        return None if certificate.body.get(self.name) is None else schema_of(certificate).to_json()
-
-
-def speaks_of_confidence(certificate: Certificate) -> bool:
-    """Whether a certificate states a confidence anywhere: in its own part, its recipe, or its words."""
-    asked = (certificate.body.get("recipe") or {}).get("confidence") is not None
-    return (
-        asked
-        or "confidence" in certificate.body
-        or any(line.startswith(say.CONFIDENT) for line in certificate.assumptions)
-    )
+    def written(self) -> Any:
+        return None if self.stated is None else schema_of(self.certificate).to_json()
 
 
 class ConfidencePart(Part):
@@ -216,31 +208,34 @@ class ConfidencePart(Part):
 
     name = "confidence"
 
-    def late(self, certificate: Certificate) -> Iterator[Check]:
+    def late(self) -> Iterator[Check]:
         says = "the sets of laws are those that the counts give at the confidence stated, or hold them"
-        yield self.name, says, lambda: self._check(certificate)
+        yield self.name, says, self._check
 
-    def _check(self, certificate: Certificate) -> None:
+    def _check(self) -> None:
         from fugu.documents.confidence import check_sampled
 
-        check_sampled(certificate)
+        check_sampled(self.certificate)
 
-    def there(self, certificate: Certificate) -> bool:
-        return speaks_of_confidence(certificate)
+    def there(self) -> bool:
+        """Whether a confidence is stated anywhere: in its own part, the recipe, or the words."""
+        asked = (self.certificate.body.get("recipe") or {}).get(self.name) is not None
+        said = any(line.startswith(say.CONFIDENT) for line in self.certificate.assumptions)
+        return asked or self.name in self.certificate.body or said
 
-    def described(self, certificate: Certificate) -> Iterator[str]:
-        if self.name in certificate.body:
+    def described(self) -> Iterator[str]:
+        if self.name in self.certificate.body:
             from fugu.documents.confidence import meaning
             from fugu.laws.sets.confidence import Sampled
 
-            yield from meaning(Sampled.from_json(certificate.body[self.name]))
+            yield from meaning(Sampled.from_json(self.stated))
 
-    def written(self, certificate: Certificate) -> Any:
-        if (stated := certificate.body.get(self.name)) is None:
+    def written(self) -> Any:
+        if self.stated is None:
             return None
         from fugu.laws.sets.confidence import Sampled
 
-        return Sampled.from_json(stated).to_json()
+        return Sampled.from_json(self.stated).to_json()
 
 
 class RemapPart(Part):
@@ -248,19 +243,19 @@ class RemapPart(Part):
 
     name = "remap"
 
-    def early(self, certificate: Certificate) -> Iterator[Check]:
-        yield "", "", lambda: Remap.in_certificate(certificate)
+    def early(self) -> Iterator[Check]:
+        yield "", "", lambda: Remap.in_certificate(self.certificate)
 
-    def late(self, certificate: Certificate) -> Iterator[Check]:
+    def late(self) -> Iterator[Check]:
         least = "outputs go where the stated loss is least for the stated weight, by a table of outputs alone"
-        yield self.name, least, lambda: Remap.of_certificate(certificate).check()
+        yield self.name, least, lambda: Remap.of_certificate(self.certificate).check()
 
-    def needed(self, certificate: Certificate) -> Iterator[str]:
-        stated = certificate.body[self.name]
+    def needed(self) -> Iterator[str]:
+        stated = self.stated
         yield say.remapped(stated["loss"], stated["weight"] != "mean")
 
-    def written(self, certificate: Certificate) -> Any:
-        return Remap.of_certificate(certificate).to_json()
+    def written(self) -> Any:
+        return Remap.of_certificate(self.certificate).to_json()
 
 
 class PropertyPart(Part):
@@ -268,15 +263,15 @@ class PropertyPart(Part):
 
     name = "property"
 
-    def early(self, certificate: Certificate) -> Iterator[Check]:
+    def early(self) -> Iterator[Check]:
         says = "shares, statistics and their ends are those of the laws"
-        yield self.name, says, lambda: check_shares(certificate)
+        yield self.name, says, lambda: check_shares(self.certificate)
 
-    def late(self, certificate: Certificate) -> Iterator[Check]:
+    def late(self) -> Iterator[Check]:
         """How far one record moves a statistic without ends; where there are ends, shifts are held against them."""
-        if certificate.runs == "correlated":  # laws of the statistics are in it
+        if self.certificate.runs == "correlated":  # laws of the statistics are in it
             return
-        stated = certificate.body[self.name]
+        stated = self.stated
         free = [name for name, ends in zip(stated["statistics"], stated["limits"], strict=True) if ends is None]
         if free:
             why = (
@@ -291,24 +286,22 @@ class SwapPart(Part):
 
     name = "swap"
 
-    def early(self, certificate: Certificate) -> Iterator[Check]:
+    def early(self) -> Iterator[Check]:
         says = "plan, noise, shares and counted lengths of the record swap belong together"
-        yield self.name, says, lambda: check_swap(certificate)
+        yield self.name, says, lambda: check_swap(self.certificate)
 
-    def late(self, certificate: Certificate) -> Iterator[Check]:
-        del certificate
+    def late(self) -> Iterator[Check]:
         yield unchecked("draws", WORD)
 
-    def needed(self, certificate: Certificate) -> Iterator[str]:
-        del certificate
+    def needed(self) -> Iterator[str]:
         yield say.DRAWN_INSIDE
 
-    def written(self, certificate: Certificate) -> Any:
-        return RecordSwap.of(certificate).to_json()
+    def written(self) -> Any:
+        return RecordSwap.of(self.certificate).to_json()
 
 
-PARTS: tuple[Part, ...] = (
-    StatisticPart(), QueryPart(), ReadingPart(), ConfidencePart(), RemapPart(), PropertyPart(), SwapPart(),
+PARTS: tuple[type[Part], ...] = (
+    StatisticPart, QueryPart, ReadingPart, ConfidencePart, RemapPart, PropertyPart, SwapPart,
 )  # fmt: skip
 
 

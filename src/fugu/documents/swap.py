@@ -217,8 +217,6 @@ def cap_delta(steps: Fraction, dimension: int, noise: Gaussian, epsilon: Fractio
 
 def check_swap(certificate: Certificate) -> None:
     """CertificateError unless plan, noise, counts, shares and budget belong together."""
-    if SWAP not in certificate.body:
-        return
     swap, ask, noise = RecordSwap.of(certificate), certificate.budget.asks(), certificate.noise
     if not isinstance(ask, Ratio) or swap.beta != ask.delta * SHARE:
         raise CertificateError("the probability that the draws mislead is not a tenth of the budget's delta")
@@ -280,9 +278,7 @@ def check_shares(certificate: Certificate) -> None:
     The pairs of ranges g .. h and g + K .. h + K must cover 0 .. n - K (or what lies between the stated least and
     largest number), and each law must be that of g records with the property and n - h without, its mean that of g:
     docs/proofs/correlated.md says why every two numbers at most K apart then look alike."""
-    stated = certificate.body.get("property")
-    if stated is None:
-        return
+    stated = certificate.body["property"]
     labels = [f"{a} vs {b}" for a, b in stated["pairs"]]
     dimension = certificate.body.get("dimension", 1)
     if not stated["limits"] or len(stated["limits"]) != dimension or len(stated["statistics"]) != dimension:
