@@ -16,7 +16,7 @@ from fugu.cli.commands import FORMS
 from fugu.errors import UsageError
 from fugu.question import SECTIONS, Question, defaults, facts
 
-COMMANDS = {name: later for name, later in get_command(cli.app).commands.items() if later.place.startswith("fugu.")}
+COMMANDS = {name: later for name, later in get_command(cli.app).commands.items() if ":" in later.place}
 GIVEN = {bool: True, str: "x", int: 7, float: 7.5}
 ASKED = {
     "column": Question(publish="v", protect="s"),
