@@ -9,9 +9,10 @@ import fugu
 from benchmarks.measure import Row, Size, race
 from benchmarks.translate import chain
 from fugu.translation.approx import by_windows
-from fugu.translation.profiles.lines import of_approx, of_gaussian
+from fugu.translation.profiles.lines import of_approx
 from fugu.translation.profiles.total import epsilon_at
 from fugu.translation.renyi import chain_divergence, translate_zcdp, zcdp_cost
+from fugu_papers.gaussian_entries import of_gaussian
 
 _DELTA = Fraction(1, 10**6)
 _STICKY = [[0.6, 0.4], [0.2, 0.8]]

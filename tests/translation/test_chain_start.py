@@ -170,7 +170,7 @@ def test_training_sees_the_patients_who_live():
     free = prior_from(fugu.MarkovChain(ILLNESS, 60, "any", STATES))
     assert json.loads(json.dumps(free.parameters()))["chains"][0]["initial"] == "any"
     assert prior_of(free.parameters()).chain.free
-    assert prior.behind(5) <= free.behind(5) and prior.ahead(5) > 0.5
+    assert prior.reach(False, 5) <= free.reach(False, 5) and prior.reach(True, 5) > 0.5
 
 
 def test_the_ledger_names_what_it_skips_and_translates_outside_its_lock(tmp_path):
