@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.table import Table
 
 import fugu
-from fugu.queries.sequence_errors import accuracy_at, count_error, group_exponential, hit_rate, ndcg, split_laplace
 from fugu.queries.sequences import SequenceMechanism, States, TopK
 from fugu.translation.quilts import mqm_exact
+from fugu_papers.baselines import accuracy_at, count_error, group_exponential, hit_rate, ndcg, split_laplace
 
 STATES, LENGTH, TRAINING, GROUPS, PEOPLE, TOP = 11, 240, 100, 4, 8, 3
 

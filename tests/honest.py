@@ -15,7 +15,7 @@ from auditing.document_fuzz import PAIR, PLANE, originals
 from fugu import Approx, MarkovChain, Pure, Scenario, Shifted
 from fugu.publication.files import Beliefs, Outgoing, issue, published_file
 from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
-from fugu.queries.sequence_sentences import REFERENCE
+from fugu.queries.sequence_claims import REFERENCE
 from fugu.queries.sequences import Histogram, States
 
 OLD = "sequences, version 0.1"

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.queries import sequence_errors
 from fugu.queries.sequences import States, TopK
 from fugu.translation.quilts import mqm_exact
-from fugu_papers import bai_sequences, bai_tables
+from fugu_papers import bai_sequences, bai_tables, baselines
 from fugu_papers.bai_printed import EPSILONS, METHODS, printed
 from fugu_papers.bai_ranks import chances, count_error, lost_gain, missed, unhit
 from fugu_papers.bai_sequences import activities, check_ins, smoothed, studied, synthetic
@@ -103,8 +102,8 @@ def test_the_metrics_are_those_of_the_library_on_average():
     mine = [missed(1)(found, np.array(counts)), unhit(found, np.array(counts)), lost_gain(found, np.array(counts)),
             count_error(found, np.array(counts))]  # fmt: skip
     theirs = np.array([
-        (100 * (1 - sequence_errors.accuracy_at(1, top, named)), 100 * (1 - sequence_errors.hit_rate(top, named)),
-         1 - sequence_errors.ndcg(top, named), sequence_errors.count_error(top, named)) for top in tops
+        (100 * (1 - baselines.accuracy_at(1, top, named)), 100 * (1 - baselines.hit_rate(top, named)),
+         1 - baselines.ndcg(top, named), baselines.count_error(top, named)) for top in tops
     ])  # fmt: skip
     assert np.all(np.abs(theirs.mean(axis=0) - mine) <= 4.5 * theirs.std(axis=0) / np.sqrt(len(tops)))
 

@@ -33,7 +33,7 @@ from fugu.priors.gaussian_records import Correlated
 from fugu.priors.joint import JointTable
 from fugu.publication.files import Beliefs, Outgoing, issue, published_file
 from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
-from fugu.queries.sequence_sentences import REFERENCE
+from fugu.queries.sequence_claims import REFERENCE
 from fugu.queries.sequences import Count, Histogram, States, TopK
 from fugu.queries.statistics_release import prepare
 

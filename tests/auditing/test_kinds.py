@@ -19,7 +19,7 @@ from fugu.documents.document import Document, later
 from fugu.documents.kinds import SCHEMAS
 from fugu.errors import CertificateError, FuguError, UsageError
 from fugu.queries.sequence_certificate import THE_TABLE, Issue, SequenceCertificate, entry_budget
-from fugu.queries.sequence_sentences import REFERENCE
+from fugu.queries.sequence_claims import REFERENCE
 from fugu.queries.sequences import (
     ArgMax,
     Count,

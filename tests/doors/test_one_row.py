@@ -147,9 +147,9 @@ def column_of(mechanism, table):
 def parts_of(query, more, table):
     """`prepare`: the exact numbers of every group, and all that is public about them."""
     prepared = prepare(table, query, "s", fugu.Pure(1), REFERENCE, **more)
-    shown = [part.shown(np.zeros_like(part.exact)) for part in prepared.parts.values()]
-    proofs = [part.mechanism.certificate.body for part in prepared.parts.values()]
-    return np.concatenate([part.exact for part in prepared.parts.values()]), (list(prepared.parts), shown, proofs)
+    shown = [prepared.cells(name, np.zeros_like(exact).tolist()) for name, exact in prepared.numbers.items()]
+    proofs = [made.certificate.body for made in prepared.mechanisms.values()]
+    return np.concatenate([*prepared.numbers.values()]), (list(prepared.numbers), shown, proofs)
 
 
 def replaced(name, cell, row=ROW):
@@ -416,6 +416,6 @@ def test_six_digits_are_seven(tmp_path):
     assert exact.tolist() == [TODAY["zip"].count(1234567)] and exact[0] > 0
     texts = {**REFERENCE, "v": [f"{v}.0" for v in REFERENCE["v"]]}
     prepared = prepare(TODAY, "histogram(v)", "s", fugu.Pure(1), texts)
-    (part,) = prepared.parts.values()
-    assert part.exact[-1] == 0 and part.exact.sum() == 24
+    (exact,) = prepared.numbers.values()
+    assert exact[-1] == 0 and exact.sum() == 24
     assert len(TEXTS) > 30

@@ -7,7 +7,7 @@ import pytest
 from hostile import CELLS
 
 from fugu import Pure, Schema
-from fugu.queries.property_release import PropertyQuestion, prepare_property
+from fugu.queries.property_release import PropertyQuestion, open_property
 
 REFERENCE = {
     "age": [20, 30, 40, 50, 60, 70] * 20,
@@ -29,7 +29,7 @@ MODES = {
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("column", ["age", "job"])
 def test_one_record_moves_its_own_contribution_and_nothing_else(mode, column):
-    clean = prepare_property(TODAY, REFERENCE, MODES[mode], Pure(1))
+    clean = open_property(TODAY, MODES[mode].of(REFERENCE), Pure(1))
     known = clean.asked
     before = known.contributions(clean.private.table)
     for cell in CELLS:
@@ -50,9 +50,9 @@ def prepare_private(known, table):
 
 
 def test_the_certificate_and_the_scenario_do_not_follow_the_private_records():
-    one = prepare_property(TODAY, REFERENCE, ASKED, Pure(1))
+    one = open_property(TODAY, ASKED.of(REFERENCE), Pure(1))
     odd = {**TODAY, "age": [1e308, *TODAY["age"][1:]], "job": ["SENTINEL-93177", *TODAY["job"][1:]]}
-    two = prepare_property(odd, REFERENCE, ASKED, Pure(1))
+    two = open_property(odd, ASKED.of(REFERENCE), Pure(1))
     assert one.mechanism.certificate.claims == two.mechanism.certificate.claims
     assert one.recipe == two.recipe
     assert "SENTINEL" not in two.mechanism.certificate.to_json()
@@ -60,5 +60,5 @@ def test_the_certificate_and_the_scenario_do_not_follow_the_private_records():
 
 def test_the_hidden_column_is_not_looked_at_and_need_not_be_there():
     without = {name: cells for name, cells in TODAY.items() if name != "rich"}
-    found = prepare_property(without, REFERENCE, ASKED, Pure(1))
+    found = open_property(without, ASKED.of(REFERENCE), Pure(1))
     assert np.array_equal(found.asked.exact(found.private), [np.mean(TODAY["age"]), TODAY["job"].count("x")])

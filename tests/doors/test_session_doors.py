@@ -48,12 +48,12 @@ def hostile_record(cell):
 
 def features_of(table):
     """Every feature of every row, and all that is public about the questions."""
-    opened = public_facts(REFERENCE, "s", SCHEMA, None).open(table)
-    belief, columns, public = opened.belief, [], [opened.belief.fingerprint, len(opened.private)]
+    private, belief = public_facts(REFERENCE, "s", SCHEMA, None).open(table)
+    columns, public = [], [belief.fingerprint, len(private)]
     for text, options in ASKED:
         asked = StatisticQuestion.parse(text)
         plan = plan_of(asked, belief.reading, belief.table, Options(**options))
-        columns += [feature.of(belief.reading, opened.private.table) for feature in plan.features]
+        columns += [feature.of(belief.reading, private.table) for feature in plan.features]
         public += [str(plan)] if asked.by is None else [str(plan), belief.groups.of(asked.by).sizes]
         for found, feature in zip(columns[-len(plan.features) :], plan.features, strict=True):
             assert found.dtype == np.int64 and 0 <= found.min() <= found.max() <= feature.top

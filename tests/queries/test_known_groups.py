@@ -59,13 +59,13 @@ def test_both_adversaries_learn_no_more_than_is_stated(rng):
     ref, own = tables(rng)
     epsilon = float(rng.choice([0.1, 0.5, 1, 2]))
     prepared = prepare(own, "sum(x)", "s", Pure(epsilon), ref, by="w", bounds=(0, 3), step=1)
-    for ward, part in prepared.parts.items():
+    for ward, mechanism in prepared.mechanisms.items():
         rows = own["w"].count(ward) - 1
         for known in ({}, {"w": ward}):
             others = believed(ref, None, "x", 3, **known)
             p, q = (total(believed(ref, secret, "x", 3, **known), others, rows) for secret in "ab")
-            assert loss(float(part.mechanism.noise.scale), p, q) <= epsilon * (1 + 1e-9)
-    return len(prepared.parts)
+            assert loss(float(mechanism.noise.scale), p, q) <= epsilon * (1 + 1e-9)
+    return len(prepared.mechanisms)
 
 
 def test_the_pooled_law_alone_states_less_than_is_lost():
@@ -74,7 +74,7 @@ def test_the_pooled_law_alone_states_less_than_is_lost():
     for seed in range(10):
         ref, own = tables(np.random.default_rng(seed))
         own = {name: column[:1] for name, column in own.items()}
-        pooled = prepare(own, "sum(x)", "s", Pure(0.5), ref, bounds=(0, 3), step=1).parts[""].mechanism
+        pooled = prepare(own, "sum(x)", "s", Pure(0.5), ref, bounds=(0, 3), step=1).mechanisms[""]
         for ward in ("w0", "w1", "w2"):
             p, q = (believed(ref, secret, "x", 3, w=ward) for secret in "ab")
             worst = max(worst, loss(float(pooled.noise.scale), p, q))
@@ -131,6 +131,6 @@ def test_groups_are_compared_as_categories_are_everywhere():
     ref["w"] = [int(w[1]) for w in ref["w"]]
     for cells in ([0.0, 1.0] * 30, ["0", "1.0"] * 30, [0, 1] * 30):
         prepared = prepare({**own, "w": cells}, "sum(x)", "s", Pure(1), ref, by="w", bounds=(0, 3), step=1)
-        assert list(prepared.parts) == ["0", "1"]
+        assert list(prepared.mechanisms) == ["0", "1"]
         assert all("two adversaries" in " ".join(m.certificate.assumptions) for m in prepared.mechanisms.values())
     assert math.isfinite(loss(1.0, np.array([0.5, 0.5]), np.array([0.2, 0.8])))

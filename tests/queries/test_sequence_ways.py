@@ -18,9 +18,9 @@ from fugu.noise.bits import RngBits
 from fugu.priors.chain import MarkovChain
 from fugu.queries.sequence_certificate import entry_budget
 from fugu.queries.sequence_claims import query_from
-from fugu.queries.sequence_errors import SPLIT, expected_error, grouped_users
 from fugu.queries.sequence_promise import ADDED, CONTRACTION, CURVE, GROUP, QUILTS, SEVENTH, rules
 from fugu.queries.sequences import Count, Histogram, Lipschitz, Mean, Numbers, Several, States, Sum, TopK, Transitions
+from fugu.queries.usable_sequences import SPLIT, expected_error, grouped_users
 
 ABC = States(("a", "b", "c"))
 E = Fraction(1)

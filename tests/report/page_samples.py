@@ -15,7 +15,7 @@ from fugu.calibration.covariance.methods import WAYS
 from fugu.iterate import LinearRegression
 from fugu.publication.files import Beliefs, Outgoing, issue, preview, published_file
 from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
-from fugu.queries.sequence_sentences import REFERENCE as REFERENCE_WORDS
+from fugu.queries.sequence_claims import REFERENCE as REFERENCE_WORDS
 from fugu.queries.sequences import Histogram, States
 from fugu.queries.statistics_release import prepare
 from fugu.report import page

@@ -32,7 +32,7 @@ from fugu.ledger.values import decode
 from fugu.numbers.exact import read_number
 from fugu.queries.answer import Cell, columns_of
 from fugu.queries.property_release import statistic_columns
-from fugu.queries.sequence_errors import sequence_columns
+from fugu.queries.sequence_claims import sequence_columns
 from fugu.queries.sequences import SequenceAnswer
 from fugu.queries.session_certificate import noised_in
 from fugu.queries.statistic import StatisticQuestion

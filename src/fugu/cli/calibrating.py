@@ -47,14 +47,13 @@ from fugu.numbers.exact import as_fraction
 from fugu.progress import report, stage
 from fugu.publication.files import Beliefs, Outgoing
 from fugu.queries.sequence_certificate import entry_budget
-from fugu.queries.sequence_errors import SPLIT, expected_error, grouped_users
 from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import believed
 from fugu.queries.sequence_promise import CONTRACTION, CURVE, GROUP, QUILTS, Rule, least_noise, rules
 from fugu.queries.sequence_query import SequenceMechanism
 from fugu.queries.sequences import Histogram, SequenceQuery, Several, TopK, Transitions
 from fugu.queries.statistic import StatisticQuestion
-from fugu.queries.usable_sequences import usable_mechanism
+from fugu.queries.usable_sequences import SPLIT, expected_error, grouped_users, usable_mechanism
 from fugu.question import COLUMN, LAW, RECORDS, SEQUENCES, Question
 from fugu.utility.usable import GROUPS, RowsFor, Usable
 from fugu.visible import several

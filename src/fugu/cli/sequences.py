@@ -23,11 +23,10 @@ from fugu.priors.chains import GapChains
 from fugu.progress import stage
 from fugu.publication.files import Outgoing
 from fugu.queries.sequence_certificate import OWN_TABLE, THE_TABLE, Issue, SequenceCertificate, entry_budget
-from fugu.queries.sequence_errors import sequence_columns
+from fugu.queries.sequence_claims import REFERENCE, sequence_columns
 from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import Chain, believed
 from fugu.queries.sequence_promise import least_noise
-from fugu.queries.sequence_sentences import REFERENCE
 from fugu.queries.sequences import SequenceAnswer, SequenceMechanism, Several, States
 from fugu.queries.statistic import GRAMMAR
 from fugu.queries.usable_sequences import usable_mechanism

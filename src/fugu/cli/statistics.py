@@ -29,8 +29,7 @@ from fugu.ledger.charge import Charge
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.publication.files import Outgoing
 from fugu.queries.answer import Answer, Cell, columns_of
-from fugu.queries.record_words import question_told
-from fugu.queries.session_certificate import certificate_of, exact_numbers, noised_in
+from fugu.queries.session_certificate import certificate_of, exact_numbers, noised_in, question_told
 from fugu.queries.statistic import GRAMMAR, StatisticQuestion, what_and_by
 from fugu.queries.statistics_release import Believed, Prepared, RecordQuestion, Rehearsed, open_query, rehearse
 from fugu.question import LAW, RECORDS

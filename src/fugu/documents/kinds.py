@@ -37,7 +37,7 @@ PROVERS = {
     "checks": "fugu.queries.record_checks:CHECKS",
     "largest_own": "fugu.queries.record_checks:largest_own",
     "on_their_word": "fugu.queries.record_checks:on_their_word",
-    "told": "fugu.queries.record_words:told_of_records",
+    "told": "fugu.queries.session_certificate:told_of_records",
     "worst": "fugu.queries.record_checks:worst",
 }
 """What is proved and said of documents of entries and of records, further down."""

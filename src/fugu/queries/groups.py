@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.calibration.driver import calibrate
-from fugu.data import Schema, Table
+from fugu.data import Column, Schema, Table
 from fugu.data.cells import Categories
 from fugu.data.private import Private, label_of
 from fugu.data.secrets import Secrets
@@ -101,6 +102,18 @@ def rows_of(codes: NDArray[np.int64], count: int) -> list[Rows]:
     order = np.argsort(codes, kind="stable")
     ends = np.searchsorted(codes[order], np.arange(count + 1))
     return [order[a:b] for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+
+
+def same_rows(one: Sequence[Column], two: Sequence[Column]) -> bool:
+    """Whether two tables hold the same rows, in any order, as far as these columns of them show."""
+    if len(one[0]) != len(two[0]):
+        return False
+    first, second = (Counter(zip(*map(_labels, columns), strict=True)) for columns in (one, two))
+    return first == second
+
+
+def _labels(column: Column) -> list[str | None]:
+    return [None if gone else label_of(cell) for cell, gone in zip(column.values, column.missing, strict=True)]
 
 
 # Groups are public, so a column that makes them must not tell the secret.

@@ -28,8 +28,8 @@ from fugu.queries.features import (
     placed_by,
     require_numbers,
 )
-from fugu.queries.pricing import Charges, Job, Pricing, Shape, Types, envelope, exact, own
-from fugu.queries.session_certificate import EVEN, FLIP, LAPLACE, LINES, NoisedQuestion, charges_of
+from fugu.queries.pricing import Charges, Job, Pricing, Shape, Types, envelope, exact
+from fugu.queries.session_certificate import EVEN, FLIP, LAPLACE, LINES, NoisedQuestion, charges_of, own_of
 from fugu.queries.statistic import StatisticQuestion, coding
 from fugu.translation.records.pricer import largest_rate
 from fugu.translation.records.problem import Rate, RecordCharge, joined
@@ -227,11 +227,11 @@ class NoiseSearch:
         wanted: dict[int, tuple[StatedLaw, dict[Charges, set[str]]]] = {}
         for groups, _, base in self.pricing.charged(self.questions, self.types, modelled, self.apart):
             group = "" if place is None else groups[place]
-            most = down(self.filling(self.cap - own(base)))
+            most = down(self.filling(self.cap - own_of(base)))
             scales[group] = min(scales.get(group, most), most)
             laws = self.pricing.laws_of(self.types, groups, (*base, *self.new(Fraction(1), modelled)), modelled)
             if laws is None:
-                scales[group] = min(scales[group], self._plain(base))
+                scales[group] = min(scales[group], down(self.filling(self.target - own_of(base))))  # epsilons add
                 continue
             for law in laws:
                 wanted.setdefault(id(law), (law, {}))[1].setdefault(base, set()).add(group)
@@ -242,10 +242,6 @@ class NoiseSearch:
                 for group in groups_of:
                     scales[group] = min(scales[group], found)
         return scales
-
-    def _plain(self, base: Charges) -> Fraction:
-        """Where nothing is believed, epsilons add."""
-        return down(self.filling(self.target - own(base)))
 
     def _scale(self, law: StatedLaw, base: Charges, modelled: Mapping[str, Feature], most: Fraction) -> Fraction:
         """The largest scale of at most `most` that this law allows, every ordered pair of secrets proved at it."""

@@ -19,10 +19,10 @@ from fugu.errors import CertificateError
 from fugu.numbers.exact import as_fraction
 from fugu.priors.records import LEAST_ROWS, parts_of
 from fugu.queries.features import Codes, Feature
-from fugu.queries.session_certificate import NoisedQuestion, Pair, ProvedPair
+from fugu.queries.session_certificate import NoisedQuestion, Pair, ProvedPair, features_of, own_of
 from fugu.translation.records.checking import check
 from fugu.translation.records.pricer import Pricer, RecordPrice
-from fugu.translation.records.problem import Apart, Jump, Rate, RecordCharge, joined
+from fugu.translation.records.problem import Apart, Rate, RecordCharge, joined
 
 # What all questions of a session are worth together: the largest loss over types of records, adversaries and pairs.
 #
@@ -92,7 +92,7 @@ class Pricing:
         `questions`: all of them, in any order. `types`: the record types for at least the columns they are asked by.
         `apart`: epsilons of releases of which nothing is known but that they are private for each record."""
         found, told, plain = self.jobs(questions, types, apart)
-        most = max((self._own(charges) for charges in plain), default=Fraction(0))
+        most = max((own_of(charges) for charges in plain), default=Fraction(0))
         spent = max((self.value(job) for job in found), default=Fraction(0))
         return Worth(max(spent, most), *told, tuple(found))
 
@@ -105,7 +105,7 @@ class Pricing:
         told, most = [], Fraction(0)
         plain: dict[Charges, None] = {}
         for groups, rows, charges in self.charged(questions, types, features, apart):
-            most = max(most, self._own(charges))
+            most = max(most, own_of(charges))
             laws = self.laws_of(types, groups, charges, features)
             told.append(Type(dict(zip(types.by, groups, strict=True)), rows, laws is None))
             if laws is None:
@@ -126,7 +126,7 @@ class Pricing:
         self, types: Types, groups: tuple[str, ...], charges: Charges, features: Mapping[str, Feature]
     ) -> list[tuple[Known, StatedLaw]] | None:
         """The same, each with what the adversary knows."""
-        used = [features[name] for name in _names(charges)]
+        used = [features[name] for name in features_of(charges)]
         found = [(known, self.laws.law(known, used)) for known in types.known(groups)] if used else []
         whole = [(known, law) for known, law in found if law is not None]
         if len(whole) < len(found) or not used:
@@ -170,10 +170,10 @@ class Pricing:
         if key not in self._proved:
             self._kept[id(job.law)] = job.law
             found = self._warm(job, pair)
-            if not _near(found):
+            if found.epsilon > found.lower * 1.02 + 1e-6:  # not near the least that any proof could give
                 found = min((found, *self._again(job, pair)), key=lambda priced: priced.epsilon)
             elif found.proof.get("how") == "plan":
-                self._last.setdefault(key[:2], {})[tuple(_names(job.charges))] = found
+                self._last.setdefault(key[:2], {})[tuple(features_of(job.charges))] = found
             self._proved[key] = found
         return self._proved[key]
 
@@ -190,7 +190,7 @@ class Pricing:
         A plan for fewer charges is worth at most as much more as the new ones have of their own."""
         key, (p, q) = (id(job.law), pair), (job.law.given[secret] for secret in pair)
         self._pricers.pop(key, None)
-        found, last = [self._warm(job, pair)], self._last.get(key, {}).get(tuple(_names(job.charges)))
+        found, last = [self._warm(job, pair)], self._last.get(key, {}).get(tuple(features_of(job.charges)))
         if last is not None:
             with suppress(CertificateError):
                 epsilon = check(job.law.states, p, q, job.charges, last.proof)
@@ -211,7 +211,7 @@ class Pricing:
                 priced = self.priced(job, pair)
                 known = dict(zip((c.shape for c in job.charges), priced.slopes, strict=False))
                 found.append((exact(priced, job.charges), known or full))
-        return found + [(own(charges), _in_full(charges)) for charges in plain]
+        return found + [(own_of(charges), _in_full(charges)) for charges in plain]
 
     def proofs(self, jobs: Sequence[Job], places: Mapping[int, int]) -> list[ProvedPair]:
         """All proofs of these jobs; `places`: the place of each law, by its id."""
@@ -222,24 +222,10 @@ class Pricing:
             for found in [self.priced(job, pair)]
         ]
 
-    @staticmethod
-    def _own(charges: Charges) -> Fraction:
-        return own(charges)
-
-
-def _near(found: RecordPrice) -> bool:
-    """Whether a price is near the least that any proof could give."""
-    return found.epsilon <= found.lower * 1.02 + 1e-6
-
-
-def own(charges: Charges) -> Fraction:
-    """The sum of epsilons."""
-    return sum((charge.own for charge in charges), Fraction(0))
-
 
 def exact(found: RecordPrice, charges: Charges) -> Fraction:
     """A proved epsilon as an exact number: the sum of epsilons where that is the proof, else what its double means."""
-    return own(charges) if found.proof.get("how") == "sum" else min(as_fraction(found.epsilon), own(charges))
+    return own_of(charges) if found.proof.get("how") == "sum" else min(as_fraction(found.epsilon), own_of(charges))
 
 
 def _in_full(charges: Charges) -> dict[Shape, float]:
@@ -273,23 +259,6 @@ def envelope(several: Sequence[Charges]) -> Charges:
 
 def _numbers(charges: Charges) -> dict[object, Fraction]:
     return {charge.shape: charge.own for charge in charges}
-
-
-def _names(charges: Charges) -> list[str]:
-    """The features that charges speak of."""
-    found: dict[str, None] = {}
-    for charge in charges:
-        if isinstance(charge, Rate):
-            found[charge.feature] = None
-        elif isinstance(charge, Jump):
-            found.update(dict.fromkeys(charge.features))
-    return sorted(found)
-
-
-def covers(larger: Charges, smaller: Charges) -> bool:
-    """Whether each charge of `smaller` is at most the one of the same shape in `larger`."""
-    have = _numbers(joined(larger))
-    return all(have.get(key, Fraction(0)) >= amount for key, amount in _numbers(joined(smaller)).items())
 
 
 # The law of a record's features given each secret, for every adversary about every type of record.

@@ -198,26 +198,15 @@ class PreparedProperty(RehearsedProperty):
 
     def release(self, allow_no_noise: bool = False) -> tuple[tuple[Cell, ...], Certificate]:
         """Draw once: the published numbers, and the certificate of this release."""
-        points = [float(x) for x in self._rounded(self.asked.exact(self.private))]
+        exact, lattice = self.asked.exact(self.private), self.mechanism.lattice
+        if lattice is not None:  # the nearest points of it, each of which rounds to its own index
+            steps = [math.floor((x - lattice.origin) / lattice.grid + Fraction(1, 2)) for x in exact]
+            exact = [lattice.origin + k * lattice.grid for k in steps]
+        points = [float(x) for x in exact]
         values: Any = np.array(points) if len(points) > 1 else points[0]
         drawn = self.mechanism.release(values, allow_no_noise=allow_no_noise)
         found = np.asarray(drawn.values, dtype=np.float64).reshape(-1).tolist()
         return cells_of(self.mechanism, drawn.certificate, found), drawn.certificate
-
-    def _rounded(self, exact: list[Fraction]) -> list[Fraction]:
-        """The nearest points of the lattice, each of which rounds to its own index; without noise there is none."""
-        lattice = self.mechanism.lattice
-        if lattice is None:
-            return exact
-        steps = [math.floor((x - lattice.origin) / lattice.grid + Fraction(1, 2)) for x in exact]
-        return [lattice.origin + k * lattice.grid for k in steps]
-
-
-def prepare_property(
-    table: TableLike, reference: TableLike, asked: PropertyQuestion, budget: Guarantee
-) -> PreparedProperty:
-    """Everything but the draw: what is wrong is found here, before anything is charged."""
-    return open_property(table, asked.of(reference), budget)
 
 
 def open_property(table: TableLike, known: CompletedQuestion, budget: Guarantee) -> PreparedProperty:
@@ -238,17 +227,6 @@ def open_property(table: TableLike, known: CompletedQuestion, budget: Guarantee)
         )
     found = known.rehearsed(len(private), budget)
     return PreparedProperty(known, found.scenario, found.mechanism, found.size, private)
-
-
-def release_property(
-    table: TableLike, reference: TableLike, asked: PropertyQuestion, budget: Guarantee, *, allow_no_noise: bool = False
-) -> tuple[tuple[Cell, ...], Certificate]:
-    """Release the statistics of `table`, once, hiding the share that `asked` names; beliefs are those of `reference`.
-
-    `budget`: `Pure` (noise for as many records as shares differ by), `Approx` or `Renyi`. `allow_no_noise`: True to
-    publish exact numbers where the Gaussian model alone meets the budget. Returns one `Cell` per statistic, with its 95
-    % interval, and the `Certificate`."""
-    return prepare_property(table, reference, asked, budget).release(allow_no_noise)
 
 
 def asked_of(recipe: Json) -> tuple[PropertyQuestion, int]:
@@ -304,12 +282,6 @@ def _same(known: CompletedQuestion, private: Private) -> bool:
 # The published statistics of one data set, each with an interval for the exact one.
 
 
-def coordinate_halves(mechanism: Mechanism, certificate: Certificate, level: float = 0.95) -> tuple[float, ...]:
-    """For each statistic the half width of an interval that holds its error with this probability."""
-    rounding = rounding_error(mechanism.lattice, mechanism.support)
-    return tuple(half + rounding for half in _used(mechanism, certificate).each_quantile(level, mechanism.dimension))
-
-
 def deviations_of(mechanism: Mechanism, certificate: Certificate) -> tuple[float, ...]:
     """The standard deviation of the noise on each statistic."""
     return _used(mechanism, certificate).deviations(mechanism.dimension)
@@ -323,11 +295,11 @@ def _used(mechanism: Mechanism, certificate: Certificate) -> Noise:
 def cells_of(mechanism: Mechanism, certificate: Certificate, values: Sequence[float]) -> tuple[Cell, ...]:
     """The published numbers by the names of their statistics, each with its interval cut to what is possible, and the
     standard deviation of its noise."""
-    stated = certificate.body["property"]
-    found = []
-    parts = (stated["statistics"], values, coordinate_halves(mechanism, certificate),
-             deviations_of(mechanism, certificate), stated["limits"])  # fmt: skip
-    for name, value, half, deviation, ends in zip(*parts, strict=True):
+    stated, rounding = certificate.body["property"], rounding_error(mechanism.lattice, mechanism.support)
+    found, halves = [], _used(mechanism, certificate).each_quantile(0.95, mechanism.dimension)
+    parts = (stated["statistics"], values, halves, deviations_of(mechanism, certificate), stated["limits"])
+    for name, value, error, deviation, ends in zip(*parts, strict=True):
+        half = error + rounding
         low, high = (-math.inf, math.inf) if ends is None else (float(read_number(x)) for x in ends)
         near, far = (min(max(x, low), high) for x in (value - half, value + half))
         found.append(Cell("", str(name), float(value), near, far, deviation))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
 from fugu.data.schema import Schema
 from fugu.documents.document import canonical_json
-from fugu.documents.records import RecordsCertificate, StatedLaw, Type
+from fugu.documents.records import RecordsCertificate, Type
 from fugu.documents.sentences import APART, UNPROTECTED
 from fugu.errors import CertificateError
 from fugu.guarantee.asks import exact
@@ -20,16 +20,17 @@ from fugu.priors.records import ASSUMPTIONS, LEAST_ROWS, MOST_PUBLIC, parts_of
 from fugu.queries.features import Coded, Feature, Gridded, Is, Placed, SquaredFeature
 from fugu.queries.session_certificate import (
     OUTSIDE,
-    NoisedQuestion,
     exact_numbers,
     features_in,
+    features_of,
     load_from,
     modelled,
     noised_in,
+    own_of,
 )
 from fugu.queries.statistic import StatisticQuestion
 from fugu.translation.records.checking import check
-from fugu.translation.records.problem import Apart, Jump, Rate, RecordCharge, joined
+from fugu.translation.records.problem import Apart, RecordCharge, joined
 from fugu.visible import brief, shortened
 
 # What must hold between the parts of a session's certificate, worked out from its questions and their noise alone.
@@ -122,7 +123,7 @@ def loads(certificate: RecordsCertificate) -> list[tuple[Type, tuple[RecordCharg
     """What all questions together charge a record, for every type of records."""
     known, asked, rest = _modelled(certificate), noised_in(certificate), Apart(certificate.elsewhere)
     return [
-        (kind, joined([*(c for one in asked for c in one.charges(_group(one, kind), known)), rest]))
+        (kind, joined([*(c for one in asked for c in one.charges(one.group_of(kind.groups), known)), rest]))
         for kind in certificate.types
     ]
 
@@ -138,7 +139,7 @@ def needed(certificate: RecordsCertificate) -> Iterator[tuple[list[int], tuple[R
             places.setdefault(canonical_json(known), []).append(k)
     seen = set()
     for kind, load in loads(certificate):
-        read = charged(load)
+        read = set(features_of(load))
         if kind.plain or not read:
             continue
         if len(kind.groups) > MOST_PUBLIC:
@@ -146,18 +147,11 @@ def needed(certificate: RecordsCertificate) -> Iterator[tuple[list[int], tuple[R
         for known in map(dict, parts_of(list(kind.groups.items()))):
             listed = [k for k in places.get(canonical_json(known), ()) if read <= set(certificate.laws[k].states)]
             if not listed:
-                raise CertificateError(f"{_named(kind)} is not marked as plain, and a law of its records is missing")
+                who = ", ".join(f"{by}={group}"[:80] for by, group in kind.groups.items()) or "the table"
+                raise CertificateError(f"{who} is not marked as plain, and a law of its records is missing")
             if (key := (tuple(listed), frozenset(load))) not in seen:
                 seen.add(key)
                 yield listed, load
-
-
-def charged(load: Iterable[RecordCharge]) -> set[str]:
-    """The features that charges read."""
-    found: set[str] = set()
-    for charge in load:
-        found |= {charge.feature} if isinstance(charge, Rate) else set(getattr(charge, "features", ()))
-    return found
 
 
 def check_laws(certificate: RecordsCertificate) -> None:
@@ -177,7 +171,9 @@ def check_laws(certificate: RecordsCertificate) -> None:
         if own & stated or len(own) < len(law.known):
             raise CertificateError(f"the law of {shortened(law.who)} is stated twice")
         stated |= own
-        _check_states(law, features)
+        for name, column in law.states.items():
+            if int(column.min()) < 0 or int(column.max()) > features[name].top:
+                raise CertificateError(f"the law of {shortened(law.who)} has a state beyond the range of its feature")
 
 
 def _protected(protect: object) -> set[str]:
@@ -189,16 +185,10 @@ def _protected(protect: object) -> set[str]:
     return {str(name) for name in protect} if isinstance(protect, list | tuple) else set()
 
 
-def _check_states(law: StatedLaw, features: Mapping[str, Feature]) -> None:
-    for name, column in law.states.items():
-        if int(column.min()) < 0 or int(column.max()) > features[name].top:
-            raise CertificateError(f"the law of {shortened(law.who)} has a state beyond the range of its feature")
-
-
 def covers(priced: tuple[RecordCharge, ...], load: tuple[RecordCharge, ...]) -> bool:
     """Whether what was priced charges at least as much as a load, shape by shape: a proof of it serves both."""
-    found = Counter({_shape(charge): charge.own for charge in priced})
-    return all(charge.own <= found.get(_shape(charge), Fraction(-1)) for charge in load)
+    found = {charge.shape: charge.own for charge in priced}
+    return all(charge.own <= found.get(charge.shape, Fraction(-1)) for charge in load)
 
 
 def check_assumptions(certificate: RecordsCertificate) -> None:
@@ -235,22 +225,8 @@ def answers_recipe(recipe: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
     return wanted <= found and named and recipe["rows"] == sum(kind["rows"] for kind in body["types"])
 
 
-def _shape(charge: RecordCharge) -> tuple[object, ...]:
-    if isinstance(charge, Rate):
-        return "line", charge.feature, charge.most
-    return ("cells", frozenset(charge.features)) if isinstance(charge, Jump) else ("apart",)
-
-
 def _modelled(certificate: RecordsCertificate) -> frozenset[str]:
     return modelled(features_in(certificate), certificate["columns"])
-
-
-def _group(asked: NoisedQuestion, kind: Type) -> str:
-    return "" if asked.by is None else kind.groups[asked.by]
-
-
-def _named(kind: Type) -> str:
-    return ", ".join(f"{by}={group}"[:80] for by, group in kind.groups.items()) or "the table"
 
 
 CHECKS = (
@@ -269,12 +245,13 @@ CHECKS = (
 
 
 ZERO, _ROUNDING = Fraction(0), Fraction(1, 10**9)
-Load = tuple[RecordCharge, ...]
 
 
 def worst(certificate: RecordsCertificate) -> tuple[Fraction, str]:
     """The largest epsilon over types without laws, and over laws, loads and ordered pairs of secrets; whose it is."""
-    found, pair = max((own_of(load) for kind, load in loads(certificate) if _plain(kind, load)), default=ZERO), ""
+    each = loads(certificate)
+    plain = (own_of(load) for kind, load in each if kind.plain or not features_of(load))
+    found, pair = max(plain, default=ZERO), ""
     priced = [load_from(load) for load in certificate["loads"]]
     proofs: dict[tuple[int, str, str], list[int]] = {}
     for place, step in enumerate(certificate.steps):
@@ -299,15 +276,6 @@ def worst(certificate: RecordsCertificate) -> tuple[Fraction, str]:
     return found, pair
 
 
-def _plain(kind: Type, load: Load) -> bool:
-    return kind.plain or not charged(load)
-
-
 def largest_own(certificate: RecordsCertificate) -> Fraction:
     """The largest sum of the questions' own epsilons over all types of records: what holds against any belief."""
     return max((own_of(load) for _, load in loads(certificate)), default=ZERO)
-
-
-def own_of(load: Load) -> Fraction:
-    """The sum of the epsilons of charges, whatever is believed."""
-    return sum((charge.own for charge in load), ZERO)

@@ -36,12 +36,19 @@ from fugu.guarantee.curve import budget_from, budget_json
 from fugu.laws.pair import PairsLike
 from fugu.numbers.exact import Real, as_fraction, meant_up, read_number
 from fugu.priors.interval_chain import IntervalChain
-from fugu.queries.sequence_claims import same_query
+from fugu.priors.prior import skipped
+from fugu.queries.sequence_claims import (
+    REFERENCE,
+    SEQUENCE,
+    line_of,
+    needed_assumptions,
+    same_query,
+    starting,
+)
 from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import Chain, chain_from, chain_json, is_written
-from fugu.queries.sequence_promise import Budget, Entry, keeps, left_out, promised, worth
+from fugu.queries.sequence_promise import Budget, Entry, keeps, promised, worth
 from fugu.queries.sequence_query import SequenceMechanism
-from fugu.queries.sequence_sentences import REFERENCE, SEQUENCE, line_of, needed_assumptions, starting
 from fugu.translation.translate import dp_budget, translate
 from fugu.visible import Json
 
@@ -410,7 +417,7 @@ def _promise(chain: Chain, mechanism: SequenceMechanism | LatticeMechanism, said
     found = worth(chain, mechanism.guarantee, said.budget)
     if not keeps(found, said.budget):
         raise NotProvable("the noise found does not keep the budget under the chain as written; ask for a larger one")
-    return {"proved": budget_json(found), "skipped": left_out(chain), "asked": budget_json(said.budget)}
+    return {"proved": budget_json(found), "skipped": list(skipped(chain)), "asked": budget_json(said.budget)}
 
 
 def entry_budget(chain: Chain, epsilon: Real) -> float:

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property, singledispatch
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -75,18 +75,16 @@ def _row(row: Any) -> Any:
 
 
 def _checked(users: Sequence[Any]) -> list[list[Any]]:
+    """The entries of each user; an array's short floats and times as they are, the rest as plain values."""
     if any(isinstance(user, np.ndarray) and user.ndim != 1 for user in users):
         raise BadTable("the sequence of a user has one dimension")
-    found = [_entries(user) for user in users]
+    found = []
+    for user in users:
+        plain = isinstance(user, np.ndarray) and (user.dtype.kind not in "fcMmV" or user.dtype == np.float64)
+        found.append(list(user.tolist()) if plain else list(user))
     if not found or not all(found):
         raise BadTable("an empty sequence has no entry; leave such users out (lengths are public)")
     return found
-
-
-def _entries(user: Any) -> list[Any]:
-    """The entries of one user; an array's short floats and times as they are, the rest as plain values."""
-    plain = isinstance(user, np.ndarray) and (user.dtype.kind not in "fcMmV" or user.dtype == np.float64)
-    return list(user.tolist()) if plain else list(user)
 
 
 def is_label(thing: object) -> bool:
@@ -228,33 +226,13 @@ def exact_cell(cell: Any) -> Fraction | float | None:
     >>> exact_cell(0.1), exact_cell("1e3"), exact_cell(10**400) == 10**400, exact_cell("1e999"), exact_cell("V27.0")
     (Fraction(1, 10), Fraction(1000, 1), True, inf, None)
     """
-    return None if is_missing(cell) else _exact(cell)
-
-
-@singledispatch
-def _exact(cell: Any) -> Fraction | float | None:
-    number = number_of(cell)
-    return None if math.isnan(number) else number if math.isinf(number) else as_fraction(number)
-
-
-@_exact.register
-def _(cell: int | Fraction) -> Fraction:
-    return Fraction(cell)
-
-
-@_exact.register
-def _(cell: np.integer) -> Fraction:
-    return Fraction(int(cell))
-
-
-@_exact.register
-def _(cell: np.timedelta64) -> None:  # noqa: ARG001 - numpy counts it among the integers
-    return None
-
-
-@_exact.register
-def _(cell: Decimal) -> Fraction | float | None:
-    if cell.is_finite() and abs(cell.adjusted()) <= _LONGEST:
+    if is_missing(cell) or isinstance(cell, np.timedelta64):  # numpy counts times among the integers
+        return None
+    if isinstance(cell, int | Fraction):
+        return Fraction(cell)
+    if isinstance(cell, np.integer):
+        return Fraction(int(cell))
+    if isinstance(cell, Decimal) and cell.is_finite() and abs(cell.adjusted()) <= _LONGEST:
         return Fraction(cell)
     number = number_of(cell)
-    return number if math.isinf(number) else as_fraction(number)
+    return None if math.isnan(number) else number if math.isinf(number) else as_fraction(number)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import singledispatch
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -40,53 +39,33 @@ _MOST_SHOWN = 128
 """Transition matrices of more states are not written: such a document cannot be translated again."""
 
 
-@singledispatch
-def chain_json(chain: Any) -> dict[str, Any]:
+def chain_json(chain: Chain) -> dict[str, Any]:
     """The belief in words and numbers; without its transitions, or limits, if they are too many."""
-    raise TypeError(f"a {type(chain).__name__} is no belief about sequences that a certificate writes")
-
-
-@chain_json.register
-def _(chain: MarkovChain) -> dict[str, Any]:
-    begins = "any" if chain.free else "stationary" if chain.stationary else "given"
+    shown, named = chain.size <= _MOST_SHOWN, {"states": list(chain.states), "length": chain.length}
+    if isinstance(chain, IntervalChain):
+        counted = chain.counted
+        return {
+            "class": "independent users, each a Markov chain whose every step lies between limits, and may differ from "
+            f"entry to entry, {BETWEEN[chain.start]}",
+            "initial": chain.start if chain.first is None else _written(chain.first),
+            **named,
+            "forbidden transitions": int((chain.upper == 0).sum()),
+            **({"limits": _written(Limits(chain.lower, chain.upper))} if shown else {}),
+            **({} if counted is None else {"confidence": _evidence(counted, shown)}),
+        }
+    if not isinstance(chain, MarkovChain | GapChains):
+        raise TypeError(f"a {type(chain).__name__} is no belief about sequences that a certificate writes")
+    gaps = isinstance(chain, GapChains)
+    first, step = (chain.chains[0], chain.step) if isinstance(chain, GapChains) else (chain, chain)
+    begins = "any" if chain.free else "stationary" if not gaps and first.stationary else "given"
+    seen = " on a regular grid of times that is seen at some of its points" if gaps else ""
     return {
-        "class": f"independent users, each one Markov chain, {BEGINS[begins]}",
-        "initial": begins if begins != "given" else chain.marginal(1).tolist(),
-        "states": list(chain.states),
-        "length": chain.length,
-        "forbidden transitions": int((chain.transition(1) == 0).sum()),
-        **({"transition": chain.transition(1).tolist()} if chain.size <= _MOST_SHOWN else {}),
-    }
-
-
-@chain_json.register
-def _(chain: GapChains) -> dict[str, Any]:
-    begins = "any" if chain.free else "given"
-    shown = chain.size <= _MOST_SHOWN
-    return {
-        "class": "independent users, each one Markov chain on a regular grid of times that is seen at some of its "
-        f"points, {BEGINS[begins]}",
-        "initial": begins if begins != "given" else chain.chains[0].marginal(1).tolist(),
-        "states": list(chain.states),
-        "length": chain.length,
-        "forbidden transitions": int((chain.step.transition(1) == 0).sum()),
-        "steps": [list(pattern) for pattern in chain.steps],
-        **({"transition": chain.step.transition(1).tolist()} if shown else {}),
-    }
-
-
-@chain_json.register
-def _(chain: IntervalChain) -> dict[str, Any]:
-    shown = chain.size <= _MOST_SHOWN
-    return {
-        "class": "independent users, each a Markov chain whose every step lies between limits, and may differ from "
-        f"entry to entry, {BETWEEN[chain.start]}",
-        "initial": chain.start if chain.first is None else _written(chain.first),
-        "states": list(chain.states),
-        "length": chain.length,
-        "forbidden transitions": int((chain.upper == 0).sum()),
-        **({"limits": _written(Limits(chain.lower, chain.upper))} if shown else {}),
-        **({} if chain.counted is None else {"confidence": _evidence(chain.counted, shown)}),
+        "class": f"independent users, each one Markov chain{seen}, {BEGINS[begins]}",
+        "initial": begins if begins != "given" else first.marginal(1).tolist(),
+        **named,
+        "forbidden transitions": int((step.transition(1) == 0).sum()),
+        **({"steps": [list(pattern) for pattern in chain.steps]} if isinstance(chain, GapChains) else {}),
+        **({"transition": step.transition(1).tolist()} if shown else {}),
     }
 
 
@@ -238,20 +217,7 @@ def believed(
     `known`: the reference; `told`: what was declared before; `length`: that of the grid, if gaps are modelled, unless
     `steps` has the patterns at which users are seen (`GapChains`)."""
     sequences = known.sequences
-    _few_numbers(sequences, state)
-    if told.sequence.gaps == MODELLED:
-        length = known.plan.span if length is None else length
-        if start == "fitted":  # what comes after a gap is no first entry
-            start = "any"
-        sequences = unbroken(known)
-    if confidence is None:
-        chain = chain_of(sequences, state, smoothing, length, start, told.sequence.labels)
-        return chain if steps is None else _gapped(chain, steps)
-    return limits_of(sequences, state, length, start, confidence, told)
-
-
-def _few_numbers(sequences: Sequences, state: str) -> None:
-    """Refuse numbers with as many states as values, at once: a chain of them has no transition seen twice."""
+    # Refuse numbers with as many states as values, at once: a chain of them has no transition seen twice
     values = {entry for entries in sequences.values() for entry in entries}
     numbers = sum(isinstance(value, int | float) for value in values)
     if numbers > _MOST_NUMBERS:
@@ -259,13 +225,20 @@ def _few_numbers(sequences: Sequences, state: str) -> None:
             f"column {state!r} has {numbers:,} different numbers, and every one would be a state of the chain; give "
             "--bins (edges, or LOW:HIGH:STEP) to make a few states of them"
         )
-
-
-def _gapped(chain: MarkovChain, steps: Sequence[Sequence[int]]) -> GapChains:
-    """The same step and start for users who are seen at some points of the grid."""
-    start: Start = "any" if chain.free else chain.marginal(1)
-    said = tuple(line for line in chain.assumptions[1:] if not line.startswith("sequences have length"))
-    return GapChains(chain.transition(1), steps, start, chain.states, said)
+    if told.sequence.gaps == MODELLED:
+        length = known.plan.span if length is None else length
+        if start == "fitted":  # what comes after a gap is no first entry
+            start = "any"
+        sequences = unbroken(known)
+    if confidence is None:
+        chain = chain_of(sequences, state, smoothing, length, start, told.sequence.labels)
+        if steps is None:
+            return chain
+        # the same step and start for users who are seen at some points of the grid
+        begins: Start = "any" if chain.free else chain.marginal(1)
+        said = tuple(line for line in chain.assumptions[1:] if not line.startswith("sequences have length"))
+        return GapChains(chain.transition(1), steps, begins, chain.states, said)
+    return limits_of(sequences, state, length, start, confidence, told)
 
 
 def steps_of(plan: EntryPlan, sequences: Sequences) -> tuple[tuple[int, ...], ...] | None:

@@ -10,12 +10,12 @@ from functools import partial
 from typing import Any, final
 
 from fugu.errors import NotProvable, UsageError
-from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi, RenyiCurve
+from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi
 from fugu.guarantee.asks import exact
 from fugu.guarantee.kinds import pure_as_renyi
 from fugu.numbers.exact import Real, float_down
 from fugu.priors.chain import MarkovChain
-from fugu.priors.prior import InfluenceCurve, skipped
+from fugu.priors.prior import skipped
 from fugu.progress import report, stage
 from fugu.queries.sequence_lattice import LatticeMechanism, has_gaussian, most_rho
 from fugu.queries.sequence_prior import Chain
@@ -48,15 +48,11 @@ def worth(chain: Chain, entry: Entry, budget: Budget) -> Guarantee:
     `budget` says in which language: its delta, or its order. Raises `NotProvable` where no bound is known."""
     if isinstance(entry, Pure):
         return Pure(translate(chain, entry.epsilon))
-    if isinstance(entry, ZCDP):
-        return _at_order(chain, entry, budget)
-    return translate(chain, entry, delta=budget.delta)
-
-
-def _at_order(chain: Chain, entry: ZCDP, budget: Budget) -> RenyiCurve:
-    """The translation at the budget's order, or at the listed orders around it: never below what a ledger finds."""
+    if isinstance(entry, Approx):
+        return translate(chain, entry, delta=budget.delta)
     if not isinstance(budget, Renyi):
         return translate_zcdp(chain, entry.rho)
+    # at the budget's order, or at the listed orders around it: never below what a ledger finds
     alpha, listed = exact(budget.alpha), sorted(exact(a) for a, _ in entry.points)
     near = {
         max((a for a in listed if a <= alpha), default=alpha),
@@ -70,11 +66,6 @@ def keeps(found: Guarantee, budget: Budget) -> bool:
     if found.renyi or budget.renyi:
         return found <= budget
     return exact(found.epsilon) <= exact(budget.epsilon) and exact(found.delta) <= exact(budget.delta)
-
-
-def left_out(chain: Chain) -> list[str]:
-    """The values that the belief gives no mass to."""
-    return list(skipped(chain))
 
 
 def least_noise(
@@ -147,16 +138,12 @@ def gaussian(chain: Chain, budget: Approx | Renyi, query: SequenceQuery, near: f
         made = [LatticeMechanism(query, exact(entry.rho), entry) for entry in entries if isinstance(entry, ZCDP)]
     else:
         deltas = [Fraction(float(exact(budget.delta) / share)) for share in _SHARES]
-        tried = (_largest(partial(_approx, delta), chain, budget, near) for delta in deltas)
+        tried = (_largest(partial(Approx, delta=delta), chain, budget, near) for delta in deltas)
         entries = [entry for entry in tried if entry is not None]
         made = [LatticeMechanism(query, most_rho(query, e), e) for e in entries if isinstance(e, Approx)]
     if not made:
         raise NotProvable("no Gaussian noise for each entry is proved for this budget; use laplace, or a larger one")
     return max(made, key=lambda one: one.rho)
-
-
-def _approx(delta: Fraction, epsilon: float) -> Approx:
-    return Approx(epsilon, delta)
 
 
 def _largest(entry: Callable[[float], Entry], chain: Chain, budget: Budget, near: float) -> Entry | None:
@@ -256,7 +243,9 @@ def rules(chain: Chain, epsilon: Real, shares: Sequence[Fraction]) -> tuple[tupl
     Parameters: `chain`, the belief about sequences; `epsilon`, the Pufferfish epsilon, finite and above 0; `shares`,
     what each question gets of it, which sum to 1."""
     wanted, curve = exact(epsilon), influence(chain)
-    points = _points(curve)
+    # (b, a(b)) where a is finite; the last covers all entries, with a = 0
+    sizes = sorted({*range(1, min(curve.length, _MOST_B) + 1), curve.length})
+    points = [(b, Fraction(a)) for b in sizes if math.isfinite(a := curve(b))]
     found = [_shared(GROUP, wanted / chain.length, shares, "groups of entries: T epsilon for T entries")]
     skipped = []
     if isinstance(chain, MarkovChain) and chain.length**2 * chain.size**2 <= _WORK:
@@ -273,12 +262,6 @@ def rules(chain: Chain, epsilon: Real, shares: Sequence[Fraction]) -> tuple[tupl
     found.append(_shared(CURVE, by_curve, shares, f"Theorem 6, corrected{once}; docs/proofs/influence.md"))
     found.append(_shared(CONTRACTION, exact(dp_budget(chain, epsilon)), shares, f"docs/proofs/contraction.md{once}"))
     return tuple(found), tuple(skipped)
-
-
-def _points(curve: InfluenceCurve) -> list[tuple[int, Fraction]]:
-    """(b, a(b)) where a is finite; the last covers all entries, with a = 0."""
-    sizes = sorted({*range(1, min(curve.length, _MOST_B) + 1), curve.length})
-    return [(b, Fraction(a)) for b in sizes if math.isfinite(a := curve(b))]
 
 
 def _best(points: Sequence[tuple[int, Fraction]], wanted: Fraction) -> tuple[Fraction, Fraction]:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Final, final
 
 from fugu.data import Schema
+from fugu.data.secrets import OF_NUMBERS, rules
 from fugu.documents.document import canonical_json
 from fugu.documents.records import ChargedQuestion, ProofStep, RecordsCertificate, StatedLaw, Type
-from fugu.documents.sentences import APART
+from fugu.documents.sentences import APART, RECORDS, Told
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
-from fugu.guarantee.composition import called_exact
-from fugu.numbers.exact import read_number
+from fugu.guarantee.composition import both, called_exact
+from fugu.numbers.exact import float_up, read_number
 from fugu.queries.features import Feature, feature_from
 from fugu.translation.records.problem import Apart, Jump, Rate, RecordCharge, charge_from, joined
 from fugu.visible import Json
@@ -27,12 +29,16 @@ from fugu.visible import Json
 def certificate_of(state: SessionState) -> RecordsCertificate:
     """What a session promises, sealed: `state` is everything public about it at this moment."""
     features = {feature.name: feature for asked in state.questions for feature in asked.features}
-    known = modelled(features, state.columns)
+    known, questions = modelled(features, state.columns), []
+    for asked in state.questions:
+        charges = {group: [charge.to_json() for charge in asked.charges(group, known)] for group in asked.rates}
+        names = tuple(feature.name for feature in asked.features)
+        questions.append(ChargedQuestion(asked.query, asked.kind, asked.by, names, asked.law, asked.rates, charges))
     loads: dict[str, int] = {}
     priced: list[list[Json]] = []
     steps = []
-    for law, pair, charges, epsilon, proof in state.proofs:
-        listed = [charge.to_json() for charge in charges]
+    for law, pair, charged, epsilon, proof in state.proofs:
+        listed = [charge.to_json() for charge in charged]
         if (key := canonical_json(listed)) not in loads:
             loads[key] = len(priced)
             priced.append(listed)
@@ -42,7 +48,7 @@ def certificate_of(state: SessionState) -> RecordsCertificate:
         elsewhere=state.apart, protect=state.protect, secrets=state.secrets, skipped=state.skipped, unit=state.unit,
         reading=state.reading.to_json(), columns=state.columns,
         features={name: feature.to_json() for name, feature in features.items()},
-        questions=[_question(asked, known) for asked in state.questions],
+        questions=questions,
         types=state.types, loads=priced, laws=state.laws, proofs=steps,
         assumptions=(*state.assumptions, APART), warnings=exact_numbers(state.questions),
     )  # fmt: skip
@@ -57,12 +63,6 @@ def modelled(features: Mapping[str, Feature], columns: Iterable[str]) -> frozens
     """The features that laws speak of: the reference has all their columns."""
     there = set(columns)
     return frozenset(name for name, feature in features.items() if set(feature.columns) <= there)
-
-
-def _question(asked: NoisedQuestion, known: frozenset[str]) -> ChargedQuestion:
-    charges = {group: [charge.to_json() for charge in asked.charges(group, known)] for group in asked.rates}
-    names = tuple(feature.name for feature in asked.features)
-    return ChargedQuestion(asked.query, asked.kind, asked.by, names, asked.law, asked.rates, charges)
 
 
 def features_in(certificate: RecordsCertificate) -> dict[str, Feature]:
@@ -82,6 +82,19 @@ def noised_in(certificate: RecordsCertificate) -> tuple[NoisedQuestion, ...]:
         )
         for asked in certificate.questions
     )
+
+
+def own_of(charges: Iterable[RecordCharge]) -> Fraction:
+    """The sum of the epsilons of charges, whatever is believed."""
+    return sum((charge.own for charge in charges), Fraction(0))
+
+
+def features_of(charges: Iterable[RecordCharge]) -> list[str]:
+    """The features that charges read, by name."""
+    found: set[str] = set()
+    for charge in charges:
+        found |= {charge.feature} if isinstance(charge, Rate) else set(getattr(charge, "features", ()))
+    return sorted(found)
 
 
 def load_from(stated: Iterable[object]) -> tuple[RecordCharge, ...]:
@@ -220,9 +233,13 @@ class NoisedQuestion:
             return ()
         return charges_of(self.kind, self.features, self.rates[group], modelled)
 
+    def group_of(self, groups: Mapping[str, str]) -> str:
+        """The group of a record in these groups, {by column: group}; "" without groups."""
+        return "" if self.by is None else groups[self.by]
+
     def own(self, group: str) -> Fraction:
         """The plain per-record epsilon in this group."""
-        return sum((charge.own for charge in self.charges(group, ())), Fraction(0))
+        return own_of(self.charges(group, ()))
 
     @cached_property
     def most(self) -> Fraction:
@@ -265,27 +282,69 @@ class NoisedQuestion:
 def charges_of(
     kind: str, features: tuple[Feature, ...], rates: tuple[Fraction, ...], modelled: Collection[str]
 ) -> tuple[RecordCharge, ...]:
-    """The charges that follow from the noise: see the table at the head of this file."""
-    found = _CHARGES[kind](features, rates)
-    if all(feature.name in modelled for feature in features):
-        return found
-    return (Apart(sum((charge.own for charge in found), Fraction(0))),)
+    """The charges that follow from the noise; features that no law speaks of cost their epsilon on top."""
+    found = metric_charges(kind, features, rates)
+    return found if all(feature.name in modelled for feature in features) else (Apart(own_of(found)),)
 
 
-def _lines(features: tuple[Feature, ...], rates: tuple[Fraction, ...]) -> tuple[RecordCharge, ...]:
-    return tuple(Rate(f.name, rate, f.top) for f, rate in zip(features, rates, strict=True))
+def metric_charges(kind: str, features: tuple[Feature, ...], rates: tuple[Fraction, ...]) -> tuple[RecordCharge, ...]:
+    """What noise charges for each change of a record: see the table at the head of this part."""
+    if kind in LINES:
+        return tuple(Rate(f.name, rate, f.top) for f, rate in zip(features, rates, strict=True))
+    return (Jump(tuple(f.name for f in features), rates[0] * (1 if kind == OUTSIDE else 2)),)
 
 
-def _cells(features: tuple[Feature, ...], rates: tuple[Fraction, ...]) -> tuple[RecordCharge, ...]:
-    return (Jump(tuple(f.name for f in features), 2 * rates[0]),)
+# A session in words: what is drawn for each question, and both promises.
 
 
-def _outside(features: tuple[Feature, ...], rates: tuple[Fraction, ...]) -> tuple[RecordCharge, ...]:
-    return (Jump(tuple(f.name for f in features), rates[0]),)
+_PROOF = "docs/proofs/metric-charges.md"
 
 
-_CHARGES: dict[str, Callable[[tuple[Feature, ...], tuple[Fraction, ...]], tuple[RecordCharge, ...]]] = {
-    **dict.fromkeys(LINES, _lines),
-    **dict.fromkeys(TABLES, _cells),
-    OUTSIDE: _outside,
-}
+def told_of_records(certificate: RecordsCertificate) -> Told:
+    """One mechanism for all questions: their charges are added first and translated once."""
+    asked = noised_in(certificate)
+    since = "publisher" in certificate.body  # before 0.4 nothing was called exact, and the promises in other words
+    questions = [question_told(found, since) for found in asked]
+    any_belief = float_up(certificate.any_belief)
+    worst = f"spent {both(certificate.spent, certificate.any_belief)}"
+    if not since:
+        spent = float_up(certificate.spent)
+        worst = f"spent {spent:.6g} of the budget; at most {any_belief:.6g} against any belief about one record"
+    each = [(found.kind, name) for found in asked for feature in found.features for name in feature.columns]
+    counted = {name for kind, name in each if kind not in OF_NUMBERS}
+    summary, more = "no noise: numbers of rows are public", len(questions) - 1
+    if questions:
+        rest = f"; and {more} more question{'' if more == 1 else 's'}, listed below" if more else ""
+        summary = f"{questions[0]['query']}: {questions[0]['words']}{rest}"
+    listed = ", ".join(found.query for found in asked) or "public numbers of rows"
+    return Told(
+        budget=certificate["budget"], unit="one record", secrets=tuple(certificate["secrets"]),
+        pairs=tuple(f"{s} vs {t}" for s, t in combinations(certificate["secrets"], 2)),
+        method=f"{len(asked)} question{'' if len(asked) == 1 else 's'}, charged to each record and translated together",
+        theorem="charges of independent records add as distances, and any plan between two laws bounds their worth",
+        proof=_PROOF,
+        noise={"kind": RECORDS, "questions": questions, "words": summary},
+        figures={"epsilon": certificate["spent"], "delta": 0.0, "any belief": any_belief},
+        worst_pair=worst,
+        assumptions=tuple(certificate["assumptions"]), reading=certificate["reading"], about={"query": listed},
+        rules=rules(Schema.from_json(certificate["reading"]), dict.fromkeys(name for _, name in each), counted),
+    )  # fmt: skip
+
+
+def question_told(asked: NoisedQuestion, since: bool = True) -> Json:
+    """One question: what is drawn, with the range of its scales over groups, and its own epsilon."""
+    scales = [1 / float(rates[0]) for rates in asked.rates.values()]
+    low, high = min(scales), max(scales)
+    size = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+    words = "a mechanism that fugu does not draw, on the word of whoever charged it"
+    if asked.law == LAPLACE:
+        whole = dict.fromkeys(("histogram", "crosstab", "top"), "every count")
+        whole |= dict.fromkeys(("count", "proportion"), "the count")
+        sums = {"variance": "a sum and a sum of squares, the first"}.get(asked.kind, "the sum")
+        steps = "" if asked.kind in whole else " in steps of the values"
+        words = f"Laplace noise of scale {size}{steps} on {whole.get(asked.kind, sums)}"
+    elif asked.law == FLIP:
+        words = f"a choice by counts blurred at a scale of {size} records"
+    said = {"exact": asked.exact} if since and asked.exact > EXACT else {}
+    words += f" ({called_exact(asked.exact)})" if said else ""
+    return {"query": asked.query, "words": words, "groups": len(asked.rates), "own": str(asked.most), **said}

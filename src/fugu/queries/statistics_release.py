@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data import Column, Schema, Table
+from fugu.data import Schema, Table
 from fugu.data.cells import OTHER
 from fugu.data.field import Field
 from fugu.data.private import Private, label_of, open_private
@@ -26,7 +25,7 @@ from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.queries.answer import Answer, Cell
-from fugu.queries.features import CellAxis, Coded, Feature, Is, Placed, axis_of, placed_by, require_numbers
+from fugu.queries.features import CellAxis, Coded, Is, Placed, axis_of, placed_by, require_numbers
 from fugu.queries.groups import (
     Beliefs,
     Group,
@@ -37,6 +36,7 @@ from fugu.queries.groups import (
     find_groups,
     known_groups,
     require_public_groups,
+    same_rows,
 )
 from fugu.queries.statistic import Statistic, coding, require_known
 from fugu.scenario.query import require_one_row_each
@@ -47,15 +47,6 @@ from fugu.visible import Json
 #
 # Records are independent and each belongs to one group, so a person's secret touches one group's numbers only:
 # releasing all groups spends no more than releasing one.
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class GroupPart:
-    """One group's exact numbers, in whole steps, the mechanism for them, and what its draw becomes."""
-
-    mechanism: Mechanism
-    exact: NDArray[np.float64]
-    shown: Callable[[NDArray[np.float64]], list[Cell]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,8 +67,10 @@ class Rehearsed:
     def require_noise(self, allowed: bool) -> None:
         """Refuse to publish an exact number, unless that was said aloud; decided by public facts."""
         if not allowed and any(made.noise.scale == 0 for made in self.mechanisms.values()):
+            cells = "what is believed of one record's cell hides its secret already"
+            hidden = cells if self.statistic.tabulated else "the other records alone hide each one"
             raise NoiselessRelease(
-                f"{self._hidden_by} in a group of {self.statistic}; the exact number would be published. Say so "
+                f"{hidden} in a group of {self.statistic}; the exact number would be published. Say so "
                 "with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon or delta"
             )
         for made in () if allowed else self.mechanisms.values():
@@ -92,7 +85,7 @@ class Rehearsed:
     def exact(self) -> tuple[str, ...]:
         """A sentence for each group whose numbers are called exact, with the probability of that."""
         said = ((group, text) for group, made in self.mechanisms.items() for text in made.certificate.exact_values)
-        return tuple(f"{self.statistic}{_of_group(group)}: {text}" for group, text in said)
+        return tuple(f"{self.statistic}{f' in group {group!r}' if group else ''}: {text}" for group, text in said)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -100,30 +93,38 @@ class Rehearsed:
         said = (text for made in self.mechanisms.values() for text in warnings_of(made.certificate, self.rows))
         return tuple(dict.fromkeys(said))
 
-    @property
-    def _hidden_by(self) -> str:
-        if self.statistic.tabulated:
-            return "what is believed of one record's cell hides its secret already"
-        return "the other records alone hide each one"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prepared(Rehearsed):
     """The same with the private table open, and the exact numbers of its groups; nothing has been drawn."""
 
-    parts: dict[str, GroupPart]
+    believed: Believed
+    numbers: dict[str, NDArray[np.float64]]
+    """The exact numbers of each group, in whole steps."""
+    sizes: dict[str, int]
     private: Private
 
     def release(self, allow_no_noise: bool = False) -> Answer:
         """Draw every group, once."""
         self.require_noise(allow_no_noise)
-        shown: dict[str, list[Cell]] = {name: [] for name in self.parts}
-        for name in sorted(self.parts, key=lambda group: float(self.parts[group].mechanism.noise.scale)):
-            part = self.parts[name]  # noise of one scale together, since its tables are made once
-            drawn = part.mechanism.release(part.exact, allow_no_noise=allow_no_noise, already_mapped=True)
-            shown[name] = part.shown(np.asarray(drawn.values, dtype=np.float64))
+        made, shown = self.mechanisms, {name: list[Cell]() for name in self.numbers}
+        for name in sorted(made, key=lambda group: float(made[group].noise.scale)):  # tables of one scale made once
+            drawn = made[name].release(self.numbers[name], allow_no_noise=allow_no_noise, already_mapped=True)
+            shown[name] = self.cells(name, np.asarray(drawn.values, dtype=np.float64).reshape(-1).tolist())
         cells = [cell for found in shown.values() for cell in found]
         return Answer(self.statistic, tuple(cells), self.mechanisms, self.recipe, axes=self.axes)
+
+    def cells(self, group: str, drawn: list[float]) -> list[Cell]:
+        """What was drawn for a group, with its intervals: counts are whole, and nothing of them is rounded."""
+        noise, rows = self.mechanisms[group].noise, self.sizes[group]
+        half, scale = noise.quantile(0.95), float(noise.scale)
+        if self.statistic.tabulated:
+            labels = zip(self.believed.layout.labels, drawn, strict=True)
+            return [Cell(group, label, v, v - half, v + half, scale) for label, v in labels]
+        how, share = self.believed.how, rows if self.statistic.averaged else 1
+        value, far = how.total(drawn[0], rows), half * float(how.step)
+        ends = ((value - far) / share, (value + far) / share)
+        return [Cell(group, "", value / share, *ends, scale * float(how.step) / share)]
 
 
 def prepare(
@@ -164,21 +165,20 @@ def open_query(believed: Believed, table: TableLike, budget: Pure | Approx, rows
         rows.require(len(private))
     require_one_row_each(private.table, asked.unit)
     groups = find_groups(believed.known, private, asked.by)
-    if not believed.public_prior and _same(believed.known, private, statistic.columns):
+    tables = (believed.known, private.table)
+    if not believed.public_prior and same_rows(*([t.exact(n) for n in statistic.columns] for t in tables)):
         raise PriorNotPublic(
             "the reference is the very table to be released, so noise or cells depend on it. Give another table, or "
             "public_prior=True (--public-prior) if what it says counts as public knowledge"
         )
-    proved = _proved(believed, groups, budget)
-    made: dict[str, Mechanism] = proved["mechanisms"]
+    proved, sizes = _proved(believed, groups, budget), {name: len(group.rows) for name, group in groups.items()}
     if statistic.tabulated:
-        labels, place = believed.layout.labels, believed.layout.of(reading, private.table)
-        counts = {n: np.bincount(place[g.rows], minlength=len(labels)).astype(np.float64) for n, g in groups.items()}
-        parts = {name: _counts(name, labels, counts[name], made[name]) for name in groups}
+        place, cells = believed.layout.of(reading, private.table), believed.layout.top + 1
+        exact = {n: np.bincount(place[g.rows], minlength=cells).astype(np.float64) for n, g in groups.items()}
     else:
         codes = believed.how.of(reading, private.table)
-        parts = {n: _sum(statistic, believed.how, n, codes[g.rows], made[n]) for n, g in groups.items()}
-    return Prepared(**proved, parts=parts, private=private)
+        exact = {n: np.array([float(codes[g.rows].sum())]) for n, g in groups.items()}
+    return Prepared(**proved, believed=believed, numbers=exact, sizes=sizes, private=private)
 
 
 def _proved(believed: Believed, groups: dict[str, Group], budget: Pure | Approx) -> dict[str, Any]:
@@ -192,48 +192,9 @@ def _proved(believed: Believed, groups: dict[str, Group], budget: Pure | Approx)
     }  # fmt: skip
 
 
-def _of_group(group: str) -> str:
-    """Which group, in words; nothing where there is one only."""
-    return f" in group {group!r}" if group else ""
-
-
 def _require_budget(budget: Pure | Approx) -> None:
     if not is_guarantee(budget) or budget.renyi:
         raise BadBudget(f"a query takes fugu.Pure or fugu.Approx, got {type(budget).__name__}; convert with to_approx")
-
-
-def _sum(statistic: Statistic, how: Feature, group: str, codes: NDArray[np.int64], mechanism: Mechanism) -> GroupPart:
-    rows, scale = len(codes), float(mechanism.noise.scale)
-    share = rows if statistic.averaged else 1
-
-    def shown(drawn: NDArray[np.float64]) -> list[Cell]:
-        value, half = how.total(float(drawn[0]), rows), mechanism.noise.quantile(0.95) * float(how.step)
-        ends = ((value - half) / share, (value + half) / share)
-        return [Cell(group, "", value / share, *ends, scale * float(how.step) / share)]
-
-    return GroupPart(mechanism, np.array([float(codes.sum())]), shown)
-
-
-def _counts(group: str, labels: list[str], counts: NDArray[np.float64], mechanism: Mechanism) -> GroupPart:
-    half, scale = mechanism.noise.quantile(0.95), float(mechanism.noise.scale)  # counts are whole: nothing is rounded
-
-    def shown(drawn: NDArray[np.float64]) -> list[Cell]:
-        found = zip(labels, drawn.reshape(-1).tolist(), strict=True)
-        return [Cell(group, label, v, v - half, v + half, scale) for label, v in found]
-
-    return GroupPart(mechanism, counts, shown)
-
-
-def _same(known: Table, private: Private, columns: tuple[str, ...]) -> bool:
-    """Whether the reference holds the rows of the private table, in any order, as far as the query looks."""
-    if len(known) != len(private):
-        return False
-    one, two = (Counter(zip(*(_labels(t.exact(n)) for n in columns), strict=True)) for t in (known, private.table))
-    return one == two
-
-
-def _labels(column: Column) -> list[str | None]:
-    return [None if gone else label_of(cell) for cell, gone in zip(column.values, column.missing, strict=True)]
 
 
 # What is believed about a statistic: everything that follows from the question and the reference, before a private

@@ -257,11 +257,19 @@ class Grouping:
 
 
 class GroupColumns(ABC):
-    """The groups of columns that questions are asked by, which declares them public."""
+    """The groups of columns that questions are asked by, which declares them public; each is looked at once."""
 
-    @abstractmethod
+    _found: dict[str, Grouping]
+
     def of(self, by: str) -> Grouping:
         """The groups of a column; refused if the secret is worked out from it, or if it determines the secret."""
+        if by not in self._found:
+            self._found[by] = self._read(by)
+        return self._found[by]
+
+    @abstractmethod
+    def _read(self, by: str) -> Grouping:
+        """The groups of a column that was not looked at yet."""
 
     @abstractmethod
     def types(self, by: tuple[str, ...]) -> Types:
@@ -282,11 +290,6 @@ class PublicGroups(GroupColumns):
     secrets: Secrets
     _found: dict[str, Grouping] = field(default_factory=dict)
     _types: dict[tuple[str, ...], Types] = field(default_factory=dict)
-
-    def of(self, by: str) -> Grouping:
-        if by not in self._found:
-            self._found[by] = self._read(by)
-        return self._found[by]
 
     def types(self, by: tuple[str, ...]) -> Types:
         if by not in self._types:
@@ -313,7 +316,17 @@ class PublicGroups(GroupColumns):
             raise UsageError(f"column {by!r} makes {len(labels)} groups; at most {MOST} are answered at once")
         if not all(label.strip() for label in labels):
             raise BadTable(f"column {by!r} groups the rows and has blank cells in the table; fill them in")
-        return _joined(codes, labels, there, by)
+        known: Labels | None = None
+        if there is not None:  # groups under the names that they have in the reference: "1.0" and "1" are one group
+            own, cells = there.exact(by).codes(strict=False)
+            listed = [label_of(cell) for cell in cells.tolist()]
+            places = Categories(listed).places(labels).tolist()
+            labels = [label if place < 0 else listed[place] for label, place in zip(labels, places, strict=True)]
+            used = {listed[place] for place in places if place >= 0}
+            known = np.array([*(name if name in used else "" for name in listed), ""], dtype=object)[own]
+        at = {name: i for i, name in enumerate(dict.fromkeys(labels))}
+        rows = np.array([at[name] for name in labels], dtype=np.int64)[codes]
+        return Grouping(dict(zip(at, np.bincount(rows, minlength=len(at)).tolist(), strict=True)), known, rows)
 
 
 @final
@@ -331,13 +344,8 @@ class ExpectedGroups(GroupColumns):
     rows: int
     published: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     booked: frozenset[str] = frozenset()
-    opened: PublicGroups | None = None
+    opened: GroupColumns | None = None
     _found: dict[str, Grouping] = field(default_factory=dict)
-
-    def of(self, by: str) -> Grouping:
-        if by not in self._found:
-            self._found[by] = self._expected(by)
-        return self._found[by]
 
     def types(self, by: tuple[str, ...]) -> Types:
         """The combinations that the reference has, scaled; a group that it lacks is in one type at least."""
@@ -359,7 +367,7 @@ class ExpectedGroups(GroupColumns):
         places = {str(k): count for k, count in enumerate(counts.values())}
         return Types(by, tuple(counts), tuple(expected_groups(places, (), self.rows).values()))
 
-    def _expected(self, by: str) -> Grouping:
+    def _read(self, by: str) -> Grouping:
         if self.opened is not None and by in self.booked:
             return self.opened.of(by)
         schema, there = known_column(by, self.declared, self.reference, self.secrets)
@@ -384,23 +392,3 @@ def known_column(by: str, declared: Schema, reference: Table, secrets: Secrets) 
     there = Table({by: schema.column(by, reference.raw(by))}) if by in reference.columns else None
     require_public_groups(by, secrets, reference if there is None else there)
     return schema, there
-
-
-def _joined(codes: Codes, labels: list[str], there: Table | None, by: str) -> Grouping:
-    """Groups under the names that they have in the reference: "1.0" and "1" are one group."""
-    if there is None:
-        return _sized(tuple(labels), codes, None)
-    own, values = there.exact(by).codes(strict=False)
-    known = [label_of(value) for value in values.tolist()]
-    places = Categories(known).places(labels).tolist()
-    named = [label if place < 0 else known[place] for label, place in zip(labels, places, strict=True)]
-    names = tuple(dict.fromkeys(named))
-    at = {name: i for i, name in enumerate(names)}
-    used = {known[place] for place in places if place >= 0}
-    each = np.array([*(name if name in used else "" for name in known), ""], dtype=object)
-    return _sized(names, np.array([at[name] for name in named], dtype=np.int64)[codes], each[own])
-
-
-def _sized(names: tuple[str, ...], rows: Codes, known: Labels | None) -> Grouping:
-    sizes = np.bincount(rows, minlength=len(names)).tolist()
-    return Grouping(dict(zip(names, sizes, strict=True)), known, rows)

@@ -33,12 +33,11 @@ from fugu.numbers.exact import read_number
 from fugu.numbers.text import clean, number, percent
 from fugu.numbers.text import epsilon as epsilon_of
 from fugu.queries.drawing import half_width
-from fugu.queries.record_words import question_told
 from fugu.queries.sequence_claims import query_from, same_query
 from fugu.queries.sequence_counts import Mean, RandomisedResponse
 from fugu.queries.sequence_query import SequenceQuery, Several
 from fugu.queries.sequences import ArgMax, TopK
-from fugu.queries.session_certificate import FLIP, LAPLACE, NoisedQuestion, noised_in
+from fugu.queries.session_certificate import FLIP, LAPLACE, NoisedQuestion, noised_in, question_told
 from fugu.report.curves import View, views
 from fugu.report.facts import Coordinate, Facts, MethodRow, facts, methods, parts
 from fugu.report.figures import LossCurve, curve

@@ -82,9 +82,13 @@ def read_weights(weights: Sequence[Real] | str | None, questions: int) -> list[F
 
 def _everywhere(room: Room, plan: QuestionPlan, epsilon: Fraction) -> NoisedQuestion:
     """The question with the same epsilon in all its groups."""
+    return plan.noised(dict.fromkeys(_names(room, plan), epsilon))
+
+
+def _names(room: Room, plan: QuestionPlan) -> list[str]:
+    """The groups of a question, each once."""
     by = plan.question.by
-    names = [""] if by is None else list(dict.fromkeys(g[room.types.by.index(by)] for g in room.types.groups))
-    return plan.noised(dict.fromkeys(names, epsilon))
+    return [""] if by is None else list(dict.fromkeys(g[room.types.by.index(by)] for g in room.types.groups))
 
 
 def _by_group(room: Room, plans: Sequence[QuestionPlan], found: list[NoisedQuestion]) -> list[NoisedQuestion]:
@@ -192,7 +196,7 @@ def lagrange(costs: Floats, rows: Floats, bounds: Floats, limits: Floats) -> Flo
 def relative_error(books: SessionBooks, room: Room, plan: QuestionPlan) -> float:
     """c with a relative error of about c / (own epsilon), as the reference and the public number of rows show."""
     belief, feature = books.belief, plan.features[-1]
-    rows = sum(room.types.rows) / max(len(set(_groups(room, plan))), 1)
+    rows = sum(room.types.rows) / max(len(_names(room, plan)), 1)
     if not isinstance(feature, Coded | SquaredFeature) or plan.question.kind == "quantile":
         return 2 * (feature.top + 1) / rows
     if not set(feature.columns) <= set(belief.table.columns):
@@ -203,11 +207,6 @@ def relative_error(books: SessionBooks, room: Room, plan: QuestionPlan) -> float
         return float(feature.top) / float(plan.shares[-1]) / rows / max(spread**2, 1e-3)
     low = float(feature.low / feature.step)
     return feature.top / rows / max(abs(low + float(codes.mean())), spread, 1e-3)
-
-
-def _groups(room: Room, plan: QuestionPlan) -> list[str]:
-    by = plan.question.by
-    return [""] if by is None else [g[room.types.by.index(by)] for g in room.types.groups]
 
 
 # How much a question may raise what is spent, under the beliefs and against anybody, and the least noise for that.
@@ -324,7 +323,14 @@ def room_for(
     if spent > allowed or (target > allowed and epsilon is not None):
         raise exceeded(books, spent, epsilon or Fraction(0), target)
     if before > target or before > allowed:
-        raise _public(spent, before, epsilon, books.budget)
+        needed, allowance = float(before - spent), "the budget" if epsilon is None else f"epsilon {float(epsilon):g}"
+        raise BudgetExceeded(
+            f"this question makes a column public, and for those who know it the earlier answers alone are worth "
+            f"{float(before):.6g} in place of {float(spent):.6g}: {needed:.6g} more, which {allowance} does not allow. "
+            "Say what is public when a session is opened, public=[...]: then no answer is worth more than it should be",
+            spent=Pure(plain(spent)), asked=Pure(plain(before - spent)),
+            left=Pure(plain(max(allowed - spent, Fraction(0)))), budget=books.budget,
+        )  # fmt: skip
     pricing, types = belief.pricing(then.by), belief.groups.types(then.by)
     everything = whole if epsilon is None else target == allowed
     part = Fraction(1) if everything else _TENTH if epsilon is None else epsilon / allowed
@@ -351,18 +357,3 @@ def least_noise(
     if not all(scales.values()):
         raise room.refusal(str(plan.question))
     return [plan.noised(scales)]
-
-
-def _public(spent: Fraction, before: Fraction, epsilon: Fraction | None, budget: Pure) -> BudgetExceeded:
-    """That earlier answers are worth too much for those who know the groups of a new column."""
-    needed = float(before - spent)
-    allowance = "the budget" if epsilon is None else f"epsilon {float(epsilon):g}"
-    return BudgetExceeded(
-        f"this question makes a column public, and for those who know it the earlier answers alone are worth "
-        f"{float(before):.6g} in place of {float(spent):.6g}: {needed:.6g} more, which {allowance} does not allow. Say "
-        "what is public when a session is opened, public=[...]: then no answer is worth more than it should be",
-        spent=Pure(plain(spent)),
-        asked=Pure(plain(before - spent)),
-        left=Pure(plain(max(exact(budget.epsilon) - spent, Fraction(0)))),
-        budget=budget,
-    )

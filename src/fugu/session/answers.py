@@ -138,9 +138,8 @@ class Kinds(ABC):
 
         `epsilon`, `allow_no_noise`: as in `ask`. `by`: a public column. `equals`: one column and the value that is
         counted."""
-        if not equals:
-            return self.ask(StatisticQuestion("count", by=by), epsilon, allow_no_noise=allow_no_noise)
-        return self.ask(_condition("count", equals, by), epsilon, allow_no_noise=allow_no_noise)
+        asked = _condition("count", equals, by) if equals else StatisticQuestion("count", by=by)
+        return self.ask(asked, epsilon, allow_no_noise=allow_no_noise)
 
     def proportion(
         self, epsilon: Real | None = None, *, by: str | None = None, allow_no_noise: bool = False, **equals: object
@@ -149,105 +148,56 @@ class Kinds(ABC):
         return self.ask(_condition("proportion", equals, by), epsilon, allow_no_noise=allow_no_noise)
 
     def sum(
-        self,
-        column: str,
-        epsilon: Real | None = None,
-        *,
-        by: str | None = None,
-        bounds: Bounds | None = None,
-        step: Real | None = None,
-        allow_no_noise: bool = False,
-    ) -> SessionAnswer:
+        self, column: str, epsilon: Real | None = None, *, by: str | None = None, bounds: Bounds | None = None,
+        step: Real | None = None, allow_no_noise: bool = False,
+    ) -> SessionAnswer:  # fmt: skip
         """The sum of `column`. `epsilon`, `bounds`, `step`, `allow_no_noise`: as in `ask`; `by`: a public column."""
-        return self.ask(
-            StatisticQuestion("sum", (column,), by=by), epsilon, bounds=bounds, step=step, allow_no_noise=allow_no_noise
-        )
+        asked = StatisticQuestion("sum", (column,), by=by)
+        return self.ask(asked, epsilon, bounds=bounds, step=step, allow_no_noise=allow_no_noise)
 
     def mean(
-        self,
-        column: str,
-        epsilon: Real | None = None,
-        *,
-        by: str | None = None,
-        bounds: Bounds | None = None,
-        step: Real | None = None,
-        allow_no_noise: bool = False,
-    ) -> SessionAnswer:
+        self, column: str, epsilon: Real | None = None, *, by: str | None = None, bounds: Bounds | None = None,
+        step: Real | None = None, allow_no_noise: bool = False,
+    ) -> SessionAnswer:  # fmt: skip
         """The mean of `column`. `epsilon`, `bounds`, `step`, `allow_no_noise`: as in `ask`; `by`: a public column."""
-        return self.ask(
-            StatisticQuestion("mean", (column,), by=by),
-            epsilon,
-            bounds=bounds,
-            step=step,
-            allow_no_noise=allow_no_noise,
-        )
+        asked = StatisticQuestion("mean", (column,), by=by)
+        return self.ask(asked, epsilon, bounds=bounds, step=step, allow_no_noise=allow_no_noise)
 
     def variance(
-        self,
-        column: str,
-        epsilon: Real | None = None,
-        *,
-        by: str | None = None,
-        bounds: Bounds | None = None,
-        step: Real | None = None,
-        allow_no_noise: bool = False,
-    ) -> SessionAnswer:
+        self, column: str, epsilon: Real | None = None, *, by: str | None = None, bounds: Bounds | None = None,
+        step: Real | None = None, allow_no_noise: bool = False,
+    ) -> SessionAnswer:  # fmt: skip
         """The variance of `column`; the rest as in `mean`.
 
         `epsilon`, `bounds`, `step`, `allow_no_noise`: as in `ask`; `by`: a public column."""
-        return self.ask(
-            StatisticQuestion("variance", (column,), by=by),
-            epsilon,
-            bounds=bounds,
-            step=step,
-            allow_no_noise=allow_no_noise,
-        )
+        asked = StatisticQuestion("variance", (column,), by=by)
+        return self.ask(asked, epsilon, bounds=bounds, step=step, allow_no_noise=allow_no_noise)
 
     def histogram(
-        self,
-        column: str,
-        epsilon: Real | None = None,
-        *,
-        by: str | None = None,
-        bins: Bins | None = None,
+        self, column: str, epsilon: Real | None = None, *, by: str | None = None, bins: Bins | None = None,
         allow_no_noise: bool = False,
-    ) -> SessionAnswer:
+    ) -> SessionAnswer:  # fmt: skip
         """How many rows fall into each cell of `column`.
 
         `epsilon`, `bins`, `allow_no_noise`: as in `ask`; `by`: a public column."""
-        return self.ask(
-            StatisticQuestion("histogram", (column,), by=by), epsilon, bins=bins, allow_no_noise=allow_no_noise
-        )
+        asked = StatisticQuestion("histogram", (column,), by=by)
+        return self.ask(asked, epsilon, bins=bins, allow_no_noise=allow_no_noise)
 
     def crosstab(
-        self,
-        column: str,
-        other: str,
-        epsilon: Real | None = None,
-        *,
-        by: str | None = None,
-        bins: Bins | None = None,
+        self, column: str, other: str, epsilon: Real | None = None, *, by: str | None = None, bins: Bins | None = None,
         allow_no_noise: bool = False,
-    ) -> SessionAnswer:
+    ) -> SessionAnswer:  # fmt: skip
         """How many rows fall into each pair of cells of `column` and `other`; the rest as in `histogram`.
 
         `epsilon`, `allow_no_noise`: as in `ask`. `by`: a public column. `bins`: {column: edges} for columns of
         numbers."""
-        return self.ask(
-            StatisticQuestion("crosstab", (column, other), by=by), epsilon, bins=bins, allow_no_noise=allow_no_noise
-        )
+        asked = StatisticQuestion("crosstab", (column, other), by=by)
+        return self.ask(asked, epsilon, bins=bins, allow_no_noise=allow_no_noise)
 
     def quantile(
-        self,
-        column: str,
-        q: Real,
-        epsilon: Real | None = None,
-        *,
-        by: str | None = None,
-        bounds: Bounds | None = None,
-        step: Real | None = None,
-        grid: Sequence[float] | None = None,
-    ) -> SessionAnswer:
+        self, column: str, q: Real, epsilon: Real | None = None, *, by: str | None = None, bounds: Bounds | None = None,
+        step: Real | None = None, grid: Sequence[float] | None = None,
+    ) -> SessionAnswer:  # fmt: skip
         """The `q`-quantile of `column`, among the values of a public grid.
 
         `epsilon`: as in `ask`. `by`: a public column. `bounds`, `step`: the grid from low to high in steps; or `grid`:
@@ -255,42 +205,25 @@ class Kinds(ABC):
         at = as_fraction(q) if not isinstance(q, str) else read_number(q)
         if not 0 < at < 1:
             raise UsageError(f"q must be strictly between 0 and 1, got {q!r}")
-        return self.ask(
-            StatisticQuestion("quantile", (column,), at=at, by=by), epsilon, bounds=bounds, step=step, grid=grid
-        )
+        asked = StatisticQuestion("quantile", (column,), at=at, by=by)
+        return self.ask(asked, epsilon, bounds=bounds, step=step, grid=grid)
 
     def median(
-        self,
-        column: str,
-        epsilon: Real | None = None,
-        *,
-        by: str | None = None,
-        bounds: Bounds | None = None,
-        step: Real | None = None,
-        grid: Sequence[float] | None = None,
-    ) -> SessionAnswer:
+        self, column: str, epsilon: Real | None = None, *, by: str | None = None, bounds: Bounds | None = None,
+        step: Real | None = None, grid: Sequence[float] | None = None,
+    ) -> SessionAnswer:  # fmt: skip
         """The median of `column`. `epsilon`, `by`, `bounds`, `step`, `grid`: as in `quantile`."""
         return self.quantile(column, as_fraction(0.5), epsilon, by=by, bounds=bounds, step=step, grid=grid)
 
     def top(
-        self,
-        column: str,
-        k: int,
-        epsilon: Real | None = None,
-        *,
-        by: str | None = None,
-        bins: Bins | None = None,
+        self, column: str, k: int, epsilon: Real | None = None, *, by: str | None = None, bins: Bins | None = None,
         allow_no_noise: bool = False,
-    ) -> SessionAnswer:
+    ) -> SessionAnswer:  # fmt: skip
         """The `k` most frequent values of `column`, most frequent first.
 
         `epsilon`, `bins`, `allow_no_noise`: as in `ask`; `by`: a public column."""
-        return self.ask(
-            StatisticQuestion.parse(f"top({column}, {k})" + ("" if by is None else f" by {by}")),
-            epsilon,
-            bins=bins,
-            allow_no_noise=allow_no_noise,
-        )
+        asked = StatisticQuestion.parse(f"top({column}, {k})" + ("" if by is None else f" by {by}"))
+        return self.ask(asked, epsilon, bins=bins, allow_no_noise=allow_no_noise)
 
 
 def _condition(kind: str, equals: Mapping[str, object], by: str | None) -> StatisticQuestion:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar, final
 
-from fugu.data import Column, Schema, Table
+from fugu.data import Schema, Table
 from fugu.data.field import Field
-from fugu.data.private import Private, label_of, open_private
+from fugu.data.private import Private, open_private
 from fugu.data.secrets import ProtectLike, Secrets, read_protect
 from fugu.data.sources import TableLike
 from fugu.errors import (
@@ -35,6 +34,7 @@ from fugu.ledger.charge import LAW, left
 from fugu.ledger.fingerprint import fingerprints
 from fugu.ledger.sharing import Elsewhere, epsilons
 from fugu.numbers.exact import Real, number
+from fugu.queries.groups import same_rows
 from fugu.queries.pricing import Worth
 from fugu.queries.session_certificate import NoisedQuestion
 from fugu.queries.table_belief import (
@@ -74,8 +74,13 @@ class SessionBooks(ABC):
         """All charges as they stand now."""
 
     @abstractmethod
+    def charge_of(self, request: str) -> Charge | None:
+        """What a request was charged; None if it was not."""
+
     def find(self, request: str) -> list[NoisedQuestion] | None:
         """The questions that a request was charged for; None if it was not."""
+        charge = self.charge_of(request)
+        return None if charge is None else list(questions_in(charge.reads))
 
     @abstractmethod
     def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:
@@ -118,9 +123,8 @@ class InMemory(SessionBooks):
     def charges(self) -> Charged:
         return [(charge.guarantee, charge.reads, 1) for charge in self._charged.values()]
 
-    def find(self, request: str) -> list[NoisedQuestion] | None:
-        charge = self._charged.get(request)
-        return None if charge is None else list(questions_in(charge.reads))
+    def charge_of(self, request: str) -> Charge | None:
+        return self._charged.get(request)
 
     def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:
         if request in self._charged and self._charged[request].text() != charge.text():
@@ -159,7 +163,7 @@ class OnDisk(SessionBooks):
 
         Without a `cap` it is that of the data set; one that has none, from before 0.4, gets `FOLD` times the budget,
         and where it promises more than that already, nothing more is granted."""
-        belief, private = opened.belief, opened.private
+        private, belief = opened
         marks = fingerprints(private.whole, persons_of(private.table, belief.unit))
         ledger = Ledger(path, budget, data=data, prior=belief, fingerprint=marks, cap=cap, other_people=others)
         if ledger.cap is None:
@@ -196,15 +200,14 @@ class OnDisk(SessionBooks):
         more is left than is left of that."""
         spent, rest = super().amounts()
         with suppress(NotComposable):
-            spent = max(spent, Pure(self.ledger.spent().epsilon), key=_epsilon)
-        return spent, min(rest, Pure(self.ledger.remaining().epsilon), key=_epsilon)
+            spent = max(spent, Pure(self.ledger.spent().epsilon), key=lambda amount: exact(amount.epsilon))
+        return spent, min(rest, Pure(self.ledger.remaining().epsilon), key=lambda amount: exact(amount.epsilon))
 
     def elsewhere(self) -> Elsewhere:
         return self.ledger.elsewhere()
 
-    def find(self, request: str) -> list[NoisedQuestion] | None:
-        charge = self.ledger.charge_of(request)
-        return None if charge is None else list(questions_in(charge.reads))
+    def charge_of(self, request: str) -> Charge | None:
+        return self.ledger.charge_of(request)
 
     def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:
         if self.ledger.cap is None and self.find(request) is None:  # it promises more than a cap already
@@ -289,21 +292,11 @@ def pure_in(elsewhere: Elsewhere) -> Fraction:
     return epsilons([c for c in elsewhere.charges if c.charge.guarantee.pure])
 
 
-def _epsilon(amount: Pure) -> Fraction:
-    return exact(amount.epsilon)
-
-
 # Opening a session: everything that is fixed before the private table is looked at, and then the one look at it.
 
 
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class Opened:
-    """A private table read through a public schema, and what is believed about it."""
-
-    private: Private
-    belief: TableBelief
-    groups: PublicGroups
+Opened = tuple[Private, TableBelief]
+"""A private table read through a public schema, and what is believed about it."""
 
 
 @final
@@ -328,8 +321,7 @@ class SessionFacts:
         for _, reads, _ in booked:
             published |= {q.by: tuple(q.rates) for q in questions_in(reads) if q.by is not None}
         public = frozenset(published).union(*(public_in(reads) for _, reads, _ in booked))
-        private = None if opened is None else opened.groups
-        more = (published, public, private)
+        more = (published, public, None if opened is None else opened[1].groups)
         return self.expected.with_groups(
             ExpectedGroups(self.declared, self.reference, self.secrets, self.rows.number, *more)
         )
@@ -346,13 +338,16 @@ class SessionFacts:
             raise BadTable("the table has no rows")
         self.rows.require(len(private))
         require_one_row_each(private.table, unit)
-        if _same(self.reference, private.whole, unit):
+        common = [name for name in private.whole.columns if name in self.reference.columns and name != unit]
+        alike = bool(common) and len(self.reference) == len(private)
+        columns = ([Field("identifier").read(n, t.raw(n)) for n in common] for t in (self.reference, private.whole))
+        if alike and same_rows(*columns):
             raise PriorNotPublic(
                 "the reference is the very table to be released: what a question costs would depend on it. Give "
                 "another table, such as last year's"
             )
         groups = PublicGroups(self.declared, private, self.reference, self.secrets)
-        return Opened(private, belief.with_groups(groups), groups)
+        return private, belief.with_groups(groups)
 
 
 def public_facts(
@@ -395,17 +390,3 @@ def reading_of(declared: Schema, reference: Table, unit: str | None) -> Schema:
     if unit is not None and unit not in declared.fields:
         declared = declared.with_field(unit, Field("identifier"))
     return declared.completed(reference, tuple(dict.fromkeys((*reference.columns, *declared.fields))))
-
-
-def _same(reference: Table, table: Table, unit: str | None) -> bool:
-    """Whether the reference holds the rows of the table, in any order, in all columns that both have."""
-    common = [name for name in table.columns if name in reference.columns and name != unit]
-    if len(reference) != len(table) or not common:
-        return False
-    one, two = (Counter(zip(*(_labels(t, n) for n in common), strict=True)) for t in (reference, table))
-    return one == two
-
-
-def _labels(table: Table, name: str) -> list[str | None]:
-    column: Column = Field("identifier").read(name, table.raw(name))
-    return [None if gone else label_of(cell) for cell, gone in zip(column.values, column.missing, strict=True)]

@@ -63,16 +63,8 @@ def check_fitted(certificate: RecordsCertificate, recipe: Mapping[str, Any], ref
         list(certificate[part]) for part in ("secrets", "skipped", "columns")
     ):
         raise CertificateError("the secrets or the columns of this table are not those of the certificate")
-    _check_features(certificate, recipe["questions"], reading, known)
-    by = {column for law in certificate.laws for groups in law.known for column in groups}
-    groups = {column: _groups(declared, cells, column) for column in by if column in cells.columns}
-    _check_laws(certificate, TypeLaws(reading, known, held, groups))
-
-
-def _check_features(
-    certificate: RecordsCertificate, questions: Sequence[Mapping[str, Any]], reading: Schema, known: Table
-) -> None:
-    """The features of each question of the recipe are those that its words and options make of this table."""
+    # The features of each question of the recipe are those that its words and options make of this table
+    questions = recipe["questions"]
     stated = [(asked.query, tuple(f.name for f in asked.features)) for asked in noised_in(certificate)]
     for told in questions:
         asked = StatisticQuestion.parse(told["query"])
@@ -84,6 +76,9 @@ def _check_features(
         made = plan_of(asked, reading, known, options)
         if (str(asked), tuple(f.name for f in made.features)) not in stated:
             raise CertificateError(f"the features of {brief(str(asked))} are not those that this table makes of it")
+    by = {column for law in certificate.laws for groups in law.known for column in groups}
+    groups = {column: _groups(declared, cells, column) for column in by if column in cells.columns}
+    _check_laws(certificate, TypeLaws(reading, known, held, groups))
 
 
 def _groups(declared: Schema, cells: Table, column: str) -> NDArray[np.object_]:

@@ -33,7 +33,7 @@ from fugu.queries.plan import QuestionPlan
 from fugu.queries.pricing import Worth
 from fugu.queries.session_certificate import EXACT, NoisedQuestion, SessionState, certificate_of
 from fugu.queries.statistic import StatisticQuestion
-from fugu.queries.table_belief import Charged, TableBelief, questions_in
+from fugu.queries.table_belief import Charged, TableBelief
 from fugu.queries.usable_records import RANKS, usable_of_question, usable_of_records
 from fugu.session.allocation import room_for
 from fugu.session.answers import SessionAnswer
@@ -74,7 +74,9 @@ def released(
     for turn in range(_TURNS):
         stored, before = books.find(request), books.spent()
         found = noise() if stored is None else stored
-        _require_drawable(found)
+        for asked in found:  # refused before anything is charged
+            if any(rate < _LEAST_RATE for rates in asked.rates.values() for rate in rates):
+                raise UsageError(f"the noise of {asked.query} would be wider than can be drawn; give it a larger share")
         try:
             drawn = books.spend(request, charge_for(found, public), lambda: _drawn(books.belief, private, found))  # noqa: B023
             break
@@ -88,13 +90,6 @@ def released(
         _shown(books, private, plan, asked, values, cost * asked.most / most)
         for plan, asked, values in zip(plans, found, drawn, strict=True)
     ]
-
-
-def _require_drawable(questions: Sequence[NoisedQuestion]) -> None:
-    """Refuse, before anything is charged, noise that is wider than can be drawn."""
-    for asked in questions:
-        if any(rate < _LEAST_RATE for rates in asked.rates.values() for rate in rates):
-            raise UsageError(f"the noise of {asked.query} would be wider than can be drawn; give it a larger share")
 
 
 def sizes(books: SessionBooks, private: Private, asked: StatisticQuestion) -> SessionAnswer:
@@ -190,24 +185,24 @@ class LazyTable:
     def open(self, questions: Sequence[StatisticQuestion]) -> Private:
         """The table, for questions that are about to be answered, and its books; what is wrong with the table is said
         before the ledger is asked, and both before anything is charged."""
-        opened = self.look()
+        private, belief = self.look()
         for question in questions:
             for name in question.columns:
-                if name not in opened.private.table.columns:
-                    raise ColumnNotFound(name, opened.private.table.columns)
+                if name not in private.table.columns:
+                    raise ColumnNotFound(name, private.table.columns)
         for name in (*self.public, *(q.by for q in questions if q.by is not None)):
-            opened.groups.of(name)
+            belief.groups.of(name)
         if isinstance(self.books, Unopened):
             require_records(self.ledger, self.data)
             kept: SessionBooks = (
-                InMemory(opened.belief, Pure(self.budget.epsilon), self.books.cap)
+                InMemory(belief, Pure(self.budget.epsilon), self.books.cap)
                 if self.ledger is None
-                else OnDisk.open(self.ledger, self.budget, self.cap, self.data, opened, self.others)
+                else OnDisk.open(self.ledger, self.budget, self.cap, self.data, (private, belief), self.others)
             )
             for name in self.public:
-                sizes(kept, opened.private, StatisticQuestion("count", by=name))
+                sizes(kept, private, StatisticQuestion("count", by=name))
             self.books = kept
-        return opened.private
+        return private
 
     def looked(self) -> Looked:
         """The books as a rehearsal sees them; what was declared public counts as booked before any answer."""
@@ -219,7 +214,7 @@ class LazyTable:
         return Looked(self.books, self.facts.believed(charges, self._seen), charges)
 
     def __repr__(self) -> str:
-        return "table not opened" if self._seen is None else f"{len(self._seen.private)} rows"
+        return "table not opened" if self._seen is None else f"{len(self._seen[0])} rows"
 
 
 def require_records(path: str | os.PathLike[str] | None, data: str) -> None:
@@ -252,9 +247,9 @@ class Unopened(SessionBooks):
     def charges(self) -> Charged:
         return countable(self._read(books.charges, self.data) or [])
 
-    def find(self, request: str) -> list[NoisedQuestion] | None:
-        charge = self._read(books.charge_of, self.data, request)
-        return None if charge is None else list(questions_in(charge.reads))
+    def charge_of(self, request: str) -> Charge | None:
+        charge: Charge | None = self._read(books.charge_of, self.data, request)
+        return charge
 
     def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:  # noqa: ARG002
         raise AssertionError("what is charged opens the table first")
@@ -326,8 +321,8 @@ class Looked(SessionBooks):
     def charges(self) -> Charged:
         return self.so_far
 
-    def find(self, request: str) -> list[NoisedQuestion] | None:
-        return self.books.find(request)
+    def charge_of(self, request: str) -> Charge | None:
+        return self.books.charge_of(request)
 
     def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:  # noqa: ARG002
         raise AssertionError("nothing is charged in a rehearsal")

@@ -34,7 +34,7 @@ from fugu.queries.statistics_release import RecordQuestion, rehearse
 from fugu.queries.table_belief import TableBelief
 from fugu.queries.usable_records import OneRecord, statistics
 from fugu.session.allocation import allotted, read_weights
-from fugu.session.books import FOLD, InMemory, SessionBooks, SessionFacts, cap_of, charge_for, public_facts
+from fugu.session.books import FOLD, InMemory, SessionBooks, cap_of, charge_for, public_facts
 from fugu.utility.figures import PublishedStatistic
 
 # The names of requests, and the questions of a list.
@@ -189,8 +189,11 @@ def compare_routes(
     for (asked, options), plan, noised, share in zip(items, plans, found, shares, strict=True):
         law, why = _law(reference, asked, options, protect, allowed, schema, unit, facts.rows.number)
         plain = plan.noised(dict.fromkeys(noised.rates, whole * share))
-        sizes = _sizes(noised, facts)
-        errors = (_error(one, sizes) for one in (noised, plain))
+        sizes = {"": facts.rows.number} if noised.by is None else facts.expected.groups.of(noised.by).sizes
+        # E|noise| = 1 / sinh(rate) steps for Laplace noise on whole numbers; of choices, the scale in ranks
+        errors = (
+            max(_of_group(one, rates, sizes[group]) for group, rates in one.rates.items()) for one in (noised, plain)
+        )
         figures = tuple(islice(statistics(noised, sizes, partial(_law_of, noised, belief)), _MOST))
         listed.append(RouteErrors(str(asked), next(errors), law, next(errors), _unit(plan), why, figures))
     return tuple(listed)
@@ -213,15 +216,6 @@ def _law(
     except FuguError as error:
         return None, f"the law route: {error}"
     return max(m.expected_error() * float(published_unit(m.certificate)) for m in found.mechanisms.values()), ""
-
-
-def _error(noised: NoisedQuestion, sizes: Mapping[str, int]) -> float:
-    """E|noise| = 1 / sinh(rate) steps for Laplace noise on whole numbers; of choices, the scale in ranks."""
-    return max(_of_group(noised, rates, sizes[group]) for group, rates in noised.rates.items())
-
-
-def _sizes(noised: NoisedQuestion, facts: SessionFacts) -> Mapping[str, int]:
-    return {"": facts.rows.number} if noised.by is None else facts.expected.groups.of(noised.by).sizes
 
 
 def _law_of(noised: NoisedQuestion, belief: TableBelief, group: str) -> OneRecord:

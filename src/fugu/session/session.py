@@ -296,7 +296,7 @@ class Session(Kinds):
             self._here()
             lazy = self._lazy
             named = {"ledger": lazy.ledger, "data": lazy.data}
-            return checked(lazy.look().private, self._facts.reference, self._belief.unit, **named)  # type: ignore[arg-type]
+            return checked(lazy.look()[0], self._facts.reference, self._belief.unit, **named)  # type: ignore[arg-type]
 
     def _together(
         self,

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from fugu.errors import BadBudget, UsageError
-from fugu.queries.sequence_errors import (
+from fugu.queries.sequences import Histogram, States, TopK
+from fugu_papers.baselines import (
     accuracy_at,
     count_error,
     group_epsilon,
@@ -21,7 +22,6 @@ from fugu.queries.sequence_errors import (
     split_laplace,
     true_ranking,
 )
-from fugu.queries.sequences import Histogram, States, TopK
 
 COUNTS = {"a": 5, "b": 8, "c": 1, "d": 5}
 
