@@ -178,7 +178,7 @@ def _content(found: Any, depth: int) -> Any:
         return [[_content(k, depth + 1), _content(v, depth + 1)] for k, v in found.items()]
     if array is not None or isinstance(found, list | tuple):
         return [_content(item, depth + 1) for item in (found if array is None else array.ravel().tolist())]
-    if not dataclasses.is_dataclass(found) and not type(found).__module__.startswith("fugu."):
+    if not dataclasses.is_dataclass(found) and not type(found).__module__.startswith(("fugu.", "fugu_papers.")):
         raise UsageError(
             f"a {type(found).__name__} in the prior has no digest; give the prior a `fingerprint` attribute"
         )
