@@ -47,8 +47,8 @@ NAMES = {
     "lines_of_sisters": "lines of fugu-verify and fugu-papers",
 }
 _NAMING = {
-    "files_that_name_a_noise": re.compile(r'AtomLaplace|"atoms"|on_atoms'),
-    "files_that_name_a_document": re.compile(r'"records"'),
+    "files_that_name_a_noise": re.compile(r'AtomLaplace|"atoms"|on_atoms|\bATOMS\b'),
+    "files_that_name_a_document": re.compile(r'"records"|sentences import .*\bRECORDS\b'),
 }
 _SLACK = 0.01
 

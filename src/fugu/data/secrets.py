@@ -267,7 +267,7 @@ def rule_of(name: str, known: Field, counted: bool = True) -> str | None:
 
 
 def column_rule(query: Json, known: Field) -> str:
-    """What a cell of a column counts as that is published row by row: as `Query.of_private` reads it.
+    """What a cell of a column counts as that is published row by row: as `ColumnQuery.of_private` reads it.
 
     `query`: the query in JSON types.
 
