@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from fugu.documents.sentences import RECORDS
 from fugu.errors import CertificateError
 from fugu.guarantee.asks import Proof, Ratio
 from fugu.laws.family import Family
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from fugu.laws.shapes import Shape
 
 Stated = dict[str, Any]
-MOMENTS = RECORDS
+MOMENTS = "records"
 """The part of a property that has the moments of one record of each class."""
 _NOT_COVERED = "shares as far apart as the certificate says are not covered by what it proves"
 SWAP = "swap"
@@ -117,7 +116,7 @@ class RecordSwap:
     def to_json(self) -> Json:
         """Exact numbers as texts; what was not printed where it was."""
         found: Json = {
-            "beta": str(self.beta), "cap": str(self.cap), "draws": self.draws, RECORDS: self.records,
+            "beta": str(self.beta), "cap": str(self.cap), "draws": self.draws, "records": self.records,
             "unit": str(self.unit),
         }  # fmt: skip
         after = {"step": self.step, "blocks": [block.to_json() for block in self.blocks]}
@@ -127,7 +126,7 @@ class RecordSwap:
     def from_json(found: Json) -> RecordSwap:
         """What `to_json` wrote."""
         beta, cap, unit = (read_number(found[name]) for name in ("beta", "cap", "unit"))
-        draws, records = (read_whole(found[name]) for name in ("draws", RECORDS))
+        draws, records = (read_whole(found[name]) for name in ("draws", "records"))
         step = None if "step" not in found else read_whole(found["step"])
         blocks = tuple(map(Block.from_json, found.get("blocks", ())))
         if not 0 < beta < 1 or not cap > 0 or not unit > 0 or draws < 2 or records < 1:
@@ -310,7 +309,7 @@ def _check_moves(certificate: Certificate, stated: Stated) -> None:
             wide = None if ends is None or lattice is None else read_number(ends[1]) - read_number(ends[0])
             if wide is not None and lattice is not None and moved * lattice.grid < swapped * wide / n:
                 raise CertificateError(_NOT_COVERED)
-    if SWAP in certificate.body and read_whole(certificate.body[SWAP][RECORDS]) < swapped:
+    if SWAP in certificate.body and read_whole(certificate.body[SWAP]["records"]) < swapped:
         raise CertificateError(_NOT_COVERED)
 
 

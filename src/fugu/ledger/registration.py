@@ -10,7 +10,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from fugu.documents.sentences import RECORDS
 from fugu.errors import DataKnown, UsageError, did_you_mean
 from fugu.guarantee import Guarantee
 from fugu.guarantee.curve import budget_from, budget_json
@@ -170,7 +169,7 @@ def _attached(to: Writing, body: dict[str, Any], fresh: Keyed) -> str:
 
 
 def _believed(terms: Terms) -> dict[str, Any]:
-    return {"believed": believed(terms.prior), **({RECORDS: True} if by_records(terms.prior) else {})}
+    return {"believed": believed(terms.prior), **({"records": True} if by_records(terms.prior) else {})}
 
 
 def _apart(state: State, given: Opening, fresh: Keyed) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from fugu.documents.sentences import RECORDS
 from fugu.errors import LedgerBroken
 from fugu.ledger.chain import Event, IndexTable, Line, Read, entry_of, key_of, merged
 
@@ -214,7 +213,7 @@ class State:
         those in whose place it stands."""
         told: dict[str, Any] = {key: str(body[key]) for key in ("believed", "cap") if body.get(key) is not None}
         if body.get("prior") is not None:
-            told |= {"prior": str(body["prior"]), RECORDS: bool(body.get(RECORDS, False))}
+            told |= {"prior": str(body["prior"]), "records": bool(body.get("records", False))}
         for kind in ("people", "rows"):
             if kind in body:
                 place = event.attached or self.place(body[kind])

@@ -18,7 +18,7 @@ from fugu.documents import fields as of
 from fugu.documents.document import Stated, canonical_json, no_laws
 from fugu.documents.plain_json import reading
 from fugu.documents.promises import Promising
-from fugu.documents.sentences import RECORDS, Told
+from fugu.documents.sentences import Told
 from fugu.documents.verdict import Check, Proved
 from fugu.errors import CertificateError, NotProvable
 from fugu.guarantee import Approx
@@ -100,7 +100,7 @@ def assumptions(private: str, prior: Coupled, reading: bool) -> tuple[str, ...]:
 
 
 VERSION = 1
-_MOST = {"steps": 2 * 10**6, RECORDS: 10**7, "batch_size": 10**7}
+_MOST = {"steps": 2 * 10**6, "records": 10**7, "batch_size": 10**7}
 _PATIENCE = 20.0
 """Seconds for one proof. To find the noise that a certificate states takes dozens of them."""
 WHOLE = "both"
@@ -181,7 +181,7 @@ class TrainingCertificate(Promising):
         if not _within(proved, budget) or not keeps(objective, accountant):
             raise NotProvable("this training is not proved to meet the budget; take the noise from for_budget")
         if any((getattr(accountant, name) or 0) > most for name, most in _MOST.items()):
-            raise NotProvable(f"certificates are for at most {_MOST['steps']:g} steps and {_MOST[RECORDS]:g} records")
+            raise NotProvable(f"certificates are for at most {_MOST['steps']:g} steps and {_MOST['records']:g} records")
         parameters, private = accountant.belief.parameters(), objective.private
         body = {
             "kind": "training",
@@ -335,7 +335,7 @@ class TrainingCertificate(Promising):
 
     @property
     def rows(self) -> int:
-        return int(self["accountant"][RECORDS])
+        return int(self["accountant"]["records"])
 
     def proved_now(self) -> Approx:
         """What is proved now at the epsilon stated; CertificateError if that is not what is stated."""
