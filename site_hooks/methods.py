@@ -15,8 +15,9 @@ from fugu.calibration.registry import Method, methods
 from fugu.loss.door import covers
 from fugu.noise.kind import kinds
 from fugu.priors.chain import MarkovChain
+from fugu.priors.prior import Recorded
 from fugu.queries.sequence_promise import rules
-from fugu.translation.pure import pure_bound
+from fugu.translation.pure import TABLED
 from site_hooks.method_words import METHODS, NOISES, PRIORS, RULES
 
 _LAWS = {
@@ -178,7 +179,7 @@ def _priors() -> str:
 
 def known_priors() -> set[str]:
     """The classes that the pure translation has a rule for."""
-    return {kind.__name__ for kind in pure_bound.registry}
+    return {kind.__name__ for kind in (*(kind for kind, _ in TABLED), Recorded, object)}
 
 
 def _noises() -> str:

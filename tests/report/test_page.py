@@ -13,6 +13,7 @@ import fugu
 from fugu.errors import UsageError
 from fugu.numbers.text import percent
 from fugu.report import page, write
+from fugu.report.curves import laws, ratio
 from fugu.report.figures import laws_figure, ratio_figure
 from fugu.report.story import Story
 from fugu.report.template import sheet
@@ -59,8 +60,8 @@ def story_of(mechanism, **more):
 def charts_of(story):
     """Both drawings of every pair."""
     for pair in story.pairs:
-        yield laws_figure(pair.view, pair.laws, story.f, story.categories)
-        yield ratio_figure(pair.view, pair.ratio, story.f, story.categories)
+        yield laws_figure(pair, laws(pair), story.f, story.categories)
+        yield ratio_figure(pair, ratio(pair), story.f, story.categories)
 
 
 def places(svg):

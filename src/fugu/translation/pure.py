@@ -69,7 +69,7 @@ def pure_bound(prior: object) -> Bound:
         laws = prior.laws()
         return lambda epsilon: bounds.pure(laws, epsilon)
     if isinstance(prior, Belief):
-        for kind, new in _KEPT:
+        for kind, new in TABLED:
             if isinstance(prior, kind):
                 return _kept(prior, new)
     if (several := members(prior)) is not None:
@@ -213,7 +213,7 @@ def _hidden_bound(model: HiddenMarkov) -> Bound:
     return bound
 
 
-_KEPT: tuple[tuple[type[Belief], Callable[[Any], Bound]], ...] = (
+TABLED: tuple[tuple[type[Belief], Callable[[Any], Bound]], ...] = (
     (MarkovChain, _chain_bound),
     (IntervalChain, _interval_bound),
     (BayesianNetwork, _network_bound),
