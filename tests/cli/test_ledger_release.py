@@ -292,3 +292,15 @@ def test_a_ledger_is_a_path_and_never_a_uri(folder, monkeypatch):
     for command in ("show", "verify"):
         assert run("ledger", command, "file:l.db")[0] == 2
     assert release(folder)[0] == 0 and (folder / "l.db").stat().st_mode & 0o077 == 0
+
+
+def test_a_free_question_is_released_after_a_paid_one(folder):
+    """Its document names no entry of the ledger, which has one: the page must not look for it."""
+    bounded = ("mean(v)", "--bounds", "v:0:5", "--step", "v:1")
+    for name, *asked in (("paid", *bounded), ("free", "count")):
+        code, said = run(
+            "release", folder / "today.csv", "--query", *asked, "--protect", "s",
+            "--epsilon", "1", "--reference", folder / "ref.csv", "--budget", "3", "--ledger", folder / "l.db",
+            "-o", folder / f"{name}.csv")  # fmt: skip
+        assert code == 0, said
+        assert (folder / f"{name}.report.html").is_file()

@@ -195,3 +195,11 @@ def test_a_mean_has_less_noise_than_ordinary_differential_privacy_at_the_same_ep
     found = session.mean("age", 0.2, **AGE)
     assert found.own > Fraction(1, 2) > Fraction(1, 5)  # plain noise has an epsilon of 0.2 for each record
     assert found.cells[0].scale < 100 / 200 / 0.5
+
+
+@pytest.mark.parametrize("asked", ["sum(age)", "mean(age)", "variance(age)", "median(age)", "quantile(age, 0.9)"])
+def test_a_step_wider_than_the_bounds_is_refused_and_a_narrower_one_is_answered(asked):
+    session = fugu.Session(TODAY, REFERENCE, "ill", fugu.Pure(1))
+    with pytest.raises(UsageError, match="every record counts the same: of 'age'"):
+        session.ask(asked, 0.2, bounds=(0, 2), step=5)
+    assert session.ask(asked, 0.2, **COARSE).cells[0].scale != 0

@@ -102,14 +102,26 @@ def plan_of(question: StatisticQuestion, reading: Schema, reference: Table, opti
             raise UsageError(f"top({question.columns[0]}, k) has {most} cells to choose from, got k = {question.at}")
         return QuestionPlan(question, (placed,), FLIP if question.kind == "top" and question.at == 1 else LAPLACE)
     if question.kind == "quantile":
-        return QuestionPlan(question, (_points(question, reading, options),), FLIP)
+        points = _points(question, reading, options)
+        _require_varied(points, question)
+        return QuestionPlan(question, (points,), FLIP)
     coded = coding(question.statistic, reading, options.bounds, options.step)
+    _require_varied(coded, question)
     if question.kind != "variance":
         return QuestionPlan(question, (coded,), LAPLACE)
     assert isinstance(coded, Coded)  # a variance has no condition
     squared = SquaredFeature(coded)
     share = _share(coded, squared, reading, reference)
     return QuestionPlan(question, (coded, squared), LAPLACE, (share, 1 - share))
+
+
+def _require_varied(feature: Feature, question: StatisticQuestion) -> None:
+    """Refuse a question to which every record, whatever it holds, counts the same."""
+    if feature.top == 0:
+        raise UsageError(
+            f"every record counts the same: of {question.columns[0]!r} one value is left within its bounds at this "
+            "step; give a smaller step, or wider bounds"
+        )
 
 
 def _share(coded: Coded, squared: SquaredFeature, reading: Schema, reference: Table) -> Fraction:

@@ -122,7 +122,7 @@ class Dossier:
             "proved_rows": [_proved_row(each) for each in list(self.body["mechanisms"])[:MOST]],
             "ledger_rows": [
                 [e["request"], e["state"], e["charge"], e["at"][:16].replace("T", " "),
-                 "this release" if e["request"] == self.body["ledger"]["request"] else "another"]
+                 "this release" if e["request"] == (self.body["ledger"] or {}).get("request") else "another"]
                 for e in self.entries or ()
             ],
         }  # fmt: skip
