@@ -167,6 +167,19 @@ def test_pure_vectors_are_bounded_by_both_distances_and_reach_the_bound():
     assert 0.6 + 2 / float(mechanism.noise.scale) < least  # one distance would be broken
 
 
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_rounding_to_the_lattice_takes_no_vector_farther_than_the_reach(noise):
+    """Pairs of vectors within 2, each rounded by itself: some end farther apart than 2, and none beyond the reach."""
+    mechanism = fugu.calibrate(fugu.Shifted([2, 1]), fugu.Renyi(2, 0.4), noise=noise, grid=1)
+    norm, steps = mechanism.noise.norm, float(reach(mechanism.certificate, 2).steps)
+    rng = np.random.default_rng(3)
+    first, way = rng.uniform(-1, 1, (20_000, 2)), rng.normal(size=(20_000, 2))
+    second = first + 2 * way / np.linalg.norm(way, ord=norm, axis=1, keepdims=True)
+    apart = mechanism.lattice.index(first) - mechanism.lattice.index(second)
+    farthest = float(np.linalg.norm(apart, ord=norm, axis=1).max())
+    assert 2 / mechanism.noise.grid < farthest <= steps  # without the rounding the reach would be 2 steps
+
+
 def test_support_confines_vectors():
     pair = fugu.LawPair(fugu.Discrete([[0, 0], [2, 4]], [3, 1]), fugu.Discrete([[2, 0], [0, 4]]), "a vs b")
     mechanism = fugu.calibrate(pair, fugu.Pure(1))
