@@ -9,7 +9,21 @@ import shutil
 import pytest
 
 import fugu
-from release_files import RELEASES, beside, checks, command, document_of, forged, prepared, released, written_table
+from fugu.auditing.beside import find
+from fugu.auditing.examine import answers_checks
+from fugu.documents.release import ReleaseDocument
+from release_files import (
+    RELEASES,
+    beside,
+    certificate_of,
+    checks,
+    command,
+    document_of,
+    forged,
+    prepared,
+    released,
+    written_table,
+)
 
 BELIEVED = ("column", "binned", "mean", "sum", "count", "groups", "sequence", "top")
 TABULATED = ("histogram", "histograms", "edges", "crosstab")
@@ -168,6 +182,34 @@ def test_what_a_withheld_release_charged_for_each_entry_is_not_called_checked(tm
     code, lines = checks(beside(out), "--ledger", tmp_path / "l.db")
     assert code == 0 and lines["ledger"][0] == "holds" and lines["ledger entry"][0] == "not checked"
     assert "withheld" in lines["ledger entry"][1]
+
+
+@pytest.mark.parametrize("kind", ["column", "groups"])
+def test_the_private_part_opens_what_is_withheld_to_the_ledger_too(kind, tmp_path):
+    """And a second draw that names the entry of the first still fails."""
+    prepared(tmp_path)
+    books = ("--ledger", tmp_path / "l.db", "--request", "r")
+    out = released(tmp_path, kind, source=("--public-prior",), books=books)
+    assert document_of(out).withheld
+    code, lines = checks(beside(out), "--ledger", tmp_path / "l.db")
+    held = {name: outcome for name, (outcome, _) in lines.items() if name.startswith("ledger")}
+    assert code == 0 and held == dict.fromkeys(("ledger", "ledger entry", "ledger beliefs", "ledger draw"), "holds")
+    (tmp_path / "l.db").unlink()
+    released(tmp_path, kind, out="two.csv", source=("--public-prior",), books=books)
+    code, lines = checks(beside(out), "--ledger", tmp_path / "l.db")
+    assert code == 4 and lines["ledger entry"][0] == lines["ledger draw"][0] == "fails"
+    out.with_suffix(".private.json").unlink()
+    assert checks(beside(out), "--ledger", tmp_path / "l.db")[1]["ledger beliefs"][0] == "not checked"
+
+
+def test_the_sizes_of_groups_are_those_of_the_opened_certificate(tmp_path, monkeypatch):
+    """A wrong version looked for them in the document, where a certificate may be withheld."""
+    prepared(tmp_path)
+    out = released(tmp_path, "many", books=("--ledger", tmp_path / "l.db"))
+    found, certificate = find(beside(out)), certificate_of(out)
+    monkeypatch.setattr(ReleaseDocument, "certificates", None)
+    lines = list(answers_checks(found, found.release, certificate, None, str(tmp_path / "l.db")))
+    assert [outcome for _, outcome, _ in lines] == ["holds", "holds"]
 
 
 @pytest.mark.parametrize("kind", ["column", "groups", "histograms"])

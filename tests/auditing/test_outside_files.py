@@ -173,6 +173,8 @@ def test_certificates_of_version_0_1_are_proved_and_said_to_be_bare(path, tmp_pa
     (tmp_path / "x.csv").write_text("v\n1\n")
     code, lines = checks(path, "--published", tmp_path / "x.csv")
     assert code == 0 and lines["published file"][0] == "not checked" and "binds no file" in lines["published file"][1]
+    twice = {name: outcome for name, outcome, _ in fugu.examine(path, twice=True).checks}
+    assert twice["second proof"] in ("holds", "not checked")  # the wrong version: sequences are no certificates
 
 
 def test_examine_takes_what_verify_takes(folder):

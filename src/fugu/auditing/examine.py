@@ -110,7 +110,7 @@ def _outside(
         why = "the reference was not given (--reference): that its laws, of this secret, are those proved is not shown"
         yield "reference", "not checked", why
     if twice:
-        yield from twice_checks(bodies)
+        yield from twice_checks(certificates)
 
 
 # The published answers of a session, held against its certificate: every number answers a question that was charged.
@@ -288,16 +288,16 @@ def _covered(document: ReleaseDocument, certificate: SequenceCertificate, table:
 _GRAVITY: tuple[Outcome, ...] = ("fails", "not checked", "holds")
 
 
-def twice_checks(bodies: Mapping[str, Json] | None) -> Iterator[Checked]:
+def twice_checks(certificates: Mapping[str, Document] | None) -> Iterator[Checked]:
     """One line: the worst of all groups, and how many ended as it did."""
-    if bodies is None:
+    if certificates is None:
         yield "second proof", "not checked", "the certificates are withheld"
         return
     lines: list[tuple[str, Outcome, str]] = []
-    for group, body in bodies.items():
-        first = inner(body).verdict()
+    for group, certificate in certificates.items():
+        first = certificate.verdict()
         try:
-            second = prove_again(body)
+            second = prove_again(certificate.body)
         except BadCertificate as error:
             raise CertificateError(str(error)) from error
         if second.agrees_with(first.epsilon, first.delta):

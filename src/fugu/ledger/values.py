@@ -50,7 +50,7 @@ def _tagged(value: Any, depth: int) -> Any:
     if depth > _DEEP:
         raise Unstorable(f"the release is nested more than {_DEEP} deep")
     write = next((write for kinds, write in _WRITERS if isinstance(value, kinds)), None)
-    odd = isinstance(value, np.generic) and value.dtype.kind not in _KINDS
+    odd = isinstance(value, np.generic) and (value.dtype.kind not in _KINDS or isinstance(value, np.longdouble))
     if write is None or odd or (isinstance(value, dict) and not is_texts(value.keys())):
         raise Unstorable(
             f"a ledger stores a release, an array, a number, a text, a list or a dict with text keys, not a "
