@@ -115,7 +115,9 @@ def test_arrays_come_back_bit_by_bit(dtype):
     assert math.isnan(decode(encode(np.float32("nan"))))
 
 
-@pytest.mark.parametrize("value", [object(), {1: 2}, 1j, np.array([None]), np.array([1j]), b"x", {"a": {3}}, np.longdouble(1)])
+@pytest.mark.parametrize(
+    "value", [object(), {1: 2}, 1j, np.array([None]), np.array([1j]), b"x", {"a": {3}}, np.longdouble(1)]
+)
 def test_what_cannot_be_written_down_is_refused_and_the_request_can_be_repeated(ledger, value):
     with pytest.raises(Unstorable, match="not"):
         ledger.spend("q", Charge.per_entry(1), lambda: value)
