@@ -27,7 +27,7 @@ from fugu.errors import BadTable, UsageError
 from fugu.noise.laplace import Laplace
 from fugu.scenario.query import ColumnQuery
 from fugu.utility.plausible import CHANCE as CHANCE_OF_ALARM
-from fugu.utility.plausible import PlausibleCount, no_noise
+from fugu.utility.plausible import no_noise, plausible_count
 from hunting import search
 from release_files import forged
 
@@ -500,12 +500,12 @@ def test_a_number_of_the_same_law_is_called_implausible_once_in_a_million_at_mos
     here, there = binom.pmf(np.arange(rows + 1), rows, share), binom.pmf(np.arange(known + 1), known, share)
     alarm = 0.0
     for times, chance in enumerate(there):
-        low, high = PlausibleCount.of([(float(times), float(known))], rows, 1.0, no_noise).ends
+        low, high = plausible_count([(float(times), float(known))], rows, 1.0, no_noise)
         y = np.arange(rows + 1)
         alarm += chance * here[(y < low) | (y > high)].sum()
     assert alarm <= CHANCE_OF_ALARM
-    low, high = PlausibleCount.of([(share * 10**9, 10.0**9)], rows, 1.0, Laplace(3.0, grid=1).quantile).ends
-    quiet = PlausibleCount.of([(share * 10**9, 10.0**9)], rows, 1.0, no_noise).ends
+    low, high = plausible_count([(share * 10**9, 10.0**9)], rows, 1.0, Laplace(3.0, grid=1).quantile)
+    quiet = plausible_count([(share * 10**9, 10.0**9)], rows, 1.0, no_noise)
     assert low < quiet[0] <= rows * share <= quiet[1] < high
 
 

@@ -18,10 +18,10 @@ from fugu.utility.figures import (
     ROUGHLY,
     ROW_BY_ROW,
     USABLE,
-    Names,
-    PublishedRows,
-    PublishedStatistic,
+    categories,
+    column,
     rows_for,
+    statistic,
 )
 from fugu.utility.joint import PointLaw, added, histogram, in_cells, moved, quantile, wrong_share
 from fugu.utility.reading import believed
@@ -144,7 +144,7 @@ def test_figures_of_a_column_by_simulation():
     scenario = fugu.Scenario.from_table(table, publish="chol", protect="sex")
     mechanism = fugu.calibrate(scenario, fugu.Pure(1), grid=5)
     found = fugu.usable(mechanism, levers=False, rows=40).figures[0]
-    assert isinstance(found, PublishedRows)
+    assert found.kind == "column"
     pool = np.array(table["chol"], dtype=float)
     assert found.spread == pytest.approx(pool.std(), rel=1e-12)
     assert (found.low, found.high) == (pool.min(), pool.max())
@@ -183,7 +183,7 @@ def test_a_channel_and_noise_on_atoms_are_read_off_their_tables():
         assert joint.absolute == pytest.approx(mechanism.expected_error(), rel=1e-9)
         assert joint.squared == pytest.approx(mechanism.expected_error("squared"), rel=1e-9)
         found = Usable.of(mechanism.certificate).figures[0]
-        assert isinstance(found, PublishedRows)
+        assert found.kind == "column"
         assert found.half == mechanism.interval()[1]
         assert found.mean**2 == pytest.approx(joint.bias**2 + (joint.squared - joint.bias**2) / 1000)
 
@@ -192,7 +192,7 @@ def test_normal_beliefs():
     pair = fugu.LawPair(fugu.Normal(0, 1), fugu.Normal(1, 2), "a vs b")
     mechanism = fugu.calibrate(pair, fugu.Approx(1, 1e-3), noise="gaussian")
     found = Usable.of(mechanism.certificate).figures[0]
-    assert isinstance(found, PublishedRows)
+    assert found.kind == "column"
     variance = (1 + 4) / 2 + 1 / 4
     sigma = float(mechanism.noise.scale)
     assert found.spread == pytest.approx(math.sqrt(variance), rel=1e-4)
@@ -201,25 +201,25 @@ def test_normal_beliefs():
 
 
 def test_the_verdict_follows_the_rule_that_is_documented():
-    def column(noise, bias=0.0, rows=1000):
+    def rows_of(noise, bias=0.0, rows=1000):
         needed = rows_for(noise**2 - bias**2, bias, 0.1)
-        return PublishedRows("x", rows, 1.0, 0, 4, noise, noise, noise, bias, 1 / math.hypot(1, noise), 0.7,
+        return column("x", rows, 1.0, 0, 4, noise, noise, noise, bias, 1 / math.hypot(1, noise), 0.7,
                       math.sqrt(bias**2 + noise**2 / rows), needed, 1.0, ())  # fmt: skip
 
-    assert column(0.0).grade == EXACT
-    assert column(0.4).grade == ROW_BY_ROW
-    assert (column(0.6).grade, column(0.6).needed) == (AVERAGES, 36)
-    assert column(0.6, rows=30).grade == NOISE
-    assert column(0.6, bias=0.2).grade == NOISE
-    assert column(1.4).grade == NOISE
-    assert "196 rows" in column(1.4).verdict
-    assert "even the mean of all 30 rows" in column(1.4, rows=30).verdict
-    assert Names("n", 10, 0.95, 0.5, histogram(3, *(PointLaw(np.zeros(1), np.ones(1)),) * 2)).grade == ROW_BY_ROW
-    assert Names("n", 10, 0.4, 0.5, histogram(3, *(PointLaw(np.zeros(1), np.ones(1)),) * 2)).grade == NOISE
-    assert PublishedStatistic("", "mean(x)", 10, 4, 2, 100, None, None).grade == USABLE
-    assert PublishedStatistic("", "mean(x)", 10, 20, 2, 100, None, None).grade == ROUGHLY
-    assert PublishedStatistic("", "mean(x)", 10, 20, 2, 100, 21.0, None).grade == USABLE
-    assert PublishedStatistic("", "mean(x)", 10, 60, 2, 100, 21.0, None).grade == NOISE
+    assert rows_of(0.0).grade == EXACT
+    assert rows_of(0.4).grade == ROW_BY_ROW
+    assert (rows_of(0.6).grade, rows_of(0.6).needed) == (AVERAGES, 36)
+    assert rows_of(0.6, rows=30).grade == NOISE
+    assert rows_of(0.6, bias=0.2).grade == NOISE
+    assert rows_of(1.4).grade == NOISE
+    assert "196 rows" in rows_of(1.4).verdict
+    assert "even the mean of all 30 rows" in rows_of(1.4, rows=30).verdict
+    assert categories("n", 10, 0.95, 0.5, histogram(3, *(PointLaw(np.zeros(1), np.ones(1)),) * 2)).grade == ROW_BY_ROW
+    assert categories("n", 10, 0.4, 0.5, histogram(3, *(PointLaw(np.zeros(1), np.ones(1)),) * 2)).grade == NOISE
+    assert statistic("", "mean(x)", 10, 4, 2, 100, None, None).grade == USABLE
+    assert statistic("", "mean(x)", 10, 20, 2, 100, None, None).grade == ROUGHLY
+    assert statistic("", "mean(x)", 10, 20, 2, 100, 21.0, None).grade == USABLE
+    assert statistic("", "mean(x)", 10, 60, 2, 100, 21.0, None).grade == NOISE
 
 
 def test_noise_as_large_as_the_spread_says_so():
@@ -242,7 +242,7 @@ def test_statistics_by_hand():
     answer = fugu.answer(private, "mean(age)", "sex", fugu.Pure(1), reference, bounds=(0, 100))
     certificate = answer.mechanisms[""].certificate
     found = Usable.of(certificate).figures[0]
-    assert isinstance(found, PublishedStatistic)
+    assert found.kind == "statistic"
     laws = [np.array([a for a, s in zip(reference["age"], reference["sex"], strict=True) if s == sex]) for sex in "FM"]
     mean = np.mean([law.mean() for law in laws])
     square = np.mean([(law.astype(float) ** 2).mean() for law in laws])

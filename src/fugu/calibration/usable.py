@@ -31,7 +31,7 @@ from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import as_fraction
 from fugu.scenario.scenario import Scenario
-from fugu.utility.figures import Figures, PublishedRows, PublishedStatistic
+from fugu.utility.figures import COLUMN, STATISTIC, Figures, statistic
 from fugu.utility.reading import believed
 from fugu.utility.usable import Lever, Usable
 
@@ -86,8 +86,10 @@ def usable(
     for group, mechanism in released.mechanisms.items():
         read = Usable.of(mechanism.certificate)
         for each in read.figures:
-            if isinstance(each, PublishedStatistic) and group in values:
-                figures.append(replace(each, value=values[group]))
+            if each.kind == STATISTIC and group in values:
+                told = {**each.numbers, "value": values[group]}
+                del told["relative"]
+                figures.append(statistic(**told))
             else:
                 figures.append(each)
     return Usable(tuple(figures), read.basis, why=read.why)
@@ -98,7 +100,7 @@ def _with_levers(
     rows: int | None, known: Callable[[], Sequence[Row]] | None = None
 ) -> Usable:  # fmt: skip
     """The same with levers, where the laws are known."""
-    if not found.figures or not isinstance(found.figures[0], PublishedRows):
+    if not found.figures or found.figures[0].kind != COLUMN:
         return found
     pairs = tuple(as_pairs(scenario)) if scenario is not None else pairs_in(certificate.laws, certificate.lattice)
     if not pairs or certificate.parts:

@@ -20,7 +20,7 @@ from fugu.noise.laplace import Laplace
 from fugu.queries.features import Feature, Placed
 from fugu.queries.pricing import TypeLaws
 from fugu.queries.session_certificate import LAPLACE, NoisedQuestion, noised_in
-from fugu.utility.figures import CHANCE, GRADES, NOISE, ROUGHLY, PublishedStatistic
+from fugu.utility.figures import CHANCE, GRADES, NOISE, ROUGHLY, Figures, statistic
 from fugu.utility.usable import Lever, Usable
 
 LEVEL = 0.95
@@ -93,14 +93,14 @@ class _Whole:
 
 def _figures(
     certificate: RecordsCertificate, questions: Sequence[NoisedQuestion], whole: _Whole
-) -> Iterator[PublishedStatistic]:
+) -> Iterator[Figures]:
     for asked in questions:
         sizes = {group: rows_in(certificate, asked.by, group) for group in islice(asked.rates, _MOST)}
         yield from statistics(asked, sizes, partial(_law_in, certificate, asked, whole))
 
 
 def _levers(
-    certificate: RecordsCertificate, questions: Sequence[NoisedQuestion], figures: Sequence[PublishedStatistic]
+    certificate: RecordsCertificate, questions: Sequence[NoisedQuestion], figures: Sequence[Figures]
 ) -> Iterator[Lever]:
     """What would help the worst number, where every epsilon is charged in full: its noise is then known without a
     search, and the beliefs can only make it less."""
@@ -132,7 +132,7 @@ def _named(asked: NoisedQuestion, group: str) -> str:
 
 def statistics(
     asked: NoisedQuestion, sizes: Mapping[str, int], law: Callable[[str], OneRecord]
-) -> Iterator[PublishedStatistic]:
+) -> Iterator[Figures]:
     """The figures of one question, group by group.
 
     `asked`: the question with its noise. `sizes`: how many records each group has. `law`: the codes of one record of a
@@ -144,7 +144,7 @@ def statistics(
         unit = unit_of(asked, rows)
         value, chance = _believed(asked, rows, law(group))
         half, error = noise.quantile(LEVEL) * unit, noise.expected_error() * unit
-        yield PublishedStatistic(_named(asked, group), asked.query, rows, half, error, value, chance, None)
+        yield statistic(_named(asked, group), asked.query, rows, half, error, value, chance, None)
 
 
 def rows_in(certificate: RecordsCertificate, by: str | None, group: str) -> int:

@@ -36,13 +36,22 @@ from fugu.queries.sequence_prior import Chain
 from fugu.queries.sequence_query import EntryMechanism, SequenceQuery, error_bound, within
 from fugu.queries.sequences import TopK
 from fugu.translation.translate import rough_budget
-from fugu.utility.figures import CHANCE, EXACT, GRADES, UNKNOWN, USABLE, OfEntries, PublishedCells, Ranking
+from fugu.utility.figures import (
+    CHANCE,
+    EXACT,
+    GRADES,
+    STATISTIC,
+    UNKNOWN,
+    USABLE,
+    Figures,
+    ranking,
+    statistic,
+)
 from fugu.utility.usable import OWN_TABLE, Lever, Usable
 
 BASIS = "the chain that is believed"
 _STEADY = 2_000
 """Steps after which a chain without a stated start is taken to have settled."""
-Figure = PublishedCells | OfEntries | Ranking
 
 
 @final
@@ -177,7 +186,7 @@ def usable_mechanism(mechanism: EntryMechanism, chain: Chain, entries: int, budg
     return with_measured(usable, chain, exact(budget.epsilon), noise.amount) if isinstance(budget, Pure) else usable
 
 
-def _figure(query: SequenceQuery, noise: EntryNoise, walk: Walk, plain: EntryNoise | None) -> Figure | None:
+def _figure(query: SequenceQuery, noise: EntryNoise, walk: Walk, plain: EntryNoise | None) -> Figures | None:
     """The figures of one question; None for what has no numbers and is no ranking."""
     if isinstance(query, TopK):
         counts = walk.counts(query)
@@ -185,17 +194,15 @@ def _figure(query: SequenceQuery, noise: EntryNoise, walk: Walk, plain: EntryNoi
         if noise.gaussian:
             scale = math.sqrt(1 / (2 * float(query.shift.precision(noise.amount))))
         loss, first = ranked(query, counts, scale, noise.gaussian)
-        return Ranking(query.name, loss, float(np.sort(counts)[::-1][: query.k].sum()), first)
+        return ranking(query.name, loss, float(np.sort(counts)[::-1][: query.k].sum()), first)
     if isinstance(query, Histogram | Transitions):
         counts = walk.counts(query)
         allowed = counts[counts > 0]
         half, error = noise.steps(query, counts.size)
         needed = None if plain is None else plain.steps(query, counts.size)[0]
         share = float(allowed.sum()) / allowed.size
-        return PublishedCells(
-            query.name, query.name, walk.entries, half, error, share, None, needed, allowed.size,
-            float(allowed.max()), float(counts.std()),
-        )  # fmt: skip
+        cells = (allowed.size, float(allowed.max()), float(counts.std()))
+        return statistic(query.name, query.name, walk.entries, half, error, share, None, needed, "entries", cells)
     if not isinstance(query, Count | Sum | Mean):
         return None
     unit, weight = _weighed(query, walk)
@@ -203,9 +210,8 @@ def _figure(query: SequenceQuery, noise: EntryNoise, walk: Walk, plain: EntryNoi
     needed = None if plain is None else plain.steps(query)[0] * unit
     value, deviation = walk.moments(weight)
     over = walk.entries if isinstance(query, Mean) else 1
-    return OfEntries(
-        query.name, query.name, walk.entries, half, error, value / over, CHANCE * deviation / over, needed
-    )  # fmt: skip
+    chance = CHANCE * deviation / over
+    return statistic(query.name, query.name, walk.entries, half, error, value / over, chance, needed, "entries")
 
 
 def _weighed(query: Count | Sum | Mean, walk: Walk) -> tuple[float, Floats]:
@@ -219,7 +225,7 @@ def _weighed(query: Count | Sum | Mean, walk: Walk) -> tuple[float, Floats]:
     return float(as_fraction(query.step or 1)) / over, np.clip(numbers, low, high)
 
 
-def _free(query: SequenceQuery, noise: EntryNoise, figures: Sequence[Figure]) -> Iterator[Lever]:
+def _free(query: SequenceQuery, noise: EntryNoise, figures: Sequence[Figures]) -> Iterator[Lever]:
     """Levers whose effect follows from the noise alone."""
     if noise.gaussian or not figures or max(figures, key=lambda f: GRADES.index(f.grade)).grade == USABLE:
         return
@@ -232,10 +238,10 @@ def _free(query: SequenceQuery, noise: EntryNoise, figures: Sequence[Figure]) ->
         yield Lever("count states instead of steps", "--query histogram", error / times, times, "no steps go out")
 
 
-def _error(figures: Sequence[object]) -> float:
+def _error(figures: Sequence[Figures]) -> float:
     """The largest average error of the numbers; of rankings alone, their loss."""
-    numbers = [figure.error for figure in figures if isinstance(figure, OfEntries)]
-    return max(numbers or [figure.loss for figure in figures if isinstance(figure, Ranking)])
+    numbers = [figure.error for figure in figures if figure.kind == STATISTIC]
+    return float(max(numbers or [figure.loss for figure in figures]))
 
 
 def _start(chain: object, kernel: Floats) -> Floats:

@@ -115,7 +115,8 @@ def _count(model: PropertyModel, c: int) -> Discrete:
     for rows, drawn in parts:  # hypergeometric: P(j) = C(M, j) C(N - M, d - j) / C(N, d)
         marked = int(rows.sum())
         ways = [comb(marked, j) * comb(len(rows) - marked, drawn - j) for j in range(min(drawn, marked) + 1)]
-        laws.append(Discrete(np.arange(len(ways)), [Fraction(way, sum(ways)) for way in ways]))
+        whole = sum(ways)
+        laws.append(Discrete(np.arange(len(ways)), [Fraction(way, whole) for way in ways]))
     return sum_of(laws)
 
 

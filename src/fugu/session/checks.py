@@ -29,7 +29,7 @@ from fugu.queries.table_belief import TableBelief
 from fugu.queries.usable_records import rows_in, unit_of
 from fugu.session.answers import SessionAnswer
 from fugu.session.books import reading_of
-from fugu.utility.plausible import CHANCE, Expected, Plausible, PlausibleCount
+from fugu.utility.plausible import CHANCE, Ends, beyond, plausible_count, plausible_sum
 from fugu.visible import brief
 
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ def implausible(session: Session, answers: Sequence[SessionAnswer]) -> tuple[str
             continue
         for cell in answer.cells[:_MOST]:
             name = ", ".join(filter(None, (asked.query, cell.group, cell.cell)))
-            expected = _expected(belief, asked, rows_in(certificate, asked.by, cell.group), cell.group, cell.cell)
-            said.append(None if expected is None else expected.said(name, cell.value))
+            ends = _expected(belief, asked, rows_in(certificate, asked.by, cell.group), cell.group, cell.cell)
+            said.append(None if ends is None else beyond(name, cell.value, ends))
     return tuple(sentence for sentence in said if sentence is not None)
 
 
@@ -150,7 +150,7 @@ def weak_reference(session: Session, questions: Sequence[Mapping[str, object]]) 
     return (*few, *cut_cells(session._facts.reference, belief.reading, bounds))
 
 
-def _expected(belief: TableBelief, asked: NoisedQuestion, rows: int, group: str, cell: str) -> Plausible | None:
+def _expected(belief: TableBelief, asked: NoisedQuestion, rows: int, group: str, cell: str) -> Ends | None:
     """What the reference says of a number; None where no row of it is in the group, or lacks the column."""
     first, here = asked.features[0], _rows(belief, asked.by, group)
     if here is None or group not in asked.rates or any(name not in belief.table.columns for name in first.columns):
@@ -166,12 +166,12 @@ def _expected(belief: TableBelief, asked: NoisedQuestion, rows: int, group: str,
     if isinstance(first, Placed) or asked.kind in ("count", "proportion"):
         wanted = first.labels.index(cell) if isinstance(first, Placed) else 1
         laws = [(float((part == wanted).sum()), float(len(part))) for part in parts]
-        return PlausibleCount.of(laws, rows, unit, noise)
+        return plausible_count(laws, rows, unit, noise)
     means, spread = [float(part.mean()) for part in parts], max(float(part.std()) for part in parts)
     low = float(first.low) * (1 if asked.kind == "mean" else rows)
     ends = (low + rows * unit * min(means), low + rows * unit * max(means))
     reach = noise(1 - CHANCE / 2) * unit
-    return Expected(*ends, spread, rows * unit, rows, reference, reach) if math.isfinite(spread) else None
+    return plausible_sum(*ends, spread, rows * unit, rows, reference, reach) if math.isfinite(spread) else None
 
 
 def _rows(belief: TableBelief, by: str | None, group: str) -> NDArray[np.bool_] | None:

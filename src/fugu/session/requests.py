@@ -35,7 +35,7 @@ from fugu.queries.table_belief import TableBelief
 from fugu.queries.usable_records import OneRecord, statistics
 from fugu.session.allocation import allotted, read_weights
 from fugu.session.books import FOLD, InMemory, SessionBooks, cap_of, charge_for, public_facts
-from fugu.utility.figures import PublishedStatistic
+from fugu.utility.figures import Figures
 
 # The names of requests, and the questions of a list.
 
@@ -150,7 +150,7 @@ class RouteErrors:
     plain: float
     unit: str
     why: str = ""
-    figures: tuple[PublishedStatistic, ...] = ()
+    figures: tuple[Figures, ...] = ()
     """How usable the answer of the records route would be, group by group."""
 
     @property

@@ -8,10 +8,8 @@ costs nothing: the number is published, and so is the reference's law of one rec
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Any, Final
 
 import numpy as np
 
@@ -42,6 +40,8 @@ _LEVELS: Final = tuple(0.5 * 10.0**-k for k in range(8))
 LOOK: Final = "look how the table was read (fugu check)"
 Reach = Callable[[float], float]
 """The quantile of the size of the noise."""
+Ends = tuple[float, float]
+"""The least and the most that is plausible."""
 
 
 def no_noise(_level: float) -> float:
@@ -49,103 +49,67 @@ def no_noise(_level: float) -> float:
     return 0.0
 
 
-class Plausible(ABC):
-    """What the reference says of one published number."""
+def beyond(name: str, value: float, ends: Ends) -> str | None:
+    """One sentence where a published value lies outside of what is plausible; None inside, or where it is no number.
 
-    @property
-    @abstractmethod
-    def ends(self) -> tuple[float, float]:
-        """The least and the most that is plausible."""
-
-    def said(self, name: str, value: float) -> str | None:
-        """One sentence where the value lies outside; None where it is plausible, or not a number.
-
-        >>> Expected(150, 152, 22, 1, 300, 300, 0.8).said("mean", 93.5)
-        'mean is 93.5, where the reference makes 135 to 167 plausible; look how the table was read (fugu check)'
-        """
-        low, high = self.ends
-        if math.isnan(value) or low <= value <= high:
-            return None
-        plausible = f"{short(low)} to {short(high)}"
-        return f"{name} is {short(value)}, where the reference makes {plausible} plausible; {LOOK}"
+    >>> beyond("mean", 93.5, plausible_sum(150, 152, 22, 1, 300, 300, 0.8))
+    'mean is 93.5, where the reference makes 135 to 167 plausible; look how the table was read (fugu check)'
+    """
+    low, high = ends
+    if math.isnan(value) or low <= value <= high:
+        return None
+    plausible = f"{short(low)} to {short(high)}"
+    return f"{name} is {short(value)}, where the reference makes {plausible} plausible; {LOOK}"
 
 
-@final
-@dataclass(frozen=True)
-class Expected(Plausible):
-    """Of a sum or an average of numbers, by the normal law.
+def plausible_sum(low: float, high: float, spread: float, size: float, rows: int, known: int, reach: float) -> Ends:
+    """The ends of a sum or an average of numbers, by the normal law: chance, noise and drift on each side.
 
     `low`, `high`: its value if all records had the secret that makes it least, or most; any mixture lies between.
     `spread`: the standard deviation of what one record adds, as a share of the whole if the number is an average;
     `size`: how many records it adds up, 1 of an average. `rows`: the records; `known`: those of the reference;
     `reach`: the noise is within it but for CHANCE / 2."""
-
-    low: float
-    high: float
-    spread: float
-    size: float
-    rows: int
-    known: int
-    reach: float
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """Chance, noise and drift on each side."""
-        chance = SIGMAS * math.sqrt(1 / max(self.rows, 1) + 1 / max(self.known, 1))
-        reach = self.reach + (chance + DRIFT) * self.size * self.spread
-        return self.low - reach, self.high + reach
+    chance = SIGMAS * math.sqrt(1 / max(rows, 1) + 1 / max(known, 1))
+    far = reach + (chance + DRIFT) * size * spread
+    return low - far, high + far
 
 
-@final
-@dataclass(frozen=True)
-class PlausibleCount(Plausible):
-    """Of how many of `rows` records there are of one kind.
+def plausible_count(given: Iterable[tuple[float, float]], rows: int, unit: float, noise: Reach) -> Ends:
+    """The ends, in the unit of what is published, of how many of `rows` records there are of one kind.
 
-    `laws`: how many of how many rows of the reference are of that kind, over all of it and given each secret that is
-    not rare (FEW rows); a table of any mixture of these secrets lies between. `unit`: what one record adds to the
-    published number, 1 of a count; `noise`: in records.
+    `given`: of how many rows of the reference with each secret so many are of that kind. All of it counts, and each
+    secret that is not rare (FEW rows); a table of any mixture of these lies between. `unit`: what one record adds to
+    the published number, 1 of a count; `noise`: in records.
 
     If k of m rows of the reference and Y of n rows come from one law, Y given k + Y = t is hypergeometric, whatever
     the law is (Fisher 1935). Its chances P(Y = y) fall faster than geometrically away from the middle, so that
     P(Y <= y) <= P(Y = y) / (1 - P(Y = y - 1) / P(Y = y)).
 
-    >>> PlausibleCount(((70, 150), (20, 60), (50, 90)), 153, 1.0, no_noise).ends
+    >>> plausible_count(((20, 60), (50, 90)), 153, 1.0, no_noise)
     (3.0, 141.0)
     """
+    laws = tuple(dict.fromkeys(given))
+    overall = (sum(times for times, _ in laws), sum(known for _, known in laws))
+    laws = (overall, *(law for law in laws if law[1] >= FEW))
+    reach = [noise(1 - 2 * level) for level in _LEVELS]
 
-    laws: tuple[tuple[float, float], ...]
-    rows: int
-    unit: float
-    noise: Reach
-
-    @staticmethod
-    def of(given: Iterable[tuple[float, float]], rows: int, unit: float, noise: Reach) -> PlausibleCount:
-        """From how many of how many rows there are `given` each secret."""
-        laws = tuple(dict.fromkeys(given))
-        overall = (sum(times for times, _ in laws), sum(known for _, known in laws))
-        return PlausibleCount((overall, *(law for law in laws if law[1] >= FEW)), rows, unit, noise)
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """In the unit of what is published."""
-        reach = [self.noise(1 - 2 * level) for level in _LEVELS]
-        low = min(self._least(times, known, reach) for times, known in self.laws)
-        high = self.rows - min(self._least(known - times, known, reach) for times, known in self.laws)
-        return low * self.unit, high * self.unit
-
-    def _least(self, times: float, known: float, reach: Sequence[float]) -> float:
+    def least(times: float, known: float) -> float:
         """The least number that is plausible if `times` of `known` rows of the reference are of the kind."""
         drifted = known * times / (times + _ODDS * (known - times))
-        below, least = -math.ceil(reach[-1]) - 1, math.ceil(self.rows * times / known)
-        while least - below > 1:
-            middle = (below + least) // 2
+        below, above = -math.ceil(reach[-1]) - 1, math.ceil(rows * times / known)
+        while above - below > 1:
+            middle = (below + above) // 2
             # P(Y + noise <= middle), at most: the noise is below -reach[k] with probability _LEVELS[k]
-            tails = (_at_most(math.floor(middle + far), self.rows, drifted, known) for far in reach)
+            tails = (_at_most(math.floor(middle + far), rows, drifted, known) for far in reach)
             if _LEVELS[-1] + sum(w * p for w, p in zip((1.0, *_LEVELS), tails, strict=False)) < CHANCE / 2:
                 below = middle
             else:
-                least = middle
-        return float(least)
+                above = middle
+        return float(above)
+
+    low = min(least(times, known) for times, known in laws)
+    high = rows - min(least(known - times, known) for times, known in laws)
+    return low * unit, high * unit
 
 
 def _at_most(y: int, rows: int, times: float, known: float) -> float:
@@ -191,13 +155,13 @@ def implausible_numbers(certificate: Certificate, values: Sequence[float]) -> tu
     if stated.get("steps") == 1 and low == 0:  # every record adds 1 or nothing
         shares = [mean / rows if whole else mean for mean in means]
         laws = [(share * size, size) for share, size in zip(shares, known, strict=True)]
-        expected: Plausible = PlausibleCount.of(laws, rows, unit, noise)
+        plausible = plausible_count(laws, rows, unit, noise)
     else:
         ends = (low + times * unit * min(means), low + times * unit * max(means))
         # what one record adds is spread * unit; of an average, unit is already a share of the rows
         reach = noise(1 - CHANCE / 2) * unit
-        expected = Expected(*ends, max(spreads) * unit * rows, 1.0, rows, sum(known), reach)
-    said = expected.said(str(stated.get("query", "")), values[0])
+        plausible = plausible_sum(*ends, max(spreads) * unit * rows, 1.0, rows, sum(known), reach)
+    said = beyond(str(stated.get("query", "")), values[0], plausible)
     return () if said is None else (said,)
 
 
@@ -208,12 +172,10 @@ def _cells(certificate: Certificate, stated: Mapping[str, Any], values: Sequence
     rows, noise = read_whole(stated["rows"]), certificate.noise.quantile
     if not laws or any(len(law) != len(values) for law in laws) or len(stated["cells"]) != len(values):
         return ()
-    found = (
-        PlausibleCount.of([(float(law[k]), float(law.sum())) for law in laws], rows, 1.0, noise).said(
-            f"{stated.get('query', '')}, {label}", float(value)
-        )
-        for k, (label, value) in enumerate(zip(stated["cells"], values, strict=True))
-    )
+    found = []
+    for k, (label, value) in enumerate(zip(stated["cells"], values, strict=True)):
+        ends = plausible_count([(float(law[k]), float(law.sum())) for law in laws], rows, 1.0, noise)
+        found.append(beyond(f"{stated.get('query', '')}, {label}", float(value), ends))
     return tuple(said for said in found if said is not None)
 
 
@@ -229,18 +191,14 @@ def implausible_column(certificate: Certificate, values: Sequence[str]) -> tuple
     except NotProvable:
         return ()
     name = str((certificate.body.get("query") or {}).get("publish", ""))
-    if found.rows is None:
-        said: list[str | None] = []
-    elif (names := certificate.noise.names) is not None:
-        shares = zip(names, found.published.shares.tolist(), strict=False)
-        said = [
-            PlausibleCount.of([(share * found.rows, found.rows)], len(values), 1 / len(values), no_noise).said(
-                f"the share of {name}={label}", sum(value == visible(label) for value in values) / len(values)
-            )
-            for label, share in shares
-        ]
-    else:
-        said = [_mean(found, found.rows, name, _numbers(certificate, name, values))]
+    said: list[str | None] = []
+    if found.rows is not None and (names := certificate.noise.names) is not None:
+        for label, share in zip(names, found.published.shares.tolist(), strict=False):
+            ends = plausible_count([(share * found.rows, found.rows)], len(values), 1 / len(values), no_noise)
+            there = sum(value == visible(label) for value in values) / len(values)
+            said.append(beyond(f"the share of {name}={label}", there, ends))
+    elif found.rows is not None:
+        said.append(_mean(found, found.rows, name, _numbers(certificate, name, values)))
     return tuple(sentence for sentence in said if sentence is not None)
 
 
@@ -250,8 +208,8 @@ def _mean(found: PublishedJoint, known: int, name: str, numbers: Floats) -> str 
     if not len(numbers) or not math.isfinite(law.variance):
         return None
     noise = SIGMAS * math.sqrt(max(law.variance - spread**2, 0.0) / len(numbers))
-    expected = Expected(law.mean, law.mean, spread, 1.0, len(numbers), known, noise)
-    return expected.said(f"the mean of {name}", float(numbers.mean()))
+    ends = plausible_sum(law.mean, law.mean, spread, 1.0, len(numbers), known, noise)
+    return beyond(f"the mean of {name}", float(numbers.mean()), ends)
 
 
 def _numbers(certificate: Certificate, name: str, values: Sequence[str]) -> Floats:

@@ -26,8 +26,8 @@ from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import rounding_error
 from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers.exact import read_number, read_whole
-from fugu.utility.figures import CHANCE, Figures, Names, PublishedCoordinate, PublishedRows, PublishedStatistic
-from fugu.utility.joint import Floats, PointLaw, PublishedJoint, added, added_to_normals, moved
+from fugu.utility.figures import CHANCE, Figures, categories, coordinate, of_joint, statistic
+from fugu.utility.joint import Floats, PointLaw, PublishedJoint, added, added_to_normals, histogram, moved
 
 USUAL_ROWS = 1000
 """Rows that averages are stated for where no number is known."""
@@ -50,7 +50,7 @@ def read(certificate: Certificate, rows: int | None = None) -> tuple[tuple[Figur
     the larger error counts."""
     if certificate.parts:
         halves = [read(part, rows) for part in certificate.parts]
-        figures, basis = max(halves, key=lambda half: float(getattr(half[0][0], half[0][0].size)))
+        figures, basis = max(halves, key=lambda half: half[0][0].size)
         return figures, f"{basis}, for the half of the mixture with more noise"
     if certificate.kind == "analysis":
         raise NotProvable(_ANALYSIS)
@@ -63,16 +63,17 @@ def read(certificate: Certificate, rows: int | None = None) -> tuple[tuple[Figur
     basis = MEAN if joint.rows is None else COUNTED
     name = str((certificate.body.get("query") or {}).get("publish", ""))
     if certificate.noise.names is not None:
-        return (Names.of(joint, count, name),), basis
+        cells = histogram(count, joint.value, joint.published)
+        return (categories(name, count, joint.unchanged, float(joint.value.shares.max()), cells),), basis
     if certificate.noise.tabled:
         half = certificate.errors.quantile(LEVEL)
     else:  # as `Mechanism.interval` says
         drawn = Remap.in_certificate(certificate) or certificate.noise
         half = drawn.quantile(LEVEL) + rounding_error(certificate.lattice, certificate.support)
-    return (PublishedRows.of(joint, count, half, name),), basis
+    return (of_joint(joint, count, half, name),), basis
 
 
-def _statistic(certificate: Certificate) -> PublishedStatistic:
+def _statistic(certificate: Certificate) -> Figures:
     stated = certificate.body["statistic"]
     if stated.get("rows") is None:
         raise NotProvable("the certificate, of an earlier version, does not say how many records its group has")
@@ -85,7 +86,7 @@ def _statistic(certificate: Certificate) -> PublishedStatistic:
     ordinary = None
     if most is not None and 0 < epsilon < math.inf:
         ordinary = Laplace(read_whole(most) / epsilon, grid=1).quantile(LEVEL) * unit
-    return PublishedStatistic(
+    return statistic(
         str(stated.get("group", "")), str(stated.get("query", "")), rows, half, error, value, chance, ordinary
     )
 
@@ -110,7 +111,7 @@ def _believed_value(certificate: Certificate, rows: int) -> tuple[float | None, 
     return low + total * unit, CHANCE * math.sqrt(scatter) * unit
 
 
-def _coordinates(certificate: Certificate) -> tuple[PublishedCoordinate, ...]:
+def _coordinates(certificate: Certificate) -> tuple[Figures, ...]:
     """The spread of each number of a vector beside its noise; the first eight."""
     names = [str(x) for x in (certificate.body.get("property") or {}).get("statistics", ())]
     d = certificate.dimension
@@ -127,7 +128,7 @@ def _coordinates(certificate: Certificate) -> tuple[PublishedCoordinate, ...]:
         deviations = [math.sqrt(float(covariance[j][j])) for j in range(d)]
         each = [(s, CHANCE * s + float(certificate.noise.grid)) for s in deviations]
     listed = list(zip(names, spreads, each, strict=True))[:_MOST]
-    return tuple(PublishedCoordinate(name, spread, *found) for name, spread, found in listed)
+    return tuple(coordinate(name, spread, *found) for name, spread, found in listed)
 
 
 def _spreads(laws: Sequence[object], d: int, step: float) -> list[float]:

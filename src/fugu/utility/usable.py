@@ -11,7 +11,7 @@ from fugu.documents.plain_json import reading
 from fugu.documents.sentences import holds_private_numbers
 from fugu.errors import BadTable, NotProvable, UsageError
 from fugu.numbers.checks import is_count
-from fugu.utility.figures import GRADES, UNKNOWN, Figures, Lines, PublishedRows, short
+from fugu.utility.figures import COLUMN, GRADES, UNKNOWN, Figures, Lines, short
 from fugu.utility.reading import read
 from fugu.visible import Json, several
 
@@ -125,7 +125,7 @@ class Usable:
             return tuple(
                 (f"{each.name}: {label}" if several and each.name and each.name != label else label, text)
                 for each in self.figures
-                for label, text in each.lines()
+                for label, text in each.lines
             )
         rest = len(self.figures) - _SHOWN
         more = (("", f"and {rest} more"),) if rest > 0 else ()
@@ -169,7 +169,7 @@ def finite(content: Json) -> Json:
 def _ordinary(certificate: Certificate, figures: tuple[Figures, ...]) -> float | None:
     """range / epsilon of a bounded column over the average error: what local differential privacy would have."""
     (first, *others), epsilon = figures, float(certificate.budget.epsilon)
-    if others or not isinstance(first, PublishedRows) or certificate.budget.renyi or not 0 < epsilon < math.inf:
+    if others or first.kind != COLUMN or certificate.budget.renyi or not 0 < epsilon < math.inf:
         return None
     width = first.high - first.low
     return width / epsilon / first.error if first.error > 0 and math.isfinite(width) else None
