@@ -91,9 +91,7 @@ class _Whole:
         return f"{BASIS}; {OVER_ALL}" if self.used else BASIS
 
 
-def _figures(
-    certificate: RecordsCertificate, questions: Sequence[NoisedQuestion], whole: _Whole
-) -> Iterator[Figures]:
+def _figures(certificate: RecordsCertificate, questions: Sequence[NoisedQuestion], whole: _Whole) -> Iterator[Figures]:
     for asked in questions:
         sizes = {group: rows_in(certificate, asked.by, group) for group in islice(asked.rates, _MOST)}
         yield from statistics(asked, sizes, partial(_law_in, certificate, asked, whole))
@@ -130,9 +128,7 @@ def _named(asked: NoisedQuestion, group: str) -> str:
     return asked.query if asked.by is None else f"{asked.query}, {group}"
 
 
-def statistics(
-    asked: NoisedQuestion, sizes: Mapping[str, int], law: Callable[[str], OneRecord]
-) -> Iterator[Figures]:
+def statistics(asked: NoisedQuestion, sizes: Mapping[str, int], law: Callable[[str], OneRecord]) -> Iterator[Figures]:
     """The figures of one question, group by group.
 
     `asked`: the question with its noise. `sizes`: how many records each group has. `law`: the codes of one record of a
