@@ -17,7 +17,7 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +56,9 @@ def compute(only: Iterable[str] | None = None, pattern: str = "") -> tuple[dict[
     return answers, seconds
 
 
-def stories(seeds: Iterable[int] = SEEDS[:1], only: str = "") -> dict[str, Any]:
+def stories(seeds: Iterable[int] = SEEDS[:1], only: Collection[str] = STORIES) -> dict[str, Any]:
     """What the stories answer, step by step; with several seeds, what differs by chance is masked."""
-    chosen = [name for name in STORIES if f"doors/{name}".startswith(only)]
+    chosen = [name for name in STORIES if name in only]
     answers = {name: [told(STORIES[name], seed) for seed in seeds] for name in chosen}
     return {f"doors/{name}/{step}": answer for name in chosen for step, answer in masked(answers[name]).items()}
 
@@ -119,8 +119,10 @@ def check(pattern: str = "", doors: bool = False) -> int:
     before, after, start = {}, {}, time.process_time()
     if not doors:
         before, after = load()[0], compute(pattern=pattern)[0]
-    before |= load(DOORS)[0]
-    after |= {name: answer for name, answer in stories().items() if pattern in name}
+    steps = load(DOORS)[0]
+    before |= steps
+    named = {name.split("/")[1] for name in (*steps, *(f"doors/{story}/" for story in STORIES)) if pattern in name}
+    after |= {name: answer for name, answer in stories(only=named).items() if pattern in name}
     asked = {name: answer for name, answer in before.items() if pattern in name}
     found = differences(asked, after)
     wrong, idle = unexplained(found, EXPECTED), needless(found, EXPECTED, before.keys() - asked.keys())
