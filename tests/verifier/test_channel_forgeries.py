@@ -166,6 +166,7 @@ def test_an_error_that_is_stated_too_small_is_refused(made):
         lambda b: b.update(lattice={"grid": "1", "origin": "0"}),
         lambda b: b["optimum"].update(theta=2.0),
         lambda b: b["optimum"].update(theta="0"),
+        lambda b: b["optimum"].update(prices=[]),
         lambda b: b["noise"].update(kind="laplace"),
         lambda b: b["families"][0].update(points=[0, 1, 3]),
         lambda b: b["families"][0].update(points=[-1, 0, 1]),

@@ -200,6 +200,25 @@ def test_exponentials_and_logarithms_are_enclosed(rng):
         assert low <= mp.ncdf(real(z)) * mp.mpf(2) ** bits <= high <= low + 4
 
 
+@pytest.mark.parametrize("bits", [8, 64, 300])
+def test_the_normal_distribution_function_is_enclosed_however_far_out(bits):
+    edge = math.sqrt(7 * bits / 5)
+    far = [Fraction(edge * k / 20) for k in range(31)] + [Fraction(10) ** k for k in (2, 9, 30)]
+    for z in (sign * x for x in far for sign in (1, -1)):
+        low, high = normals.below(z, bits)
+        with mp.workdps(400):
+            exact = mp.ncdf(real(max(min(z, 10**4), -(10**4)))) * mp.mpf(2) ** bits
+        assert 0 <= low <= exact <= high <= 1 << bits
+        assert high - low <= 4
+
+
+def test_a_law_that_hardly_varies_is_rounded_and_not_summed():
+    law = {"weights": ["1"], "means": ["0"], "stds": ["1e-16"]}
+    stated = {"p": law, "q": law, "label": "a vs b"}
+    cells = normals.smooth(stated, {"grid": "1", "origin": "7e12"}, Fraction(1), 40).cells
+    assert max(cells.laws[0].low) / cells.laws[0].total == 1
+
+
 def test_signs_of_sums_of_exponentials():
     sign, one = arithmetic.exp_sum_sign, Fraction(1)
     assert sign({}) == 0 == sign({one: Fraction(0)})

@@ -101,11 +101,12 @@ class Optimum:
     def from_json(found: Json) -> Optimum:
         """What `to_json` wrote."""
         lower, cap, table, prices = (found[name] for name in ("lower", "cap", "table", "prices"))
-        if set(prices or ()) - set(_PRICES):
+        known = {} if prices is None else prices
+        if set(known) - set(_PRICES):
             raise CertificateError(
                 "the dual numbers of the channel have a part that this version of fugu does not know"
             )
-        arrays = {name: np.array(rows, dtype=np.float64) for name, rows in (prices or {}).items()}
+        arrays = {name: np.array(rows, dtype=np.float64) for name, rows in known.items()}
         if not all(np.all(np.isfinite(array)) for array in arrays.values()):
             raise CertificateError("the dual numbers of the channel are not finite")
         return Optimum(

@@ -39,13 +39,16 @@ def below(z: Fraction, bits: int) -> Enclosure:
     """Phi(z) in units of 2^-bits.
 
     Phi(z) = 1/2 + phi(z) (z + z^3/3 + z^5/(3 5) + z^7/(3 5 7) + ...) for z >= 0, all terms positive; once z^2 / (2n+3)
-    is below one half, the rest is at most twice the next term. Phi(-z) = 1 - Phi(z).
+    is below one half, the rest is at most twice the next term. Phi(-z) = 1 - Phi(z). From z^2 >= 7/5 bits on, P(Z > z)
+    < e^(-z^2/2) is below one unit, since 2 ln 2 < 7/5: nothing is summed, however far z lies.
 
     >>> low, high = below(Fraction(1), 64)
     >>> high - low <= 4, low / 2**64
     (True, 0.8413447460685429)
     """
     y = abs(z)
+    if 5 * y * y >= 7 * bits:
+        return ((1 << bits) - 1, 1 << bits) if z > 0 else (0, 1)
     work = bits + 32 + (y * y).__ceil__()
     low_y = (y.numerator << work) // y.denominator
     low_s, high_s = low_y * low_y >> work, ((low_y + 1) ** 2 >> work) + 1
