@@ -90,7 +90,7 @@ class Certificate(LawsDocument):
 
     def having(self) -> Iterator[Part]:
         """The parts that it has."""
-        return (part for kind in PARTS if (part := kind(self)).there())
+        return (part for part in PARTS if part.there(self))
 
     def early(self) -> Iterator[Check]:
         """What the kind and its parts ask for."""
@@ -98,7 +98,7 @@ class Certificate(LawsDocument):
         yield "labels", "each label names the two secrets that its pair compares", self._check_labels
         yield from self.fits()
         for part in self.having():
-            yield from part.early()
+            yield from part.early(self)
 
     def fits(self) -> Iterator[Check]:
         """Whether noise, lattice, support and laws belong together."""
@@ -133,7 +133,7 @@ class Certificate(LawsDocument):
     def late(self, proved: Proved, given: PairsLike | None = None) -> Iterator[Check]:
         """What was not looked at before: its parts, the stated figures, and every word, each worked out again."""
         for part in self.having():
-            yield from part.late()
+            yield from part.late(self)
         below = "what is stated as proved is not below what is proved now"
         yield "stated figures", below, lambda: self._not_below(proved, given)
         again = "every part, read and written again, is what the document says"
@@ -170,7 +170,7 @@ class Certificate(LawsDocument):
         if body.get("dimension", 1) != self.laws[0].dimension:
             raise CertificateError("the certificate states another dimension than that of its laws")
         for part in self.having():
-            part.words()
+            part.words(self)
         if "warnings" in body or "publisher" in body:
             said, now = body.get("warnings", []), list(self.warnings)
             past = "publisher" not in body and bool(said) == bool(now) and len(set(said)) == len(said)
@@ -241,7 +241,7 @@ class Certificate(LawsDocument):
         yield "lattice", None if lattice is None else lattice.to_json()
         if "noise" in self.body:
             yield "noise", self.noise.to_json()
-        yield from ((part.name, part.written()) for part in self.having())
+        yield from ((part.name, part.written(self)) for part in self.having())
 
     @property
     def protects(self) -> str:
@@ -266,14 +266,14 @@ class Certificate(LawsDocument):
         """The lines that follow from the parts of a certificate; of a mixture those of both halves."""
         yield from self.lines()
         for part in self.having():
-            yield from part.needed()
+            yield from part.needed(self)
 
     def described(self) -> Iterator[str]:
         """Further lines that follow from the parts, which versions before 0.4 could leave out."""
         if self.body.get("statistic") is None and "swap" not in self.body:
             yield from (line for shape, line in say.OF_SHAPES.items() if shape in {item.shape for item in self.laws})
         for part in self.having():
-            yield from part.described()
+            yield from part.described(self)
 
     def own_lines(self) -> list[str]:
         """The assumptions in the publisher's own words."""

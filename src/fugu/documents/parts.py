@@ -4,14 +4,14 @@ how it is written; whoever reads a certificate goes through `PARTS` and knows no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from fugu.documents import fields as of
 from fugu.documents import sentences as say
-from fugu.documents.document import canonical_json
+from fugu.documents.document import canonical_json, later
 from fugu.documents.remap import Remap
 from fugu.documents.swap import MOMENTS, WORD, RecordSwap, check_shares, check_swap
 from fugu.documents.verdict import Check, NotChecked, unchecked
@@ -82,226 +82,152 @@ LAWS = of.listed(
 """The parts of every certificate with laws, each with its form and what it rests on; a kind leaves out some."""
 
 
+_OF_SETS = "the sets of laws are those that the counts give at the confidence stated, or hold them"
+_LEAST = "outputs go where the stated loss is least for the stated weight, by a table of outputs alone"
+_OF_SHARES = "shares, statistics and their ends are those of the laws"
+_OF_SWAPS = "plan, noise, shares and counted lengths of the record swap belong together"
+Of = Callable[["Certificate"], Any]
+
+
+def _nothing(certificate: Certificate) -> tuple[Any, ...]:
+    del certificate
+    return ()
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One part of one certificate."""
+    """One part by its name, and what each concern asks of a certificate that has it; where nothing is said, nothing.
 
-    certificate: Certificate
-    name: ClassVar[str]
+    `said`: whether anything is to be said of it, by default whether it is stated. `early`: what reading makes sure of;
+    `late`: what a verdict looks at. `words`: CertificateError unless what it says fits what other parts say. `needed`:
+    assumptions that no certificate may leave out; `described`: further ones that follow from it, which versions before
+    0.4 could leave out. `again`: the part, read and written again, by default as it is stated."""
 
-    @property
-    def stated(self) -> Any:
-        """What the certificate says; None if it does not have the part."""
-        return self.certificate.body.get(self.name)
+    name: str
+    said: Of | None = None
+    early: Of = _nothing
+    late: Of = _nothing
+    words: Of = _nothing
+    needed: Of = _nothing
+    described: Of = _nothing
+    again: Of | None = None
 
-    def there(self) -> bool:
+    def there(self, certificate: Certificate) -> bool:
         """Whether anything is to be said of it."""
-        return self.stated is not None
+        return certificate.body.get(self.name) is not None if self.said is None else bool(self.said(certificate))
 
-    def early(self) -> Iterator[Check]:
-        """What reading makes sure of."""
-        return iter(())
-
-    def late(self) -> Iterator[Check]:
-        """What a verdict looks at."""
-        return iter(())
-
-    def words(self) -> None:
-        """CertificateError unless what it says fits what other parts say."""
-
-    def needed(self) -> Iterator[str]:
-        """Assumptions that no certificate may leave out."""
-        return iter(())
-
-    def described(self) -> Iterator[str]:
-        """Further ones that follow from it, which versions before 0.4 could leave out."""
-        return iter(())
-
-    def written(self) -> Any:
+    def written(self, certificate: Certificate) -> Any:
         """The part, read and written again."""
-        return self.stated
+        return certificate.body.get(self.name) if self.again is None else self.again(certificate)
 
 
-class StatisticPart(Part):
-    """A statistic of independent records."""
-
-    name = "statistic"
-
-    def needed(self) -> Iterator[str]:
-        yield from (say.INDEPENDENT_RECORDS, say.SIZES)
-
-    def words(self) -> None:
-        """The laws are of codes 0 to `steps` of one record, in steps of 1, or of totals of all `rows` where the
-        assumptions say so. What one record can change is read off `steps`, so no law may reach further."""
-        stated = self.stated
-        if "steps" not in stated or self.certificate.noise.silent:  # without noise nothing is promised against anybody
-            return
-        steps, rows, lattice = read_whole(stated["steps"]), read_whole(stated.get("rows", 1)), self.certificate.lattice
-        if steps < 1 or rows < 1 or lattice is None or lattice.grid != 1 or lattice.origin != 0:
-            raise CertificateError("the steps of the certificate's statistic are not those of its lattice")
-        totals = any(f"{rows - 1} {say.TOTALS}" in line for line in self.certificate.assumptions)
-        reach, families = steps * (rows if totals else 1), [x for x in self.certificate.laws if isinstance(x, Family)]
-        if any(item.points.min() < 0 or item.points.max() > reach for item in families):
-            raise CertificateError("the laws of the certificate reach further than one record of its statistic can")
+def _check_reach(certificate: Certificate) -> None:
+    """The laws of a statistic are of codes 0 to `steps` of one record, in steps of 1, or of totals of all `rows` where
+    the assumptions say so. What one record can change is read off `steps`, so no law may reach further."""
+    stated = certificate.body["statistic"]
+    if "steps" not in stated or certificate.noise.silent:  # without noise nothing is promised against anybody
+        return
+    steps, rows, lattice = read_whole(stated["steps"]), read_whole(stated.get("rows", 1)), certificate.lattice
+    if steps < 1 or rows < 1 or lattice is None or lattice.grid != 1 or lattice.origin != 0:
+        raise CertificateError("the steps of the certificate's statistic are not those of its lattice")
+    totals = any(f"{rows - 1} {say.TOTALS}" in line for line in certificate.assumptions)
+    reach, families = steps * (rows if totals else 1), [x for x in certificate.laws if isinstance(x, Family)]
+    if any(item.points.min() < 0 or item.points.max() > reach for item in families):
+        raise CertificateError("the laws of the certificate reach further than one record of its statistic can")
 
 
-class QueryPart(Part):
-    """A column, published row by row."""
-
-    name = "query"
-
-    def there(self) -> bool:
-        return any(self.certificate.body.get(part) is not None for part in (self.name, "recipe"))
-
-    def _alone(self) -> bool:
-        return self.stated is not None and self.certificate.body.get(StatisticPart.name) is None
-
-    def needed(self) -> Iterator[str]:
-        if self._alone():
-            yield say.INDEPENDENT
-
-    def described(self) -> Iterator[str]:
-        if self._alone():
-            name = person(self.certificate)
-            yield "one row is one person" if name is None else f"unit: {name}, one row each"
-
-    def words(self) -> None:
-        """What is published is one thing, in the query, the recipe and the reading."""
-        query, recipe, stated = (self.certificate.body.get(part) for part in (self.name, "recipe", "reading"))
-        if query is None:
-            raise CertificateError("the certificate has a recipe for its beliefs, and does not say what is published")
-        if stated is not None and query["publish"] not in stated["columns"]:
-            raise CertificateError("the certificate publishes a column that it does not say how to read")
-        if recipe is None:
-            return
-        if (query["publish"], query["missing"]) != (recipe["publish"], recipe["missing"]):
-            raise CertificateError("the certificate publishes another column than its recipe, or fills it otherwise")
-        bins, laid = recipe["bins"], query["edges"] or (None if query.get("nominal") else query["categories"])
-        dated = laid is not None and bins is not None and all(isinstance(edge, str) for edge in bins) and query["edges"]
-        same = len(bins or ()) == len(laid or ()) if dated else canonical_json(bins) == canonical_json(laid)
-        if not same:
-            raise CertificateError("the certificate's bins are not those of its recipe")
+def _by_row(certificate: Certificate) -> bool:
+    """Whether a column is published row by row, and no statistic of it."""
+    return certificate.body.get("query") is not None and certificate.body.get("statistic") is None
 
 
-class ReadingPart(Part):
-    """How records are read."""
-
-    name = "reading"
-
-    def there(self) -> bool:
-        return True  # where there is none, that is said
-
-    def late(self) -> Iterator[Check]:
-        yield "reading", "records are read by a schema that can be read back", self._schema
-
-    def _schema(self) -> None:
-        if self.stated is None:
-            raise NotChecked("no schema is stated: the laws were given directly, or the statistics worked out before")
-        schema_of(self.certificate)
-
-    def written(self) -> Any:
-        return None if self.stated is None else schema_of(self.certificate).to_json()
+def _row_lines(certificate: Certificate) -> Iterator[str]:
+    if _by_row(certificate):
+        name = person(certificate)
+        yield "one row is one person" if name is None else f"unit: {name}, one row each"
 
 
-class ConfidencePart(Part):
-    """Sets of laws that counts give at a confidence."""
-
-    name = "confidence"
-
-    def late(self) -> Iterator[Check]:
-        says = "the sets of laws are those that the counts give at the confidence stated, or hold them"
-        yield self.name, says, self._check
-
-    def _check(self) -> None:
-        from fugu.documents.confidence import check_sampled
-
-        check_sampled(self.certificate)
-
-    def there(self) -> bool:
-        """Whether a confidence is stated anywhere: in its own part, the recipe, or the words."""
-        asked = (self.certificate.body.get("recipe") or {}).get(self.name) is not None
-        said = any(line.startswith(say.CONFIDENT) for line in self.certificate.assumptions)
-        return asked or self.name in self.certificate.body or said
-
-    def described(self) -> Iterator[str]:
-        if self.name in self.certificate.body:
-            from fugu.documents.confidence import meaning
-            from fugu.laws.sets.confidence import Sampled
-
-            yield from meaning(Sampled.from_json(self.stated))
-
-    def written(self) -> Any:
-        if self.stated is None:
-            return None
-        from fugu.laws.sets.confidence import Sampled
-
-        return Sampled.from_json(self.stated).to_json()
+def _check_column(certificate: Certificate) -> None:
+    """What is published is one thing, in the query, the recipe and the reading."""
+    query, recipe, stated = (certificate.body.get(part) for part in ("query", "recipe", "reading"))
+    if query is None:
+        raise CertificateError("the certificate has a recipe for its beliefs, and does not say what is published")
+    if stated is not None and query["publish"] not in stated["columns"]:
+        raise CertificateError("the certificate publishes a column that it does not say how to read")
+    if recipe is None:
+        return
+    if (query["publish"], query["missing"]) != (recipe["publish"], recipe["missing"]):
+        raise CertificateError("the certificate publishes another column than its recipe, or fills it otherwise")
+    bins, laid = recipe["bins"], query["edges"] or (None if query.get("nominal") else query["categories"])
+    dated = laid is not None and bins is not None and all(isinstance(edge, str) for edge in bins) and query["edges"]
+    same = len(bins or ()) == len(laid or ()) if dated else canonical_json(bins) == canonical_json(laid)
+    if not same:
+        raise CertificateError("the certificate's bins are not those of its recipe")
 
 
-class RemapPart(Part):
-    """Outputs that are moved by a table."""
-
-    name = "remap"
-
-    def early(self) -> Iterator[Check]:
-        yield "", "", lambda: Remap.in_certificate(self.certificate)
-
-    def late(self) -> Iterator[Check]:
-        least = "outputs go where the stated loss is least for the stated weight, by a table of outputs alone"
-        yield self.name, least, lambda: Remap.of_certificate(self.certificate).check()
-
-    def needed(self) -> Iterator[str]:
-        stated = self.stated
-        yield say.remapped(stated["loss"], stated["weight"] != "mean")
-
-    def written(self) -> Any:
-        return Remap.of_certificate(self.certificate).to_json()
+def _check_schema(certificate: Certificate) -> None:
+    if certificate.body.get("reading") is None:
+        raise NotChecked("no schema is stated: the laws were given directly, or the statistics worked out before")
+    schema_of(certificate)
 
 
-class PropertyPart(Part):
-    """A property of the whole that is the secret."""
-
-    name = "property"
-
-    def early(self) -> Iterator[Check]:
-        says = "shares, statistics and their ends are those of the laws"
-        yield self.name, says, lambda: check_shares(self.certificate)
-
-    def late(self) -> Iterator[Check]:
-        """How far one record moves a statistic without ends; where there are ends, shifts are held against them."""
-        if self.certificate.runs == "correlated":  # laws of the statistics are in it
-            return
-        stated = self.stated
-        free = [name for name, ends in zip(stated["statistics"], stated["limits"], strict=True) if ends is None]
-        if free:
-            why = (
-                f"how far one record moves {', '.join(free)} is the range of its column in the reference, by the "
-                "publisher's word: no bounds were declared, to which records are clipped and shifts are held against"
-            )
-            yield unchecked("reach of a record", why)
+def _confident(certificate: Certificate) -> bool:
+    """Whether a confidence is stated anywhere: in its own part, the recipe, or the words."""
+    asked = (certificate.body.get("recipe") or {}).get("confidence") is not None
+    said = any(line.startswith(say.CONFIDENT) for line in certificate.assumptions)
+    return asked or "confidence" in certificate.body or said
 
 
-class SwapPart(Part):
-    """Noise whose size comes from draws of record swaps."""
-
-    name = "swap"
-
-    def early(self) -> Iterator[Check]:
-        says = "plan, noise, shares and counted lengths of the record swap belong together"
-        yield self.name, says, lambda: check_swap(self.certificate)
-
-    def late(self) -> Iterator[Check]:
-        yield unchecked("draws", WORD)
-
-    def needed(self) -> Iterator[str]:
-        yield say.DRAWN_INSIDE
-
-    def written(self) -> Any:
-        return RecordSwap.of(self.certificate).to_json()
+def _sampled(certificate: Certificate) -> Any:
+    """The counts behind sets of laws."""
+    return later("fugu.laws.sets.confidence:Sampled").from_json(certificate.body["confidence"])
 
 
-PARTS: tuple[type[Part], ...] = (
-    StatisticPart, QueryPart, ReadingPart, ConfidencePart, RemapPart, PropertyPart, SwapPart,
+def _free_reach(certificate: Certificate) -> Iterator[Check]:
+    """How far one record moves a statistic without ends; where there are ends, shifts are held against them."""
+    if certificate.runs == "correlated":  # laws of the statistics are in it
+        return
+    stated = certificate.body["property"]
+    free = [name for name, ends in zip(stated["statistics"], stated["limits"], strict=True) if ends is None]
+    if free:
+        why = (
+            f"how far one record moves {', '.join(free)} is the range of its column in the reference, by the "
+            "publisher's word: no bounds were declared, to which records are clipped and shifts are held against"
+        )
+        yield unchecked("reach of a record", why)
+
+
+PARTS = (
+    Part(
+        "statistic", needed=lambda _: (say.INDEPENDENT_RECORDS, say.SIZES), words=_check_reach,
+    ),
+    Part(
+        "query", words=_check_column, described=_row_lines,
+        said=lambda c: any(c.body.get(part) is not None for part in ("query", "recipe")),
+        needed=lambda c: (say.INDEPENDENT,) if _by_row(c) else (),
+    ),
+    Part(
+        "reading", said=lambda _: True,  # where there is none, that is said
+        late=lambda c: [("reading", "records are read by a schema that can be read back", lambda: _check_schema(c))],
+        again=lambda c: None if c.body.get("reading") is None else schema_of(c).to_json(),
+    ),
+    Part(
+        "confidence", said=_confident,
+        late=lambda c: [("confidence", _OF_SETS, lambda: later("fugu.documents.confidence:check_sampled")(c))],
+        described=lambda c: later("fugu.documents.confidence:meaning")(_sampled(c)) if "confidence" in c.body else (),
+        again=lambda c: None if c.body.get("confidence") is None else _sampled(c).to_json(),
+    ),
+    Part(
+        "remap", early=lambda c: [("", "", lambda: Remap.in_certificate(c))],
+        late=lambda c: [("remap", _LEAST, lambda: Remap.of_certificate(c).check())],
+        needed=lambda c: (say.remapped(c.body["remap"]["loss"], c.body["remap"]["weight"] != "mean"),),
+        again=lambda c: Remap.of_certificate(c).to_json(),
+    ),
+    Part("property", early=lambda c: [("property", _OF_SHARES, lambda: check_shares(c))], late=_free_reach),
+    Part(
+        "swap", early=lambda c: [("swap", _OF_SWAPS, lambda: check_swap(c))], late=lambda _: [unchecked("draws", WORD)],
+        needed=lambda _: (say.DRAWN_INSIDE,), again=lambda c: RecordSwap.of(c).to_json(),
+    ),
 )  # fmt: skip
 
 
@@ -309,16 +235,16 @@ def schema_of(certificate: Certificate) -> Schema:
     """By which schema records are read, where the certificate says so: tables are known only then."""
     from fugu.data.schema import Schema
 
-    return Schema.from_json(certificate.body[ReadingPart.name])
+    return Schema.from_json(certificate.body["reading"])
 
 
 def person(certificate: Certificate) -> str | None:
     """The column that names the person: that of the recipe; where the secret was told in code, the one that is read
     beside the published column."""
-    recipe, query = certificate.body.get("recipe"), certificate.body.get(QueryPart.name)
+    recipe, query = certificate.body.get("recipe"), certificate.body.get("query")
     if recipe is not None:
         return None if recipe["unit"] is None else str(recipe["unit"])
-    if query is None or certificate.body.get(ReadingPart.name) is None:
+    if query is None or certificate.body.get("reading") is None:
         return None
     beside = set(schema_of(certificate).fields) - {query["publish"]}
     return next(iter(beside)) if len(beside) == 1 else None
@@ -326,6 +252,6 @@ def person(certificate: Certificate) -> str | None:
 
 def published_unit(certificate: Certificate) -> Fraction:
     """What one step of the laws is in the published numbers: the step of a sum, over the rows of a mean."""
-    stated: Json = certificate.body.get(StatisticPart.name) or {}
+    stated: Json = certificate.body.get("statistic") or {}
     share = read_number(stated["rows"]) if stated.get("averaged") else Fraction(1)
     return (read_number(stated["step"]) if "step" in stated else Fraction(1)) / share
