@@ -26,7 +26,7 @@ from fugu import (
 from fugu.calibration import registry, scales
 from fugu.calibration.lattice import problem
 from fugu.calibration.registry import Proposal, named
-from fugu.calibration.scales import ScaleOffer
+from fugu.calibration.scales import Scaled
 from fugu.errors import NotProvable
 from fugu.laws.shapes import shapes
 from fugu.loss.door import bound
@@ -55,7 +55,7 @@ def test_a_proposal_that_is_too_small_is_refused(budget, share):
     (exact,) = [m for m in named("exact") if m.suits(lattice([PAIR]), budget.asks(), Laplace)]
 
     def offer(steps):
-        return ScaleOffer(Laplace, stated([PAIR], budget), exact, Proposal(steps), {})
+        return Scaled(Laplace, stated([PAIR], budget), exact, Proposal(steps), {})
 
     noise, proof = offer(enough).proved(budget.asks())
     assert proof.holds and noise.scale == pytest.approx(enough)
@@ -155,7 +155,7 @@ def test_a_row_is_proved_for_all_laws_or_for_none():
     for order in (pairs, pairs[::-1]):
         where = problem(shapes(order), budget.asks(), Laplace, 1)
         (exact,) = [m for m in named("exact") if m.suits(where.items, budget.asks(), Laplace)]
-        found = [ScaleOffer(Laplace, where, exact, Proposal(d / 0.4), {}).row(budget.asks()).proven for d in (1, 9)]
+        found = [Scaled(Laplace, where, exact, Proposal(d / 0.4), {}).row(budget.asks()).proven for d in (1, 9)]
         assert found == [False, True]
 
 
@@ -169,8 +169,8 @@ def test_a_scale_on_one_lattice_proves_none_on_another():
     fine = exact.propose(places[0].items, ask, Laplace)
     scale = 1.5 * fine.steps / 10
     offers = [
-        ScaleOffer(Laplace, places[0], exact, fine, {}),
-        ScaleOffer(Laplace, places[1], l1, Proposal(scale / 4), {}),
+        Scaled(Laplace, places[0], exact, fine, {}),
+        Scaled(Laplace, places[1], l1, Proposal(scale / 4), {}),
     ]
     assert not bound(places[1].items, Laplace(scale, wide), ask).holds
     assert [row.proven for row in scales._rows(offers, ask)] == [True, False]
@@ -209,7 +209,7 @@ def test_a_proposal_a_little_short_is_made_up_for():
     budget = Pure(0.4)
     enough = float(calibrate(PAIR, budget).noise.scale)
     (exact,) = [m for m in named("exact") if m.suits(lattice([PAIR]), budget.asks(), Laplace)]
-    offer = ScaleOffer(Laplace, stated([PAIR], budget), exact, Proposal(enough * (1 - 1e-7)), {})
+    offer = Scaled(Laplace, stated([PAIR], budget), exact, Proposal(enough * (1 - 1e-7)), {})
     found = offer.tried(budget.asks(), Context()).mechanism(budget)
     assert enough <= found.noise.scale <= enough * (1 + 1e-5) and verify(found).holds
 

@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -49,7 +48,7 @@ from fugu.loss.leakage import require_exact
 from fugu.mechanism.intake import Context
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.channel import Channel
-from fugu.noise.kind import OBJECTIVES, Objective, finite_or_none
+from fugu.noise.kind import OBJECTIVES, finite_or_none
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import MatrixLike, Real, VectorLike, as_fraction, float_down, float_up, number
 
@@ -327,66 +326,37 @@ _NOMINAL = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class ChannelOffer(Offer):
-    """The channel of least expected loss under some wishes; solved when first looked at."""
+def channel_offer(given: tuple[Shape, ...], ask: Ask, asked: Asked, most: int | None = None) -> Offer:
+    """The channel of least expected loss under some wishes, or why there is none; ranked by its expected error under
+    the mean of the laws, or of the middles of the sets.
 
-    given: tuple[Shape, ...]
-    ask: Ask
-    asked: Asked
-    most: int | None = None
-    """Values beyond which it is not worked out; None: as many as `optimal_channel` takes."""
-
-    noise = "channel"
-
-    @property
-    def method(self) -> str:  # type: ignore[override]
-        """By the laws: single ones, or sets."""
-        return ROBUST if self.given[0].shape == "sets" else POINT
-
-    @cached_property
-    def solved(self) -> tuple[Channel, Optimum]:
-        """The channel; refused for too many values, or a budget that no channel is found for."""
-        count = len(one_item(self.given).points)
-        if self.most is not None and count > self.most:
+    `most`: values beyond which it is not worked out; None: as many as `optimal_channel` takes."""
+    method = ROBUST if given[0].shape == "sets" else POINT
+    refusal = None
+    try:
+        item = one_item(given)
+        if most is not None and len(item.points) > most:
             raise NotProvable(
-                f"{count} values, and a channel is worked out unasked for at most {self.most}: lay bins over them, "
-                "which rounds values to the middles of their bins, or call fugu.optimal_channel"
+                f"{len(item.points)} values, and a channel is worked out unasked for at most {most}: lay bins over "
+                "them, which rounds values to the middles of their bins, or call fugu.optimal_channel"
             )
-        return solved(self.asked.problem(self.given, self.ask), self.asked)
+        channel, optimum = solved(asked.problem(given, ask), asked)
+        errors = Errors(channel, item.points, law_list(item))
+    except (NotProvable, *ARITHMETIC) as error:
+        refusal = told(error)
 
-    @cached_property
-    def refusal(self) -> str | None:  # type: ignore[override]
-        """Why there is no channel."""
-        try:
-            assert self.solved
-        except (NotProvable, *ARITHMETIC) as error:
-            return told(error)
-        return None
-
-    @cached_property
-    def errors(self) -> Errors:
-        """How far it takes values."""
-        item = one_item(self.given)
-        return Errors(self.solved[0], item.points, law_list(item))
-
-    def rank(self, objective: Objective) -> tuple[float, float, bool]:
-        """Its expected error under the mean of the laws, or of the middles of the sets."""
-        return self.errors.expected(objective), 0.0, True
-
-    def tried(self, ask: Ask, context: Context) -> Tried:
-        """Through the door."""
-        return tried(*self.solved, self.given, ask, context)
-
-    def _row(self, ask: Ask) -> Row:
+    def line(ask: Ask) -> Row:
         """Its true epsilon is what the channel was asked for, which it meets exactly."""
-        optimum, most = self.solved[1], any_belief(self.solved[0])
         least_of_all = "" if optimum.lower is None else f"no {optimum.among} is below {optimum.lower:.6g}; "
-        fitted = "" if self.method == ROBUST else "beliefs a little off may lose everything; "
-        note = f"{fitted}{least_of_all}whatever is believed, epsilon {most:.4g}"
-        epsilon = float(ask.epsilon)
-        absolute, squared = self.errors.expected("absolute"), self.errors.expected("squared")
-        return Row(self.method, self.noise, math.nan, absolute, squared, epsilon, True, "exact in whole numbers", note)
+        fitted = "" if method == ROBUST else "beliefs a little off may lose everything; "
+        note = f"{fitted}{least_of_all}whatever is believed, epsilon {any_belief(channel):.4g}"
+        figures = math.nan, errors.expected("absolute"), errors.expected("squared"), float(ask.epsilon)
+        return Row(method, "channel", *figures, True, "exact in whole numbers", note)
+
+    return Offer(
+        method, "channel", lambda ask, context: tried(channel, optimum, given, ask, context), refusal,
+        lambda objective: (errors.expected(objective), 0.0, True), line,
+    )  # fmt: skip
 
 
 def channels(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed | Scales:
@@ -403,12 +373,15 @@ def channels(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed | Sca
             raise NotProvable(
                 "a robust channel is for sets of laws, and these are single laws; use method='optimal-channel'"
             )
-        return Listed(lambda: [ChannelOffer(given, ask, asked)])
+        return Listed(lambda: [channel_offer(given, ask, asked)])
     cap = _cap(given, ask, wishes.names is not None)
     smaller = min((x for x in (cap, most) if x is not None), default=None)
-    robust = ChannelOffer(given, ask, replace(asked, cap=smaller), None if named else MOST)
+
+    def robust() -> Offer:
+        return channel_offer(given, ask, replace(asked, cap=smaller), None if named else MOST)
+
     if named or wishes.names is not None:
-        return Listed(lambda: [robust])
+        return Listed(lambda: [robust()])
     beside = robust if wishes.method == wishes.noise == "best" else None
     return Scales(given, ask, wishes, beside)
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
+from typing import cast
 
 import numpy as np
 
@@ -161,7 +162,7 @@ def _exact(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> tuple[Row, Lat
     search = Scales(given, ask, replace(wishes, noise=ATOMS, method="exact"))
     for stage in search.stages(refusals):
         for offer in stage:
-            return offer.row(ask), offer.where.lattice  # type: ignore[attr-defined]
+            return offer.row(ask), cast(Lattice, offer.lattice)
     raise NotProvable("; ".join(refusals) or "no scale was found")
 
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -84,48 +83,40 @@ class Wishes:
         return self.declared_exact or self.floor is not None or self.weight is not None
 
 
-class Offer(ABC):
-    """A noise that a method proposes, not proved yet; or why the method has none. Sealed and listed are all alike."""
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """A noise that a method proposes, not proved yet; or why the method has none. Sealed and listed are all alike.
+
+    `tried`: the noise and its proof, whether it holds or not. `refusal`: why there is nothing to prove; None if there
+    is. `rank`: what to choose by, the expected error, then the scale (some errors are infinite), then the exact method;
+    of what is asked for by name, nothing. `line`: its row of a comparison, where that does not follow from `tried`;
+    `more`: what else the row says then."""
 
     method: str
     noise: str
-    refusal: str | None
-    """Why there is nothing to prove; None if there is."""
-    note = ""
-    """What its row says beside."""
-
-    def rank(self, objective: Objective) -> tuple[float, float, bool]:
-        """What to choose by: the expected error, then the scale (some errors are infinite), then the exact method; of
-        what is asked for by name, nothing."""
-        del objective
-        return 0.0, 0.0, False
-
-    @abstractmethod
-    def tried(self, ask: Ask, context: Context) -> Tried:
-        """The noise and its proof, whether it holds or not."""
+    tried: Callable[[Ask, Context], Tried]
+    refusal: str | None = None
+    rank: Callable[[Objective], tuple[float, float, bool]] = lambda _: (0.0, 0.0, False)
+    line: Callable[[Ask], Row] | None = None
+    more: Callable[[Tried, Ask], dict[str, Any]] = lambda *_: {}
+    lattice: Lattice | None = None
+    """Where values are rounded, where that is known before anything is tried."""
 
     def row(self, ask: Ask) -> Row:
-        """The line of a comparison, proved or not."""
-        if (why := self.refusal) is not None:
-            return refused(self.method, self.noise, why)
+        """The line of a comparison, proved or not; of vectors the scale is the root of the noise's total variance."""
+        if self.refusal is not None:
+            return refused(self.method, self.noise, self.refusal)
         try:
-            return self._row(ask)
+            if self.line is not None:
+                return self.line(ask)
+            tried = self.tried(ask, Context())
+            noise, proof, d = tried.noise, tried.proof, tried.dimension
+            squared = noise.total_error("squared", d)
+            errors = noise.total_error("absolute", d), squared, proof.epsilon
+            row = Row(self.method, self.noise, math.sqrt(squared), *errors, proof.holds, tried.theorem, "")
+            return replace(row, **self.more(tried, ask))
         except (NotProvable, *ARITHMETIC) as error:
             return refused(self.method, self.noise, told(error))
-
-    def _row(self, ask: Ask) -> Row:
-        """Of vectors: the scale is the root of the noise's total variance."""
-        tried = self.tried(ask, Context())
-        noise, proof, d = tried.noise, tried.proof, tried.dimension
-        squared = noise.total_error("squared", d)
-        errors = noise.total_error("absolute", d), squared, proof.epsilon
-        row = Row(self.method, self.noise, math.sqrt(squared), *errors, proof.holds, tried.theorem, self.note)
-        return replace(row, **self._more(tried, ask))
-
-    def _more(self, tried: Tried, ask: Ask) -> dict[str, Any]:
-        """What the row says otherwise."""
-        del tried, ask
-        return {}
 
 
 @dataclass(frozen=True, eq=False)

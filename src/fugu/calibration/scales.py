@@ -1,9 +1,9 @@
-"""The search for scales: every kind of noise on its own lattice, every method; `ScaleOffer`: one scale, proved."""
+"""The search for scales: every kind of noise on its own lattice, every method; `Scaled`: one scale, proved."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -31,8 +31,8 @@ class Scales:
     given: tuple[Shape, ...]
     ask: Ask
     wishes: Wishes
-    beside: Offer | None = None
-    """What stands beside the methods that no other beats."""
+    beside: Callable[[], Offer] | None = None
+    """What makes what stands beside the methods that no other beats."""
 
     def stages(self, refusals: list[str]) -> Iterator[list[Offer]]:
         """First the methods that no other beats; the beaten ones only where nothing of those was proved."""
@@ -42,28 +42,28 @@ class Scales:
 
             chosen = named(self.wishes.method, tuple(WAYS))
         made: list[tuple[Kind, Problem, list[Method]]] = []
-        stage: list[ScaleOffer] = []
+        stage: list[Scaled] = []
         for kind in self._kinds():
             try:
                 where = self._where(kind)
                 found = self._wanted(where, kind, chosen)
                 there = {m.name for m in found}
                 rest = [m for m in found if m.beaten_by in there]
-                first = offers(where, self.ask, kind, [m for m in found if m not in rest])
-                able = {offer.method for offer in first if offer.refusal is None}
+                first = scaled(where, self.ask, kind, [m for m in found if m not in rest])
+                able = {each.way.name for each in first if math.isfinite(each.proposal.steps)}
                 needed = [m for m in rest if m.beaten_by not in able]  # whose better has no scale here
-                stage += first + offers(where, self.ask, kind, needed)
+                stage += first + scaled(where, self.ask, kind, needed)
             except (NotProvable, *ARITHMETIC) as error:
                 refusals.append(f"{kind.name}: {told(error)}")
                 continue
             made.append((kind, where, [m for m in rest if m not in needed]))
-        yield [*self._capped(stage), *([] if self.beside is None else [self.beside])]
-        yield self._capped([offer for kind, where, rest in made for offer in offers(where, self.ask, kind, rest)])
+        yield [*self._capped(stage), *([] if self.beside is None else [self.beside()])]
+        yield self._capped([each for kind, where, rest in made for each in scaled(where, self.ask, kind, rest)])
 
-    def _capped(self, found: list[ScaleOffer]) -> list[Offer]:
+    def _capped(self, found: list[Scaled]) -> list[Offer]:
         """The offers with as much noise as the cap asks for, if there is one."""
         cap = self.wishes.cap
-        return [*found] if cap is None else [offer.capped(cap) for offer in found]
+        return [(each if cap is None else each.capped(cap)).offer for each in found]
 
     def everything(self) -> list[Any]:
         """Every method for every kind of noise that can meet the budget; rows for the kinds that are refused."""
@@ -73,10 +73,10 @@ class Scales:
                 continue
             try:
                 where = self._where(kind)
-                rows += _rows(offers(where, self.ask, kind, suited(where.items, self.ask, kind)), self.ask)
+                rows += _rows(scaled(where, self.ask, kind, suited(where.items, self.ask, kind)), self.ask)
             except (NotProvable, *ARITHMETIC) as error:
                 rows.append(refused("exact", kind.name, told(error)))
-        return rows if self.beside is None else [*rows, self.beside]
+        return rows if self.beside is None else [*rows, self.beside()]
 
     def _kinds(self) -> list[Kind]:
         """The kinds of noise to try: the one asked for, or all that are released and can meet the budget."""
@@ -112,7 +112,7 @@ class Scales:
         return found
 
 
-def offers(where: Problem, ask: Ask, kind: Kind, wanted: Sequence[Method]) -> list[ScaleOffer]:
+def scaled(where: Problem, ask: Ask, kind: Kind, wanted: Sequence[Method]) -> list[Scaled]:
     """What the methods propose: on the lattice given, and those that would visit too many of its points, or draw noise
     of too many steps, on a coarser one."""
     found = [(*_reached(method, where, ask, kind), method) for method in wanted]
@@ -124,7 +124,7 @@ def offers(where: Problem, ask: Ask, kind: Kind, wanted: Sequence[Method]) -> li
     own: dict[Fraction | None, dict[str, Proposal]] = {}
     for place, proposal, method in found:
         own.setdefault(place.lattice.grid, {})[method.name] = proposal
-    return [ScaleOffer(kind, place, m, proposal, own[place.lattice.grid]) for place, proposal, m in found]
+    return [Scaled(kind, place, m, proposal, own[place.lattice.grid]) for place, proposal, m in found]
 
 
 def _reached(method: Method, where: Problem, ask: Ask, kind: Kind) -> tuple[Problem, Proposal]:
@@ -145,17 +145,17 @@ def _reached(method: Method, where: Problem, ask: Ask, kind: Kind) -> tuple[Prob
     return there, Proposal(steps, f"values are rounded to multiples of {grid:g}: their own step is out of reach")
 
 
-def _rows(found: list[ScaleOffer], ask: Ask) -> list[Row]:
+def _rows(found: list[Scaled], ask: Ask) -> list[Row]:
     """The rows of one kind of noise, in the order of the registry; the exact scale is proved first, and
     scales follow from others on the same lattice only."""
     least: dict[Fraction, float] = {}
     rows = {}
-    for offer in sorted(found, key=lambda o: o.method != "exact"):
-        grid = offer.where.lattice.grid
-        row = rows[id(offer)] = replace(offer, least=least.get(grid, math.inf)).row(ask)
+    for each in sorted(found, key=lambda one: one.way.name != "exact"):
+        grid = each.where.lattice.grid
+        row = rows[id(each)] = replace(each, least=least.get(grid, math.inf)).offer.row(ask)
         if row.proven:
             least[grid] = min(least.get(grid, math.inf), row.scale)
-    return [rows[id(offer)] for offer in found]
+    return [rows[id(each)] for each in found]
 
 
 _DIGITS = 10
@@ -166,7 +166,7 @@ _OF_VALUES = (EXACT_LAWS, INDEPENDENT_ROWS)
 
 
 @dataclass(frozen=True, eq=False)
-class ScaleOffer(Offer):
+class Scaled:
     """A scale in steps of a lattice, found by a method for one kind of noise."""
 
     kind: Kind
@@ -181,7 +181,7 @@ class ScaleOffer(Offer):
     """A scale of this kind of noise that is proved: at or above it, a kind of which larger scales are post-processings
     of smaller ones needs no proof of its own to be listed."""
 
-    def capped(self, cap: Fraction) -> ScaleOffer:
+    def capped(self, cap: Fraction) -> Scaled:
         """The same with a scale of at least span / cap steps, at which two values of a record lose at most the cap: the
         noise is Laplace noise, on the lattice or on atoms. Without a support, and for other noise, nothing is left."""
         span, bounded = self._span(), self.kind.at(1, _UNIT).rate == 1  # the largest log-ratio is a step / scale
@@ -211,26 +211,19 @@ class ScaleOffer(Offer):
         return not noise.silent and span * noise.grid <= self.cap * as_fraction(noise.scale)
 
     @property
-    def method(self) -> str:  # type: ignore[override]
-        """The name of the method."""
-        return self.way.name
-
-    @property
-    def noise(self) -> str:  # type: ignore[override]
-        """The name of the noise."""
-        return self.kind.name
-
-    @property
-    def refusal(self) -> str | None:  # type: ignore[override]
-        """No finite scale."""
-        return (self.proposal.note or "no finite scale") if math.isinf(self.proposal.steps) else None
+    def offer(self) -> Offer:
+        """For the driver; refused where no scale is finite."""
+        refusal = (self.proposal.note or "no finite scale") if math.isinf(self.proposal.steps) else None
+        return Offer(
+            self.way.name, self.kind.name, self.tried, refusal, self.rank, self.row, lattice=self.where.lattice
+        )
 
     def rank(self, objective: Objective) -> tuple[float, float, bool]:
         """The expected error of the scale as proposed."""
         steps, grid = self.proposal.steps, float(self.where.lattice.grid)
         power = 1 if objective == "absolute" else 2
         unit = self._placed(self.kind.at(steps, _UNIT), self.where.items)
-        return unit.expected_error(objective) * grid**power, steps * grid, self.method != "exact"
+        return unit.expected_error(objective) * grid**power, steps * grid, self.way.name != "exact"
 
     def proved(self, ask: Ask, laws: Sequence[Shape] | None = None) -> tuple[Noise, Proof]:
         """The noise of least 10-digit scale at or above the proposal that is proved; the last one tried, if none is.
@@ -295,7 +288,8 @@ class ScaleOffer(Offer):
             more={} if self.cap is None else {"cap": str(self.cap)},
         )
 
-    def _row(self, ask: Ask) -> Row:
+    def row(self, ask: Ask) -> Row:
+        """The line of a comparison."""
         grid, d = self.where.lattice.grid, self.where.dimension
         scale = float(decimal_up(self.proposal.steps * float(grid), _DIGITS))
         follows = self.kind.ordered and scale >= self.least and not ask.finite and d == 1
@@ -309,8 +303,8 @@ class ScaleOffer(Offer):
         if self.proposal.own is not None:  # where what is released is more
             note = f"the theorem's own scale is {self.proposal.own * float(grid):.6g}; {note}"
         return Row(
-            method=self.method,
-            noise=self.noise,
+            method=self.way.name,
+            noise=self.kind.name,
             scale=float(noise.scale),
             expected_absolute=noise.total_error("absolute", d),
             expected_squared=noise.total_error("squared", d),

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, cast
 
 import numpy as np
 
-from fugu.calibration.comparison import Row
 from fugu.calibration.covariance.directions import anisotropic_laplace
 from fugu.calibration.covariance.methods import Way
 from fugu.calibration.lattice import FINER, beliefs_of, on, short_step
@@ -40,7 +39,6 @@ from fugu.loss.shifts import gaussian_mu
 from fugu.mechanism.intake import Context, shares_json
 from fugu.mechanism.record_swap import SwappedGaussian
 from fugu.noise.gaussian import Gaussian
-from fugu.noise.kind import Objective
 from fugu.noise.lattice import Lattice
 from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers.exact import decimal_up, float_up
@@ -67,44 +65,40 @@ Directed = tuple[DirectedLaplace, tuple[Shape, ...], Lattice]
 """Noise, the laws as they are stated, and the lattice."""
 
 
-class DirectedOffer(Offer):
-    """One way to choose directions and scales, or why there is none."""
+def directed_offer(method: str, find: Callable[[], Directed], own: Context | None = None) -> Offer:
+    """One way to choose directions and scales, or why there is none; what is assumed may not be the scenario's own."""
+    declared = method == SEVERAL
 
-    noise = "laplace"
-
-    def __init__(self, method: str, find: Callable[[], Directed], context: Context | None = None) -> None:
-        self.method, self.context, self.declared = method, context, method == SEVERAL
-        self.note = TRANSLATES if self.declared else ""
-        self.refusal: str | None = None
-        try:
-            self.directed, self.given, self.lattice = find()
-        except (NotProvable, BadNoise, *ARITHMETIC) as error:
-            self.refusal = str(error) if isinstance(error, BadNoise) else told(error)
-
-    def rank(self, objective: Objective) -> tuple[float, float, bool]:
-        """The expected error."""
-        return self.directed.expected_error(objective), self.directed.scale, False
-
-    def tried(self, ask: Ask, context: Context) -> Tried:
-        """The noise, and its proof in exact rationals; what is assumed may not be the scenario's own."""
-        context = self.context or context
-        if self.declared and SYMMETRIC in context.assumptions:
+    def tried(ask: Ask, context: Context) -> Tried:
+        """The noise, and its proof in exact rationals."""
+        context = own or context
+        if declared and SYMMETRIC in context.assumptions:
             raise NotProvable(_NOT_DECLARED)
-        laws = on(self.given, self.lattice).items
+        laws = on(given, lattice).items
         return Tried(
             kind="vector",
-            method=self.method,
-            theorem=WAYS[self.method].theorem,
-            noise=self.directed,
-            proof=bound(laws, self.directed, ask),
-            lattice=self.lattice,
+            method=method,
+            theorem=WAYS[method].theorem,
+            noise=directed,
+            proof=bound(laws, directed, ask),
+            lattice=lattice,
             laws=laws,
-            beliefs=beliefs_of(self.given),
+            beliefs=beliefs_of(given),
             context=context,
-            scales={self.method: self.directed.scale},
-            dimension=self.directed.dimension,
-            before=(TRANSLATES,) if self.declared else (),
+            scales={method: directed.scale},
+            dimension=directed.dimension,
+            before=(TRANSLATES,) if declared else (),
         )
+
+    try:
+        directed, given, lattice = find()
+    except (NotProvable, BadNoise, *ARITHMETIC) as error:
+        return Offer(method, "laplace", tried, str(error) if isinstance(error, BadNoise) else told(error))
+    note = {"note": TRANSLATES} if declared else {}
+    return Offer(
+        method, "laplace", tried, None, lambda error: (directed.expected_error(error), directed.scale, False),
+        more=lambda *_: note,
+    )  # fmt: skip
 
 
 def _translates(given: Sequence[Shape]) -> list[Family]:
@@ -201,7 +195,7 @@ def directions(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed:
     if wishes.noise not in ("best", "laplace"):
         raise NotProvable(f"these methods add Laplace noise, not {wishes.noise}; leave out noise=")
     wanted = [name for name in finds if wishes.method in ("best", name)]
-    return Listed(lambda: [DirectedOffer(name, finds[name], context) for name in wanted])
+    return Listed(lambda: [directed_offer(name, finds[name], context) for name in wanted])
 
 
 def whole_basis(vectors: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
@@ -254,50 +248,38 @@ _OCTAVES = 11
 """Lengths below 2^-11 of the longest are rounded up to that."""
 
 
-@dataclass(frozen=True, eq=False)
-class SwapOffer(Offer):
-    """The plan for a property of the whole, or why there is none."""
+def _swapped(model: PropertyModel, grid: Fraction | None, ask: Ask) -> Tried:
+    """The plan for a property of the whole, and the proof of its cap."""
+    assert isinstance(ask, Ratio)
+    swap, noise, laws, proof = _plan(model, ask, grid)
+    lattice, dimension = Lattice(noise.grid), len(model.statistics)  # type: ignore[arg-type]
+    return Tried(
+        kind="vector" if dimension > 1 else "additive",
+        method=METHOD,
+        theorem=WAYS[METHOD].theorem,
+        noise=SwappedGaussian(noise, dimension, model),
+        proof=proof,
+        lattice=lattice,
+        laws=on(laws, lattice).items,
+        beliefs=beliefs_of(laws),
+        context=_context(model),
+        scales={METHOD: float(swap.cap)},
+        dimension=dimension,
+        more={SWAP: swap.to_json()},
+    )
 
-    model: PropertyModel | None
-    wishes: Wishes
-    refusal: str | None = None
-    method = METHOD
-    noise = "gaussian"
 
-    def tried(self, ask: Ask, context: Context) -> Tried:
-        """The plan, and the proof of its cap."""
-        del context
-        assert self.model is not None
-        assert isinstance(ask, Ratio)
-        swap, noise, laws, proof = _plan(self.model, ask, self.wishes.grid)
-        lattice = Lattice(noise.grid)  # type: ignore[arg-type]
-        dimension = len(self.model.statistics)
-        return Tried(
-            kind="vector" if dimension > 1 else "additive",
-            method=METHOD,
-            theorem=WAYS[METHOD].theorem,
-            noise=SwappedGaussian(noise, dimension, self.model),
-            proof=proof,
-            lattice=lattice,
-            laws=on(laws, lattice).items,
-            beliefs=beliefs_of(laws),
-            context=_context(self.model),
-            scales={METHOD: float(swap.cap)},
-            dimension=dimension,
-            more={SWAP: swap.to_json()},
-        )
-
-    def _row(self, ask: Ask) -> Row:
-        """An estimate, from draws of its own: what a release uses comes from its own draws."""
-        assert isinstance(ask, Ratio)
-        made = self.tried(ask, Context()).mechanism(Approx(ask.epsilon, ask.delta))
-        rng = np.random.Generator(np.random.PCG64())
-        found = made.estimate(rng, min(_SHOWN, RecordSwap.of(made.certificate).draws))
-        noise = Gaussian(found.sigma, made.noise.grid)
-        errors = (noise.total_error("absolute", made.dimension), noise.total_error("squared", made.dimension))
-        note = f"an estimate from {found.draws} draws; the release makes its own, and uses at most {found.cap:.6g}"
-        scale = found.sigma * math.sqrt(made.dimension)
-        return Row(METHOD, self.noise, scale, *errors, float(ask.epsilon), True, WAYS[METHOD].theorem, note)
+def _estimated(tried: Tried, ask: Ask) -> dict[str, Any]:
+    """What the row of a record swap says: an estimate, from draws that no release uses."""
+    made = tried.mechanism(Approx(ask.epsilon, ask.delta))
+    rng = np.random.Generator(np.random.PCG64())
+    found = made.estimate(rng, min(_SHOWN, RecordSwap.of(made.certificate).draws))
+    noise, d = Gaussian(found.sigma, made.noise.grid), made.dimension
+    return {
+        "scale": found.sigma * math.sqrt(d), "expected_absolute": noise.total_error("absolute", d),
+        "expected_squared": noise.total_error("squared", d), "epsilon": float(ask.epsilon), "proven": True,
+        "note": f"an estimate from {found.draws} draws; the release makes its own, and uses at most {found.cap:.6g}",
+    }  # fmt: skip
 
 
 def _plan(
@@ -359,6 +341,7 @@ def swaps(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed:
         why = "a record swap adds Gaussian noise, and its draws take a part of delta; give Approx(epsilon, delta)"
     elif not any(model.reach):
         why = "no record can change the statistics, so there is nothing to swap"
-    elif wishes.noise not in ("best", SwapOffer.noise):
+    elif wishes.noise not in ("best", "gaussian"):
         why = f"a record swap adds Gaussian noise, not {wishes.noise}; leave out noise="
-    return Listed(lambda: [SwapOffer(model, wishes, why)])
+    plan = lambda ask, _: _swapped(cast(PropertyModel, model), wishes.grid, ask)  # noqa: E731
+    return Listed(lambda: [Offer(METHOD, "gaussian", plan, why, more=_estimated)])

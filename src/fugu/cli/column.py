@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import fugu
-from fugu.calibration.channel import Asked, ChannelOffer
+from fugu.calibration.channel import Asked, channel_offer
 from fugu.calibration.comparison import called
 from fugu.calibration.driver import asked
 from fugu.cli import options
@@ -93,7 +93,7 @@ def beside(question: Question, found: fugu.Comparison, scenario: Scenario, budge
     if (channel := channel_asked(question)) is None:
         return found
     wishes = replace(channel, names=Context.of(scenario).nominal)
-    row = ChannelOffer(shapes(scenario.law_pairs()), asked(budget), wishes).row(asked(budget))
+    row = channel_offer(shapes(scenario.law_pairs()), asked(budget), wishes).row(asked(budget))
     listed = (*found.beside, row)
     return replace(found, more=lambda: listed)
 

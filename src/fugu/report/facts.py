@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fugu.calibration.lattice import Problem, on
 from fugu.calibration.registry import methods as registered
 from fugu.calibration.registry import suited
-from fugu.calibration.scales import offers
+from fugu.calibration.scales import scaled
 from fugu.documents.certificate import Certificate
 from fugu.documents.remap import Remap
 from fugu.documents.swap import SWAP
@@ -377,5 +377,5 @@ def _worked_out(certificate: Certificate) -> dict[str, float]:
     if where.cells > (_MOST_CELLS if where.dimension == 1 else _MOST_CELLS_OF_VECTORS):
         return {}
     wanted = [m for m in suited(where.items, ask, kind) if m.name not in certificate.scales]
-    found = offers(where, ask, kind, wanted)
-    return {o.method: math.inf if o.refusal else o.rank("absolute")[1] for o in found}
+    found = scaled(where, ask, kind, wanted)
+    return {x.way.name: math.inf if math.isinf(x.proposal.steps) else x.rank("absolute")[1] for x in found}

@@ -27,7 +27,7 @@ from fugu.laws.shapes import Shape
 from fugu.loss.door import bound
 from fugu.loss.vectors_gaussian import TAU
 from fugu.mechanism.intake import Context
-from fugu.noise.kind import Objective, finite_or_none, kind_of
+from fugu.noise.kind import finite_or_none, kind_of
 from fugu.noise.lattice import MAX_INDEX, Lattice
 from fugu.noise.matrix import CorrelatedGaussian
 from fugu.numbers.exact import decimal_up
@@ -42,36 +42,16 @@ _NEGLIGIBLE = 1e-4
 _HALVINGS = 6
 
 
-@dataclass(frozen=True, eq=False)
-class CovarianceOffer(Offer):
-    """A covariance that a method asks for."""
+def _offered(
+    candidate: Candidate, pairs: tuple[NormalPair, ...], wishes: Wishes, scales: dict[str, float | None]
+) -> Offer:
+    """A covariance that a method asks for, or why it has none."""
 
-    candidate: Candidate
-    pairs: tuple[NormalPair, ...]
-    wishes: Wishes
-    scales: dict[str, float | None]
-    noise = "gaussian"
-
-    @property
-    def method(self) -> str:  # type: ignore[override]
-        """The name of the method."""
-        return self.candidate.way.name
-
-    @property
-    def refusal(self) -> str | None:  # type: ignore[override]
-        """Why the method has no covariance."""
-        return self.candidate.refusal if self.candidate.covariance is None else None
-
-    def rank(self, objective: Objective) -> tuple[float, float, bool]:
-        """The expected error of normal noise with this covariance, every statistic in its own unit."""
-        del objective  # part of the candidate's cost
-        return self.candidate.error, 0.0, False
-
-    def tried(self, ask: Ask, context: Context) -> Tried:
+    def tried(ask: Ask, context: Context) -> Tried:
         """The noise, and its proof in the Gaussian model."""
-        noise, proof = realised(self.candidate, self.pairs, ask, self.wishes.grid)
-        before, floor = [GAUSSIAN_MODEL], self.wishes.floor
-        if self.wishes.declared_exact:
+        noise, proof = realised(candidate, pairs, ask, wishes.grid)
+        before, floor = [GAUSSIAN_MODEL], wishes.floor
+        if wishes.declared_exact:
             before.append(EXACTLY_NORMAL)
             if context.shares is not None:  # laws declared exactly normal have no ends: nothing is clipped
                 stated = tuple(a for a in context.assumptions if a != MOVED)
@@ -81,40 +61,42 @@ class CovarianceOffer(Offer):
             before.append(f"noise of variance at least {floor:g} in every direction, {_OWN}")
         return Tried(
             kind="correlated",
-            method=self.method,
-            theorem=self.candidate.way.theorem,
+            method=candidate.way.name,
+            theorem=candidate.way.theorem,
             noise=noise,
             proof=proof,
             lattice=Lattice(noise.grid),
-            laws=self.pairs,
-            beliefs=beliefs_of(self.pairs),
+            laws=pairs,
+            beliefs=beliefs_of(pairs),
             context=context,
-            scales=self.scales,
+            scales=scales,
             dimension=noise.dimension,
             before=tuple(before),
         )
 
-    def _more(self, tried: Tried, ask: Ask) -> dict[str, Any]:
+    def more(tried: Tried, ask: Ask) -> dict[str, Any]:
         """The errors in the units of the statistics, and how near the least they are."""
-        plan = self.candidate
-        assert plan.covariance is not None
-        S = plan.laws.own(
+        assert candidate.covariance is not None
+        S = candidate.laws.own(
             np.array([[float(x) for x in row] for row in cast(CorrelatedGaussian, tried.noise).covariance()])
         )
-        values = np.linalg.eigvalsh(plan.covariance)
+        values = np.linalg.eigvalsh(candidate.covariance)
         flat = "" if values[0] > 1e-9 * values[-1] else "deficient rank: only for laws that are exactly normal"
-        note = plan.note or "; ".join(filter(None, (flat, self._least(S, ask))))
-        return {"note": note, "standardised": plan.cost.value(S)}
+        least = _least(S, candidate, ask, wishes.weight is not None) if candidate.way.name == "optimal" else ""
+        note = candidate.note or "; ".join(filter(None, (flat, least)))
+        return {"note": note, "standardised": candidate.cost.value(S)}
 
-    def _least(self, S: Array, ask: Ask) -> str:
-        """How near the optimal covariance is to what no Gaussian noise above its floor goes below."""
-        if self.method != "optimal":
-            return ""
-        plan, cost = self.candidate, CovarianceCost(self.candidate.cost.weight)
-        at = descend(S, plan.floor, plan.laws, ask, cost) if plan.cost.absolute else S
-        value, least = cost.value(S), least_trace(plan.laws, ask, plan.floor, cost.weight, at)
-        weighed = "weighted" if self.wishes.weight is not None else "every statistic in its own unit"
-        return f"mean squared error {value:.4g} ({weighed}); no Gaussian noise has less than {least:.4g}"
+    refusal = candidate.refusal if candidate.covariance is None else None
+    return Offer(candidate.way.name, "gaussian", tried, refusal, lambda _: (candidate.error, 0.0, False), more=more)
+
+
+def _least(S: Array, plan: Candidate, ask: Ask, weighted: bool) -> str:
+    """How near the optimal covariance is to what no Gaussian noise above its floor goes below."""
+    cost = CovarianceCost(plan.cost.weight)
+    at = descend(S, plan.floor, plan.laws, ask, cost) if plan.cost.absolute else S
+    value, least = cost.value(S), least_trace(plan.laws, ask, plan.floor, cost.weight, at)
+    weighed = "weighted" if weighted else "every statistic in its own unit"
+    return f"mean squared error {value:.4g} ({weighed}); no Gaussian noise has less than {least:.4g}"
 
 
 def realised(
@@ -172,13 +154,13 @@ def covariances(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed:
                 f"method {wishes.method!r} is not for normal laws of vectors; methods that are: {', '.join(WAYS)}"
             )
 
-    def offers() -> list[CovarianceOffer]:
+    def offers() -> list[Offer]:
         found = propose(pairs, ask, wishes)
         scales = {
             m: None if c.covariance is None else finite_or_none(math.sqrt(float(np.trace(c.covariance))))
             for m, c in found.items()
         }
-        return [CovarianceOffer(c, pairs, wishes, scales) for m, c in found.items() if wishes.method in ("best", m)]
+        return [_offered(c, pairs, wishes, scales) for m, c in found.items() if wishes.method in ("best", m)]
 
     return Listed(offers, check)
 
