@@ -9,8 +9,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from fugu.auditing.moved import Reach, checked, moved_delta, moved_renyi, reach, vector_shift_renyi
-from fugu.auditing.theorems import best_a4, proposition_a7, straight, theorem_5_6, theorem_a3
+from fugu.auditing.moved import Reach, checked, reach, vector_shift_renyi
+from fugu.auditing.theorems import (
+    best_a4,
+    delta_within,
+    proposition_a7,
+    pure_loss,
+    pure_within,
+    renyi_within,
+    straight,
+    theorem_a3,
+)
 from fugu.documents.certificate import Certificate
 from fugu.documents.pushed import laws_given
 from fugu.errors import NotProvable, UnknownName, UsageError
@@ -21,10 +30,9 @@ from fugu.guarantee.composition import join
 from fugu.laws.family import Family
 from fugu.laws.pair import PairsLike
 from fugu.laws.shapes import Shape
-from fugu.loss.door import bound, delta_bounds, divergence_bounds, leakage, shift_delta
+from fugu.loss.door import bound, divergence_bounds, leakage
 from fugu.loss.leakage import require_exact
 from fugu.loss.shifts import shift_renyi
-from fugu.loss.vectors_gaussian import shift_delta as vector_shift_delta
 from fugu.noise.kind import Noise
 from fugu.numbers.exact import Real, as_fraction, float_up, meant_up
 from fugu.verifier.verify import Source, certificate_of
@@ -87,11 +95,6 @@ def proved(laws: Sequence[Shape], noise: Noise, budget: Guarantee) -> Guarantee:
         return Pure(math.inf if None in each else outward(max(e for e in each if e is not None)))
     delta = meant_up(proof.delta)
     return Approx(asked.epsilon, delta) if delta > 0 else Pure(asked.epsilon)
-
-
-def pure_loss(item: Shape, noise: Noise) -> Fraction | None:
-    """The largest pure loss of an item, in exact rationals where they are known; None if it is not finite."""
-    return leakage(item.shape, noise.name).limit(item, noise)
 
 
 Kept = tuple[Any, Fraction, dict[Fraction, float]]
@@ -163,7 +166,6 @@ def _excess(piece: Kept, target: Divergences) -> float:
 
 
 KINDS = ("wasserstein", "renyi")
-_SHARES = (Fraction(1, 8), Fraction(1, 4), Fraction(3, 8))
 
 
 def guarantee_within(
@@ -212,7 +214,7 @@ def moved_within(half: Certificate, budget: Guarantee, far: Reach) -> Guarantee:
         pieces = conditioned(laws, noise, target)
         found = {}
         for alpha, _ in target.orders:
-            found[alpha] = max(_moved_renyi(item, losses[alpha], noise, alpha, far) for item, _, losses in pieces)
+            found[alpha] = max(renyi_within(item, losses[alpha], noise, alpha, far) for item, _, losses in pieces)
         return stated(asked, found, max(left_out for _, left_out, _ in pieces))
     if asked.delta == 0:
         for item in laws:
@@ -224,62 +226,6 @@ def moved_within(half: Certificate, budget: Guarantee, far: Reach) -> Guarantee:
         return Pure(pure)
     delta = meant_up(delta_within(laws, noise, as_fraction(asked.epsilon), far))
     return Approx(asked.epsilon, delta) if 0 < delta < 1 else Pure(pure if delta else asked.epsilon)
-
-
-def rate_of(noise: Noise) -> Fraction | None:
-    """The most that the logarithm of the noise changes in one step of its norm; None where it has no limit."""
-    return None if noise.silent else noise.rate
-
-
-def pure_within(laws: Sequence[Shape], noise: Noise, far: Reach) -> float:
-    """min(epsilon + 2 k rate, span rate) for Laplace noise, as D_inf(M'_s, M_s) <= k rate both ways; else inf.
-
-    epsilon is the proved loss, or W_inf rate in exact rationals where that is less."""
-    if (rate := rate_of(noise)) is None:
-        return math.inf
-    found = max((pure_loss(item, noise) for item in laws), key=lambda e: exact(math.inf) if e is None else e)
-    ends = [] if far.span is None else [far.span * rate]
-    if not any(item.inexact for item in laws) and found is not None:
-        ends.append(found + 2 * far.steps * rate)
-    return min((outward(end) for end in ends), default=math.inf)
-
-
-def delta_within(laws: Sequence[Shape], noise: Any, epsilon: Fraction, far: Reach) -> float:
-    """The least delta at epsilon: by couplings, or by Theorem 5.6 from delta(epsilon - 2 l) of the assumed laws.
-
-    Laplace: l = k rate and eta = 0 (Proposition A.7). Gaussian: some l < epsilon / 2, eta = HS_l of a shift by k."""
-    found = max(moved_delta(item, noise, epsilon, far) for item in laws) if noise.added else 1.0
-    if noise.silent:
-        return found
-    rate = rate_of(noise)
-    tried = [epsilon * share for share in _SHARES] if rate is None else [far.steps * rate]
-    for by in tried:
-        if 2 * by > epsilon:
-            continue
-        rest = epsilon - 2 * by
-        eta = 0.0
-        if rate is None:
-            steps = far.steps
-            eta = max(vector_shift_delta(float_up(steps), item.dimension, noise, by) if item.dimension > 1
-                      else shift_delta(noise, steps, by) for item in laws)  # fmt: skip
-        assumed = max((loss.value for item in laws for loss in delta_bounds(item, noise, rest)), default=0.0)
-        implied = theorem_5_6(rest, assumed, (by, eta), (by, eta))
-        if isinstance(implied, Approx) and exact(implied.epsilon) <= epsilon:
-            found = min(found, float(implied.delta))
-    return found
-
-
-def _moved_renyi(item: Shape, loss: float, noise: Noise, alpha: Fraction, far: Reach) -> float:
-    """The least of the lengthened coupling, D_a + (2a-1)/(a-1) k rate (Laplace), and for numbers Theorem A.5."""
-    found = moved_renyi(item, noise, alpha, far) if noise.added else math.inf
-    if noise.silent:
-        return found
-    grid = noise.grid or Fraction(1)
-    if (rate := rate_of(noise)) is not None:
-        found = min(found, straight(loss, alpha, far.steps * rate))
-    if item.dimension > 1 or not noise.added:
-        return found
-    return min(found, best_a4(item, noise, alpha, lambda order: shift_renyi(noise, far.steps * grid, order)))
 
 
 def _diverged(half: Certificate, budget: Guarantee, distance: Fraction, order: Real) -> Guarantee:

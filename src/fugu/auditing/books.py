@@ -37,7 +37,6 @@ from fugu.queries.sequences import SequenceAnswer
 from fugu.queries.session_certificate import noised_in
 from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.table_belief import questions_in
-from fugu.training.record import TrainingCertificate
 from fugu.visible import Json
 
 # The ledger, held against a release document: whether the entry that it names is there, and is for this release.
@@ -158,8 +157,8 @@ def _before(view: LockedView, data: str, request: str) -> list[Charge]:
 def _known(bodies: Mapping[str, Json], budget: Guarantee) -> set[str]:
     """What a ledger knows the certificates of a document by: a training by all that it claims, the only one by its
     laws, those of a statistic by question and laws."""
-    if any(body.get("kind") == "training" for body in bodies.values()):
-        return {Charge.of_training(TrainingCertificate.parse(body)).beliefs for body in bodies.values()}
+    if runs := [each for each in map(inner, bodies.values()) if each.WHOLE_RUN]:
+        return {Charge.of_training(each).beliefs for each in runs}
     certificates = {group: Certificate.parse(body) for group, body in bodies.items()}
     first = next(iter(certificates.values()))
     known = {first.fingerprint} if len(certificates) == 1 else set()

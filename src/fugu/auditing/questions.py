@@ -22,6 +22,7 @@ from fugu.auditing.trial import Halves
 from fugu.data.schema import Schema
 from fugu.documents.document import Document
 from fugu.documents.per_entry import PerEntryCertificate
+from fugu.documents.promises import Promising
 from fugu.documents.records import RecordsCertificate
 from fugu.errors import NotAttackable, UsageError
 from fugu.guarantee import Pure
@@ -42,7 +43,6 @@ from fugu.queries.sequence_data import Numbers
 from fugu.queries.sequence_query import SequenceQuery, Several
 from fugu.queries.sequences import ArgMax, TopK
 from fugu.queries.session_certificate import FLIP, LINES, OUTSIDE, NoisedQuestion, noised_in
-from fugu.training.record import TrainingCertificate
 from fugu.training.training import NormalStream
 
 LEAST = 1000
@@ -221,7 +221,7 @@ _NORMAL_CELLS = 256
 def answers(document: Document, draws: int, source: BitSource, notes: list[str]) -> Iterator[Stream]:
     """Every stream of a document whose questions are drawn from `draws` times in all; a note where something cannot be
     counted."""
-    if isinstance(document, TrainingCertificate):  # what its normal numbers are multiplied by is not drawn
+    if isinstance(document, Promising) and document.WHOLE_RUN:  # what its normal numbers are multiplied by is not drawn
         notes.append("not audited: what the training multiplies its normal numbers by, as that is a whole run")
         yield from normal_numbers(draws, source)
     elif isinstance(document, RecordsCertificate):

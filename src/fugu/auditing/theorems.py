@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from fugu.auditing.moved import Reach, moved_delta, moved_renyi
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import check_alpha, check_delta, check_epsilon, exact, outward, plain
 from fugu.laws.shapes import Shape
 from fugu.loss.cost import ShiftNoise
+from fugu.loss.door import delta_bounds, leakage, shift_delta
 from fugu.loss.door import divergence_bounds as bounds
-from fugu.loss.door import leakage
 from fugu.loss.shifts import shift_renyi
+from fugu.loss.vectors_gaussian import shift_delta as vector_shift_delta
 from fugu.noise.kind import Noise
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction, meant_up
+from fugu.numbers.exact import Real, as_fraction, float_up, meant_up
 
 # What a guarantee for one belief says about another belief close to it: the theorems, as functions of their numbers.
 #
@@ -287,3 +289,66 @@ def _estimate(
 def _exponents(u: Fraction, w: Fraction) -> tuple[Real, Real, Real]:
     """p, q, r from 1/p and 1/r."""
     return 1 / u if u else math.inf, 1 / (1 - u - w), 1 / w if w else math.inf
+
+
+# Values moved within a reach: the least of what couplings give (`moved`) and of the triangle inequalities above.
+
+
+_TRIED = (Fraction(1, 8), Fraction(1, 4), Fraction(3, 8))
+"""Shares of epsilon that a shift may take, where the noise has no rate."""
+
+
+def pure_loss(item: Shape, noise: Noise) -> Fraction | None:
+    """The largest pure loss of an item, in exact rationals where they are known; None if it is not finite."""
+    return leakage(item.shape, noise.name).limit(item, noise)
+
+
+def pure_within(laws: Sequence[Shape], noise: Noise, far: Reach) -> float:
+    """min(epsilon + 2 k rate, span rate) for Laplace noise, as D_inf(M'_s, M_s) <= k rate both ways; else inf.
+
+    epsilon is the proved loss, or W_inf rate in exact rationals where that is less."""
+    if noise.silent or (rate := noise.rate) is None:
+        return math.inf
+    found = max((pure_loss(item, noise) for item in laws), key=lambda e: exact(math.inf) if e is None else e)
+    ends = [] if far.span is None else [far.span * rate]
+    if not any(item.inexact for item in laws) and found is not None:
+        ends.append(found + 2 * far.steps * rate)
+    return min((outward(end) for end in ends), default=math.inf)
+
+
+def delta_within(laws: Sequence[Shape], noise: Any, epsilon: Fraction, far: Reach) -> float:
+    """The least delta at epsilon: by couplings, or by Theorem 5.6 from delta(epsilon - 2 l) of the assumed laws.
+
+    Laplace: l = k rate and eta = 0 (Proposition A.7). Gaussian: some l < epsilon / 2, eta = HS_l of a shift by k."""
+    found = max(moved_delta(item, noise, epsilon, far) for item in laws) if noise.added else 1.0
+    if noise.silent:
+        return found
+    rate = noise.rate
+    tried = [epsilon * share for share in _TRIED] if rate is None else [far.steps * rate]
+    for by in tried:
+        if 2 * by > epsilon:
+            continue
+        rest = epsilon - 2 * by
+        eta = 0.0
+        if rate is None:
+            steps = far.steps
+            eta = max(vector_shift_delta(float_up(steps), item.dimension, noise, by) if item.dimension > 1
+                      else shift_delta(noise, steps, by) for item in laws)  # fmt: skip
+        assumed = max((loss.value for item in laws for loss in delta_bounds(item, noise, rest)), default=0.0)
+        implied = theorem_5_6(rest, assumed, (by, eta), (by, eta))
+        if isinstance(implied, Approx) and exact(implied.epsilon) <= epsilon:
+            found = min(found, float(implied.delta))
+    return found
+
+
+def renyi_within(item: Shape, loss: float, noise: Noise, alpha: Fraction, far: Reach) -> float:
+    """The least of the lengthened coupling, D_a + (2a-1)/(a-1) k rate (Laplace), and for numbers Theorem A.5."""
+    found = moved_renyi(item, noise, alpha, far) if noise.added else math.inf
+    if noise.silent:
+        return found
+    grid = noise.grid or Fraction(1)
+    if (rate := noise.rate) is not None:
+        found = min(found, straight(loss, alpha, far.steps * rate))
+    if item.dimension > 1 or not noise.added:
+        return found
+    return min(found, best_a4(item, noise, alpha, lambda order: shift_renyi(noise, far.steps * grid, order)))

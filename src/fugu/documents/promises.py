@@ -58,6 +58,8 @@ class Promising(Document):
 
     WHOM: ClassVar[str] = WHOM
     """What the second promise is about."""
+    WHOLE_RUN: ClassVar[bool] = False
+    """Whether one draw of it is a whole run, a training: charged as one, and counted by its normal numbers alone."""
 
     @property
     def believed(self) -> Guarantee:
@@ -73,6 +75,11 @@ class Promising(Document):
     def anybody(self) -> Guarantee | None:
         """What is promised against anybody; None for nothing."""
         raise NotImplementedError
+
+    @property
+    def for_each_record(self) -> bool:
+        """Whether a whole run is proved for any two tables that differ in one record."""
+        return False
 
     @property
     def promises(self) -> str:

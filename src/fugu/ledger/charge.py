@@ -15,13 +15,13 @@ from typing import Any, Final, Literal, Protocol, TypeGuard
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import canonical_json, digest_of
 from fugu.documents.per_entry import PerEntryCertificate
+from fugu.documents.promises import Promising
 from fugu.errors import BadBudget, LedgerBroken, UsageError
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, is_guarantee, rho_of
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real, as_fraction, float_down
-from fugu.training.record import TrainingCertificate
 
 # Amounts of privacy: whether a budget allows one, what is left of it, and what a guarantee says at a Rényi order.
 
@@ -208,7 +208,7 @@ class Charge:
         return Charge(LAW, certificate.budget, certificate.fingerprint, block, points, anybody=most)
 
     @staticmethod
-    def of_training(certificate: TrainingCertificate) -> Charge:
+    def of_training(certificate: Promising) -> Charge:
         """The charge of a trained model: for each entry where that is what was proved, else law-based.
 
         It is for each entry if the prior is `Independent`, whole records are private, and every record has a reading:
@@ -218,8 +218,8 @@ class Charge:
         targets are private it is for tables that agree in the rest: two such releases say nothing together, so it is
         law-based and stands alone. What is charged is the budget, which is never below what was proved."""
         if certificate.for_each_record:
-            return Charge(PER_ENTRY, certificate.budget)
-        return Charge(LAW, certificate.budget, digest_of(certificate.claims))
+            return Charge(PER_ENTRY, certificate.believed)
+        return Charge(LAW, certificate.believed, digest_of(certificate.claims))
 
     @staticmethod
     def of_groups(budget: Guarantee, by: str | None, certificates: Mapping[str, Certificate]) -> Charge:
@@ -260,7 +260,7 @@ class PerEntryMechanism(Protocol):
     def charge(self) -> Mapping[str, object]: ...
 
 
-Chargeable = Charge | Certificate | TrainingCertificate | Mechanism | PerEntryMechanism
+Chargeable = Charge | Promising | Mechanism | PerEntryMechanism
 """What a ledger can charge."""
 
 
@@ -275,8 +275,10 @@ def read_mechanism(mechanism: object, block: str | None = None, point_masses: bo
         if block is not None or point_masses:
             raise UsageError("a Charge states its own block and points; block and point_masses go with a certificate")
         charge, asked = mechanism, _question(mechanism)
-    elif isinstance(found := getattr(mechanism, "certificate", mechanism), Certificate | TrainingCertificate):
-        if isinstance(found, TrainingCertificate) and (block is not None or point_masses):
+    elif isinstance(found := getattr(mechanism, "certificate", mechanism), Promising) and (
+        found.WHOLE_RUN or isinstance(found, Certificate)
+    ):
+        if found.WHOLE_RUN and (block is not None or point_masses):
             raise UsageError("a training is charged for the whole data: block and point_masses are not for it")
         found.parse(found.body)  # the digest shows edits: a smaller epsilon must not be charged
         if isinstance(found, Certificate):

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.auditing.against import delta_within, rate_of
 from fugu.auditing.moved import (
     apart,
     dominating,
@@ -24,7 +23,7 @@ from fugu.auditing.moved import (
     raw_edges,
     reach,
 )
-from fugu.auditing.theorems import straight
+from fugu.auditing.theorems import delta_within, straight
 from fugu.documents.certificate import Certificate
 from fugu.drawing.axis import Axis, padded
 from fugu.drawing.charts import Bar, Chart, Heat, Panel, Rows
@@ -271,7 +270,7 @@ def _loss_within(part: RunningNoise, budget: Guarantee, finite: bool, slips: boo
     the distance for all its pairs, where there is a bounded one; of vectors from the promise where the noise has a
     rate; anew where there are few atoms and a delta is proved in no time."""
     laws: tuple[Any, ...] = part.certificate.laws
-    noise, rate, vectors = part.noise, rate_of(part.noise), part.certificate.runs == "vector"
+    noise, rate, vectors = part.noise, part.noise.rate, part.certificate.runs == "vector"
     size = sum(len(item.points) * len(item.pairs) if item.atoms else _EACH for item in laws)
     anew, cells, slack = size <= _FEW_CELLS, None, 0.0
     if not vectors:

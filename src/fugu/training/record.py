@@ -151,6 +151,7 @@ class TrainingCertificate(Promising):
 
     SCHEMA = "fugu/training/1"
     KINDS = ("training",)
+    WHOLE_RUN = True
     NEEDS = ("version", "fugu", "model", "budget", "proved", "objective", "accountant", "prior", "neighbours",
              "assumptions")  # fmt: skip
     PARTS = TRAINING
