@@ -108,7 +108,7 @@ def stated(ledger, tables, limits, granted, words):
     found, rest = ledger.spent(), ledger.remaining()
     assert [found.epsilon, found.delta] == spent and ledger.against_anybody().epsilon == anybody
     assert [rest.epsilon, rest.delta] == left
-    shown = {one.known.name: one for one in Books(ledger.path).read(lambda v: accounts(v, books.history(v)))}
+    shown = {one.own.name: one for one in Books(ledger.path).read(lambda v: accounts(v, books.history(v)))}
     one = shown[ledger.data]
     assert (one.spent, one.worth, one.left, one.anybody) == (found, found, rest, ledger.against_anybody())
     assert {*one.others} == {

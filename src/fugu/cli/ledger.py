@@ -46,9 +46,9 @@ def show(
         print_json({"data sets": list(map(_set_json, found)), "requests": listed})
         return
     for account in found:
-        known = account.known
+        own, known = account.own, account.own.known
         believed = "" if known.prior is None else f"; prior: {known.believed or 'not described in the file'}"
-        out.print(f"[bold]{escape(known.name)}[/]: budget {escape(repr(known.budget) + believed)}", soft_wrap=True)
+        out.print(f"[bold]{escape(own.name)}[/]: budget {escape(repr(own.budget) + believed)}", soft_wrap=True)
         for what, said in account.words():
             out.print(f"  {what:6}{escape(said)}", soft_wrap=True)
     shown = entries if every else entries[-_LAST:]
@@ -146,11 +146,11 @@ def _place(ledger: str | None) -> Path:
 
 
 def _set_json(account: Account) -> dict[str, Any]:
-    known = account.known
+    own, known = account.own, account.own.known
     return {
-        "name": known.name, "budget": known.budget, "requests": account.asked, "spent": account.spent,
+        "name": own.name, "budget": own.budget, "requests": account.asked, "spent": account.spent,
         "spent is": account.why or (BEFORE if account.translated else HELD), "worth": account.worth,
         "left": account.left, "against anybody": account.anybody, "people also in": list(account.others),
-        "cap": known.cap, "fingerprint": known.fingerprint, "prior": known.prior, "believed": known.believed,
-        "entries": known.entries,
+        "cap": own.cap, "fingerprint": known.marks[0] if known.marks else None, "prior": known.prior,
+        "believed": known.believed, "entries": known.entries,
     }  # fmt: skip

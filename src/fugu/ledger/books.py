@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from fugu.errors import BudgetExceeded, LedgerBroken
+from fugu.errors import BudgetExceeded, LedgerBroken, NotComposable
 from fugu.files import write_text, writing
 from fugu.guarantee import Guarantee, Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import promise
 from fugu.guarantee.curve import budget_from
 from fugu.ledger import chain, log
-from fugu.ledger.accountant import Charges, against_anybody
+from fugu.ledger.accountant import Charges, Terms, against_anybody, total
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.charge import left as left_of
-from fugu.ledger.state import CHARGED, SETTLED, Request
+from fugu.ledger.state import CHARGED, SETTLED, Registered, Request
 from fugu.ledger.store import File, LockedView
 from fugu.visible import visible_json
 
@@ -47,31 +47,67 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class DataSet:
-    """One data set of a ledger: its budget and what identifies it. `fingerprint` is the first of its `marks`; `blocks`
-    is None for a data set of version 0.1, which declared none."""
+class Standing:
+    """A data set as the file has it: what it was entered with, its budget and cap (the most epsilon against anybody;
+    None for none), its charges, and what these are `worth` under its prior, as it was worked out when the last one was
+    made."""
 
     name: str
+    known: Registered
     budget: Guarantee
-    fingerprint: str | None
-    prior: str | None
-    entries: int | None
-    marks: tuple[str, ...] = ()
-    blocks: tuple[str, ...] | None = ()
-    believed: str | None = None
-    """The prior in words; None without one, and in ledgers of earlier versions."""
-    cap: Fraction | None = None
-    """The most epsilon against anybody; None for no cap."""
+    cap: Fraction | None
+    charges: tuple[Charges, ...]
+    worth: Guarantee | None
+
+    @staticmethod
+    def of(view: LockedView, name: str) -> Standing:
+        """As it stands now."""
+        known = view.state.sets[name]
+        worth = None if known.worth is None else budget_from(json.loads(known.worth))
+        cap = None if known.cap is None else Fraction(known.cap)
+        return Standing(name, known, budget_from(json.loads(known.budget)), cap, tuple(charges(view, name)), worth)
+
+    def described(self) -> Standing:
+        """The same to be told and not held against anything: what was granted is granted, in whatever order."""
+        return replace(self, charges=tuple(replace(c, planned=True) for c in self.charges))
+
+    def promise(self, rest: Sequence[Charges]) -> Guarantee:
+        """What its own charges and the rest promise together about a person, under its belief."""
+        everything = [*self.charges, *rest]
+        if self.known.prior is not None and not self.known.records and rest:
+            raise NotComposable(
+                f"data set {self.name!r} was charged under a belief about more than independent records, and people of "
+                "this table are in it: what its releases and others say together of a person is not known",
+                f"release from tables of other people; if these are other people than those of {self.name!r}, say so "
+                "(other_people=, --other-people)",
+            )
+        if self.known.prior is None or self.plain(rest):
+            return total(everything, Terms(self.budget, None, self.known.entries))
+        return Pure(plain(exact(self.worth.epsilon if self.worth is not None else 0) + epsilons(rest)))
+
+    def plain(self, rest: Sequence[Charges]) -> bool:
+        """Whether nothing but the plain sum is proved: beside a delta, a law-based release, or the charge of another
+        table that made a column public of which this belief was not told."""
+        told = {name for c in self.charges for name in _public_in(c.charge.reads)}
+        more = {name for c in rest for name in _public_in(c.charge.reads)}
+        pure = all(c.charge.kind != LAW and c.charge.guarantee.pure for c in (*self.charges, *rest))
+        return not pure or not more <= told or (self.worth is None and bool(self.charges))
 
 
-def datasets(view: LockedView) -> list[DataSet]:
-    """All data sets, by name."""
-    found = []
-    for name, known in sorted(view.state.sets.items()):
-        first = known.marks[0] if known.marks else None
-        terms = (budget_from(json.loads(known.budget)), first, known.prior, known.entries)
-        found.append(DataSet(name, *terms, known.marks, known.blocks, known.believed, cap(view, name)))
-    return found
+def epsilons(charges: Sequence[Charges]) -> Fraction:
+    """The sum of the plain epsilons of charges; those of divergences count as nothing, for they have none."""
+    listed = (c for c in charges if not c.charge.guarantee.renyi)
+    return sum((exact(c.charge.guarantee.epsilon) * c.count for c in listed), Fraction(0))
+
+
+def _public_in(reads: str | None) -> list[str]:
+    """The columns that a charge made public, by asking for their groups' sizes or by them."""
+    try:
+        told = json.loads(reads or "{}")
+        by = [q.get("by") for q in told.get("questions", ())]
+        return [str(name) for name in (*told.get("public", ()), *by) if name is not None]
+    except (ValueError, AttributeError, TypeError):
+        return []
 
 
 def history(view: LockedView, data: str | None = None) -> list[Entry]:
@@ -104,12 +140,6 @@ def charges(view: LockedView, data: str) -> list[Charges]:
         Charges(Charge.parse(text), count, first, bool(planned))
         for text, (count, first, planned) in view.state.charges(data)
     ]
-
-
-def cap(view: LockedView, data: str) -> Fraction | None:
-    """The most epsilon against anybody that a data set was opened with; None for no cap."""
-    known = view.state.sets[data].cap
-    return None if known is None else Fraction(known)
 
 
 def other_people(view: LockedView, data: str) -> tuple[str, ...]:

@@ -17,14 +17,14 @@ from fugu.guarantee import Guarantee, is_guarantee
 from fugu.ledger import accountant, books, store
 from fugu.ledger import accountant as second_sum
 from fugu.ledger.accountant import Charges, Terms
-from fugu.ledger.books import Entry, over_budget, over_cap
+from fugu.ledger.books import Entry, Standing, over_budget, over_cap
 from fugu.ledger.charge import LAW, Charge, Chargeable, checked, declared, finite, fits, read_mechanism, stated_others
 from fugu.ledger.charge import left as left_of
 from fugu.ledger.fingerprint import Marks, Recognised, marks_of, with_people
 from fugu.ledger.keys import key_of, secured
 from fugu.ledger.locks import claimed
 from fugu.ledger.registration import Opening, declared_block, known_already, register
-from fugu.ledger.sharing import Burden, Elsewhere, Shared, Standing, held, refusal
+from fugu.ledger.sharing import Burden, Elsewhere, Shared, held, refusal
 from fugu.ledger.state import CHARGED, FAILED, SETTLED
 from fugu.ledger.store import File, LockedView, Writing
 from fugu.ledger.values import decode, encode
@@ -239,7 +239,7 @@ class Ledger:
     @property
     def cap(self) -> Fraction | None:
         """The most epsilon against anybody that all releases of this data may have; None for no cap."""
-        return self._read(books.cap, self.data)  # type: ignore[no-any-return]
+        return self._read(Standing.of, self.data).cap  # type: ignore[no-any-return]
 
     @property
     def other_people(self) -> tuple[str, ...]:

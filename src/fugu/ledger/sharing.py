@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -16,10 +15,9 @@ from fugu.errors import FuguError, NotComposable, NotProvable
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import both, promise
-from fugu.guarantee.curve import budget_from
 from fugu.ledger import books
 from fugu.ledger.accountant import Charges, Terms, against_anybody, total
-from fugu.ledger.books import DataSet, Entry, over_shared
+from fugu.ledger.books import Entry, Standing, epsilons, over_shared
 from fugu.ledger.charge import LAW, Charge, fits, left
 from fugu.ledger.fingerprint import Tokens, beyond_chance, largest, memberships, within
 from fugu.ledger.state import CHARGED, Registered
@@ -41,60 +39,6 @@ from fugu.numbers.exact import Real
 
 
 _FREE = Charges(Charge.per_entry(0), planned=True)
-
-
-@dataclass(frozen=True)
-class Standing:
-    """A data set as the file has it: its terms, its charges, and what these are `worth` under its prior, as it was
-    worked out when the last one was made."""
-
-    name: str
-    known: Registered
-    charges: tuple[Charges, ...]
-    worth: Guarantee | None
-
-    @staticmethod
-    def of(view: LockedView, name: str) -> Standing:
-        """As it stands now."""
-        known = view.state.sets[name]
-        worth = None if known.worth is None else budget_from(json.loads(known.worth))
-        return Standing(name, known, tuple(books.charges(view, name)), worth)
-
-    @property
-    def budget(self) -> Guarantee:
-        """The most that all releases of the data may promise away together."""
-        return budget_from(json.loads(self.known.budget))
-
-    @property
-    def cap(self) -> Fraction | None:
-        """The most against anybody; None for no cap."""
-        return None if self.known.cap is None else Fraction(self.known.cap)
-
-    def described(self) -> Standing:
-        """The same to be told and not held against anything: what was granted is granted, in whatever order."""
-        return replace(self, charges=tuple(replace(c, planned=True) for c in self.charges))
-
-    def promise(self, rest: Sequence[Charges]) -> Guarantee:
-        """What its own charges and the rest promise together about a person, under its belief."""
-        everything = [*self.charges, *rest]
-        if self.known.prior is not None and not self.known.records and rest:
-            raise NotComposable(
-                f"data set {self.name!r} was charged under a belief about more than independent records, and people of "
-                "this table are in it: what its releases and others say together of a person is not known",
-                f"release from tables of other people; if these are other people than those of {self.name!r}, say so "
-                "(other_people=, --other-people)",
-            )
-        if self.known.prior is None or self.plain(rest):
-            return total(everything, Terms(self.budget, None, self.known.entries))
-        return Pure(plain(exact(self.worth.epsilon if self.worth is not None else 0) + epsilons(rest)))
-
-    def plain(self, rest: Sequence[Charges]) -> bool:
-        """Whether nothing but the plain sum is proved: beside a delta, a law-based release, or the charge of another
-        table that made a column public of which this belief was not told."""
-        told = {name for c in self.charges for name in _public_in(c.charge.reads)}
-        more = {name for c in rest for name in _public_in(c.charge.reads)}
-        pure = all(c.charge.kind != LAW and c.charge.guarantee.pure for c in (*self.charges, *rest))
-        return not pure or not more <= told or (self.worth is None and bool(self.charges))
 
 
 @dataclass
@@ -226,12 +170,6 @@ def _charged(view: LockedView, names: frozenset[str]) -> list[Standing]:
     return [s for name in sorted(names) if (s := Standing.of(view, name)).charges]
 
 
-def epsilons(charges: Sequence[Charges]) -> Fraction:
-    """The sum of the plain epsilons of charges; those of divergences count as nothing, for they have none."""
-    listed = (c for c in charges if not c.charge.guarantee.renyi)
-    return sum((exact(c.charge.guarantee.epsilon) * c.count for c in listed), Fraction(0))
-
-
 def refusal(view: LockedView, own: Standing, groups: Sequence[frozenset[str]], new: Charges) -> FuguError | None:
     """Why a charge that fits its own data set cannot be taken: somebody in it is in other data sets, and there it does
     not fit; or None. `own`: the data set with the new charge, and what they are worth together."""
@@ -273,16 +211,6 @@ def _require_addable(everybody: list[Standing]) -> None:
         )
 
 
-def _public_in(reads: str | None) -> list[str]:
-    """The columns that a charge made public, by asking for their groups' sizes or by them."""
-    try:
-        told = json.loads(reads or "{}")
-        by = [q.get("by") for q in told.get("questions", ())]
-        return [str(name) for name in (*told.get("public", ()), *by) if name is not None]
-    except (ValueError, AttributeError, TypeError):
-        return []
-
-
 # What the file of a ledger says of each data set: asked, spent for each entry, worth under the prior, left.
 #
 # The prior is not in the file. What charges are worth under it was worked out when they were made, and is written
@@ -299,7 +227,7 @@ class Account:
     promise together, translated with the prior if there is one, None where the file does not say; `left` of the
     budget."""
 
-    known: DataSet
+    own: Standing
     asked: dict[str, int]
     """How many requests are in each state."""
     spent: Guarantee | None
@@ -314,13 +242,13 @@ class Account:
     @property
     def translated(self) -> bool:
         """Whether what was spent for each entry is not yet what is held against the budget."""
-        return self.known.prior is not None and self.spent is not None and self.spent != self.worth
+        return self.own.known.prior is not None and self.spent is not None and self.spent != self.worth
 
     def words(self) -> list[tuple[str, str]]:
         """The account, line by line: what it is about, and what is said; both promises so far in one sentence."""
         states, count = ", ".join(f"{n} {state}" for state, n in self.asked.items()), sum(self.asked.values())
         asked = f"{count} request{'s' if count > 1 else ''}: {states}" if count else "nothing yet"
-        tied, cap = self.known.prior is not None, self.known.cap
+        tied, cap = self.own.known.prior is not None, self.own.cap
         before = f" {BEFORE}" if self.translated else ""
         way = before if tied else ", the entries counted as independent"
         lines = [("asked", asked), ("spent", self.why if self.spent is None else f"{self.spent!r}{way}")]
@@ -328,7 +256,7 @@ class Account:
             worth = promise(self.worth) if self.others else repr(self.worth)
             unknown = "not known: the file does not hold the prior; open the ledger with it and ask spent()"
             lines.append(("worth", unknown if self.worth is None else f"{worth} after translation with its prior"))
-        lines += [("left", f"{self.left!r} of {self.known.budget!r}")] if self.left is not None else []
+        lines += [("left", f"{self.left!r} of {self.own.budget!r}")] if self.left is not None else []
         if self.worth is not None:
             both_of = both(self.worth, self.anybody, "its prior" if tied else "the stated beliefs")
             lines.append(("both", both_of + ("" if cap is None else f" (cap {promise(cap)})")))
@@ -344,39 +272,38 @@ def accounts(view: LockedView, requests: Sequence[Entry]) -> list[Account]:
     each: dict[str, list[Entry]] = defaultdict(list)
     for entry in requests:
         each[entry.data].append(entry)
-    alone = [_account(view, known, each[known.name]) for known in books.datasets(view)]
     read: dict[str, Tokens] = {}
-    return [_shared(view, one, Shared(one.known.name, _sets=read)) for one in alone]
+    found = []
+    for name in sorted(view.state.sets):
+        alone = _account(Standing.of(view, name), each[name])
+        own, shared = alone.own, held(view, alone.own, Shared(name, _sets=read).groups(view))
+        if shared is None:
+            found.append(alone)
+            continue
+        told = replace(alone, left=shared.left, others=shared.others)
+        if shared.why is not None:
+            found.append(replace(told, spent=None, worth=None, why=str(shared.why)))
+            continue
+        spent = shared.spent if own.known.prior is None else shared.anybody or shared.spent  # charges there are plain
+        own = replace(own, cap=shared.cap)
+        found.append(replace(told, own=own, spent=spent, worth=shared.spent, why="", anybody=shared.anybody))
+    return found
 
 
-def _shared(view: LockedView, alone: Account, shared: Shared) -> Account:
-    """The account with what was charged to its people elsewhere."""
-    known = alone.known
-    found = held(view, Standing.of(view, known.name), shared.groups(view))
-    if found is None:
-        return alone
-    if found.why is not None:
-        return replace(alone, spent=None, worth=None, left=found.left, why=str(found.why), others=found.others)
-    spent = found.spent if known.prior is None else found.anybody or found.spent  # each charge under it is plain
-    capped = replace(known, cap=found.cap)
-    told = replace(alone, known=capped, spent=spent, worth=found.spent, left=found.left, why="", others=found.others)
-    return replace(told, anybody=found.anybody)
-
-
-def _account(view: LockedView, known: DataSet, requests: list[Entry]) -> Account:
-    charges = books.charges(view, known.name)
-    if known.prior is not None:  # described, not held against anything: what was granted is granted
-        charges = [replace(c, planned=True) for c in charges]
+def _account(own: Standing, requests: list[Entry]) -> Account:
+    """Of one data set alone."""
+    tied = own.known.prior is not None
+    charges = own.described().charges if tied else own.charges  # what was granted is granted
     anybody = against_anybody(charges)
     asked = dict(Counter(entry.state for entry in requests))
     charged = [entry for entry in requests if entry.state in CHARGED]
-    worth = charged[-1].worth if charged and known.prior is not None else None
+    worth = charged[-1].worth if charged and tied else None
     try:
-        spent = total(charges, Terms(known.budget, None, known.entries))
+        spent = total(charges, Terms(own.budget, None, own.known.entries))
     except NotProvable as error:
         if worth is None:
-            return Account(known, asked, None, None, None, f"needs the data set's prior ({error})", anybody)
-        return Account(known, asked, None, worth, left(worth, known.budget), f"{worth!r} under its prior", anybody)
-    if known.prior is None or not charges or any(c.charge.kind == LAW for c in charges) or spent == Pure(0):
+            return Account(own, asked, None, None, None, f"needs the data set's prior ({error})", anybody)
+        return Account(own, asked, None, worth, left(worth, own.budget), f"{worth!r} under its prior", anybody)
+    if not tied or not charges or any(c.charge.kind == LAW for c in charges) or spent == Pure(0):
         worth = spent
-    return Account(known, asked, spent, worth, None if worth is None else left(worth, known.budget), anybody=anybody)
+    return Account(own, asked, spent, worth, None if worth is None else left(worth, own.budget), anybody=anybody)

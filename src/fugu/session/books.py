@@ -29,10 +29,10 @@ from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.guarantee.asks import exact, plain
 from fugu.ledger import Charge, Ledger
 from fugu.ledger.accountant import Charges, against_anybody
-from fugu.ledger.books import for_shared
+from fugu.ledger.books import epsilons, for_shared
 from fugu.ledger.charge import LAW, left
 from fugu.ledger.fingerprint import fingerprints
-from fugu.ledger.sharing import Elsewhere, epsilons
+from fugu.ledger.sharing import Elsewhere
 from fugu.numbers.exact import Real, number
 from fugu.queries.groups import same_rows
 from fugu.queries.pricing import Worth

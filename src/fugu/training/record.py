@@ -249,15 +249,12 @@ class TrainingCertificate(Promising):
     def accountant(self) -> NoisySGD:
         """The accountant of the training, built from the document."""
         with reading():
-            return self._accountant()
-
-    def _accountant(self) -> NoisySGD:
-        found = self.body["accountant"]
-        numbers = {name: _number(found[name]) for name in _NUMBERS}
-        whole = {name: found[name] for name in _MOST}
-        if any(type(x) is not int or x > _MOST[name] for name, x in whole.items()):
-            raise CertificateError(f"steps and records must be whole numbers, of at most {_MOST['steps']:g} steps")
-        return NoisySGD(**whole, **numbers, prior=prior_of(self.body["prior"]["parameters"]))
+            found = self.body["accountant"]
+            numbers = {name: _number(found[name]) for name in _NUMBERS}
+            whole = {name: found[name] for name in _MOST}
+            if any(type(x) is not int or x > _MOST[name] for name, x in whole.items()):
+                raise CertificateError(f"steps and records must be whole numbers, of at most {_MOST['steps']:g} steps")
+            return NoisySGD(**whole, **numbers, prior=prior_of(self.body["prior"]["parameters"]))
 
     def own_lines(self) -> list[str]:
         """What was assumed beside what the proof needs, such as where a chain comes from."""
