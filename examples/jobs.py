@@ -24,7 +24,7 @@ from pathlib import Path
 
 import fugu
 from fugu.queries.session_certificate import LINES
-from fugu.queries.statistics_release import prepare
+from fugu.queries.statistics_release import Believed, open_query
 
 Columns = dict[str, list[str] | list[float]]
 ADULT = [
@@ -181,8 +181,9 @@ def before(job: Job, private: Columns, reference: Columns) -> list[float] | None
     if not str(question["query"]).startswith("mean"):
         return ordinary(job, private)
     told = {name: question[name] for name in ("bounds", "step")}
-    made = prepare(private, str(question["query"]), job.hide, fugu.Pure(job.epsilon), reference, **told)  # type: ignore[arg-type]
-    return [made.parts[""].mechanism.expected_error() * unit(question, private)]
+    believed = Believed.of(reference, str(question["query"]), job.hide, **told)  # type: ignore[arg-type]
+    made, _ = open_query(believed, private, fugu.Pure(job.epsilon))
+    return [made.mechanisms[""].expected_error() * unit(question, private)]
 
 
 def rows_of(table: Columns) -> int:

@@ -35,7 +35,7 @@ from fugu.publication.files import Beliefs, Outgoing, issue, published_file
 from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
 from fugu.queries.sequence_claims import REFERENCE
 from fugu.queries.sequences import Count, Histogram, States, TopK
-from fugu.queries.statistics_release import prepare
+from law_route import prepare
 
 SECONDS = 60.0
 """On two busy cores. Most cases take milliseconds, the largest proofs that are tried at all 10 to 20 seconds."""
@@ -172,7 +172,7 @@ def _releases() -> Iterator[tuple[str, dict[str, Any]]]:
     for name, certificates, recipe in (
         ("column", {"": fugu.calibrate(column, Pure(0.5)).certificate}, {"what": "column", **column.recipe}),
         ("groups", {group: found.certificate for group, found in means.mechanisms.items()},
-         {"what": "statistic", **(means.recipe or {})}),
+         {"what": "statistic", **(means.believed.recipe(means.sizes) or {})}),
     ):  # fmt: skip
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "out.csv"

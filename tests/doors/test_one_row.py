@@ -27,9 +27,9 @@ from fugu.mechanism import mechanism as releasing
 from fugu.noise.bits import RngBits
 from fugu.queries import features
 from fugu.queries.answer import open_column
-from fugu.queries.statistics_release import prepare
 from fugu.scenario.query import ColumnQuery
 from hunting import search
+from law_route import prepare
 from release_files import document_of, public_part
 
 SRC = Path(fugu.__file__).parent

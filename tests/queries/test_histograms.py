@@ -15,7 +15,7 @@ from fugu.loss.cells import largest, worth
 from fugu.queries import groups as tables
 from fugu.queries.answer import Cell, consistent, nearest
 from fugu.queries.groups import rows_of
-from fugu.queries.statistics_release import prepare
+from law_route import prepare
 
 EPSILON = Fraction(1, 2)
 
@@ -96,7 +96,7 @@ def test_a_secret_that_the_reference_lacks_is_as_protected_as_the_others():
     conditions = {"first": {"s": "no"}, "second": {"s": "yes"}, "third": {"s": "maybe"}}
     for protect in ("s", conditions):
         found = prepare(TABLE, "histogram(v)", protect, fugu.Pure(0.5), REFERENCE, schema=schema)
-        assert found.skipped == () and {float(m.noise.scale) for m in found.mechanisms.values()} == {4.0}
+        assert found.believed.skipped == () and {float(m.noise.scale) for m in found.mechanisms.values()} == {4.0}
     declared = fugu.Schema({"s": {"kind": "category", "values": ["yes", "no"]}})
     (mechanism,) = prepare(TABLE, "histogram(v)", "s", fugu.Pure(0.5), REFERENCE, schema=declared).mechanisms.values()
     assert float(mechanism.noise.scale) < 4
@@ -122,7 +122,7 @@ def test_gaussian_noise_is_taken_where_it_is_the_better_one(monkeypatch):
         noise="laplace",
     )
     assert found.noise.name == "gaussian" and found.noise.expected_error() < laplace.noise.expected_error()
-    monkeypatch.setattr(tables.Tables, "_gaussian_may_win", lambda *_: True)  # the look ahead loses nothing here
+    monkeypatch.setattr(tables.GroupNoise, "_gaussian_may_win", lambda *_: True)  # the look ahead loses nothing here
     assert prepare(TABLE, "histogram(v)", "s", fugu.Approx(0.5, 1e-6), REFERENCE).mechanisms[""].noise.name == "laplace"
 
 
@@ -171,8 +171,8 @@ def test_each_distinct_law_is_calibrated_once(monkeypatch):
     assert len(found.mechanisms) > 490 and len(calls) == 3  # a, b, and one for all that the reference does not know
     names = {m.certificate.body["statistic"]["group"] for m in found.mechanisms.values()}
     assert names == set(found.mechanisms) and len({id(m.once) for m in found.mechanisms.values()}) == len(names)
-    answer = found.release()
-    assert len(answer.cells) == 6 * len(names) and [c.group for c in answer.cells[::6]] == list(found.mechanisms)
+    cells = found.release()
+    assert len(cells) == 6 * len(names) and [c.group for c in cells[::6]] == list(found.mechanisms)
 
 
 def test_groups_of_sums_that_share_their_laws_share_the_work(monkeypatch):

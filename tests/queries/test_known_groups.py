@@ -11,8 +11,8 @@ from fugu import answer
 from fugu.errors import NoiselessRelease
 from fugu.guarantee import Approx, Pure
 from fugu.queries.groups import PLAIN_SUM
-from fugu.queries.statistics_release import prepare
 from hunting import search
+from law_route import prepare
 
 
 def loss(scale, p, q):

@@ -12,7 +12,7 @@ import pytest
 
 import fugu
 from fugu.laws import CellLaw
-from fugu.queries.statistics_release import prepare
+from law_route import prepare
 
 FOLDER = os.environ.get("FUGU_DATA")
 pytestmark = pytest.mark.skipif(

@@ -9,7 +9,7 @@ import pytest
 
 from fugu import Approx, Discrete, Pure, answer
 from fugu.queries.features import Coded
-from fugu.queries.groups import RecordLaws, sum_pairs
+from fugu.queries.groups import sum_pairs
 
 THREE = {"a": Discrete([0, 1], [9, 1]), "b": Discrete([0, 1], [5, 5]), "c": Discrete([0, 1], [1, 9])}
 
@@ -17,7 +17,7 @@ THREE = {"a": Discrete([0, 1], [9, 1]), "b": Discrete([0, 1], [5, 5]), "c": Disc
 @pytest.mark.parametrize("rows", [1, 5])
 @pytest.mark.parametrize("budget", [Pure(0.5), Approx(0.5, 1e-3)], ids=str)
 def test_all_pairs_of_secrets_are_hidden(rows, budget):
-    pairs, _ = sum_pairs(RecordLaws(THREE, Discrete([0, 1])), rows, budget)
+    pairs, _ = sum_pairs(THREE, Discrete([0, 1]), rows, budget)
     assert [pair.label for pair in pairs] == ["a vs b", "a vs c", "b vs c"]
 
 

@@ -17,11 +17,11 @@ from fugu.publication.files import Beliefs, Outgoing, issue, preview, published_
 from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
 from fugu.queries.sequence_claims import REFERENCE as REFERENCE_WORDS
 from fugu.queries.sequences import Histogram, States
-from fugu.queries.statistics_release import prepare
 from fugu.report import page
 from fugu.report.compare import influence_page, trade_page
 from fugu.report.dossier import Dossier, dossier_page
 from fugu.report.property import MethodLine, property_page
+from law_route import prepare
 
 REFERENCE = Path(fugu.__file__).parent / "examples" / "clinic_reference.csv"
 LONG = "a name of an answer that goes on and on beyond every column"
@@ -106,7 +106,7 @@ def _answers():
         table=today,
         data="a register of patients with a name that goes on and on beyond every column",
         rows=900,
-        recipe={"what": "statistic", **(found.recipe or {})},
+        recipe={"what": "statistic", **(found.believed.recipe(found.sizes) or {})},
         skipped=[LONG],
         beliefs=Beliefs(reference=REFERENCE),
         ledger={"request": LONG, "data": "today", "entry": "0" * 64, "at": "2026-01-01T00:00:00.000+00:00"},

@@ -11,9 +11,9 @@ import pytest
 import fugu
 from fugu.documents.certificate import Certificate
 from fugu.loss import epsilon
-from fugu.queries.statistics_release import prepare
 from fugu.report.dossier import amounts, uses_no_beliefs, whatever_is_believed
 from fugu.report.template import sentence
+from law_route import prepare
 
 GRADES = fugu.LawPair(fugu.Discrete([0, 1, 4], [5, 3, 2]), fugu.Discrete([0, 1, 4], [2, 3, 5]), "yes vs no")
 HALVES = fugu.LawPair(fugu.Discrete([0, 3.5], [3, 1]), fugu.Discrete([0, 3.5], [1, 3]), "yes vs no")

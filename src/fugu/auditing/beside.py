@@ -33,7 +33,7 @@ from fugu.laws.shapes import Shape
 from fugu.queries.property_release import asked_of as property_of
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.sequence_prior import chain_again, chain_json
-from fugu.queries.statistics_release import asked_of
+from fugu.queries.statistics_release import Believed
 from fugu.scenario import Scenario
 from fugu.session.checks import check_fitted
 from fugu.verifier.verify import Source, document_of
@@ -306,8 +306,7 @@ def _column(recipe: Recipe, certificates: Mapping[str, Document], reference: str
 
 
 def _statistic(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
-    asked, sizes = asked_of(recipe), dict(recipe["groups"])
-    believed = asked.of(reference)
+    believed, sizes = Believed.again(recipe, reference), dict(recipe["groups"])
     budget = next(iter(certificates.values())).budget  # type: ignore[attr-defined]
     odds = Approx(budget.epsilon, budget.delta) if budget.delta else Pure(budget.epsilon)
     laws = believed.laws(sizes, odds)

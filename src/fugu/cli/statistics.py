@@ -31,7 +31,7 @@ from fugu.publication.files import Outgoing
 from fugu.queries.answer import Answer, Cell, columns_of
 from fugu.queries.session_certificate import certificate_of, exact_numbers, noised_in, question_told
 from fugu.queries.statistic import GRAMMAR, StatisticQuestion, what_and_by
-from fugu.queries.statistics_release import Believed, Prepared, RecordQuestion, Rehearsed, open_query, rehearse
+from fugu.queries.statistics_release import Believed, ProvedStatistic, open_query, rehearse
 from fugu.question import LAW, RECORDS
 from fugu.session import Session, SessionAnswer
 from fugu.session.checks import implausible, weak_reference
@@ -290,7 +290,7 @@ def release_query(dispatch: Dispatch) -> None:
         weak: tuple[str, ...] = ()
         if dispatch.known is not None:
             few = few_rows({secret: int(mask.sum()) for secret, mask in believed.masks.items()})
-            bounds = dict.fromkeys(believed.statistic.columns, believed.asked.bounds)
+            bounds = dict.fromkeys(believed.statistic.columns, believed.bounds)
             weak = (*few, *cut_cells(dispatch.known, believed.reading, bounds))
         rows = RowsFor(question.rows, len(believed.known), own=believed.public_prior)
         if dispatch.rehearses:
@@ -303,21 +303,21 @@ def release_query(dispatch: Dispatch) -> None:
         _show_dry(dispatch, plan, rehearsed, dry, weak)
         return
     with progress("opening the private table, and the least noise"):
-        prepared = open_query(believed, dispatch.table, budget, rows)
+        prepared, private = open_query(believed, dispatch.table, budget, rows)
         prepared.require_noise(question.allow_no_noise)
         going = _going(dispatch, prepared)
         audit = dispatch.sign(going, remarks=weak, opened=True)
     summary = {
         "query": str(prepared.statistic), "plan": [str(plan)], "dry_run": False, **_said(dispatch, prepared, weak)
     }  # fmt: skip
-    going = replace(going, check=dispatch.look(prepared.private, question.unit))
+    going = replace(going, check=dispatch.look(private, question.unit))
 
     def produce() -> list[list[Any]]:
-        return [list(astuple(cell)) for cell in prepared.release(question.allow_no_noise).cells]
+        return [list(astuple(cell)) for cell in prepared.release(question.allow_no_noise)]
 
     certificates = {group: found.certificate for group, found in prepared.mechanisms.items()}
     charge = Charge.of_groups(budget, plan.by, certificates)
-    drawn = produce() if account is None else account.spend(prepared.private, charge, produce)
+    drawn = produce() if account is None else account.spend(private, charge, produce)
     cells = tuple(Cell(*cell) for cell in drawn)
     remarks: tuple[str, ...] = ()
     if list(certificates) == [""]:  # of groups nothing is said, whose law the reference may not tell
@@ -341,29 +341,31 @@ def _believed(dispatch: Dispatch, plan: StatisticQuestion) -> Believed:
     edges = options.bins(question.bins)
     if edges is not None and (not isinstance(edges, list) or not all(isinstance(e, float) for e in edges)):
         raise UsageError("for a query, bins are edges, such as --bins 100,150,200")
-    asked = RecordQuestion(
+    return Believed.of(
+        dispatch.table if known is None else known,
         what_and_by(question.asked)[0],
         question.secret,
         plan.by,
         options.bounds(question.bounds),
         options.maybe("step", question.step),
         edges,  # type: ignore[arg-type]
+        known is None,
         question.unit,
         dispatch.schema,
         None if question.missing == "error" else options.missing(question.missing),
     )
-    return asked.of(dispatch.table if known is None else known, known is None)
 
 
-def _going(dispatch: Dispatch, found: Rehearsed, basis: str = "") -> Outgoing:
+def _going(dispatch: Dispatch, found: ProvedStatistic, basis: str = "") -> Outgoing:
+    recipe = found.believed.recipe(found.sizes)
     return dispatch.outgoing(
         {group: made.certificate for group, made in found.mechanisms.items()}, found.rows,
-        None if found.recipe is None else {"what": "statistic", **found.recipe},
-        words=f"Publish {found.statistic}.", skipped=found.skipped, basis=basis,
+        None if recipe is None else {"what": "statistic", **recipe},
+        words=f"Publish {found.statistic}.", skipped=found.believed.skipped, basis=basis,
     )  # fmt: skip
 
 
-def _said(dispatch: Dispatch, found: Rehearsed, weak: tuple[str, ...]) -> dict[str, Any]:
+def _said(dispatch: Dispatch, found: ProvedStatistic, weak: tuple[str, ...]) -> dict[str, Any]:
     """The route, both promises, what is called exact, warnings, and what missing cells count as in all groups."""
     said = found.promised
     return {
@@ -374,7 +376,7 @@ def _said(dispatch: Dispatch, found: Rehearsed, weak: tuple[str, ...]) -> dict[s
 
 
 def _show_dry(
-    dispatch: Dispatch, plan: StatisticQuestion, rehearsed: Rehearsed, dry: DryRun, weak: tuple[str, ...]
+    dispatch: Dispatch, plan: StatisticQuestion, rehearsed: ProvedStatistic, dry: DryRun, weak: tuple[str, ...]
 ) -> None:
     scales = {group: float(m.noise.scale) for group, m in rehearsed.mechanisms.items()}
     usable = fugu.usable(Answer(rehearsed.statistic, (), rehearsed.mechanisms))  # beside what the beliefs say
@@ -391,7 +393,7 @@ def _show_dry(
     dry.say()
 
 
-def _numbers(prepared: Prepared, cells: tuple[Cell, ...]) -> Rich:
+def _numbers(prepared: ProvedStatistic, cells: tuple[Cell, ...]) -> Rich:
     columns = columns_of(cells)
     table = grid(
         f"{prepared.statistic} under {prepared.promised.promises}", (*columns, "noise scale"), ("group", "cell")

@@ -24,7 +24,7 @@ from fugu.mechanism import Mechanism, Release
 from fugu.numbers.exact import Real
 from fugu.queries.answer import Answer, Cell, open_column, release_private
 from fugu.queries.statistic import Statistic
-from fugu.queries.statistics_release import prepare
+from fugu.queries.statistics_release import Believed, open_query, require_odds
 from fugu.scenario.query import persons_in
 from fugu.visible import Json
 
@@ -121,20 +121,20 @@ def answer(
     ['a']
     """
     books = ledger_for(table, ledger, data)
-    prepared = prepare(
-        table, query, protect, budget, reference, by, bounds, step, bins, public_prior, unit, schema, missing
-    )
+    require_odds(budget)
+    believed = Believed.of(
+        reference, query, protect, by, bounds, step, bins, public_prior, unit, schema, missing
+    )  # fmt: skip
+    prepared, private = open_query(believed, table, budget)
 
     def draw() -> list[list[Any]]:
-        return [list(astuple(cell)) for cell in prepared.release(allow_no_noise).cells]
+        return [list(astuple(cell)) for cell in prepared.release(allow_no_noise)]
 
     made = {group: found.certificate for group, found in prepared.mechanisms.items()}
     what = (str(prepared.statistic), Charge.of_groups(budget, by, made))
-    cells = draw() if books is None else _charged(books, *what, budget, unit, prepared.private, draw)
-    return Answer(
-        prepared.statistic, tuple(Cell(*cell) for cell in cells), prepared.mechanisms, prepared.recipe,
-        axes=prepared.axes, came=FrameKind.of(table), note=UNCHARGED if books is None else "",
-    )  # fmt: skip
+    cells = draw() if books is None else _charged(books, *what, budget, unit, private, draw)
+    drawn = tuple(Cell(*cell) for cell in cells)
+    return prepared.answer(drawn, FrameKind.of(table), UNCHARGED if books is None else "")
 
 
 def _charged(

@@ -109,15 +109,23 @@ def _cells(noised: NoisedQuestion, group: str, drawn: Sequence[int], rows: int, 
         unit = float(squared.coded.step) ** 2
         scale = unit / float(noised.rates[group][1]) / rows
         return [Cell(group, "", (moment - mean**2) * unit, low * unit, high * unit, scale)]
-    half = half_width(rate)
-    if isinstance(first, Placed):
-        labels = zip(first.labels, drawn, strict=True)
-        cells = [Cell(group, label, float(v), float(v - half), float(v + half), 1 / float(rate)) for label, v in labels]
-        return cells if most is None else sorted(cells[: len(choices(first))], key=lambda cell: -cell.value)[:most]
-    step, share = float(first.step), rows if noised.kind in ("mean", "proportion") else 1
-    value = first.total(drawn[0], rows)
-    ends = ((value - step * half) / share, (value + step * half) / share)
-    return [Cell(group, "", value / share, *ends, step / float(rate) / share)]
+    averaged, scale = noised.kind in ("mean", "proportion"), float(first.step) / float(rate)
+    cells = feature_cells(first, group, drawn, rows, averaged, half_width(rate), scale)
+    return cells if most is None else sorted(cells[: len(choices(first))], key=lambda cell: -cell.value)[:most]
+
+
+def feature_cells(
+    feature: Feature, group: str, drawn: Sequence[float], rows: int, averaged: bool, half: float, scale: float
+) -> list[Cell]:
+    """The noised counts of a group's cells, or the noised sum of its codes as a sum or a mean of its `rows` numbers.
+
+    `half`: of the interval, in codes; `scale`: of the noise, in numbers."""
+    if isinstance(feature, Placed):
+        labels = zip(feature.labels, drawn, strict=True)
+        return [Cell(group, label, float(v), float(v - half), float(v + half), scale) for label, v in labels]
+    far, share = float(feature.step) * half, rows if averaged else 1
+    value = feature.total(drawn[0], rows)
+    return [Cell(group, "", value / share, (value - far) / share, (value + far) / share, scale / share)]
 
 
 @lru_cache(maxsize=4096)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from itertools import pairwise, permutations
+from itertools import pairwise
 from typing import final
 
 import numpy as np
 
 from fugu.data import Schema, Table
-from fugu.documents.records import StatedLaw
 from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.features import (
@@ -28,11 +25,9 @@ from fugu.queries.features import (
     placed_by,
     require_numbers,
 )
-from fugu.queries.pricing import Charges, Job, Pricing, Shape, Types, envelope, exact
-from fugu.queries.session_certificate import EVEN, FLIP, LAPLACE, LINES, NoisedQuestion, charges_of, own_of
+from fugu.queries.session_certificate import EVEN, FLIP, LAPLACE, LINES, NoisedQuestion, charges_of
 from fugu.queries.statistic import StatisticQuestion, coding
-from fugu.translation.records.pricer import largest_rate
-from fugu.translation.records.problem import Rate, RecordCharge, joined
+from fugu.translation.records.problem import RecordCharge
 
 # `Plan`: how a question will be answered, worked out from public information: its features, its noise, its cells.
 
@@ -180,144 +175,3 @@ def increasing(numbers: Sequence[float], name: str, most: int) -> tuple[float, .
     if not 2 <= len(found) <= most or any(not a < b for a, b in pairwise(found)):
         raise UsageError(f"{name} must be 2 to {most} increasing numbers")
     return tuple(np.asarray(found).tolist())
-
-
-# The least noise of a question: the largest epsilon of its own that keeps the session within budget and cap.
-#
-# The price rises with the question's own epsilon e, and by at most e, so a bracketed search finds the largest one. It
-# runs on prices that are proved, so whatever it returns is (docs/proofs/metric-charges.md#what-a-new-charge-costs). The
-# sum of a record's epsilons rises by e itself, so the cap is a largest e (docs/proofs/metric-charges.md#two-budgets).
-
-
-LEAST_OWN = Fraction(1, 10**6)
-"""Below this an answer would be noise."""
-_DIGITS = 9
-_MANY = 64
-_AHEAD = 4
-"""How many times more than what surely fits is tried first."""
-_NEAREST = 1e-9
-
-New = Callable[[Fraction, Mapping[str, Feature]], tuple[RecordCharge, ...]]
-"""The charges of the new questions at a scale e, given the features that laws speak of."""
-Filling = Callable[[Fraction], Fraction]
-"""The largest scale at which the new questions' own epsilons add up to at most an amount; 0 where none is left."""
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class NoiseSearch:
-    """What is to be found: the largest scale at which old and new charges together stay within `target` and `cap`.
-
-    `before`: what the old ones are worth, from above; new ones whose own epsilons add up to at most target - before
-    always fit, as far as prices are the best ones. `cap`: what the epsilons of one record, old and new, may add up to.
-    `filling`: the scale at which the new ones add up to an amount."""
-
-    pricing: Pricing
-    questions: Sequence[NoisedQuestion]
-    types: Types
-    features: tuple[Feature, ...]
-    new: New
-    before: Fraction
-    target: Fraction
-    cap: Fraction
-    filling: Filling
-    apart: Fraction = Fraction(0)
-    guess: Fraction | None = None
-    """A scale that is about right, which is tried first."""
-
-    def everywhere(self) -> Fraction:
-        """The largest scale that every type of record allows."""
-        return min(self.by_group(None).values(), default=Fraction(0))
-
-    def by_group(self, by: str | None) -> dict[str, Fraction]:
-        """For each group of the column `by` the largest scale that its types allow."""
-        place = None if by is None else self.types.by.index(by)
-        modelled = self.pricing.modelled(self.questions) | {
-            f.name: f for f in self.features if self.pricing.laws.models(f)
-        }
-        scales: dict[str, Fraction] = {}
-        wanted: dict[int, tuple[StatedLaw, dict[Charges, set[str]]]] = {}
-        for groups, _, base in self.pricing.charged(self.questions, self.types, modelled, self.apart):
-            group = "" if place is None else groups[place]
-            most = down(self.filling(self.cap - own_of(base)))
-            scales[group] = min(scales.get(group, most), most)
-            laws = self.pricing.laws_of(self.types, groups, (*base, *self.new(Fraction(1), modelled)), modelled)
-            if laws is None:
-                scales[group] = min(scales[group], down(self.filling(self.target - own_of(base))))  # epsilons add
-                continue
-            for law in laws:
-                wanted.setdefault(id(law), (law, {}))[1].setdefault(base, set()).add(group)
-        for law, bases in wanted.values():
-            for base, groups_of in _covered(bases):
-                needed = max((scales[group] for group in groups_of), default=Fraction(0))
-                found = self._scale(law, base, modelled, needed)
-                for group in groups_of:
-                    scales[group] = min(scales[group], found)
-        return scales
-
-    def _scale(self, law: StatedLaw, base: Charges, modelled: Mapping[str, Feature], most: Fraction) -> Fraction:
-        """The largest scale of at most `most` that this law allows, every ordered pair of secrets proved at it."""
-        if most < LEAST_OWN:
-            return Fraction(0)
-        sure = self.filling(self.target - self.before)
-        alone = not base and len(joined(self.new(most, modelled))) == 1
-        finest = tolerance(1 if alone else len(next(iter(law.given.values()))))
-        near = finest * float((self.target - self.before) / self.target)
-
-        def job(scale: Fraction) -> Job:
-            return Job(law, joined((*base, *self.new(scale, modelled))))
-
-        def cost(pair: tuple[str, str], scale: Fraction) -> tuple[Fraction, float]:
-            found = job(scale)
-            priced = self.pricing.priced(found, pair)
-            slopes = dict(zip((c.shape for c in found.charges), priced.slopes, strict=False))
-            growth = _growth(self.new(scale, modelled), self.new(2 * scale, modelled), scale)
-            return exact(priced, found.charges), sum(slopes.get(key, 0.0) * more for key, more in growth.items())
-
-        scale = most
-        for turn, pair in enumerate(permutations(law.given, 2)):
-            first = None
-            if turn == 0 and self.guess is not None and self.guess < scale:
-                first = self.guess
-            elif turn == 0 and 0 < sure < scale / _AHEAD:
-                first = _AHEAD * sure
-            scale = largest_rate(partial(cost, pair), self.target, sure, scale, max(near, _NEAREST), first)
-        scale, less = down(scale), Fraction(1, 10_000)
-        while scale >= LEAST_OWN and self.pricing.value(job(scale), self.target) > self.target:
-            scale, less = down(scale * (1 - less)), min(2 * less, Fraction(1, 2))
-        return scale if scale >= LEAST_OWN else Fraction(0)
-
-
-def tolerance(states: int) -> float:
-    """How finely the scale is searched: nearly exactly on small laws, to less where each price takes long."""
-    return 2e-6 if states <= 64 else 2e-4 if states <= 400 else 2e-3
-
-
-def _growth(now: Charges, then: Charges, scale: Fraction) -> dict[Shape, float]:
-    """How much of each charge a unit of scale adds; charges that have reached their largest add nothing."""
-    before = {charge.shape: amount(charge) for charge in joined(now)}
-    return {c.shape: (amount(c) - before.get(c.shape, 0.0)) / float(scale) for c in joined(then)}
-
-
-def amount(charge: RecordCharge) -> float:
-    """The number of a charge, which its slope is about."""
-    return float(charge.rate if isinstance(charge, Rate) else charge.epsilon)
-
-
-def down(x: Fraction) -> Fraction:
-    """The largest decimal with nine digits that is at most x.
-
-    >>> down(Fraction(2, 3)), down(Fraction(1, 10))
-    (Fraction(333333333, 500000000), Fraction(1, 10))
-    """
-    if x <= 0:
-        return Fraction(0)
-    unit = Fraction(10) ** (math.floor(math.log10(x)) - _DIGITS + 1)
-    return math.floor(x / unit) * unit
-
-
-def _covered(bases: Mapping[Charges, set[str]]) -> list[tuple[Charges, set[str]]]:
-    """Each set of charges with the groups it is for; if there are very many, one that covers them all."""
-    if len(bases) <= _MANY:
-        return list(bases.items())
-    return [(envelope(list(bases)), set().union(*bases.values()))]

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import permutations
 from typing import final
 
 import numpy as np
 
+from fugu.documents.records import StatedLaw
 from fugu.errors import BadBudget, BudgetExceeded, UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import both
 from fugu.numbers.exact import Real, as_fraction, number
-from fugu.queries.features import Coded, Feature, SquaredFeature
-from fugu.queries.plan import NoiseSearch, QuestionPlan, amount
-from fugu.queries.pricing import Pricing, Types
-from fugu.queries.session_certificate import NoisedQuestion
+from fugu.queries.features import Coded, SquaredFeature
+from fugu.queries.plan import QuestionPlan
+from fugu.queries.pricing import Charges, Job, Pricing, Types, envelope
+from fugu.queries.pricing import exact as exact_price
+from fugu.queries.session_certificate import NoisedQuestion, own_of
 from fugu.queries.table_belief import TableHistory
 from fugu.session.books import SessionBooks, exceeded, people_elsewhere
-from fugu.translation.records.problem import Floats, RecordCharge
+from fugu.translation.records.pricer import largest_rate
+from fugu.translation.records.problem import Floats, Rate, RecordCharge, joined
 
 # How several questions share the budget and the cap: the least total error, by weights or by what the reference shows.
 #
@@ -56,7 +60,8 @@ def allotted(
 
     `public`: columns that become public with them, besides those they are asked by. `silent`: as in `Room`."""
     shares = read_weights(weights, len(plans))
-    room = room_for(books, [*groups_of(plans), *public], epsilon, whole=True, silent=silent)
+    by = [plan.question.by for plan in plans if plan.question.by is not None]
+    room = room_for(books, [*by, *public], epsilon, whole=True, silent=silent)
     if shares is None:
         roots = np.sqrt([relative_error(books, room, plan) for plan in plans])
         shares = _short(np.maximum(roots, _FLOOR * roots.max()))
@@ -96,7 +101,7 @@ def _by_group(room: Room, plans: Sequence[QuestionPlan], found: list[NoisedQuest
     for j, plan in enumerate(plans):
         if (by := plan.question.by) is not None:
             others = [*found[:j], *found[j + 1 :]]
-            scales = room.search([(plan, Fraction(1))], others).by_group(by)
+            scales = room.scales([(plan, Fraction(1))], by, others)
             found[j] = plan.noised({g: max(scales[g], found[j].own(g)) for g in found[j].rates})
     return found
 
@@ -132,7 +137,7 @@ def _largest(
     room: Room, plans: Sequence[QuestionPlan], shares: Sequence[Fraction], guess: Fraction | None = None
 ) -> list[Fraction] | None:
     """Own epsilons in these proportions, as large as both budgets allow; None where nothing fits."""
-    scale = room.search(list(zip(plans, shares, strict=True)), guess=guess).everywhere()
+    scale = room.scales(list(zip(plans, shares, strict=True)), guess=guess)[""]
     return [room.own(plan, scale, share) for plan, share in zip(plans, shares, strict=True)] if scale else None
 
 
@@ -213,9 +218,20 @@ def relative_error(books: SessionBooks, room: Room, plan: QuestionPlan) -> float
 #
 # A question takes as large a part of the cap, at most, as its epsilon is of the budget: who shares out the budget
 # shares out the cap, and no question that the beliefs make cheap leaves nothing to those after it.
+#
+# The price rises with the question's own epsilon e, and by at most e, so a bracketed search finds the largest one. It
+# runs on prices that are proved, so whatever it returns is (docs/proofs/metric-charges.md#what-a-new-charge-costs). The
+# sum of a record's epsilons rises by e itself, so the cap is a largest e (docs/proofs/metric-charges.md#two-budgets).
 
 
 _TENTH = Fraction(1, 10)
+LEAST_OWN = Fraction(1, 10**6)
+"""Below this an answer would be noise."""
+_DIGITS = 9
+_MANY = 64
+_AHEAD = 4
+"""How many times more than what surely fits is tried first."""
+_NEAREST = 1e-9
 
 
 @final
@@ -247,23 +263,87 @@ class Room:
         """What a question has of its own at a scale."""
         return min(scale * share, self.most(plan))
 
-    def search(
+    def scales(
         self,
         plans: Sequence[tuple[QuestionPlan, Fraction]],
+        by: str | None = None,
         beside: Sequence[NoisedQuestion] = (),
         guess: Fraction | None = None,
-    ) -> NoiseSearch:
-        """The search for the largest scale at which each plan has its `own` epsilon; `guess`: one about right."""
+    ) -> dict[str, Fraction]:
+        """For each group of the column `by` ("" for None) the largest scale that its types of records allow.
 
-        def new(scale: Fraction, modelled: Mapping[str, Feature]) -> tuple[RecordCharge, ...]:
+        At a scale each of `plans` has its `own` epsilon by its share, and all of them, what was asked before and
+        `beside` stay within `target` and `top`. `guess`: a scale that is about right, which is tried first."""
+        asked, limits = self.asked.beside(beside), [(share, self.most(plan)) for plan, share in plans]
+        filling, place = partial(filled, limits), None if by is None else self.types.by.index(by)
+        modelled = self.pricing.modelled(asked.questions) | {
+            f.name: f for plan, _ in plans for f in plan.features if self.pricing.laws.models(f)
+        }
+
+        def new(scale: Fraction) -> Charges:
             return tuple(c for plan, share in plans for c in plan.charges(self.own(plan, scale, share), modelled))
 
-        features = tuple(feature for plan, _ in plans for feature in plan.features)
-        asked, limits = self.asked.beside(beside), [(share, self.most(plan)) for plan, share in plans]
-        return NoiseSearch(
-            self.pricing, asked.questions, self.types, features, new, self.before, self.target, self.top,
-            partial(filled, limits), asked.apart, guess,
-        )  # fmt: skip
+        scales: dict[str, Fraction] = {}
+        wanted: dict[int, tuple[StatedLaw, dict[Charges, set[str]]]] = {}
+        for groups, _, base in self.pricing.charged(asked.questions, self.types, modelled, asked.apart):
+            group = "" if place is None else groups[place]
+            most = down(filling(self.top - own_of(base)))
+            scales[group] = min(scales.get(group, most), most)
+            laws = self.pricing.laws_of(self.types, groups, (*base, *new(Fraction(1))), modelled)
+            if laws is None:
+                scales[group] = min(scales[group], down(filling(self.target - own_of(base))))  # epsilons add
+                continue
+            for law in laws:
+                wanted.setdefault(id(law), (law, {}))[1].setdefault(base, set()).add(group)
+        for law, bases in wanted.values():
+            many = len(bases) > _MANY  # then one set of charges that covers them all
+            each = {envelope(list(bases)): set().union(*bases.values())} if many else bases
+            for base, groups_of in each.items():
+                needed = max((scales[group] for group in groups_of), default=Fraction(0))
+                found = self._scale(law, base, new, filling(self.target - self.before), needed, guess)
+                for group in groups_of:
+                    scales[group] = min(scales[group], found)
+        return scales or {"": Fraction(0)}
+
+    def _scale(
+        self, law: StatedLaw, base: Charges, new: Callable[[Fraction], Charges], sure: Fraction, most: Fraction,
+        guess: Fraction | None,
+    ) -> Fraction:  # fmt: skip
+        """The largest scale of at most `most` that this law allows, every ordered pair of secrets proved at it.
+
+        `new`: the charges of the new questions at a scale; `sure`: one at which their own epsilons add up to at most
+        target - before, which always fits as far as prices are the best ones."""
+        if most < LEAST_OWN:
+            return Fraction(0)
+        alone = not base and len(joined(new(most))) == 1
+        states = 1 if alone else len(next(iter(law.given.values())))
+        finest = 2e-6 if states <= 64 else 2e-4 if states <= 400 else 2e-3  # less where each price takes long
+        near = finest * float((self.target - self.before) / self.target)
+
+        def job(scale: Fraction) -> Job:
+            return Job(law, joined((*base, *new(scale))))
+
+        def cost(pair: tuple[str, str], scale: Fraction) -> tuple[Fraction, float]:
+            found = job(scale)
+            priced = self.pricing.priced(found, pair)
+            slopes = dict(zip((c.shape for c in found.charges), priced.slopes, strict=False))
+            # how much of each charge a unit of scale adds; charges that have reached their largest add nothing
+            before = {charge.shape: amount(charge) for charge in joined(new(scale))}
+            growth = {c.shape: (amount(c) - before.get(c.shape, 0.0)) / float(scale) for c in joined(new(2 * scale))}
+            return exact_price(priced, found.charges), sum(slopes.get(key, 0.0) * more for key, more in growth.items())
+
+        scale = most
+        for turn, pair in enumerate(permutations(law.given, 2)):
+            first = None
+            if turn == 0 and guess is not None and guess < scale:
+                first = guess
+            elif turn == 0 and 0 < sure < scale / _AHEAD:
+                first = _AHEAD * sure
+            scale = largest_rate(partial(cost, pair), self.target, sure, scale, max(near, _NEAREST), first)
+        scale, less = down(scale), Fraction(1, 10_000)
+        while scale >= LEAST_OWN and self.pricing.value(job(scale), self.target) > self.target:
+            scale, less = down(scale * (1 - less)), min(2 * less, Fraction(1, 2))
+        return scale if scale >= LEAST_OWN else Fraction(0)
 
     def worth(self, questions: Sequence[NoisedQuestion]) -> Fraction:
         """What these questions and all before them are worth."""
@@ -282,6 +362,23 @@ class Room:
             left=Pure(plain(max(exact(self.budget.epsilon) - self.before, Fraction(0)))),
             budget=self.budget,
         )
+
+
+def amount(charge: RecordCharge) -> float:
+    """The number of a charge, which its slope is about."""
+    return float(charge.rate if isinstance(charge, Rate) else charge.epsilon)
+
+
+def down(x: Fraction) -> Fraction:
+    """The largest decimal with nine digits that is at most x.
+
+    >>> down(Fraction(2, 3)), down(Fraction(1, 10))
+    (Fraction(333333333, 500000000), Fraction(1, 10))
+    """
+    if x <= 0:
+        return Fraction(0)
+    unit = Fraction(10) ** (math.floor(math.log10(x)) - _DIGITS + 1)
+    return math.floor(x / unit) * unit
 
 
 def filled(limits: Sequence[tuple[Fraction, Fraction]], amount: Fraction) -> Fraction:
@@ -341,19 +438,13 @@ def room_for(
     )  # fmt: skip
 
 
-def groups_of(plans: Sequence[QuestionPlan]) -> list[str]:
-    """The columns that plans are asked by."""
-    return [plan.question.by for plan in plans if plan.question.by is not None]
-
-
 def least_noise(
     books: SessionBooks, plan: QuestionPlan, epsilon: Fraction | None, silent: bool = False
 ) -> list[NoisedQuestion]:
     """The question with the least noise, group by group, that raises what is spent by at most epsilon."""
-    room = room_for(books, groups_of([plan]), epsilon, silent=silent)
-    search = room.search([(plan, Fraction(1))])
     by = plan.question.by
-    scales = {"": search.everywhere()} if by is None else search.by_group(by)
+    room = room_for(books, [] if by is None else [by], epsilon, silent=silent)
+    scales = room.scales([(plan, Fraction(1))], by)
     if not all(scales.values()):
         raise room.refusal(str(plan.question))
     return [plan.noised(scales)]

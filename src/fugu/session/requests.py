@@ -30,7 +30,7 @@ from fugu.queries.features import Feature, SquaredFeature, Whole, whole
 from fugu.queries.plan import Options, QuestionPlan, plan_of
 from fugu.queries.session_certificate import FLIP, OUTSIDE, NoisedQuestion
 from fugu.queries.statistic import KINDS, StatisticQuestion
-from fugu.queries.statistics_release import RecordQuestion, rehearse
+from fugu.queries.statistics_release import Believed, rehearse
 from fugu.queries.table_belief import TableBelief
 from fugu.queries.usable_records import OneRecord, statistics
 from fugu.session.allocation import allotted, read_weights
@@ -209,10 +209,9 @@ def _law(
     if isinstance(options.bins, Mapping):
         return None, "the law route takes bins for one column"
     try:
-        wanted = RecordQuestion(
-            asked.statistic, protect, asked.by, options.bounds, options.step, options.bins, unit, schema
-        )  # fmt: skip
-        found = rehearse(wanted.of(reference), budget, rows)
+        told = (asked.by, options.bounds, options.step, options.bins)
+        believed = Believed.of(reference, asked.statistic, protect, *told, unit=unit, schema=schema)
+        found = rehearse(believed, budget, rows)
     except FuguError as error:
         return None, f"the law route: {error}"
     return max(m.expected_error() * float(published_unit(m.certificate)) for m in found.mechanisms.values()), ""
