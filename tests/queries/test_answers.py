@@ -203,3 +203,11 @@ def test_counting_the_secret_itself_is_the_plain_laplace_mechanism():
     """Given the secret, one record adds 0 or 1 for sure: two point masses, and whatever the others add."""
     found = answer(SMALL, "count(s=a)", "s", Pure(0.5), {**OTHER, "s": ["a"] * 10 + ["b"] * 30})
     assert 0 < found.cells[0].scale <= 2
+
+
+def test_edges_that_are_no_numbers_are_refused():
+    """NaN is neither above nor below anything: a comparison that asks for `>=` lets it pass."""
+    table, known = {"s": ["a", "b"] * 40, "v": [1, 2] * 40}, {"s": ["a", "b"] * 50, "v": [1, 2, 2, 1] * 25}
+    for edges in ([0, float("nan")], [float("nan"), 1], [0, 1, float("nan")], [0, 0]):
+        with pytest.raises(UsageError, match="increasing edges"):
+            answer(table, "histogram(v)", "s", Pure(1), known, bins=edges)
