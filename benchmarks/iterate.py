@@ -10,8 +10,8 @@ import fugu
 from benchmarks.measure import Row, Size, race
 from fugu.iterate import AR1, NoisySGD, shift_bound
 from fugu.training.allocation import covered
-from fugu.training.losses import Logistic
-from fugu.training.training import Objective, train
+from fugu.training.losses import Logistic, Objective
+from fugu.training.training import train
 
 _STEPS = 10**6
 _RECORDS = 20_000

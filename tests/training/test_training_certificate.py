@@ -16,8 +16,7 @@ from fugu.iterate import LinearRegression, LogisticRegression, TrainingCertifica
 from fugu.priors.gaussian_field import GaussianField
 from fugu.priors.gaussian_records import Correlated
 from fugu.training.accountant import NoisySGD
-from fugu.training.losses import Squared
-from fugu.training.training import Objective
+from fugu.training.losses import Objective, Squared
 
 rng = np.random.default_rng(2)
 X = rng.uniform(-1, 1, (30, 2))

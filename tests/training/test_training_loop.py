@@ -11,8 +11,8 @@ from fugu.errors import NotProvable, UsageError
 from fugu.noise.bits import RngBits, TapeBits
 from fugu.progress import reporting
 from fugu.training.accountant import NoisySGD
-from fugu.training.losses import Hinge, Logistic, Squared
-from fugu.training.training import NormalStream, Objective, normals, train
+from fugu.training.losses import Hinge, Logistic, Objective, Squared
+from fugu.training.training import NormalStream, normals, train
 
 rng = np.random.default_rng(11)
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from fugu.errors import UsageError
-from fugu.training.losses import Hinge, Logistic, Squared, constants
+from fugu.training.losses import Hinge, Logistic, Objective, Squared, constants
 from fugu.training.scaling import Scaling, TargetScaling
-from fugu.training.training import Objective
 
 LOSSES = [Squared(1.0), Squared(0.25), Logistic(), Hinge(1.0), Hinge(0.2), Hinge(3.0)]
 rng = np.random.default_rng(7)

@@ -22,9 +22,9 @@ from fugu.priors.coupling import Coupled as Prior
 from fugu.priors.groups import Independent, WorstCase
 from fugu.progress import report
 from fugu.training.accountant import NoisySGD
-from fugu.training.losses import auc, verdict
+from fugu.training.losses import Objective, auc, verdict
 from fugu.training.scaling import Scaling, TargetScaling
-from fugu.training.training import Objective, train
+from fugu.training.training import train
 
 ASKED, GROUP, INDEPENDENT, PLAIN, CONSTANT = "asked", "group-private", "DP-independent", "non-private", "constant guess"
 _TICK = 20_000

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 # Both readings are total functions of the cell alone. No other cell, no type that an engine guessed for the column and
 # no cell whatever makes them raise: this is what keeps one person's record from deciding how another one is read.
 
-
 OTHER = "(other)"
 """What a cell becomes that is none of the declared categories, unless the schema names another one."""
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
@@ -171,7 +170,6 @@ def is_time(cell: object) -> bool:
 
 # `Categories`: declared categories, and the one way in which texts are compared with them.
 
-
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
@@ -238,7 +236,6 @@ def _time_text(text: str) -> str | None:
 
 
 # How often each value occurs in each group: whole numbers, counted exactly.
-
 
 Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Places of the values that occur, and how often each does."""

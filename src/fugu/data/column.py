@@ -132,7 +132,6 @@ def _from_cells(items: Iterable[Any]) -> Raw:
 
 # `Column`: one column of a table, held exactly, with a mask of what is missing.
 
-
 _ABSENT = {*ABSENT, "nan", "?", "."}
 """Words that mean "missing" in a column of a public CSV file whose other cells are numbers; in text only "" does."""
 _WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)

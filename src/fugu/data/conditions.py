@@ -23,7 +23,6 @@ from fugu.numbers.checks import is_texts, plain
 
 # What a row must satisfy for a secret to hold: exact tests on columns, never true of a missing value.
 
-
 Mask = NDArray[np.bool_]
 
 
@@ -258,7 +257,6 @@ def _below(values: NDArray[Any], end: Any) -> Mask:
 
 
 # What the texts of `protect` stand for: "age<65", "sex=Male", "born<1960-01-01", "visit:2020-01-01,2021-01-01".
-
 
 _SIGNS = {**dict.fromkeys(("<", ">="), ("<", ">=", False)), **dict.fromkeys(("<=", ">"), ("<=", ">", True))}
 """The two sides that a comparison tells apart, and whether the number itself lies below the cut."""

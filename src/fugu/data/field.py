@@ -272,7 +272,6 @@ def is_gone(cell: object, absent: frozenset[str]) -> bool:
 
 # What a user or a document declares of one column, checked before any cell is seen.
 
-
 Said = dict[str, Any]
 KINDS = ("number", "category", "ordered", "time", "identifier")
 _KEYS = {

@@ -28,7 +28,6 @@ from fugu.visible import visible
 
 # CSV and Parquet files: CSV cut into cells of text, Parquet read through duckdb; written at once or not at all.
 
-
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
 _CHUNK = 100_000
@@ -249,7 +248,6 @@ def _packed(file: Path) -> bool:
 
 # Texts in a CSV file that a spreadsheet would run as formulas, or a terminal obey: fugu says so. The first are written
 # as they are; of the others, what cannot be seen is spelled out in the published file, as it is on the screen.
-
 
 _STARTS = ("=", "+", "-", "@", "\t", "\r")
 

@@ -118,7 +118,6 @@ class Table:
 # An index of pandas is often a patient number. It never goes out by itself: only `index=True` puts it there, and what
 # remembers it for that forgets it when it is stored or sent.
 
-
 KindName = Literal["pandas", "polars", "pyarrow", "modin", "cudf", "dask", "duckdb", "dict"]
 """Kinds of frames that can be made; "dict" is a dict of columns."""
 PublishedColumn = Sequence[object] | NDArray[np.generic]

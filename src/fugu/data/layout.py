@@ -269,7 +269,6 @@ PLAIN = Layout()
 # how many entries there are, in which order, and which cell each of them shows. What a cell means is decided elsewhere,
 # cell by cell. So one changed cell changes the entries that show it and nothing else.
 
-
 BETWEEN = -1
 """The place of an entry that no cell shows: where no interval is."""
 _MOST = 20_000_000

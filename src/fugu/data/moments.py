@@ -28,7 +28,6 @@ from fugu.visible import brief
 #
 # Reading is a total function of one cell, as in `cells`: what is no date is missing, and nothing raises.
 
-
 EPOCH = date(1970, 1, 1)
 """The day that numbers count from where no origin is declared."""
 DAY = 86_400
@@ -130,7 +129,6 @@ def written(origin: date, step: Fraction, low: float, days: NDArray[Any]) -> NDA
 
 
 # Times as exact numbers on a line, and the step of a public grid on it.
-
 
 _SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _STEP = re.compile(r"(?P<number>[0-9./eE+-]+)\s*(?P<unit>s|min|h|d|w)?")
@@ -275,7 +273,6 @@ def _number(text: str, decimal: str) -> Fraction | int | None:
 
 
 # Cut points: every number has a bin, whatever it is, and the bins have names.
-
 
 _MOST = 4096
 

@@ -26,7 +26,6 @@ from fugu.errors import BadTable
 # are declared public (the unit, a group, the user, the order) may be refused for what they hold, and then without a
 # cell of it. tests/doors enumerates the callers of this function: a new one needs a case in the one-row harness.
 
-
 Floats = NDArray[np.float64]
 _LARGEST = float(np.finfo(np.float64).max)
 T = TypeVar("T")
@@ -124,7 +123,6 @@ def label_of(value: object) -> str:
 #
 # What is found here is said of public tables in errors, and of a private one to its owner alone (`fugu.check`). It
 # decides nothing: how a cell is read is fixed by the schema, whatever its cause is.
-
 
 DECIMAL_COMMA: Final = "decimal comma"
 DECIMAL_POINT: Final = "decimal point"

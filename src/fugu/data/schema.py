@@ -34,7 +34,6 @@ from fugu.visible import Json, brief, several
 # file or a frame to numbers and categories. It comes from a reference table or from a declaration, never from private
 # cells.
 
-
 ABSENT = ("", "NA")
 _MARKS = (".", ",")
 _MOST_CATEGORIES = 10_000

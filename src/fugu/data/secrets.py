@@ -25,7 +25,6 @@ from fugu.visible import Json
 
 # What `protect` may be, and which rows of a table hold which secret.
 
-
 REFUSE = "error"
 """What `missing` says by default: missing cells of the reference are an error."""
 MAX_SECRETS = 1000
@@ -235,7 +234,6 @@ def _too_many(count: int, where: str) -> TooManySecrets:
 
 # What a schema makes of cells that cannot be used, in sentences: public, since they say nothing of any cell.
 
-
 OF_NUMBERS = ("sum", "mean", "variance", "quantile")
 """Statistics that add up or order numbers; the others count cells."""
 
@@ -320,7 +318,6 @@ def _source(known: Field) -> str:
 
 # What a reference is too small for, or cut too much by: sentences about public data, which cost nothing.
 
-
 FEW: Final = 30
 """Rows of the reference for a secret below which its law is hardly known: with 30 the distribution function is off by
 up to 0.25 with probability .95 (Dvoretzky, Kiefer, Wolfowitz 1956; Massart 1990), and with 4 by up to 0.68."""
@@ -369,7 +366,6 @@ def cut_cells(reference: Table, schema: Schema, bounds: Mapping[str, tuple[Real,
 
 
 # How a statistic is written, wherever one is asked for: a kind and what its brackets hold, "count(sex=Female)".
-
 
 _FORM = re.compile(r"\s*(?P<kind>[A-Za-z_]+)\s*\((?P<inside>.*)\)\s*")
 

@@ -32,7 +32,6 @@ from fugu.errors import BadTable, ColumnNotFound, MissingValues, NotProvable, Us
 # public, and so are the ends of intervals and the places of rows in the file. How rows become entries, the schema's
 # `Layout` says.
 
-
 Sequences = dict[Hashable, list[Any]]
 
 
@@ -277,7 +276,6 @@ def ranks(column: Column, decimal: str = ".") -> NDArray[Any]:
 
 
 # What each cell of a state column becomes as an entry: a function of that cell and of the schema alone.
-
 
 EXACT = 2.0**53
 """Whole numbers up to here are doubles."""

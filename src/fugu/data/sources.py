@@ -26,7 +26,6 @@ from fugu.visible import brief
 
 # Where columns come from: a dict, a frame that narwhals reads, or a duckdb relation (without pyarrow).
 
-
 T = TypeVar("T")
 
 
@@ -193,7 +192,6 @@ def _is_wide(kind: str) -> bool:
 # The embedded engine (duckdb), and where it puts what does not fit into memory: a private folder that does not stay.
 #
 # Left to itself it spills private rows into `./.tmp`, readable by everybody, and leaves them there when it is killed.
-
 
 _PREFIX = "fugu-spill-"
 _own: tuple[int, int, Path] | None = None

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, singledispatch
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -40,7 +40,6 @@ from fugu.visible import brief
 # Batches are fixed and public: step t uses records ((t-1) m, ..., t m - 1) of the order given, over and over. One step
 # is Lipschitz with c_t = max(|1 - eta_t mu|, |1 - eta_t beta|) <= 1, and two runs move apart by at most eta_t / m
 # sum_{j in batch} min(2 L, C d_j) if record j moves by d_j (docs/proofs/iterations.md).
-
 
 _LEAST, _MOST = 1e-50, 1e50
 ORDERS = (1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256)
@@ -289,7 +288,6 @@ def _number(value: Any, name: str, positive: bool = False) -> None:
 
 # Priors from texts ("ar1:0.3"), from objects of other rooms, and from certificates.
 
-
 PriorLike = str | Coupled | MarkovChain | ChainSet | JointTable
 """A prior of `fugu.iterate`, a chain, chains, a joint law, or a text such as "independent", "group", "ar1:0.3"."""
 KINDS = '"independent", "group" (all records), "ar1:0.3" (normal), "mixing:0.3" (any records)'
@@ -298,7 +296,6 @@ _WITH_NUMBER: dict[str, type[AR1] | type[Mixing]] = {"ar1": AR1, "mixing": Mixin
 _WRITTEN: tuple[type[Coupled], ...] = (Independent, WorstCase, Groups, AR1, Correlated, Mixing, Chained, Joint)
 
 
-@singledispatch
 def prior_from(given: object) -> Coupled:
     """A prior that says how records move, from what a user gives.
 
@@ -308,41 +305,25 @@ def prior_from(given: object) -> Coupled:
     >>> prior_from("ar1:0.3")
     AR1(rho=Fraction(3, 10), distance=1)
     """
-    known = f"{KINDS}, a MarkovChain, or a prior of fugu.iterate"
-    raise UsageError(f"no prior can be read from a {type(given).__name__}; give {known}")
-
-
-@prior_from.register
-def _(given: Coupled) -> Coupled:
-    return given
-
-
-@prior_from.register(MarkovChain)
-@prior_from.register(ChainSet)
-def _(given: MarkovChain | ChainSet) -> Coupled:
-    return Chained(given)
-
-
-@prior_from.register
-def _(given: JointTable) -> Coupled:
-    return Joint(given)
-
-
-@prior_from.register
-def _(text: str) -> Coupled:
-    name, colon, number = text.strip().partition(":")
+    if isinstance(given, Coupled):
+        return given
+    if isinstance(given, MarkovChain | ChainSet):
+        return Chained(given)
+    if isinstance(given, JointTable):
+        return Joint(given)
+    if not isinstance(given, str):
+        known = f"{KINDS}, a MarkovChain, or a prior of fugu.iterate"
+        raise UsageError(f"no prior can be read from a {type(given).__name__}; give {known}")
+    name, colon, number = given.strip().partition(":")
     if name in _ALONE and not colon:
         return _ALONE[name]()
-    if name in _WITH_NUMBER and colon:
-        return _WITH_NUMBER[name](_spelt_number(number, text))
-    raise UsageError(f"no prior {text!r}; there are {KINDS}")
-
-
-def _spelt_number(text: str, whole: str) -> Real:
+    if name not in _WITH_NUMBER or not colon:
+        raise UsageError(f"no prior {given!r}; there are {KINDS}")
     try:
-        return read_number(text)
+        told = read_number(number)
     except UsageError:
-        raise UsageError(f"the prior {whole!r} needs a number after the colon") from None
+        raise UsageError(f"the prior {given!r} needs a number after the colon") from None
+    return _WITH_NUMBER[name](told)
 
 
 def prior_of(parameters: dict[str, Any]) -> Coupled:

@@ -31,7 +31,6 @@ from fugu.loss.shifts import gaussian_delta
 # (`Steps.recent`). Whatever the floats are, `covered` is proved: if E is the largest sum_{t > k} w_t (s_t - a_t),
 # then a with a_T + E in place of a_T is enough (docs/proofs/iterations.md#3-the-least-allocation).
 
-
 _SMALLEST = 1e-300
 """Squares below this are not zero."""
 
@@ -99,7 +98,6 @@ def feasible(steps: Steps, hidden: Floats) -> Floats:
 
 
 # The steps of a noisy iteration as arrays: how far each moves the iterate apart, and how much it brings together.
-
 
 Floats = NDArray[np.float64]
 UNIT = 2.0**-53
@@ -216,7 +214,6 @@ def _per_step(given: Any, steps: int, name: str) -> Floats:
 # for both orders of the pair (docs/proofs/iterations.md#1-two-known-sequences-of-maps,
 # docs/proofs/iterations.md#2-data-with-a-joint-law).
 
-
 _TINY, _LEAST = 1e-300, 5e-324
 """What underflows is not zero."""
 
@@ -292,7 +289,6 @@ def _gathered(values: Floats, chances: Floats) -> list[tuple[float, float]]:
 # start there with the distance Diam(K) and drop all earlier steps. Every start is a proof; the least of many is taken.
 # (Altschuler and Talwar 2022.) In the printed order, noise after the projection, iterates leave K, where bounds that
 # hold on K say nothing.
-
 
 _ALL, _RATIO = 16, 1.2
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 # What the last iterate of a noisy contraction reveals about all that was fed into it (corrected Theorem 5.2).
 
-
 _FAR = 1e60
 StepNoise = Real | VectorLike | Gaussian | Laplace
 """What each step adds to the iterate: a standard deviation, one per step, or continuous noise."""
@@ -129,7 +128,6 @@ def read_diameter(diameter: Real | None) -> float | None:
 #     u = ln(1 + (2 - 1/alpha) g l / (1 - g l)) / (2 alpha - 1),    a = b sqrt(d) u.
 #
 # l is where the block pays for its own shifts, sum g_t a_t = sum g_t s_t, by bisection in x, l = 1 - e^{-x}.
-
 
 _ROUNDS, _SETTLED, _FLOOR = 30, 1e-12, 1e-9
 _LONGEST, _HALVINGS = 40, 70
@@ -261,7 +259,6 @@ def _slope(hidden: float, alpha: float, root: float) -> float:
 
 
 # The inverse questions: the epsilon of a delta, and the noise of a budget. Searched in doubles, then proved.
-
 
 _NUDGES = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 _DIGITS = 10

@@ -3,10 +3,11 @@ linear models do: reading the data, choosing and proving the noise, training, th
 
 from __future__ import annotations
 
-from typing import Any, cast
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, MissingExtra, NotProvable, UsageError
@@ -14,12 +15,12 @@ from fugu.guarantee import Approx
 from fugu.numbers.exact import Real
 from fugu.priors.coupling import Coupled
 from fugu.priors.groups import Groups
-from fugu.training.accountant import NoisySGD, prior_from
-from fugu.training.inputs import Features, Labels, numbers_of, read, rules, target_of
-from fugu.training.losses import ConvexLoss
+from fugu.training.accountant import NoisySGD, PriorLike, prior_from
+from fugu.training.inputs import Column, Features, Labels, Range, Samples, numbers_of, read, rules, target_of
+from fugu.training.losses import ConvexLoss, Objective
 from fugu.training.record import SECRETS, Keeper, TrainingCertificate, charged
 from fugu.training.scaling import Scaling, TargetScaling, choose, penalty_and_radius, together
-from fugu.training.training import Objective, train
+from fugu.training.training import train
 
 try:
     from sklearn.base import BaseEstimator
@@ -67,14 +68,41 @@ def plainly(message: str) -> str:
     return message if message.startswith(_HARMLESS) else "X must be an array, a frame or a list of rows"
 
 
+@dataclass(eq=False, repr=False)
 class PrivateLinear(Reads):
     """A linear model trained by projected noisy gradient descent; see `LinearRegression` for the parameters."""
 
-    _reach: float
-    ledger: Keeper | None
+    epsilon: float = 1.0
+    delta: float = 1e-5
+    prior: PriorLike = "independent"
+    _: KW_ONLY
+    bounds: Range | None = None
+    max_norm: Real | None = None
+    clip: float = 0.25
+    penalty: float | None = None
+    epochs: int | None = None
+    batch_size: int | None = None
+    learning_rate: float | None = None
+    radius: float | None = None
+    fit_intercept: bool = True
+    private: Literal["both", "features", "target"] = "both"
+    ordered: bool = False
+    ledger: Keeper | None = None
+    _reach: ClassVar[float]
 
     def _loss(self) -> ConvexLoss:
         raise NotImplementedError
+
+    def _fit(self, X: Any, y: Any, order: Any = None, groups: Any = None) -> Self:
+        raise NotImplementedError
+
+    def fit(self, X: Samples, y: ArrayLike, *, order: Column | None = None, groups: Column | None = None) -> Self:
+        """Train on rows `X` and numbers, or labels, `y`, once.
+
+        `X`: an array, a list of rows, or a frame; `y`: one number or label per row; `order`: the times of the rows,
+        sorted, for a prior that speaks of an order; `groups`: one public label per row, with prior="groups". Returns
+        the model. Raises `UsageError`, `BadTable` and `NotProvable`; never because of what a private cell holds."""
+        return self._fit(X, y, order, groups)
 
     def _opened(
         self, X: Any, y: Any, target: TargetScaling | Labels, order: Any, groups: Any

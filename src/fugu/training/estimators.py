@@ -13,26 +13,24 @@ After `fit`: coef_, intercept_, guarantee_, certificate_ (a `TrainingCertificate
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Literal, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fugu.data.private import numbers, places
 from fugu.data.schema import Schema
 from fugu.numbers.exact import Real
-from fugu.training.accountant import PriorLike
 from fugu.training.estimator_base import Floats, PrivateLinear
-from fugu.training.inputs import Column, Labels, Range, Samples, target_of
+from fugu.training.inputs import Column, Labels, Samples, target_of
 from fugu.training.losses import Assessment, ConvexLoss, Hinge, Logistic, Squared, of_labels, of_numbers
-from fugu.training.record import Keeper
 from fugu.training.scaling import TargetScaling
 
 from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip  (estimator_base says what is missing)
 
-Private = Literal["both", "features", "target"]
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
     """Least squares with residuals clipped at `clip` (in half ranges of the target), private for correlated records.
 
@@ -63,49 +61,15 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
     _reach = 2**0.5
     """Every linear function with values in [-1, 1] on the box of the features has weights of norm <= sqrt(2 d)."""
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-5,
-        prior: PriorLike = "independent",
-        *,
-        bounds: Range | None = None,
-        max_norm: Real | None = None,
-        target_bounds: tuple[Real, Real] | None = None,
-        clip: float = 0.25,
-        penalty: float | None = None,
-        epochs: int | None = None,
-        batch_size: int | None = None,
-        learning_rate: float | None = None,
-        radius: float | None = None,
-        fit_intercept: bool = True,
-        private: Private = "both",
-        ordered: bool = False,
-        ledger: Keeper | None = None,
-    ) -> None:
-        self.epsilon, self.delta, self.prior = epsilon, delta, prior
-        self.bounds, self.max_norm, self.target_bounds = bounds, max_norm, target_bounds
-        self.clip, self.penalty, self.epochs, self.batch_size = clip, penalty, epochs, batch_size
-        self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
-        self.private, self.ordered, self.ledger = private, ordered, ledger
+    target_bounds: tuple[Real, Real] | None = None
 
     def _loss(self) -> ConvexLoss:
         return Squared(self.clip)
 
-    def fit(
-        self, X: Samples, y: ArrayLike, *, order: Column | None = None, groups: Column | None = None
-    ) -> LinearRegression:
-        """Train on rows `X` and numbers `y`, once.
-
-        `X`: an array, a list of rows, or a frame; `y`: one number per row; `order`: the times of the rows, sorted, for
-        a prior that speaks of an order; `groups`: one public label per row, with prior="groups". Returns the model.
-        Raises `UsageError`, `BadTable` and `NotProvable`; never because of what a private cell holds."""
-        return self._fit(X, y, order, groups)
-
     def _fit(
         self, X: Any, y: Any, order: Any = None, groups: Any = None, noiseless: bool = False,
         reading: Schema | None = None,
-    ) -> LinearRegression:  # fmt: skip
+    ) -> Self:  # fmt: skip
         target = TargetScaling.of(self.target_bounds, self.fit_intercept)
         scaling, rows, numbers, prior, own, known = self._opened(X, y, target, order, groups)
         weights = self._train(rows, target.values(numbers), prior, reading or own, noiseless, known)
@@ -125,18 +89,13 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
         return self._linear(X)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _Classifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
     """Two classes; labels become -1 and 1."""
 
+    classes: Sequence[Hashable] | NDArray[np.generic] | None = None
+    other: Hashable | None = None
     _reach = 4.0
-
-    def fit(self, X: Samples, y: ArrayLike, *, order: Column | None = None, groups: Column | None = None) -> Self:
-        """Train on rows `X` and labels `y`, once.
-
-        `X`: an array, a list of rows, or a frame; `y`: one label per row; `order`: the times of the rows, sorted, for a
-        prior that speaks of an order; `groups`: one public label per row, with prior="groups". Returns the model.
-        Raises `UsageError`, `BadTable` and `NotProvable`; never because of what a private cell holds."""
-        return self._fit(X, y, order, groups)
 
     def _fit(
         self, X: Any, y: Any, order: Any = None, groups: Any = None, noiseless: bool = False,
@@ -174,6 +133,7 @@ class _Classifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
         return tags
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LogisticRegression(_Classifier):
     """Logistic regression with clipped gradients for two classes, private for correlated records.
 
@@ -188,32 +148,7 @@ class LogisticRegression(_Classifier):
     ['no', 'yes']
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-5,
-        prior: PriorLike = "independent",
-        *,
-        bounds: Range | None = None,
-        max_norm: Real | None = None,
-        classes: Sequence[Hashable] | NDArray[np.generic] | None = None,
-        other: Hashable | None = None,
-        clip: float = 0.5,
-        penalty: float | None = None,
-        epochs: int | None = None,
-        batch_size: int | None = None,
-        learning_rate: float | None = None,
-        radius: float | None = None,
-        fit_intercept: bool = True,
-        private: Private = "both",
-        ordered: bool = False,
-        ledger: Keeper | None = None,
-    ) -> None:
-        self.epsilon, self.delta, self.prior = epsilon, delta, prior
-        self.bounds, self.max_norm, self.classes, self.other = bounds, max_norm, classes, other
-        self.clip, self.penalty, self.epochs, self.batch_size = clip, penalty, epochs, batch_size
-        self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
-        self.private, self.ordered, self.ledger = private, ordered, ledger
+    clip: float = 0.5
 
     def _loss(self) -> ConvexLoss:
         return Logistic()
@@ -225,6 +160,7 @@ class LogisticRegression(_Classifier):
         return np.column_stack([1 - second, second])
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearSVC(_Classifier):
     """A linear support vector classifier, its hinge smoothed over `width`, private for correlated records.
 
@@ -234,33 +170,8 @@ class LinearSVC(_Classifier):
     missing one, counts as, None for the one that stands first; `width` is a number above 0.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-5,
-        prior: PriorLike = "independent",
-        *,
-        bounds: Range | None = None,
-        max_norm: Real | None = None,
-        classes: Sequence[Hashable] | NDArray[np.generic] | None = None,
-        other: Hashable | None = None,
-        width: float = 1.0,
-        clip: float = 1.0,
-        penalty: float | None = None,
-        epochs: int | None = None,
-        batch_size: int | None = None,
-        learning_rate: float | None = None,
-        radius: float | None = None,
-        fit_intercept: bool = True,
-        private: Private = "both",
-        ordered: bool = False,
-        ledger: Keeper | None = None,
-    ) -> None:
-        self.epsilon, self.delta, self.prior = epsilon, delta, prior
-        self.bounds, self.max_norm, self.classes, self.other, self.width = bounds, max_norm, classes, other, width
-        self.clip, self.penalty, self.epochs, self.batch_size = clip, penalty, epochs, batch_size
-        self.learning_rate, self.radius, self.fit_intercept = learning_rate, radius, fit_intercept
-        self.private, self.ordered, self.ledger = private, ordered, ledger
+    clip: float = 1.0
+    width: float = 1.0
 
     def _loss(self) -> ConvexLoss:
         return Hinge(self.width)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 
 import narwhals as nw
@@ -27,7 +26,6 @@ from fugu.training.scaling import Scaling, TargetScaling
 #
 # What is refused here is refused for a public fact: a container, a shape, a declared label. What stands in the cells is
 # never looked at before the schema is fixed, and then each cell is read by itself (`fugu.data.private`).
-
 
 Floats = NDArray[np.float64]
 _TWO = "X must have two dimensions, rows and features. Reshape your data, for example with reshape(-1, 1)"
@@ -123,20 +121,10 @@ def _array(data: Any, name: str) -> NDArray[Any]:
         raise BadTable(f"{name} must be an array, a frame or a list, got {type(data).__name__}") from None
 
 
-@singledispatch
-def _length(row: Any) -> int:  # noqa: ARG001
+def _length(row: Any) -> int:
     """How many cells a row has; -1 for what is neither a list nor an array of one dimension."""
-    return -1
-
-
-@_length.register
-def _(row: list | tuple) -> int:  # type: ignore[type-arg]
-    return len(row)
-
-
-@_length.register
-def _(row: np.ndarray) -> int:
-    return len(row) if row.ndim == 1 else -1
+    flat = isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1)
+    return len(row) if flat else -1
 
 
 @dataclass(frozen=True)
@@ -162,7 +150,8 @@ class Labels:
         names = [canonical(label) for label in given]
         if len(given) != 2 or None in names or len(set(names)) < 2 or Categories([str(n) for n in names]).twins:
             raise UsageError("classes must hold two different labels, texts or numbers")
-        if len({_sort(label) for label in given}) > 1:
+        texts, truths = (sum(isinstance(x, kind) for x in given) for kind in (str, (bool, np.bool_)))
+        if 1 in (texts, truths):
             raise UsageError("classes must be of one kind: two texts, two numbers, or True and False")
         instead = names[0] if other is None else canonical(other)
         if instead not in names:
@@ -187,42 +176,21 @@ def listed(classes: Any) -> list[Any]:
     return list(classes)
 
 
-@singledispatch
-def _sort(label: Any) -> str:  # noqa: ARG001
-    return "number"
-
-
-@_sort.register
-def _(label: str) -> str:  # noqa: ARG001
-    return "text"
-
-
-@_sort.register
-def _(label: bool | np.bool_) -> str:  # noqa: ARG001
-    return "truth"
-
-
 def rules(names: list[str], scaling: Scaling, target: TargetScaling | Labels) -> tuple[Schema, str]:
     """The rules of all columns, and the name of the target among them.
 
     A feature that is missing or no number counts as the middle of its bounds, or as 0 where only `max_norm` is
     declared, a target as the middle of its bounds; what lies beyond, as the nearest bound."""
-    fields = {name: _feature(scaling, place) for place, name in enumerate(names)}
+    fields = dict.fromkeys(names, Field("number", missing=0.0))
+    if scaling.low is not None and scaling.high is not None:
+        ends = zip(scaling.low.tolist(), scaling.high.tolist(), scaling.middle.tolist(), strict=True)
+        bounded = (Field("number", bounds=(low, high), missing=middle) for low, high, middle in ends)
+        fields = dict(zip(names, bounded, strict=True))
     name = "target"
     while name in fields:
         name += "_"
     fields[name] = target.field
     return Schema(fields, absent=()), name  # a label may be "NA", and no text that means "missing" is a number
-
-
-def _feature(scaling: Scaling, place: int) -> Field:
-    if scaling.low is None or scaling.high is None:
-        return Field("number", missing=0.0)
-    return _number(float(scaling.low[place]), float(scaling.high[place]))
-
-
-def _number(low: float, high: float) -> Field:
-    return Field("number", bounds=(low, high), missing=low / 2 + high / 2)
 
 
 def read(columns: list[Any], cells: Any, schema: Schema, target: str) -> tuple[Floats, NDArray[Any]]:
@@ -243,7 +211,6 @@ def numbers_of(columns: list[Any], missing: Floats) -> Floats:
 
 
 # What the estimators and transformers take, by name.
-
 
 Samples = ArrayLike | FrameLike
 """Rows of features: an array, a list of rows, or a frame."""

@@ -27,9 +27,9 @@ from fugu.numbers import balls
 from fugu.numbers.exact import Real, VectorLike, as_fraction, is_whole, meant_up
 from fugu.training.allocation import Floats, Steps, covered
 from fugu.training.bound import StepNoise, scales_of, shift_bound
+from fugu.training.joint_coupling import MOST_PAIRS, apart
 from fugu.transport.coupling import SubCoupling, one_total
-from fugu.transport.flows import max_flow
-from fugu.transport.plan import optimal_plan
+from fugu.transport.plan import bottleneck_plan, optimal_plan
 
 # Two explicit joint laws of a whole data sequence: what the last iterate leaks under the best coupling of the two.
 #
@@ -140,11 +140,8 @@ def _family(pair: SequencePair) -> Family:
 # Any coupling gives a valid bound (`fugu.training.joint`). The search works in doubles and proves nothing; its plan is
 # checked to have the marginals of the laws in integers, and then the cells of the plan alone are costed, from above.
 
-
 Shift = Callable[[Floats, Floats], ArrayLike]
 Indices = NDArray[np.int64]
-MOST_PAIRS = 4_200_000
-"""Pairs of sequences up to which a coupling is looked for (2,048 sequences under each secret)."""
 _BLOCK = 1 << 16
 _FARTHEST = 1e100
 _BITS = 128
@@ -281,22 +278,6 @@ class SequencePair:
         return found.reshape(len(self.x), len(self.y))
 
 
-def bottleneck_plan(costs: Floats, p: Masses, q: Masses) -> SubCoupling:
-    """The coupling whose largest cost is least: a bisection over maximum flows (Strassen 1965, Theorem 11)."""
-    a, b, total = one_total(p, q)
-    order = np.argsort(costs, axis=None, kind="stable")
-    rows, columns = np.divmod(order, len(b))
-    ends = np.append(np.flatnonzero(np.diff(costs.ravel()[order])), len(order) - 1) + 1
-    low, high = -1, len(ends) - 1
-    best = max_flow(a, b, rows, columns, total)
-    while high - low > 1:
-        middle = (low + high) // 2
-        flow = max_flow(a, b, rows[: ends[middle]], columns[: ends[middle]], total)
-        low, high, best = (low, middle, flow) if int(flow.sum()) == total else (middle, high, best)
-    held = np.flatnonzero(best)
-    return SubCoupling(rows[held], columns[held], best[held], total).checked(a, b, total)
-
-
 def log_mean_exp(values: Floats, plan: SubCoupling, factor: Fraction, alpha: Fraction) -> float:
     """log E exp((alpha - 1) factor value) / (alpha - 1) over the cells of a plan, in balls; never the plain mean.
 
@@ -321,14 +302,6 @@ def mean_delta(squares: Floats, plan: SubCoupling, epsilon: Real) -> float:
     known = {s: gaussian_delta(epsilon, math.nextafter(math.sqrt(s), math.inf)) for s in set(squares.tolist()) if s}
     cells = zip(squares.tolist(), plan.masses.tolist(), strict=True)
     return min(1.0, outward(sum((m * Fraction(known[s]) for s, m in cells if s), Fraction(0)) / plan.total))
-
-
-def apart(x: Floats, y: Floats) -> Floats:
-    """|x - y|, exact for whole numbers below 2^52; else from above, whether read as binary numbers or as decimals."""
-    size = np.abs(x) + np.abs(y)
-    exact = (x == y) | ((size < 2.0**52) & (x == np.rint(x)) & (y == np.rint(y)))
-    gap = np.abs(x - y)
-    return np.where(exact, gap, np.nextafter(gap + size * 2.0**-52, np.inf))
 
 
 def fast_allocation(shifts: Floats, steps: Steps) -> Floats:

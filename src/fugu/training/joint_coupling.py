@@ -23,11 +23,12 @@ from fugu.numbers.checks import is_number
 from fugu.numbers.exact import MatrixLike, Real, VectorLike, as_fraction, float_up, read_number
 from fugu.priors.coupling import Case, Coupled, Floats, Indices, Move, Price, Run
 from fugu.priors.joint import JointTable
-from fugu.training.joint import MOST_PAIRS, apart, bottleneck_plan
 from fugu.transport.coupling import SubCoupling
-from fugu.transport.plan import optimal_plan
+from fugu.transport.plan import bottleneck_plan, optimal_plan
 from fugu.visible import Json
 
+MOST_PAIRS = 4_200_000
+"""Pairs of sequences up to which a coupling is looked for (2,048 sequences under each secret)."""
 _WEIGHT = 8.0
 """By default E exp(8 q / q_sure) is made small: mostly small squares q, few far above what can be had for sure."""
 
@@ -228,3 +229,11 @@ def _gaps(size: int, values: Floats | None) -> tuple[Floats, NDArray[np.int64]]:
     gaps = np.where(np.eye(size, dtype=bool), 0.0, np.inf) if values is None else apart(values[:, None], values)
     levels, where = np.unique(np.append(gaps, 0.0), return_inverse=True)
     return levels, np.asarray(where).ravel()[:-1].reshape(size, size)
+
+
+def apart(x: Floats, y: Floats) -> Floats:
+    """|x - y|, exact for whole numbers below 2^52; else from above, whether read as binary numbers or as decimals."""
+    size = np.abs(x) + np.abs(y)
+    exact = (x == y) | ((size < 2.0**52) & (x == np.rint(x)) & (y == np.rint(y)))
+    gap = np.abs(x - y)
+    return np.where(exact, gap, np.nextafter(gap + size * 2.0**-52, np.inf))

@@ -1,11 +1,12 @@
-"""Convex losses of a linear model with the constants the accountant needs, and how good a model is on public rows."""
+"""Convex losses of a linear model with the constants the accountant needs, what is minimised, and how good a model is
+on public rows."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 from fugu.errors import UsageError
 from fugu.numbers.checks import is_numeric
 from fugu.shown import Shown
+
+if TYPE_CHECKING:
+    from fugu.training.accountant import NoisySGD
 
 # Convex losses of a linear model, phi(z, y) at z = w.x, with the constants that the accountant needs.
 #
@@ -33,7 +37,6 @@ from fugu.shown import Shown
 #     |phi'(w.x', y) x' - phi'(w.x, y) x| <= |phi'(w.x', y) - phi'(w.x, y)| |x'| + |phi'(w.x, y)| |x' - x|
 #                                         <= (curvature radius + slope) |x' - x|,
 #     |phi'(w.x, y') x - phi'(w.x, y) x|  <= curvature |y' - y|    (squared loss: phi' depends on z - y alone).
-
 
 Floats = NDArray[np.float64]
 
@@ -80,6 +83,7 @@ class Squared(ConvexLoss):
     clip: float = 1.0
     name = "squared"
     labels = False
+    curvature = 1.0
 
     def __post_init__(self) -> None:
         _positive(self.clip, "the clip of the residual")
@@ -87,10 +91,6 @@ class Squared(ConvexLoss):
     @property
     def slope(self) -> float:
         return self.clip
-
-    @property
-    def curvature(self) -> float:
-        return 1.0
 
     @property
     def swing(self) -> float:
@@ -114,18 +114,7 @@ class Logistic(ConvexLoss):
 
     name = "logistic"
     labels = True
-
-    @property
-    def slope(self) -> float:
-        return 1.0
-
-    @property
-    def curvature(self) -> float:
-        return 0.25
-
-    @property
-    def swing(self) -> float:
-        return 1.0
+    slope, curvature, swing = 1.0, 0.25, 1.0
 
     def value(self, z: Floats, y: Floats) -> Floats:
         return np.asarray(np.logaddexp(0.0, -y * z))
@@ -145,13 +134,10 @@ class Hinge(ConvexLoss):
     width: float = 1.0
     name = "hinge"
     labels = True
+    slope = 1.0
 
     def __post_init__(self) -> None:
         _positive(self.width, "the width of the hinge")
-
-    @property
-    def slope(self) -> float:
-        return 1.0
 
     @property
     def curvature(self) -> float:
@@ -212,10 +198,82 @@ def _positive(x: float, name: str) -> None:
         raise UsageError(f"{name} must be a finite number above 0")
 
 
+@dataclass(frozen=True)
+class Objective:
+    """What is minimised: the mean loss with gradients clipped to norm `clip`, plus penalty |w|^2 / 2, on a ball."""
+
+    loss: ConvexLoss
+    clip: float
+    penalty: float
+    radius: float
+    private: str = "both"
+    width: float = 2.0
+    """The largest distance between the features of two records: see `Scaling.width`."""
+
+    @property
+    def constants(self) -> Constants:
+        """What the accountant needs to know."""
+        return constants(self.loss, self.clip, self.penalty, self.radius, self.private)
+
+    @property
+    def reach(self) -> float:
+        """The norm of the longest clipped gradient."""
+        return min(self.clip, self.loss.slope)
+
+    @property
+    def sensitivity(self) -> float:
+        """How far a record's gradient moves if its private part crosses its whole declared range; inf for labels.
+
+        Features cross `width`, a target crosses 2 ([-1, 1]). A normal prior counts distances in this unit: with
+        distance 1 the secret may be any two values within the declared bounds, with 0.1 a tenth of the range apart.
+        """
+        found = self.constants
+        parts = {"features": found.features * self.width, "target": found.target * 2}
+        return parts.get(self.private, sum(parts.values()))
+
+    def caps(self, rows: Floats) -> Floats | None:
+        """L / |x| for each row: how large |phi'| may be; None if no gradient can be longer than the clip."""
+        if self.clip >= self.loss.slope:
+            return None
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.clip / np.sqrt(np.einsum("ij,ij->i", rows, rows)))
+
+    def pull(self, weights: Floats, rows: Floats, targets: Floats, caps: Floats | None) -> Floats:
+        """The sum of the clipped gradients of some records."""
+        slopes = self.loss.derivative(rows @ weights, targets)
+        if caps is not None:
+            slopes = np.clip(slopes, -caps, caps)
+        return np.asarray(slopes @ rows)
+
+    def project(self, weights: Floats) -> Floats:
+        """The nearest point of the ball."""
+        length = math.sqrt(float(weights @ weights))
+        return weights if length <= self.radius else weights * (self.radius / length)
+
+
+def keeps(objective: Objective, accountant: NoisySGD) -> bool:
+    """Whether the objective keeps what the accountant takes for granted about it.
+
+    Distances are in the unit of `Objective.sensitivity` for normal priors only."""
+    found, sensitivity = objective.constants, accountant.sensitivity
+    return (
+        accountant.lipschitz >= found.lipschitz
+        and accountant.smoothness >= found.smoothness
+        and accountant.strong_convexity <= found.strong_convexity
+        and (accountant.domain is None or accountant.domain >= 2 * objective.radius)
+        and (sensitivity is None or (accountant.belief.gaussian and sensitivity >= objective.sensitivity))
+    )
+
+
+FLOAT_MODEL = (
+    "the noise of training is floating point: the guarantee is proved for real arithmetic and real normal noise, "
+    "and says nothing about an attack on the last bits of the weights"
+)
+
+
 # How good a model is on rows that are public: accuracy and AUC, or R², beside a guess that looks at no feature.
 #
 # A score on private rows would be a release of its own; nothing here is for those.
-
 
 _95 = 1.959963984540054
 

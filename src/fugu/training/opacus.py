@@ -47,7 +47,6 @@ from fugu.training.accountant import NoisySGD, prior_from
 #         noise_multiplier=4.0, max_grad_norm=1.0, poisson_sampling=False)
 #     engine.get_epsilon(1e-6)  # after the usual loop: of the model as it is now
 
-
 _ROUNDING = 1e-9  # the noise is counted this much smaller: more than the rounding of the numbers handed on
 REDUCTIONS = ("mean", "sum")
 """What Opacus makes of the losses of a batch."""

@@ -31,14 +31,12 @@ from fugu.priors.coupling import Coupled
 from fugu.priors.groups import Independent
 from fugu.progress import within
 from fugu.training.accountant import NoisySGD, prior_of
-from fugu.training.losses import ConvexLoss, Hinge, Logistic, Squared
-from fugu.training.training import FLOAT_MODEL, Objective, keeps
+from fugu.training.losses import FLOAT_MODEL, ConvexLoss, Hinge, Logistic, Objective, Squared, keeps
 from fugu.visible import Json
 
 # What a training promises and what it takes for granted, in words: made from its parameters, for the certificate.
 #
 # `TrainingCertificate.verify` makes them again, so that no document says more than its numbers prove.
-
 
 SECRETS = {
     "both": "any two values of one whole record, features and target",
@@ -97,7 +95,6 @@ def assumptions(private: str, prior: Coupled, reading: bool) -> tuple[str, ...]:
 # and what is taken for granted; no weight and no datum. The proof is never taken from the document: `verify` builds the
 # accountant anew from the parameters and proves again, and it writes the document anew, words included, and compares: a
 # document that says more than its numbers prove is refused. The digest detects edits; it is not a signature.
-
 
 VERSION = 1
 _MOST = {"steps": 2 * 10**6, "records": 10**7, "batch_size": 10**7}
@@ -230,20 +227,17 @@ class TrainingCertificate(Promising):
     def objective(self) -> Objective:
         """What was minimised."""
         with reading():
-            return self._objective()
-
-    def _objective(self) -> Objective:
-        found = self.body["objective"]
-        if found["loss"]["kind"] not in _LOSSES:
-            raise CertificateError("the certificate names a loss that this version of fugu does not know")
-        kind, fields = _LOSSES[found["loss"]["kind"]]
-        loss: ConvexLoss = kind(**{name: float(found["loss"][name]) for name in fields})
-        numbers = {name: float(found[name]) for name in ("clip", "penalty", "radius", "width")}
-        if found["private"] not in SECRETS:
-            raise CertificateError("the certificate does not say what is private")
-        if numbers["width"] not in (2.0, math.sqrt(2)):
-            raise CertificateError("the certificate's width is none that scaled records have")
-        return Objective(loss, private=found["private"], **numbers)
+            found = self.body["objective"]
+            if found["loss"]["kind"] not in _LOSSES:
+                raise CertificateError("the certificate names a loss that this version of fugu does not know")
+            kind, fields = _LOSSES[found["loss"]["kind"]]
+            loss: ConvexLoss = kind(**{name: float(found["loss"][name]) for name in fields})
+            numbers = {name: float(found[name]) for name in ("clip", "penalty", "radius", "width")}
+            if found["private"] not in SECRETS:
+                raise CertificateError("the certificate does not say what is private")
+            if numbers["width"] not in (2.0, math.sqrt(2)):
+                raise CertificateError("the certificate's width is none that scaled records have")
+            return Objective(loss, private=found["private"], **numbers)
 
     @cached_property
     def accountant(self) -> NoisySGD:
@@ -418,7 +412,6 @@ def _within(found: Approx, limit: Approx) -> bool:
 #
 # `fugu.Ledger` is what `Keeper` describes. What a training is charged as follows from its certificate alone, see
 # `fugu.ledger.charge.Charge.of_training`.
-
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")

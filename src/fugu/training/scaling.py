@@ -24,7 +24,6 @@ from fugu.training.allocation import Height
 # have norm at most 1, in floats too: everything is shrunk by more than all roundings together, so that no row is too
 # long.
 
-
 Floats = NDArray[np.float64]
 _LEAST, _MOST = 1e-150, 1e150
 """Declared lengths beyond these would underflow or overflow on the way."""
@@ -205,7 +204,6 @@ def _number(x: Any, name: str) -> float:
 # where the noise is small anyway and whole-data steps would take long. The number of steps trades the noise, which
 # grows with it, against the distance still to go: the best was near 0.4 n epsilon / weights in trials on made and real
 # data, between 8 and 400, with n divided by the number of records that move together.
-
 
 _PACE = 1.5
 """Learning rate times smoothness; 2 is the limit beyond which a step no longer contracts."""

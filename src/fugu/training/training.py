@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -17,7 +15,7 @@ from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real
 from fugu.progress import report
 from fugu.training.accountant import NoisySGD
-from fugu.training.losses import Constants, ConvexLoss, constants
+from fugu.training.losses import Objective, keeps
 
 # The training loop: projected noisy gradient descent, the very process that the accountant speaks of.
 #
@@ -30,63 +28,9 @@ from fugu.training.losses import Constants, ConvexLoss, constants
 # Record j belongs to batch j // m, step t uses batch t mod ceil(n / m), and every sum is divided by m, also that of a
 # last batch with fewer records: then one record weighs the same in every batch.
 
-
 Floats = NDArray[np.float64]
 Block = tuple[Floats, Floats, Floats | None]
 _BLOCK, _FINEST = 4096, 2.0**-40
-
-
-@dataclass(frozen=True)
-class Objective:
-    """What is minimised: the mean loss with gradients clipped to norm `clip`, plus penalty |w|^2 / 2, on a ball."""
-
-    loss: ConvexLoss
-    clip: float
-    penalty: float
-    radius: float
-    private: str = "both"
-    width: float = 2.0
-    """The largest distance between the features of two records: see `Scaling.width`."""
-
-    @property
-    def constants(self) -> Constants:
-        """What the accountant needs to know."""
-        return constants(self.loss, self.clip, self.penalty, self.radius, self.private)
-
-    @property
-    def reach(self) -> float:
-        """The norm of the longest clipped gradient."""
-        return min(self.clip, self.loss.slope)
-
-    @property
-    def sensitivity(self) -> float:
-        """How far a record's gradient moves if its private part crosses its whole declared range; inf for labels.
-
-        Features cross `width`, a target crosses 2 ([-1, 1]). A normal prior counts distances in this unit: with
-        distance 1 the secret may be any two values within the declared bounds, with 0.1 a tenth of the range apart.
-        """
-        found = self.constants
-        parts = {"features": found.features * self.width, "target": found.target * 2}
-        return parts.get(self.private, sum(parts.values()))
-
-    def caps(self, rows: Floats) -> Floats | None:
-        """L / |x| for each row: how large |phi'| may be; None if no gradient can be longer than the clip."""
-        if self.clip >= self.loss.slope:
-            return None
-        with np.errstate(divide="ignore"):
-            return np.asarray(self.clip / np.sqrt(np.einsum("ij,ij->i", rows, rows)))
-
-    def pull(self, weights: Floats, rows: Floats, targets: Floats, caps: Floats | None) -> Floats:
-        """The sum of the clipped gradients of some records."""
-        slopes = self.loss.derivative(rows @ weights, targets)
-        if caps is not None:
-            slopes = np.clip(slopes, -caps, caps)
-        return np.asarray(slopes @ rows)
-
-    def project(self, weights: Floats) -> Floats:
-        """The nearest point of the ball."""
-        length = math.sqrt(float(weights @ weights))
-        return weights if length <= self.radius else weights * (self.radius / length)
 
 
 def train(
@@ -146,20 +90,6 @@ def check_promises(rows: Floats, targets: Floats, objective: Objective, accounta
         raise NotProvable("the accountant's constants are smaller than those of the objective: they prove nothing here")
 
 
-def keeps(objective: Objective, accountant: NoisySGD) -> bool:
-    """Whether the objective keeps what the accountant takes for granted about it.
-
-    Distances are in the unit of `Objective.sensitivity` for normal priors only."""
-    found, sensitivity = objective.constants, accountant.sensitivity
-    return (
-        accountant.lipschitz >= found.lipschitz
-        and accountant.smoothness >= found.smoothness
-        and accountant.strong_convexity <= found.strong_convexity
-        and (accountant.domain is None or accountant.domain >= 2 * objective.radius)
-        and (sensitivity is None or (accountant.belief.gaussian and sensitivity >= objective.sensitivity))
-    )
-
-
 # Normal numbers for training, in floats, from the operating system's randomness.
 #
 # A training step adds noise to weights that are floats anyway, so the noise is a float too: Phi^{-1}(U) for one of 2^53
@@ -167,11 +97,6 @@ def keeps(objective: Objective, accountant: NoisySGD) -> bool:
 # real normal noise; its certificate says so. (Releases of single values are exact: `fugu.noise`.) There is no state
 # and nothing to set, so two trainings never share noise.
 
-
-FLOAT_MODEL = (
-    "the noise of training is floating point: the guarantee is proved for real arithmetic and real normal noise, "
-    "and says nothing about an attack on the last bits of the weights"
-)
 _CHUNK = 1 << 16
 
 

@@ -13,7 +13,7 @@ from fugu.errors import UsageError
 from fugu.laws.masses import Masses
 from fugu.numbers.exact import Real
 from fugu.transport.coupling import Coupling, SubCoupling, compact, one_total
-from fugu.transport.flows import Tree, optimise
+from fugu.transport.flows import Tree, max_flow, optimise
 from fugu.transport.matching import _delta
 
 # `optimal_plan` and what a plan costs: a coupling with exact marginals, its cost evaluated in logarithms, rounded up.
@@ -87,6 +87,22 @@ def log_mean(logs: NDArray[np.float64], masses: NDArray[Any], total: int) -> flo
 
 
 # `partial_plan`: the cheapest way to move all but a mass delta, with exact integers.
+
+
+def bottleneck_plan(costs: NDArray[np.float64], p: Masses, q: Masses) -> SubCoupling:
+    """The coupling whose largest cost is least: a bisection over maximum flows (Strassen 1965, Theorem 11)."""
+    a, b, total = one_total(p, q)
+    order = np.argsort(costs, axis=None, kind="stable")
+    rows, columns = np.divmod(order, len(b))
+    ends = np.append(np.flatnonzero(np.diff(costs.ravel()[order])), len(order) - 1) + 1
+    low, high = -1, len(ends) - 1
+    best = max_flow(a, b, rows, columns, total)
+    while high - low > 1:
+        middle = (low + high) // 2
+        flow = max_flow(a, b, rows[: ends[middle]], columns[: ends[middle]], total)
+        low, high, best = (low, middle, flow) if int(flow.sum()) == total else (middle, high, best)
+    held = np.flatnonzero(best)
+    return SubCoupling(rows[held], columns[held], best[held], total).checked(a, b, total)
 
 
 def partial_plan(log_cost: LogCost, p: Masses, q: Masses, delta: Real) -> SubCoupling:
