@@ -7,6 +7,7 @@ import pickle
 import sys
 
 import duckdb
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,6 +17,7 @@ import pytest
 import fugu
 from fugu.data import frame as kinds
 from fugu.data import sources
+from fugu.data.column import Column, Raw
 from fugu.data.frame import FrameKind
 from fugu.errors import BadLaw, BadTable, MissingExtra, UsageError
 from fugu.ledger.fingerprint import marks_of
@@ -203,3 +205,15 @@ def test_estimators_take_frames_that_are_queries():
         model = iterate.LogisticRegression(epsilon=50, bounds=(-1, 1), classes=("no", "yes"), epochs=2)
         model.fit(made({"a": X[:, 0], "b": X[:, 1]}), made({"y": y}))
         assert model.predict(made({"a": [-1.0, 1.0], "b": [0.0, 0.0]})).tolist() == ["no", "yes"]
+
+
+@pytest.mark.parametrize("reader", [Raw.of, Column.of])
+def test_an_engine_that_needs_another_package_for_a_column_says_which(monkeypatch, reader):
+    """`Column.of` let the ImportError of the engine through."""
+
+    def fails(self):
+        raise ImportError("no such package", name="tzdata.zones")
+
+    monkeypatch.setattr(nw.Series, "to_list", fails)
+    with pytest.raises(MissingExtra, match="column 'ward' is read with tzdata, which is not installed"):
+        reader("ward", nw.from_native(pd.Series(["a", "b"]), series_only=True))

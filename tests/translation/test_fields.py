@@ -153,3 +153,10 @@ def test_the_conversion_is_no_worse_than_the_best_closed_form(rho, delta):
     best = min(balle(1 + float(x), rho * (1 + float(x)), delta) for x in np.geomspace(1e-2, 1e6, 400))
     assert found <= best * (1 + 1e-9) and gaussian_delta(found, math.sqrt(2 * rho)) <= delta
     assert ZCDP(rho).delta_at(found) <= delta * (1 + 1e-2)
+
+
+def test_a_budget_of_next_to_no_epsilon_is_answered():
+    """Its first guess is 0 in doubles, of which no larger one is made by multiplying: the search did not end."""
+    small = fugu.dp_budget(FIELD, Approx(1e-20, 1e-6))
+    assert 0 < small.rho <= fugu.dp_budget(FIELD, Approx(1e-7, 1e-6)).rho
+    assert fugu.translate(FIELD, small) <= Approx(1e-20, 1e-6)

@@ -282,3 +282,9 @@ def test_other_bad_arguments():
         IntervalChain(LOWER, UPPER, 5, states="abc")
     chain = IntervalChain(LOWER, UPPER, 5)
     assert chain.with_length(9).length == 9 and not chain.contains(np.eye(3)) and chain.contains(chain.centre)
+
+
+def test_a_chain_of_one_state_tells_nothing():
+    """It ended in an IndexError: there are no sets of its values but none and all."""
+    assert fugu.translate(IntervalChain([[1.0]], [[1.0]], 5), 0.5) == 0.5
+    assert fugu.translate(fugu.MarkovChain([[1.0]], 5), 0.5) == 0.5

@@ -97,8 +97,6 @@ def handed_over(name: str, data: Any, whole: bool = False) -> NDArray[Any] | Ite
     try:
         return _cells(series.to_list, series, (BaseException,) if not whole else ())
     except ImportError as error:  # of the whole column, whatever its cells
-        if whole:
-            raise
         needed = (error.name or "").split(".")[0] or "another package"
         raise MissingExtra(f"column {name!r} is read with {needed}, which is not installed") from None
 

@@ -189,7 +189,7 @@ def field_budget(prior: object, budget: Guarantee) -> ZCDP:
         allowed = min(exact(e) / exact(a) for a, e in budget.orders)
     else:
         log = -math.log(float(budget.delta))  # about the largest rho with rho + 2 sqrt(rho log) <= epsilon is the start
-        low, high = 0.0, (math.sqrt(log + float(budget.epsilon)) - math.sqrt(log)) ** 2
+        low, high = 0.0, (math.sqrt(log + float(budget.epsilon)) - math.sqrt(log)) ** 2 or 1e-18
         while ZCDP(high) <= budget:
             low, high = high, high * 1.25
         while low == 0.0 and high > 1e-300:

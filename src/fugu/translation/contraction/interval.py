@@ -211,7 +211,7 @@ def subsets(rows: Limits) -> Operator:
         bottom = (least + below * (1 - least)) * (1 - 8 * U)
         with np.errstate(divide="ignore", invalid="ignore"):
             found = np.stack([np.max(row / bottom, axis=-1, initial=1.0) for row in top])
-        return _log(found, float(alpha.max()))
+        return _log(found, float(losses.max()))
 
     return passed
 
