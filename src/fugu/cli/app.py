@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from functools import cached_property
-from importlib import import_module
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -52,69 +53,9 @@ app = typer.Typer(
     help="Publish statistics of correlated data under Pufferfish privacy, with the least noise that provably suffices.",
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
 )  # fmt: skip
-_COMMANDS = {
-    "demo": ("demo:demo", "Publish a column of a synthetic clinic table, with every step shown and explained."),
-    "init": (
-        "init:init",
-        "Write a commented scenario.toml from TABLE, a reference. It tells of TABLE, so never give a private one.",
-    ),
-    "compare": (
-        "commands:compare",
-        "Show every method's noise side by side. TABLE is the reference that beliefs are fitted on.",
-    ),
-    "plan": ("commands:plan", "Find the least epsilon whose mechanism has at most this expected error."),
-    "calibrate": (
-        "commands:calibrate",
-        "Find and prove the least noise; nothing is released. TABLE is the reference that beliefs are fitted on.",
-    ),
-    "property": (
-        "commands:property_",
-        "Hide a property of the whole: noise, record swap and attack, from a reference TABLE. Nothing is released.",
-    ),
-    "influence": (
-        "commands:influence",
-        "Fit a chain on SEQ: its influence curve, and the largest epsilon for each entry that keeps EPSILON.",
-    ),
-    "check": (
-        "commands:check",
-        "How your own TABLE is read, column by column, and what of it is elsewhere too: for your eyes, not to publish.",
-    ),
-    "release": (
-        "commands:release",
-        "Publish a column or statistics of TABLE, or of its sequences: OUT.csv, its certificate and its page.",
-    ),
-    "train": (
-        "commands:train",
-        "Train a private model of TABLE once, with its certificate; utility is measured on public rows only.",
-    ),
-    "field": (
-        "influence:field",
-        "Entries that are jointly normal: what they say of each other, what RHO is worth, what keeps a budget.",
-    ),
-    "errata": ("fugu-papers", "List the slips of the papers; with an ID, or --all, run their counterexamples."),
-    "papers": (
-        "fugu-papers",
-        "List the papers; with a number its results; with a label or a name what fugu says of it.",
-    ),
-    "reproduce": ("fugu-papers", "List the experiments of the papers; with a NAME run one, all of a paper, or all."),
-    "report": (
-        "outside:report",
-        "Make the page of a release, or of a certificate of any kind, from its files alone; it works offline.",
-    ),
-    "verify": (
-        "outside:verify",
-        "Check a release from outside: every proof again, the published file, reference, ledger; exit 4 if one fails.",
-    ),
-    "audit": (
-        "outside:audit",
-        "Attack the release path on data drawn from the beliefs of a certificate; exit 4 if its guarantee is refuted.",
-    ),
-    "ledger": (
-        "ledger:app",
-        "Read a ledger: what was asked and spent, whether it holds, a copy for others; or mend it.",
-    ),
-}
-for _name, (_where, _sentence) in _COMMANDS.items():
+for _name, (_where, _sentence) in tomllib.loads(
+    resources.files("fugu.cli").joinpath("commands.toml").read_text("utf-8")
+).items():
     app.command(_name, cls=type(Later.__name__, (Later,), {"place": _where}), help=_sentence)(lambda: None)
 
 

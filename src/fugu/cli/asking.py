@@ -12,27 +12,24 @@ import typer
 from typer.core import TyperCommand
 
 from fugu.aliases import own_method, told
-from fugu.question import Ask, Route, defaults, facts
+from fugu.question import Ask, Route, defaults, facts, texts
 
 _SCENARIO = "--scenario"
-_File = Annotated[
-    str | None,
-    typer.Option(
-        _SCENARIO, metavar="FILE", help="Take options from a file (fugu init writes one); others override it."
-    ),
-]
 _EITHER = (("publish", "query"), ("reference", "public_prior"), ("ledger", "no_ledger"))
 """Options of which one at most is given: one on the command line overrides the other of the file."""
 Command = Callable[..., None]
 
 
 def asks(
-    *routes: Route, need: str = "", leave: str = "", only: str = "", argument: str = "reference", metavar: str = "TABLE"
-) -> Callable[[Command], Command]:
-    """A command whose parameters that are forms become options, one for each field, beside --scenario.
+    *routes: Route, need: str = "", leave: str = "", only: str = "", argument: str = "reference",
+    metavar: str = "TABLE", command_name: str = "",
+) -> Callable[[Command], Command]:  # fmt: skip
+    """A command whose parameters become options, as options.toml describes them under its name; those that are forms,
+    one for each field, beside --scenario.
 
     `routes`: fields for other things are left out; `leave`: fields without an option here; `only`: if given, the fields
-    of `Question` that have one; `need`: what must be given; `argument`: the field that stands without a name."""
+    of `Question` that have one; `need`: what must be given; `argument`: the one that stands without a name;
+    `command_name`: if other than the function's."""
 
     def chosen(form: type) -> Iterator[tuple[str, Ask]]:
         for name, said in facts(form).items():
@@ -41,35 +38,38 @@ def asks(
                 yield name, said
 
     def wrapped(command: Command) -> Command:
-        hints = get_type_hints(command, include_extras=True)
-        forms: dict[str, tuple[type, list[str]]] = {}
-        listed = []
+        hints, forms = get_type_hints(command), dict[str, tuple[type, list[str]]]()
+        listed: list[inspect.Parameter] = []
+
+        def option(name: str, said: Ask, hint: Any, default: Any) -> None:
+            made = Annotated[hint, _option(name, said, metavar if name == argument else None)]
+            listed.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=made))
+
+        own = {**texts()["every"], **texts().get(command_name or command.__name__.strip("_"), {})}
         for parameter in inspect.signature(command).parameters.values():
             hint = hints[parameter.name]
             if not is_dataclass(hint):
-                listed.append(parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY))
+                said = own[parameter.name]
+                option(parameter.name, Ask(said) if isinstance(said, str) else Ask(**said), hint, parameter.default)
                 continue
             assert isinstance(hint, type)
-            fields = dict(chosen(hint))
+            fields, kinds = dict(chosen(hint)), get_type_hints(hint)
             forms[parameter.name] = hint, list(fields)
-            kinds = get_type_hints(hint)
-            for name, said in fields.items():
-                needed = name in need.split()
-                shown = metavar if name == argument else None
-                default = inspect.Parameter.empty if needed else defaults(hint)[name]
-                made = Annotated[kinds[name], _option(name, said, shown)]  # type: ignore[valid-type]
-                listed.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=made))
-        listed.append(inspect.Parameter("scenario", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_File))
+            for field, said in fields.items():
+                given = inspect.Parameter.empty if field in need.split() else defaults(hint)[field]
+                option(field, said, kinds[field], given)
+        if forms:
+            option("scenario", Ask(**own["scenario"]), str | None, None)
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            del given["scenario"]
+            given.pop("scenario", None)
             made = {name: form(**{field: given.pop(field) for field in own}) for name, (form, own) in forms.items()}
             command(**made, **given)
 
         run.__signature__ = inspect.Signature(listed)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in listed}
-        run.command = ScenarioCommand  # type: ignore[attr-defined]  # what parses its options
+        run.command = ScenarioCommand if forms else None  # type: ignore[attr-defined]  # what parses its options
         del run.__wrapped__
         return run
 

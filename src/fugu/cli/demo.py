@@ -6,13 +6,12 @@ import math
 import tempfile
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 
 import fugu
+from fugu.cli.asking import asks
 from fugu.cli.charging import ReleaseAccount
 from fugu.cli.console import comparison_table, escape, out, progress
 from fugu.cli.releasing import DRAWS, page_after
@@ -28,9 +27,8 @@ from fugu.visible import several
 _EPSILON = 0.5
 
 
-def demo(
-    output: Annotated[str, typer.Option("--output", "-o", help="Folder for the files of the demo.")] = "demo-output",
-) -> None:
+@asks()
+def demo(output: str = "demo-output") -> None:
     """Publish a column of a synthetic clinic table, with every step shown and explained."""
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)

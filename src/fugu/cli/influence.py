@@ -6,12 +6,11 @@ import csv
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 import fugu
 from fugu.cli import options
+from fugu.cli.asking import asks
 from fugu.cli.console import escape, grid, out, print_json, progress
 from fugu.cli.sequence_reading import EntryColumns, columns_of, shown, spacing, unprotected
 from fugu.data.layout import MODELLED
@@ -136,20 +135,12 @@ def _show(told: dict[str, Any], group: Fraction) -> None:
 _DELTA = "1e-6"
 
 
+@asks(argument="covariance", metavar="COV.csv")
 def field(
-    covariance: Annotated[
-        str | None, typer.Argument(metavar="COV.csv", help="The covariance: a CSV of numbers, without names.")
-    ] = None,
-    width: Annotated[str, typer.Option(help="How far apart two values of an entry are that must look alike.")] = "",
-    ar1: Annotated[str | None, typer.Option(help="In place of COV.csv: the correlation of neighbours.")] = None,
-    entries: Annotated[int, typer.Option(help="With --ar1: how many entries.")] = 0,
-    variance: Annotated[str, typer.Option(help="With --ar1: the variance of an entry.")] = "1",
-    rho: Annotated[str | None, typer.Option(help="What a release costs for each entry (zCDP).")] = None,
-    budget: Annotated[str | None, typer.Option(help="The rho to keep, all entries considered (zCDP).")] = None,
-    epsilon: Annotated[str | None, typer.Option(help="In place of --budget: an epsilon to keep, with --delta.")] = None,
-    delta: Annotated[str, typer.Option(help="The delta of every epsilon.")] = _DELTA,
-    as_json: options.AsJson = False,
-) -> None:
+    covariance: str | None = None, width: str = "", ar1: str | None = None, entries: int = 0, variance: str = "1",
+    rho: str | None = None, budget: str | None = None, epsilon: str | None = None, delta: str = _DELTA,
+    as_json: bool = False,
+) -> None:  # fmt: skip
     """Entries that are jointly normal: what they say of each other, what RHO is worth, what keeps a budget."""
     if not width:
         raise UsageError("give --width, in the units of the entries: two values at most so far apart must look alike")

@@ -8,13 +8,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from fugu.auditing.beside import find
 from fugu.cli import options
-from fugu.cli.commands import AsJson, Force
+from fugu.cli.asking import asks
 from fugu.cli.console import print_json, progress, say
 from fugu.cli.scenario_file import KEYS, ScenarioFile, scenario_text
 from fugu.data import Schema
@@ -33,23 +31,12 @@ from fugu.queries.statistic import StatisticQuestion
 from fugu.question import LAW, RECORDS, Question, defaults, facts
 
 
+@asks(argument="table")
 def init(
-    table: Annotated[
-        str | None, typer.Argument(metavar="TABLE", help="The reference, a CSV or Parquet file; never a private table.")
-    ] = None,
-    certificate: Annotated[
-        str | None, typer.Option("--from", metavar="CERT", help="Or write the scenario of a certificate or release.")
-    ] = None,
-    output: Annotated[str, typer.Option("--output", "-o", help="Where the scenario goes (TOML).")] = "scenario.toml",
-    publish: Annotated[str | None, typer.Option(help="The column to publish; chosen if left out.")] = None,
-    protect: Annotated[str | None, typer.Option(help="What is secret; chosen if left out.")] = None,
-    epsilon: Annotated[str, typer.Option(help=facts(Question)["epsilon"].help)] = "0.5",
-    private: Annotated[
-        str | None, typer.Option("--table", help="The private table to name in the file; it is not opened.")
-    ] = None,
-    force: Force = False,
-    as_json: AsJson = False,
-) -> None:
+    table: str | None = None, certificate: str | None = None, output: str = "scenario.toml", publish: str | None = None,
+    protect: str | None = None, epsilon: str = "0.5", private: str | None = None, force: bool = False,
+    as_json: bool = False,
+) -> None:  # fmt: skip
     """Write a commented scenario.toml from TABLE, a reference. It tells of TABLE, so never give a private one."""
     if (table is None) == (certificate is None):
         raise UsageError("give TABLE, a reference to start from, or --from CERT to write its scenario; one of the two")

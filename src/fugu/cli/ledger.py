@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.table import Table
 
 from fugu.cli import options
+from fugu.cli.asking import asks
 from fugu.cli.console import escape, out, print_json, say
 from fugu.errors import UsageError
 from fugu.files import check_apart
@@ -23,20 +24,13 @@ app = typer.Typer(
     help="Read a ledger: what was asked and spent, whether it holds, a copy for others; or mend it.",
     no_args_is_help=True,
 )
-Path_ = Annotated[
-    str | None,
-    typer.Argument(metavar="LEDGER.db", help="A ledger written by fugu; your own (FUGU_LEDGER) if none is given."),
-]
 _LAST = 50
 _COLOURS = {"settled": "green", "reserved": "yellow", "failed": "red", "refused": "red"}
 
 
 @app.command("show")
-def show(
-    ledger: Path_ = None,
-    every: Annotated[bool, typer.Option("--all", help=f"Every request, not only the last {_LAST}.")] = False,
-    as_json: options.AsJson = False,
-) -> None:
+@asks(argument="ledger", metavar="LEDGER.db", command_name="ledger show")
+def show(ledger: str | None = None, every: bool = False, as_json: bool = False) -> None:
     """Every data set: budget, what was asked, spent, worth under its prior and left; and the last requests."""
     found, entries = Books(_place(ledger)).read(lambda view: (accounts(view, all_of := books.history(view)), all_of))
     if as_json:
@@ -74,11 +68,8 @@ def _requests(entries: Sequence[Entry]) -> Table:
 
 
 @app.command("verify")
-def verify(
-    ledger: Path_ = None,
-    head: Annotated[str | None, typer.Option(help="A head exported earlier; it must still be in the ledger.")] = None,
-    as_json: options.AsJson = False,
-) -> None:
+@asks(argument="ledger", metavar="LEDGER.db", command_name="ledger verify")
+def verify(ledger: str | None = None, head: str | None = None, as_json: bool = False) -> None:
     """Check the whole chain of hashes, every stored value, every checkpoint; exit 4 if it was edited, damaged or rolled
     back."""
     found = Books(_place(ledger)).read(books.verify, head)
@@ -89,11 +80,8 @@ def verify(
 
 
 @app.command("export")
-def export(
-    output: Annotated[str, typer.Option("-o", "--output", metavar="OUT.json", help="Where to write the copy.")],
-    ledger: Path_ = None,
-    as_json: options.AsJson = False,
-) -> None:
+@asks(argument="ledger", metavar="LEDGER.db", command_name="ledger export")
+def export(output: str, ledger: str | None = None, as_json: bool = False) -> None:
     """Write every event and the head as JSON; keep it elsewhere, and a rolled-back ledger will be noticed."""
     check_apart(output, str(_place(ledger)))
     content = Books(_place(ledger)).read(books.export)
@@ -105,11 +93,8 @@ def export(
 
 
 @app.command("copy")
-def copy(
-    output: Annotated[str, typer.Option("-o", "--output", metavar="COPY.db", help="Where to write the copy.")],
-    ledger: Path_ = None,
-    as_json: options.AsJson = False,
-) -> None:
+@asks(argument="ledger", metavar="LEDGER.db", command_name="ledger copy")
+def copy(output: str, ledger: str | None = None, as_json: bool = False) -> None:
     """Write a copy of the ledger, of one moment, after a full check; without its key, which is a file of its own."""
     options.fresh(check_apart(output, str(_place(ledger))), force=False)
     head = Books(_place(ledger)).read(books.copy, output)
@@ -121,7 +106,8 @@ def copy(
 
 
 @app.command("repair")
-def repair(ledger: Path_ = None, as_json: options.AsJson = False) -> None:
+@asks(argument="ledger", metavar="LEDGER.db", command_name="ledger repair")
+def repair(ledger: str | None = None, as_json: bool = False) -> None:
     """Mend a ledger that a process of fugu 0.3 made unreadable when it was interrupted: what it wrote twice counts
     twice, for two values may have gone out. Nothing is rewritten; other damage is refused."""
     place = _place(ledger)

@@ -12,9 +12,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Annotated, cast
 
-from fugu.cli.commands import AsJson as AsJson  # noqa: PLC0414
+import typer
+
 from fugu.cli.console import escape, note, out
 from fugu.data.schema import Schema
 from fugu.errors import BadBudget, UnknownName, UsageError
@@ -26,6 +27,8 @@ from fugu.question import Question
 from fugu.scenario.scenario import PairsOfSecrets
 from fugu.visible import Json, brief, several
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+"""For the commands of sisters."""
 NOISE, OPTIMAL = "noise", "optimal"
 
 

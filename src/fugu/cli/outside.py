@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.table import Table
@@ -13,7 +13,7 @@ import fugu
 from fugu.auditing.beside import Exhibit, find, private_part, promising
 from fugu.auditing.books import extract
 from fugu.cli import options
-from fugu.cli.commands import Force
+from fugu.cli.asking import asks
 from fugu.cli.console import escape, grid, out, print_json, progress, say, warn
 from fugu.documents.document import Document
 from fugu.documents.kinds import inner
@@ -34,39 +34,12 @@ from fugu.scenario import Scenario
 from fugu.training.record import TrainingCertificate
 
 
+@asks(argument="certificate", metavar="CERT|FOLDER|MODEL")
 def verify(
-    certificate: Annotated[
-        str, typer.Argument(metavar="CERT|FOLDER|MODEL", help="A certificate, a model, or the folder of one release.")
-    ],
-    published: Annotated[
-        str | None, typer.Option(metavar="OUT.csv", help="The published file; else the one beside the certificate.")
-    ] = None,
-    reference: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="The reference: its laws must be those that were proved.")
-    ] = None,
-    ledger: Annotated[str | None, typer.Option(metavar="DB", help="The ledger: it must hold the entry named.")] = None,
-    data: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="The private table, against the commitment to it.")
-    ] = None,
-    private: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The private part; else the one beside the certificate.")
-    ] = None,
-    twice: Annotated[
-        bool, typer.Option("--twice", help="Prove everything again by a second proof that shares no code.")
-    ] = False,
-    against: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="Prove it for beliefs fitted on another table instead.")
-    ] = None,
-    within: Annotated[
-        float | None,
-        typer.Option(
-            metavar="DISTANCE",
-            help="Also prove what holds against every adversary whose beliefs differ from the certificate's by moving "
-            "the raw values, before bins, by at most this much.",
-        ),
-    ] = None,
-    as_json: options.AsJson = False,
-) -> None:
+    certificate: str, published: str | None = None, reference: str | None = None, ledger: str | None = None,
+    data: str | None = None, private: str | None = None, twice: bool = False, against: str | None = None,
+    within: float | None = None, as_json: bool = False,
+) -> None:  # fmt: skip
     """Check a release from outside: every proof again, the published file, reference, ledger; exit 4 if one fails."""
     from fugu.auditing import guarantee_within
     from fugu.auditing.beside import find
@@ -171,25 +144,11 @@ def warnings_of_document(document: Document) -> tuple[str, ...]:
     return found
 
 
+@asks(argument="certificate", metavar="CERT|FOLDER|MODEL")
 def audit(
-    certificate: Annotated[
-        str, typer.Argument(metavar="CERT|FOLDER|MODEL", help="A certificate, or the folder of one release.")
-    ],
-    draws: Annotated[int, typer.Option(help="Outputs to draw in all, at least 1000.")] = 2_000_000,
-    through_files: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Outputs that also go through files, end to end; 2000 where the certificate says how, 0 for none.",
-            show_default=False,
-        ),
-    ] = None,
-    confidence: Annotated[str, typer.Option(help="With which all bounds hold together.")] = "0.999999",
-    group: Annotated[
-        str | None, typer.Option(help="Of a release by group: attack this one; else all, with a share of the draws.")
-    ] = None,
-    as_json: options.AsJson = False,
-) -> None:
+    certificate: str, draws: int = 2_000_000, through_files: int | None = None, confidence: str = "0.999999",
+    group: str | None = None, as_json: bool = False,
+) -> None:  # fmt: skip
     """Attack the release path on data drawn from the beliefs of a certificate; exit 4 if its guarantee is refuted.
 
     No private table is read, no ledger is charged, and nothing is released."""
@@ -243,21 +202,11 @@ _QUICK = 200_000
 """Draws of the attack for a page."""
 
 
+@asks(argument="certificate", metavar="CERT|FOLDER|MODEL")
 def report(
-    certificate: Annotated[
-        str, typer.Argument(metavar="CERT|FOLDER|MODEL", help="A certificate, a model, or the folder of one release.")
-    ],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="PAGE", help="The page, one HTML file.")],
-    ledger: Annotated[
-        str | None, typer.Option(metavar="DB", help="Show what was spent on the data, from this ledger.")
-    ] = None,
-    private: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Show withheld beliefs; the page is then not for publication.")
-    ] = None,
-    attack: Annotated[bool, typer.Option("--attack", help="Attack the release and show the lower bound.")] = False,
-    force: Force = False,
-    as_json: options.AsJson = False,
-) -> None:
+    certificate: str, output: str, ledger: str | None = None, private: str | None = None, attack: bool = False,
+    force: bool = False, as_json: bool = False,
+) -> None:  # fmt: skip
     """Make the page of a release, or of a certificate of any kind, from its files alone; it works offline."""
     from fugu.report import page, write
 
