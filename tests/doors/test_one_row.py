@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -61,26 +62,32 @@ OTHER_READERS = {
 """Functions that read whole tables without a schema: of public data only."""
 
 
-def calls(names):
-    """Which functions of the source call one of these names: "room/file.py:function"."""
-    found = set()
+@cache
+def called():
+    """Every function of the source with the names it calls: "room/file.py:function"."""
+    found = {}
     for path in SRC.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef):
-                called = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
-                if any(getattr(f, "id", getattr(f, "attr", None)) in names for f in called):
-                    found.add(f"{path.relative_to(SRC)}:{node.name}")
+                names = found.setdefault(f"{path.relative_to(SRC)}:{node.name}", set())
+                functions = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
+                names.update(getattr(f, "id", getattr(f, "attr", None)) for f in functions)
     return found
 
 
+def calls(name):
+    """Which functions of the source call one of this name."""
+    return {function for function, names in called().items() if name in names}
+
+
 def test_every_function_that_opens_private_data_has_a_case():
-    assert calls({"open_private"}) == set(DOORS)
+    assert calls("open_private") == set(DOORS)
     for file in set(DOORS.values()):
         assert (Path(__file__).parent / file).is_file()
 
 
 def test_tables_are_read_in_no_other_way():
-    readers = calls({"read_table"}) - {"data/schema.py:open"}
+    readers = calls("read_table") - {"data/schema.py:open"}
     assert readers == set(OTHER_READERS)
 
 
