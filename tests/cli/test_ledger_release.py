@@ -145,7 +145,7 @@ def test_what_another_run_left_is_never_published(folder, monkeypatch):
     def killed(self, *args):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("fugu.ledger.ledger.Ledger._settle", killed)
+    monkeypatch.setattr("fugu.ledger.ledger.Ledger._finish", killed)
     with pytest.raises(ZeroDivisionError):
         release(folder, "r1", "--allow-no-noise", epsilon="100")
     monkeypatch.undo()

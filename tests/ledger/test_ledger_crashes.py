@@ -161,8 +161,8 @@ class Hasty(Ledger):
 class Forgetful(Ledger):
     """Wrong on purpose: does not store the value, so a retry evaluates again."""
 
-    def _settle(self, request, text):
-        return text
+    def _finish(self, request, state, value, note=""):
+        return value
 
 
 class Greedy(Ledger):

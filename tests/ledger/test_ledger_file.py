@@ -225,7 +225,7 @@ def test_the_data_cannot_be_tried_out_on_an_export_nor_the_file_read_by_others(p
     secret = [0, 1, 1, 0]
     with Ledger(path, Pure(1), data="d", fingerprint=secret) as ledger, Ledger(path, Pure(1), data="e") as late:
         told = json.dumps(ledger.export())
-        assert Books(path).read(books.datasets)[0].fingerprint in told and fingerprint(secret) not in told
+        assert Books(path).read(books.Standing.of, "d").known.marks[0] in told and fingerprint(secret) not in told
         assert not any(digest in told for digest in fingerprints(secret).named)
         key = key_of(path)
         assert len(key) == 64 and key not in told and chain.sha256(key) in told
@@ -235,7 +235,7 @@ def test_the_data_cannot_be_tried_out_on_an_export_nor_the_file_read_by_others(p
     with pytest.raises(DataKnown):  # the same data is still known
         Ledger(path, Pure(1), data="new", fingerprint=secret)
     with Ledger(tmp_path / "second.db", Pure(1), data="d", fingerprint=secret) as second:
-        ours, theirs = (Books(p).read(books.datasets)[0].fingerprint for p in (path, second.path))
+        ours, theirs = (Books(p).read(books.Standing.of, "d").known.marks[0] for p in (path, second.path))
         assert ours != theirs
     assert path.stat().st_mode & 0o077 == 0
 
@@ -248,7 +248,7 @@ def test_a_file_made_without_a_key_still_knows_its_data(path):
 
     forge(path, without)
     Ledger(path, Pure(1), data="d", fingerprint=[1, 2]).close()
-    assert Books(path).read(books.datasets)[0].fingerprint not in fingerprints([1, 2]).named  # it has a key now
+    assert Books(path).read(books.Standing.of, "d").known.marks[0] not in fingerprints([1, 2]).named  # it has a key now
 
     def plain(events):
         events[1]["body"]["marks"] = list(fingerprints([1, 2]).named)

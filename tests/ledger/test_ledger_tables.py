@@ -17,7 +17,7 @@ import pytest
 from fugu.data import Table, read_table
 from fugu.errors import BudgetExceeded, BudgetRefused, DataKnown, FuguError, UsageError
 from fugu.guarantee import Pure
-from fugu.ledger import Books, Charge, Ledger, books, fingerprints
+from fugu.ledger import Books, Charge, Ledger, fingerprints
 from fugu.ledger.cells import WIDE, cells, rows_digest, table_bits
 
 RNG = np.random.default_rng(3)
@@ -223,7 +223,7 @@ def test_what_was_refused_binds_nobody_and_what_was_charged_does(tmp_path):
     never(tried), never(named)
     again = Ledger(path, Pure(1), data="people.csv", fingerprint=shuffled(PEOPLE, 1))
     never(wider)
-    assert [known.name for known in Books(path).read(books.datasets)] == ["people.csv"]
+    assert Books(path).read(lambda view: list(view.state.sets)) == ["people.csv"]
     Ledger(path, Pure(1), data="tried", fingerprint=other).close()
     Ledger(path, Pure(1), data="apart", fingerprint=other, other_people=["tried"]).close()
     with pytest.raises(UsageError, match="other content"):  # another one's word is about this table

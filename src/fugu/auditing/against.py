@@ -9,7 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from fugu.auditing.moved import Reach, checked, reach, vector_shift_renyi
+from fugu.auditing.moved import Reach, checked, mean_renyi, reach
 from fugu.auditing.theorems import (
     best_a4,
     delta_within,
@@ -265,8 +265,8 @@ def _diverged_renyi(
         return found
     confined = math.inf
     if span is not None:  # a shift by at most that many steps
-        vector = item.dimension > 1
-        confined = (
-            vector_shift_renyi(noise, span, alpha) if vector else shift_renyi(noise, span * (noise.grid or 1), alpha)
-        )
+        if item.dimension > 1:
+            confined = mean_renyi({Fraction(span): Fraction(1)}, noise, alpha, Reach(0, None), item.dimension)
+        else:
+            confined = shift_renyi(noise, span * (noise.grid or 1), alpha)
     return min(found, confined, best_a4(item, noise, alpha, apart))

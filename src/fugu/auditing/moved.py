@@ -115,7 +115,7 @@ def reach(certificate: Certificate, distance: Real) -> Reach:
             "bound but the one for beliefs of any kind; state sets of laws, or a cap, or the other beliefs themselves "
             "(guarantee_against)"
         )
-    if certificate.runs not in ("additive", "vector"):
+    if not certificate.spatial:
         raise NotProvable(
             f"beliefs within a distance of those of a certificate of kind {certificate.runs!r} have no bound: near a "
             "normal law there are laws that are not normal, and continuous noise is for analysis only; state the "
@@ -236,60 +236,69 @@ _PRECISION = 128
 Apart = dict[Any, Fraction]
 """The law of the distance |X - Y| of a coupling, in lattice steps: whole ones of numbers, and of vectors fractions in
 the noise's norm."""
-Cost = Callable[[Any, Fraction, Any], arb]
-"""(alpha - 1) D_alpha, from above, of a shift by so many steps."""
 
 
 def moved_delta(item: Any, noise: Noise, epsilon: Fraction, reach: Reach) -> float:
     """HS_epsilon of every pair of an item, both orders, for laws moved within the reach; 1 where nothing is known."""
-    if noise.silent:
-        return 1.0
-    if item.dimension > 1:
-        delta, d = _DELTAS[noise.name], item.dimension
-        return max(
-            min(delta(cells, d, noise, epsilon, reach) for cells in couplings(item, pair, noise))
-            for pair in dict.fromkeys(item.pairs)
-        )
-    known = apart(item)
-    if known is None:
-        return 1.0
-    found = max(mean_delta(cells, noise, epsilon, reach) for cells in known)
-    slack = largest_slack(item, epsilon) if item.inexact else 0.0
-    return min(1.0, float_up(Fraction(found) + Fraction(slack)))
+    found = _worst(item, noise, lambda cells: mean_delta(cells, noise, epsilon, reach, item.dimension))
+    slack = largest_slack(item, epsilon) if found is not None and item.inexact else 0.0
+    return 1.0 if found is None else min(1.0, float_up(Fraction(found) + Fraction(slack)))
 
 
 def moved_renyi(item: Any, noise: Noise, alpha: Fraction, reach: Reach) -> float:
     """D_alpha of every pair of an item, both orders, for laws moved within the reach; inf where nothing is known."""
+    found = _worst(item, noise, lambda cells: mean_renyi(cells, noise, alpha, reach, item.dimension))
+    return math.inf if found is None else found
+
+
+def _worst(item: Any, noise: Noise, mean: Callable[[Apart], float]) -> float | None:
+    """The worst pair of an item, each at the best of its couplings; None if there is no bounded one."""
     if noise.silent:
-        return math.inf
+        return None
     if item.dimension > 1:
-        cost = _COSTS[noise.name]
-        return max(
-            min(mean_renyi(cells, noise, alpha, reach, cost) for cells in couplings(item, pair, noise))
-            for pair in dict.fromkeys(item.pairs)
-        )
+        return max(min(map(mean, couplings(item, pair, noise))) for pair in dict.fromkeys(item.pairs))
     known = apart(item)
-    return math.inf if known is None else max(mean_renyi(cells, noise, alpha, reach) for cells in known)
+    return None if known is None else max(map(mean, known))
 
 
-def mean_delta(cells: Apart, noise: Noise, epsilon: Fraction, reach: Reach) -> float:
-    """E HS_epsilon(shift by the distance, lengthened by the reach), rounded up; the slack of inexact laws not added."""
-    shares = (share * Fraction(shift_delta(noise, reach.apart(d), epsilon)) for d, share in cells.items())
-    return float_up(sum(shares, Fraction(0)))
+def mean_delta(cells: Apart, noise: Any, epsilon: Fraction, reach: Reach, dimension: int = 1) -> float:
+    """E HS_epsilon(shift by the distance, lengthened by the reach), rounded up; the slack of inexact laws not added.
+
+    Of vectors the delta that the pure loss of a distance implies; without one the analytic curve at the distance, and
+    for noise of few steps the best conversion of divergences."""
+    rate = None if dimension == 1 else noise.rate
+    if dimension > 1 and rate is None and not wide(noise):
+        orders: dict[Real, Real] = {a: Fraction(mean_renyi(cells, noise, a, reach, dimension)) for a in ORDERS}
+        return exact_delta(orders, epsilon)
+    total = Fraction(0)
+    for distance, share in cells.items():
+        steps = reach.apart(distance)
+        if dimension == 1:
+            delta = shift_delta(noise, steps, epsilon)
+        elif rate is not None:
+            delta = pure_as_delta(float_up(steps * rate), epsilon)
+        else:
+            delta = vector_shift_delta(float_up(steps), dimension, noise, epsilon)
+        total += share * Fraction(delta)
+    return min(1.0, float_up(total))
 
 
-def mean_renyi(cells: Apart, noise: Noise, alpha: Fraction, reach: Reach, cost: Cost | None = None) -> float:
-    """log E c_alpha(the distance, lengthened by the reach) / (alpha - 1), rounded up; c that of one number if no other
-    `cost`, its logarithm, is given."""
-    cost, parts = cost or _of_numbers, []
+def mean_renyi(cells: Apart, noise: Any, alpha: Fraction, reach: Reach, dimension: int = 1) -> float:
+    """log E c_alpha(the distance, lengthened by the reach) / (alpha - 1), rounded up.
+
+    log c_alpha bounds (alpha - 1) D_alpha of a shift. Of vectors under Laplace noise, a shift in one coordinate costs
+    at least as much as one of the same l1 length in several; under Gaussian noise it is (a-1) a c |k|_2^2, which holds
+    for every lattice shift k."""
+    parts = []
     with balls.precision(_PRECISION):
         for distance, mass in cells.items():
-            parts.append(balls.of(mass) * cost(noise, alpha, reach.apart(distance)).exp())
+            steps = reach.apart(distance)
+            if dimension > 1 and noise.rate is None:
+                cost = balls.of((alpha - 1) * alpha * noise.precision * steps * steps)
+            else:
+                cost = ball_log_cost(noise, alpha, math.ceil(steps) * (noise.grid or Fraction(1)))
+            parts.append(balls.of(mass) * cost.exp())
         return max(0.0, balls.upper(sum(parts, arb(0)).log() / balls.of(alpha - 1)))
-
-
-def _of_numbers(noise: Noise, alpha: Fraction, steps: Any) -> arb:
-    return ball_log_cost(noise, alpha, steps * (noise.grid or Fraction(1)))
 
 
 def apart(item: Number) -> list[Apart] | None:
@@ -340,13 +349,15 @@ def _apart(family: Family, pair: tuple[int, int]) -> Apart:
 def couplings(item: Family, pair: tuple[int, int], noise: Noise) -> list[Apart]:
     """The distances of a coupling that keeps the largest one least, and of one of little cost where there are few
     atoms; both have exact marginals."""
+    if not isinstance(noise, Laplace | Gaussian):
+        raise NotProvable(f"what moved vectors lose under {noise.name} noise is not known")
     require_exact(item)
     if item.laws[pair[0]].same_as(item.laws[pair[1]]):
         return [{Fraction(0): Fraction(1)}]
     space = space_of(item, pair, noise.norm)
     widest = bottleneck(space, Fraction(0))[1]  # its rows and columns number the atoms of the family
     moved = [(widest, np.abs(item.points[widest.rows] - item.points[widest.columns]))]
-    if isinstance(noise, Laplace | Gaussian) and len(space.x) * len(space.y) <= PLANNED:
+    if len(space.x) * len(space.y) <= PLANNED:
         plan = plan_for(space, noise, Fraction(2))
         moved.append((plan, steps_moved(space, plan)))
     return [_distances(plan, apart, noise.norm) for plan, apart in moved]
@@ -360,36 +371,3 @@ def _distances(plan: SubCoupling, apart: NDArray[Any], norm: int) -> Apart:
     if sum(law.values()) != 1:
         raise NotProvable("a plan that leaves mass where it is bounds no loss; give one with both whole margins")
     return law
-
-
-def vector_shift_renyi(noise: Noise, steps: Fraction, alpha: Fraction) -> float:
-    """D_alpha of a shift by at most that many steps in the noise's norm, rounded up."""
-    return mean_renyi({Fraction(steps): Fraction(1)}, noise, alpha, Reach(0, None), _COSTS[noise.name])
-
-
-def _laplace_delta(cells: Apart, dimension: int, noise: Laplace, epsilon: Fraction, reach: Reach) -> float:
-    """E of the delta that the pure loss of a distance implies."""
-    del dimension
-    shares = (m * Fraction(pure_as_delta(float_up(reach.apart(d) * noise.rate), epsilon)) for d, m in cells.items())
-    return min(1.0, float_up(sum(shares, Fraction(0))))
-
-
-def _gaussian_delta(cells: Apart, dimension: int, noise: Gaussian, epsilon: Fraction, reach: Reach) -> float:
-    """E of the analytic curve at the distance; for noise of few steps the best conversion of divergences."""
-    if wide(noise):
-        shares = (
-            m * Fraction(vector_shift_delta(float_up(reach.apart(d)), dimension, noise, epsilon))
-            for d, m in cells.items()
-        )
-        return min(1.0, float_up(sum(shares, Fraction(0))))
-    orders: dict[Real, Real] = {a: Fraction(mean_renyi(cells, noise, a, reach, _COSTS[noise.name])) for a in ORDERS}
-    return exact_delta(orders, epsilon)
-
-
-_COSTS: dict[str, Cost] = {
-    "laplace": lambda noise, alpha, steps: _of_numbers(noise, alpha, math.ceil(steps)),
-    "gaussian": lambda noise, alpha, steps: balls.of((alpha - 1) * alpha * noise.precision * steps * steps),
-}
-"""Laplace noise: a shift in one coordinate costs at least as much as one of the same l1 length in several. Gaussian
-noise: (a-1) a c |k|_2^2, which holds for every lattice shift k."""
-_DELTAS: dict[str, Callable[..., float]] = {"laplace": _laplace_delta, "gaussian": _gaussian_delta}

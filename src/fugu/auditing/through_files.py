@@ -127,7 +127,7 @@ def route_of(certificate: Certificate, asked: int | None) -> tuple[Route | None,
     draws = DEFAULT if asked is None else asked
     body, reason = certificate.body, "the certificate states no query: laws were given directly"
     try:
-        if body.get("statistic") is not None and certificate.runs in ("additive", "vector"):
+        if body.get("statistic") is not None and certificate.spatial:
             found = _statistic_route(certificate, draws)
             if not isinstance(found, str):
                 return found, []

@@ -118,6 +118,11 @@ class LawsDocument(Promising):
         return self.kind
 
     @property
+    def spatial(self) -> bool:
+        """Whether noise is drawn around values that have a distance: numbers, or vectors without correlations."""
+        return self.runs in ("additive", "vector")
+
+    @property
     def scales(self) -> dict[str, float | None]:
         """The scale each method would have needed."""
         return dict(self.body.get("scales") or {})

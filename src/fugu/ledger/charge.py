@@ -131,7 +131,6 @@ def stated_others(names: Iterable[str]) -> tuple[str, ...]:
 
 PER_ENTRY: Final = "per-entry"
 LAW: Final = "law"
-_OF_LAWS = {"additive", "vector"}
 
 
 @dataclass(frozen=True)
@@ -226,8 +225,10 @@ class Charge:
         """One charge for all groups of a statistic, since a record belongs to one: what was asked, and for which laws.
 
         The question is stated as version 0.1 stated it, so that its requests are still known."""
-        proofs = sorted((group, _asked(found), found.fingerprint, found.body["reading"])
-                        for group, found in certificates.items())  # fmt: skip
+        proofs = []
+        for group, found in sorted(certificates.items()):
+            asked = {k: v for k, v in found.body["statistic"].items() if k not in ("rows", "averaged")}  # added later
+            proofs.append((group, asked, found.fingerprint, found.body["reading"]))
         stated = json.dumps([by, proofs], sort_keys=True)
         each = [_anybody(found) for found in certificates.values()]
         most = None if None in each else max((x for x in each if x is not None), default=None)
@@ -331,15 +332,10 @@ def _anybody(certificate: Certificate) -> Fraction | None:
     return exact(found.epsilon) if isinstance(found, Pure) else None
 
 
-def _asked(certificate: Certificate) -> dict[str, Any]:
-    """The statistic that a certificate is for, without what later versions added."""
-    return {k: v for k, v in certificate.body["statistic"].items() if k not in ("rows", "averaged")}
-
-
 def _points(certificate: Certificate) -> tuple[str, ...]:
     """The names of the pairs, or an error if some law has several atoms or some pair has no name."""
     labels: list[str] = []
-    for item in certificate.laws if certificate.kind in _OF_LAWS else ():
+    for item in certificate.laws if certificate.spatial and not certificate.parts else ():
         if not item.point_masses:
             labels = []
             break

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 
 VARIABLE = "FUGU_LEDGER_KEY"
-_FILE = re.compile(r"fugu ledger key\n([0-9a-f]{64})\n")
+_WRITTEN = "fugu ledger key\n{}\n"
+_FILE = re.compile(_WRITTEN.format("([0-9a-f]{64})"))
 
 
 def places(path: Path) -> list[Path]:
@@ -49,7 +50,7 @@ def made(path: Path) -> str:
     place, key = places(path)[0], secrets.token_hex(32)
     if not place.parent.is_dir():
         raise BadLedger(f"the folder of the ledger's key, {str(place.parent)!r}, does not exist; create it first")
-    _write(place, key)
+    write_new(place, _WRITTEN.format(key))
     return _read(path) or key
 
 
@@ -87,7 +88,7 @@ def secured(to: Writing, path: Path) -> bool:
     if key is None or chain.sha256(key) != to.state.commitment:
         return False
     if _read(path) is None:
-        _write(places(path)[0], key)
+        write_new(places(path)[0], _WRITTEN.format(key))
     if _read(path) != key:
         raise BadLedger(
             f"the ledger {path.name!r} has its key inside, and another key lies at {str(places(path)[0])!r}; move that "
@@ -96,10 +97,6 @@ def secured(to: Writing, path: Path) -> bool:
     assert to.state.key is not None
     to.overwrite(to.state.key, log.BLANK)
     return False
-
-
-def _write(place: Path, key: str) -> None:
-    write_new(place, f"fugu ledger key\n{key}\n")
 
 
 def _read(path: Path) -> str | None:
@@ -151,7 +148,10 @@ def own_ledger(*, make: bool = True) -> Path:
         if not named.strip():
             raise UsageError("FUGU_LEDGER is set and names no file: give it the path of a ledger, or unset it")
         return ledger_path(named)
-    folder = _data_folder() / "fugu"
+    home = Path.home() / "Library" / "Application Support"
+    if sys.platform != "darwin":
+        home = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    folder = home / "fugu"
     if not make:
         return folder / "ledger.db"
     try:
@@ -174,9 +174,3 @@ def ledger_path(text: str) -> Path:
     if "://" in text or text.startswith("file:"):
         raise UsageError(f"a ledger is a file, not an address: give a path, not {text!r}")
     return Path(text)
-
-
-def _data_folder() -> Path:
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support"
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")

@@ -15,7 +15,6 @@ from typing import Any, Self, TypeVar
 from fugu.errors import BadBudget, DataKnown, FuguError, LedgerBroken, NotProvable, RequestReused, UsageError
 from fugu.guarantee import Guarantee, is_guarantee
 from fugu.ledger import accountant, books, store
-from fugu.ledger import accountant as second_sum
 from fugu.ledger.accountant import Charges, Terms
 from fugu.ledger.books import Entry, Standing, over_budget, over_cap
 from fugu.ledger.charge import LAW, Charge, Chargeable, checked, declared, finite, fits, read_mechanism, stated_others
@@ -187,7 +186,7 @@ class Ledger:
                 self._step("reserved")
                 if name not in self._pending:
                     self._pending[name] = self._evaluate(name, produce)
-                stored = self._settle(name, self._pending[name])
+                stored = self._finish(name, SETTLED, self._pending[name]) or self._pending[name]
             self._pending.pop(name, None)
             self._step("settled")
             return stored
@@ -234,7 +233,7 @@ class Ledger:
         found = self._held()
         if found is not None:
             return found.anybody
-        return second_sum.against_anybody(self.charges(), self._terms.prior)
+        return accountant.against_anybody(self.charges(), self._terms.prior)
 
     @property
     def cap(self) -> Fraction | None:
@@ -380,11 +379,8 @@ class Ledger:
         self._step("evaluated")
         return text
 
-    def _settle(self, request: str, text: str) -> str:
-        """Put the value on disk, unless another caller has; the value that is on disk."""
-        return self._finish(request, SETTLED, text) or text
-
     def _finish(self, request: str, state: str, value: str | None, note: str = "") -> str | None:
+        """Put the value, or why there is none, on disk, unless another caller has; the value that is on disk."""
         finish = partial(store.finish, data=self.data, request=request, state=state, value=value, note=note)
         return self._file.write(finish, lambda step: self._step(f"{state} {step}"))
 

@@ -308,18 +308,14 @@ def slot(seq: int, head: str, place: int = 0) -> bytes:
 
 def slots_of(fd: int, base: int) -> list[Slot]:
     """What the two slots say, as far as they were not cut short."""
-    slots = [found for k in (0, 1) if (found := _slot(at(fd, base + k * BLOCK, BLOCK))) is not None]
+    slots: list[Slot] = []
+    for block in (at(fd, base, BLOCK), at(fd, base + BLOCK, BLOCK)):
+        if (parts := _SLOT.fullmatch(block)) is not None:
+            said = (int(parts[1]), parts[2].decode(), int(parts[3] or 0))
+            slots += [said] if slot(*said) == block else []
     if not slots:
         raise LedgerBroken("the ledger does not say how many events it has: it was edited, damaged or truncated")
     return slots
-
-
-def _slot(block: bytes) -> Slot | None:
-    parts = _SLOT.fullmatch(block)
-    if parts is None:
-        return None
-    said = (int(parts[1]), parts[2].decode(), int(parts[3] or 0))
-    return said if slot(*said) == block else None
 
 
 def record(
@@ -361,27 +357,10 @@ def checked(path: Path) -> Path:
     return path
 
 
-def check_name(path: Path) -> None:
-    """A ledger is a file: no URI, and no name that SQLite took for memory."""
-    name = str(path)
-    if name.startswith("file:") or name == ":memory:" or "\0" in name:
-        raise BadLedger("a ledger is a file, given by its path, not a URI; leave out what stands before the path")
-
-
 def check_kind(fd: int, path: Path) -> None:
     """A file of another kind is left alone."""
     if not at(fd, 0, BLOCK).startswith(MAGIC):
         raise BadLedger(f"{path.name!r} is no ledger of fugu; choose another file")
-
-
-def check_content(fd: int, path: Path) -> None:
-    """A new ledger takes its name when it is whole, so an empty file is never one."""
-    if os.fstat(fd).st_size == 0:
-        raise LedgerBroken(
-            f"{path.name!r} is empty: the ledger that was kept in it was truncated, and what was spent is not known; "
-            "or the file was made beforehand. Put back the newest copy; if there never was a ledger, delete the file, "
-            "and fugu makes it"
-        )
 
 
 def make(path: Path) -> None:

@@ -142,19 +142,14 @@ def _compare(db: sqlite3.Connection, state: State) -> None:
     asked = {name: (a.state, a.charge, a.question, a.note, a.seq) for name, a in state.asked.items()}
     fields = "dataset, request, state, charge, question, note, seq"
     rows = {(row[0], row[1]): row[2:] for row in db.execute(f"SELECT {fields} FROM requests")}
-    if known != found or asked != rows or not _newer(db, state):
+    same = known == found and asked == rows
+    if same and int(db.execute("PRAGMA user_version").fetchone()[0]) > 1:  # what schema 1 did not have
+        entries: dict[Any, Any] = dict(db.execute("SELECT name, entries FROM datasets").fetchall())
+        planned = {(d, r): p for d, r, p in db.execute("SELECT dataset, request, planned FROM requests")}
+        same = entries == {name: s.entries for name, s in state.sets.items()}
+        same = same and planned == {name: a.planned for name, a in state.asked.items()}
+    if not same:
         raise LedgerBroken("the tables of the ledger are not what its events made: the ledger was edited")
-
-
-def _newer(db: sqlite3.Connection, state: State) -> bool:
-    """The same for what schema 1 did not have."""
-    if int(db.execute("PRAGMA user_version").fetchone()[0]) == 1:
-        return True
-    entries: dict[Any, Any] = dict(db.execute("SELECT name, entries FROM datasets").fetchall())
-    planned = {(d, r): p for d, r, p in db.execute("SELECT dataset, request, planned FROM requests")}
-    return entries == {name: s.entries for name, s in state.sets.items()} and planned == {
-        name: a.planned for name, a in state.asked.items()
-    }
 
 
 @contextmanager

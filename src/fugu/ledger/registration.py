@@ -15,7 +15,7 @@ from fugu.guarantee import Guarantee
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.ledger.accountant import Terms, by_records
 from fugu.ledger.charge import LAW, Charge, canonical
-from fugu.ledger.fingerprint import COLUMN, Keyed, Marks, Tokens, encoded, keyed, keyed_marks, prior_digest, within
+from fugu.ledger.fingerprint import COLUMN, Keyed, Marks, encoded, keyed, keyed_marks, prior_digest, within
 from fugu.ledger.keys import key_of
 from fugu.ledger.state import Registered, State
 from fugu.ledger.store import File, LockedView, Writing, stored
@@ -54,15 +54,6 @@ class Opening:
 def known_already(view: LockedView, given: Opening) -> bool:
     """Whether the data set is there with these terms and marks, so that nothing has to be written; errors as below."""
     return _found(view, given, given.keyed(view)) == {}
-
-
-def kept_cap(view: LockedView, given: Opening) -> Fraction | None:
-    """The cap that a data set keeps when it is opened with these terms; None without one, or where the entry, to which
-    nothing was charged, is replaced. Terms that bind and are others are refused where something is asked."""
-    known = view.state.sets.get(given.name)
-    with suppress(UsageError):
-        known = None if _found(view, given, given.keyed(view)) is None else known
-    return None if known is None or known.cap is None else Fraction(known.cap)
 
 
 def register(to: Writing, given: Opening) -> bool:
@@ -208,7 +199,8 @@ def _require_new(view: LockedView, given: Opening, fresh: Keyed, anew: bool = Fa
     for other, known in sets.items():
         same = _common(known, looked, early)
         if other != name and same is not None and not _told_apart(view, given, fresh, other, {*looked, *early}):
-            if same.startswith(COLUMN) and fresh.people is not None and _shares(view, fresh.people, known):
+            people = fresh.people if same.startswith(COLUMN) else None
+            if people is not None and any(within(people, stored(view, held)).any() for held in known.people):
                 continue
             if not view.state.binds(other):
                 unused.append(other)
@@ -233,10 +225,6 @@ def _told_apart(view: LockedView, given: Opening, fresh: Keyed, other: str, look
     same = looked & {*view.state.sets[other].marks}
     words = view.state.words(given.name, other)
     return other in given.others or any({*fresh.marks} <= {*here} and same <= {*there} for here, there in words)
-
-
-def _shares(view: LockedView, people: Tokens, known: Registered) -> bool:
-    return any(bool(within(people, stored(view, held)).any()) for held in known.people)
 
 
 def _common(known: Registered, found: Mapping[str, str], early: Mapping[str, str]) -> str | None:
@@ -284,8 +272,17 @@ def known_prior(path: Path, data: str) -> bool | None:
 
 
 def known_cap(given: Opening) -> Fraction | None:
-    """The most epsilon against anybody that a data set has when it is opened so; None where there is no cap."""
-    return File(given.path, 30.0).read(lambda view: kept_cap(view, given)) if given.path.is_file() else None
+    """The most epsilon against anybody that a data set keeps when it is opened so; None without a cap, or where the
+    entry, to which nothing was charged, is replaced. Terms that bind and are others are refused where something is
+    asked."""
+
+    def look(view: LockedView) -> Fraction | None:
+        known = view.state.sets.get(given.name)
+        with suppress(UsageError):
+            known = None if _found(view, given, given.keyed(view)) is None else known
+        return None if known is None or known.cap is None else Fraction(known.cap)
+
+    return File(given.path, 30.0).read(look) if given.path.is_file() else None
 
 
 def released_by_law(path: Path, data: str) -> bool:

@@ -21,7 +21,6 @@ from fugu.ledger.chain import Event, IndexTable, Line, Read, entry_of, key_of, m
 RESERVED, SETTLED, FAILED, REFUSED = "reserved", "settled", "failed", "refused"
 CHARGED = (RESERVED, SETTLED, FAILED)
 """States in which the charge counts: a failed or crashed evaluation may have shown something of the data."""
-_OPEN = "open"
 StoredSet = tuple[str, int, int]
 """A stored set: its SHA-256, and where in the file it lies."""
 
@@ -175,22 +174,39 @@ class State:
     def apply(self, event: Event) -> None:
         """Take one more event in; events that could not have come from fugu are an error."""
         try:
-            first = event.kind == _OPEN
+            first = event.kind == "open"
             if first != (event.seq == 1):
                 raise KeyError(event.kind)
-            _MEANT[event.kind](self, event, event.body)
+            self._take(event, event.body)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise LedgerBroken(f"event {event.seq} makes no sense where it stands: the ledger was edited") from error
 
-    def _open(self, event: Event, body: dict[str, Any]) -> None:
-        self.key = event.attached
-        known = body.get("commitment", body.get("key"))
-        self.commitment, self.plain = None if known is None else str(known), known is None
-
-    def _key(self, event: Event, body: dict[str, Any]) -> None:
-        if self.commitment is not None:
-            raise ValueError(event.kind)
-        self.commitment = str(body["commitment"])
+    def _take(self, event: Event, body: dict[str, Any]) -> None:
+        """What each kind of event does; one that is not here is refused, every time the file is looked at."""
+        match event.kind:
+            case "open":
+                self.key = event.attached
+                known = body.get("commitment", body.get("key"))
+                self.commitment, self.plain = None if known is None else str(known), known is None
+            case "register":
+                self._register(event, body)
+            case "identify":
+                old = self.sets[body["dataset"]]
+                more = body["marks"] if "marks" in body else [body["fingerprint"]]
+                self.sets[body["dataset"]] = self._more(replace(old, marks=(*old.marks, *more)), event, body)
+            case "key":
+                if self.commitment is not None:
+                    raise ValueError(event.kind)
+                self.commitment = str(body["commitment"])
+            case "repair":
+                for seq in body["events"]:
+                    del self.doubtful[seq]
+            case "reserved" | "settled" | "failed" | "refused":
+                self._request(event, body)
+            case "migrate" | "checkpoint":
+                pass  # of no consequence for what was spent
+            case _:
+                raise KeyError(event.kind)
 
     def _register(self, event: Event, body: dict[str, Any]) -> None:
         early = "marks" not in body
@@ -202,11 +218,6 @@ class State:
             return
         entered = Registered(*terms, tuple(marks), blocks, early)
         self.sets[body["dataset"]] = self._more(entered, event, body)
-
-    def _identify(self, event: Event, body: dict[str, Any]) -> None:
-        old = self.sets[body["dataset"]]
-        more = body["marks"] if "marks" in body else [body["fingerprint"]]
-        self.sets[body["dataset"]] = self._more(replace(old, marks=(*old.marks, *more)), event, body)
 
     def _more(self, known: Registered, event: Event, body: dict[str, Any]) -> Registered:
         """With what versions since 0.4 write of a data set: cap, prior in words, people, rows, statements; and without
@@ -234,13 +245,6 @@ class State:
         """Where a set of people or rows lies; None if it is not stored yet."""
         held = (h for known in self.sets.values() for h in (*known.people, *known.rows))
         return next(((start, length) for stored, start, length in held if stored == digest), None)
-
-    def _nothing(self, event: Event, body: dict[str, Any]) -> None:
-        """Of no consequence for what was spent."""
-
-    def _repair(self, event: Event, body: dict[str, Any]) -> None:  # noqa: ARG002
-        for seq in body["events"]:
-            del self.doubtful[seq]
 
     def _request(self, event: Event, body: dict[str, Any]) -> None:
         name = (body["dataset"], body["request"])
@@ -278,19 +282,6 @@ def _tuples(found: Any) -> Any:
     if isinstance(found, dict):
         return {name: _tuples(value) for name, value in found.items()}
     return tuple(map(_tuples, found)) if isinstance(found, list) else found
-
-
-_MEANT: dict[str, Callable[[State, Event, dict[str, Any]], None]] = {
-    _OPEN: State._open,
-    "migrate": State._nothing,
-    "register": State._register,
-    "identify": State._identify,
-    "key": State._key,
-    "repair": State._repair,
-    "checkpoint": State._nothing,
-    **dict.fromkeys((*CHARGED, REFUSED), State._request),
-}
-"""What each kind of event does; one that is not here is refused, every time the file is looked at."""
 
 
 # Checkpoints: events that hold all that the events before them add up to, so that nobody has to read those again.

@@ -25,7 +25,6 @@ from fugu.errors import (
 from fugu.guarantee import Guarantee
 from fugu.guarantee.curve import budget_json
 from fugu.ledger import chain, log, old
-from fugu.ledger import log as beginnings
 from fugu.ledger import state as checkpoint
 from fugu.ledger.chain import sha256
 from fugu.ledger.fingerprint import Tokens, decoded
@@ -153,7 +152,9 @@ class File:
     """A ledger's file, and what was read of it."""
 
     def __init__(self, path: Path, timeout: float) -> None:
-        beginnings.check_name(path)
+        name = str(path)  # no URI, and no name that SQLite took for memory
+        if name.startswith("file:") or name == ":memory:" or "\0" in name:
+            raise BadLedger("a ledger is a file, given by its path, not a URI; leave out what stands before the path")
         self.path, self._timeout = path, timeout
         self._known: Log | None = None
 
@@ -177,7 +178,7 @@ class File:
             if log.at(fd, 0, len(old.MAGIC)) == old.MAGIC:
                 with old.copy_of(fd, self.path) as copy:
                     return work(LockedView(copy, log.opened(copy)))
-            if beginnings.unfinished(fd):
+            if log.unfinished(fd):
                 raise BadLedger(f"{self.path.name!r} was never finished: no ledger was kept in it")
             return work(LockedView(fd, self._look(fd)))
 
@@ -188,8 +189,8 @@ class File:
 
         def look(held: Held) -> Result:
             fd = self._locked(held, write=True)
-            if self._known is None and beginnings.unfinished(fd):
-                beginnings.finish(fd, self.path)
+            if self._known is None and log.unfinished(fd):
+                log.finish(fd, self.path)
             elif log.at(fd, 0, len(old.MAGIC)) == old.MAGIC:
                 old.migrate(fd, self.path, self._timeout)
             to = Writing(fd, self._look(fd))
@@ -210,7 +211,7 @@ class File:
 
         def look(held: Held) -> dict[int, str]:
             fd = self._locked(held, write=True)
-            beginnings.check_kind(fd, self.path)
+            log.check_kind(fd, self.path)
             now = Log.begun(log.start_of(fd)[0]).read_on(fd, deep=True, doubtful=True)
             to = Writing(fd, now)
             if now.state.doubtful:
@@ -228,7 +229,7 @@ class File:
             return holding(look)
 
     def _look(self, fd: int) -> Log:
-        beginnings.check_kind(fd, self.path)
+        log.check_kind(fd, self.path)
         self._known = known = log.opened(fd, self._known)
         return known
 
@@ -236,12 +237,17 @@ class File:
         """The file, open and locked; opened again if it was replaced by another one meanwhile."""
         while True:
             if write and self._known is None:
-                beginnings.make(self.path)
-            fd = held.open(beginnings.checked(self.path), write=write)
+                log.make(self.path)
+            fd = held.open(log.checked(self.path), write=write)
             if not held.take_whole(self._timeout, shared=not write):
                 raise LedgerBusy(f"another process holds the ledger {self.path.name!r}; nothing was charged, try again")
             if _still(fd, self.path):
-                beginnings.check_content(fd, self.path)
+                if os.fstat(fd).st_size == 0:  # a new ledger takes its name when it is whole, so this is never one
+                    raise LedgerBroken(
+                        f"{self.path.name!r} is empty: the ledger that was kept in it was truncated, and what was "
+                        "spent is not known; or the file was made beforehand. Put back the newest copy; if there "
+                        "never was a ledger, delete the file, and fugu makes it"
+                    )
                 return fd
             held.release()
 
@@ -301,7 +307,11 @@ def enter(
     `skipped` names the secrets of probability 0 under the prior of the data, of which the charge says nothing; `worth`
     is what all charges promise together after it, translated with the prior; `people` the set of those it is about."""
     state = RESERVED if refused is None else REFUSED
-    note = "" if refused is None else _why(refused)
+    note = "" if refused is None else str(refused)
+    if isinstance(refused, BudgetExceeded) and refused.spent is not None:
+        note = f"spent {refused.spent!r}, asked {refused.asked!r}, left {refused.left!r}"
+    elif isinstance(refused, NotComposable):
+        note = refused.why
     told = dict(zip(("charge", "question", "planned", "note"), (*asked, note), strict=True))
     more: dict[str, Any] = {"skipped": list(skipped)} if skipped else {}
     more |= {} if people is None else {"people": people}
@@ -319,12 +329,6 @@ def finish(to: Writing, data: str, request: str, state: str, value: str | None, 
     more: dict[str, Any] = {"note": note} if value is None else {"sha256": sha256(value)}
     to.append(state, {"dataset": data, "request": request, **more}, value or "")
     return value
-
-
-def _why(refused: FuguError) -> str:
-    if isinstance(refused, BudgetExceeded) and refused.spent is not None:
-        return f"spent {refused.spent!r}, asked {refused.asked!r}, left {refused.left!r}"
-    return refused.why if isinstance(refused, NotComposable) else str(refused)
 
 
 # A stored set of people or rows, read from the file of a ledger.

@@ -229,9 +229,7 @@ class LossCurve:
 def curve(certificate: Certificate, points: int = POINTS) -> LossCurve | None:
     """The losses for distances from 0 to about twice the noise; None where nothing finite is known beyond 0."""
     running, budget = parts(certificate), certificate.budget.simplest()
-    if certificate.runs not in ("additive", "vector") or any(
-        p.noise.silent or p.certificate.lattice is None for p in running
-    ):
+    if not certificate.spatial or any(p.noise.silent or p.certificate.lattice is None for p in running):
         return None
     try:
         binned = any(raw_edges(part.certificate) for part in running)
