@@ -56,6 +56,22 @@ def test_every_derived_part_is_worked_out_again(kind, part, made, tmp_path):
     assert code == 4 and lines["what is said"][0] == "fails" and f"'{part}'" in lines["what is said"][1]
 
 
+def test_a_release_from_tables_of_other_people_says_so_and_is_read_again(tmp_path):
+    folder = prepared(tmp_path)
+    asked = ("--query", "count(v=1); mean(v)", "--protect", "s", "--bounds", "0,5", "--step", "1", "--epsilon", "0.5")
+    shared = ("--reference", folder / "ref.csv", "--ledger", folder / "books")
+    code, said = command("release", folder / "today.csv", *asked, *shared, "--data", "north", "-o", folder / "a.csv")
+    assert code == 0, said
+    others = ("--data", "south", "--other-people", "north", "-o", folder / "b.csv")
+    code, said = command("release", folder / "today.csv", *asked, *shared, *others)
+    assert code == 0, said
+    document = ReleaseDocument.load(beside(folder / "b.csv"))
+    assert document["ledger"]["other people"] == ["north"]
+    assert command("verify", beside(folder / "b.csv"))[0] == 0
+    with pytest.raises(CertificateError, match="'ledger/other people"):
+        ReleaseDocument.parse(sealed({**document.body, "ledger": {**document["ledger"], "other people": [1]}}))
+
+
 @pytest.mark.parametrize("kind", ["column", "groups", "sequence", "model"])
 def test_every_figure_of_every_mechanism_is_worked_out_again(kind, made, tmp_path):
     for number, mechanism in enumerate(made[kind]["mechanisms"]):
