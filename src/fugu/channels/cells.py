@@ -13,13 +13,13 @@ from fugu.channels.program import (
     Floats,
     Ints,
     PointLaws,
-    ProgramRows,
-    SparseMatrix,
+    Program,
     Triplets,
     add_columns,
     limit_rows,
     new_solver,
     run,
+    sparse,
 )
 from fugu.channels.rays import spread
 from fugu.errors import NotProvable
@@ -63,7 +63,7 @@ class _Sift:
         self.turn, self.finer = 0, 1.0
         self.solver = new_solver()
         self.solver.setOptionValue("simplex_strategy", _DUAL)
-        rows.program(rows.cost).load(self.solver)
+        rows.load(self.solver, rows.cost)
         if problem.points is not None and problem.outputs is not None and np.all(np.diff(problem.outputs) > 0):
             start = self._from_coarse()
         else:
@@ -104,8 +104,7 @@ class _Sift:
 
     def _add(self, cells: Ints) -> None:
         x, y = np.divmod(cells, self.shape[1])
-        columns = SparseMatrix.of(self.rows.cells(x, y, 0), cells.size)
-        add_columns(self.solver, self.rows.cell_cost(x, y) * self.finer, columns)
+        add_columns(self.solver, self.rows.cell_cost(x, y) * self.finer, sparse(self.rows.cells(x, y, 0), cells.size))
         self.cells = np.concatenate([self.cells, cells])
 
     def rounds(self, gap: float) -> None:
@@ -188,7 +187,7 @@ def solve_grid(laws: PointLaws, method: str = "simplex") -> RoughChannel:
     rows.entries += rows.cells(x, y, rows.columns)
     first = rows.variables(np.zeros(x.size))[0]
     found = []
-    for answer in rows.program(cost).answers(method):
+    for answer in rows.answers(cost, method):
         matrix = np.zeros((laws.problem.n, laws.problem.m))
         matrix[rows.kept] = answer.x[first:].reshape(rows.kept.size, -1)
         found.append(laws.found(matrix, rows.prices(answer.y)))
@@ -209,7 +208,7 @@ tolerance of the solver. A smaller ratio promises more, and costs about 1e-8 of 
 _TINY = 1e-300
 
 
-class GridRows(ProgramRows):
+class GridRows(Program):
     """Rows, and all columns but the cells. `cells` gives the columns of cells, in units of `scale`."""
 
     def __init__(self, laws: PointLaws) -> None:

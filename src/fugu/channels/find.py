@@ -12,7 +12,7 @@ from fugu.channels.cells import solve_sifted
 from fugu.channels.one_pair import RaySearch, solve_pair
 from fugu.channels.pricing import MasterState
 from fugu.channels.problem import ChannelProblem, Prices, RoughChannel, power_below
-from fugu.channels.program import INFINITE, Floats, PointLaws, ProgramRows
+from fugu.channels.program import INFINITE, Floats, PointLaws, Program
 from fugu.channels.rays import PointPair
 from fugu.channels.repair import repaired
 from fugu.errors import NotProvable, UsageError
@@ -160,7 +160,7 @@ def solve_capped(problem: ChannelProblem) -> RoughChannel | None:
         return None
     rows = CappedRows(problem)
     try:
-        answers = rows.program(rows.cost).answers()
+        answers = rows.answers(rows.cost)
     except NotProvable:
         return None
     made = []
@@ -173,7 +173,7 @@ def solve_capped(problem: ChannelProblem) -> RoughChannel | None:
     return RoughChannel(matrix, least, float(min(losses) - lower(problem, least)))
 
 
-class CappedRows(ProgramRows):
+class CappedRows(Program):
     """min cost.k with every promise a row. Variables: the channel k (n, m), the largest of each column, the slack of
     each pair and output, and, for the worst of the laws, the loss that none exceeds."""
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from fugu.channels.pricing import Master, MasterState, bound, cheapest, prices
 from fugu.channels.problem import Prices, RoughChannel
-from fugu.channels.program import INFINITE, Floats, Ints, PointLaws, ProgramRows
+from fugu.channels.program import INFINITE, Floats, Ints, PointLaws, Program
 from fugu.channels.rays import PointPair, Rays, is_far, lifted, merged, nearest, once, spread
 from fugu.errors import NotProvable
 from fugu.progress import on_time, report
@@ -173,7 +173,7 @@ def solve_zero_one(laws: PointLaws, pair: PointPair, c: int) -> RoughChannel:
     """The best channel where only the pair in rows c and c + 1 of `problem.ordered()` can bind."""
     roles, found = _Roles(pair), []
     assert pair.weight is not None
-    for answer in roles.program(roles.cost).answers():
+    for answer in roles.answers(roles.cost):
         u, dual = answer.y[: pair.n] * pair.scale, answer.y[pair.n + 4 :] * pair.scale
         eta = np.zeros(2)
         eta[: dual.size] = np.clip(-dual, 0.0, None)
@@ -184,7 +184,7 @@ def solve_zero_one(laws: PointLaws, pair: PointPair, c: int) -> RoughChannel:
     return min(found, key=laws.shortfall)
 
 
-class _Roles(ProgramRows):
+class _Roles(Program):
     """min sum w moved, each point in roles that sum to 1, the four sums, and delta. Columns: units that need no
     partner, then telling points and partners that move or stay."""
 

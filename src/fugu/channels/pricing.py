@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.channels.program import INFINITE, TOLERANCE, Floats, Ints, SparseMatrix, add_columns, new_solver, run
+from fugu.channels.program import INFINITE, TOLERANCE, Floats, Ints, add_columns, new_solver, run
 from fugu.channels.rays import PointPair, Rays, at_better_end
 
 _FINER = 2.0**12
@@ -186,7 +186,7 @@ class Master:
         row, column, value = (part[value != 0] for part in (row, column, value))
         order = np.argsort(column, kind="stable")
         start = np.concatenate(([0], np.cumsum(np.bincount(column, minlength=cost.size))))
-        columns = SparseMatrix(start.astype(np.int32), row[order].astype(np.int32), value[order].astype(np.float64))
+        columns = start.astype(np.int32), row[order].astype(np.int32), value[order].astype(np.float64)
         add_columns(self.solver, cost * self.finer, columns)
         self.costs.append(cost)
         self.columns += cost.size

@@ -159,25 +159,20 @@ Triplets = tuple[Ints, Ints, Floats]
 """Rows, columns and values of the entries of a matrix."""
 
 
-@dataclass(frozen=True, eq=False)
-class SparseMatrix:
-    """A sparse matrix by columns: `index` and `value` of column j stand at start[j] .. start[j + 1]."""
+Columns = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
+"""A sparse matrix by columns: start, index and value; those of column j stand at start[j] .. start[j + 1]."""
 
-    start: NDArray[np.int32]
-    index: NDArray[np.int32]
-    value: NDArray[np.float64]
 
-    @classmethod
-    def of(cls, entries: Iterable[Triplets], columns: int) -> SparseMatrix:
-        """The matrix with these entries, each place at most once; zeros are left out."""
-        none = np.zeros(0, dtype=np.int64)
-        parts = [tuple(np.ravel(part) for part in np.broadcast_arrays(*entry)) for entry in entries]
-        parts = [(none, none, np.zeros(0)), *parts]
-        row, column, value = (np.concatenate([part[k] for part in parts]) for k in range(3))
-        row, column, value = (part[value != 0] for part in (row, column, value))
-        order = np.lexsort((row, column))
-        start = np.concatenate(([0], np.cumsum(np.bincount(column, minlength=columns))))
-        return cls(start.astype(np.int32), row[order].astype(np.int32), value[order].astype(np.float64))
+def sparse(entries: Iterable[Triplets], columns: int) -> Columns:
+    """The matrix with these entries, each place at most once; zeros are left out."""
+    none = np.zeros(0, dtype=np.int64)
+    parts = [tuple(np.ravel(part) for part in np.broadcast_arrays(*entry)) for entry in entries]
+    parts = [(none, none, np.zeros(0)), *parts]
+    row, column, value = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    row, column, value = (part[value != 0] for part in (row, column, value))
+    order = np.lexsort((row, column))
+    start = np.concatenate(([0], np.cumsum(np.bincount(column, minlength=columns))))
+    return start.astype(np.int32), row[order].astype(np.int32), value[order].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,63 +184,9 @@ class Solution:
     value: float
 
 
-@dataclass(frozen=True, eq=False)
 class Program:
-    """min cost.x with low <= A x <= high and floor <= x."""
-
-    cost: NDArray[np.float64]
-    matrix: SparseMatrix
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    floor: NDArray[np.float64]
-
-    def answers(self, method: str = "simplex") -> list[Solution]:
-        """Solutions in doubles, by the simplex method or by interior points with crossover ("ipm").
-
-        The tolerance of the solver is absolute, and rare points have small costs and small cells: more runs go on from
-        the basis of the first with costs 2^16, then also with variables 2^12 times as large. With huge entries
-        (e^epsilon) none of them is always the best, so the caller chooses. Where the first run fails it is tried once
-        more without simplifying the program first.
-        """
-        solver = new_solver(method)
-        self.load(solver)
-        try:
-            found = [run(solver)]
-        except NotProvable:
-            solver.clearSolver()
-            solver.setOptionValue("presolve", "off")
-            found = [run(solver)]
-        solver.setOptionValue("solver", "simplex")
-        solver.setOptionValue("simplex_iteration_limit", 1000 + self.cost.size // 10)
-        for larger in (1.0, _LARGER):
-            try:
-                columns = np.arange(self.cost.size, dtype=np.int32)
-                solver.changeColsCost(columns.size, columns, _FINER * self.cost)
-                solver.changeColsBounds(columns.size, columns, larger * self.floor, np.full(columns.size, INFINITE))
-                limit_rows(solver, larger * self.low, larger * self.high)
-                finer = run(solver)
-                found.append(Solution(finer.x / larger, finer.y / _FINER, float(self.cost @ (finer.x / larger))))
-            except NotProvable:  # what is left over is rounding: the earlier answers stay
-                break
-        return found
-
-    def load(self, solver: highspy.Highs) -> None:
-        import highspy
-
-        lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = self.cost.size, self.low.size
-        lp.col_cost_, lp.col_lower_, lp.col_upper_ = self.cost, self.floor, np.full(self.cost.size, INFINITE)
-        lp.row_lower_, lp.row_upper_ = self.low, self.high
-        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        lp.a_matrix_.start_, lp.a_matrix_.index_ = self.matrix.start, self.matrix.index
-        lp.a_matrix_.value_ = self.matrix.value
-        if solver.passModel(lp) == highspy.HighsStatus.kError:
-            raise NotProvable("the linear program has entries that the solver cannot take")
-
-
-class ProgramRows:
-    """A linear program as it is gathered: rows with their limits, columns with what they are at least, and the entries
-    between them."""
+    """min cost.x with low <= A x <= high and floor <= x, as it is gathered: rows with their limits, columns with what
+    they are at least, and the entries between them; the cost comes when it is solved."""
 
     def __init__(self) -> None:
         self.entries: list[Triplets] = []
@@ -270,16 +211,54 @@ class ProgramRows:
         """Entries at these places, as far as they are repeated."""
         self.entries.append((rows, columns, np.asarray(values, dtype=np.float64)))
 
-    def program(self, cost: Floats) -> Program:
-        """All of it."""
-        return Program(cost, SparseMatrix.of(self.entries, self.columns), self.low, self.high, self.floor)
+    def answers(self, cost: Floats, method: str = "simplex") -> list[Solution]:
+        """Solutions in doubles, by the simplex method or by interior points with crossover ("ipm").
+
+        The tolerance of the solver is absolute, and rare points have small costs and small cells: more runs go on from
+        the basis of the first with costs 2^16, then also with variables 2^12 times as large. With huge entries
+        (e^epsilon) none of them is always the best, so the caller chooses. Where the first run fails it is tried once
+        more without simplifying the program first.
+        """
+        solver = new_solver(method)
+        self.load(solver, cost)
+        try:
+            found = [run(solver)]
+        except NotProvable:
+            solver.clearSolver()
+            solver.setOptionValue("presolve", "off")
+            found = [run(solver)]
+        solver.setOptionValue("solver", "simplex")
+        solver.setOptionValue("simplex_iteration_limit", 1000 + cost.size // 10)
+        for larger in (1.0, _LARGER):
+            try:
+                columns = np.arange(cost.size, dtype=np.int32)
+                solver.changeColsCost(columns.size, columns, _FINER * cost)
+                solver.changeColsBounds(columns.size, columns, larger * self.floor, np.full(columns.size, INFINITE))
+                limit_rows(solver, larger * self.low, larger * self.high)
+                finer = run(solver)
+                found.append(Solution(finer.x / larger, finer.y / _FINER, float(cost @ (finer.x / larger))))
+            except NotProvable:  # what is left over is rounding: the earlier answers stay
+                break
+        return found
+
+    def load(self, solver: highspy.Highs, cost: Floats) -> None:
+        """Hand all of it to a solver."""
+        import highspy
+
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = cost.size, self.low.size
+        lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, self.floor, np.full(cost.size, INFINITE)
+        lp.row_lower_, lp.row_upper_ = self.low, self.high
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = sparse(self.entries, self.columns)
+        if solver.passModel(lp) == highspy.HighsStatus.kError:
+            raise NotProvable("the linear program has entries that the solver cannot take")
 
 
-def add_columns(solver: highspy.Highs, cost: Floats, columns: SparseMatrix) -> None:
+def add_columns(solver: highspy.Highs, cost: Floats, columns: Columns) -> None:
     """Columns from 0 on with these costs and entries."""
-    size, start = cost.size, columns.start[:-1]
-    top = np.full(size, INFINITE)
-    solver.addCols(size, cost, np.zeros(size), top, columns.value.size, start, columns.index, columns.value)
+    size, (start, index, value) = cost.size, columns
+    solver.addCols(size, cost, np.zeros(size), np.full(size, INFINITE), value.size, start[:-1], index, value)
 
 
 def new_solver(method: str = "simplex") -> highspy.Highs:

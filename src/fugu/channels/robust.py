@@ -17,7 +17,7 @@ from fugu.channels.bounds import lower
 from fugu.channels.cone import Cone, LinearForm, Vector
 from fugu.channels.interior import Interior
 from fugu.channels.problem import ChannelProblem, Prices, RoughChannel, largest_mean
-from fugu.channels.program import INFINITE, Floats, Ints, Program, ProgramRows, new_solver, pull
+from fugu.channels.program import INFINITE, Floats, Ints, Program, new_solver, pull
 from fugu.channels.sets import Extreme, Planes, Promises, extreme, provable, round_ball
 from fugu.errors import NotProvable, OutOfReach
 from fugu.laws.discrete import Discrete
@@ -112,7 +112,7 @@ def _gap(problem: ChannelProblem, matrix: Floats, prices: Prices) -> float:
 # The promises once for each output, what links the outputs, and the loss, as one linear program for HiGHS.
 
 
-class WholeProgram(ProgramRows):
+class WholeProgram(Program):
     """min cost with sum_y k_y = 1 and G z_y >= 0; delta, the worst of the laws and order where they are asked for.
 
     Interior points without crossover: the answer is a proposal, made exact by `repair`, so a vertex is not needed."""
@@ -192,7 +192,7 @@ class WholeProgram(ProgramRows):
             cost[self.worst] = 1.0
         else:
             cost[self.cells] = cells / scale
-        x, y = interior(self.program(cost))
+        x, y = interior(self, cost)
         cone = self.promises.cone
         duals = np.clip(scale * y[: problem.m * cone.count].reshape(problem.m, cone.count), 0.0, None)
         mix, mixed = (None, None) if self.worst is None else self._members(y)
@@ -200,14 +200,14 @@ class WholeProgram(ProgramRows):
         return RobustSolution(self.promises, x[self.cells], duals, mix, mixed, rise)
 
 
-def interior(program: Program) -> tuple[Floats, Floats]:
+def interior(program: Program, cost: Floats) -> tuple[Floats, Floats]:
     """Variables and duals near the optimum of a program; `NotProvable` if the solver does not come near one."""
     import highspy
 
     solver = new_solver("ipx")
     solver.setOptionValue("run_crossover", "off")
     solver.setOptionValue("ipm_optimality_tolerance", 1e-9)
-    program.load(solver)
+    program.load(solver, cost)
     solver.run()
     status, solution = solver.getModelStatus(), solver.getSolution()
     near = status in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kUnknown)

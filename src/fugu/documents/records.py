@@ -193,13 +193,6 @@ RECORDS = of.listed(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Exactly(Proved):
-    """What is proved, as a number that no double rounds."""
-
-    least: Fraction
-
-
 class RecordsCertificate(Promising):
     """What all questions of a session promise together; everything that the proof needs can be read back."""
 
@@ -287,7 +280,7 @@ class RecordsCertificate(Promising):
         outcome: Outcome = "holds" if holds else "fails"
         if holds and proved_by("on_their_word")(self):
             outcome, reason = "not checked", f"{reason}, if what fugu did not draw is as private as was said of it"
-        return Exactly(said(least), 0.0, pair, outcome, reason, least)
+        return Proved(said(least), 0.0, pair, outcome, reason, least)
 
     def late(self, proved: Proved, given: PairsLike | None = None) -> Iterator[Check]:
         """Each part against what follows from the questions and their noise, then the figures."""
@@ -299,7 +292,7 @@ class RecordsCertificate(Promising):
         yield from self.own_words()
 
     def _check_figures(self, proved: Proved) -> None:
-        if not isinstance(proved, Exactly):
+        if proved.least is None:
             raise NotChecked(proved.reason)
         own = proved_by("largest_own")(self)
         if self.spent < proved.least or self.spent > exactly(self.budget.epsilon):

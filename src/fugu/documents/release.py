@@ -28,7 +28,6 @@ from fugu.documents.sentences import RECORDS, derived
 from fugu.documents.verdict import Check, Checked, NotChecked, Outcome, Proved, Verdict, checked, settled, unchecked
 from fugu.errors import CertificateError, UsageError
 from fugu.laws.pair import PairsLike
-from fugu.numbers.exact import read_whole
 from fugu.visible import Json
 
 FOLLOW = ("budget", "unit", "secrets", "pairs", "mechanisms", "reading", "assumptions")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 from fugu.errors import CertificateError
@@ -62,6 +63,8 @@ class Proved:
     worst_pair: str
     budget: Outcome
     reason: str
+    least: Fraction | None = None
+    """The epsilon as a number that no double rounds, where that is known."""
 
     @staticmethod
     def nothing(reason: str, budget: Outcome = "fails", worst_pair: str = "") -> Proved:

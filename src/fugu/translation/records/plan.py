@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fugu.channels.program import INFINITE, Program, SparseMatrix, new_solver
+from fugu.channels.program import INFINITE, Program, new_solver
 from fugu.errors import NotProvable
 from fugu.translation.records.problem import Distances, Floats, Ints, PricingProblem, Rate, distinct
 from fugu.visible import Json
@@ -248,24 +248,18 @@ def solve(
     log_q += about
     scale = np.logaddexp(log_p, log_q)  # of the rows; a flow is measured by the smaller of its two ends
     small = np.minimum(scale[i], scale[j])
-    entries = [
-        (i, edges, np.exp(small - scale[i])),
-        (j, edges, -np.exp(grown + small - scale[j])),
-        (everywhere, np.full(n, i.size), np.where(problem.q > 0, np.exp(log_q - scale), 0.0)),
-    ]
-    program = Program(
-        np.append(np.zeros(i.size), 1.0),
-        SparseMatrix.of(entries, i.size + 1),
-        np.where(problem.p > 0, np.exp(log_p - scale), 0.0),
-        np.full(n, INFINITE),
-        np.zeros(i.size + 1),
-    )
+    program = Program()
+    program.low, program.high = np.where(problem.p > 0, np.exp(log_p - scale), 0.0), np.full(n, INFINITE)
+    program.variables(np.zeros(i.size + 1))
+    program.enter(i, edges, np.exp(small - scale[i]))
+    program.enter(j, edges, -np.exp(grown + small - scale[j]))
+    program.enter(everywhere, np.full(n, i.size), np.where(problem.q > 0, np.exp(log_q - scale), 0.0))
     solver = new_solver("simplex" if inside is None else "ipm")
     if inside is not None:
         solver.setOptionValue("run_crossover", "off")
         solver.setOptionValue("ipm_optimality_tolerance", inside)
     try:
-        program.load(solver)
+        program.load(solver, np.append(np.zeros(i.size), 1.0))
     except NotProvable:
         return None
     solver.run()
