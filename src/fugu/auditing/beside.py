@@ -16,9 +16,9 @@ from fugu.data import read_table
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
 from fugu.documents.kinds import inner, read
+from fugu.documents.laws import laws_given, one_law
 from fugu.documents.plain_json import load_json, reading
 from fugu.documents.promises import Promising, weakest
-from fugu.documents.pushed import laws_given, one_law
 from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import PrivatePart, ReleaseDocument, commit_file, file_sha256, same
 from fugu.documents.sentences import RECORDS

@@ -247,6 +247,12 @@ def refused(method: str, noise: str, why: str) -> Row:
 CONSTANT, ATOMS, REMAPPED, LIMIT = "constant", "atoms", "remapped", "limit"
 AT_95, LOCAL, RECORDS = "at 95 %", "local-dp", "record-dp"
 """Rows beside those of methods."""
+BESIDE = {
+    ATOMS: ("noise on the known values", "--noise atoms", "biased towards the middle at the ends"),
+    REMAPPED: ("noise on the known values, remapped", "--noise atoms --remap absolute", "biased"),
+    LIMIT: ("the optimal channel", "--mechanism optimal", "safe for exactly these beliefs only"),
+}
+"""What each of them is as a lever: in words, as an option, and at which price."""
 BOUNDED = ("laplace", ATOMS)
 """Kinds of noise whose masses have bounded ratios."""
 NAMES = {

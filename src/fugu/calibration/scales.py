@@ -12,6 +12,7 @@ from fugu.calibration.comparison import Row, above, refused
 from fugu.calibration.lattice import FINER, MOST_STEPS, Problem, beliefs_of, ladder, problem, reachable
 from fugu.calibration.offer import Offer, Tried, Wishes
 from fugu.calibration.registry import ARITHMETIC, OUT_OF_RANGE, Method, Proposal, named, suited, told
+from fugu.documents.promises import steps_between
 from fugu.documents.sentences import ANALYSIS_ONLY, CELLS, COORDINATES, EXACT_LAWS, INDEPENDENT_ROWS, SETS
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee.asks import Ask, Proof
@@ -196,10 +197,8 @@ class Scaled:
         """How far apart two values of one record are, in steps, in the l1 norm."""
         if self.where.given[0].shape == "cells":
             return 2
-        if (support := self.where.support) is None:
-            return None
-        places = self.where.lattice.index(support).reshape(len(support), -1)
-        return sum(int(column.max()) - int(column.min()) for column in places.T)
+        support = self.where.support
+        return None if support is None else steps_between(support, self.where.lattice)
 
     def _within(self, noise: Noise) -> bool:
         """Whether noise keeps the cap, exactly."""

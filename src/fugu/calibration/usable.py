@@ -14,7 +14,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from fugu.calibration.compare import beside
-from fugu.calibration.comparison import ATOMS, LIMIT, REMAPPED, Row
+from fugu.calibration.comparison import BESIDE, Row
 from fugu.calibration.driver import best
 from fugu.calibration.offer import Wishes
 from fugu.calibration.registry import ARITHMETIC
@@ -258,14 +258,9 @@ class Levers:
 
     def _others(self) -> Measured:
         """Noise on atoms and the optimal channel."""
-        told = {
-            ATOMS: ("noise on the known values", "--noise atoms", "biased towards the middle at the ends"),
-            REMAPPED: ("noise on the known values, remapped", "--noise atoms --remap absolute", "biased"),
-            LIMIT: ("the optimal channel", "--mechanism optimal", "safe for exactly these beliefs only"),
-        }
         for row in self.beside():
-            if row.method in told and row.proven:
-                what, option, price = told[row.method]
+            if row.method in BESIDE and row.proven:
+                what, option, price = BESIDE[row.method]
                 yield what, option, row.expected_absolute, price
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from fugu.documents import sentences as say
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import canonical_json
+from fugu.documents.laws import halves_agree
 from fugu.documents.parts import Part
 from fugu.documents.plain_json import proving
 from fugu.documents.promises import of_noise
-from fugu.documents.pushed import halves_agree
 from fugu.documents.remap import Remap
 from fugu.documents.verdict import Check, Outcome, Proved
 from fugu.errors import CertificateError

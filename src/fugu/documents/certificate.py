@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from fugu.documents import sentences as say
 from fugu.documents.document import canonical_json, digest_of, later
-from fugu.documents.laws import Laws, LawsDocument, misnamed, secrets_named
+from fugu.documents.laws import Laws, LawsDocument, laws_given, misnamed, secrets_named
 from fugu.documents.parts import LAWS, PARTS, Part, person, published_unit, schema_of
 from fugu.documents.plain_json import proving, reading
 from fugu.documents.promises import ANYBODY, HALF, check_anybody, coarse, stated, warnings_of
-from fugu.documents.pushed import laws_given
 from fugu.documents.question import answers
 from fugu.documents.remap import Remap
 from fugu.documents.sentences import PAST_WARNINGS, Told

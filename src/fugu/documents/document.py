@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import FrozenInstanceError
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar
@@ -39,16 +39,6 @@ SEAL = ("schema", "fugu", "publisher", "digest")
 OWN_WORDS, _MOST_SAID = "publisher's own words", 2_000
 
 
-class Sealed:
-    """Nothing about it can be set or removed, in subclasses either: a frozen dataclass guards its own fields only."""
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise FrozenInstanceError(f"a document does not change after it is made, so {name!r} cannot be set")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise FrozenInstanceError(f"a document does not change after it is made, so {name!r} cannot be removed")
-
-
 class Stated(Generic[T]):
     """A part of a document as an attribute: what `read` makes of it, under its own name or another one."""
 
@@ -62,9 +52,9 @@ class Stated(Generic[T]):
         return self if document is None else self._read(document.body[self._name])  # type: ignore[return-value]
 
 
-@dataclass(frozen=True, repr=False)
-class Document(Sealed, Shown):
-    """A sealed document. A subclass says which schema it is of, which kinds there are, and what each must hold."""
+class Document(Shown):
+    """A sealed document, of which nothing can be set or removed. A subclass says which schema it is of, which kinds
+    there are, and what each must hold."""
 
     body: Json
 
@@ -81,11 +71,22 @@ class Document(Sealed, Shown):
     was_read = False
     """Whether `parse` made this object, so that its digest matches and every early check holds; copies lose it."""
 
-    def __post_init__(self) -> None:
+    def __init__(self, body: Json) -> None:
         try:
-            object.__setattr__(self, "body", frozen(self.body))
+            object.__setattr__(self, "body", frozen(body))
         except RecursionError:
             raise CertificateError("the certificate is nested deeper than any that fugu wrote") from None
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"a document does not change after it is made, so {name!r} cannot be set")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"a document does not change after it is made, so {name!r} cannot be removed")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Document) or type(other) is not type(self):
+            return NotImplemented
+        return bool(self.body == other.body)
 
     def __hash__(self) -> int:
         return hash(self.body.get("digest"))

@@ -38,6 +38,7 @@ from fugu.laws.family import Family, SetFamily
 from fugu.laws.shapes import mean_law
 from fugu.loss.door import shift_delta
 from fugu.noise.kind import Noise
+from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
 
@@ -150,8 +151,13 @@ def span(certificate: Certificate) -> Fraction | None:
     support, lattice = certificate.support, certificate.lattice
     if support is None or lattice is None:
         return None
+    return Fraction(steps_between(support, lattice))
+
+
+def steps_between(support: NDArray[np.float64], lattice: Lattice) -> int:
+    """How far apart two supported values are at most, in lattice steps, in the l1 norm."""
     places = lattice.index(support).reshape(len(support), -1)
-    return Fraction(sum(int(column.max()) - int(column.min()) for column in places.T))
+    return sum(int(column.max()) - int(column.min()) for column in places.T)
 
 
 @lru_cache(maxsize=1024)

@@ -24,7 +24,7 @@ from fugu.documents.document import Document, canonical_json, guard, no_laws
 from fugu.documents.kinds import inner
 from fugu.documents.plain_json import guarded
 from fugu.documents.question import question_words, without_fitted
-from fugu.documents.sentences import RECORDS, derived
+from fugu.documents.sentences import derived
 from fugu.documents.verdict import Check, Checked, NotChecked, Outcome, Proved, Verdict, checked, settled, unchecked
 from fugu.errors import CertificateError, UsageError
 from fugu.laws.pair import PairsLike
@@ -232,7 +232,7 @@ class ReleaseDocument(Document):
 
     @property
     def composes(self) -> bool:
-        return bool(self["mechanisms"][0]["noise"].get("kind") == RECORDS)
+        return "questions" in self["mechanisms"][0]["noise"]
 
     @property
     def published(self) -> list[Json]:

@@ -244,9 +244,7 @@ def _check_shares(certificate: Certificate, swap: RecordSwap) -> None:
     stated = certificate.body.get("property")
     if stated is None:
         raise CertificateError("a record swap is about a property of the whole, and the certificate names none")
-    cells = {share["name"]: read_whole(share["from"]) for share in stated["shares"]}
-    apart = max((abs(cells[a] - cells[b]) for a, b in stated["pairs"]), default=0)
-    if apart != swap.records:
+    if _apart(stated) != swap.records:
         raise CertificateError("the certificate swaps fewer or more records than the shares that it names differ by")
 
 
@@ -294,12 +292,16 @@ def check_shares(certificate: Certificate) -> None:
         _check_moves(certificate, stated)
 
 
+def _apart(stated: Stated) -> int:
+    """By how many records two numbers that are proved to look alike differ at most."""
+    cells = {share["name"]: read_whole(share["from"]) for share in stated["shares"]}
+    return max((abs(cells[a] - cells[b]) for a, b in stated["pairs"]), default=0)
+
+
 def _check_moves(certificate: Certificate, stated: Stated) -> None:
     """Where no law of the statistics is believed, values move by what the swapped records can: each of n records moves
     a statistic by at most an n-th of the range that all of them leave it."""
-    n, lattice = read_whole(stated["size"]), certificate.lattice
-    cells = {share["name"]: read_whole(share["from"]) for share in stated["shares"]}
-    swapped = max((abs(cells[a] - cells[b]) for a, b in stated["pairs"]), default=0)
+    n, lattice, swapped = read_whole(stated["size"]), certificate.lattice, _apart(stated)
     if stated["every"]:
         swapped = max(swapped, math.floor(n * read_number(stated["tolerance"])))
     for family in certificate.laws:

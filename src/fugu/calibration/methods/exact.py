@@ -146,18 +146,6 @@ _ENVELOPE = "the envelope and its dual over the worst laws in the sets: proved i
 
 
 @method(
-    "l1",
-    "l1 (group) sensitivity: Dwork, McSherry, Nissim, Smith 2006, Proposition 1",
-    place=10,
-    shapes=("sets",),
-    beaten_by="exact",
-)
-def sets_l1(item: SetFamily, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
-    """scale = range of the declared values / epsilon: what every law on them needs, and all that is known of some."""
-    return Proposal(over(float(item.points[-1] - item.points[0]), ask.epsilon))
-
-
-@method(
     "exact",
     "the tight loss of the worst laws in the sets: proved in docs/proofs/sets.md",
     place=100,
@@ -180,7 +168,7 @@ def envelope(item: SetFamily, ask: Ask, kind: Kind) -> Proposal:
     return Proposal(steps, "a bound, not exact" if steps else _SUFFICES)
 
 
-# Histograms: the least noise in every count, and what one record can move at most.
+# Histograms: the least noise in every count.
 
 
 _CELLS = ("cells",)
@@ -203,15 +191,3 @@ def cells_exact(item: CellFamily, ask: Ratio, kind: Kind) -> Proposal:
 def no_orders(item: CellFamily, ask: Divergences, kind: Kind) -> Proposal:  # noqa: ARG001
     """Refused: no divergence of a histogram is proved."""
     raise NotProvable(NO_ORDERS)
-
-
-@method(
-    "l1",
-    "l1 sensitivity: Dwork, McSherry, Nissim, Smith 2006, Proposition 1; one record moves two counts by one each",
-    place=10,
-    shapes=_CELLS,
-    beaten_by="exact",
-)
-def cells_l1(item: CellFamily, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
-    """scale = 2 / epsilon, whatever the laws; 0 if they are the same."""
-    return Proposal(0.0 if item.same else over(2, ask.epsilon))

@@ -7,9 +7,10 @@ from fractions import Fraction
 
 from fugu.calibration.registry import EVERY, RELEASED, UNBOUNDED, Proposal, least_scale, method
 from fugu.guarantee.asks import Ask, Divergences, Ratio
-from fugu.laws.family import Family
+from fugu.laws.cells import CellFamily
+from fugu.laws.family import Family, SetFamily
 from fugu.laws.normal import Analytic
-from fugu.laws.shapes import Item
+from fugu.laws.shapes import Item, Shape
 from fugu.loss.search.shapes import farthest, l1_distance, over
 from fugu.loss.shifts import gaussian_mu, shift_renyi
 from fugu.loss.vectors import space_of
@@ -195,10 +196,22 @@ def _distance(family: Family, delta: Fraction) -> float:
 # `l1`: the largest distance between any value under one secret and any value under the other, over epsilon.
 
 
-@method("l1", "l1 (group) sensitivity: Dwork, McSherry, Nissim, Smith 2006, Proposition 1", place=10, beaten_by="exact")
-def l1(item: Item, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
-    """scale = max |x - x'| / epsilon over x possible under one secret and x' under the other; blind to
-    probabilities."""
+_DWORK = "sensitivity: Dwork, McSherry, Nissim, Smith 2006, Proposition 1"
+_L1, _L1_OF_CELLS = f"l1 (group) {_DWORK}", f"l1 {_DWORK}; one record moves two counts by one each"
+
+
+@method("l1", _L1_OF_CELLS, place=10, shapes=("cells",), beaten_by="exact")
+@method("l1", _L1, place=10, shapes=("sets",), beaten_by="exact")
+@method("l1", _L1, place=10, beaten_by="exact")
+def l1(item: Shape, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """scale = max |x - x'| / epsilon over x possible under one secret and x' under the other; blind to probabilities.
+
+    Of sets of laws over the range of the declared values, which is all that is known of some of them; of counts in
+    cells 2, whatever the laws."""
+    if isinstance(item, CellFamily):
+        return Proposal(0.0 if item.same else over(2, ask.epsilon))
+    if isinstance(item, SetFamily):
+        return Proposal(over(float(item.points[-1] - item.points[0]), ask.epsilon))
     return Proposal(over(l1_distance(item), ask.epsilon)) if isinstance(item, Family) else UNBOUNDED
 
 
