@@ -14,7 +14,7 @@ import fugu
 from auditing.document_fuzz import PAIR, PLANE, originals
 from fugu import Approx, MarkovChain, Pure, Scenario, Shifted
 from fugu.publication.files import Beliefs, Outgoing, issue, published_file
-from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequence_certificate import SequenceCertificate, entry_budget
 from fugu.queries.sequence_claims import REFERENCE
 from fugu.queries.sequences import Histogram, States
 
@@ -47,9 +47,23 @@ def _budgeted() -> dict[str, Any]:
     chain = MarkovChain([[0.6, 0.4], [0.3, 0.7]], 6, states=["a", "b"])
     schema = fugu.Schema({"u": {"kind": "identifier"}, "t": {"kind": "number"},
                           "g": {"kind": "category", "values": ["a", "b"]}})  # fmt: skip
-    said = Issue(1.0, schema, "unknown states count as 'a'", REFERENCE, 0.0, None, None, budget=Approx(1, 1e-3))
     mechanism = Histogram(States(["a", "b"])).mechanism(entry_budget(chain, 0.9))
-    return dict(json.loads(SequenceCertificate.issue(chain, mechanism, said).to_json()))
+    return dict(
+        json.loads(
+            SequenceCertificate.issue(
+                chain,
+                mechanism,
+                1.0,
+                schema,
+                "unknown states count as 'a'",
+                REFERENCE,
+                0.0,
+                None,
+                None,
+                budget=Approx(1, 1e-3),
+            ).to_json()
+        )
+    )
 
 
 def _release(certificate: Any, recipe: dict[str, Any] | None, rows: int, **more: Any) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from fugu.priors.gaussian_field import GaussianField
 from fugu.priors.gaussian_records import Correlated
 from fugu.priors.joint import JointTable
 from fugu.publication.files import Beliefs, Outgoing, issue, published_file
-from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequence_certificate import SequenceCertificate, entry_budget
 from fugu.queries.sequence_claims import REFERENCE
 from fugu.queries.sequences import Count, Histogram, States, TopK
 from law_route import prepare
@@ -153,9 +153,15 @@ def _sequences() -> Iterator[tuple[str, dict[str, Any]]]:
     queries = {"any": Count("a", places), "stationary": TopK(2, places), "given": Histogram(places)}
     for start, query in queries.items():
         chain = MarkovChain(steps, 12, [0.5, 0.5, 0.0] if start == "given" else start, ["a", "b", "c"])
-        said = Issue(1.0, schema, "unknown states count as 'a'", REFERENCE, 0.0, None, None)
         mechanism = query.mechanism(entry_budget(chain, 1.0))
-        yield start, json.loads(SequenceCertificate.issue(chain, mechanism, said).to_json())
+        yield (
+            start,
+            json.loads(
+                SequenceCertificate.issue(
+                    chain, mechanism, 1.0, schema, "unknown states count as 'a'", REFERENCE, 0.0, None, None
+                ).to_json()
+            ),
+        )
         if start == "given":
             yield "per entry", json.loads(mechanism.certificate.to_json())
     old = Path(__file__).parent.parent / "mechanism" / "old" / "sequence-mean.json"

@@ -245,8 +245,8 @@ def less_normals(patch, f):
 def less_response(patch, f):
     right = sequences.RandomisedResponse.draw
 
-    def wrong(self, data, epsilon, source):
-        return right(self, data, epsilon / (1 - Fraction(f)), source)
+    def wrong(self, data, noise, source):
+        return right(self, data, noise.shared(1 / (1 - Fraction(f))), source)
 
     patch.setattr(sequences.RandomisedResponse, "draw", wrong)
 

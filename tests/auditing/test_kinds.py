@@ -18,7 +18,7 @@ from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document, later
 from fugu.documents.kinds import SCHEMAS
 from fugu.errors import CertificateError, FuguError, UsageError
-from fugu.queries.sequence_certificate import THE_TABLE, Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequence_certificate import THE_TABLE, SequenceCertificate, entry_budget
 from fugu.queries.sequence_claims import REFERENCE
 from fugu.queries.sequences import (
     ArgMax,
@@ -51,8 +51,17 @@ SCHEMA = Schema(
 
 def issued(chain=CHAIN, epsilon=1.0, fitted_on=REFERENCE):
     query = Histogram(States(chain.states))
-    said = Issue(epsilon, SCHEMA, "unknown states count as the first", fitted_on, 0.0, None, None)
-    return SequenceCertificate.issue(chain, query.mechanism(entry_budget(chain, epsilon)), said)
+    return SequenceCertificate.issue(
+        chain,
+        query.mechanism(entry_budget(chain, epsilon)),
+        epsilon,
+        SCHEMA,
+        "unknown states count as the first",
+        fitted_on,
+        0.0,
+        None,
+        None,
+    )
 
 
 def changed(document, *edits):
@@ -145,8 +154,11 @@ def test_a_sealed_lie_about_sequences_fails_by_name(edits, check):
 
 def test_what_is_not_in_the_document_is_not_checked_and_does_not_hold():
     many = MarkovChain(np.full((129, 129), 1 / 129), 3, "any")
-    said = Issue(1.0, SCHEMA, "", REFERENCE, 0.0, None, None)
-    verdict = verify(SequenceCertificate.issue(many, Histogram(States(many.states)).mechanism(0.1), said))
+    verdict = verify(
+        SequenceCertificate.issue(
+            many, Histogram(States(many.states)).mechanism(0.1), 1.0, SCHEMA, "", REFERENCE, 0.0, None, None
+        )
+    )
     assert not verdict.holds and outcomes(verdict)["budget"] == outcomes(verdict)["prior"] == "not checked"
     long = verify(changed(issued(), ("prior", "length", 20_001)))
     assert not long.holds and outcomes(long)["budget"] == "not checked" and "minutes" in long.reason

@@ -373,14 +373,13 @@ def test_a_renyi_promise_is_attacked_directly_too(monkeypatch):
 
 
 def test_sequences_drawn_from_the_chain():
-    from fugu.queries.sequence_certificate import Issue, SequenceCertificate
+    from fugu.queries.sequence_certificate import SequenceCertificate
 
     chain = fugu.MarkovChain([[0.9, 0.1], [0.2, 0.8]], 4, states=("well", "ill"))
     states = sequences.States(("well", "ill"))
     mechanism = sequences.Count("ill", states).mechanism(fugu.dp_budget(chain, 2))
     reading = fugu.Schema({"state": {"kind": "category", "values": ["well", "ill"]}})
-    said = Issue(2, reading, "none", "the reference", 0.0, None, None)
-    document = SequenceCertificate.issue(chain, mechanism, said)
+    document = SequenceCertificate.issue(chain, mechanism, 2, reading, "none", "the reference", 0.0, None, None)
     draws = rng(2)
     paths = np.array([drawn_given(chain, 2, 1, draws) for _ in range(4000)])
     assert np.all(paths[:, 1] == 1)

@@ -16,7 +16,7 @@ from fugu.data import Schema
 from fugu.documents.document import SEAL
 from fugu.errors import BudgetRefused, CertificateError, FuguError, PriorNotPublic
 from fugu.priors.interval_chain import IntervalChain
-from fugu.queries.sequence_certificate import THE_TABLE, Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequence_certificate import THE_TABLE, SequenceCertificate, entry_budget
 from fugu.queries.sequence_claims import REFERENCE
 from fugu.queries.sequence_prior import chain_from, chain_json
 from fugu.queries.sequences import Histogram, States
@@ -46,8 +46,9 @@ def chain():
 
 def issued(chain, fitted_on=REFERENCE, smoothing=0.0):
     mechanism = Histogram(States(tuple(chain.states))).mechanism(entry_budget(chain, 1))
-    said = Issue(1, SCHEMA, "unknown states count as 'a'", fitted_on, smoothing, None, None)
-    return SequenceCertificate.issue(chain, mechanism, said)
+    return SequenceCertificate.issue(
+        chain, mechanism, 1, SCHEMA, "unknown states count as 'a'", fitted_on, smoothing, None, None
+    )
 
 
 def edited(certificate, change):

@@ -16,6 +16,7 @@ from sequence_oracle import Silent, datasets, em, peeled, pf, spread
 from fugu.errors import BadNoise, UsageError
 from fugu.noise.bits import OS
 from fugu.queries import sequence_counts, sequence_query, sequences
+from fugu.queries.sequence_query import EntryNoise
 from fugu.queries.sequences import (
     ArgMax,
     Histogram,
@@ -182,7 +183,7 @@ def test_randomised_response_has_its_law_and_costs_epsilon(monkeypatch):
         told = []
         for r in range(5):  # every outcome of the uniform that is tossed
             monkeypatch.setattr(sequence_counts, "uniform_below", lambda n, source, r=r: {5: r}[n])
-            told.append(query.draw(((code,),), Fraction(1), OS).value[0][0])
+            told.append(query.draw(((code,),), EntryNoise(Fraction(1)), OS).value[0][0])
         assert sorted(told.count(s) for s in "abc") == [1, 1, 3] and told.count("abc"[code]) == 3
 
 

@@ -18,9 +18,9 @@ from fugu.noise.gaussian import at_least
 from fugu.priors.chain import MarkovChain
 from fugu.queries.sequence_counts import Count, Histogram, Mean, RandomisedResponse, Sum, Transitions
 from fugu.queries.sequence_lattice import LatticeMechanism
-from fugu.queries.sequence_query import SequenceMechanism, Several
+from fugu.queries.sequence_query import EntryNoise, SequenceMechanism, Several
 from fugu.queries.sequences import ArgMax, Numbers, States, TopK
-from fugu.queries.usable_sequences import EntryNoise, Walk, judged, usable_mechanism
+from fugu.queries.usable_sequences import Walk, judged, usable_mechanism
 from fugu.utility.figures import CHANCE, NOISE, USABLE
 from release_files import command
 

@@ -19,6 +19,7 @@ from fugu.priors.chain import MarkovChain
 from fugu.queries.sequence_certificate import entry_budget
 from fugu.queries.sequence_claims import query_from
 from fugu.queries.sequence_promise import ADDED, CONTRACTION, CURVE, GROUP, QUILTS, SEVENTH, rules
+from fugu.queries.sequence_query import EntryNoise
 from fugu.queries.sequences import Count, Histogram, Lipschitz, Mean, Numbers, Several, States, Sum, TopK, Transitions
 from fugu.queries.usable_sequences import SPLIT, expected_error, grouped_users
 
@@ -83,13 +84,13 @@ def test_gumbel_is_drawn_as_the_rounds_of_the_exponential_mechanism(monkeypatch)
     data = ["a", "a", "b", "c", "a", "b"]
     for seed in range(20):
         drawn = [
-            TopK(2, ABC, method).draw(ABC.read(data), E, RngBits(np.random.default_rng(seed))).value
+            TopK(2, ABC, method).draw(ABC.read(data), EntryNoise(E), RngBits(np.random.default_rng(seed))).value
             for method in ("exponential", "gumbel")
         ]
         assert drawn[0] == drawn[1]
     asked = []
     monkeypatch.setitem(selection.METHODS, "exponential", lambda u, rate, *_: asked.append(rate) or 0)
-    TopK(2, ABC, "gumbel").draw(ABC.read(data), E, RngBits(np.random.default_rng(0)))
+    TopK(2, ABC, "gumbel").draw(ABC.read(data), EntryNoise(E), RngBits(np.random.default_rng(0)))
     assert asked == [Fraction(1, 4)] * 2  # epsilon over 2 rounds and a sensitivity of 1 on both sides
 
 

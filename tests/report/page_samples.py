@@ -14,7 +14,7 @@ from fugu.auditing.property_attack import property_attack
 from fugu.calibration.covariance.methods import WAYS
 from fugu.iterate import LinearRegression
 from fugu.publication.files import Beliefs, Outgoing, issue, preview, published_file
-from fugu.queries.sequence_certificate import Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequence_certificate import SequenceCertificate, entry_budget
 from fugu.queries.sequence_claims import REFERENCE as REFERENCE_WORDS
 from fugu.queries.sequences import Histogram, States
 from fugu.report import page
@@ -85,9 +85,12 @@ def _sequence():
     schema = Schema(
         {"who": {"kind": "identifier"}, "at": {"kind": "number"}, "s": {"kind": "category", "values": ["a", "b"]}}
     )
-    said = Issue(1.0, schema, "unknown states count as the first", REFERENCE_WORDS, 0.0, None, None)
     mechanism = Histogram(States(chain.states)).mechanism(entry_budget(chain, 1.0))
-    return page(SequenceCertificate.issue(chain, mechanism, said))
+    return page(
+        SequenceCertificate.issue(
+            chain, mechanism, 1.0, schema, "unknown states count as the first", REFERENCE_WORDS, 0.0, None, None
+        )
+    )
 
 
 def _training():

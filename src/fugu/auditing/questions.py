@@ -40,7 +40,7 @@ from fugu.queries.sequence_certificate import BudgetedSequenceCertificate, Seque
 from fugu.queries.sequence_claims import query_from
 from fugu.queries.sequence_counts import Histogram, Mean, RandomisedResponse, Sum, Transitions, rounded
 from fugu.queries.sequence_data import Numbers
-from fugu.queries.sequence_query import SequenceQuery, Several
+from fugu.queries.sequence_query import EntryNoise, SequenceQuery, Several
 from fugu.queries.sequences import ArgMax, TopK
 from fugu.queries.session_certificate import FLIP, LINES, OUTSIDE, NoisedQuestion, noised_in
 from fugu.training.training import NormalStream
@@ -293,8 +293,7 @@ def _sequence(
     answered = []
     rounds = count if not isinstance(query, RandomisedResponse) else max(1, count // sum(map(len, data)))
     for k in range(rounds):
-        drawn = query.draw_gaussian(data, amount, source) if gaussian else query.draw(data, amount, source)
-        answered.append(drawn.value)
+        answered.append(query.draw(data, EntryNoise(amount, gaussian), source).value)
         report("drawing answers", k + 1, rounds)
     if isinstance(query, TopK):
         counts, names = Histogram(query.domain).evaluate(data), list(query.domain.names)

@@ -34,8 +34,8 @@ from fugu.numbers.exact import Real
 from fugu.progress import report, stage
 from fugu.queries.answer import Cell
 from fugu.queries.property_release import (
+    CompletedQuestion,
     PropertyQuestion,
-    RehearsedProperty,
     deviations_of,
     open_property,
     plain,
@@ -334,64 +334,68 @@ def release_hidden(dispatch: Dispatch) -> None:
         rows = RowsFor(asked.size, len(known.known))
         if dispatch.rehearses:
             dry = DryRun.of(rows, (statistic.column for statistic in known.statistics))
-            found = known.rehearsed(rows.number, budget)
+            found = known.mechanism(rows.number, budget)
             stage("the page to sign")
-            dispatch.sign(
-                dispatch.outgoing({"": found.mechanism.certificate}, found.size, found.recipe, basis=dry.basis)
-            )
-            swaps = dispatch.dry_run and found.mechanism.noise.prepares
-            estimate = asdict(found.mechanism.estimate()) if swaps else None
+            recipe = known.recipe(rows.number)
+            dispatch.sign(dispatch.outgoing({"": found.certificate}, rows.number, recipe, basis=dry.basis))
+            estimate = asdict(found.estimate()) if dispatch.dry_run and found.noise.prepares else None
     dispatch.say_closing()
     if dispatch.dry_run:
-        _show_dry(found, estimate, dry, as_json)
+        _show_dry(known, found, rows.number, estimate, dry, as_json)
         return
     with progress("opening the private table, and the least noise"):
-        prepared = open_property(dispatch.table, known, budget)
-        going = dispatch.outgoing({"": prepared.mechanism.certificate}, prepared.size, prepared.recipe)
+        mechanism, private = open_property(dispatch.table, known, budget)
+        size = len(private)
+        going = dispatch.outgoing({"": mechanism.certificate}, size, known.recipe(size))
         audit = dispatch.sign(going, opened=True)
-    going = replace(going, check=dispatch.look(prepared.private))
+    going = replace(going, check=dispatch.look(private))
 
     def produce() -> dict[str, Any]:
-        drawn, sealed = prepared.release(question.allow_no_noise)
+        drawn, sealed = known.release(mechanism, private, question.allow_no_noise)
         return {"cells": [list(vars(cell).values()) for cell in drawn], "certificate": plain(sealed)}
 
     with progress("drawing"):
-        stored = produce() if account is None else account.spend(prepared.private, prepared.mechanism, produce)
+        stored = produce() if account is None else account.spend(private, mechanism, produce)
         cells, certificate = tuple(Cell(*cell) for cell in stored["cells"]), Certificate.parse(stored["certificate"])
         written = dispatch.publish(replace(going, certificates={"": certificate}), statistic_columns(cells), audit)
     if as_json:
         listed = [{"statistic": c.cell, "value": c.value, "low": c.low, "high": c.high, "std": c.scale} for c in cells]
-        print_json({**_figures(prepared, certificate), "cells": listed, **written, "closes": dispatch.closes})
+        print_json(
+            {**_figures(known, mechanism, size, certificate), "cells": listed, **written, "closes": dispatch.closes}
+        )
         return
-    title = f"Statistics of {prepared.size} records, hiding the share of {asked.hide}, under {certificate.promises}"
+    title = f"Statistics of {size} records, hiding the share of {asked.hide}, under {certificate.promises}"
     table = grid(title, ("statistic", "value", "low", "high", "noise std"), ("statistic",))
     for cell in cells:
         table.add_row(escape(cell.cell), *(f"{x:.6g}" for x in (cell.value, cell.low, cell.high, cell.scale)))
     out.print(table)
-    _say(prepared, certificate)
+    _say(known, certificate)
     dispatch.say_written()
 
 
-def _figures(prepared: RehearsedProperty, certificate: Certificate) -> dict[str, Any]:
+def _figures(known: CompletedQuestion, mechanism: Mechanism, size: int, certificate: Certificate) -> dict[str, Any]:
     """The same for a release and a dry run."""
-    names = [str(s) for s in prepared.asked.statistics]
+    names = [str(s) for s in known.statistics]
     return {
-        "hide": prepared.asked.told.hide, "closes": CLOSES, "statistics": names, "size": prepared.size,
-        "bounds": {name: [float(x) for x in ends] for name, ends in prepared.asked.bounds.items()},
+        "hide": known.told.hide, "closes": CLOSES, "statistics": names, "size": size,
+        "bounds": {name: [float(x) for x in ends] for name, ends in known.bounds.items()},
         "guarantee": certificate.budget, "method": certificate.method, "proved": certificate.proved,
         "worst_pair": certificate.worst_pair,
-        "deviations": dict(zip(names, deviations_of(prepared.mechanism, certificate), strict=True)),
+        "deviations": dict(zip(names, deviations_of(mechanism, certificate), strict=True)),
         "assumptions": list(certificate.assumptions), "warnings": list(certificate.warnings),
         "usable": Usable.of(certificate).to_json(),
     }  # fmt: skip
 
 
-def _show_dry(prepared: RehearsedProperty, estimate: dict[str, float | int] | None, dry: DryRun, as_json: bool) -> None:
-    certificate = prepared.mechanism.certificate
+def _show_dry(
+    known: CompletedQuestion, mechanism: Mechanism, size: int, estimate: dict[str, float | int] | None, dry: DryRun,
+    as_json: bool,
+) -> None:  # fmt: skip
+    certificate = mechanism.certificate
     if as_json:
-        print_json({**_figures(prepared, certificate), "estimate": estimate, **dry.to_json()})
+        print_json({**_figures(known, mechanism, size, certificate), "estimate": estimate, **dry.to_json()})
         return
-    each = zip(prepared.asked.statistics, deviations_of(prepared.mechanism, certificate), strict=True)
+    each = zip(known.statistics, deviations_of(mechanism, certificate), strict=True)
     bound = "at most " if estimate else ""
     say("standard deviation of the noise: " + bound + ", ".join(f"{s} {x:.4g}" for s, x in each))
     if estimate is not None:
@@ -399,19 +403,19 @@ def _show_dry(prepared: RehearsedProperty, estimate: dict[str, float | int] | No
             f"an estimate from {estimate['draws']} draws of its own: sigma {estimate['sigma']:.5g}, expected l2 error "
             f"{estimate['error']:.5g}; the release makes its own draws, so its sigma will differ a little"
         )
-    _say(prepared, certificate)
+    _say(known, certificate)
     dry.say()
 
 
-def _say(prepared: RehearsedProperty, certificate: Certificate) -> None:
+def _say(known: CompletedQuestion, certificate: Certificate) -> None:
     proved = certificate.proved
     say(
         f"method: {certificate.method}, {called(certificate.method, 'gaussian')}; proved: epsilon "
         f"{proved['epsilon']:.10g}, delta {proved['delta']:.3g}"
     )
     out.print(usable_table(Usable.of(certificate)))
-    given = prepared.asked.told.bounds or {}
-    if taken := [name for name in prepared.asked.bounds if name not in given]:
+    given = known.told.bounds or {}
+    if taken := [name for name in known.bounds if name not in given]:
         say(f"clipped to the range of the reference: {', '.join(taken)}; give --bounds to declare others")
     say("assumptions: " + "; ".join(map(spoken, certificate.assumptions)))
 

@@ -22,7 +22,7 @@ from fugu.numbers.exact import Real, as_fraction
 from fugu.priors.chains import GapChains
 from fugu.progress import stage
 from fugu.publication.files import Outgoing
-from fugu.queries.sequence_certificate import OWN_TABLE, THE_TABLE, Issue, SequenceCertificate, entry_budget
+from fugu.queries.sequence_certificate import OWN_TABLE, THE_TABLE, SequenceCertificate, entry_budget
 from fugu.queries.sequence_claims import REFERENCE, sequence_columns
 from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import Chain, believed
@@ -135,14 +135,13 @@ def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> Pro
         else f"entries that are missing or no number count as {float(part.domain.missing or 0):g}"
         for part in (query.parts if isinstance(query, Several) else (query,))
     ]
-    said = Issue(
-        asked=options.number("epsilon", asked.epsilon), reading=columns.read(reading.schema),
+    certificate = SequenceCertificate.issue(
+        chain, mechanism, asked=options.number("epsilon", asked.epsilon), schema=columns.read(reading.schema),
         spacing=reading.spacing(), odd="; ".join(dict.fromkeys(odd)),
         fitted_on=REFERENCE if asked.reference is not None else THE_TABLE, smoothing=asked.smoothing,
         prior_digest=prior_digest(chain), ledger=None if account is None else account.told(),
         budget=None if isinstance(budget, Pure) else budget,
     )  # fmt: skip
-    certificate = SequenceCertificate.issue(chain, mechanism, said)
     told = columns.told()
     recipe = {
         "what": "sequence", "query": certificate["query"], "asked": asked.query, "grammar": GRAMMAR,

@@ -113,13 +113,12 @@ class CompletedQuestion:
         self._require_alike(made)
         return made
 
-    def rehearsed(self, size: int, budget: Guarantee) -> RehearsedProperty:
+    def mechanism(self, size: int, budget: Guarantee) -> Mechanism:
         """The mechanism for so many records, proved; no private table is opened."""
-        scenario, columns = self.scenario(size), tuple(dict.fromkeys(s.column for s in self.statistics))
-        made = calibrate(scenario, budget, method=cast(Any, self.told.method), floor=self.told.floor)
+        columns = tuple(dict.fromkeys(s.column for s in self.statistics))
+        made = calibrate(self.scenario(size), budget, method=cast(Any, self.told.method), floor=self.told.floor)
         body = {**made.certificate.unsealed, "reading": self.reading.only(columns).to_json()}
-        sealed = Certificate.seal(body, made.certificate.laws)
-        return RehearsedProperty(self, scenario, replace(made, certificate=sealed), size)
+        return replace(made, certificate=Certificate.seal(body, made.certificate.laws))
 
     def contributions(self, table: Table) -> Floats:
         """What each record adds to each statistic: the same function on the reference and on the private table."""
@@ -141,6 +140,20 @@ class CompletedQuestion:
         each = self.contributions(private.table)
         sums = [sum((as_fraction(x) * n for x, n in Counter(c).items()), Fraction(0)) for c in each.T.tolist()]
         return [total * s.factor(len(private)) for total, s in zip(sums, self.statistics, strict=True)]
+
+    def release(
+        self, mechanism: Mechanism, private: Private, allow_no_noise: bool = False
+    ) -> tuple[tuple[Cell, ...], Certificate]:
+        """Draw once: the published numbers, and the certificate of this release."""
+        exact, lattice = self.exact(private), mechanism.lattice
+        if lattice is not None:  # the nearest points of it, each of which rounds to its own index
+            steps = [math.floor((x - lattice.origin) / lattice.grid + Fraction(1, 2)) for x in exact]
+            exact = [lattice.origin + k * lattice.grid for k in steps]
+        points = [float(x) for x in exact]
+        values: Any = np.array(points) if len(points) > 1 else points[0]
+        drawn = mechanism.release(values, allow_no_noise=allow_no_noise)
+        found = np.asarray(drawn.values, dtype=np.float64).reshape(-1).tolist()
+        return cells_of(mechanism, drawn.certificate, found), drawn.certificate
 
     def recipe(self, size: int) -> Json:
         """The question in JSON types."""
@@ -175,43 +188,9 @@ class CompletedQuestion:
             )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RehearsedProperty:
-    """A mechanism that is proved, for so many records; no private table is open."""
-
-    asked: CompletedQuestion
-    scenario: Scenario
-    mechanism: Mechanism
-    size: int
-
-    @property
-    def recipe(self) -> Json:
-        """The question in JSON types, with the public number of records."""
-        return self.asked.recipe(self.size)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PreparedProperty(RehearsedProperty):
-    """The same with the private table open; nothing has been drawn."""
-
-    private: Private
-
-    def release(self, allow_no_noise: bool = False) -> tuple[tuple[Cell, ...], Certificate]:
-        """Draw once: the published numbers, and the certificate of this release."""
-        exact, lattice = self.asked.exact(self.private), self.mechanism.lattice
-        if lattice is not None:  # the nearest points of it, each of which rounds to its own index
-            steps = [math.floor((x - lattice.origin) / lattice.grid + Fraction(1, 2)) for x in exact]
-            exact = [lattice.origin + k * lattice.grid for k in steps]
-        points = [float(x) for x in exact]
-        values: Any = np.array(points) if len(points) > 1 else points[0]
-        drawn = self.mechanism.release(values, allow_no_noise=allow_no_noise)
-        found = np.asarray(drawn.values, dtype=np.float64).reshape(-1).tolist()
-        return cells_of(self.mechanism, drawn.certificate, found), drawn.certificate
-
-
-def open_property(table: TableLike, known: CompletedQuestion, budget: Guarantee) -> PreparedProperty:
-    """Open the private table and prove its mechanism. Refused are a table of another size than declared, and a
-    reference that is the table itself."""
+def open_property(table: TableLike, known: CompletedQuestion, budget: Guarantee) -> tuple[Mechanism, Private]:
+    """Open the private table, and prove the mechanism for as many records. Refused are a table of another size than
+    declared, and a reference that is the table itself."""
     columns, size = tuple(dict.fromkeys(s.column for s in known.statistics)), known.told.size
     private = open_private(table, known.reading, columns)
     if size is not None and size != len(private):
@@ -225,8 +204,7 @@ def open_property(table: TableLike, known: CompletedQuestion, budget: Guarantee)
         raise PriorNotPublic(
             "the reference is the very table to be released, so the noise depends on it. Give another table"
         )
-    found = known.rehearsed(len(private), budget)
-    return PreparedProperty(known, found.scenario, found.mechanism, found.size, private)
+    return known.mechanism(len(private), budget), private
 
 
 def asked_of(recipe: Json) -> tuple[PropertyQuestion, int]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -45,10 +44,9 @@ from fugu.queries.sequence_claims import (
     same_query,
     starting,
 )
-from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import Chain, chain_from, chain_json, is_written
 from fugu.queries.sequence_promise import Budget, Entry, keeps, promised, worth
-from fugu.queries.sequence_query import SequenceMechanism
+from fugu.queries.sequence_query import EntryMechanism
 from fugu.translation.translate import dp_budget, translate
 from fugu.visible import Json
 
@@ -67,24 +65,6 @@ _ROUNDING = 1e-12
 """Version 0.1 wrote the law of a start through its logarithm: the figure it stated is for a law this near."""
 
 
-@dataclass(frozen=True)
-class Issue:
-    """What a certificate says beside the query and the chain."""
-
-    asked: Real
-    reading: Schema
-    odd: str
-    """What entries count as that are not what was expected, in words."""
-    fitted_on: str
-    smoothing: float
-    prior_digest: str | None
-    ledger: Mapping[str, str] | None
-    spacing: tuple[str, ...] = ()
-    """What is said of the times, which are public."""
-    budget: Approx | Renyi | None = None
-    """What was asked, where that is not the pure epsilon `asked`."""
-
-
 class SequenceCertificate(Promising):
     """What is promised of one statistic of sequences, and why; the chain and the query can be read back."""
 
@@ -96,28 +76,35 @@ class SequenceCertificate(Promising):
     WHOM = EACH_ENTRY
 
     @staticmethod
-    def issue(chain: Chain, mechanism: SequenceMechanism | LatticeMechanism, said: Issue) -> SequenceCertificate:
-        """What the mechanism promises under the chain as the document states it."""
-        if isinstance(chain, IntervalChain) and chain.counted is not None and said.fitted_on != REFERENCE:
+    def issue(
+        chain: Chain, mechanism: EntryMechanism, asked: Real, schema: Schema, odd: str, fitted_on: str,
+        smoothing: float, prior_digest: str | None, ledger: Mapping[str, str] | None,
+        spacing: tuple[str, ...] = (), budget: Approx | Renyi | None = None,
+    ) -> SequenceCertificate:  # fmt: skip
+        """What the mechanism promises under the chain as the document states it.
+
+        `schema`: how entries are read; `odd`: what those count as that are not what was expected, in words; `spacing`:
+        what is said of the times, which are public; `budget`: what was asked, where it is not the pure `asked`."""
+        if isinstance(chain, IntervalChain) and chain.counted is not None and fitted_on != REFERENCE:
             raise PriorNotPublic(OWN_TABLE)
         prior = chain_json(chain)
         stated = chain_from(prior) if is_written(prior) else chain
         claims = {k: v for k, v in mechanism.certificate.claims.items() if k != "kind"}
-        fitted = {"smoothing": said.smoothing, "fitted on": said.fitted_on, "digest": said.prior_digest}
+        fitted = {"smoothing": smoothing, "fitted on": fitted_on, "digest": prior_digest}
         begins = starting(chain)
-        ahead, behind = needed_assumptions({**prior, **fitted}, said.ledger is not None, said.reading.sequence)
-        apart = (APART,) if said.fitted_on == REFERENCE else ()
-        kind = SequenceCertificate if said.budget is None else BudgetedSequenceCertificate
+        ahead, behind = needed_assumptions({**prior, **fitted}, ledger is not None, schema.sequence)
+        apart = (APART,) if fitted_on == REFERENCE else ()
+        kind = SequenceCertificate if budget is None else BudgetedSequenceCertificate
         made = kind.sealed(
             {
                 "kind": "sequence",
-                "pufferfish": {"secrets": SECRETS, **_promise(stated, mechanism, said)},
+                "pufferfish": {"secrets": SECRETS, **_promise(stated, mechanism, asked, budget)},
                 **claims,
-                "reading": said.reading.to_json(),
-                "odd entries": said.odd,
+                "reading": schema.to_json(),
+                "odd entries": odd,
                 "prior": {**prior, **fitted},
-                "assumptions": [*ahead, *begins, *behind, *said.spacing, *apart],
-                "ledger": None if said.ledger is None else dict(said.ledger),
+                "assumptions": [*ahead, *begins, *behind, *spacing, *apart],
+                "ledger": None if ledger is None else dict(ledger),
             }
         )
         if not keeps(made.proved, made.budget):
@@ -409,15 +396,17 @@ def numbers_of(found: Guarantee, budget: Budget) -> tuple[Real, Real]:
     return found.divergence_at(budget.alpha) if isinstance(budget, Renyi) else found.epsilon, found.delta
 
 
-def _promise(chain: Chain, mechanism: SequenceMechanism | LatticeMechanism, said: Issue) -> dict[str, Any]:
+def _promise(
+    chain: Chain, mechanism: EntryMechanism, asked: Real, budget: Approx | Renyi | None
+) -> dict[str, Any]:  # fmt: skip
     """What is proved and what was asked."""
-    if said.budget is None:
+    if budget is None:
         assert isinstance(mechanism.guarantee, Pure)
-        return {**promised(chain, mechanism.guarantee), "asked": str(said.asked)}
-    found = worth(chain, mechanism.guarantee, said.budget)
-    if not keeps(found, said.budget):
+        return {**promised(chain, mechanism.guarantee), "asked": str(asked)}
+    found = worth(chain, mechanism.guarantee, budget)
+    if not keeps(found, budget):
         raise NotProvable("the noise found does not keep the budget under the chain as written; ask for a larger one")
-    return {"proved": budget_json(found), "skipped": list(skipped(chain)), "asked": budget_json(said.budget)}
+    return {"proved": budget_json(found), "skipped": list(skipped(chain)), "asked": budget_json(budget)}
 
 
 def entry_budget(chain: Chain, epsilon: Real) -> float:

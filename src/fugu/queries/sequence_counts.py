@@ -20,7 +20,7 @@ from fugu.noise.selection import uniform_below
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.queries.sequence_data import Codes, Figures, Numbers, States, require_domain
-from fugu.queries.sequence_query import PAIR, Drawn, SequenceQuery, Shift
+from fugu.queries.sequence_query import PAIR, Drawn, EntryNoise, SequenceQuery, Shift
 
 # Counts of sequences: of one state, of every state, of every transition. Whole numbers plus lattice noise.
 
@@ -301,8 +301,8 @@ class RandomisedResponse(SequenceQuery):
         total = keep + (len(self.domain) - 1) * other
         return Fraction(keep, total), Fraction(other, total)
 
-    def draw(self, data: Codes, epsilon: Fraction, source: BitSource) -> Drawn:
-        keep, other = weights(epsilon)
+    def draw(self, data: Codes, noise: EntryNoise, source: BitSource) -> Drawn:
+        keep, other = weights(noise.epsilon(self))
         total = keep + (len(self.domain) - 1) * other
         told = []
         for user in data:

@@ -18,12 +18,11 @@ from fugu.guarantee.asks import exact, outward
 from fugu.guarantee.conversion import balle_delta
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.mechanism.release import Once
-from fugu.noise.bits import BitSource
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.priors.gaussian_field import GaussianField
 from fugu.queries.sequence_counts import Mean, Sum
-from fugu.queries.sequence_query import Drawn, EntryMechanism, SequenceQuery, Shift
+from fugu.queries.sequence_query import EntryMechanism, EntryNoise, SequenceQuery, Shift
 from fugu.translation.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS, dp_budget, translate
 
 # Lattice Gaussian noise on whole numbers: the exact (epsilon, delta) of a shift, by sums in balls.
@@ -256,8 +255,9 @@ class LatticeMechanism(EntryMechanism):
             )
         return data
 
-    def _draw(self, data: Any, source: BitSource) -> Drawn:
-        return self.query.draw_gaussian(data, self.rho, source)
+    @property
+    def noise(self) -> EntryNoise:
+        return EntryNoise(self.rho, gaussian=True)
 
 
 # A Gaussian field in a certificate: the belief in numbers, what the release is worth under it, and read back.

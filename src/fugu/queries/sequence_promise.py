@@ -19,7 +19,7 @@ from fugu.priors.prior import skipped
 from fugu.progress import report, stage
 from fugu.queries.sequence_lattice import LatticeMechanism, has_gaussian, most_rho
 from fugu.queries.sequence_prior import Chain
-from fugu.queries.sequence_query import SequenceMechanism, SequenceQuery
+from fugu.queries.sequence_query import EntryMechanism, SequenceMechanism, SequenceQuery
 from fugu.translation.influence import influence
 from fugu.translation.quilts import mqm_exact
 from fugu.translation.renyi import translate_zcdp
@@ -182,7 +182,7 @@ def _value(chain: Chain, entry: Entry, budget: Budget) -> float:
     return float(found.divergence_at(budget.alpha) if isinstance(budget, Renyi) else found.epsilon)
 
 
-def spread(made: SequenceMechanism | LatticeMechanism, query: SequenceQuery) -> float:
+def spread(made: EntryMechanism, query: SequenceQuery) -> float:
     """The mean expected error of all noised numbers, each in units of what one entry moves it by; inf for choices.
 
     Laplace noise for an l1 distance S has a mean size S / e; Gaussian noise sigma sqrt(2 / pi), in steps."""
@@ -192,11 +192,9 @@ def spread(made: SequenceMechanism | LatticeMechanism, query: SequenceQuery) -> 
             shift = part.shift
         except NotProvable:
             continue  # a choice: only pure noise has it
-        if isinstance(made, LatticeMechanism):
-            sizes.append(math.sqrt(1 / (math.pi * float(shift.precision(made.rho * share)))))
-        else:
-            steps = math.isqrt(shift.square) if shift.kind == "line" else float(part.sensitivity)
-            sizes.append(steps / float(made.epsilon * share))
+        noise = made.noise.shared(share)
+        steps = math.isqrt(shift.square) if shift.kind == "line" else float(part.sensitivity)
+        sizes.append(noise.size(part) if noise.gaussian else steps / float(noise.amount))
     return math.fsum(math.log(size) for size in sizes)
 
 

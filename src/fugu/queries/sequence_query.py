@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
 # Gaussian noise is drawn for the l2 distance (`Shift`; `fugu.queries.sequence_lattice`).
 
 
-_LEVEL = 0.95
+_LEVEL, _MOST_RATE = 0.95, 700.0
+NO_NUMBER = "{}: there is no Gaussian noise for it, as it is not a noised number"
 
 
 @final
@@ -91,6 +93,55 @@ def within(precision: Fraction, level: float = _LEVEL, parts: int = 1) -> int:
     while at_least(decay, high) > allowed:
         high *= 2
     return bisect_left(range(1, high), True, key=lambda k: at_least(decay, k) <= allowed)
+
+
+@final
+@dataclass(frozen=True)
+class EntryNoise:
+    """What is drawn for one question: what an `amount` of epsilon for each entry allows, or of rho, with lattice
+    Gaussian noise."""
+
+    amount: Fraction
+    gaussian: bool = False
+
+    def shared(self, share: Fraction) -> EntryNoise:
+        """The part of it that a share of the budget has."""
+        return EntryNoise(self.amount * share, self.gaussian)
+
+    def decay(self, query: SequenceQuery) -> Fraction:
+        """r of noise of mass ~ exp(-r |k|), or p of ~ exp(-p k^2), on whole numbers of steps."""
+        return query.shift.precision(self.amount) if self.gaussian else query.rate(self.amount)
+
+    def draw(self, query: SequenceQuery, size: int, source: BitSource) -> NDArray[np.int64]:
+        """So many independent numbers of steps."""
+        decay = self.decay(query)
+        sampler = gaussian_sampler(decay) if self.gaussian else laplace_sampler(decay)
+        return sampler.draw(size, source)
+
+    def half(self, query: SequenceQuery, parts: int = 1) -> float:
+        """h such that `parts` numbers of noise are all within h steps with 95 %."""
+        decay = self.decay(query)
+        return within(decay, parts=parts) if self.gaussian else error_bound(decay, parts)
+
+    def size(self, query: SequenceQuery) -> float:
+        """How large one number of noise is on average, in steps."""
+        decay = float(self.decay(query))
+        return math.sqrt(1 / (math.pi * decay)) if self.gaussian else average_size(decay)
+
+    def epsilon(self, query: SequenceQuery) -> Fraction:
+        """What a choice has for each entry; `NotProvable` for Gaussian noise."""
+        if self.gaussian:
+            raise NotProvable(NO_NUMBER.format(query.name))
+        return self.amount
+
+
+def average_size(rate: float) -> float:
+    """E|N| = 1 / sinh(rate) in steps, for P(N = k) ~ exp(-rate |k|).
+
+    >>> round(average_size(0.01), 3)
+    99.998
+    """
+    return 1 / math.sinh(min(rate, _MOST_RATE))
 
 
 @dataclass(frozen=True)
@@ -155,7 +206,7 @@ class SequenceQuery(ABC):
     @property
     def shift(self) -> Shift:
         """How one replaced entry moves the whole numbers that are noised; `NotProvable` where there are none."""
-        raise NotProvable(f"{self.name}: there is no Gaussian noise for it, as it is not a noised number")
+        raise NotProvable(NO_NUMBER.format(self.name))
 
     @property
     def labels(self) -> tuple[Any, ...] | None:
@@ -184,17 +235,11 @@ class SequenceQuery(ABC):
         """The noise of mass ~ exp(-rate |k|) steps that is epsilon-DP per entry."""
         return epsilon * self.grid / self.sensitivity
 
-    def draw(self, data: Any, epsilon: Fraction, source: BitSource) -> Drawn:
-        """A noised answer that is epsilon-DP per entry, for data that the domain has read."""
-        rate, whole = self.rate(epsilon), self.counted(data)
-        noise = laplace_sampler(rate).draw(whole.size, source).reshape(whole.shape)
-        return self.shown(whole + noise, error_bound(rate, whole.size), data)
-
-    def draw_gaussian(self, data: Any, rho: Fraction, source: BitSource) -> Drawn:
-        """A noised answer that is rho-zCDP per entry, for data that the domain has read."""
-        precision, whole = self.shift.precision(rho), self.counted(data)
-        noise = gaussian_sampler(precision).draw(whole.size, source).reshape(whole.shape)
-        return self.shown(whole + noise, within(precision, parts=whole.size), data)
+    def draw(self, data: Any, noise: EntryNoise, source: BitSource) -> Drawn:
+        """A noised answer that is epsilon-DP per entry, or rho-zCDP, for data that the domain has read."""
+        whole = self.counted(data)
+        noised = whole + noise.draw(self, whole.size, source).reshape(whole.shape)
+        return self.shown(noised, noise.half(self, whole.size), data)
 
     def split(self) -> Sequence[tuple[SequenceQuery, Fraction]]:
         """The questions one by one, each with its share of epsilon, or of rho."""
@@ -239,9 +284,10 @@ class EntryMechanism(ABC):
     def certificate(self) -> PerEntryCertificate:
         """What is claimed; no private value."""
 
+    @property
     @abstractmethod
-    def _draw(self, data: Any, source: BitSource) -> Drawn:
-        """A noised answer, for data that the query has read."""
+    def noise(self) -> EntryNoise:
+        """What is drawn."""
 
     @property
     def charge(self) -> dict[str, Any]:
@@ -262,14 +308,14 @@ class EntryMechanism(ABC):
 
     def simulate(self, sequences: object, rng: np.random.Generator) -> Simulated[Any]:
         """A draw from a seeded generator, for experiments: no release, taken by no writer, and nothing is spent."""
-        drawn = self._draw(self._read(sequences), RngBits(rng))
+        drawn = self.query.draw(self._read(sequences), self.noise, RngBits(rng))
         return Simulated(drawn.value, interval=drawn.interval, labels=drawn.labels)
 
     def _read(self, sequences: object) -> Any:
         return self.query._read(sequences)
 
     def _answer(self, data: Any, source: BitSource) -> SequenceAnswer:
-        drawn = self._draw(data, source)
+        drawn = self.query.draw(data, self.noise, source)
         return SequenceAnswer(drawn.value, self.guarantee, self.certificate, drawn.labels, drawn.interval)
 
 
@@ -304,8 +350,9 @@ class SequenceMechanism(EntryMechanism):
             }
         )
 
-    def _draw(self, data: Any, source: BitSource) -> Drawn:
-        return self.query.draw(data, self.epsilon, source)
+    @property
+    def noise(self) -> EntryNoise:
+        return EntryNoise(self.epsilon)
 
 
 # `Several`: questions about the same sequences that share one epsilon for each entry, as one release.
@@ -386,14 +433,7 @@ class Several(SequenceQuery):
     def split(self) -> Sequence[tuple[SequenceQuery, Fraction]]:
         return list(zip(self.parts, self.shares, strict=True))
 
-    def draw(self, data: Any, epsilon: Fraction, source: BitSource) -> Drawn:
+    def draw(self, data: Any, noise: EntryNoise, source: BitSource) -> Drawn:
         each = zip(self.parts, self.shares, data, strict=True)
-        return _together(part.draw(read, epsilon * share, source) for part, share, read in each)
-
-    def draw_gaussian(self, data: Any, rho: Fraction, source: BitSource) -> Drawn:
-        each = zip(self.parts, self.shares, data, strict=True)
-        return _together(part.draw_gaussian(read, rho * share, source) for part, share, read in each)
-
-
-def _together(drawn: Iterable[Drawn]) -> Drawn:
-    return Drawn(tuple((one.value, one.labels, one.interval) for one in drawn))
+        drawn = [part.draw(read, noise.shared(share), source) for part, share, read in each]
+        return Drawn(tuple((one.value, one.labels, one.interval) for one in drawn))

@@ -52,7 +52,16 @@ from fugu.queries.sequence_counts import (
 )
 from fugu.queries.sequence_data import Codes, Numbers, States, is_label, require_domain
 from fugu.queries.sequence_lattice import LatticeMechanism
-from fugu.queries.sequence_query import PAIR, Drawn, SequenceAnswer, SequenceMechanism, SequenceQuery, Several, Shift
+from fugu.queries.sequence_query import (
+    PAIR,
+    Drawn,
+    EntryNoise,
+    SequenceAnswer,
+    SequenceMechanism,
+    SequenceQuery,
+    Several,
+    Shift,
+)
 
 __all__ = [
     "ArgMax", "Count", "Histogram", "LatticeMechanism", "Lipschitz", "Mean", "Numbers", "RandomisedResponse", "Select",
@@ -148,16 +157,13 @@ class TopK(SequenceQuery):
         of = "the histogram (l1)" if self.noisy else f"each count; epsilon is split over {self.rounds} rounds"
         return {"method": self.way, "sensitivity of": of}
 
-    def draw(self, data: Codes, epsilon: Fraction, source: BitSource) -> Drawn:
+    def draw(self, data: Codes, noise: EntryNoise, source: BitSource) -> Drawn:
         counted = Histogram(self.domain)
         if self.noisy:
-            return Drawn(self._ranked(counted.draw(data, epsilon, source).value))
-        utilities = [Fraction(int(c)) for c in counted.evaluate(data)]
-        places = peel(utilities, self.k, epsilon / (2 * self.rounds), _DRAWN.get(self.way, self.way), source)
+            return Drawn(self._ranked(counted.draw(data, noise, source).value))
+        utilities, rate = [Fraction(int(c)) for c in counted.evaluate(data)], noise.epsilon(self) / (2 * self.rounds)
+        places = peel(utilities, self.k, rate, _DRAWN.get(self.way, self.way), source)
         return Drawn(tuple(self.domain.names[i] for i in places))
-
-    def draw_gaussian(self, data: Codes, rho: Fraction, source: BitSource) -> Drawn:
-        return Drawn(self._ranked(Histogram(self.domain).draw_gaussian(data, rho, source).value))
 
 
 @final
@@ -190,8 +196,8 @@ class ArgMax(SequenceQuery):
     def details(self) -> dict[str, Any]:
         return self._top.details()
 
-    def draw(self, data: Codes, epsilon: Fraction, source: BitSource) -> Drawn:
-        return Drawn(self._top.draw(data, epsilon, source).value[0])
+    def draw(self, data: Codes, noise: EntryNoise, source: BitSource) -> Drawn:
+        return Drawn(self._top.draw(data, noise, source).value[0])
 
 
 @final
@@ -249,8 +255,9 @@ class Select(SequenceQuery):
             "candidates": list(self.candidates),
         }
 
-    def draw(self, data: Any, epsilon: Fraction, source: BitSource) -> Drawn:
-        place = peel(self.utilities(data), 1, epsilon / (2 * self.sensitivity), self.method, source)[0]
+    def draw(self, data: Any, noise: EntryNoise, source: BitSource) -> Drawn:
+        rate = noise.epsilon(self) / (2 * self.sensitivity)
+        place = peel(self.utilities(data), 1, rate, self.method, source)[0]
         return Drawn(self.candidates[place])
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
@@ -31,9 +30,8 @@ from fugu.priors.chains import GapChains
 from fugu.queries.sequence_certificate import THE_TABLE, SequenceCertificate
 from fugu.queries.sequence_claims import is_users_own, query_from
 from fugu.queries.sequence_counts import Count, Histogram, Mean, Sum, Transitions
-from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import Chain
-from fugu.queries.sequence_query import EntryMechanism, SequenceQuery, error_bound, within
+from fugu.queries.sequence_query import EntryMechanism, EntryNoise, SequenceQuery, average_size
 from fugu.queries.sequences import TopK
 from fugu.translation.translate import rough_budget
 from fugu.utility.figures import (
@@ -52,27 +50,6 @@ from fugu.utility.usable import OWN_TABLE, Lever, Usable
 BASIS = "the chain that is believed"
 _STEADY = 2_000
 """Steps after which a chain without a stated start is taken to have settled."""
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class EntryNoise:
-    """What is drawn for one question: an epsilon for each entry, or lattice Gaussian noise of this rho."""
-
-    amount: Fraction
-    gaussian: bool = False
-
-    def shared(self, share: Fraction) -> EntryNoise:
-        """The part of it that a share of the budget has."""
-        return EntryNoise(self.amount * share, self.gaussian)
-
-    def steps(self, query: SequenceQuery, numbers: int = 1) -> tuple[float, float]:
-        """(h, mean size) in steps of the query: all its numbers are within ±h with 95 %."""
-        if self.gaussian:
-            precision = query.shift.precision(self.amount)
-            return within(precision, parts=numbers), math.sqrt(1 / (math.pi * float(precision)))
-        rate = query.rate(self.amount)
-        return error_bound(rate, numbers), average_size(float(rate))
 
 
 @final
@@ -179,9 +156,9 @@ def with_measured(usable: Usable, chain: Chain, epsilon: Fraction, entry: Fracti
 
 def usable_mechanism(mechanism: EntryMechanism, chain: Chain, entries: int, budget: Guarantee) -> Usable:
     """How usable the answer of a mechanism would be; with levers where it would not, for a pure `budget`."""
-    if isinstance(mechanism, LatticeMechanism):
-        return judged(mechanism.query, EntryNoise(mechanism.rho, gaussian=True), chain, entries)
-    noise, ordinary = EntryNoise(exact(mechanism.guarantee.epsilon)), EntryNoise(exact(budget.epsilon) / chain.length)
+    noise, ordinary = mechanism.noise, EntryNoise(exact(budget.epsilon) / chain.length)
+    if noise.gaussian:
+        return judged(mechanism.query, noise, chain, entries)
     usable = judged(mechanism.query, noise, chain, entries, ordinary)
     return with_measured(usable, chain, exact(budget.epsilon), noise.amount) if isinstance(budget, Pure) else usable
 
@@ -198,16 +175,16 @@ def _figure(query: SequenceQuery, noise: EntryNoise, walk: Walk, plain: EntryNoi
     if isinstance(query, Histogram | Transitions):
         counts = walk.counts(query)
         allowed = counts[counts > 0]
-        half, error = noise.steps(query, counts.size)
-        needed = None if plain is None else plain.steps(query, counts.size)[0]
+        half, error = noise.half(query, counts.size), noise.size(query)
+        needed = None if plain is None else plain.half(query, counts.size)
         share = float(allowed.sum()) / allowed.size
         cells = (allowed.size, float(allowed.max()), float(counts.std()))
         return statistic(query.name, query.name, walk.entries, half, error, share, None, needed, "entries", cells)
     if not isinstance(query, Count | Sum | Mean):
         return None
     unit, weight = _weighed(query, walk)
-    half, error = (x * unit for x in noise.steps(query))
-    needed = None if plain is None else plain.steps(query)[0] * unit
+    half, error = noise.half(query) * unit, noise.size(query) * unit
+    needed = None if plain is None else plain.half(query) * unit
     value, deviation = walk.moments(weight)
     over = walk.entries if isinstance(query, Mean) else 1
     chance = CHANCE * deviation / over
@@ -265,20 +242,10 @@ def _start(chain: object, kernel: Floats) -> Floats:
 SPLIT = "split"
 """Epsilon split over the counts, as if each of them cost by itself: the baseline of Bai et al., section 7."""
 _DRAWS, _LEAST_DRAWS, _MOST_GROUPS = 4000, 200, 60
-_MOST_RATE = 700.0
 Entries = tuple[tuple[int | Fraction, ...], ...]
 """Reference sequences as a domain read them, one item for each user."""
 Floats = NDArray[np.float64]
 Ranker = Callable[[Floats, int, float, np.random.Generator, int], NDArray[np.intp]]
-
-
-def average_size(rate: float) -> float:
-    """E|N| = 1 / sinh(rate) in steps, for P(N = k) ~ exp(-rate |k|).
-
-    >>> round(average_size(0.01), 3)
-    99.998
-    """
-    return 1 / math.sinh(min(rate, _MOST_RATE))
 
 
 def grouped_users(data: Entries, users: int | None) -> list[Entries]:
