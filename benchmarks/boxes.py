@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fugu.drawing.axis import SIZE, wrapped
-from fugu.drawing.charts import Drawing
+from fugu.drawing.charts import Figure
 from fugu.drawing.html import Html, joined, tag
 
 _LEADING, _INSIDE, _BETWEEN, _APART = SIZE * 1.35, 10.0, 18.0, 76.0
@@ -23,13 +23,13 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Boxes(Drawing):
+class Boxes(Figure):
     """Columns of boxes. `arrows` lead from a box to another, each given by column and row."""
 
     columns: tuple[tuple[Box, ...], ...]
     arrows: tuple[tuple[tuple[int, int], tuple[int, int]], ...] = ()
 
-    def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:  # noqa: ARG002 (of every Drawing)
+    def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:  # noqa: ARG002 (of every Figure)
         """The drawing at this width, and its height; nothing is said at the pointer."""
         wide = (width - 12 - _APART * (len(self.columns) - 1)) / len(self.columns)
         heights = [[_height(box, wide) for box in column] for column in self.columns]

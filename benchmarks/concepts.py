@@ -70,7 +70,7 @@ def _two(
         ),
         across, Axis("factor", 0.9, 1.12 * max(*ratio, _FACTOR)), 120.0, "By how much odds change",
     )  # fmt: skip
-    return Figure(Chart("two", title, about, (upper, lower)))
+    return Chart("two", title, about, (upper, lower))
 
 
 def _promise_kept() -> Figure:
@@ -101,7 +101,7 @@ def _cases() -> Figure:
     )
     panel = Panel(marks, across, Axis("odds change by a factor of", 0.0, 15.0), 240.0)
     title = "Three times differential privacy keeps its word; what is learnt about the secret"
-    return Figure(Chart("cases", title, "; ".join(told), (panel,)))
+    return Chart("cases", title, "; ".join(told), (panel,))
 
 
 def _sequence() -> Figure:
@@ -114,7 +114,7 @@ def _sequence() -> Figure:
     panel = Panel(marks, Axis("answers that are seen", 0.5, 13.5), Axis("odds change by a factor of", 0.0, 21.0), 240.0)
     title = "Every answer is differentially private; all of them together tell how it was in the middle"
     about = "; ".join(f"{n} answers: {y:.2f}" for n, y in zip(numbers, ys, strict=True))
-    return Figure(Chart("sequence", title, about, (panel,)))
+    return Chart("sequence", title, about, (panel,))
 
 
 def _wrong() -> Figure:
@@ -129,7 +129,7 @@ def _wrong() -> Figure:
     axes = Axis("how far beliefs are off, in mg/dl", 0.0, 20.5), Axis("epsilon", 0.0, 1.08 * max(ys))
     title = "What is left of epsilon 0.5 against somebody with other beliefs"
     about = "; ".join(f"within {x:g} mg/dl: {y:.2f}" for x, y in zip(xs, ys, strict=True))
-    return Figure(Chart("wrong", title, about, (Panel(marks, *axes, 220.0),)))
+    return Chart("wrong", title, about, (Panel(marks, *axes, 220.0),))
 
 
 def _xor() -> Figure:
@@ -141,7 +141,7 @@ def _xor() -> Figure:
     across = Axis("what was seen", -0.5, 3.5, marks=tuple(zip(xs, seen, strict=True)), named=True)
     panel = Panel(marks, across, Axis("probability of the true s", 0.0, 1.05), 200.0)
     title = "Two values that tell nothing about a bit, and tell it together"
-    return Figure(Chart("xor", title, "; ".join(told), (panel,)))
+    return Chart("xor", title, "; ".join(told), (panel,))
 
 
 def _sum() -> Figure:
@@ -160,7 +160,7 @@ def _sum() -> Figure:
     )
     title = "Add first, then translate: what several mechanisms cost about the secret"
     about = "; ".join(f"{x:g}: {t:.2f}, added {a:.2f}" for x, t, a in zip(xs, true, added, strict=True))
-    return Figure(Chart("sum", title, about, (panel,)))
+    return Chart("sum", title, about, (panel,))
 
 
 def _checks() -> Figure:
@@ -184,7 +184,7 @@ def _checks() -> Figure:
         "The private table and the private part stay. Values, certificate and page go out. The recipient compares the "
         "file with the certificate, verify proves the certificate again, audit attacks the sampler, the officer reads."
     )
-    return Figure(Boxes("checks", title, about, columns, arrows))
+    return Boxes("checks", title, about, columns, arrows)
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {

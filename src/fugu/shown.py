@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fugu.drawing.figure import Figure
+    from fugu.drawing.charts import Figure
 
 VIEWS = {
     name: f"fugu.report.notebook:{view}"
@@ -30,7 +30,7 @@ VIEWS = {
         "SessionAnswer": "session_answer",
     }.items()
 }
-"""Class -> (module:function) of its sheet; the function of the same name with `_figure` draws it."""
+"""Class -> (module:function) of its sheet, which knows how to draw its figure too."""
 
 
 class Shown:
@@ -39,18 +39,18 @@ class Shown:
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        return str(_view(self, "").html())
+        return str(_view(self).html())
 
 
 def figure_of(thing: Shown) -> Figure:
     """What `plot()` answers: the figure of the object."""
-    figure: Figure = _view(thing, "_figure")
+    figure: Figure = _view(thing).plot()
     return figure
 
 
-def _view(thing: Shown, part: str) -> Any:
+def _view(thing: Shown) -> Any:
     for kind in type(thing).__mro__:
         if kind.__name__ in VIEWS and kind.__module__.startswith("fugu."):
             module, _, name = VIEWS[kind.__name__].partition(":")
-            return getattr(import_module(module), name + part)(thing)
+            return getattr(import_module(module), name)(thing)
     raise NotImplementedError(f"{type(thing).__name__} has no line in VIEWS")

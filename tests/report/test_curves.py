@@ -95,13 +95,13 @@ def test_posteriors_stay_in_the_table_and_reach_its_edge(seed, epsilon):
     (view,) = views(certificate)
     _, (p, q) = dense(view, reach=6)
     attained = False
-    for row, short in zip(beliefs(epsilon), beliefs(0.97 * epsilon), strict=True):
+    for (prior, low, high), (_, least, most) in zip(beliefs(epsilon), beliefs(0.97 * epsilon), strict=True):
         for a, b in ((p, q), (q, p)):
-            after = row.prior * a / (row.prior * a + (1 - row.prior) * b)
-            assert row.low - 1e-9 <= after.min() <= after.max() <= row.high + 1e-9
-            if after.max() > row.high - 1e-8 or after.min() < row.low + 1e-8:
+            after = prior * a / (prior * a + (1 - prior) * b)
+            assert low - 1e-9 <= after.min() <= after.max() <= high + 1e-9
+            if after.max() > high - 1e-8 or after.min() < low + 1e-8:
                 attained = True
-                assert after.max() > short.high or after.min() < short.low
+                assert after.max() > most or after.min() < least
     assert attained
 
 

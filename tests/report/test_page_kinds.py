@@ -14,7 +14,7 @@ import fugu
 from fugu.cli.app import app
 from fugu.report import curves, page
 from fugu.report.curves import views
-from fugu.report.facts import Amount, facts, methods
+from fugu.report.facts import facts, methods, parts
 from fugu.report.figures import covariance_figure
 from fugu.report.shapes import limit, visited, window
 from fugu.report.template import sheet
@@ -88,11 +88,11 @@ def test_an_analysis_says_loudly_that_nothing_was_released():
 def test_the_covariance_is_that_of_the_noise():
     mechanism = made("correlated, delta")
     f = facts(mechanism.certificate)
-    heat = covariance_figure(f, [line.name for line in f.coordinates[0]])
+    heat = covariance_figure(f, [name for name, *_ in f.coordinates[0]])
     assert np.array(heat.cells) == pytest.approx(np.array(mechanism.noise.covariance(), dtype=float), rel=1e-4)
-    for j, line in enumerate(facts(mechanism.certificate).coordinates[0]):
-        assert line.scale == pytest.approx(math.sqrt(float(mechanism.noise.covariance()[j][j])))
-        assert line.half > 1.9599 * line.scale
+    for j, (_, scale, _, half) in enumerate(facts(mechanism.certificate).coordinates[0]):
+        assert scale == pytest.approx(math.sqrt(float(mechanism.noise.covariance()[j][j])))
+        assert half > 1.9599 * scale
     assert covariance_figure(facts(made("vector, pure").certificate), ["1", "2"]) is None
     assert "Covariance" not in page(made("vector, pure")) and "covariance-wide-title" in page(mechanism)
 
@@ -180,7 +180,7 @@ def test_every_noise_that_can_be_certified_can_be_drawn():
     assert all(
         not noise.silent and window(noise) >= 0 and visited(noise) >= 0 and len(noise.words) > 20 for noise in noises
     )
-    assert Amount.of(made("vector, Gaussian").certificate).noise.words == fugu.Gaussian(1.0).words
+    assert parts(made("vector, Gaussian").certificate)[0].certificate.noise.words == fugu.Gaussian(1.0).words
 
 
 @pytest.mark.parametrize("name", ["vector, pure", "correlated, Renyi", "analysis", "mixed vectors"])

@@ -13,7 +13,7 @@ from fugu.calibration.comparison import Comparison, Row
 from fugu.cli.app import app
 from fugu.drawing.html import escaped
 from fugu.numbers.text import number
-from fugu.report.compare import deltas, epsilons, errors, noise_by_delta, noise_by_people, scaled, trade_page
+from fugu.report.compare import deltas, epsilons, errors, noise_by_people, scaled, trade_page
 from fugu.report.template import noted
 
 LAWS = {"a": Discrete([0, 1, 2], [5, 3, 2]), "b": Discrete([0, 1, 2], [2, 3, 5])}
@@ -21,10 +21,11 @@ PAIR = LawPair(LAWS["a"], LAWS["b"], "a vs b")
 
 
 def test_noise_falls_with_delta_and_is_what_calibrate_finds():
-    curve = noise_by_delta(PAIR, 0.5)
-    errors = [error for _, error in curve]
-    assert errors == sorted(errors, reverse=True) and errors[0] > 0
-    assert dict(curve)[0.01] == calibrate(PAIR, Approx(0.5, 0.01)).expected_error()
+    budgets = deltas(Pure(0.5))
+    (row,) = errors(PAIR, budgets, [("exact", "laplace")], "noise against delta").values()
+    assert list(row) == sorted(row, reverse=True) and row[0] > 0
+    at = [delta for delta, _ in budgets].index(0.01)
+    assert row[at] == calibrate(PAIR, Approx(0.5, 0.01), noise="laplace", method="exact").expected_error()
 
 
 def test_noise_falls_with_the_number_of_people_until_none_is_needed():

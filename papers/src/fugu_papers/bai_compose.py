@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from fugu.drawing.figure import Figure
+from fugu.drawing.charts import Figure
 from fugu.priors.chain import MarkovChain
 from fugu.translation import dp_budget
 from fugu.translation.influence import influence

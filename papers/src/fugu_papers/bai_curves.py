@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from fugu.drawing.figure import Figure
+from fugu.drawing.charts import Figure
 from fugu.priors.gaussian_field import GaussianField
 from fugu.progress import report
 from fugu.translation.influence import influence

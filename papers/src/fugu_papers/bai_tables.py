@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from fugu.drawing.figure import Figure
+from fugu.drawing.charts import Figure
 from fugu.progress import report
 from fugu.queries.sequences import States, TopK
 from fugu.translation import dp_budget

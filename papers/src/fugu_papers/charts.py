@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 
 from fugu.drawing.axis import Axis, padded
-from fugu.drawing.charts import Chart, Panel
-from fugu.drawing.figure import Figure
+from fugu.drawing.charts import Chart, Figure, Panel
 from fugu.drawing.marks import Line
 from fugu.errors import UsageError
 
@@ -42,4 +41,4 @@ def lines(
     high = (min(ys) / 1.5, max(ys) * 1.5) if log else (min(0.0, *ys), 1.06 * max(*ys, 1e-12))
     names = "; ".join(f"{name}: from {heights[0]:.4g} to {heights[-1]:.4g}" for name, _, heights in kept)
     axes = Axis(across, *wide, log=log_across), Axis(upward + (" (log scale)" if log else ""), *high, log=log)
-    return Figure(Chart("lines", title + rest, names, (Panel(drawn, *axes, 300.0),)))
+    return Chart("lines", title + rest, names, (Panel(drawn, *axes, 300.0),))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fugu.auditing.guessers import decode
 from fugu.auditing.property_attack import steps_of
 from fugu.calibration.driver import calibrate
-from fugu.drawing.figure import Figure
+from fugu.drawing.charts import Figure
 from fugu.guarantee import Approx
 from fugu.noise.matrix import CorrelatedGaussian
 from fugu.progress import report

@@ -12,7 +12,7 @@ import numpy as np
 
 from fugu.calibration.covariance import gaussian_length, laplace_length
 from fugu.calibration.driver import calibrate
-from fugu.drawing.figure import Figure
+from fugu.drawing.charts import Figure
 from fugu.guarantee import Approx, Pure
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.matrix import CorrelatedGaussian, DirectedLaplace

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.auditing.property_attack import drawn
-from fugu.drawing.figure import Figure
+from fugu.drawing.charts import Figure
 from fugu_papers.charts import Series, lines
 from fugu_papers.chen_data import NAMES, Question, adult
 from fugu_papers.chen_errors import NORMAL, row_of

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from fugu.calibration.channel import optimal_channel
-from fugu.drawing.figure import Figure
+from fugu.drawing.charts import Figure
 from fugu.errors import NotProvable
 from fugu.guarantee import Approx
 from fugu.laws import Discrete, LawPair, NormalMixture

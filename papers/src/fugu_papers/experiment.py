@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from fugu.drawing.figure import Figure
+from fugu.drawing.charts import Figure
 from fugu.errors import MissingValues, UsageError
 from fugu_papers.shelf import Shelf
 

@@ -11,8 +11,7 @@ from itertools import accumulate, combinations
 from types import MappingProxyType
 
 from fugu.drawing.axis import Axis
-from fugu.drawing.charts import Chart, Panel
-from fugu.drawing.figure import Figure
+from fugu.drawing.charts import Chart, Figure, Panel
 from fugu.drawing.marks import Points
 from fugu.laws import Discrete, LawPair
 from fugu.progress import report
@@ -178,7 +177,7 @@ def _shares(given: Mapping[str, Discrete], said: str) -> Figure:
     places = tuple(map(float, range(len(heights))))
     across = Axis("", -0.5, len(heights) - 0.5, marks=tuple(zip(places, given, strict=True)), named=True)
     points = Points(places, heights, "a", "dot", SHARE, told=told)
-    return Figure(Chart("shares", said, "; ".join(told), (Panel((points,), across, Axis(SHARE, 0.0, 0.3), 260.0),)))
+    return Chart("shares", said, "; ".join(told), (Panel((points,), across, Axis(SHARE, 0.0, 0.3), 260.0),))
 
 
 def _register(number: int, name: str, said: str, axis: str) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from fugu.drawing.figure import Figure
+from fugu.drawing.charts import Figure
 from fugu.laws import Discrete, LawPair, families
 from fugu.loss import renyi
 from fugu.loss.cost import log_cost

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from fugu.calibration.channel import optimal_channel
 from fugu.calibration.driver import calibrate
-from fugu.drawing.figure import Figure
+from fugu.drawing.charts import Figure
 from fugu.errors import UsageError
 from fugu.guarantee import Pure
 from fugu.laws import Discrete, LawPair, families

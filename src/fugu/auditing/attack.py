@@ -37,7 +37,7 @@ from fugu.shown import Shown, figure_of
 from fugu.visible import Json
 
 if TYPE_CHECKING:
-    from fugu.drawing.figure import Figure
+    from fugu.drawing.charts import Figure
 
 
 # `attack`: how well can somebody guess which of two hypotheses is true from what a mechanism puts out?

@@ -18,7 +18,7 @@ from fugu.shown import Shown, figure_of
 from fugu.visible import Json, brief
 
 if TYPE_CHECKING:
-    from fugu.drawing.figure import Figure
+    from fugu.drawing.charts import Figure
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from fugu.utility.usable import Usable
 from fugu.visible import Json, several
 
 if TYPE_CHECKING:
-    from fugu.drawing.figure import Figure
+    from fugu.drawing.charts import Figure
 
 
 @dataclass(frozen=True, repr=False)

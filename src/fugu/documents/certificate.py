@@ -33,7 +33,7 @@ from fugu.shown import figure_of
 from fugu.visible import Json
 
 if TYPE_CHECKING:
-    from fugu.drawing.figure import Figure
+    from fugu.drawing.charts import Figure
     from fugu.laws.pair import PairsLike
 
 _SAME = read_number(1e-9)

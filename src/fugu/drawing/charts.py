@@ -3,15 +3,19 @@ with one legend), `Rows` (bars under their names), `Heat` (a table of numbers as
 
 from __future__ import annotations
 
+import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from itertools import pairwise
 
 from fugu.drawing.axis import SIZE, Axis, Tick, width_of, wrapped
 from fugu.drawing.html import Html, Inside, joined, tag
 from fugu.drawing.marks import LEADING, Frame, Mark, level, symbol, written
+from fugu.files import write_text
 from fugu.numbers.text import number
 
 WIDE, NARROW = 760.0, 340.0
@@ -20,6 +24,8 @@ _BAR, _GAP, _MOST_CELL = 14.0, 10.0, 44.0
 _TICK, _SIDE = 5.0, 6.0
 _FOLDS = 3
 """Lines that a label of an axis may take."""
+_SCOPE, _TITLE = "fugu-figure", 1.5 * SIZE
+_RULE = re.compile(r"([^{}\n]+)\{([^}]*)\}")
 
 
 @dataclass(frozen=True)
@@ -35,10 +41,12 @@ class Panel:
     """Whether the horizontal axis is labelled here; of panels with the same axis only the last one is."""
 
 
-@dataclass(frozen=True)
-class Drawing(ABC):
-    """What can be drawn at any width, under a `name` of its own on the page, and what somebody is told who does not see
-    it: `title` in a line, `about` in a sentence or two."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Figure(ABC):
+    """A figure in plain SVG, drawn at any width: notebooks show it, `save` writes it. Nothing runs, nothing is loaded.
+
+    `name`: its own on a page. `title` and `about` say what is seen, in a line and in a sentence or two; both are part
+    of the picture, for those who do not see it."""
 
     name: str
     title: str
@@ -49,9 +57,55 @@ class Drawing(ABC):
         """The drawing at this width, and its height; `pointed`: with what is said at the pointer, of devices that have
         one."""
 
+    @property
+    def svg(self) -> str:
+        """The figure as an SVG document, which stands alone: its title is on it."""
+        inside, height = self.draw(WIDE)
+        lines = wrapped(self.title, WIDE - 12, bold=True)
+        top = _TITLE * len(lines) + 8
+        heading = [tag("text", line, class_="heading", x=6, y=_TITLE * (n + 1)) for n, line in enumerate(lines)]
+        told = tag("title", self.title), tag("desc", self.about), tag("style", Html(alone(_SCOPE)))
+        box = f"0 0 {WIDE:.0f} {height + top:.0f}"
+        moved = tag("g", inside, transform=f"translate(0 {top:.1f})")
+        drawn = tag("g", heading, moved, class_="chart")
+        return tag("svg", *told, drawn, xmlns="http://www.w3.org/2000/svg", class_=_SCOPE, viewBox=box, role="img",
+                   aria_label=f"{self.title}. {self.about}")  # fmt: skip
 
-@dataclass(frozen=True)
-class Chart(Drawing):
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the figure to `path`, an SVG file."""
+        write_text(path, self.svg + "\n")
+
+    def _repr_html_(self) -> str:
+        return joined(tag("figure", Html(self.svg), style="margin: .5rem 0"))
+
+    def __repr__(self) -> str:
+        return f"Figure({self.title!r})"
+
+
+@cache
+def alone(scope: str) -> str:
+    """Palette and rules for one element of the class `scope` and nothing around it: a notebook has styles of its own.
+
+    Its ground is light whatever the notebook's is, since the colours are."""
+    ground = f".{scope} {{ {read('palette.css')} background: var(--card); color: var(--ink); max-width: 48rem; }}"
+    font = f".{scope} text {{ font-family: system-ui, sans-serif; }}"
+
+    def scoped(rule: re.Match[str]) -> str:
+        inside = ", ".join(f".{scope} {selector.strip()}" for selector in rule[1].split(","))
+        return f"{inside} {{{rule[2]}}}"
+
+    return "\n".join((ground, font, _RULE.sub(scoped, read("charts.css"))))
+
+
+@cache
+def read(name: str) -> str:
+    """A style sheet of this room: `palette.css`, the colours on light ground, as custom properties; `charts.css`, how
+    the parts of a figure look, by their classes."""
+    return files("fugu.drawing").joinpath(name).read_text("utf-8").replace("\r\n", "\n").rstrip("\n")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Chart(Figure):
     """Panels above each other, with one legend."""
 
     panels: tuple[Panel, ...]
@@ -178,8 +232,8 @@ class Bar:
     told: str
 
 
-@dataclass(frozen=True)
-class Rows(Drawing):
+@dataclass(frozen=True, eq=False, repr=False)
+class Rows(Figure):
     """Bars under their names; `keys` say what a bar is and what a diamond."""
 
     bars: tuple[Bar, ...]
@@ -229,8 +283,8 @@ def _diamond(x: float, y: float, told: str) -> Html:
     return tag("g", symbol("diamond", x, y, 5.0, told), class_="diamond")
 
 
-@dataclass(frozen=True)
-class Heat(Drawing):
+@dataclass(frozen=True, eq=False, repr=False)
+class Heat(Figure):
     """Rows and columns of the same names, unless `columns` names them; columns are marked by their numbers.
 
     `samples`: what positive and negative numbers mean, after the largest of them."""
@@ -289,12 +343,12 @@ def _sample(look: str, x: float, y: float) -> Html:
     return tag("rect", class_=f"heat {look}", x=x + 4, y=y - 6, width=14, height=12)
 
 
-def figure(drawing: Drawing, *caption: Inside) -> Html:
+def figure(drawing: Figure, *caption: Inside) -> Html:
     """The figure with its caption. Both drawings carry the same title and description as alternative text."""
     return tag("figure", _svg(drawing, WIDE, "wide"), _svg(drawing, NARROW, "narrow"), tag("figcaption", *caption))
 
 
-def _svg(drawing: Drawing, width: float, which: str) -> Html:
+def _svg(drawing: Figure, width: float, which: str) -> Html:
     inside, height = drawing.draw(width, pointed=width == WIDE)
     names = [f"{drawing.name}-{which}-{part}" for part in ("title", "about")]
     told = tag("title", drawing.title, id=names[0]), tag("desc", drawing.about, id=names[1])

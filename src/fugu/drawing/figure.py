@@ -1,101 +1,15 @@
-"""`Figure`: a drawing that stands alone, with its title; the figures of notebooks, from plain numbers."""
+"""The figures of notebooks, from plain numbers: bars, intervals, curves, laws. Titles can be read without a paper."""
 
 from __future__ import annotations
 
 import math
-import os
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import final
 
-from fugu.drawing.axis import SIZE, Axis, padded, wrapped
-from fugu.drawing.charts import WIDE, Bar, Chart, Drawing, Panel, Rows
-from fugu.drawing.html import Html, joined, tag
+from fugu.drawing.axis import Axis, padded
+from fugu.drawing.charts import Bar, Chart, Figure, Panel, Rows
 from fugu.drawing.marks import Level, Line, Mark, Points, Whiskers
 from fugu.errors import UsageError
-from fugu.files import write_text
 from fugu.numbers.text import clean, factor, number
-
-# `Figure`: a drawing that stands alone, with its title on it, in a notebook or in a file; the colours and rules of
-# figures, one text for the style sheet of pages and for these.
-
-
-_SCOPE = "fugu-figure"
-_TITLE = 1.5 * SIZE
-_RULE = re.compile(r"([^{}\n]+)\{([^}]*)\}")
-
-
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class Figure:
-    """A figure in plain SVG: notebooks show it, `save` writes it. Nothing runs, and nothing is loaded.
-
-    `drawing`: what is drawn. `title` and `about` say what is seen, in words; both are part of the picture."""
-
-    drawing: Drawing
-
-    @property
-    def title(self) -> str:
-        """What the figure shows, in a line."""
-        return self.drawing.title
-
-    @property
-    def about(self) -> str:
-        """What is seen on it, for those who do not see it."""
-        return self.drawing.about
-
-    @property
-    def svg(self) -> str:
-        """The figure as an SVG document."""
-        inside, height = self.drawing.draw(WIDE)
-        lines = wrapped(self.title, WIDE - 12, bold=True)
-        top = _TITLE * len(lines) + 8
-        heading = [tag("text", line, class_="heading", x=6, y=_TITLE * (n + 1)) for n, line in enumerate(lines)]
-        told = tag("title", self.title), tag("desc", self.about), tag("style", Html(alone(_SCOPE)))
-        box = f"0 0 {WIDE:.0f} {height + top:.0f}"
-        moved = tag("g", inside, transform=f"translate(0 {top:.1f})")
-        drawn = tag("g", heading, moved, class_="chart")
-        return tag("svg", *told, drawn, xmlns="http://www.w3.org/2000/svg", class_=_SCOPE, viewBox=box, role="img",
-                   aria_label=f"{self.title}. {self.about}")  # fmt: skip
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the figure to `path`, an SVG file."""
-        write_text(path, self.svg + "\n")
-
-    def _repr_html_(self) -> str:
-        return joined(tag("figure", Html(self.svg), style="margin: .5rem 0"))
-
-    def __repr__(self) -> str:
-        return f"Figure({self.title!r})"
-
-
-@cache
-def alone(scope: str) -> str:
-    """Palette and rules for one element of the class `scope` and nothing around it: a notebook has styles of its own.
-
-    Its ground is light whatever the notebook's is, since the colours are."""
-    ground = f".{scope} {{ {read('palette.css')} background: var(--card); color: var(--ink); max-width: 48rem; }}"
-    font = f".{scope} text {{ font-family: system-ui, sans-serif; }}"
-
-    def scoped(rule: re.Match[str]) -> str:
-        inside = ", ".join(f".{scope} {selector.strip()}" for selector in rule[1].split(","))
-        return f"{inside} {{{rule[2]}}}"
-
-    return "\n".join((ground, font, _RULE.sub(scoped, read("charts.css"))))
-
-
-@cache
-def read(name: str) -> str:
-    """A style sheet of this room: `palette.css`, the colours on light ground, as custom properties; `charts.css`, how
-    the parts of a figure look, by their classes."""
-    return files("fugu.drawing").joinpath(name).read_text("utf-8").replace("\r\n", "\n").rstrip("\n")
-
-
-# The figures of notebooks, from plain numbers: bars, intervals, curves, laws. Titles can be read without a paper.
-
 
 MOST = 60
 """Names that find a place on an axis."""
@@ -121,7 +35,7 @@ def bars(
         said = f"{keys[0]} {number(size, digits=4)}" + ("" if at is None else f", {keys[1]} {number(at, digits=4)}")
         drawn.append(Bar(clean(name, 80), size, at, "b" if taken else "a", said))
     about = "; ".join(f"{bar.name}: {bar.told}" for bar in drawn)
-    return Figure(Rows("bars", title, about, tuple(drawn), Axis(f"{axis} (log scale)", low, high, log=True), keys))
+    return Rows("bars", title, about, tuple(drawn), Axis(f"{axis} (log scale)", low, high, log=True), keys)
 
 
 def intervals(
@@ -140,7 +54,7 @@ def intervals(
     rest = "" if shown == len(values) else f"; the first {shown} of {len(values)}"
     upward = Axis(axis, *padded(min(lows + highs), max(lows + highs)))
     panel = Panel(tuple(marks), Axis("", -0.5, shown - 0.5, marks=ticks, named=True), upward, 260.0)
-    return Figure(Chart("intervals", title + rest, "; ".join(told[:12]), (panel,)))
+    return Chart("intervals", title + rest, "; ".join(told[:12]), (panel,))
 
 
 def curve(
@@ -155,7 +69,7 @@ def curve(
     line = Line(xs, ys, "a", dots=len(xs) <= _FEW, told=told)
     low, high = (min(xs), max(*xs, 2 * min(xs))) if log else padded(min(xs), max(xs))
     axes = Axis(across, low, high, log=log), Axis(upward, 0.0, 1.06 * (max(ys) or 1.0))
-    return Figure(Chart("curve", title, about, (Panel((line,), *axes, 260.0),)))
+    return Chart("curve", title, about, (Panel((line,), *axes, 260.0),))
 
 
 def laws(title: str, axis: str, given: Sequence[tuple[str, Sequence[float], Sequence[float]]], height: str) -> Figure:
@@ -171,7 +85,7 @@ def laws(title: str, axis: str, given: Sequence[tuple[str, Sequence[float], Sequ
     rest = "" if len(given) <= len(_LINES) else f"; the first {len(_LINES)} of {len(given)}"
     panel = Panel(marks, Axis(axis, *padded(min(every), max(every))), Axis(height, 0.0, 1.06 * top), 260.0)
     about = "Lines that lie close together are hard to tell apart by the value."
-    return Figure(Chart("laws", title + rest, about, (panel,)))
+    return Chart("laws", title + rest, about, (panel,))
 
 
 def odds(epsilon: float, delta: float) -> Figure:
@@ -192,7 +106,7 @@ def odds(epsilon: float, delta: float) -> Figure:
         f"Whoever thinks one of two secrets is as likely as the other believes at most {number(half, 'up')} after it."
     )
     axes = Axis("probability of a secret before the release", 0.0, 1.0), Axis("after it", 0.0, 1.0)
-    return Figure(Chart("odds", title, about, (Panel(marks, *axes, 300.0),)))
+    return Chart("odds", title, about, (Panel(marks, *axes, 300.0),))
 
 
 def level_bars(
@@ -212,4 +126,4 @@ def level_bars(
     ticks = tuple((x, clean(n, 24)) for x, (n, _) in zip(xs, known, strict=True))
     across = Axis("", -0.5, len(known) - 0.5, marks=ticks, named=True)
     panel = Panel(tuple(marks), across, Axis(axis, min(0.0, *ys), 1.06 * (top or 1.0)), 260.0)
-    return Figure(Chart("levels", title, "; ".join(told), (panel,)))
+    return Chart("levels", title, "; ".join(told), (panel,))

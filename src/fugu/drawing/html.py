@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 from markupsafe import escape
 
@@ -108,7 +108,7 @@ Cell = str | float | int | bool | None
 @dataclass(frozen=True)
 class Sheet:
     """`title`: what it is. `facts`: (name, what is said of it). `head`, `rows`: a table. `notes`: remarks below.
-    `warnings`: what must not be overlooked."""
+    `warnings`: what must not be overlooked. `plot`: what draws the figure of the same thing, where it has one."""
 
     title: str
     facts: Sequence[tuple[str, Cell]] = ()
@@ -116,6 +116,7 @@ class Sheet:
     rows: Sequence[Sequence[Cell]] = ()
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    plot: Callable[[], Any] | None = None
 
     def html(self) -> Html:
         """A block of HTML without scripts, links, or style for anything around it.

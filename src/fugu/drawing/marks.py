@@ -1,5 +1,5 @@
-"""What is drawn inside a frame: lines, steps, bars, points, bands, levels. Looks are classes of the style sheet; a path
-has as few points as the eye needs."""
+"""What is drawn inside a frame: lines, steps, bars, points, levels and bands. Looks are classes of the style sheet; a
+path has as few points as the eye needs."""
 
 from __future__ import annotations
 
@@ -162,33 +162,21 @@ class Points(Mark):
 
 
 @dataclass(frozen=True)
-class Stripe(Mark):
-    """A shaded band between two heights, with its edges."""
-
-    low: float
-    high: float
-    look: str = "band"
-    name: str = ""
-
-    def draw(self, frame: Frame) -> Html:
-        top, bottom, right = frame.y(self.high), frame.y(self.low), frame.left + frame.width
-        area = tag("rect", class_=self.look, x=frame.left, y=top, width=frame.width, height=bottom - top)
-        return joined(area, [level(frame.left, right, y, f"{self.look}-edge") for y in (top, bottom)])
-
-    def key(self, x: float, y: float) -> Html:
-        return tag("rect", class_=self.look, x=x, y=y - 6, width=22, height=12)
-
-
-@dataclass(frozen=True)
 class Level(Mark):
-    """A line across at one height, or, if `upright`, up at one value of the horizontal axis."""
+    """A line across at one height, or, if `upright`, up at one value of the horizontal axis; `to` another height, the
+    band between the two, shaded and with its edges."""
 
     at: float
     look: str
     name: str = ""
     upright: bool = False
+    to: float | None = None
 
     def draw(self, frame: Frame) -> Html:
+        if self.to is not None:
+            top, bottom, right = frame.y(self.to), frame.y(self.at), frame.left + frame.width
+            area = tag("rect", class_=self.look, x=frame.left, y=top, width=frame.width, height=bottom - top)
+            return joined(area, [level(frame.left, right, y, f"{self.look}-edge") for y in (top, bottom)])
         if self.upright:
             x = frame.x(self.at)
             return tag("line", class_=f"line {self.look}", x1=x, x2=x, y1=frame.top, y2=frame.top + frame.height)

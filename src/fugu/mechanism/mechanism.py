@@ -31,7 +31,7 @@ from fugu.noise.lattice import Lattice, rounding_error
 from fugu.shown import Shown, figure_of
 
 if TYPE_CHECKING:
-    from fugu.drawing.figure import Figure
+    from fugu.drawing.charts import Figure
     from fugu.mechanism.record_swap import SwapEstimate
 
 Column = NDArray[np.float64]

@@ -26,7 +26,7 @@ from fugu.shown import Shown, figure_of
 from fugu.visible import brief
 
 if TYPE_CHECKING:
-    from fugu.drawing.figure import Figure
+    from fugu.drawing.charts import Figure
 
 _SHOWN = 5
 """Rows that a notebook shows."""

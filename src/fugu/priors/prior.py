@@ -18,7 +18,7 @@ from fugu.numbers.exact import is_whole
 from fugu.shown import Shown, figure_of
 
 if TYPE_CHECKING:
-    from fugu.drawing.figure import Figure
+    from fugu.drawing.charts import Figure
     from fugu.guarantee import Guarantee
     from fugu.priors.products import Quilts
     from fugu.priors.records import RecordLaw

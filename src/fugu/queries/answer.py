@@ -24,7 +24,7 @@ from fugu.shown import Shown, figure_of
 from fugu.visible import Json, brief, several
 
 if TYPE_CHECKING:
-    from fugu.drawing.figure import Figure
+    from fugu.drawing.charts import Figure
 
 
 # `Answer`: the released numbers of one query, each with its interval, and the mechanisms that made them.

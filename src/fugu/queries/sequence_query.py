@@ -27,7 +27,7 @@ from fugu.queries.sequence_data import Numbers, States
 from fugu.shown import Shown, figure_of
 
 if TYPE_CHECKING:
-    from fugu.drawing.figure import Figure
+    from fugu.drawing.charts import Figure
 
 
 # `SequenceQuery` and what it becomes: a mechanism that is epsilon-DP per entry, and its answer.

@@ -68,33 +68,31 @@ def trade_page(
     ways = [(r.method, r.noise) for r in comparison.rows if r.proven and r.released]
     measure = "Rényi divergence allowed" if budget.renyi else "ε"
     slips = ways and not budget.renyi
+    by_epsilon = by_delta = None
+    if ways and budget.epsilon > 0:
+        budgets = epsilons(budget)
+        xs = tuple(x for x, _ in budgets)
+        title = f"{measure} (a looser promise is to the right)"
+        axis = Axis(title, xs[0], xs[-1], log=True, marks=tuple((x, number(x)) for x in xs))
+        rows = errors(pairs, budgets, ways, "noise against epsilon")
+        title, present = f"Average error against {measure}", float(budget.epsilon)
+        by_epsilon = _curves("epsilon", title, xs, rows, axis, present, publish)
+    if slips:
+        budgets = deltas(budget)
+        xs = tuple(max(d, _PURE) for d, _ in budgets)
+        marks = ((_PURE, "0"), *((10.0**k, power_of_ten(k)) for k in range(round(math.log10(DELTAS[0])), 0)))
+        axis = Axis("δ (10⁻⁶ is 1 in a million; leftmost: no remainder)", _PURE, max(xs), log=True, marks=marks)
+        rows = errors(pairs, budgets, ways, "noise against delta")
+        present = max(float(budget.delta), _PURE)
+        by_delta = _curves("delta", "Average error against δ", xs, rows, axis, present, publish)
     return render(
         "compare.html",
         title=f"How much noise it takes to publish “{clean(publish, 60)}” and hide “{clean(protect, 60)}”",
         comparison=comparison, budget=budget, lines=lines, best=best, publish=publish, warnings=warnings,
         measure=measure, times=max(finite) / best.error if finite and best is not None and best.error else None,
-        by_epsilon=_by_epsilon(pairs, budget, ways, measure, publish) if ways and budget.epsilon > 0 else None,
-        by_delta=_by_delta(pairs, budget, ways, publish) if slips else None,
+        by_epsilon=by_epsilon, by_delta=by_delta,
         people=_people(dict(laws), budget, publish) if slips and laws else None,
     )  # fmt: skip
-
-
-def _by_epsilon(pairs: PairsLike, budget: Guarantee, ways: Sequence[Way], measure: str, publish: str) -> Chart:
-    budgets = epsilons(budget)
-    xs = tuple(x for x, _ in budgets)
-    marks = tuple((x, number(x)) for x in xs)
-    axis = Axis(f"{measure} (a looser promise is to the right)", xs[0], xs[-1], log=True, marks=marks)
-    rows = errors(pairs, budgets, ways, "noise against epsilon")
-    return _curves("epsilon", f"Average error against {measure}", xs, rows, axis, float(budget.epsilon), publish)
-
-
-def _by_delta(pairs: PairsLike, budget: Guarantee, ways: Sequence[Way], publish: str) -> Chart:
-    budgets = deltas(budget)
-    xs = tuple(max(d, _PURE) for d, _ in budgets)
-    marks = ((_PURE, "0"), *((10.0**k, power_of_ten(k)) for k in range(round(math.log10(DELTAS[0])), 0)))
-    axis = Axis("δ (10⁻⁶ is 1 in a million; leftmost: no remainder)", _PURE, max(xs), log=True, marks=marks)
-    rows = errors(pairs, budgets, ways, "noise against delta")
-    return _curves("delta", "Average error against δ", xs, rows, axis, max(float(budget.delta), _PURE), publish)
 
 
 def _curves(name: str, title: str, xs: tuple[float, ...], found: Mapping[Way, tuple[float, ...]], axis: Axis,
@@ -142,12 +140,6 @@ def _people(laws: dict[str, Discrete], budget: Guarantee, publish: str) -> dict[
     panel = Panel((Line(xs, ys, "a", dots=True, told=told),), axis, upward, 260.0)
     chart = Chart("people", "Average error of a total against the number of people", "; ".join(told), (panel,))
     return {"chart": chart, "delta": delta, "enough": next((n for n, e in points if e == 0), None)}
-
-
-def noise_by_delta(pairs: PairsLike, epsilon: float) -> list[tuple[float, float]]:
-    """(delta, least expected |error|) at one epsilon; delta 0, the pure budget, comes first."""
-    found = [(0.0, calibrate(pairs, Pure(epsilon)).expected_error())]
-    return found + [(d, calibrate(pairs, Approx(epsilon, d)).expected_error()) for d in DELTAS]
 
 
 def deltas(budget: Guarantee) -> Budgets:

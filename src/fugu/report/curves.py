@@ -118,7 +118,7 @@ def views(certificate: Certificate, most: int = MOST) -> tuple[View, ...]:
     running = parts(certificate)
     epsilon = float(certificate.budget.epsilon)
     for part in running:
-        chance = f"noise of scale {part.amount.scale:.4g}, " if len(running) > 1 else ""
+        chance = f"noise of scale {part.scale:.4g}, " if len(running) > 1 else ""
         for item in part.certificate.laws:
             lost = losses(item, part.noise, epsilon)
             marked = np.array([label == certificate.worst_pair for label in item.labels])

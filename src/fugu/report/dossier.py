@@ -207,8 +207,8 @@ def amounts(certificate: Certificate) -> Amounts:
     whatever they believe (Dwork, McSherry, Nissim, Smith 2006); one record moves two counts by one each: R = 2."""
     unit, epsilon = float(published_unit(certificate)), float(certificate.budget.epsilon)
     running = parts(certificate)
-    error = sum(float(part.share) * part.amount.error for part in running) * unit
-    half = max(part.amount.half for part in running) * unit
+    error = sum(float(part.share) * part.error for part in running) * unit
+    half = max(part.half for part in running) * unit
     first = running[0].certificate
     if certificate.runs == "channel":
         most = max(any_belief(part.certificate.noise) for part in running)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fugu.calibration.lattice import Problem, on
 from fugu.calibration.registry import methods as registered
@@ -23,7 +23,7 @@ from fugu.noise.kind import kind_named
 from fugu.noise.lattice import Lattice
 from fugu.noise.matrix import CorrelatedGaussian, DirectedLaplace, Matrix
 from fugu.numbers.exact import as_fraction, read_number
-from fugu.numbers.text import SECRET, VALUE, number
+from fugu.numbers.text import SECRET, VALUE
 from fugu.report.shapes import limit, why_unlimited
 
 if TYPE_CHECKING:
@@ -39,52 +39,19 @@ _MOST_CELLS_OF_VECTORS = 400
 """The same for vectors, where methods compare every atom with every other."""
 
 
-class Coordinate(NamedTuple):
-    """The noise of one coordinate."""
-
-    name: str
-    scale: float
-    error: float
-    """E|N|."""
-    half: float
-    """At least 95 % of the noise of this coordinate alone lies within +-half."""
+Coordinate = tuple[str, float, float, float]
+"""The noise of one coordinate: its name, the scale, E|N|, and the half width: at least 95 % of the noise of this
+coordinate alone lies within +-half."""
 
 
 @dataclass(frozen=True)
 class RunningNoise:
-    """One noise of a mechanism, and the probability with which it runs: 1, or the share of a half of a mixture."""
+    """One noise of a mechanism, the probability with which it runs (1, or the share of a half of a mixture), and how
+    much it moves what is published, in the units of the value, rounding apart. Outputs that a table moves have the
+    errors of the table; values that a channel exchanges those of the laws."""
 
     share: Fraction
     certificate: Certificate
-
-    @cached_property
-    def noise(self) -> Any:
-        """The noise of this part, as the laws in lattice indices see it."""
-        return self.certificate.in_steps
-
-    @cached_property
-    def amount(self) -> Amount:
-        """How much the noise moves what is published."""
-        return Amount.of(self.certificate)
-
-
-def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[RunningNoise, ...]:
-    """The noises that may run, each with its probability; a mixture has several, and those of share 0 are left out."""
-    if not certificate.parts:
-        return (RunningNoise(share, certificate),) if share else ()
-    first, second = certificate.parts
-    coin = read_number(certificate.body["share"])
-    return parts(first, share * coin) + parts(second, share * (1 - coin))
-
-
-@dataclass(frozen=True)
-class Amount:
-    """How much the noise of a certificate that is not a mixture moves what is published, in the units of the value,
-    rounding apart. Outputs that a table moves have the errors of the table; values that a channel exchanges those of
-    the laws."""
-
-    noise: Any
-    dimension: int
     scale: float
     """Its scale; of correlated noise the largest standard deviation of a coordinate."""
     error: float
@@ -98,36 +65,47 @@ class Amount:
     stated: bool
     """Whether a table or laws state the errors in place of the noise."""
 
-    @staticmethod
-    def of(certificate: Certificate) -> Amount:
-        """Read off what the noise says of itself."""
-        noise, d = certificate.noise, certificate.dimension
-        scale = math.nan if noise.tabled else float(noise.scale)
-        if noise.tabled:
-            errors = certificate.errors
-            error, half, unchanged = errors.expected("absolute"), errors.quantile(LEVEL), errors.unchanged
-        elif (remap := Remap.in_certificate(certificate)) is not None:
-            error, half, unchanged = remap.expected_error(), remap.quantile(LEVEL), remap.exact_chance()
-        else:
-            lines = _coordinates(certificate, noise, d, scale)
-            error, half = noise.total_error("absolute", d), noise.joint_quantile(LEVEL, d)
-            if not noise.released or isinstance(noise, CorrelatedGaussian):
-                unchanged = float(noise.silent)
-            else:
-                unchanged = noise.exact_chance() ** (1 if isinstance(noise, Matrix) else d)
-            return Amount(noise, d, scale, float(error), float(half), float(unchanged), lines, False)
-        lines = (Coordinate("each", scale, error, half),)
-        return Amount(noise, d, scale, float(error), float(half), float(unchanged), lines, True)
+    @cached_property
+    def noise(self) -> Any:
+        """The noise of this part, as the laws in lattice indices see it."""
+        return self.certificate.in_steps
 
     @property
     def size(self) -> float:
         """What the scales in a certificate are: of noise that knows its coordinates the root of E ||N||_2^2."""
-        return math.sqrt(self.noise.expected_error("squared")) if isinstance(self.noise, Matrix) else self.scale
+        noise = self.certificate.noise
+        return math.sqrt(noise.expected_error("squared")) if isinstance(noise, Matrix) else self.scale
+
+
+def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[RunningNoise, ...]:
+    """The noises that may run, each with its probability; a mixture has several, and those of share 0 are left out."""
+    if certificate.parts:
+        first, second = certificate.parts
+        coin = read_number(certificate.body["share"])
+        return parts(first, share * coin) + parts(second, share * (1 - coin))
+    if not share:
+        return ()
+    noise, d = certificate.noise, certificate.dimension
+    scale, remap = math.nan if noise.tabled else float(noise.scale), Remap.in_certificate(certificate)
+    if noise.tabled:
+        errors = certificate.errors
+        error, half, unchanged = errors.expected("absolute"), errors.quantile(LEVEL), errors.unchanged
+    elif remap is not None:
+        error, half, unchanged = remap.expected_error(), remap.quantile(LEVEL), remap.exact_chance()
+    else:
+        error, half = noise.total_error("absolute", d), noise.joint_quantile(LEVEL, d)
+        if not noise.released or isinstance(noise, CorrelatedGaussian):
+            unchanged = float(noise.silent)
+        else:
+            unchanged = noise.exact_chance() ** (1 if isinstance(noise, Matrix) else d)
+    stated = noise.tabled or remap is not None
+    lines = (("each", scale, error, half),) if stated else _coordinates(certificate, noise, d, scale)
+    return (RunningNoise(share, certificate, scale, float(error), float(half), float(unchanged), lines, stated),)
 
 
 def _coordinates(certificate: Certificate, noise: Any, d: int, scale: float) -> tuple[Coordinate, ...]:
     if not isinstance(noise, Matrix):
-        return (Coordinate("each", scale, float(noise.expected_error()), float(noise.quantile(LEVEL))),)
+        return (("each", scale, float(noise.expected_error()), float(noise.quantile(LEVEL))),)
     spreads, halves = noise.deviations(d), noise.each_quantile(LEVEL, d)
     if isinstance(noise, DirectedLaplace):
         scales = noise.coordinate_scales()
@@ -136,7 +114,7 @@ def _coordinates(certificate: Certificate, noise: Any, d: int, scale: float) -> 
         scales, errors = spreads, [spread * math.sqrt(2 / math.pi) for spread in spreads]
     stated = [str(name) for name in (certificate.body.get("property") or {}).get("statistics", ())]
     names = stated if len(stated) == d else [str(j + 1) for j in range(d)]
-    return tuple(map(Coordinate._make, zip(names, scales, errors, halves, strict=True)))
+    return tuple(zip(names, scales, errors, halves, strict=True))
 
 
 @dataclass(frozen=True)
@@ -192,19 +170,23 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
     promise = certificate.budget.simplest()
     budget, divergences = odds_of(promise), _renyi(promise)
     running = parts(certificate)
-    bodies, amounts = [part.certificate.body for part in running], [part.amount for part in running]
+    bodies, noises = [part.certificate.body for part in running], [part.certificate.noise for part in running]
     query, recipe = bodies[0].get("query"), bodies[0].get("recipe")
     protect = recipe.get("protect") if isinstance(recipe, dict) else None
     hidden = ", ".join(map(str, protect)) if isinstance(protect, list) else protect if isinstance(protect, str) else ""
     items = [(part.noise, item) for part in running for item in part.certificate.laws]
     leaks = [(limit(item, noise), noise, item) for noise, item in items]
     reasons = [why_unlimited(item, noise) for most, noise, item in leaks if math.isinf(most)]
-    lattices = [part.certificate.lattice if part.amount.noise.released else None for part in running]
+    lattices = [part.certificate.lattice if noise.released else None
+                for part, noise in zip(running, noises, strict=True)]  # fmt: skip
     fitted = [
         {"epsilon": math.inf if b["epsilon"] is None else float(b["epsilon"]), "delta": float(b["delta"]),
          "holds": bool(b["holds"])}
         for b in (body.get("empirical") for body in bodies) if b
     ]  # fmt: skip
+    named = dict.fromkeys(
+        (str(noise.words), part.scale) for part, noise in zip(running, noises, strict=True) if not noise.silent
+    )
     moved = [str(body["remap"]["loss"]) for body in bodies if body.get("remap") is not None]
     return Facts(
         query=query_name or str((query if isinstance(query, dict) else {}).get("publish") or VALUE),
@@ -214,26 +196,26 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
         proved=min(math.inf if divergences else float(certificate.proved["epsilon"]), float(budget.epsilon)),
         leak=max(most for most, _, _ in leaks),
         unlimited="only" if "only" in reasons else reasons[0] if reasons else "",
-        error=sum(float(part.share) * part.amount.error for part in running),
-        half=max(amount.half for amount in amounts),
-        unchanged=sum(float(part.share) * part.amount.unchanged for part in running),
+        error=sum(float(part.share) * part.error for part in running),
+        half=max(part.half for part in running),
+        unchanged=sum(float(part.share) * part.unchanged for part in running),
         silent=float(sum(part.share for part in running if part.noise.silent)),
         grid=max(float(lattice.grid) if lattice else 0.0 for lattice in lattices),
         pairs=sum(len(item.pairs) for _, item in items) // len(running),
         mixed=len(running) > 1,
         post=tuple(str(step) for step in certificate.body.get("post", ())),
-        noises=tuple(dict.fromkeys((str(a.noise.words), a.scale) for a in amounts if not a.noise.silent)),
+        noises=tuple(named),
         empirical=max(fitted, key=lambda e: (not e["holds"], e["epsilon"], e["delta"]), default=None),
         renyi=divergences,
         left_out=float(promise.delta) if divergences else 0.0,
         dimension=certificate.dimension,
-        released=all(amount.noise.released for amount in amounts),
-        coordinates=tuple(amount.coordinates for amount in amounts),
+        released=all(noise.released for noise in noises),
+        coordinates=tuple(part.coordinates for part in running),
         remap=" or ".join(dict.fromkeys(moved)),
         covariances=tuple(
-            tuple(tuple(map(float, row)) for row in a.noise.covariance())
-            for a in amounts
-            if isinstance(a.noise, CorrelatedGaussian)
+            tuple(tuple(map(float, row)) for row in noise.covariance())
+            for noise in noises
+            if isinstance(noise, CorrelatedGaussian)
         ),
     )
 
@@ -264,17 +246,11 @@ def posterior(prior: float, loss: float) -> float:
     return 1 / (1 + small) if logit >= 0 else small / (1 + small)
 
 
-class Posterior(NamedTuple):
-    """A prior probability of secret A against B and the least and largest that one published value can make of it."""
+def beliefs(epsilon: float, priors: Sequence[float] = PRIORS) -> tuple[tuple[float, float, float], ...]:
+    """(prior probability of secret A against B, the least and the largest that one published value can make of it).
 
-    prior: float
-    low: float
-    high: float
-
-
-def beliefs(epsilon: float, priors: Sequence[float] = PRIORS) -> tuple[Posterior, ...]:
-    """Bayes' rule at its worst: posterior odds between e^-epsilon and e^epsilon times the prior odds."""
-    return tuple(Posterior(prior, posterior(prior, -epsilon), posterior(prior, epsilon)) for prior in priors)
+    Bayes' rule at its worst: posterior odds between e^-epsilon and e^epsilon times the prior odds."""
+    return tuple((prior, posterior(prior, -epsilon), posterior(prior, epsilon)) for prior in priors)
 
 
 @dataclass(frozen=True)
@@ -290,14 +266,6 @@ class MethodRow:
     proved: bool | None
     note: str
     used: bool
-
-    def cells(self, compared: bool) -> list[str]:
-        """What a table says of it: noise, scale, error, the epsilon it reaches if methods were `compared`, proved."""
-        refused = math.isinf(self.scale)
-        scale = "none" if refused or math.isnan(self.scale) else number(self.scale, "up", 4)
-        error = "none" if refused else "not here" if self.error is None else number(self.error, digits=4)
-        reached = ["none" if self.epsilon is None else number(self.epsilon, "up", 4)] if compared else []
-        return [self.noise, scale, error, *reached, {True: "yes", False: "no", None: "not here"}[self.proved]]
 
 
 def methods(certificate: Certificate, comparison: Comparison | None = None) -> tuple[MethodRow, ...]:
@@ -315,8 +283,9 @@ def methods(certificate: Certificate, comparison: Comparison | None = None) -> t
         return compared(comparison, certificate)
     if certificate.parts:
         return ()
-    amount = Amount.of(certificate)
-    noise, plain = amount.noise, not amount.stated and not isinstance(amount.noise, Matrix)
+    (amount,) = parts(certificate)
+    noise = certificate.noise
+    plain = not amount.stated and not isinstance(noise, Matrix)
     name = (noise.of_one if isinstance(noise, DirectedLaplace) else noise).name.capitalize()
     found, places = [], {m.name: m.place for m in registered()}
     scales = {**certificate.scales, **_worked_out(certificate)}
@@ -327,7 +296,7 @@ def methods(certificate: Certificate, comparison: Comparison | None = None) -> t
             continue
         size, error = (amount.size, amount.error) if used else (scale, None)
         if not used and plain:
-            error = float(amount.dimension * noise.rescaled(size).expected_error())
+            error = float(certificate.dimension * noise.rescaled(size).expected_error())
         more = not noise.tabled and not isinstance(noise, Matrix) and noise.ordered and size >= amount.size
         found.append(MethodRow(method, name, size, error, None, used or more or None, "", used))
     return tuple(found)

@@ -27,7 +27,7 @@ from fugu.auditing.theorems import delta_within, straight
 from fugu.documents.certificate import Certificate
 from fugu.drawing.axis import Axis, padded
 from fugu.drawing.charts import Bar, Chart, Heat, Panel, Rows
-from fugu.drawing.marks import Bars, Level, Line, Mark, Note, Points, Stripe
+from fugu.drawing.marks import Bars, Level, Line, Mark, Note, Points
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee import Guarantee
 from fugu.loss.lattice_gaussian import width_of
@@ -80,7 +80,7 @@ def ratio_figure(view: View, curve: LogRatio, f: Facts, categories: Sequence[str
     edge = 1.25 * top
     limit = f"limit ε = {number(f.epsilon, 'up', 6)}: odds × {factor(f.epsilon)}"
     a, b = clean(view.first, 20), clean(view.second, 20)
-    marks: list[Mark] = [Stripe(-f.epsilon, f.epsilon), Level(0.0, "zero"), *_points(curve, top, view.noisy)]
+    marks: list[Mark] = [Level(-f.epsilon, "band", to=f.epsilon), Level(0.0, "zero"), *_points(curve, top, view.noisy)]
     if view.noisy:
         few = len(curve.values) <= FEW
         told = tuple(_told(x, y) for x, y in zip(curve.values, curve.after, strict=True)) if few else ()
@@ -247,7 +247,7 @@ def curve(certificate: Certificate, points: int = POINTS) -> LossCurve | None:
     each = [_loss_within(part, budget, finite, slips) for part in running]
     lattices = [part.certificate.lattice for part in running]
     grid = max(Fraction(lattice.grid) for lattice in lattices if lattice)
-    farthest = max(grid, as_fraction(float(f"{2 * max(part.amount.scale for part in running):.2g}")))
+    farthest = max(grid, as_fraction(float(f"{2 * max(part.scale for part in running):.2g}")))
     ends = [reach(part.certificate, 0).span for part in running]
     if all(end is not None for end in ends):
         farthest = min(farthest, max(Fraction(1), *(Fraction(end or 0) for end in ends)) * grid)

@@ -1,4 +1,4 @@
-"""What notebooks show of each object: its sheet, and with `_figure` what its `plot()` draws (`fugu.shown.VIEWS`).
+"""What notebooks show of each object: its sheet, with what its `plot()` draws (`fugu.shown.VIEWS`).
 
 Only what may be seen: laws that were fitted on the private table itself (`public_prior=True`) are exact numbers of it,
 and notebooks are handed on."""
@@ -17,7 +17,8 @@ from fugu.calibration.comparison import Comparison
 from fugu.checking.check import HEAD, OUTSIDE, OWNER, Check
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
-from fugu.drawing.figure import Figure, bars, curve, intervals, laws, level_bars, odds
+from fugu.drawing.charts import Figure
+from fugu.drawing.figure import bars, curve, intervals, laws, level_bars, odds
 from fugu.drawing.html import Cell, Sheet
 from fugu.errors import BadNoise, UsageError
 from fugu.guarantee.asks import exact, plain
@@ -60,10 +61,11 @@ def scenario(asked: Scenario) -> Sheet:
     ]
     notes = [f"left out: {secret}: {why}" for secret, why in asked.report.skipped]
     notes += [f"assumed: {text}" for text in asked.assumptions]
-    return Sheet("Scenario", facts, ("secret", "what is believed of the published value"), rows, notes)
+    head = ("secret", "what is believed of the published value")
+    return Sheet("Scenario", facts, head, rows, notes, plot=lambda: _believed_figure(asked))
 
 
-def scenario_figure(asked: Scenario) -> Figure:
+def _believed_figure(asked: Scenario) -> Figure:
     """The laws of the first adversary, before any noise."""
     if asked.public_prior:
         raise UsageError("the beliefs are the table's own counts: a figure of them would show exact numbers of it")
@@ -115,46 +117,38 @@ def comparison(methods: Comparison) -> Sheet:
     ]  # fmt: skip
     notes = (["★: what calibrate takes"] if best else []) + ([f"usable: {methods.basis}"] if methods.basis else [])
     facts = [("promised by ★", methods.promises)] if best and methods.promises else []
-    return Sheet(f"Comparison for {methods.budget!r}", facts, head, rows, notes)
-
-
-def comparison_figure(methods: Comparison) -> Figure:
-    """The expected error of each method, and of ordinary differential privacy, as bars."""
-    best = methods._taken
     sizes = [
         (f"{r.method}, {r.noise}" + (" ★" if r is best else ""), r.expected_absolute, r.scale, r is best)
         for r in (*methods.rows, *methods.beside, *methods.ordinary)
         if r.proven or r in methods.ordinary
     ]
     title = f"How far the noise of each method moves a published value on average, for {methods.budget!r}"
-    return bars(title, "units of the published value", sizes, ("average error", "scale of the noise"))
+    return Sheet(
+        f"Comparison for {methods.budget!r}", facts, head, rows, notes,
+        plot=lambda: bars(title, "units of the published value", sizes, ("average error", "scale of the noise")),
+    )  # fmt: skip
 
 
 def mechanism(ready: Mechanism) -> Sheet:
     """What is promised, what it publishes, and how large its errors are."""
-    certificate = ready.certificate
+    certificate, query, half = ready.certificate, ready.context.query, f"{ready.interval(0.95)[1]:.6g}"
+    published = "a published value" if query is None else f"a value of {query['publish']}"
     facts: Facts = [
-        ("promised", certificate.promises), ("publishes", _published(ready)), ("method", certificate.method),
-        ("average error", ready.expected_error()), ("error with 95 %", f"within {ready.interval(0.95)[1]:.6g}"),
+        ("promised", certificate.promises), ("publishes", published), ("method", certificate.method),
+        ("average error", ready.expected_error()), ("error with 95 %", f"within {half}"),
         ("worst pair", certificate.worst_pair),
     ]  # fmt: skip
     bare = ready.noise.silent or certificate.exact
     silent = ["the exact value would go out: say allow_no_noise=True"] if bare else []
-    return Sheet(f"Mechanism: {repr(ready).split('(')[0]}", facts, notes=[f"why: {certificate.theorem}"],
-                 warnings=[*certificate.warnings, *silent])  # fmt: skip
-
-
-def mechanism_figure(ready: Mechanism) -> Figure:
-    """How far a published value may lie from the exact one, with each probability."""
     levels = [0.05 * k for k in range(1, 20)] + [0.96, 0.97, 0.98, 0.99]
-    points = [(level, ready.interval(level)[1]) for level in levels]
-    about = f"With 95 % it lies within {ready.interval(0.95)[1]:.6g} of it."
-    title = f"How far the noise moves {_published(ready)}, for {ready.guarantee!r}"
-    return curve(title, about, points, "probability", "error at most")
-
-
-def _published(ready: Mechanism) -> str:
-    return "a published value" if ready.context.query is None else f"a value of {ready.context.query['publish']}"
+    return Sheet(
+        f"Mechanism: {repr(ready).split('(')[0]}", facts, notes=[f"why: {certificate.theorem}"],
+        warnings=[*certificate.warnings, *silent],
+        plot=lambda: curve(
+            f"How far the noise moves {published}, for {ready.guarantee!r}", f"With 95 % it lies within {half} of it.",
+            [(level, ready.interval(level)[1]) for level in levels], "probability", "error at most",
+        ),
+    )  # fmt: skip
 
 
 def release(out: Release) -> Sheet:
@@ -167,10 +161,11 @@ def release(out: Release) -> Sheet:
     rows = list(zip(*(np.asarray(column).tolist()[:_ROWS] for column in columns.values()), strict=True))
     rest = [f"the first {_ROWS} of {several(len(out.values), 'row')}"] if len(out.values) > _ROWS else []
     notes = [*rest, *filter(None, [out.note])]
-    return Sheet("Release", facts, tuple(columns), rows, notes, out.certificate.warnings)
+    warnings = out.certificate.warnings
+    return Sheet("Release", facts, tuple(columns), rows, notes, warnings, plot=lambda: _released_figure(out))
 
 
-def release_figure(out: Release) -> Figure:
+def _released_figure(out: Release) -> Figure:
     """How often each published value, or range of values, occurs."""
     if out.values.dtype.kind == "U":
         raise UsageError("published names have no axis; count them, for instance with collections.Counter")
@@ -197,15 +192,14 @@ def certificate(sealed: Certificate) -> Sheet:
         ("digest", str(sealed.body["digest"])),
     ]  # fmt: skip
     notes = [*(f"assumed: {text}" for text in sealed.assumptions), "fugu.verify proves it again, and believes nothing"]
-    return Sheet("Certificate", facts, notes=notes, warnings=sealed.warnings)
-
-
-def certificate_figure(sealed: Certificate) -> Figure:
-    """What somebody may come to believe; a Rényi budget at delta 1e-5, or at twice its own."""
     budget = sealed.budget
-    if budget.renyi:
-        budget = budget.to_approx(max(1e-5, 2 * float(budget.delta)))
-    return odds(float(budget.epsilon), float(budget.delta))
+
+    def believed() -> Figure:
+        """What somebody may come to believe; a Rényi budget at delta 1e-5, or at twice its own."""
+        promise = budget.to_approx(max(1e-5, 2 * float(budget.delta))) if budget.renyi else budget
+        return odds(float(promise.epsilon), float(promise.delta))
+
+    return Sheet("Certificate", facts, notes=notes, warnings=sealed.warnings, plot=believed)
 
 
 def answer(out: Answer) -> Sheet:
@@ -213,12 +207,7 @@ def answer(out: Answer) -> Sheet:
     budgets = dict.fromkeys(mechanism.certificate.promises for mechanism in out.mechanisms.values())
     facts: Facts = [("asked", str(out.statistic)), ("promised", ", ".join(budgets))]
     loud = dict.fromkeys(text for mechanism in out.mechanisms.values() for text in mechanism.certificate.warnings)
-    return _numbers(out.cells, facts, out.note, tuple(loud))
-
-
-def answer_figure(out: Answer) -> Figure:
-    """Every released number in the interval that holds the exact one with 95 %."""
-    return _number_figure(out.cells, str(out.statistic))
+    return _numbers(out.cells, facts, out.note, tuple(loud), str(out.statistic))
 
 
 def session_answer(out: SessionAnswer) -> Sheet:
@@ -227,25 +216,20 @@ def session_answer(out: SessionAnswer) -> Sheet:
     facts: Facts = [("asked", str(out.question)), ("cost", both(out.cost, out.own)),
                     ("spent in all", both(out.spent, out.anybody)), ("left", both(out.remaining, left))]  # fmt: skip
     facts += [("verdict", out.usable.verdict)] if out.usable.figures else []
-    return _numbers(out.cells, facts, out.note, (called_exact(out.exact),) if out.exact > EXACT else ())
+    loud = (called_exact(out.exact),) if out.exact > EXACT else ()
+    return _numbers(out.cells, facts, out.note, loud, str(out.question))
 
 
-def session_answer_figure(out: SessionAnswer) -> Figure:
-    """Every released number in its interval; one without (a quantile) alone."""
-    return _number_figure([cell for cell in out.cells if math.isfinite(cell.value)], str(out.question))
-
-
-def _numbers(cells: tuple[Number, ...], facts: Facts, note: str, loud: Sequence[str]) -> Sheet:
+def _numbers(cells: tuple[Number, ...], facts: Facts, note: str, loud: Sequence[str], asked: str) -> Sheet:
+    """Every number; drawn in the interval that holds the exact one with 95 %, or, without one (a quantile), alone."""
     columns = columns_of(cells)
     rows = list(zip(*columns.values(), strict=True))
-    return Sheet("Answer", facts, tuple(columns), rows, [_BOUNDS, *filter(None, [note])], loud)
-
-
-def _number_figure(cells: Sequence[Number], asked: str) -> Figure:
-    names = [", ".join(filter(None, (cell.group, cell.cell))) or asked for cell in cells]
-    ends = [(c.value, c.value) if math.isnan(c.low) else (c.low, c.high) for c in cells]
+    known = [cell for cell in cells if math.isfinite(cell.value)]
+    names = [", ".join(filter(None, (cell.group, cell.cell))) or asked for cell in known]
+    ends = [(c.value, c.value) if math.isnan(c.low) else (c.low, c.high) for c in known]
     title = f"{asked}: published values, each with an interval for the exact one"
-    return intervals(title, asked, names, [cell.value for cell in cells], ends)
+    return Sheet("Answer", facts, tuple(columns), rows, [_BOUNDS, *filter(None, [note])], loud,
+                 plot=lambda: intervals(title, asked, names, [cell.value for cell in known], ends))  # fmt: skip
 
 
 def sequence_answer(out: SequenceAnswer) -> Sheet:
@@ -254,13 +238,14 @@ def sequence_answer(out: SequenceAnswer) -> Sheet:
     if out.interval is not None:
         facts.append(("error with 95 %", f"within {out.interval[1]:.6g}, all parts together"))
     loud = out.certificate.exact_values
+    title, drawn = "Answer about sequences", lambda: _entries_figure(out)
     if out.interval is None or out.labels is None:
-        return Sheet("Answer about sequences", [("value", brief(out.value, 200)), *facts], warnings=loud)
+        return Sheet(title, [("value", brief(out.value, 200)), *facts], warnings=loud, plot=drawn)
     rows = [(str(label), value) for label, value in out.table().items()]
-    return Sheet("Answer about sequences", facts, ("part", "value"), rows, warnings=loud)
+    return Sheet(title, facts, ("part", "value"), rows, warnings=loud, plot=drawn)
 
 
-def sequence_answer_figure(out: SequenceAnswer) -> Figure:
+def _entries_figure(out: SequenceAnswer) -> Figure:
     """The released numbers in their 95 % intervals."""
     if out.interval is None:
         raise BadNoise("a selection has no number and no interval; read its value")
@@ -293,51 +278,43 @@ def attacks(found: AttackReport) -> Sheet:
     facts.append(("test outputs", found.test))
     head = ("attack", "accuracy", "true positives", "false positives", "epsilon, at least", "note")
     rows = [(a.attack, a.accuracy, a.tpr, a.fpr, a.epsilon_lower, a.note) for a in found.attempts]
-    return Sheet("Attacks", facts, head, rows, ["a bound below what is promised proves nothing"])
-
-
-def attacks_figure(found: AttackReport) -> Figure:
-    """The epsilon that each attack shows, below what is promised."""
     limit = None if found.epsilon is None else float(found.epsilon)
     names, shown = [a.attack for a in found.attempts], [a.epsilon_lower for a in found.attempts]
-    return level_bars("The least epsilon that each attack leaves possible", "epsilon", names, shown, limit, "promised")
+    title = "The least epsilon that each attack leaves possible"
+    return Sheet("Attacks", facts, head, rows, ["a bound below what is promised proves nothing"],
+                 plot=lambda: level_bars(title, "epsilon", names, shown, limit, "promised"))  # fmt: skip
 
 
 def audit(outcome: Audit) -> Sheet:
     """What an attack on the release path reaches, beside what is proved."""
-    return Sheet("Audit", outcome.rows(), notes=[outcome.verdict], warnings=() if outcome.clean else (outcome.verdict,))
-
-
-def audit_figure(outcome: Audit) -> Figure:
-    """What the attack shows, what so many draws should show, and what is proved."""
-    names, values = (
-        ("attacked", "due from so many draws", "at best"),
-        (outcome.epsilon_lower, outcome.reach, outcome.ceiling),
-    )
+    names = ("attacked", "due from so many draws", "at best")
     title = f"What an attack of {outcome.draws} draws shows of epsilon, below what is proved"
-    return level_bars(title, "epsilon", names, values, float(outcome.epsilon), "proved")
+    return Sheet(
+        "Audit", outcome.rows(), notes=[outcome.verdict], warnings=() if outcome.clean else (outcome.verdict,),
+        plot=lambda: level_bars(
+            title, "epsilon", names, (outcome.epsilon_lower, outcome.reach, outcome.ceiling), float(outcome.epsilon),
+            "proved",
+        ),
+    )  # fmt: skip
 
 
 def influence(bound: InfluenceCurve) -> Sheet:
-    """a(b), as a table."""
-    rows = [(str(b), a) for b, a in bound.points]
-    return Sheet("Influence curve", [("entries", bound.length)], ("entries set aside", "influence, at most"), rows)
-
-
-def influence_figure(bound: InfluenceCurve) -> Figure:
-    """The finite part of the curve."""
+    """a(b), as a table; drawn is its finite part."""
     about = f"An upper bound, which is 0 from {bound.length} entries on."
     across = "entries set aside, b (each mark is a multiple of the one before)"
-    return curve(_INFLUENCE, about, bound.points, across, "influence of the others, a(b)", log=True)
+    return Sheet(
+        "Influence curve", [("entries", bound.length)], ("entries set aside", "influence, at most"),
+        [(str(b), a) for b, a in bound.points],
+        plot=lambda: curve(_INFLUENCE, about, bound.points, across, "influence of the others, a(b)", log=True),
+    )  # fmt: skip
 
 
 def field_influence(bound: FieldInfluence) -> Sheet:
-    """rho(b), as a table."""
-    rows = [(str(b), r) for b, r in bound.rhos]
-    return Sheet("Influence in a field", [("entries", bound.length)], ("entries set aside", "rho, at most"), rows)
-
-
-def field_influence_figure(bound: FieldInfluence) -> Figure:
-    """rho(b), in zCDP."""
+    """rho(b), in zCDP, as a table."""
     about = f"In zCDP: an upper bound on the Rényi divergence over its order, 0 from {bound.length} entries on."
-    return curve(_INFLUENCE, about, bound.rhos, "entries set aside, b", "what the others say, rho(b)", log=True)
+    axes = ("entries set aside, b", "what the others say, rho(b)")
+    return Sheet(
+        "Influence in a field", [("entries", bound.length)], ("entries set aside", "rho, at most"),
+        [(str(b), r) for b, r in bound.rhos],
+        plot=lambda: curve(_INFLUENCE, about, bound.rhos, *axes, log=True),
+    )  # fmt: skip

@@ -114,14 +114,13 @@ class Story:
     def coordinate_rows(self, noise: Sequence[Coordinate]) -> list[list[str]]:
         """A line for each coordinate of a noise: scale, average error, half width."""
         return [
-            [clean(line.name), number(line.scale, digits=4), number(line.error, digits=4),
-             f"± {number(line.half, 'up', 4)}"]
-            for line in noise[:_LISTED]
+            [clean(name), number(scale, digits=4), number(error, digits=4), f"± {number(half, 'up', 4)}"]
+            for name, scale, error, half in noise[:_LISTED]
         ]  # fmt: skip
 
     def covariance_tables(self) -> list[list[list[str]]]:
         """Each covariance that is small enough, as lines of numbers after their names."""
-        names = [clean(line.name, 20) for line in self.f.coordinates[0]]
+        names = [clean(name, 20) for name, *_ in self.f.coordinates[0]]
         return [
             [[name, *(f"{'−' if x < 0 else ''}{number(abs(x), digits=4)}" for x in line)]
              for name, line in zip(names, rows, strict=True)]

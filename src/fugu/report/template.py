@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from fugu.documents.release import OTHER_PEOPLE
 from fugu.documents.sentences import IN_THE_BOX
 from fugu.drawing.charts import figure
-from fugu.drawing.figure import read as style
+from fugu.drawing.charts import read as style
 from fugu.drawing.html import Html, short
 from fugu.numbers import text
 from fugu.numbers.exact import read_number

@@ -21,7 +21,7 @@ from fugu.shown import Shown, figure_of
 from fugu.visible import brief, several, visible
 
 if TYPE_CHECKING:
-    from fugu.drawing.figure import Figure
+    from fugu.drawing.charts import Figure
     from fugu.laws.sets.confidence import Sampled
     from fugu.scenario import attributes, distributions, moves, table, users
     from fugu.scenario import property as properties

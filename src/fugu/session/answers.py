@@ -24,7 +24,7 @@ from fugu.utility.usable import Usable
 from fugu.visible import Json, brief, several
 
 if TYPE_CHECKING:
-    from fugu.drawing.figure import Figure
+    from fugu.drawing.charts import Figure
 
 
 # `SessionAnswer`: the released numbers of one question of a session, what they cost, and what is left.
