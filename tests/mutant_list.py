@@ -1426,7 +1426,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("shown", "cells that are pasted", "clean(cell, _LONG)", "Html(cell)"),
     ("Sheet.html", "names that are pasted", "clean(name)", "Html(name)"),
     ("Sheet._table", "tables without end", "self.rows[:MOST]", "self.rows"),
-    ("scenario_figure", "the table's own laws", "asked.public_prior", "False"),
+    ("_believed_figure", "the table's own laws", "asked.public_prior", "False"),
     ("scenario", "the table's own means", "asked.public_prior", "False"),
     ("alone", "styles for the whole notebook", 'f".{scope} {selector.strip()}"', 'f"{selector.strip()}"'),
     ("Figure.svg", "a figure without its title", 'tag("g", heading, moved, class_="chart")', 'tag("g", moved, class_="chart")'),
