@@ -49,7 +49,7 @@ def data(name):
 def test_every_file_is_read(name):
     columns, said, expected = FILES[name]
     path = data(name)
-    _, found, _ = EntryColumns.of(*columns, None, True, Layout.of(**said)).timed(path)
+    _, found, _ = EntryColumns.of(*columns, None, True, Layout(**said)).timed(path)
     entries = found.sequences.values()
     states = {entry for sequence in entries for entry in sequence}
     assert (len(entries), sum(map(len, entries)), len(states), max(map(len, entries))) == expected
@@ -59,26 +59,26 @@ def test_every_file_is_read(name):
 def test_without_its_layout_a_file_is_refused_with_the_option_to_give(name):
     (by, order, state), said, _ = FILES[name]
     option = "--columns" if "columns" in said else "--repeats" if "repeats" in said else "--backwards"
-    bare = Layout.of(**{k: v for k, v in said.items() if k in ("end", "every")})
+    bare = Layout(**{k: v for k, v in said.items() if k in ("end", "every")})
     with pytest.raises(FuguError, match=option):
         EntryColumns.of(by, order, state, None, True, bare).timed(data(name))
 
 
 def test_gaps_are_said():
     (by, order, state), _, _ = FILES[NYC]
-    _, found, _ = EntryColumns.of(by, order, state, None, True, Layout.of(repeats="first", every="1d")).timed(data(NYC))
+    _, found, _ = EntryColumns.of(by, order, state, None, True, Layout(repeats="first", every="1d")).timed(data(NYC))
     assert "58.3 % of the entries" in spacing(found.plan)[0] and "212 missing steps of 1d" in spacing(found.plan)[0]
     (by, order, state), said, _ = FILES["electricity/ampds2_minutes.csv.gz"]
-    power = EntryColumns.of(by, order, state, None, True, Layout.of(**said)).timed(
+    power = EntryColumns.of(by, order, state, None, True, Layout(**said)).timed(
         data("electricity/ampds2_minutes.csv.gz")
     )
     assert "the largest is 653,760 missing steps of 1min (454 d)" in spacing(power[1].plan)[0]
     (by, order, state), said, _ = FILES["activity/ordonez_adl.csv"]
-    diary = EntryColumns.of(by, order, state, None, True, Layout.of(**said)).timed(data("activity/ordonez_adl.csv"))
+    diary = EntryColumns.of(by, order, state, None, True, Layout(**said)).timed(data("activity/ordonez_adl.csv"))
     shown = Counter(cell for cells in diary[1].plan.cells.values() for cell in cells if cell != BETWEEN)
     assert spacing(diary[1].plan) == () and max(shown.values()) == 61
     bare = EntryColumns.of(
-        by, order, state, None, True, Layout.of(**{k: v for k, v in said.items() if k != "overlaps"})
+        by, order, state, None, True, Layout(**{k: v for k, v in said.items() if k != "overlaps"})
     )
     with pytest.raises(BadTable, match="--overlaps"):
         bare.timed(data("activity/ordonez_adl.csv"))

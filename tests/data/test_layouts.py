@@ -363,7 +363,7 @@ def test_a_file_says_the_same_as_options(tmp_path):
     path = tmp_path / "s.toml"
     Schema({"w": {"kind": "number"}}, sequence=Layout(bins="0:800:200", every="1min", repeats="last")).save(path)
     assert "[sequence]" in path.read_text()
-    assert Schema.load(path).sequence == Layout.of(bins="0:800:200", every="1min", repeats="last")
+    assert Schema.load(path).sequence == Layout(bins="0:800:200", every="1min", repeats="last")
     path.write_text('[sequence]\ncolumns = "a:c"\n')
     assert Schema.load(path).sequence.columns == ("a:c",)
     path.write_text("[other]\n")

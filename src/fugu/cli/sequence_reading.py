@@ -106,7 +106,8 @@ class EntryColumns:
 def layout_of(question: Question) -> Layout:
     """How rows become entries, as the options say."""
     stated = {name: getattr(question, name) for name, said in facts(Question).items() if said.section == "sequence"}
-    return Layout.of(**stated, bins=question.bins)
+    said = {name: text for name, text in (*stated.items(), ("bins", question.bins)) if text is not None}
+    return Layout(**said)
 
 
 def columns_of(question: Question) -> EntryColumns:

@@ -61,17 +61,20 @@ class AnyOf:
 @final
 @dataclass(frozen=True)
 class Within:
-    """low <= value < high; None is an open end."""
+    """low <= value < high; None is an open end. `words`: the ends as written, where they are moments, in whole seconds
+    since 1970-01-01."""
 
     low: float | None
     high: float | None
+    words: tuple[str | None, str | None] | None = None
 
     def mask(self, column: Column) -> Mask:
-        if not column.numeric:
+        """Of numbers; of moments, for dates that were read as numbers, or for text whose every cell is a date."""
+        if self.words is None and not column.numeric:
             raise BadTable(f"the condition on column {column.name!r} is a range, but the column holds text")
-        if column.origin is not None:
+        if self.words is None and column.origin is not None:
             raise BadTable(f"column {column.name!r} holds dates; write the ends of its range like 2020-01-31")
-        values, inside = column.values, ~column.missing
+        values, inside = column.values if self.words is None else _seconds(column), ~column.missing
         if self.low is not None:
             inside &= ~_below(values, self.low)
         if self.high is not None:
@@ -79,29 +82,8 @@ class Within:
         return inside
 
     def to_json(self) -> object:
-        return {"from": self.low, "to": self.high}
-
-
-@final
-@dataclass(frozen=True)
-class During:
-    """low <= moment < high, in whole seconds since 1970-01-01; None is an open end. `words` are the ends as written."""
-
-    low: int | None
-    high: int | None
-    words: tuple[str | None, str | None]
-
-    def mask(self, column: Column) -> Mask:
-        """Of dates that were read as numbers, or of text whose every cell is a date."""
-        seconds, inside = _seconds(column), ~column.missing
-        if self.low is not None:
-            inside &= seconds >= self.low
-        if self.high is not None:
-            inside &= seconds < self.high
-        return inside
-
-    def to_json(self) -> object:
-        return {"from": self.words[0], "to": self.words[1]}
+        low, high = self.words or (self.low, self.high)
+        return {"from": low, "to": high}
 
 
 @final
@@ -118,7 +100,7 @@ class Where:
         return None
 
 
-Test = AnyOf | Within | During | Where
+Test = AnyOf | Within | Where
 
 
 def read_test(column: str, test: object) -> Test:
@@ -161,16 +143,16 @@ def called(function: Callable[[Any], object], argument: object, rows: int) -> Ma
     return mask
 
 
-def during(column: str, low: object, high: object) -> During:
+def during(column: str, low: object, high: object) -> Within:
     """The range between two dates, or texts that spell them; None is an open end."""
     ends = [None if end is None else _moment(end, column) for end in (low, high)]
     if ends == [None, None] or (ends[0] is not None and ends[1] is not None and ends[0] >= ends[1]):
         raise UsageError(f"the range on column {column!r} must have low < high, and at least one of them")
     words = tuple(None if end is None else text_of(end) for end in (low, high))
-    return During(ends[0], ends[1], (words[0], words[1]))
+    return Within(ends[0], ends[1], (words[0], words[1]))
 
 
-def _range(ends: tuple[Any, ...], column: str) -> Within | During:
+def _range(ends: tuple[Any, ...], column: str) -> Within:
     if len(ends) == 2 and any(isinstance(end, str | date | np.datetime64) for end in ends):
         return during(column, *ends)
     if len(ends) != 2 or not all(e is None or (isinstance(e, Real) and not math.isnan(e)) for e in ends):
@@ -288,8 +270,7 @@ def spelt(text: str, available: tuple[str, ...]) -> tuple[str, Tests, str | None
         return column, named, value
     if compared:
         column, end = known_column(compared["column"], available), compared["number"].strip()
-        sides = _dated if is_moment(end) else _comparison
-        return column, sides(text, column, compared["sign"], end), None
+        return column, _compared(text, column, compared["sign"], end), None
     if match := _CUTS.fullmatch(plain):
         column, ends = known_column(match["column"], available), [cut.strip() for cut in match["cuts"].split(",")]
         return column, _cuts(column, ends), None
@@ -315,21 +296,18 @@ def _spelt_number(text: str) -> float:
     return number
 
 
-def _comparison(text: str, column: str, sign: str, end: str) -> Tests:
+def _compared(text: str, column: str, sign: str, end: str) -> Tests:
+    """Below and not below a number, or a date: a day is its midnight, and with <= and > the whole day is below."""
     below, above, beyond = _SIGNS[sign]
+    if is_moment(end):
+        cut = _moment(end, text) + (0 if not beyond else DAY if len(end) == _A_DAY else 1)
+        first, second = Within(None, cut, (None, end)), Within(cut, None, (end, None))
+        return {f"{column} {below} {end}": first, f"{column} {above} {end}": second}
     number = _spelt_number(end)
     if beyond and abs(number) > 2**53:
         raise UsageError(f"the number in {text!r} is too large for {sign}; use < or >=")
-    cut = math.nextafter(number, math.inf) if beyond else number
-    return {f"{column} {below} {number}": Within(None, cut), f"{column} {above} {number}": Within(cut, None)}
-
-
-def _dated(text: str, column: str, sign: str, end: str) -> Tests:
-    """Before and not before a date. A day is its midnight; with <= and > the whole day belongs to what is before."""
-    below, above, beyond = _SIGNS[sign]
-    cut = _moment(end, text) + (0 if not beyond else DAY if len(end) == _A_DAY else 1)
-    first, second = During(None, cut, (None, end)), During(cut, None, (end, None))
-    return {f"{column} {below} {end}": first, f"{column} {above} {end}": second}
+    place = math.nextafter(number, math.inf) if beyond else number
+    return {f"{column} {below} {number}": Within(None, place), f"{column} {above} {number}": Within(place, None)}
 
 
 def _cuts(column: str, ends: list[str]) -> Tests:

@@ -115,23 +115,6 @@ class Layout:
         if self.gaps == MODELLED and self.end is not None:
             raise UsageError("intervals leave no gap on their grid: leave out gaps='modelled'")
 
-    @staticmethod
-    def of(
-        repeats: str | None = None, columns: str | None = None, end: str | None = None, every: str | None = None,
-        between: str | None = None, overlaps: str | None = None, backwards: str | None = None,
-        bins: str | None = None, gaps: str | None = None, inside: str | None = None,
-    ) -> Layout:  # fmt: skip
-        """The layout that the options of a command say; None where one is left out.
-
-        `repeats`, `columns`, `end`, `every`, `between`, `overlaps`, `backwards`, `bins`, `gaps`, `inside`: as the text
-        of the option.
-        """
-        said = {
-            "repeats": repeats, "columns": columns, "end": end, "every": every, "between": between,
-            "overlaps": overlaps, "backwards": backwards, "bins": bins, "gaps": gaps, "inside": inside,
-        }  # fmt: skip
-        return Layout(**{name: text for name, text in said.items() if text is not None})
-
     @property
     def wide(self) -> bool:
         """Whether each time is a column."""

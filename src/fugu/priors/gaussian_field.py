@@ -9,14 +9,14 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 
 import numpy as np
-from flint import arb, arb_mat, fmpq, fmpq_mat
+from flint import arb, arb_mat
 from numpy.typing import NDArray
 
 from fugu.errors import BadBudget, BadLaw, NotProvable, UsageError
 from fugu.guarantee.asks import outward, plain
 from fugu.numbers import balls
 from fugu.numbers.exact import MatrixLike, Real, as_fraction, is_whole
-from fugu.priors.matrices import product, read_covariance, solve, transpose
+from fugu.priors.matrices import exact, read_covariance, rows_of, solve
 from fugu.priors.prior import Belief
 
 # Given x_i = u or v, the law of x_L is normal with the same covariance and means apart, so for every order alpha
@@ -264,16 +264,10 @@ _WORKING = 2048
 
 def explained(covariance: Covariance, node: int, seen: Sequence[int]) -> Fraction:
     """c' S_LL^-1 c, exactly: the variance of x_i that x_L explains, also where entries of L follow from others."""
-    across = [[covariance[node][j]] for j in seen]
-    inner = [[covariance[j][k] for k in seen] for j in seen]
-    try:
-        solved = _fast(inner).solve(_fast(across))
-    except ZeroDivisionError:
-        found = solve(inner, across)
-        assert found is not None  # c lies in the range of S_LL
-        return product(transpose(across), found)[0][0]
-    shares = [Fraction(int(solved[k, 0].p), int(solved[k, 0].q)) for k in range(len(across))]
-    return sum((share * row[0] for share, row in zip(shares, across, strict=True)), Fraction(0))
+    across = exact([[covariance[node][j]] for j in seen])
+    solved = solve(exact([[covariance[j][k] for k in seen] for j in seen]), across)
+    assert solved is not None  # c lies in the range of S_LL
+    return rows_of(across.transpose() * solved)[0][0]
 
 
 def above(covariance: Covariance, node: int, seen: Sequence[int]) -> Fraction | None:
@@ -291,10 +285,6 @@ def above(covariance: Covariance, node: int, seen: Sequence[int]) -> Fraction | 
             return None
         found = balls.upper(1 / left - balls.of(1 / own))
     return Fraction(max(found, 0.0)) if found < math.inf else None
-
-
-def _fast(rows: Sequence[Sequence[Fraction]]) -> fmpq_mat:
-    return fmpq_mat(len(rows), len(rows[0]), [fmpq(x.numerator, x.denominator) for row in rows for x in row])
 
 
 # Which entries of a Gaussian field to leave out around an entry: ranked in doubles, to be evaluated exactly elsewhere.

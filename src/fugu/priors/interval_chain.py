@@ -78,7 +78,7 @@ class IntervalChain(Belief):
         assumptions: tuple[str, ...] = (),
     ) -> None:
         rows = _outward(_limits(lower, "lower"), _limits(upper, "upper"))
-        self._make(rows, length, *beginning(initial), states, assumptions, None)
+        vars(self).update(vars(self.between(rows, length, *beginning(initial), states, assumptions)))
 
     @classmethod
     def between(
@@ -95,20 +95,6 @@ class IntervalChain(Belief):
 
         `start` says how the law of the first entry is known, "given" with `first`; `counted` is where limits are from;
         `length`, `states`, `assumptions` as always."""
-        made = cls.__new__(cls)
-        made._make(rows, length, first, start, states, assumptions, counted)
-        return made
-
-    def _make(
-        self,
-        rows: Limits,
-        length: int,
-        first: Limits | None,
-        start: Start,
-        states: Iterable[Hashable] | None,
-        assumptions: tuple[str, ...],
-        counted: CountedTransitions | None,
-    ) -> None:
         size = len(rows.lower)
         if rows.lower.shape != (size, size) or rows.upper.shape != (size, size) or not size:
             raise BadLaw(f"lower and upper must be (k, k) both, got {rows.lower.shape} and {rows.upper.shape}")
@@ -121,11 +107,13 @@ class IntervalChain(Belief):
             _fixed(first)
         _fixed(rows)
         known = "every step of the chain lies between the limits stated, and steps may differ from entry to entry"
-        vars(self).update(
+        made = cls.__new__(cls)
+        vars(made).update(
             lower=rows.lower, upper=rows.upper, length=read_length(length), size=size, states=names, start=start,
             counted=counted, assumptions=(known, _BEGINS[start], *assumptions),
             _first=first,
         )  # fmt: skip
+        return made
 
     @classmethod
     def example(cls) -> IntervalChain:

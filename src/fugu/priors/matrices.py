@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from flint import fmpq, fmpq_mat
 
 from fugu.errors import BadLaw, UsageError
 from fugu.numbers import balls
@@ -48,7 +49,7 @@ def read_covariance(given: Any) -> Matrix:
     size = len(found)
     if any(len(row) != size for row in found):
         raise BadLaw(f"covariance must be square, got {size} rows of {len(found[0])}")
-    if found != transpose(found):
+    if found != [list(column) for column in zip(*found, strict=True)]:
         raise BadLaw("covariance must be symmetric; average it with its transpose if rounding made it otherwise")
     if _definite(found):
         return found
@@ -75,48 +76,36 @@ def _definite(found: Matrix) -> bool:
     return True
 
 
-def transpose(a: Matrix) -> Matrix:
-    """The matrix with rows and columns exchanged."""
-    return [list(column) for column in zip(*a, strict=True)]
+def exact(rows: Sequence[Sequence[Fraction]]) -> fmpq_mat:
+    """The matrix of these rows."""
+    return fmpq_mat(len(rows), len(rows[0]), [fmpq(x.numerator, x.denominator) for row in rows for x in row])
 
 
-def product(a: Matrix, b: Matrix) -> Matrix:
-    """The matrix product."""
-    columns = transpose(b)
-    return [[sum((x * y for x, y in zip(row, column, strict=True)), Fraction(0)) for column in columns] for row in a]
+def rows_of(matrix: fmpq_mat) -> Matrix:
+    """The rows of a matrix."""
+    return [[Fraction(int(x.p), int(x.q)) for x in row] for row in matrix.tolist()]
 
 
-def minus(a: Matrix, b: Matrix) -> Matrix:
-    """The difference, entry by entry."""
-    return [[x - y for x, y in zip(r, s, strict=True)] for r, s in zip(a, b, strict=True)]
-
-
-def solve(a: Matrix, b: Matrix) -> Matrix | None:
-    """Some X with a X = b, by exact elimination, free unknowns 0; None if there is none.
+def solve(a: fmpq_mat, b: fmpq_mat) -> fmpq_mat | None:
+    """Some X with a X = b for a square matrix, free unknowns 0; None if there is none.
 
     >>> one, two = Fraction(1), Fraction(2)
-    >>> solve([[two, one], [two, one]], [[one], [two]]) is None
+    >>> solve(exact([[two, one], [two, one]]), exact([[one], [two]])) is None
     True
     """
-    size, wide = len(a), len(a[0])
-    rows = [[*x, *y] for x, y in zip(a, b, strict=True)]
-    pivots: list[int] = []
-    for column in range(wide):
-        at = len(pivots)
-        best = next((i for i in range(at, size) if rows[i][column]), None)
-        if best is None:
-            continue
-        rows[at], rows[best] = rows[best], rows[at]
-        rows[at] = [x / rows[at][column] for x in rows[at]]
-        for i in range(size):
-            if i != at and (factor := rows[i][column]):
-                rows[i] = [x - factor * y for x, y in zip(rows[i], rows[at], strict=True)]
-        pivots.append(column)
-    if any(any(row[wide:]) for row in rows[len(pivots) :]):
+    try:
+        return a.solve(b)
+    except ZeroDivisionError:
+        size, wide = a.nrows(), b.ncols()
+    both = [x for left, right in zip(a.tolist(), b.tolist(), strict=True) for x in (*left, *right)]
+    reduced, rank = fmpq_mat(size, size + wide, both).rref()
+    pivots = [next(k for k in range(size + wide) if reduced[row, k]) for row in range(rank)]
+    if any(pivot >= size for pivot in pivots):
         return None
-    found = [[Fraction(0)] * len(b[0]) for _ in range(wide)]
-    for at, column in enumerate(pivots):
-        found[column] = rows[at][wide:]
+    found = fmpq_mat(size, wide)
+    for row, pivot in enumerate(pivots):
+        for k in range(wide):
+            found[pivot, k] = reduced[row, size + k]
     return found
 
 
@@ -138,27 +127,27 @@ class Conditional:
     @staticmethod
     def read(covariance: Any, release: Any, protect: Any, mean: Vector | None) -> Conditional:
         """Condition exactly; the slope solves A Cov(NX) = Cov(MX, NX)."""
-        sigma = read_covariance(covariance)
-        m, n = _rows(release, "release", len(sigma)), _rows(protect, "protect", len(sigma))
-        cross, within = product(product(n, sigma), transpose(m)), product(product(n, sigma), transpose(n))
+        sigma = exact(read_covariance(covariance))
+        wide = sigma.nrows()
+        m, n = exact(_rows(release, "release", wide)), exact(_rows(protect, "protect", wide))
+        cross, within = n * sigma * m.transpose(), n * sigma * n.transpose()
         solved = solve(within, cross)
         assert solved is not None  # v' Cov(NX) = 0 gives v' Cov(NX, MX) = 0
-        slope = transpose(solved)
-        spread = minus(product(product(m, sigma), transpose(m)), product(slope, cross))
+        slope = solved.transpose()
+        parts = rows_of(slope), rows_of(within), rows_of(m * sigma * m.transpose() - slope * cross)
         if mean is None:
-            return Conditional(slope, within, spread, None, [Fraction(0)] * len(n))
-        middle = transpose(read_matrix(as_lists(mean), "mean", len(sigma)))
-        centre = [x for (x,) in product(n, middle)]
-        start = [x for (x,) in minus(product(m, middle), product(slope, [[x] for x in centre]))]
-        return Conditional(slope, within, spread, start, centre)
+            return Conditional(*parts, None, [Fraction(0)] * n.nrows())
+        middle = exact(read_matrix(as_lists(mean), "mean", wide)).transpose()
+        start = m * middle - slope * (n * middle)
+        return Conditional(*parts, [x for (x,) in rows_of(start)], [x for (x,) in rows_of(n * middle)])
 
     def at(self, a: Sequence[Fraction]) -> list[Fraction]:
         """A a."""
-        return [x for (x,) in product(self.slope, [[x] for x in a])]
+        return [x for (x,) in rows_of(exact(self.slope) * exact([[x] for x in a]))]
 
     def check(self, difference: Sequence[Fraction]) -> None:
         """Refuse a difference outside the range of a singular Cov(NX)."""
-        if solve(self.protected, [[x] for x in difference]) is None:
+        if solve(exact(self.protected), exact([[x] for x in difference])) is None:
             raise BadLaw(
                 "Cov(N X) is singular, and two of the protected values differ by what cannot vary under it, so one of "
                 "them is impossible; drop the redundant rows of protect, or give values that are possible"

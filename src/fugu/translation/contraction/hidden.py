@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from fugu.translation.contraction.kernel import (
     up,
 )
 from fugu.translation.contraction.side import NEAR
-from fugu.translation.contraction.start import AnyStart, StepsUntil, through_any
+from fugu.translation.contraction.start import AnyStart, StepProducts, through_any
 
 # The contraction accountant of a hidden chain: releases are per-entry DP in what is seen, the secret may be hidden.
 #
@@ -69,15 +70,15 @@ class HiddenContraction:
     def __call__(self, epsilon: float) -> dict[int, Array]:
         """For each t the total of every ordered pair of values of X_t, or of Y_t; 0 for those that cannot occur."""
         own = self.own(epsilon)
-        later, earlier = (_Levels(side, own, epsilon, self.length - 1) for side in self.sides)
+        (later, after), (earlier, before) = (side.levels(own, epsilon, self.length - 1) for side in self.sides)
         known: dict[tuple[object, ...], Array] = {}
         found = {}
         for t in range(1, self.length + 1):
             support = self.sides[0].support(t)
-            after, before = later.names[self.length - t], earlier.names[t - 1]
-            key: tuple[object, ...] = (after, before, support.tobytes(), self._given_seen(t)[0])
+            names = after[self.length - t], before[t - 1]
+            key: tuple[object, ...] = (*names, support.tobytes(), self._given_seen(t)[0])
             if key not in known:
-                beyond = up(later.tables[after] + earlier.tables[before])
+                beyond = up(later[names[0]] + earlier[names[1]])
                 known[key] = self._total(t, own, beyond, support, epsilon)
             found[t] = known[key]
         return found
@@ -125,38 +126,6 @@ class HiddenContraction:
         return self._seen[0 if self.chain.stationary else t - 1] if self._seen else (b"", np.zeros((0, 0)), 0.0)
 
 
-class _Levels:
-    """F_m of one side for m = 0, 1, ...: the names of the levels, and the table of each name."""
-
-    def __init__(self, side: HiddenSide, own: Array, epsilon: float, most: int) -> None:
-        self.side, self.own, self.epsilon = side, own, epsilon
-        self.tables: list[Array] = [np.zeros_like(own)]
-        self.names = [0]
-        known = {self.tables[0].tobytes(): 0}
-        self._steps: dict[tuple[object, ...], tuple[Array, tuple[int, ...]]] = {}
-        self._best = side.jumps
-        for m in range(1, most + 1):
-            table = self._level(m)
-            self.names.append(known.setdefault(table.tobytes(), len(self.tables)))
-            self.tables += [table] if self.names[-1] == len(self.tables) else []
-
-    def _level(self, m: int) -> Array:
-        """All jumps now and then, else those that were best for some pair lately: any choice is a bound."""
-        every = m % _EVERY == 0 or m <= _EVERY
-        jumps = tuple(d for d in (self.side.jumps if every else self._best) if d <= m)
-        key = (self.side.name(m), jumps, tuple(self.names[m - d] for d in jumps))
-        if key not in self._steps:
-            # min over d of (d - 1) eps + L(K^d; O + F), rounded up, and its shortest paths; and which d attain it
-            losses = up(self.own + np.stack([self.tables[self.names[m - d]] for d in jumps]))
-            held = up((np.asarray(jumps) - 1) * self.epsilon)[:, None, None]
-            each, valid = up(held + self.side.passed(m, losses, jumps)), self.side.valid(m)
-            attained = tuple(jumps[n] for n in np.unique(each.argmin(axis=0)[pairs_of(valid)])) or self.side.jumps[:1]
-            self._steps[key] = shortest_paths(each.min(axis=0), valid), attained
-        table, best = self._steps[key]
-        self._best = best if every else self._best
-        return np.where(pairs_of(self.side.valid(m)), np.minimum(table, up(m * self.epsilon)), 0.0)
-
-
 # The two sides of a hidden state: what passes from it to the states after it, and to those before it.
 #
 # `Later` has the transition kernels, `Earlier` the backward kernels of the chain with its start, `EarlierAny` bounds
@@ -186,7 +155,9 @@ def through(rows: RowPairs, losses: Array, pairwise: bool) -> Array:
 
 
 class HiddenSide:
-    """One side of the hidden states; a node with m further ones is looked at by its m."""
+    """One side of the hidden states, those ahead or those before; a node with m further ones is looked at by its m."""
+
+    ahead: ClassVar[bool] = False
 
     def __init__(self, chain: MarkovChain) -> None:
         self.chain, self.k = chain, chain.size
@@ -199,7 +170,7 @@ class HiddenSide:
 
     def time(self, m: int) -> int:
         """The time of the node with m further ones."""
-        return m + 1
+        return self.chain.length - m if self.ahead else m + 1
 
     def name(self, m: int) -> object:
         """What decides all that is done at this level, but for the losses beyond."""
@@ -240,9 +211,38 @@ class HiddenSide:
             self._rows[name] = rows
         return self._rows[name]
 
+    def levels(self, own: Array, epsilon: float, most: int) -> tuple[list[Array], list[int]]:
+        """F_m for m = 0, 1, ..., where `own` is O: different tables, and which of them each level is."""
+        tables, names, best = [np.zeros_like(own)], [0], self.jumps
+        known, steps = {tables[0].tobytes(): 0}, dict[tuple[object, ...], tuple[Array, tuple[int, ...]]]()
+        for m in range(1, most + 1):
+            every = m % _EVERY == 0 or m <= _EVERY  # else those that were best for some pair: any choice is a bound
+            jumps, valid = tuple(d for d in (self.jumps if every else best) if d <= m), self.valid(m)
+            key = (self.name(m), jumps, tuple(names[m - d] for d in jumps))
+            if key not in steps:
+                # min over d of (d - 1) eps + L(K^d; O + F), rounded up, and its shortest paths; and which d attain it
+                losses = up(own + np.stack([tables[names[m - d]] for d in jumps]))
+                held = up((np.asarray(jumps) - 1) * epsilon)[:, None, None]
+                each = up(held + self.passed(m, losses, jumps))
+                attained = tuple(jumps[n] for n in np.unique(each.argmin(axis=0)[pairs_of(valid)])) or self.jumps[:1]
+                steps[key] = shortest_paths(each.min(axis=0), valid), attained
+            table, attained = steps[key]
+            best = attained if every else best
+            table = np.where(pairs_of(valid), np.minimum(table, up(m * epsilon)), 0.0)
+            names.append(known.setdefault(table.tobytes(), len(tables)))
+            tables += [table] if names[-1] == len(tables) else []
+        return tables, names
+
+    def product(self, m: int, d: int) -> Product:
+        """The d steps ahead of the node with m further ones, or before it."""
+        return (self._powers if self.chain.homogeneous else self._steps.at(self.time(m) - (not self.ahead)))[d - 1]
+
     @cached_property
-    def powers(self) -> list[Product]:
-        """The powers of the step of a homogeneous chain."""
+    def _steps(self) -> StepProducts:
+        return StepProducts(self.chain, self.jumps[-1], self.ahead)
+
+    @cached_property
+    def _powers(self) -> list[Product]:
         found = [self.chain.step(1)]
         while len(found) < self.jumps[-1]:
             found.append(found[-1].then(self.chain.step(1)))
@@ -252,10 +252,7 @@ class HiddenSide:
 class LaterSide(HiddenSide):
     """P(X_(t+d) | X_t)."""
 
-    _last: tuple[int, list[Product]] = (0, [])
-
-    def time(self, m: int) -> int:
-        return self.chain.length - m
+    ahead = True
 
     def name(self, m: int) -> object:
         if not self.chain.homogeneous:
@@ -263,20 +260,7 @@ class LaterSide(HiddenSide):
         return min(m, self.jumps[-1]), self.valid(m).tobytes()
 
     def kernel(self, m: int, d: int) -> tuple[Array, Mask, float]:
-        if self.chain.homogeneous:
-            product = self.powers[d - 1]
-        else:
-            (place, found), t = self._last, self.time(m)
-            if place != t:  # products of the steps that begin at t
-                step = self.chain.step(t)
-                if place == t + 1:
-                    found = [step, *(step.then(p) for p in found)]
-                else:
-                    found = [step]
-                    for later in range(t + 1, min(t + self.jumps[-1], self.chain.length)):
-                        found.append(found[-1].then(self.chain.step(later)))
-                self._last = t, found[: self.jumps[-1]]
-            product = self._last[1][d - 1]
+        product = self.product(m, d)
         return product.logs, product.positive, product.error
 
 
@@ -298,7 +282,7 @@ class Earlier(HiddenSide):
         return [known.setdefault(row.tobytes(), len(known)) for row in self.chain.log_marginals[0]]
 
     def kernel(self, m: int, d: int) -> tuple[Array, Mask, float]:
-        product = self.powers[d - 1] if self.chain.homogeneous else self._until.at(m)[d - 1]
+        product = self.product(m, d)
         logs, errors = self.chain.log_marginals
         here, there = (0, 0) if self.chain.stationary else (m, m - d)
         valid, before = self.support(m + 1), self.support(m + 1 - d)
@@ -308,10 +292,6 @@ class Earlier(HiddenSide):
         size = largest(first) + largest(last)
         error = product.error + 2.02 * coarse(float(np.ravel(errors)[here])) + 8 * U * (1 + size)
         return whole, reach, error
-
-    @cached_property
-    def _until(self) -> StepsUntil:
-        return StepsUntil(self.chain, self.jumps[-1])
 
 
 class EarlierAny(HiddenSide):

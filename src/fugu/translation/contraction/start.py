@@ -198,8 +198,8 @@ class AnyStart(Start):
         return self._known[key]
 
     @cached_property
-    def _until(self) -> StepsUntil:
-        return StepsUntil(self.chain, _MOST_DIFFERING)
+    def _until(self) -> StepProducts:
+        return StepProducts(self.chain, _MOST_DIFFERING)
 
     def power(self, m: int, d: int) -> Product:
         return super().power(m, d) if self.chain.homogeneous else self._until.at(m)[d - 1]
@@ -209,20 +209,26 @@ _MOST_DIFFERING = 32
 
 
 @dataclass
-class StepsUntil:
-    """The products of up to `most` steps that end at an entry, of a chain whose steps differ."""
+class StepProducts:
+    """The products of up to `most` steps of a chain whose steps differ: of those that end with one, or (`ahead`) of those
+    that begin with it."""
 
     chain: MarkovChain
     most: int
+    ahead: bool = False
     _last: tuple[int, list[Product]] = (0, [])
 
     def at(self, m: int) -> list[Product]:
-        """Of the last 1, 2, ... steps before entry m + 1; quick where the entry before it was asked last."""
+        """Of 1, 2, ... steps, the nearest of which is step m; quick where the one beyond it was asked last."""
         place, found = self._last
         if place != m:
             step = self.chain.step(m)
-            if place == m - 1:
-                found = [step, *(p.then(step) for p in found)]
+            if place == (m + 1 if self.ahead else m - 1):
+                found = [step, *(step.then(p) if self.ahead else p.then(step) for p in found)]
+            elif self.ahead:
+                found = [step]
+                for t in range(m + 1, min(m + self.most, self.chain.length)):
+                    found.append(found[-1].then(self.chain.step(t)))
             else:
                 found = [step]
                 for t in range(m - 1, max(0, m - self.most), -1):
