@@ -990,7 +990,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("_Messages.send", "the largest branch instead of all", "np.add", "np.maximum"),
     ("_Messages._above", "no siblings", "rest + before + after", "rest + before"),
     ("_Messages.__init__", "the own cell is free", "np.where(np.eye(width, dtype=bool), 0.0, epsilon)", "np.zeros((width, width))"),
-    ("closed", "paths through values that never occur", "np.where(valid[:, z, None, None], np.minimum(out, over), out)", "np.minimum(out, over)"),
+    ("shortest_paths", "paths through values that never occur", "np.where(valid[:, z, None, None], over, np.inf)", "over"),
     [HIDDEN],
     ("HiddenContraction.own", "a hidden state without its emission", "passed_scalar(rows, np.array([epsilon]))[0, 0]", "0.0"),
     ("HiddenSide.levels", "jumps over hidden states are free", "up((np.asarray(jumps) - 1) * epsilon)[:, None, None]", "np.zeros((len(jumps), 1, 1))"),

@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 from chain_attack import SLACK, case, joint_of, worst_simple
+from every_length import every_length
 from lp_oracle import best_loss
 from test_chain_forgets import sticky
 from test_contraction import exact_binary, lp_passed, random_rows
@@ -127,8 +128,8 @@ def test_a_grid_is_above_all_nodes_and_the_bound_for_every_number_above_both(k, 
         assert np.all(grid.at(m) >= dense.at(m) * (1 - 3e-3))  # its larger d help a little
         assert grid.most(m) <= 1.05 * dense.most(m)
         assert np.all(ever >= dense.at(m) * (1 - 3e-3))
-    assert ever.max() <= 1.001 * levels(side, 0.03, None).values[-1].max()
-    assert Contraction(fugu.MarkovChain(kernel, 150)).every_length(0.03) < math.inf
+    assert ever.max() <= 1.001 * levels(side, 0.03, 3000).values[-1].max()
+    assert every_length(Contraction(fugu.MarkovChain(kernel, 150)), 0.03) < math.inf
 
 
 def test_slow_chains_of_seven_states_beat_the_group_bound():

@@ -7,6 +7,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from every_length import every_length
 from lp_oracle import best_loss, best_translation, chain_joint, random_chain
 
 import fugu
@@ -212,9 +213,9 @@ def test_windows_at_one_place_only_are_rejected():
 def test_forbidden_transitions_stay_finite_for_a_finite_length():
     flip = fugu.MarkovChain([[0, 1], [1, 0]], 7)
     assert Contraction(flip)(0.3) == pytest.approx(2.1, abs=1e-9)
-    assert Contraction(flip).every_length(0.3) == math.inf
+    assert every_length(Contraction(flip), 0.3) == math.inf
     lazy = Contraction(fugu.MarkovChain([[0.5, 0.5], [1, 0]], 50))
-    assert lazy(0.1) < 0.5 and lazy.every_length(0.1) >= lazy(0.1)
+    assert lazy(0.1) < 0.5 and every_length(lazy, 0.1) >= lazy(0.1)
 
 
 def test_a_value_of_probability_zero_is_no_secret():
@@ -228,7 +229,7 @@ def test_a_value_of_probability_zero_is_no_secret():
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0])
 def test_the_bound_for_every_length_is_above_every_length_and_close_to_a_long_chain(epsilon):
     for p, q in TABLE:
-        every = Contraction(binary(p, q, 2)).every_length(epsilon)
+        every = every_length(Contraction(binary(p, q, 2)), epsilon)
         lengths = [Contraction(binary(p, q, n))(epsilon) for n in (2, 3, 7, 20, 3000)]
         assert lengths == sorted(lengths) and every >= lengths[-1] - 1e-12
         assert every <= lengths[-1] * (1 + 1e-8)

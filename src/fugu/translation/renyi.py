@@ -42,8 +42,8 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import ChainSet
 from fugu.priors.prior import Recorded
 from fugu.translation.contraction.chain import Contraction
-from fugu.translation.contraction.kernel import Array, U
-from fugu.translation.contraction.side import Mask, Products, Side
+from fugu.translation.contraction.kernel import Array, Power, U, pairs_of
+from fugu.translation.contraction.side import Mask, Side, onward
 from fugu.translation.contraction.start import AnyStart
 from fugu.translation.influence import influence, members
 from fugu.translation.profiles.lines import of_curve, of_zcdp
@@ -129,13 +129,13 @@ def divergences(kernel: Array, reach: Mask, error: float, alpha: float) -> Array
 
 def _table(side: Side, nodes: int, far: int, alpha: float) -> list[list[Array]]:
     """[m - 1][d - 1]: divergences d nodes away from a node with m further nodes, d <= min(m, far); or one list."""
-    products, out = Products(side, far), []
+    powers, out = list[Power](), []
     errors = side.relative(range(1, far + 1))
     for m in range(1, min(nodes, far) + 1 if side.same else nodes + 1):
-        products.step(m)
+        powers = onward(powers, side.kernel(m), far)
         if not side.same or m == min(nodes, far):
-            both = zip(products.powers, products.reach, errors, strict=False)
-            out.append([divergences(p, r, float(e), alpha) for p, r, e in both])
+            both = zip(powers, errors, strict=False)
+            out.append([divergences(kernel, reach, float(error), alpha) for (kernel, reach), error in both])
     return out
 
 
@@ -171,7 +171,7 @@ def chain_divergence(chain: MarkovChain, alpha: float, cost: Cost) -> float:
             continue
         seen.add(key)
         valid = supports[min(i - 1, len(supports) - 1)]
-        pairs = valid[:, None] & valid[None, :] & ~np.eye(k, dtype=bool)
+        pairs = pairs_of(valid)
         if not pairs.any():
             continue
         right, left = _choices(later, length - i, far, k), _choices(earlier, i - 1, far, k)

@@ -88,25 +88,6 @@ class Contraction:
         """The bound for the secrets of node i alone, i = 1 .. T."""
         return self(epsilon, i)
 
-    def every_length(self, epsilon: float) -> float:
-        """A bound for every node of a stationary chain of any length; inf if none is found.
-
-        A true F grows with the number of further nodes (f may ignore some), so the settled one bounds all."""
-        if not self.chain.stationary:
-            raise NotProvable("a bound for every length needs a stationary chain; state the length")
-        if len(self._tables) > 1:
-            tables = [found for table in self._tables.values() if (found := table.ever(epsilon)) is not None]
-            if len(tables) < len(self._tables):
-                return float("inf")
-            total = np.sum(tables, axis=0)
-        else:
-            sides = [levels(side, epsilon, None) for side in (self.forward, self.backward)]
-            if not all(side.settled for side in sides):
-                return float("inf")
-            total = sides[0].values[-1] + sides[1].values[-1]
-        worst = float(np.max(total[self._pairs(1, 1)], initial=0.0))
-        return with_own_cell(epsilon, worst)
-
     @cached_property
     def _tables(self) -> dict[str, Wide | Numbered]:
         """A table for each side that is the same everywhere, where one serves all its nodes."""

@@ -38,6 +38,8 @@ from fugu.numbers.exact import Real, as_fraction, meant_up
 # Proofs: docs/proofs/contraction.md#the-operator and docs/proofs/contraction.md#rounding.
 
 Array = NDArray[np.float64]
+Power = tuple[Array, NDArray[np.bool_]]
+"""A product of kernels, and which of its entries are positive."""
 U = 2.0**-53
 Number = TypeVar("Number", float, Array)
 TINY = 1e-290
@@ -121,6 +123,12 @@ def _sorted(u: Array, v: Array, dead: NDArray[np.bool_], valid: NDArray[np.bool_
     order = np.argsort(-ratio, axis=-1)
     take = np.take_along_axis
     return RowPairs(take(u, order, -1), take(v, order, -1), order, take(dead, order, -1), valid)
+
+
+def times(first: Power, second: Power) -> Power:
+    """The product of two kernels; what of it is positive is found without arithmetic."""
+    with np.errstate(under="ignore"):
+        return first[0] @ second[0], (first[1].astype(np.float32) @ second[1].astype(np.float32)) > 0
 
 
 def passed_scalar(rows: RowPairs, alpha: Array) -> Array:
@@ -208,11 +216,12 @@ def _log_of_best(top: Array, bottom: Array, rows: RowPairs, most: Array, k: int)
 def shortest_paths(losses: Array, valid: NDArray[np.bool_]) -> Array:
     """Shortest paths: F(x, x') <= F(x, z) + F(z, x') holds for the true suprema, so it may be imposed; rounded up.
 
-    Only through values z that can occur: the others carry no bound."""
+    Only through values z that can occur: the others carry no bound. A table (k, k), or n of them with `valid` (n, k)."""
     out = losses.copy()
-    for z in np.flatnonzero(valid):
-        out = np.minimum(out, (out[:, z, None] + out[None, z, :]) * (1 + 2 * U))
-    np.fill_diagonal(out, 0.0)
+    for z in np.flatnonzero(valid.reshape(-1, valid.shape[-1]).any(axis=0)):
+        over = (out[..., :, z, None] + out[..., None, z, :]) * (1 + 2 * U)
+        out = np.minimum(out, over if valid.ndim == 1 else np.where(valid[:, z, None, None], over, np.inf))
+    out[..., range(out.shape[-1]), range(out.shape[-1])] = 0.0
     return out
 
 

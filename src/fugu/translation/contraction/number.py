@@ -11,6 +11,7 @@ import numpy as np
 
 from fugu.translation.contraction.kernel import (
     Array,
+    Power,
     RowPairs,
     chosen,
     joined,
@@ -18,6 +19,7 @@ from fugu.translation.contraction.kernel import (
     passed,
     shortest_paths,
     sort_rows,
+    times,
     up,
 )
 from fugu.translation.contraction.scalar import Wide
@@ -76,21 +78,19 @@ class Numbered:
     pairs: Mask = field(init=False)
     _known: dict[float, Array | None] = field(default_factory=dict)
     _anchors: dict[float, Array | None] = field(default_factory=dict)
-    _powers: dict[int, tuple[Array, Mask]] = field(default_factory=dict)
+    _powers: dict[int, Power] = field(default_factory=dict)
     _rows: dict[int, RowPairs] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.wide, self.pairs = Wide(self.side), pairs_of(self.side.valid_at(0))
 
-    def power(self, d: int) -> tuple[Array, Mask]:
+    def power(self, d: int) -> Power:
         """K^d and what of it is positive; the error of `Side.relative` holds for every order of multiplication."""
         if d not in self._powers:
             if d == 1:
                 self._powers[1] = self.side.kernel(1), self.side.kernel(1) > 0
             else:
-                (a, seen), (b, then) = self.power(d // 2), self.power(d - d // 2)
-                with np.errstate(under="ignore"):
-                    self._powers[d] = a @ b, (seen.astype(np.float32) @ then.astype(np.float32)) > 0
+                self._powers[d] = times(self.power(d // 2), self.power(d - d // 2))
         return self._powers[d]
 
     def rows(self, ds: tuple[int, ...]) -> RowPairs:

@@ -17,6 +17,7 @@ from fugu.priors.products import largest, single
 from fugu.priors.transitions import stationary_law
 from fugu.translation.contraction.kernel import (
     Array,
+    Power,
     RowPairs,
     U,
     chosen,
@@ -24,6 +25,7 @@ from fugu.translation.contraction.kernel import (
     passed,
     shortest_paths,
     sort_rows,
+    times,
     up,
 )
 
@@ -45,8 +47,6 @@ from fugu.translation.contraction.kernel import (
 Mask = NDArray[np.bool_]
 _MOST_WORK = 2_000_000
 """Entries (d, x, x', p, q) of one step of the pairwise recursion."""
-_MOST_STEPS = 3_000
-"""Further nodes looked at before a bound for every length is given up."""
 
 
 def blocks(k: int) -> tuple[int, ...]:
@@ -95,38 +95,16 @@ class Side:
     def power(self, d: int) -> tuple[Array, Mask, float]:
         """K^d of the one kernel, what of it is positive, and the relative error of its entries; kept."""
         if d not in self._powers:
-            kernel, positive = self.kernel(1), self.kernel(1) > 0
-            if d > 1:
-                power, reach, _ = self.power(d - 1)
-                with np.errstate(under="ignore"):
-                    kernel = power @ kernel
-                positive = (reach.astype(np.float32) @ positive.astype(np.float32)) > 0
+            one = self.kernel(1), self.kernel(1) > 0
+            kernel, positive = one if d == 1 else times(self.power(d - 1)[:2], one)
             self._powers[d] = kernel, positive, float(self.relative([d])[0])
         return self._powers[d]
 
 
-@dataclass
-class Products:
-    """The products of up to D kernels that start at the present node."""
-
-    side: Side
-    most: int
-    powers: list[Array] = field(default_factory=list)
-    reach: list[Mask] = field(default_factory=list)
-
-    def step(self, m: int) -> None:
-        """Move one node back: multiply by the kernel of the new node."""
-        kernel = self.side.kernel(m)
-        positive = kernel > 0
-        with np.errstate(under="ignore"):
-            self.powers = [kernel, *(kernel @ p for p in self.powers)][: self.most]
-        ones = positive.astype(np.float32)
-        self.reach = [positive, *((ones @ r.astype(np.float32)) > 0 for r in self.reach)][: self.most]
-
-    def rows(self, m: int, ds: Sequence[int]) -> RowPairs:
-        powers = np.stack([self.powers[d - 1] for d in ds])
-        reach = np.stack([self.reach[d - 1] for d in ds])
-        return sort_rows(powers, reach, self.side.relative(ds), self.side.valid_at(m))
+def onward(powers: list[Power], kernel: Array, most: int) -> list[Power]:
+    """Products of 1, 2, ... kernels, up to `most`, from those that start one node later and the kernel to that node."""
+    one = kernel, kernel > 0
+    return [one, *(times(one, power) for power in powers)][:most]
 
 
 def next_place(places: Sequence[int], m: int) -> int:
@@ -166,22 +144,22 @@ class SideLevels:
         return float(self.at(m).max())
 
 
-def levels(side: Side, epsilon: float, nodes: int | None) -> SideLevels:
-    """The recursion up to `nodes` further nodes (None: until it settles, or give up after many steps)."""
+def levels(side: Side, epsilon: float, nodes: int) -> SideLevels:
+    """The recursion up to `nodes` further nodes, or until it settles."""
     ds = blocks(side.k)
     found = [np.zeros((side.k, side.k))]
-    products = Products(side, ds[-1])
-    for m in range(1, (_MOST_STEPS if nodes is None else nodes) + 1):
+    powers: list[Power] = []
+    for m in range(1, nodes + 1):
         usable = tuple(d for d in ds if d <= m)
-        if not side.same:
-            products.step(m)
-            rows = products.rows(m, usable)
-        elif usable in side._cache:
+        if side.same and usable in side._cache:
             rows = side._cache[usable]
         else:
-            while len(products.powers) < usable[-1]:
-                products.step(m)
-            rows = side._cache[usable] = products.rows(m, usable)
+            for _ in range(usable[-1] - len(powers) if side.same else 1):
+                powers = onward(powers, side.kernel(m), ds[-1])
+            kernels, reach = (np.stack(part) for part in zip(*(powers[d - 1] for d in usable), strict=True))
+            rows = sort_rows(kernels, reach, side.relative(usable), side.valid_at(m))
+            if side.same:
+                side._cache[usable] = rows
         valid = side.valid_at(m)
         beyond = [found[m - d] for d in usable]
         new = np.minimum(step(rows, beyond, usable, epsilon, valid), up(m * epsilon))

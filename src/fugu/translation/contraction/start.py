@@ -210,8 +210,8 @@ _MOST_DIFFERING = 32
 
 @dataclass
 class StepProducts:
-    """The products of up to `most` steps of a chain whose steps differ: of those that end with one, or (`ahead`) of those
-    that begin with it."""
+    """The products of up to `most` steps of a chain whose steps differ: of those that end with one, or, `ahead`, of
+    those that begin with it."""
 
     chain: MarkovChain
     most: int

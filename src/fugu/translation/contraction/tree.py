@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.priors.network import Forest
-from fugu.translation.contraction.kernel import Array, RowPairs, U, passed, sort_rows, up
+from fugu.translation.contraction.kernel import Array, RowPairs, U, passed, shortest_paths, sort_rows, times, up
 from fugu.translation.contraction.side import backward_kernel
 
 # For a node i and a neighbour j let F_ij(x, x') be the largest log E[f | X_i = x] / E[f | X_i = x'] over all f of the
@@ -208,7 +208,7 @@ class _Messages:
             new = up(look.held * self.epsilon)[:, None, None] + self._passed(look)
             part = best[:, : look.width, : look.width]
             np.minimum.at(part, look.at, up(new))
-        sent = self.sent[stage.ways] = closed(best, valid)
+        sent = self.sent[stage.ways] = shortest_paths(best, valid)
         if not stage.families:
             np.add.at(self.below, stage.near, sent)
 
@@ -254,20 +254,7 @@ class _Messages:
         every = np.minimum(
             (self.own + above + self.below) * self.pad, up(self.known.tree * self.epsilon)[:, None, None]
         )
-        return np.where(self.pairs, closed(every, self.known.valid), 0.0)
-
-
-def closed(tables: Array, valid: Mask) -> Array:
-    """Shortest paths of a stack of tables (n, k, k), through values that can occur, rounded up."""
-    width = tables.shape[-1]
-    if width < 3:
-        return tables
-    out = tables.copy()
-    out[:, range(width), range(width)] = 0.0
-    for z in range(width):
-        over = (out[:, :, z, None] + out[:, None, z, :]) * (1 + 2 * U)
-        out = np.where(valid[:, z, None, None], np.minimum(out, over), out)
-    return out
+        return np.where(self.pairs, shortest_paths(every, self.known.valid), 0.0)
 
 
 def _alike(nodes: Places, key: Places) -> list[Places]:
@@ -317,9 +304,7 @@ class Kernels:
         """The number of the product of two kernels; positive entries are found without arithmetic."""
         key = (first, second)
         if key not in self._known:
-            with np.errstate(under="ignore"):
-                product = self.values[first] @ self.values[second]
-            reach = (self.reach[first].astype(np.float32) @ self.reach[second].astype(np.float32)) > 0
+            product, reach = times((self.values[first], self.reach[first]), (self.values[second], self.reach[second]))
             units = self.units[first] + self.units[second] + self.values[second].shape[0] + 1
             self._known[key] = self._add(product, reach, self.valid[first], units)
         return self._known[key]

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from fugu.priors.chain import MarkovChain
 from fugu.translation.contraction.chain import Contraction
-from fugu.translation.contraction.kernel import Array, U, pairs_of, sort_pairs
+from fugu.translation.contraction.kernel import Array, Power, U, pairs_of, sort_pairs
 from fugu.translation.contraction.scalar import corners
-from fugu.translation.contraction.side import Mask, Products, Side, StationaryLimit
+from fugu.translation.contraction.side import Mask, Side, StationaryLimit, onward
 from fugu.translation.contraction.start import AnyStart, GivenStart
 from fugu.translation.profiles.lines import EntryProfile, Lines
 
@@ -218,20 +218,16 @@ class Hockey:
 
 def of_side(side: Side) -> Hockey:
     """From kernels, one for all places or one for each."""
-    products: dict[int, Products] = {}
+    products: dict[int, list[Power]] = {}
+    widest = distances(side.k)[-1]
 
     def rows(m: int, d: int) -> Rows:
         if side.same:
-            only = products.setdefault(0, Products(side, distances(side.k)[-1]))
-            while len(only.powers) < d:
-                only.step(1)
-            return only.powers[d - 1], only.reach[d - 1], float(side.relative([d])[0])
-        for n in range(max(products, default=0) + 1, m + 1):
-            before = products.get(n - 1, Products(side, distances(side.k)[-1]))
-            new = Products(side, before.most, before.powers, before.reach)
-            new.step(n)
-            products[n] = new
-        return products[m].powers[d - 1], products[m].reach[d - 1], float(side.relative([d])[0])
+            while len(products.setdefault(0, [])) < d:
+                products[0] = onward(products[0], side.kernel(1), widest)
+        for n in range(max(products, default=0) + 1, 1 if side.same else m + 1):
+            products[n] = onward(products.get(n - 1, []), side.kernel(n), widest)
+        return *products[0 if side.same else m][d - 1], float(side.relative([d])[0])
 
     return Hockey(side.k, side.valid_at, side.same, rows=rows)
 

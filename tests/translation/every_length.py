@@ -1,0 +1,28 @@
+"""A bound for every node of a stationary chain of any length, from the tables of one length."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fugu.translation.contraction.kernel import pairs_of, with_own_cell
+from fugu.translation.contraction.side import levels
+
+MOST_STEPS = 3000
+
+
+def every_length(found, epsilon):
+    """inf if none is found. A true F grows with the number of further nodes, so the settled one bounds all."""
+    assert found.chain.stationary
+    if len(found._tables) > 1:
+        tables = [table.ever(epsilon) for table in found._tables.values()]
+        if any(table is None for table in tables):
+            return math.inf
+        total = np.sum(tables, axis=0)
+    else:
+        sides = [levels(side, epsilon, MOST_STEPS) for side in (found.forward, found.backward)]
+        if not all(side.settled for side in sides):
+            return math.inf
+        total = sides[0].values[-1] + sides[1].values[-1]
+    return with_own_cell(epsilon, float(np.max(total[pairs_of(found.chain.supports[0])], initial=0.0)))
