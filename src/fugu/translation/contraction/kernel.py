@@ -216,7 +216,7 @@ def _log_of_best(top: Array, bottom: Array, rows: RowPairs, most: Array, k: int)
 def shortest_paths(losses: Array, valid: NDArray[np.bool_]) -> Array:
     """Shortest paths: F(x, x') <= F(x, z) + F(z, x') holds for the true suprema, so it may be imposed; rounded up.
 
-    Only through values z that can occur: the others carry no bound. A table (k, k), or n of them with `valid` (n, k)."""
+    Only through values z that can occur: the others carry no bound. A table (k, k), or n with `valid` (n, k)."""
     out = losses.copy()
     for z in np.flatnonzero(valid.reshape(-1, valid.shape[-1]).any(axis=0)):
         over = (out[..., :, z, None] + out[..., None, z, :]) * (1 + 2 * U)
