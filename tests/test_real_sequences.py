@@ -77,9 +77,7 @@ def test_gaps_are_said():
     diary = EntryColumns.of(by, order, state, None, True, Layout(**said)).timed(data("activity/ordonez_adl.csv"))
     shown = Counter(cell for cells in diary[1].plan.cells.values() for cell in cells if cell != BETWEEN)
     assert spacing(diary[1].plan) == () and max(shown.values()) == 61
-    bare = EntryColumns.of(
-        by, order, state, None, True, Layout(**{k: v for k, v in said.items() if k != "overlaps"})
-    )
+    bare = EntryColumns.of(by, order, state, None, True, Layout(**{k: v for k, v in said.items() if k != "overlaps"}))
     with pytest.raises(BadTable, match="--overlaps"):
         bare.timed(data("activity/ordonez_adl.csv"))
 
