@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 import fugu
 from benchmarks.measure import Row, Size, race
-from fugu.laws.family import Family, families
+from fugu.laws.family import Family
+from fugu.laws.shapes import families
 from fugu.loss.search.shapes import fast_vector_pure
 from fugu.loss.vectors import prove_vector_pure
 from fugu.noise.lattice import Lattice

@@ -23,11 +23,12 @@ from fugu import (
     Shifted,
 )
 from fugu.errors import NotProvable
+from fugu.guarantee.asks import PairLoss
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses
 from fugu.laws.shapes import shapes
 from fugu.loss.door import bound, divergence_bounds, leakage
-from fugu.loss.leakage import PairLoss, steps_below
+from fugu.loss.leakage import steps_below
 from fugu.noise.lattice import Lattice
 from fugu.noise.matrix import CorrelatedGaussian
 from fugu.numbers.exact import as_fraction

@@ -125,7 +125,7 @@ def test_no_bound_is_below_the_truth_or_far_above_it(rng):
         ("total + outside[i] + rest", "total + outside[i]", 1.5),
         ("balls.of(epsilon).exp()", "balls.of(epsilon).exp() * (1 + arb(2) ** -40)", None),
         ("range(-reach, reach + 1)", "range(reach, -reach - 1, -1)", None),
-        ("not (excess := p - e * q) <= 0", "(excess := p - e * q) <= 0", None),
+        ("balls.positive_parts(rows[i], rows[j], e)", "balls.positive_parts(rows[i], rows[j], -e)", None),
     ],
     ids=["one order only", "a window without what lies beyond", "e^epsilon rounded up", "noise mirrored", "signs"],
 )
@@ -154,9 +154,7 @@ def test_it_agrees_with_the_proofs_that_know_more(kind, seed):
     own, (general,) = delta_bounds(family, noise, epsilon)[0], generic.prove_window_delta(family, noise, epsilon)
     assert general.value == pytest.approx(own.value, abs=1e-15)
     known = generic.GenericLeakage(kind.name, "any noise")
-    assert known.fast_delta(family, float(noise.scale), Approx(epsilon, 0).asks()) == pytest.approx(
-        own.value, abs=1e-12
-    )
+    assert known.guess(family, float(noise.scale), Approx(epsilon, 0.5).asks()) == pytest.approx(own.value, abs=1e-12)
 
 
 @search("ratios and divergences of noise with ends", quick=60)

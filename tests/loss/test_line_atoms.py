@@ -15,7 +15,7 @@ from fugu.guarantee.asks import Divergences, Ratio
 from fugu.laws import Shifted
 from fugu.laws.pair import as_pairs
 from fugu.laws.shapes import shapes
-from fugu.loss.door import bound, delta_bounds, divergence_bounds, guess, pure_bounds
+from fugu.loss.door import bound, delta_bounds, divergence_bounds, leakage, pure_bounds
 from fugu.loss.table.on_atoms import spread_out
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.lattice import Lattice
@@ -103,7 +103,7 @@ def test_searches_in_doubles_agree_with_the_proofs(scale):
         (Divergences(((Fraction(3), eps),), Fraction(0)), divergence_bounds(item, noise, Fraction(3))),
     ]
     for ask, losses in proved:
-        fast = guess(item, AtomLaplace, ask, scale)
+        fast = leakage(item.shape, AtomLaplace.name).guess(item, scale, ask)
         assert (fast * float(eps) if ask.finite else fast) == pytest.approx(losses[0].value, rel=1e-9)
 
 

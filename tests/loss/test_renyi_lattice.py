@@ -14,13 +14,14 @@ import fugu
 from fugu.errors import BadBudget, NotProvable
 from fugu.laws.pair import as_pairs
 from fugu.laws.shapes import items
-from fugu.loss.atoms import divergence, theta
+from fugu.loss.atoms import theta
 from fugu.loss.divergence import renyi_bounds
 from fugu.loss.lattice_gaussian import _by_polynomials, _direct, _horner
 from fugu.loss.leakage import on_grid
 from fugu.loss.rounded import Span
 from fugu.loss.search.divergence import fast_renyi
 from fugu.noise import Lattice
+from fugu.numbers.balls import divergence
 
 ALPHAS = [F("1.01"), F(3, 2), F(2), F(5), F(20), F(100)]
 A = ([0, 1, 4], [2, 1, 1])

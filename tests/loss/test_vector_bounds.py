@@ -12,7 +12,8 @@ from mpmath import mp, mpf
 
 import fugu
 from fugu.errors import NotProvable
-from fugu.laws.family import Family, families
+from fugu.laws.family import Family
+from fugu.laws.shapes import families
 from fugu.loss import vectors as vector_bounds
 from fugu.loss.door import leakage
 from fugu.loss.search.shapes import fast_vector_pure

@@ -10,7 +10,7 @@ from typing import Any
 from fugu.auditing.moved import Reach, moved_delta, moved_renyi
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.guarantee.asks import check_alpha, check_delta, check_epsilon, exact, outward, plain
+from fugu.guarantee.asks import Divergences, check_alpha, check_delta, check_epsilon, exact, outward, plain
 from fugu.laws.shapes import Shape
 from fugu.loss.cost import ShiftNoise
 from fugu.loss.door import delta_bounds, leakage, shift_delta
@@ -280,7 +280,8 @@ def _estimate(
     if math.isinf(there) or math.isinf(back):
         return math.inf
     try:
-        epsilon = leakage(item.shape, noise.name).fast_divergence(item, STEPS[noise.name](noise), as_fraction(order))
+        ask = Divergences(((as_fraction(order), Fraction(1)),), Fraction(0))
+        epsilon = leakage(item.shape, noise.name).guess(item, STEPS[noise.name](noise), ask)
     except NotProvable:
         return math.inf
     return theorem_a4(alpha, *exponents, there, max(0.0, epsilon), back) if math.isfinite(epsilon) else math.inf

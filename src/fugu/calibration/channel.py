@@ -302,7 +302,7 @@ def one_item(given: tuple[Shape, ...]) -> Any:
     if len(given) > 1:
         raise NotProvable(f"the laws have too many values for one table: {_BINS}")
     if item.shape == "line":
-        require_exact(item)  # type: ignore[arg-type]
+        require_exact(item)
     kind = "sets of laws" if item.shape == "sets" else "one pair" if len(protected(item.pairs)) < 2 else "several pairs"
     if (count := len(item.points)) > MOST_ATOMS[kind]:  # type: ignore[union-attr]
         raise NotProvable(

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.registry import attempted, least, least_scale, suited
+from fugu.calibration.registry import attempted, least, searched, suited
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee.asks import Ask
 from fugu.laws.cells import CellFamily
@@ -250,8 +250,8 @@ def _continuous(family: Family, ask: Ask) -> float:
         return delta_loss(family, scale, epsilon, None).value if ask.delta else pure_loss(family, scale).value
 
     known = leakage("line", Laplace.name)
-    known.require(family, ask)
-    return min(least_scale(loss, ask.target, lambda: known.start(family, ask)), known.sure(family, ask))
+    known.known(family, ask)  # refuses what no scale meets
+    return searched(known, family, ask, loss)
 
 
 def short_step(x: float) -> Fraction:

@@ -18,7 +18,8 @@ from fugu.errors import NotProvable, UnknownName
 from fugu.guarantee.asks import Ask, exact
 from fugu.guarantee.curve import Guarantee
 from fugu.laws.shapes import Shape
-from fugu.loss.door import covers, guess, leakage
+from fugu.loss.door import covers, leakage
+from fugu.loss.leakage import Leakage
 from fugu.noise.kind import Kind
 
 ARITHMETIC = (OverflowError, ZeroDivisionError, FloatingPointError)
@@ -161,14 +162,17 @@ def least(item: Shape, ask: Ask, kind: Kind) -> float:
     known = leakage(item.shape, kind.name)
     if item.same:
         return 0.0
-    known.require(item, ask)
     exact = known.known(item, ask)
     if exact is not None:
         return exact
-    if ask.impossible:
-        return math.inf
-    found = least_scale(lambda steps: guess(item, kind, ask, steps), ask.target, lambda: known.start(item, ask))
-    return min(found, known.sure(item, ask))
+    return math.inf if ask.impossible else searched(known, item, ask, lambda steps: known.guess(item, steps, ask))
+
+
+def searched(known: Leakage[Any, Any], item: Shape, ask: Ask, loss: Callable[[float], float]) -> float:
+    """The least scale at which a loss meets what is asked, from where the table begins, and at most what suffices."""
+    start = cache(lambda: known.start(item, ask))
+    found = least_scale(loss, ask.target, lambda: start()[0])
+    return min(found, start()[1]) if found else 0.0
 
 
 def least_scale(loss: Callable[[float], float], target: float, upper: float | Callable[[], float]) -> float:

@@ -24,9 +24,10 @@ from fugu.errors import FuguError, UsageError
 from fugu.guarantee.curve import Guarantee
 from fugu.guarantee.kinds import Approx, Pure, Renyi
 from fugu.laws.discrete import Discrete
-from fugu.laws.family import Family, families
+from fugu.laws.family import Family
 from fugu.laws.pair import LawPair, PairsLike, as_pairs
 from fugu.laws.sets import LawSet
+from fugu.laws.shapes import families
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import as_fraction

@@ -24,8 +24,9 @@ from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import join
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family, SetFamily, reached
+from fugu.laws.multinormal import NormalPair
 from fugu.laws.pair import PairsLike
-from fugu.laws.shapes import Shape, cells_from, normal_pair_from, vectors_from
+from fugu.laws.shapes import Shape
 from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
 from fugu.noise.matrix import CorrelatedGaussian, DirectedLaplace
@@ -122,7 +123,9 @@ class VectorCertificate(Certificate):
 
     def law_from(self, stated: Json, lattice: Lattice | None) -> Shape:
         del lattice
-        return cells_from(stated) if stated.get("kind") == CellFamily.shape else vectors_from(stated)
+        if stated.get("kind") == CellFamily.shape:
+            return CellFamily.from_json(stated)
+        return Family.from_json(stated, vectors=True)
 
     def fits(self) -> Iterator[Check]:
         yield (
@@ -205,7 +208,7 @@ class CorrelatedCertificate(Certificate):
 
     def law_from(self, stated: Json, lattice: Lattice | None) -> Shape:
         del lattice
-        return normal_pair_from(stated)
+        return NormalPair.from_json(stated)
 
     def fits(self) -> Iterator[Check]:
         yield "noise and lattice", "noise, lattice and laws are of one dimension and grid", self._check_together

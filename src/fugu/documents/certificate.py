@@ -26,7 +26,7 @@ from fugu.errors import BadLaw, BadNoise, CertificateError, FuguError
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import REFERENCE, called_exact
 from fugu.guarantee.curve import budget_json
-from fugu.laws.shapes import Shape, shape_json
+from fugu.laws.shapes import Shape
 from fugu.noise.kind import OBJECTIVES, Objective, finite_or_none
 from fugu.numbers.exact import read_number, read_whole
 from fugu.shown import figure_of
@@ -73,7 +73,7 @@ class Certificate(LawsDocument):
         """Complete a body with schema, laws, their fingerprint and the digest of the whole."""
         if (wrong := misnamed(items, comparable=body.get("lattice") is not None)) is not None:
             raise BadLaw(f"{wrong}; give every LawPair a label of its own, or none")
-        laws = [shape_json(item) for item in items]
+        laws = [item.to_json() for item in items]
         body = {k: v for k, v in body.items() if k != "warnings"}
         full = {**body, "families": laws, "fingerprint": digest_of(laws)}
         with suppress(FuguError, KeyError, TypeError, ValueError):  # what cannot be read is refused by `parse`
@@ -236,7 +236,7 @@ class Certificate(LawsDocument):
         """Every part that is read as a thing of its own, as that thing writes itself."""
         lattice = self.lattice
         yield "budget", budget_json(self.budget)
-        yield "families", [shape_json(item) for item in self.laws]
+        yield "families", [item.to_json() for item in self.laws]
         yield "lattice", None if lattice is None else lattice.to_json()
         if "noise" in self.body:
             yield "noise", self.noise.to_json()

@@ -19,14 +19,19 @@ from fugu.numbers.exact import Real, as_fraction, float_down, float_up
 # probability delta. Both are for every pair of laws and in both orders.
 
 
-class Loss(Protocol):
-    """A proved upper bound on the loss of one pair, in both orders."""
+@dataclass(frozen=True)
+class PairLoss:
+    """A proved upper bound on the loss of one pair, both orders."""
 
-    @property
-    def label(self) -> str: ...
-    @property
-    def value(self) -> float: ...
-    def within(self, bound: Fraction) -> bool: ...
+    label: str
+    value: float
+    pair: tuple[int, int] = (0, 0)
+    met: bool = False
+    """Whether the epsilon asked for is met exactly, by an argument in rationals."""
+
+    def within(self, bound: Fraction) -> bool:
+        """Whether the loss is at most `bound`, decided exactly."""
+        return self.met or (not math.isinf(self.value) and Fraction(self.value) <= bound)
 
 
 @dataclass(frozen=True)
@@ -42,9 +47,9 @@ class Proof:
 class Bounds(Protocol):
     """The proved losses of one noise on one problem (`fugu.loss.door`)."""
 
-    def pure(self, epsilon: Fraction) -> Sequence[Loss]: ...
-    def delta(self, epsilon: Fraction, delta: Fraction) -> Sequence[Loss]: ...
-    def divergences(self, ask: Divergences) -> Iterable[tuple[Loss, Fraction, Fraction]]: ...
+    def pure(self, epsilon: Fraction) -> Sequence[PairLoss]: ...
+    def delta(self, epsilon: Fraction, delta: Fraction) -> Sequence[PairLoss]: ...
+    def divergences(self, ask: Divergences) -> Iterable[tuple[PairLoss, Fraction, Fraction]]: ...
     def explain_pure(self) -> None: ...
 
 
@@ -145,7 +150,7 @@ class Divergences:
 Ask = Ratio | Divergences
 
 
-def _largest(losses: Sequence[Loss]) -> tuple[float, str]:
+def _largest(losses: Sequence[PairLoss]) -> tuple[float, str]:
     worst = max(losses, key=lambda loss: loss.value, default=None)
     return (0.0, "") if worst is None else (worst.value, worst.label)
 

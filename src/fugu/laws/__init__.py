@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from fugu.laws.discrete import sum_of as sum_of
     from fugu.laws.family import Family as Family
     from fugu.laws.family import SetFamily as SetFamily
-    from fugu.laws.family import families as families
     from fugu.laws.multinormal import MultivariateNormal as MultivariateNormal
     from fugu.laws.normal import Analytic as Analytic
     from fugu.laws.normal import Normal as Normal
@@ -23,5 +22,6 @@ if TYPE_CHECKING:
     from fugu.laws.pair import Shifted as Shifted
     from fugu.laws.pair import as_pairs as as_pairs
     from fugu.laws.shapes import Item as Item
+    from fugu.laws.shapes import families as families
 else:
     __getattr__ = names(__name__)

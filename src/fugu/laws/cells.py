@@ -5,36 +5,25 @@ that is independent of the record and its secret, even known: what two laws of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import FrozenInstanceError, dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, Protocol, final
+from typing import Any, ClassVar, NoReturn, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import BadLaw, BadNoise
+from fugu.errors import BadLaw, BadNoise, CertificateError
 from fugu.fixed import fixed
-from fugu.laws.components import Described, Digest, SeveralPairs
+from fugu.laws.components import Described, Digest, SeveralPairs, pairs_from
 from fugu.laws.masses import Masses, masses
 from fugu.noise.lattice import Lattice
-from fugu.numbers.exact import Real
+from fugu.numbers.exact import Real, read_whole
 
 Counts = NDArray[np.int64]
 """A law as whole numbers on states or cells."""
 MOST_ROWS = 2**53
 """The numbers of a law add up to less than this: then sums are exact in doubles, in any order."""
-
-
-class PairLike(Protocol):
-    """Two laws of the cell of one record, and their label."""
-
-    @property
-    def p(self) -> Any: ...
-    @property
-    def q(self) -> Any: ...
-    @property
-    def label(self) -> str: ...
 
 
 @final
@@ -132,6 +121,20 @@ class CellFamily(SeveralPairs):
         del comparable
         return bool(other.shape == self.shape and not _same(self.laws[number], other.laws[its]))
 
+    def to_json(self) -> dict[str, Any]:
+        """The laws, as counts."""
+        return {"kind": self.shape, "laws": [law.tolist() for law in self.laws], **self.pairs_json()}
+
+    @staticmethod
+    def from_json(found: dict[str, Any]) -> CellFamily:
+        """What `to_json` wrote, checked: counts on two cells or more, the same for every law."""
+        laws = [[read_whole(part) for part in law] for law in found["laws"]]
+        if any(min(law, default=0) < 0 or not 0 < sum(law) < MOST_ROWS for law in laws):
+            raise CertificateError("a law of cells in the certificate is not a probability law")
+        if not laws or len({len(law) for law in laws}) > 1 or len(laws[0]) < 2:
+            raise CertificateError("the certificate's laws of cells are not on the same cells")
+        return CellFamily(tuple(np.array(law, dtype=np.int64) for law in laws), *pairs_from(found, len(laws)))
+
     def masses(self, number: int) -> Masses:
         """One law, exactly."""
         return masses(self.laws[number], self.dimension)
@@ -146,22 +149,6 @@ class CellFamily(SeveralPairs):
         digest.update(repr(self.pairs).encode())
         for law in self.laws:
             digest.update(law.tobytes())
-
-
-def cell_family(pairs: Sequence[PairLike]) -> CellFamily:
-    """All pairs as one family; raises `BadLaw` unless every law is a `CellLaw`."""
-    laws: dict[tuple[int, bool], Counts] = {}
-    place: dict[tuple[int, bool], int] = {}
-    numbered: list[tuple[int, int]] = []
-    for pair in pairs:
-        keys = (id(pair.p), False), (id(pair.q), pair.q is pair.p)
-        for law, key in zip((pair.p, pair.q), keys, strict=True):
-            if not isinstance(law, CellLaw):
-                raise BadLaw(f"a law of cells pairs only with laws of cells, and {type(law).__name__} is none")
-            laws[key] = law.counts
-            place.setdefault(key, len(place))
-        numbered.append((place[keys[0]], place[keys[1]]))
-    return CellFamily(tuple(laws.values()), tuple(numbered), tuple(pair.label for pair in pairs))
 
 
 def _same(p: Counts, q: Counts) -> bool:

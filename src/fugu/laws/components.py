@@ -10,10 +10,11 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self, final
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
-from fugu.errors import BadLaw, BadNoise
-from fugu.numbers.exact import Real, as_fraction
+from fugu.errors import BadLaw, BadNoise, CertificateError
+from fugu.numbers.exact import Real, as_fraction, read_whole
 
 # `Components`: one view of all laws with a bell shape, and what every law answers for itself.
 
@@ -90,7 +91,19 @@ class Components:
 # `OnePair`: what two laws without atoms that must look alike have in common, whatever they are laws of.
 
 
-class OnePair:
+class Compared:
+    """Pairs of laws that must look alike; known exactly, unless a family says otherwise."""
+
+    def blurred(self, pair: tuple[int, int]) -> bool:  # noqa: ARG002
+        """Whether the pair is two laws of which one is known up to an error only: equal masses are no proof then."""
+        return False
+
+    def slack(self, order: tuple[int, int], e: arb) -> arb:  # noqa: ARG002
+        """What the laws' own errors add to delta at epsilon, e = e^epsilon, in one order of a pair; 0 if exact."""
+        return arb(0)
+
+
+class OnePair(Compared):
     """One pair of laws with a spread: nothing can be moved to atoms, and values are always rounded."""
 
     label: str
@@ -136,7 +149,7 @@ class OnePair:
 # `SeveralPairs`: what families of laws have in common, whatever they are laws of: which pairs differ, one by one.
 
 
-class SeveralPairs:
+class SeveralPairs(Compared):
     """Laws by their places, and the pairs of them that must look alike. A frozen dataclass says which pairs differ."""
 
     pairs: tuple[tuple[int, int], ...]
@@ -157,10 +170,27 @@ class SeveralPairs:
         """How many pairs differ."""
         return len(self.different)
 
+    def pairs_json(self) -> dict[str, Any]:
+        """Every pair and its label."""
+        return {"pairs": [list(pair) for pair in self.pairs], "labels": list(self.labels)}
+
     def alone(self) -> Iterator[Self]:
         """Every pair that differs, by itself."""
         for pair, label in self.different:
             yield replace(self, pairs=(pair,), labels=(label,))  # type: ignore[type-var]
+
+
+def pairs_from(found: dict[str, Any], count: int) -> tuple[tuple[tuple[int, int], ...], tuple[str, ...]]:
+    """What `pairs_json` wrote, checked: pairs of laws that are there, one label each."""
+    pairs = tuple((read_whole(i), read_whole(j)) for i, j in found["pairs"])
+    labels = tuple(str(label) for label in found["labels"])
+    if not pairs or len(labels) != len(pairs):
+        raise CertificateError("the certificate's laws are not in order")
+    if any(not 0 <= k < count for pair in pairs for k in pair):
+        raise CertificateError("the certificate names a law that it does not hold")
+    if any(i == j for i, j in pairs):
+        raise CertificateError("the certificate compares a law with itself, which no noise can tell apart")
+    return pairs, labels
 
 
 # Where values lie: the nearest supported one, and how far values are spread.

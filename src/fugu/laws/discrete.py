@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.fixed import fixed
-from fugu.laws.adding import METHODS, added, convolved, placed_law
 from fugu.laws.components import Components, Described
 from fugu.laws.masses import Masses, masses
-from fugu.laws.spectrum import Term
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, VectorLike, as_fraction, is_whole
 
@@ -90,6 +88,8 @@ class Discrete(Described):
         >>> Discrete([0, 1]).iid_sum(2).weights
         array([0.25, 0.5 , 0.25])
         """
+        from fugu.laws.adding import METHODS, added
+
         if not is_whole(n, least=1):
             raise UsageError(f"a sum needs a whole number of draws of at least 1, got {n!r}")
         return self if n == 1 and method in METHODS else Discrete._with_error(*added({self: int(n)}, method))
@@ -205,6 +205,8 @@ def sum_of(laws: Sequence[Discrete], method: str = "auto") -> Discrete:
     >>> law.values, law.weights, law.error
     (array([5. , 5.1, 5.2]), array([0.375, 0.5  , 0.125]), 0.0)
     """
+    from fugu.laws.adding import added
+
     given = list(laws)
     if not given:
         raise UsageError("a sum needs at least one law")
@@ -220,6 +222,9 @@ def poisson_binomial(probabilities: Iterable[Real], method: str = "auto") -> Dis
     >>> poisson_binomial([0.1, 0.5]).weights
     array([0.45, 0.5 , 0.05])
     """
+    from fugu.laws.adding import convolved, placed_law
+    from fugu.laws.spectrum import Term
+
     chances = Counter(_chance(p) for p in probabilities)
     if not chances:
         raise UsageError("a sum needs at least one probability")

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
-from fugu.errors import BadLaw, BadNoise, NotProvable
-from fugu.laws.components import Digest, SeveralPairs, nearest, spread
-from fugu.laws.discrete import Discrete
+from fugu.errors import BadNoise, CertificateError
+from fugu.laws.components import Digest, SeveralPairs, nearest, pairs_from, spread
 from fugu.laws.masses import Masses
-from fugu.laws.pair import Law, LawPair, Shifted
 from fugu.laws.sets.law_set import LawSet
-from fugu.noise.lattice import Lattice
+from fugu.noise.lattice import MAX_INDEX, Lattice
 from fugu.numbers.exact import as_fraction
 
 # `Family`: laws on one common support and the pairs among them, of numbers or of vectors.
 
 
-_CELLS = 20_000_000
-"""Above this many (law, point) cells the pairs are treated one by one instead of on a common support."""
+_VECTORS = "vectors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +76,20 @@ class Family(SeveralPairs):
         """Whether the pair is two laws of which one is known up to an error only: equal masses are no proof then."""
         i, j = pair
         return i != j and (self.errors[i] > 0 or self.errors[j] > 0)
+
+    def slack(self, order: tuple[int, int], e: arb) -> arb:
+        """a + e b for |P - p| <= a and |Q - q| <= b in total variation, P and Q the true laws, p and q the masses held.
+
+        Noise and rounding bring laws no farther apart, so for every set S of outputs P(S) - e Q(S) <= p(S) + a - e
+        (q(S) - b) <= delta + a + e b, with delta that of p and q. Ratios are another matter: P may have mass where Q
+        has none, so no pure loss is known.
+
+        >>> from fugu.laws import LawPair, families
+        >>> families([LawPair(Discrete([0]), Discrete([1]))])[0].slack((0, 1), arb(1)) == 0
+        True
+        """
+        first, second = (arb(self.errors[k]) for k in order)
+        return first + e * second if self.blurred(order) else arb(0)
 
     @cached_property
     def inexact(self) -> bool:
@@ -157,6 +169,24 @@ class Family(SeveralPairs):
         """The standard deviation of the published value under all laws together; 1 where it has none."""
         return spread(self.weights.mean(axis=0), self.points, np.zeros(len(self.points))) or 1.0
 
+    def to_json(self) -> dict[str, Any]:
+        """The laws on lattice indices, exactly; of vectors one row a point, and that they are."""
+        laws = [law.to_json(error) for law, error in zip(self.laws, self.errors, strict=True)]
+        rows = {"points": self.points.astype(np.int64).tolist(), "laws": laws, **self.pairs_json()}
+        return rows if self.points.ndim == 1 else {"kind": _VECTORS, **rows, "translates": self.translates}
+
+    @staticmethod
+    def from_json(found: dict[str, Any], vectors: bool = False) -> Family:
+        """What `to_json` wrote, checked: distinct points in order, of one dimension, and laws that are laws."""
+        points = ordered_points(found, 1 + vectors)
+        if vectors and found.get("kind") != _VECTORS:
+            raise CertificateError("the certificate's laws are not laws of vectors in order")
+        laws = [Masses.from_json(law, len(points)) for law in found["laws"]]
+        pairs, labels = pairs_from(found, len(laws))
+        translates = vectors and bool(found["translates"])
+        masses, errors = tuple(law for law, _ in laws), tuple(error for _, error in laws)
+        return Family(points, masses, pairs, labels, translates, errors)
+
     def mark(self, digest: Digest) -> None:
         """Add what is stated to a digest: equal for two calibrations on the same beliefs."""
         digest.update(self.points.tobytes())
@@ -172,6 +202,19 @@ class Family(SeveralPairs):
         digest.update(repr(self.errors if self.inexact else ()).encode())
 
 
+def ordered_points(found: dict[str, Any], dimensions: int) -> NDArray[np.int64]:
+    """Lattice indices of a document, in one list or in rows, distinct and in order; numpy alone would read 1.5 and true
+    as 1."""
+    flat = [x for row in found["points"] for x in (row if isinstance(row, list) else (row,))]
+    if any(type(x) is not int or abs(x) > MAX_INDEX for x in flat):
+        raise CertificateError("the certificate's laws are not on a lattice: their points are not whole numbers")
+    points = np.array(found["points"], dtype=np.int64)
+    if points.ndim != dimensions or not len(points) or not np.array_equal(distinct(points)[0], points):
+        what = "not in order" if dimensions == 1 else "not laws of vectors in order"
+        raise CertificateError(f"the certificate's laws are {what}")
+    return points
+
+
 def distinct(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The distinct points in order (vectors in lexicographic order), and for every point its number among them."""
     if points.ndim == 1:
@@ -184,90 +227,21 @@ def distinct(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return ordered[fresh], where
 
 
-def families(pairs: Sequence[LawPair]) -> tuple[Family, ...]:
-    """Group law pairs into families: one for all laws on a common support, one for each pair of translates."""
-    require_one_dimension(pairs)
-    shifted = [pair for pair in pairs if pair.p.shifted]
-    discrete = [pair for pair in pairs if not pair.p.shifted]
-    made = [replace(_family([_points(pair)]), translates=True) for pair in shifted]
-    if not discrete:
-        return tuple(made)
-    laws = list({id(law): _with_atoms(law) for pair in discrete for law in (pair.p, pair.q)}.values())
-    union = _union(laws)
-    if len(union) * len(laws) <= _CELLS or len(discrete) == 1 or union.ndim > 1:
-        return (*made, _family(discrete, union))
-    return (*made, *(_family([pair]) for pair in discrete))
-
-
-def _with_atoms(law: Law) -> Discrete:
-    if not isinstance(law, Discrete):
-        raise NotProvable("laws of vectors must be Discrete or Shifted here")
-    return law
-
-
-def require_one_dimension(pairs: Sequence[LawPair]) -> None:
-    """Refuse laws of numbers and of vectors, or of vectors of several lengths, side by side."""
-    if len(dimensions := sorted({pair.dimension for pair in pairs})) > 1:
-        raise BadLaw(f"the laws have several dimensions: {dimensions}; publish vectors of one length")
-
-
-def _points(pair: LawPair) -> LawPair:
-    """Translates as the two point masses that are their worst case."""
-    gap = [b - a for a, b in zip(*(cast(Shifted, law).exact for law in (pair.p, pair.q)), strict=True)]
-    if any(as_fraction(float(x)) != x for x in gap):
-        raise BadLaw(f"the shift of pair {pair.label!r} is no short decimal; rescale the values so that it is")
-    if len(gap) == 1:
-        return LawPair(Discrete([0.0]), Discrete([float(gap[0])]), pair.label)
-    return LawPair(Discrete([[0.0] * len(gap)]), Discrete([[float(x) for x in gap]]), pair.label)
-
-
-def _union(laws: Sequence[Discrete]) -> NDArray[np.float64]:
-    first = laws[0].values
-    if first.ndim > 1:
-        return distinct(np.concatenate([law.values for law in laws]))[0]
-    if all(law.values is first or np.array_equal(law.values, first) for law in laws[1:]):
-        return first
-    merged = np.concatenate([law.values for law in laws])
-    merged.sort(kind="stable")  # merges runs that are sorted already
-    return merged[np.concatenate(([True], merged[1:] != merged[:-1]))]
-
-
-def _places(support: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Where values that are in the support stand in it."""
-    if support.ndim == 1:
-        return np.searchsorted(support, values)
-    return distinct(np.concatenate([support, values]))[1][len(support) :]
-
-
-def numbered_laws(pairs: Sequence[LawPair]) -> dict[tuple[int, bool], Discrete]:
-    """Each law once, however many pairs it is in; one that is paired with itself once more, as the second secret's."""
-    both = ((law, law is p.q and p.q is p.p and second) for p in pairs for second, law in enumerate((p.p, p.q)))
-    return {(id(law), bool(again)): _with_atoms(law) for law, again in both}
-
-
-def _family(pairs: Sequence[LawPair], union: NDArray[np.float64] | None = None) -> Family:
-    laws = numbered_laws(pairs)
-    support = _union(list(laws.values())) if union is None else union
-    number = {key: i for i, key in enumerate(laws)}
-    rows = tuple(
-        law.masses if law.values is support else law.masses.scatter(_places(support, law.values), len(support))
-        for law in laws.values()
-    )
-    return Family(
-        support,
-        rows,
-        tuple((number[id(p.p), False], number[id(p.q), p.q is p.p]) for p in pairs),
-        tuple(p.label for p in pairs),
-        errors=tuple(law.error for law in laws.values()),
-    )
-
-
 def reached(laws: Sequence[Family], lattice: Lattice | None, support: NDArray[np.float64]) -> bool:
     """Whether rounding the supported vectors onto the lattice leads to every atom of the laws, as a release does."""
     if lattice is None:
         return False
     places = set(map(tuple, lattice.index(support).tolist()))
     return all(tuple(point) in places for family in laws for point in family.points.tolist())
+
+
+def value_range(item: Any) -> float:
+    """The largest distance of two values, in lattice steps, of vectors in the l1 norm; about, of laws with spread."""
+    if item.atoms:
+        return float(np.ptp(item.points.reshape(len(item.points), -1), axis=0).sum())
+    means = np.concatenate((item.p.means, item.q.means))
+    far = float(np.ptp(means)) + 4 * float(max(item.p.stds.max(), item.q.stds.max()))
+    return far / float(item.lattice.grid)
 
 
 # `SetFamily`: sets of laws on the same declared values, and the pairs among them.
@@ -336,6 +310,21 @@ class SetFamily(SeveralPairs):
         weights = np.mean([law.floats() for law in self.centres()], axis=0)
         return spread(weights, self.points.astype(np.float64), np.zeros(len(self.points))) or 1.0
 
+    def to_json(self) -> dict[str, Any]:
+        """The sets on lattice indices, exactly."""
+        sets = [one.to_json() for one in self.sets]
+        return {"kind": self.shape, "points": self.points.astype(np.int64).tolist(), "sets": sets, **self.pairs_json()}
+
+    @staticmethod
+    def from_json(found: dict[str, Any]) -> SetFamily:
+        """What `to_json` wrote, checked: sorted points, sets that are not empty and declare just them."""
+        from fugu.laws.sets.hull import law_set_from
+
+        points, sets = ordered_points(found, 1), tuple(law_set_from(one) for one in found["sets"])
+        if any(not np.array_equal(one.values, points) for one in sets):
+            raise CertificateError("a set of laws in the certificate declares other values than the certificate")
+        return SetFamily(points, sets, *pairs_from(found, len(sets)))
+
     def mark(self, digest: Digest) -> None:
         """Add what is stated to a digest: equal for two calibrations on the same beliefs."""
         digest.update(b"sets")
@@ -343,45 +332,3 @@ class SetFamily(SeveralPairs):
         digest.update(repr(self.pairs).encode())
         for one in self.sets:
             digest.update(repr(one.to_json()).encode())
-
-
-def set_family(pairs: Sequence[LawPair]) -> SetFamily:
-    """All pairs as one family, as soon as one law of one of them is a set; a `Discrete` law is the set of itself.
-
-    Raises `BadLaw` unless all sets declare the same values, and every other law is `Discrete` on some of them."""
-    values = next(law.values for pair in pairs for law in (pair.p, pair.q) if isinstance(law, LawSet))
-    both = [(law, law is pair.q and pair.q is pair.p and second, pair) for pair in pairs
-            for second, law in enumerate((pair.p, pair.q))]  # fmt: skip
-    sets = {(id(law), bool(again)): _set_of(law, values, pair.label) for law, again, pair in both}
-    number = {key: i for i, key in enumerate(sets)}
-    return SetFamily(
-        values,
-        tuple(sets.values()),
-        tuple((number[id(p.p), False], number[id(p.q), p.q is p.p]) for p in pairs),
-        tuple(p.label for p in pairs),
-    )
-
-
-def _set_of(law: Law, values: NDArray[np.float64], label: str) -> LawSet:
-    where = f" (pair {label!r})" if label else ""
-    if isinstance(law, LawSet):
-        if not np.array_equal(law.values, values):
-            raise BadLaw(f"sets of laws must declare the same values, and two of them do not{where}")
-        return law
-    if not isinstance(law, Discrete) or law.dimension > 1:
-        raise BadLaw(f"beside a set of laws a law must be Discrete on its values, got {type(law).__name__}{where}")
-    if law.error:
-        raise BadLaw(f"a law known up to an error cannot stand beside a set of laws{where}; give the set around it")
-    place = np.searchsorted(values, law.values)
-    if np.any(place == len(values)) or not np.array_equal(values[place], law.values):
-        raise BadLaw(f"a law has values that the sets of laws do not declare{where}; declare them in every set")
-    from fugu.laws.sets.hull import Hull
-
-    return Hull([_spread_out(law, values, place)])
-
-
-def _spread_out(law: Discrete, values: NDArray[np.float64], place: NDArray[np.int64]) -> Discrete:
-    """The same law, with weight 0 on the declared values that it does not have."""
-    if len(law.values) == len(values):
-        return law
-    return Discrete._with_error(values.copy(), law.masses.scatter(place, len(values)), 0.0)

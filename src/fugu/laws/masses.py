@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import BadLaw
+from fugu.errors import BadLaw, CertificateError
 from fugu.numbers.checks import is_number
-from fugu.numbers.exact import decimal_step, integers
+from fugu.numbers.exact import decimal_step, float_up, integers, read_number, read_whole
 
 _TOLERANCE = Fraction(1, 10**9)
+_LONG = 10_000
+"""Whole numbers of more bits are written in hexadecimal: Python refuses decimals of more than 4300 digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +75,35 @@ class Masses:
         for i, part in zip(index.tolist(), numerators, strict=True):
             gathered[i] += part
         return Masses(gathered, Fraction(total))
+
+    def to_json(self, error: float) -> dict[str, Any]:
+        """Parts over their total; "error", if there is one, is how far in total variation the true law may be."""
+        total = str(self.total) if self.total.numerator.bit_length() <= _LONG else hex(self.total.numerator)
+        known = {"error": str(Fraction(error))} if error else {}
+        if self.parts.dtype.kind == "f":
+            return {"kind": "binary", "parts": [float(p).hex() for p in self.parts.tolist()], "total": total, **known}
+        parts = [p if p.bit_length() <= _LONG else hex(p) for p in map(int, self.parts.tolist())]
+        return {"kind": "counts", "parts": parts, "total": total, **known}
+
+    @staticmethod
+    def from_json(found: dict[str, Any], count: int) -> tuple[Masses, float]:
+        """What `to_json` wrote, checked: so many masses >= 0 that make up the total, and the error."""
+        if found["kind"] == "binary":
+            parts: NDArray[Any] = np.array([float.fromhex(p) for p in found["parts"]], dtype=np.float64)
+            valid = bool(np.all(np.isfinite(parts)) and np.all(parts >= 0))
+        else:
+            counts = [read_whole(p) for p in found["parts"]]
+            parts = np.array(counts, dtype=np.int64 if sum(map(abs, counts)) < 2**62 else object)
+            valid = all(p >= 0 for p in counts)
+        stated, error = found["total"], read_number(found.get("error", "0"))
+        hexadecimal = isinstance(stated, str) and stated.startswith("0x")
+        law = Masses(parts, Fraction(read_whole(stated)) if hexadecimal else read_number(stated))
+        numerators, total = law.whole()
+        if not valid or len(parts) != count or sum(numerators) != total or total <= 0:
+            raise CertificateError("a law in the certificate is not a probability law")
+        if not 0 <= error <= 1:
+            raise CertificateError("the error of a law in the certificate is no total variation")
+        return law, float_up(error)
 
     def same_as(self, other: Masses) -> bool:
         """Whether the two laws give every atom exactly the same probability."""

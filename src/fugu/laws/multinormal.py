@@ -12,18 +12,19 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import BadLaw
+from fugu.errors import BadLaw, CertificateError
 from fugu.fixed import fixed
 from fugu.laws.components import Described, Digest, OnePair
 from fugu.noise.lattice import Lattice
 from fugu.numbers.checks import is_number, listed
-from fugu.numbers.exact import MatrixLike, VectorLike, as_fraction
+from fugu.numbers.exact import MatrixLike, VectorLike, as_fraction, read_number
 
 # `MultivariateNormal`: a normal law of a vector, its mean and covariance held exactly; pairs of such laws.
 
 
 Row = tuple[Fraction, ...]
 Matrix = tuple[Row, ...]
+_STATED = "normal-vectors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +100,21 @@ class NormalPair(OnePair):
         del lattice
         return self
 
+    def to_json(self) -> dict[str, Any]:
+        """Both laws, exactly."""
+        return {"kind": _STATED, "label": self.label, "p": moments_json(self.p), "q": moments_json(self.q)}
+
+    @staticmethod
+    def from_json(found: dict[str, Any]) -> NormalPair:
+        """What `to_json` wrote; `MultivariateNormal` refuses what is no covariance."""
+        if found.get("kind") != _STATED:
+            raise CertificateError("the certificate's laws are no normal laws of vectors")
+        laws = []
+        for law in (found["p"], found["q"]):
+            cov = [[read_number(x) for x in row] for row in law["cov"]]
+            laws.append(MultivariateNormal([read_number(x) for x in law["mean"]], cov))
+        return NormalPair(laws[0], laws[1], str(found["label"]))
+
     def spread(self) -> float:
         """The root of the mean variance, over coordinates and both laws."""
         total = sum(float(law.cov[i][i]) for law in (self.p, self.q) for i in range(self.dimension))
@@ -126,6 +142,11 @@ class NormalPair(OnePair):
     def same(self) -> bool:
         """Whether the two laws are equal."""
         return self.p == self.q
+
+
+def moments_json(law: MultivariateNormal | ClassMoments) -> dict[str, Any]:
+    """Mean and covariance, exactly."""
+    return {"mean": [str(x) for x in law.mean], "cov": [[str(x) for x in row] for row in law.cov]}
 
 
 def is_semidefinite(matrix: Matrix, definite: bool = False) -> bool:
@@ -193,7 +214,7 @@ class ClassMoments:
 
     def to_json(self) -> dict[str, object]:
         """The numbers exactly."""
-        return {"mean": [str(x) for x in self.mean], "cov": [[str(x) for x in row] for row in self.cov]}
+        return moments_json(self)
 
 
 def mixed_law(

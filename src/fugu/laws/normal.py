@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fugu.errors import BadLaw, MissingExtra, UsageError
+from fugu.errors import BadLaw, CertificateError, MissingExtra, UsageError
 from fugu.laws.components import Components, Described, Digest, OnePair, spread
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import masses
 from fugu.noise.lattice import Lattice
 from fugu.numbers.checks import is_count, is_iterable, listed
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction, read_number
 
 # `Normal` and `NormalMixture`: beliefs with a bell shape, held exactly; `components`: one view of all such laws.
 
@@ -225,6 +225,21 @@ class Analytic(OnePair):
         p, q = self.p, self.q
         weights, means = np.concatenate((p.weights, q.weights)), np.concatenate((p.means, q.means))
         return spread(weights / 2, means, np.concatenate((p.stds, q.stds))) or 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The components of both laws, exactly."""
+        names = ("weights", "means", "stds")
+        laws = ({name: [str(x) for x in row] for name, row in zip(names, law, strict=True)} for law in self.exact)
+        return {"kind": "analytic", "label": self.label, **dict(zip("pq", laws, strict=True))}
+
+    @staticmethod
+    def from_json(found: dict[str, Any], lattice: Lattice | None) -> Analytic:
+        """What `to_json` wrote; `NormalMixture` refuses weights that do not sum to one and negative spreads."""
+        if lattice is None:
+            raise CertificateError("laws without atoms need a lattice")
+        rows = [[[read_number(x) for x in found[k][name]] for name in ("weights", "means", "stds")] for k in "pq"]
+        p, q = (NormalMixture(*row).components() for row in rows)
+        return Analytic(p, q, str(found["label"]), lattice)
 
     def narrower(self) -> float:
         """The standard deviation of the narrower of the two laws that have one."""

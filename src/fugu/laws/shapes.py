@@ -1,26 +1,27 @@
-"""Law pairs sorted into the shapes that a loss can be computed on, their mean law, and each shape as exact JSON."""
+"""Law pairs sorted into the shapes that a loss can be computed on, and their mean law."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.errors import CertificateError, NotProvable, UsageError
-from fugu.laws.cells import MOST_ROWS, CellFamily, CellLaw, cell_family
-from fugu.laws.components import Components
-from fugu.laws.family import Family, SetFamily, distinct, families, require_one_dimension, set_family
+from fugu.errors import BadLaw, NotProvable, UsageError
+from fugu.laws.cells import CellFamily, CellLaw, Counts
+from fugu.laws.discrete import Discrete
+from fugu.laws.family import Family, SetFamily, distinct
 from fugu.laws.masses import Masses
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
-from fugu.laws.normal import Analytic, NormalMixture, components
-from fugu.laws.pair import LawPair
+from fugu.laws.normal import Analytic
+from fugu.laws.pair import Law, LawPair, Shifted
 from fugu.laws.sets.law_set import LawSet
-from fugu.noise.lattice import MAX_INDEX, Lattice
-from fugu.numbers.exact import float_up, read_number, read_whole
+from fugu.noise.lattice import Lattice
+from fugu.numbers.exact import as_fraction
 
 # `shapes`: law pairs sorted into what a loss can be computed on: atoms, sets, Gaussian components, normal vectors.
 
@@ -38,7 +39,7 @@ def shapes(pairs: Sequence[LawPair]) -> tuple[Shape, ...]:
         return tuple(_normal(pair, pairs[0].dimension) for pair in pairs)
     if any(isinstance(law, CellLaw) for pair in pairs for law in (pair.p, pair.q)):
         require_one_dimension(pairs)
-        return (cell_family(pairs),)
+        return (_cell_family(pairs),)
     return items(pairs)
 
 
@@ -68,6 +69,134 @@ def items(pairs: Sequence[LawPair]) -> tuple[Number, ...]:
         else:
             atoms.append(LawPair(p, q, pair.label))
     return (*(families(atoms) if atoms else ()), *smooth)
+
+
+# Law pairs as families: laws on one common support, sets of laws on the same declared values.
+
+
+_CELLS = 20_000_000
+"""Above this many (law, point) cells the pairs are treated one by one instead of on a common support."""
+
+
+def families(pairs: Sequence[LawPair]) -> tuple[Family, ...]:
+    """Group law pairs into families: one for all laws on a common support, one for each pair of translates."""
+    require_one_dimension(pairs)
+    shifted = [pair for pair in pairs if pair.p.shifted]
+    discrete = [pair for pair in pairs if not pair.p.shifted]
+    made = [replace(_family([_points(pair)]), translates=True) for pair in shifted]
+    if not discrete:
+        return tuple(made)
+    laws = list({id(law): _with_atoms(law) for pair in discrete for law in (pair.p, pair.q)}.values())
+    union = _union(laws)
+    if len(union) * len(laws) <= _CELLS or len(discrete) == 1 or union.ndim > 1:
+        return (*made, _family(discrete, union))
+    return (*made, *(_family([pair]) for pair in discrete))
+
+
+def _with_atoms(law: Law) -> Discrete:
+    if not isinstance(law, Discrete):
+        raise NotProvable("laws of vectors must be Discrete or Shifted here")
+    return law
+
+
+def require_one_dimension(pairs: Sequence[LawPair]) -> None:
+    """Refuse laws of numbers and of vectors, or of vectors of several lengths, side by side."""
+    if len(dimensions := sorted({pair.dimension for pair in pairs})) > 1:
+        raise BadLaw(f"the laws have several dimensions: {dimensions}; publish vectors of one length")
+
+
+def _points(pair: LawPair) -> LawPair:
+    """Translates as the two point masses that are their worst case."""
+    gap = [b - a for a, b in zip(*(cast(Shifted, law).exact for law in (pair.p, pair.q)), strict=True)]
+    if any(as_fraction(float(x)) != x for x in gap):
+        raise BadLaw(f"the shift of pair {pair.label!r} is no short decimal; rescale the values so that it is")
+    if len(gap) == 1:
+        return LawPair(Discrete([0.0]), Discrete([float(gap[0])]), pair.label)
+    return LawPair(Discrete([[0.0] * len(gap)]), Discrete([[float(x) for x in gap]]), pair.label)
+
+
+def _union(laws: Sequence[Discrete]) -> NDArray[np.float64]:
+    first = laws[0].values
+    if first.ndim > 1:
+        return distinct(np.concatenate([law.values for law in laws]))[0]
+    if all(law.values is first or np.array_equal(law.values, first) for law in laws[1:]):
+        return first
+    merged = np.concatenate([law.values for law in laws])
+    merged.sort(kind="stable")  # merges runs that are sorted already
+    return merged[np.concatenate(([True], merged[1:] != merged[:-1]))]
+
+
+def _places(support: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Where values that are in the support stand in it."""
+    if support.ndim == 1:
+        return np.searchsorted(support, values)
+    return distinct(np.concatenate([support, values]))[1][len(support) :]
+
+
+Held = TypeVar("Held")
+
+
+def _numbered(
+    pairs: Sequence[LawPair], read: Callable[[Law, str], Held]
+) -> tuple[tuple[Held, ...], tuple[tuple[int, int], ...], tuple[str, ...]]:
+    """Each law once as it is read, however many pairs it is in; one that is paired with itself once more, as the second
+    secret's. The numbers of the laws of every pair, and the labels."""
+    laws: dict[tuple[int, bool], Held] = {}
+    places = {}
+    for pair in pairs:
+        for law, key in ((pair.p, (id(pair.p), False)), (pair.q, (id(pair.q), pair.q is pair.p))):
+            if key not in laws:
+                places[key] = len(laws)
+                laws[key] = read(law, pair.label)
+    numbers = tuple((places[id(p.p), False], places[id(p.q), p.q is p.p]) for p in pairs)
+    return tuple(laws.values()), numbers, tuple(p.label for p in pairs)
+
+
+def _family(pairs: Sequence[LawPair], union: NDArray[np.float64] | None = None) -> Family:
+    laws, numbers, labels = _numbered(pairs, lambda law, _: _with_atoms(law))
+    support = _union(laws) if union is None else union
+    rows = tuple(
+        law.masses if law.values is support else law.masses.scatter(_places(support, law.values), len(support))
+        for law in laws
+    )
+    return Family(support, rows, numbers, labels, errors=tuple(law.error for law in laws))
+
+
+def _cell_family(pairs: Sequence[LawPair]) -> CellFamily:
+    """All pairs as one family; raises `BadLaw` unless every law is a `CellLaw`."""
+
+    def counts(law: Law, _: str) -> Counts:
+        if not isinstance(law, CellLaw):
+            raise BadLaw(f"a law of cells pairs only with laws of cells, and {type(law).__name__} is none")
+        return law.counts
+
+    return CellFamily(*_numbered(pairs, counts))
+
+
+def set_family(pairs: Sequence[LawPair]) -> SetFamily:
+    """All pairs as one family, as soon as one law of one of them is a set; a `Discrete` law is the set of itself.
+
+    Raises `BadLaw` unless all sets declare the same values, and every other law is `Discrete` on some of them."""
+    values = next(law.values for pair in pairs for law in (pair.p, pair.q) if isinstance(law, LawSet))
+    return SetFamily(values, *_numbered(pairs, lambda law, label: _set_of(law, values, label)))
+
+
+def _set_of(law: Law, values: NDArray[np.float64], label: str) -> LawSet:
+    where = f" (pair {label!r})" if label else ""
+    if isinstance(law, LawSet):
+        if not np.array_equal(law.values, values):
+            raise BadLaw(f"sets of laws must declare the same values, and two of them do not{where}")
+        return law
+    if not isinstance(law, Discrete) or law.dimension > 1:
+        raise BadLaw(f"beside a set of laws a law must be Discrete on its values, got {type(law).__name__}{where}")
+    if law.error:
+        raise BadLaw(f"a law known up to an error cannot stand beside a set of laws{where}; give the set around it")
+    place = np.searchsorted(values, law.values)
+    if np.any(place == len(values)) or not np.array_equal(values[place], law.values):
+        raise BadLaw(f"a law has values that the sets of laws do not declare{where}; declare them in every set")
+    from fugu.laws.sets.hull import Hull
+
+    return Hull([law], values)
 
 
 # The mean law: the average of all laws of a problem, the weight of errors unless one is declared.
@@ -116,230 +245,8 @@ def averaged(laws: Sequence[Masses]) -> list[int]:
     return [x // shared for x in sums]
 
 
-# Budgets and laws as JSON, exactly: rationals as "p/q", doubles as hexadecimal, counts as whole numbers.
-
-
-_SMOOTH, _VECTORS, _NORMAL, _SETS, _CELLS = "analytic", "vectors", "normal-vectors", "sets", "cells"
-"""The kinds of laws that say so; a family of numbers does not."""
-_LONG = 10_000
-"""Whole numbers of more bits are written in hexadecimal: Python refuses decimals of more than 4300 digits."""
-
-
-def shape_json(item: Shape) -> dict[str, Any]:
-    """Laws of any shape, exactly."""
-    return _WRITERS[item.shape](item)
-
-
-def smooth_json(item: Analytic) -> dict[str, Any]:
-    """A pair of laws with Gaussian components."""
-    return {"kind": _SMOOTH, "label": item.label, "p": _components_json(item.p), "q": _components_json(item.q)}
-
-
 def item_from(found: dict[str, Any], lattice: Lattice | None) -> Number:
-    """What `shape_json` wrote of laws of numbers."""
-    if found.get("kind") == _SETS:
-        return sets_from(found)
-    if found.get("kind") != _SMOOTH:
-        return family_from(found)
-    if lattice is None:
-        raise CertificateError("laws without atoms need a lattice")
-    return Analytic(_components_from(found["p"]), _components_from(found["q"]), str(found["label"]), lattice)
-
-
-def _components_json(law: Components) -> dict[str, list[str]]:
-    rows = {"weights": law.exact_weights, "means": law.exact_means, "stds": law.exact_stds}
-    return {name: [str(x) for x in row] for name, row in rows.items()}
-
-
-def _components_from(found: dict[str, list[str]]) -> Components:
-    """Read exactly; `NormalMixture` refuses weights that do not sum to one and negative spreads."""
-    weights, means, stds = ([read_number(x) for x in found[name]] for name in ("weights", "means", "stds"))
-    return components(NormalMixture(weights, means, stds))
-
-
-def vectors_json(family: Family) -> dict[str, Any]:
-    """A family of laws of vectors on lattice indices, one row a point."""
-    rows = family_json(family)
-    return {"kind": _VECTORS, **rows, "translates": family.translates}
-
-
-def vectors_from(found: dict[str, Any]) -> Family:
-    """The family that `vectors_json` wrote, checked: distinct points of one dimension, laws that are laws."""
-    points = _points(found["points"])
-    if found.get("kind") != _VECTORS or points.ndim != 2 or not np.array_equal(distinct(points)[0], points):
-        raise CertificateError("the certificate's laws are not laws of vectors in order")
-    errors = tuple(_error_from(law) for law in found["laws"])
-    laws, pairs, labels = _laws_and_pairs(found, len(points))
-    return Family(points, laws, pairs, labels, bool(found["translates"]), errors)
-
-
-def cells_json(family: CellFamily) -> dict[str, Any]:
-    """Laws of one record's cell, as counts."""
-    return {
-        "kind": _CELLS,
-        "laws": [law.tolist() for law in family.laws],
-        "pairs": [list(pair) for pair in family.pairs],
-        "labels": list(family.labels),
-    }
-
-
-def cells_from(found: dict[str, Any]) -> CellFamily:
-    """The family that `cells_json` wrote, checked: counts on two cells or more, the same for every law."""
-    laws = tuple(_cell_counts(law) for law in found["laws"])
-    if not laws or len({len(law) for law in laws}) > 1 or len(laws[0]) < 2:
-        raise CertificateError("the certificate's laws of cells are not on the same cells")
-    return CellFamily(laws, *_pairs(found, len(laws)))
-
-
-def _cell_counts(parts: list[Any]) -> NDArray[np.int64]:
-    whole = [read_whole(part) for part in parts]
-    if any(part < 0 for part in whole) or not 0 < sum(whole) < MOST_ROWS:
-        raise CertificateError("a law of cells in the certificate is not a probability law")
-    return np.array(whole, dtype=np.int64)
-
-
-def normal_pair_json(pair: NormalPair) -> dict[str, Any]:
-    """Two normal laws of a vector, exactly."""
-    return {"kind": _NORMAL, "label": pair.label, "p": _normal_json(pair.p), "q": _normal_json(pair.q)}
-
-
-def normal_pair_from(found: dict[str, Any]) -> NormalPair:
-    """The pair that `normal_pair_json` wrote; `MultivariateNormal` refuses what is no covariance."""
-    if found.get("kind") != _NORMAL:
-        raise CertificateError("the certificate's laws are no normal laws of vectors")
-    return NormalPair(_normal_from(found["p"]), _normal_from(found["q"]), str(found["label"]))
-
-
-def _normal_json(law: MultivariateNormal) -> dict[str, Any]:
-    return {"mean": [str(x) for x in law.mean], "cov": [[str(x) for x in row] for row in law.cov]}
-
-
-def _normal_from(found: dict[str, Any]) -> MultivariateNormal:
-    return MultivariateNormal(
-        [read_number(x) for x in found["mean"]], [[read_number(x) for x in row] for row in found["cov"]]
-    )
-
-
-def family_json(family: Family) -> dict[str, Any]:
-    """A family on lattice indices."""
-    return {
-        "points": family.points.astype(np.int64).tolist(),
-        "laws": [_law_json(law, error) for law, error in zip(family.laws, family.errors, strict=True)],
-        "pairs": [list(pair) for pair in family.pairs],
-        "labels": list(family.labels),
-    }
-
-
-def family_from(found: dict[str, Any]) -> Family:
-    """The family that `family_json` wrote, checked: sorted points, non-negative masses that make up the total."""
-    points = _points(found["points"])
-    if points.ndim != 1 or not len(points) or not np.all(np.diff(points) > 0):
-        raise CertificateError("the certificate's laws are not in order")
-    laws, pairs, labels = _laws_and_pairs(found, len(points))
-    return Family(points, laws, pairs, labels, errors=tuple(_error_from(law) for law in found["laws"]))
-
-
-def sets_json(family: SetFamily) -> dict[str, Any]:
-    """Sets of laws on lattice indices."""
-    return {
-        "kind": _SETS,
-        "points": family.points.astype(np.int64).tolist(),
-        "sets": [one.to_json() for one in family.sets],
-        "pairs": [list(pair) for pair in family.pairs],
-        "labels": list(family.labels),
-    }
-
-
-def sets_from(found: dict[str, Any]) -> SetFamily:
-    """The family that `sets_json` wrote, checked: sorted points, sets that are not empty and declare just them."""
-    from fugu.laws.sets.hull import law_set_from
-
-    points = _points(found["points"])
-    if points.ndim != 1 or not len(points) or not np.all(np.diff(points) > 0):
-        raise CertificateError("the certificate's laws are not in order")
-    sets = tuple(law_set_from(one) for one in found["sets"])
-    if any(not np.array_equal(one.values, points) for one in sets):
-        raise CertificateError("a set of laws in the certificate declares other values than the certificate")
-    return SetFamily(points, sets, *_pairs(found, len(sets)))
-
-
-def _points(rows: Any) -> NDArray[np.int64]:
-    """Lattice indices, whole numbers in one list or in rows; numpy alone would read 1.5 and true as 1."""
-    flat = [x for row in rows for x in (row if isinstance(row, list) else (row,))]
-    if any(type(x) is not int or abs(x) > MAX_INDEX for x in flat):
-        raise CertificateError("the certificate's laws are not on a lattice: their points are not whole numbers")
-    return np.array(rows, dtype=np.int64)
-
-
-def _laws_and_pairs(
-    found: dict[str, Any], count: int
-) -> tuple[tuple[Masses, ...], tuple[tuple[int, int], ...], tuple[str, ...]]:
-    """Non-negative masses that make up the total; pairs of laws that are there, one label each."""
-    laws = tuple(_law_from(law, count) for law in found["laws"])
-    return laws, *_pairs(found, len(laws))
-
-
-def _pairs(found: dict[str, Any], count: int) -> tuple[tuple[tuple[int, int], ...], tuple[str, ...]]:
-    """Pairs of laws that are there, one label each."""
-    pairs = tuple((read_whole(i), read_whole(j)) for i, j in found["pairs"])
-    labels = tuple(str(label) for label in found["labels"])
-    if not pairs or len(labels) != len(pairs):
-        raise CertificateError("the certificate's laws are not in order")
-    if any(not 0 <= k < count for pair in pairs for k in pair):
-        raise CertificateError("the certificate names a law that it does not hold")
-    if any(i == j for i, j in pairs):
-        raise CertificateError("the certificate compares a law with itself, which no noise can tell apart")
-    return pairs, labels
-
-
-def _law_json(law: Masses, error: float) -> dict[str, Any]:
-    """Masses over their total; "error", if there is one, is how far in total variation the true law may be."""
-    total = str(law.total) if law.total.numerator.bit_length() <= _LONG else hex(law.total.numerator)
-    known = {"error": str(Fraction(error))} if error else {}
-    if law.parts.dtype.kind == "f":
-        return {"kind": "binary", "parts": [float(p).hex() for p in law.parts.tolist()], "total": total, **known}
-    parts = [p if p.bit_length() <= _LONG else hex(p) for p in map(int, law.parts.tolist())]
-    return {"kind": "counts", "parts": parts, "total": total, **known}
-
-
-def _error_from(found: dict[str, Any]) -> float:
-    error = read_number(found.get("error", "0"))
-    if not 0 <= error <= 1:
-        raise CertificateError("the error of a law in the certificate is no total variation")
-    return float_up(error)
-
-
-def _binary(texts: list[str]) -> tuple[NDArray[Any], bool]:
-    parts = np.array([float.fromhex(p) for p in texts], dtype=np.float64)
-    return parts, bool(np.all(np.isfinite(parts)) and np.all(parts >= 0))
-
-
-def _counts(numbers: list[Any]) -> tuple[NDArray[Any], bool]:
-    whole = [read_whole(p) for p in numbers]
-    parts = np.array(whole, dtype=np.int64 if sum(map(abs, whole)) < 2**62 else object)
-    return parts, all(p >= 0 for p in whole)
-
-
-_PARTS: dict[str, Callable[[list[Any]], tuple[NDArray[Any], bool]]] = {"binary": _binary}
-"""How masses are read, and whether none is negative, by the kind of law; whole numbers otherwise."""
-
-
-def _law_from(found: dict[str, Any], count: int) -> Masses:
-    parts, valid = _PARTS.get(found["kind"], _counts)(found["parts"])
-    total = found["total"]
-    hexadecimal = isinstance(total, str) and total.startswith("0x")
-    law = Masses(parts, Fraction(read_whole(total)) if hexadecimal else read_number(total))
-    numerators, total = law.whole()
-    if not valid or len(parts) != count or sum(numerators) != total or total <= 0:
-        raise CertificateError("a law in the certificate is not a probability law")
-    return law
-
-
-_WRITERS: dict[str, Callable[[Any], dict[str, Any]]] = {
-    "line": family_json,
-    "space": vectors_json,
-    "smooth": smooth_json,
-    "normal": normal_pair_json,
-    "sets": sets_json,
-    "cells": cells_json,
-}
+    """What `to_json` of laws of numbers wrote: a family of numbers does not say what it is."""
+    if found.get("kind") == "sets":
+        return SetFamily.from_json(found)
+    return Analytic.from_json(found, lattice) if found.get("kind") == "analytic" else Family.from_json(found)

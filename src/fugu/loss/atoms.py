@@ -10,9 +10,9 @@ import numpy as np
 from flint import acb, arb
 
 from fugu.errors import NotProvable
+from fugu.guarantee.asks import PairLoss
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses
-from fugu.loss.leakage import PairLoss, slack
 from fugu.numbers import balls
 from fugu.progress import report
 
@@ -69,11 +69,11 @@ def prove_delta(family: Family, rate: Fraction | None, epsilon: Fraction) -> lis
                     beta = past + (up * p_i - down * p_j)
                     total.atom(alpha.upper(), beta.upper(), (alpha + past).upper(), gap)
         values = [
-            balls.upper(total.delta() + slack(family, order, e)) for total, (order, _) in zip(sums, orders, strict=True)
+            balls.upper(total.delta() + family.slack(order, e)) for total, (order, _) in zip(sums, orders, strict=True)
         ]
     found = [
-        PairLoss(label, min(1.0, max(values[2 * k], values[2 * k + 1])))
-        for k, (_, label) in enumerate(family.different)
+        PairLoss(label, min(1.0, max(values[2 * k], values[2 * k + 1])), pair)
+        for k, (pair, label) in enumerate(family.different)
     ]
     return found + same
 
@@ -91,20 +91,10 @@ def coupled_within(family: Family, pair: tuple[int, int], rate: Fraction, epsilo
 
 def _bound(m: arb, s_i: list[arb], s_j: list[arb], share: arb) -> arb:
     """`m` raised until S_i / t_i <= m S_j / t_j and the reverse at every atom, with share = t_i / t_j."""
-    up, down = m * share, m / share
     for a, b in zip(s_i, s_j, strict=True):
-        if not (a <= up * b and b <= down * a):
-            m = _raised(_raised(m, a, b * share), b * share, a)
-            up, down = m * share, m / share
+        if not (a <= m * share * b and b <= m / share * a):
+            m = balls.raised(balls.raised(m, a, b * share), b * share, a)
     return m
-
-
-def _raised(bound: arb, numerator: arb, denominator: arb) -> arb:
-    """max(bound, upper end of the ratio), as an exact number; infinite when the denominator may be zero."""
-    if numerator == 0 and denominator == 0:
-        return bound
-    ratio = (numerator / denominator).upper() if denominator > 0 else arb("inf")
-    return ratio if not ratio <= bound else bound
 
 
 def _same(family: Family) -> list[str]:
@@ -222,8 +212,9 @@ def blocks(family: Family, rate: Fraction | None, what: str) -> Iterator[tuple[R
 
     def read(start: int) -> tuple[list[int], Rows, list[arb]]:
         """The gaps, exact masses and factors q^gap of one block."""
-        gaps = np.diff(family.points[start : start + _BLOCK + 1]).tolist()
-        if start + _BLOCK >= n:
+        end = min(start + _BLOCK, n)
+        gaps = [0] * (end - start) if rate is None else np.diff(family.points[start : end + 1]).tolist()
+        if rate is not None and end == n:
             gaps.append(0)
         mass = [[arb(part) for part in law.parts[start : start + _BLOCK].tolist()] for law in family.laws]
         return gaps, mass, [decay(g) for g in gaps]
@@ -328,16 +319,19 @@ class PowerSum:
                 self.sums[order] * factor * (self._less * logs[order[1]] - self._whole * logs[order[0]]).exp()
                 for order in ((i, j), (j, i))
             ]
-            found.append(max(divergence(total, self.alpha) for total in both))
+            found.append(max(balls.divergence(total, self.alpha) for total in both))
         return found
 
 
-def divergence(total: arb, alpha: Fraction) -> float:
-    """ln(total) / (alpha - 1), rounded up; a divergence is never below 0."""
-    if not total.is_finite():
-        return math.inf
-    top = total.upper()
-    return max(0.0, balls.upper(top.log() / balls.of(alpha - 1))) if top > 1 else 0.0
+def bare_divergences(family: Family, alpha: Fraction) -> list[float]:
+    """D_alpha of every pair that differs without noise, the larger order: the sum runs over the atoms, and is infinite
+    where one law has an atom that the other lacks. By data processing a bound for every noise that is added to both."""
+    sums = PowerSum([pair for pair, _ in family.different], alpha)
+    if not sums.pairs:
+        return []
+    for masses in zip(*([arb(part) for part in law.parts.tolist()] for law in family.laws), strict=True):
+        sums.add(list(masses))
+    return sums.divergences(family)
 
 
 def theta(decay: arb) -> arb:

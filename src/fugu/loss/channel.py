@@ -13,11 +13,12 @@ import numpy as np
 from flint import arb
 
 from fugu.errors import BadNoise, NotProvable
+from fugu.guarantee.asks import PairLoss
 from fugu.laws.family import Family, SetFamily
 from fugu.laws.masses import Masses
 from fugu.laws.sets import LawSet
 from fugu.loss.atoms import working_bits
-from fugu.loss.leakage import Leakage, PairLoss, require_exact, slack
+from fugu.loss.leakage import Leakage, require_exact
 from fugu.noise.channel import Channel
 from fugu.numbers import balls
 from fugu.numbers.exact import float_up
@@ -37,7 +38,7 @@ class ChannelLeakage(Leakage[Any, Channel]):
         error have none."""
 
         def loss(label: str, pair: Pair, one: Ends, other: Ends) -> PairLoss:
-            if _blurred(item, pair):
+            if item.blurred(pair):
                 return PairLoss(label, math.inf, pair)
             ratios = worst_ratio(one[0], other[1]), worst_ratio(other[0], one[1])
             worst = None if None in ratios else max(x for x in ratios if x is not None)
@@ -53,11 +54,11 @@ class ChannelLeakage(Leakage[Any, Channel]):
 
         def loss(label: str, pair: Pair, one: Ends, other: Ends) -> PairLoss:
             worst = min(Fraction(1), max(excess(one[0], other[1], epsilon), excess(other[0], one[1], epsilon)))
-            if not _blurred(item, pair):
+            if not item.blurred(pair):
                 return PairLoss(label, float_up(worst), pair, met=worst <= delta)
             with balls.precision(128):
                 e = balls.of(epsilon).exp()
-                more = max(balls.upper(slack(item, order, e)) for order in (pair, pair[::-1]))  # type: ignore[arg-type]
+                more = max(balls.upper(item.slack(order, e)) for order in (pair, pair[::-1]))
             return PairLoss(label, min(1.0, float_up(worst + Fraction(more))), pair)
 
         return self._each(item, noise, loss)
@@ -65,10 +66,9 @@ class ChannelLeakage(Leakage[Any, Channel]):
     def divergence(self, item: Family | SetFamily, noise: Channel, alpha: Fraction) -> list[PairLoss]:
         """The sum over outputs, both orders: P^alpha Q^(1 - alpha) grows with P and falls with Q. Of sets never above
         the pure loss."""
+        require_exact(item)
         pure = {}
-        if isinstance(item, Family):
-            require_exact(item)
-        else:
+        if isinstance(item, SetFamily):
             pure = {loss.pair: loss.value for loss in self.pure(item, noise, Fraction(0))}
 
         def loss(label: str, pair: Pair, one: Ends, other: Ends) -> PairLoss:
@@ -96,8 +96,7 @@ class ChannelLeakage(Leakage[Any, Channel]):
 
     def epsilon(self, item: Family | SetFamily, noise: Channel) -> float:
         """Of exact laws."""
-        if isinstance(item, Family):
-            require_exact(item)
+        require_exact(item)
         return super().epsilon(item, noise)
 
     def given(self, item: Family | SetFamily, noise: Channel) -> tuple[Family | SetFamily, Channel]:
@@ -118,10 +117,6 @@ class OutputMasses:
 
 Pair = tuple[int, int]
 Ends = tuple[OutputMasses, OutputMasses]
-
-
-def _blurred(item: Family | SetFamily, pair: Pair) -> bool:
-    return isinstance(item, Family) and item.blurred(pair)
 
 
 def law_list(item: Family | SetFamily) -> tuple[Masses, ...] | tuple[LawSet, ...]:

@@ -9,15 +9,16 @@ import numpy as np
 from flint import arb, fmpz
 
 from fugu.errors import BadBudget, NotProvable
+from fugu.guarantee.asks import PairLoss
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses
 from fugu.laws.normal import Analytic
 from fugu.laws.shapes import Item
-from fugu.loss.atoms import Pair, PowerSum, blocks, working_bits
+from fugu.loss.atoms import Pair, PowerSum, bare_divergences, blocks, working_bits
 from fugu.loss.cost import ball_log_cost, log_cost
 from fugu.loss.door import pure_bounds
 from fugu.loss.lattice_gaussian import prove_renyi_gaussian
-from fugu.loss.leakage import PairLoss, require_exact
+from fugu.loss.leakage import require_exact
 from fugu.loss.smooth_divergence import prove_renyi_analytic
 from fugu.noise import Gaussian, Laplace, LatticeNoise
 from fugu.numbers import balls
@@ -49,7 +50,7 @@ def renyi_bounds(item: Item, noise: LatticeNoise, alpha: Fraction | float) -> li
     require_exact(item)
     with balls.precision(working_bits(order)):
         if noise.scale == 0:
-            found = _silent(item, order)
+            found = bare_divergences(item, order)
         elif isinstance(noise, Laplace):
             found = _laplace(item, noise.rate, order)
         else:
@@ -72,16 +73,6 @@ def _coupled(family: Family, pair: Pair, noise: LatticeNoise, alpha: Fraction) -
     if isinstance(noise, Gaussian):
         return float_up(alpha * noise.precision * steps**2)
     return float_up(noise.rate * steps)
-
-
-def _silent(family: Family, alpha: Fraction) -> list[float]:
-    """Without noise the sum runs over the atoms; +inf where one law has an atom that the other lacks."""
-    sums = PowerSum([pair for pair, _ in family.different], alpha)
-    if not sums.pairs:
-        return []
-    for masses in zip(*([arb(part) for part in law.parts.tolist()] for law in family.laws), strict=True):
-        sums.add(list(masses))
-    return sums.divergences(family)
 
 
 def _laplace(family: Family, rate: Fraction, alpha: Fraction) -> list[float]:

@@ -16,13 +16,13 @@ import numpy as np
 
 from fugu.errors import BadBudget, BadNoise, NotProvable
 from fugu.guarantee import Approx
-from fugu.guarantee.asks import Ask, Divergences, Proof
+from fugu.guarantee.asks import Ask, Divergences, PairLoss, Proof
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.laws.shapes import Shape, shapes
-from fugu.loss.leakage import Leakage, PairLoss
-from fugu.noise.kind import Kind, Noise, kind_named, kinds
+from fugu.loss.leakage import Leakage
+from fugu.noise.kind import Noise, kind_named, kinds
 from fugu.noise.lattice import MAX_INDEX
 from fugu.numbers.exact import Real, as_fraction
 
@@ -44,14 +44,14 @@ _NOISES = {
     "directed": "Laplace noise along directions,",
 }
 LOSSES = {
-    ("line", "laplace"): "table.line:LineLaplace",
-    ("line", "gaussian"): "table.line:LineGaussian",
-    ("line", "cauchy"): "table.line:LineCauchy",
+    ("line", "laplace"): "table.number:LineLaplace",
+    ("line", "gaussian"): "table.number:NumberGaussian",
+    ("line", "cauchy"): "table.number:NumberCauchy",
     ("line", "atoms"): "table.on_atoms:LineAtoms",
     ("line", "channel"): "channel:ChannelLeakage",
-    ("smooth", "laplace"): "table.smooth:SmoothLaplace",
-    ("smooth", "gaussian"): "table.smooth:SmoothGaussian",
-    ("smooth", "cauchy"): "table.smooth:SmoothCauchy",
+    ("smooth", "laplace"): "table.number:SmoothLaplace",
+    ("smooth", "gaussian"): "table.number:NumberGaussian",
+    ("smooth", "cauchy"): "table.number:NumberCauchy",
     ("space", "laplace"): "table.space:SpaceLeakage",
     ("space", "gaussian"): "table.space:SpaceLeakage",
     ("space", "directed"): "table.space:SpaceDirected",
@@ -105,14 +105,6 @@ def bound(items: Iterable[Shape], noise: Noise, ask: Ask) -> Proof:
     Pure: max over pairs of sup ln(P/Q). With delta: that, if it meets epsilon; else delta(epsilon) of the same noise.
     Divergences: of every order; a pair above its epsilon is conditioned on likely events if a delta is allowed."""
     return ask.decide(_Bounds(tuple(items), noise))
-
-
-def guess(item: Shape, kind: Kind, ask: Ask, steps: float) -> float:
-    """The loss at a scale in lattice steps, in doubles, in the unit of `ask.target`: to search with, not a proof."""
-    known = leakage(item.shape, kind.name)
-    if isinstance(ask, Divergences):
-        return ask.excess(lambda alpha: known.fast_divergence(item, steps, alpha))
-    return known.fast_delta(item, steps, ask) if ask.delta else known.fast_pure(item, steps)
 
 
 def divergence_bounds(item: Shape, noise: Noise, alpha: Fraction) -> list[PairLoss]:

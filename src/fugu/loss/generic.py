@@ -20,19 +20,17 @@ import numpy as np
 from flint import arb, arb_poly
 
 from fugu.errors import BadNoise, NotProvable
-from fugu.guarantee.asks import Ask, Ratio
+from fugu.guarantee.asks import Ask, Divergences, PairLoss
 from fugu.laws.family import Family
 from fugu.laws.normal import Analytic
-from fugu.loss.atoms import ball_masses, prove_delta, prove_pure
+from fugu.loss.atoms import PowerSum, ball_masses, prove_pure
 from fugu.loss.divergence import renyi_bounds
-from fugu.loss.lattice_gaussian import LARGEST, ball_rows, check_size, errors_cost, width_of
-from fugu.loss.leakage import NO_NOISE, PairLoss, ProvedFast, on_grid, require_room
-from fugu.loss.rounded import float_cells, prove_rounding, span_of
-from fugu.loss.search.laplace import delta_loss
-from fugu.loss.search.shapes import fast_delta, first_guess, line_range, smooth_range
-from fugu.noise.kind import Noise
+from fugu.loss.lattice_gaussian import LARGEST, ball_rows, check_size, prove_bare_delta, width_of
+from fugu.loss.leakage import NO_NOISE, Leakage, on_grid, require_room
+from fugu.loss.rounded import float_cells, span_of
+from fugu.loss.search.shapes import fast_bare_delta
+from fugu.noise.kind import Noise, kind_of
 from fugu.noise.laplace import Laplace
-from fugu.noise.lattice import Lattice
 from fugu.noised import Noised
 from fugu.numbers import balls
 from fugu.transport.wasserstein import w_inf_index
@@ -49,7 +47,7 @@ Pair = tuple[int, int]
 
 
 @final
-class GenericLeakage(ProvedFast[Any, Noise]):
+class GenericLeakage(Leakage[Any, Noise]):
     """Any noise with `mass` and `beyond`, on a `Family` of atoms or an `Analytic` pair, in lattice indices."""
 
     # ---- proofs
@@ -74,9 +72,7 @@ class GenericLeakage(ProvedFast[Any, Noise]):
         """The sum of positive parts over a window, and what lies beyond it."""
         del delta
         if noise.silent:
-            if isinstance(item, Analytic):
-                return [PairLoss(item.label, prove_rounding(item, epsilon))]
-            return prove_delta(item, None, epsilon)
+            return prove_bare_delta(item, epsilon)
         with balls.precision(_PRECISION):
             if any(
                 noise.mass(k) != noise.mass(-k) for k in range(1, _LEANS + 1)
@@ -110,9 +106,7 @@ class GenericLeakage(ProvedFast[Any, Noise]):
         worst = arb(1)
         with balls.precision(_PRECISION):
             for p, q in self._outputs(item, pair, noise):
-                for a, b in ((p, q), (q, p)):
-                    if not a <= worst * b:
-                        worst = (a / b).upper() if b > 0 else arb("inf")
+                worst = balls.raised(balls.raised(worst, p, q), q, p)
             return balls.upper(worst.log()) if noise_ends(noise, item) else math.inf
 
     def _power(self, item: Family, pair: Pair, noise: Noise, alpha: Fraction) -> float:
@@ -120,17 +114,12 @@ class GenericLeakage(ProvedFast[Any, Noise]):
         if not noise_ends(noise, item):
             return math.inf
         with balls.precision(_PRECISION):
-            a, sums = balls.of(alpha), [arb(0), arb(0)]
-            for p, q in self._outputs(item, pair, noise):
-                for k, (x, y) in enumerate(((p, q), (q, p))):
-                    if x == 0:
-                        continue
-                    if not y > 0:
-                        return math.inf
-                    sums[k] += (a * x.log() + (1 - a) * y.log()).exp()
-            return max(0.0, *(balls.upper(total.log() / (a - 1)) for total in sums))
+            sums = PowerSum([(0, 1)], alpha)
+            for both in self._outputs(item, pair, noise):
+                sums.add(both)
+            return max(balls.divergence(total, alpha) for total in sums.sums.values())
 
-    def _outputs(self, item: Family, pair: Pair, noise: Noise) -> Iterator[tuple[arb, arb]]:
+    def _outputs(self, item: Family, pair: Pair, noise: Noise) -> Iterator[list[arb]]:
         """Both masses of every output that either law can give, each right relatively; nothing if they are endless."""
         if not noise_ends(noise, item):
             return
@@ -145,43 +134,37 @@ class GenericLeakage(ProvedFast[Any, Noise]):
                     if not mass == 0:  # noqa: SIM201, a ball that may be 0 counts
                         both = sums.setdefault(x + step, [arb(0), arb(0)])
                         both[side] += part * mass
-        yield from ((p, q) for p, q in sums.values())
+        yield from sums.values()
 
     # ---- searches, in doubles
 
-    def fast_delta(self, item: Family | Analytic, steps: float, ask: Ratio) -> float:
-        """By convolution, raised by what doubles may hide."""
-        noise, epsilon = self.drawn(steps), float(ask.epsilon)
+    def guess(self, item: Family | Analytic, steps: float, ask: Ask) -> float:
+        """delta by convolution, raised by what doubles may hide."""
+        if isinstance(ask, Divergences) or not ask.delta:
+            return super().guess(item, steps, ask)
+        noise, epsilon = kind_of(self.noise).at(steps, Fraction(1)), float(ask.epsilon)
+        if noise.silent:
+            return fast_bare_delta(item, epsilon)
         if isinstance(item, Analytic):
-            if noise.silent:
-                return fast_delta(item, 0.0, epsilon)
             assert item.lattice is not None
             span = span_of((item.p, item.q), item.lattice, 0.0)
             check_size(len(span), 2, self.about)
             cells = [float_cells(law, item.lattice, span) for law in (item.p, item.q)]
             laws = Noised(np.arange(span.first, span.last + 1), np.stack(cells), noise)
             return min(1.0, laws.apart(epsilon) * (1 + 1e-12) + 1e-15)
-        if noise.silent:
-            return delta_loss(item, 0.0, epsilon, None).value
         laws, worst, e = Noised(item.points, item.weights, noise), 0.0, arb(math.exp(min(epsilon, 700.0)))
         for (i, j), _ in item.different:
-            cost = max(errors_cost(item, order, e) for order in ((i, j), (j, i)))
+            cost = max(balls.upper(item.slack(order, e)) for order in ((i, j), (j, i)))
             worst = max(worst, laws.apart(epsilon, i, j) + cost)
         return min(1.0, worst * (1 + 1e-12) + 1e-15)
 
-    def require(self, item: Family | Analytic, ask: Ask) -> None:
-        """What the noise refuses; errors of the laws must leave room; equal outputs of different laws are
-        impossible."""
-        super().require(item, ask)
+    def known(self, item: Family | Analytic, ask: Ask) -> None:
+        """None; errors of the laws must leave room, and equal outputs of different laws are impossible."""
+        super().known(item, ask)
         if not ask.finite:
-            if isinstance(item, Family):
-                require_room(item, ask)
+            require_room(item, ask)
             if ask.impossible:
                 raise NotProvable(NO_NOISE)
-
-    def start(self, item: Family | Analytic, ask: Ask) -> float:
-        """Some times the range; the search doubles it where it is too little."""
-        return first_guess(line_range(item) if isinstance(item, Family) else smooth_range(item), ask)
 
     # ---- laws as given
 
@@ -189,7 +172,7 @@ class GenericLeakage(ProvedFast[Any, Noise]):
         """On the lattice of the noise."""
         if noise.grid is None:
             raise BadNoise(f"{noise.name} noise is known on a lattice only; give it a grid")
-        return on_grid(item, noise.grid) if isinstance(item, Family) else item.on(Lattice(noise.grid)), noise
+        return on_grid(item, noise.grid), noise
 
     def renyi(self, item: Family | Analytic, noise: Noise, alpha: Fraction) -> float:
         """Proved on the lattice of the noise; inf where some output is possible under one law only."""
@@ -232,11 +215,8 @@ def prove_window_delta(item: Family | Analytic, noise: Noise, epsilon: Fraction)
         for label, (a, b) in pairs:
             deltas = []
             for i, j in ((a, b), (b, a)):
-                total = arb(0)
-                for p, q in zip(rows[i], rows[j], strict=True):
-                    if not (excess := p - e * q) <= 0:
-                        total += excess.upper()
-                deltas.append(balls.upper(total + outside[i] + rest + errors_cost(item, (i, j), e)))
+                total, slack = balls.positive_parts(rows[i], rows[j], e), balls.upper(item.slack((i, j), e))
+                deltas.append(balls.upper(total + outside[i] + rest + slack))
             losses.append(PairLoss(label, min(1.0, max(deltas)), (a, b)))
         return losses
 

@@ -11,7 +11,6 @@ from flint import acb, arb
 
 from fugu.errors import NotProvable
 from fugu.laws.components import Components
-from fugu.loss.atoms import divergence
 from fugu.numbers import balls
 
 # Rényi divergences of continuous noise by rigorous integration in complex balls (`acb.integral`, Johansson 2018).
@@ -62,7 +61,7 @@ def integrated(f: Density, g: Density, cuts: list[Fraction], beyond: arb, alpha:
         total += part.real
     if not total.is_finite() or not total.rad() < abs(total.mid()) * arb(2) ** -20:
         raise NotProvable("the integral of this divergence could not be enclosed; use lattice noise (grid=...)")
-    return divergence(total, alpha)
+    return balls.divergence(total, alpha)
 
 
 def _cuts(low: Fraction, high: Fraction, width: float) -> list[Fraction]:

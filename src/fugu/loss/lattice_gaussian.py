@@ -9,11 +9,11 @@ import numpy as np
 from flint import arb, arb_poly, fmpz, fmpz_poly
 
 from fugu.errors import NotProvable, OutOfReach
+from fugu.guarantee.asks import PairLoss
 from fugu.laws.family import Family
 from fugu.laws.normal import Analytic
-from fugu.loss.atoms import Pair, PowerSum, ball_masses, divergence, gaussian_tail, theta
-from fugu.loss.leakage import PairLoss, slack
-from fugu.loss.rounded import Span, ball_cells, span_of
+from fugu.loss.atoms import Pair, PowerSum, ball_masses, gaussian_tail, prove_delta, theta
+from fugu.loss.rounded import Span, ball_cells, prove_rounding, span_of
 from fugu.numbers import balls
 
 # delta of discrete Gaussian noise: the sum of positive parts over all lattice points, proved.
@@ -63,9 +63,17 @@ def prove_gaussian_delta(item: Family | Analytic, precision: Fraction, epsilon: 
                     (max(fmpz(0), s * most - t * least) for s, t in zip(above[i], below[j], strict=True)), fmpz(0)
                 )
                 unit = balls.of(Fraction(1, 2 ** (3 * _PRECISION)))
-                deltas.append(balls.upper(total * unit + outside[i] + beyond / inside + errors_cost(item, (i, j), e)))
+                slack = balls.upper(item.slack((i, j), e))
+                deltas.append(balls.upper(total * unit + outside[i] + beyond / inside + slack))
             found.append(PairLoss(label, min(1.0, max(deltas))))
         return found or [PairLoss("", 0.0)]
+
+
+def prove_bare_delta(item: Family | Analytic, epsilon: Fraction) -> list[PairLoss]:
+    """The same without noise: of the laws with atoms themselves, of others after rounding."""
+    if isinstance(item, Family):
+        return prove_delta(item, None, epsilon)
+    return [PairLoss(item.label, prove_rounding(item, epsilon))]
 
 
 def _enclosed(numbers: list[arb]) -> tuple[list[fmpz], list[fmpz]]:
@@ -86,11 +94,6 @@ def _product(row: list[fmpz], kernel: list[fmpz], length: int) -> list[fmpz]:
     """The coefficients of the product of two polynomials, exactly."""
     found = (fmpz_poly(row) * fmpz_poly(kernel)).coeffs()
     return found + [fmpz(0)] * (length - len(found))  # polynomials drop zeros at their end
-
-
-def errors_cost(item: Family | Analytic, order: tuple[int, int], e: arb) -> float:
-    """What the errors of the laws themselves cost."""
-    return balls.upper(slack(item, order, e)) if isinstance(item, Family) else 0.0
 
 
 def ball_rows(
@@ -202,7 +205,7 @@ def prove_renyi_gaussian(family: Family, precision: Fraction, alpha: Fraction) -
             (bottom, least), (top, most) = ends[order[1]]
             beyond = _beyond(window.last + 1 - high, high - top, most, c, a)
             beyond += _beyond(low - window.first + 1, bottom - low, least, c, a)
-            both.append(divergence((sums.sums[order] + beyond) * unit, alpha))
+            both.append(balls.divergence((sums.sums[order] + beyond) * unit, alpha))
         found.append(max(both))
     return found
 

@@ -6,39 +6,25 @@ from __future__ import annotations
 import math
 from abc import ABC
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
-from flint import arb
 
 from fugu.errors import BadNoise, NotProvable
-from fugu.guarantee.asks import Ask, Ratio
+from fugu.guarantee.asks import Ask, Divergences, PairLoss, Ratio
 from fugu.laws.discrete import Discrete
-from fugu.laws.family import Family, SetFamily
+from fugu.laws.family import Family, SetFamily, value_range
 from fugu.noise.kind import kind_of
+from fugu.noise.lattice import Lattice
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, decimal_step, float_down, integers
 
 NO_NOISE = "epsilon 0 asks for identical outputs, and these laws differ: no finite noise does that"
 Laws = TypeVar("Laws")
 Drawn = TypeVar("Drawn")
-
-
-@dataclass(frozen=True)
-class PairLoss:
-    """A proved upper bound on the loss of one pair, both orders."""
-
-    label: str
-    value: float
-    pair: tuple[int, int] = (0, 0)
-    met: bool = False
-    """Whether the epsilon asked for is met exactly, by an argument in rationals."""
-
-    def within(self, bound: Fraction) -> bool:
-        """Whether the loss is at most `bound`, decided exactly."""
-        return self.met or (not math.isinf(self.value) and Fraction(self.value) <= bound)
+_RATIOS = Ratio(Fraction(1), Fraction(0))
 
 
 class Leakage(ABC, Generic[Laws, Drawn]):
@@ -74,44 +60,39 @@ class Leakage(ABC, Generic[Laws, Drawn]):
     def explain_pure(self, item: Laws, noise: Drawn) -> None:
         """Say why no pure loss is known, where that is not a matter of the scale: laws known up to an error have
         none."""
-        if isinstance(item, Family):
-            require_exact(item)
+        require_exact(item)
 
-    # ---- searches: in doubles, with the scale in lattice steps; nothing is proved by them
+    # ---- searches, with the scale in lattice steps; nothing is proved by them
 
-    def fast_pure(self, item: Laws, steps: float) -> float:
-        """The pure loss, to search with."""
-        raise self.unknown("pure loss")
-
-    def fast_delta(self, item: Laws, steps: float, ask: Ratio) -> float:
-        """delta at the epsilon asked for, to search with."""
-        raise self.unknown("delta")
-
-    def fast_divergence(self, item: Laws, steps: float, alpha: Fraction) -> float:
-        """The Rényi divergence, to search with."""
-        raise self.unknown("Rényi divergence")
-
-    def require(self, item: Laws, ask: Ask) -> None:
-        """Refuse, before any search, what no scale of this noise can meet."""
-        if (reason := kind_of(self.noise).refusal(ask)) is not None:
-            raise NotProvable(reason)
+    def guess(self, item: Laws, steps: float, ask: Ask) -> float:
+        """The loss at a scale, in the unit of `ask.target`: as proved, unless doubles are faster."""
+        noise: Any = kind_of(self.noise).at(steps, Fraction(1))
+        if isinstance(ask, Divergences):
+            return ask.excess(lambda alpha: largest(self.divergence(item, noise, alpha)))
+        if not ask.delta:
+            return largest(self.pure(item, noise, Fraction(0)))
+        return largest(self.delta(item, noise, ask.epsilon, ask.delta))
 
     def known(self, item: Laws, ask: Ask) -> float | None:
-        """The least scale where it is known in closed form."""
+        """The least scale where it is known without a search; raises where no scale of this noise will do."""
+        if (reason := kind_of(self.noise).refusal(ask)) is not None:
+            raise NotProvable(reason)
         return None
 
-    def start(self, item: Laws, ask: Ask) -> float:
-        """A scale that should suffice, to search downwards from."""
-        raise self.unknown("scale")
-
-    def sure(self, item: Laws, ask: Ask) -> float:
-        """A scale that surely suffices, up to the rounding of doubles; inf where none is known."""
-        return math.inf
+    def start(self, item: Laws, ask: Ask) -> tuple[float, float]:
+        """A scale that should suffice, to search downwards from, and one that surely does up to the rounding of
+        doubles, inf where none is known: some times the range, and the search doubles it where it is too little."""
+        if (laws := cast(Any, item)).dimension > 1 and not laws.atoms:
+            raise self.unknown("scale")
+        return max(1.0, 2 * value_range(item)) / max(float(ask.epsilon), 0.05), math.inf
 
     def leak(self, item: Laws, noise: Drawn) -> float | None:
-        """The tight pure epsilon of lattice noise on laws in lattice indices, for tables; None where only a bound is
-        known."""
-        return None
+        """The tight pure epsilon of lattice noise on laws in lattice indices, for tables: infinite for noise that
+        bounds no ratio, unless nothing is added or nothing differs; None where only a bound is known."""
+        laws, drawn = cast(Any, item), cast(Any, noise)
+        if drawn.refusal(_RATIOS) is not None and not (laws.same or drawn.silent):
+            return math.inf
+        return largest(self.pure(item, noise, Fraction(0)))
 
     # ---- stated losses: laws as given, noise continuous or on a lattice; floats at or above the truth
 
@@ -136,30 +117,6 @@ class Leakage(ABC, Generic[Laws, Drawn]):
         return NotProvable(f"{self.about}: no {what} is known; choose another noise, budget or kind of law")
 
 
-class ProvedFast(Leakage[Laws, Drawn]):
-    """Where what is proved is fast enough to search with."""
-
-    def drawn(self, steps: float) -> Any:
-        """The noise of a scale in lattice steps."""
-        return kind_of(self.noise).at(steps, Fraction(1))
-
-    def fast_pure(self, item: Laws, steps: float) -> float:
-        """As proved."""
-        return largest(self.pure(item, self.drawn(steps), Fraction(0)))
-
-    def fast_delta(self, item: Laws, steps: float, ask: Ratio) -> float:
-        """As proved."""
-        return largest(self.delta(item, self.drawn(steps), ask.epsilon, ask.delta))
-
-    def fast_divergence(self, item: Laws, steps: float, alpha: Fraction) -> float:
-        """As proved."""
-        return largest(self.divergence(item, self.drawn(steps), alpha))
-
-    def leak(self, item: Laws, noise: Drawn) -> float:
-        """As proved."""
-        return largest(self.pure(item, noise, Fraction(0)))
-
-
 def largest(losses: Iterable[PairLoss]) -> float:
     """The largest loss of any pair; 0 where no two laws differ."""
     return max((loss.value for loss in losses), default=0.0)
@@ -168,14 +125,17 @@ def largest(losses: Iterable[PairLoss]) -> float:
 # From laws as the user gave them to what a loss is computed on: units, lattices, the laws behind an item.
 
 
-def on_grid(family: Family, grid: Fraction | None) -> Family:
-    """Lattice indices for lattice noise, on which all atoms must lie; as it is for continuous noise."""
+def on_grid(item: Any, grid: Fraction | None) -> Any:
+    """Lattice indices for lattice noise, on which all atoms must lie; laws with spread are rounded onto it. For
+    continuous noise as it is."""
     if grid is None:
-        return family
-    whole, unit = in_units(family)
+        return item
+    if not item.atoms:
+        return item.on(Lattice(grid))
+    whole, unit = in_units(item)
     require_lattice(whole, grid / unit)
     steps = [(Fraction(x) - Fraction(whole.points[0].item())) * unit / grid for x in whole.points.tolist()]
-    return replace(family, points=np.array([int(s) for s in steps], dtype=np.int64))
+    return replace(item, points=np.array([int(s) for s in steps], dtype=np.int64))
 
 
 def discrete_laws(family: Family) -> list[tuple[Discrete, Discrete]]:
@@ -216,36 +176,18 @@ def steps_below(scale: Real, unit: Fraction) -> float:
     return max(0.0, float_down(as_fraction(scale) / unit))
 
 
-# What a law that is known up to total variation adds to a loss.
-#
-# Let |P - p| <= a and |Q - q| <= b in total variation, P and Q the true laws and p and q the computed ones. Noise and
-# rounding bring laws no farther apart, so for every set S of outputs
-#     P(S) - e^eps Q(S) <= p(S) + a - e^eps (q(S) - b) <= delta(eps) + a + e^eps b,
-# with delta(eps) that of p and q. Ratios are another matter: P may have mass where Q has none, so no pure loss is
-# known.
+# What laws that are known up to total variation only cost, whatever the noise.
 
 
-def slack(family: Family, order: tuple[int, int], e: arb) -> arb:
-    """a + e b for the laws P and Q of one order of a pair, e = e^eps; 0 for exact laws.
-
-    >>> from fugu.laws import Discrete, LawPair, families
-    >>> family = families([LawPair(Discrete([0]), Discrete([1]))])[0]
-    >>> slack(family, (0, 1), arb(1)) == 0
-    True
-    """
-    first, second = (arb(family.errors[k]) for k in order)
-    return first + e * second if family.blurred(order) else arb(0)
-
-
-def largest_slack(family: Family, epsilon: Real) -> float:
+def largest_slack(family: Any, epsilon: Real) -> float:
     """max over pairs and both orders of a + e^eps b, rounded up."""
     with balls.precision(64):
         e = balls.of(as_fraction(epsilon)).exp()
         orders = [order for pair in family.pairs for order in (pair, pair[::-1]) if family.blurred(pair)]
-        return max((balls.upper(slack(family, order, e)) for order in orders), default=0.0)
+        return max((balls.upper(family.slack(order, e)) for order in orders), default=0.0)
 
 
-def require_exact(family: Family) -> None:
+def require_exact(family: Any) -> None:
     """Refuse to state a pure loss of laws that are known up to an error only."""
     if family.inexact:
         raise NotProvable(
@@ -254,7 +196,7 @@ def require_exact(family: Family) -> None:
         )
 
 
-def require_room(family: Family, ask: Ask) -> None:
+def require_room(family: Any, ask: Ask) -> None:
     """Refuse a budget that the errors of the laws exceed by themselves, whatever the noise."""
     if ask.pure:
         require_exact(family)

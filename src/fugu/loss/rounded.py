@@ -42,10 +42,9 @@ def prove_pure_analytic(pair: Analytic, rate: Fraction) -> float:
         worst = arb(1)
         for a, b in ((first, second), (second, first)):
             for s, t in zip(a.total, b.total, strict=True):
-                if not s <= worst * t:
-                    worst = _raise(worst, s, t)
-            worst = _raise(worst, a.left[-1] + a.cells.right[1], b.total[-1])
-            worst = _raise(worst, a.right[0] + a.cells.left[1], b.total[0])
+                worst = balls.raised(worst, s, t)
+            worst = balls.raised(worst, a.left[-1] + a.cells.right[1], b.total[-1])
+            worst = balls.raised(worst, a.right[0] + a.cells.left[1], b.total[0])
         return balls.upper(worst.log())
 
 
@@ -62,12 +61,7 @@ def prove_delta_analytic(pair: Analytic, rate: Fraction, epsilon: Fraction) -> f
         first, second = _both(pair, rate, DELTA_TILT)
         deltas = []
         for a, b in ((first, second), (second, first)):
-            inside = arb(0)
-            for s, t in zip(a.total, b.total, strict=True):
-                part = (s - e * t).upper()
-                if part > 0:
-                    inside += part
-            found = norm * inside
+            found = norm * balls.positive_parts(a.total, b.total, e)
             for near, tail, ball_total in (
                 (a.left[-1], a.cells.right, b.total[-1]),
                 (a.right[0], a.cells.left, b.total[0]),
@@ -91,12 +85,7 @@ def prove_rounding(pair: Analytic, epsilon: Fraction) -> float:
         e = balls.of(epsilon).exp()
         deltas = []
         for a, b in (cells, cells[::-1]):
-            found = a.left[0] + a.right[0]
-            for s, t in zip(a.mass, b.mass, strict=True):
-                part = (s - e * t).upper()
-                if part > 0:
-                    found += part
-            deltas.append(balls.upper(found))
+            deltas.append(balls.upper(a.left[0] + a.right[0] + balls.positive_parts(a.mass, b.mass, e)))
         return min(1.0, max(deltas))
 
 
@@ -124,12 +113,6 @@ def _scan(mass: list[arb], q: arb, before: arb) -> list[arb]:
     for m in mass[1:]:
         found.append(m + q * found[-1])
     return found
-
-
-def _raise(worst: arb, numerator: arb, denominator: arb) -> arb:
-    """max(worst, upper end of the ratio); infinite where the denominator may be zero."""
-    ratio = (numerator / denominator).upper() if denominator > 0 else arb("inf")
-    return ratio if not ratio <= worst else worst
 
 
 # A law with Gaussian components after rounding onto a lattice: the masses of the cells, as balls and as floats.

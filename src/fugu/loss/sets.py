@@ -10,9 +10,9 @@ import numpy as np
 from flint import arb
 
 from fugu.errors import OutOfReach
+from fugu.guarantee.asks import PairLoss
 from fugu.laws.family import SetFamily
 from fugu.laws.sets import LawSet
-from fugu.loss.leakage import PairLoss
 from fugu.loss.sets_extremes import PRECISION, DecayKernel, Floats, Whole, forwards
 from fugu.loss.sets_reach import at_outputs, at_points
 from fugu.numbers import balls
@@ -43,13 +43,7 @@ def _largest(most: list[arb], least: list[arb]) -> float:
     """ln of the largest ratio, rounded up: one number is raised wherever N <= m D is not certain."""
     m = arb(1)
     for n, d in zip(most, least, strict=True):
-        if not n <= m * d:
-            if not d > 0:
-                if n == 0:
-                    continue
-                return math.inf
-            ratio = (n.upper() / d.lower()).upper()
-            m = ratio if not ratio <= m else m
+        m = balls.raised(m, n.upper(), d.lower())
     return balls.upper(m.log())
 
 

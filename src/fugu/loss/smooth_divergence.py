@@ -11,7 +11,7 @@ from flint import arb
 from fugu.errors import NotProvable
 from fugu.laws.components import Components
 from fugu.laws.normal import Analytic
-from fugu.loss.atoms import PowerSum, divergence, theta, working_bits
+from fugu.loss.atoms import PowerSum, theta, working_bits
 from fugu.loss.lattice_gaussian import check_window, convolved
 from fugu.loss.rounded import Span, _both, ball_cells
 from fugu.noise import Gaussian, Laplace, LatticeNoise
@@ -65,7 +65,7 @@ def _laplace(pair: Analytic, rate: Fraction, alpha: Fraction) -> float:
                 return math.inf
             rho = (near + beyond[1]) / bottom
             found += (norm * ratio * near + beyond[0]) * (less * rho.upper().log()).exp()
-        worst = max(worst, divergence(found, alpha))
+        worst = max(worst, balls.divergence(found, alpha))
     return worst
 
 
@@ -98,7 +98,8 @@ def _gaussian(pair: Analytic, precision: Fraction | None, alpha: Fraction) -> fl
         sums.add(list(masses))
     unit = arb(1) if c is None else 1 / theta(c)
     return max(
-        divergence((sums.sums[i, j] + tail(shapes[i], shapes[j], window, alpha, c)) * unit, alpha) for i, j in _ORDERS
+        balls.divergence((sums.sums[i, j] + tail(shapes[i], shapes[j], window, alpha, c)) * unit, alpha)
+        for i, j in _ORDERS
     )
 
 

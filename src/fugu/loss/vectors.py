@@ -12,14 +12,14 @@ from flint import arb, fmpz
 from numpy.typing import NDArray
 
 from fugu.errors import NotProvable
+from fugu.guarantee.asks import PairLoss
 from fugu.guarantee.conversion import exact_delta
 from fugu.guarantee.kinds import pure_as_renyi
 from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses
-from fugu.loss.atoms import ball_masses
+from fugu.loss.atoms import ball_masses, bare_divergences, prove_delta, prove_pure
 from fugu.loss.cost import ball_log_cost, log_cost
-from fugu.loss.leakage import PairLoss
 from fugu.loss.shifts import shift_renyi
 from fugu.loss.vectors_gaussian import shift_delta, smooth_delta, smooth_plan, wide
 from fugu.noise import Gaussian, Laplace, LatticeNoise
@@ -48,8 +48,9 @@ def vector_pure(family: Family, noise: LatticeNoise, epsilon: Fraction) -> list[
     require_exact(family)
     if noise.scale == 0 or isinstance(noise, Gaussian):
         # Gaussian noise bounds no ratio by itself, but what the laws do not lose, they do not lose after noise either
-        return [PairLoss(label, law_ratio(family, pair), pair) for pair, label in family.different]
+        return prove_pure(family, None)[: len(family.different)]
     tight = {loss.pair: loss for loss in prove_vector_pure(family, noise.rate)} if vertices(family) <= LARGEST else {}
+    bare = {} if tight else {loss.pair: loss.value for loss in prove_pure(family, None)}
     found = []
     for pair, label in family.different:
         if (loss := tight.get(pair)) is not None and loss.within(epsilon):
@@ -60,7 +61,7 @@ def vector_pure(family: Family, noise: LatticeNoise, epsilon: Fraction) -> list[
             found.append(loss)  # the distance would only settle equality, and its flow could be refused as too large
             continue
         moved = Fraction(bottleneck(space, Fraction(0))[0]) * noise.rate
-        value = min(float_up(moved), loss.value if loss else law_ratio(family, pair))
+        value = min(float_up(moved), loss.value if loss else bare[pair])
         found.append(PairLoss(label, value, pair, met=moved <= epsilon))
     return found
 
@@ -74,15 +75,15 @@ def vector_renyi(family: Family, noise: LatticeNoise, alpha: Fraction) -> list[P
     if noise.scale > 0 and isinstance(noise, Laplace) and vertices(family) <= IMPLIED:
         losses = prove_vector_pure(family, noise.rate)
         tight = {x.pair: pure_as_renyi(Fraction(x.value), alpha) for x in losses if math.isfinite(x.value)}
-    for pair, label in family.different:
-        value = law_divergence(family, pair, alpha)
+    for (pair, label), bare in zip(family.different, bare_divergences(family, alpha), strict=True):
+        least = [bare]
         if noise.scale > 0:
             space = space_of(family, pair, 1 if isinstance(noise, Laplace) else 2)
             reach = bottleneck(space, Fraction(0))[0]
-            value = min(value, _within(noise, reach, alpha), tight.get(pair, math.inf))
+            least += [_within(noise, reach, alpha), tight.get(pair, math.inf)]
             if len(space.x) * len(space.y) <= PLANNED:
-                value = min(value, plan_loss(space, plan_for(space, noise, alpha), noise, alpha))
-        found.append(PairLoss(label, value, pair))
+                least.append(plan_loss(space, plan_for(space, noise, alpha), noise, alpha))
+        found.append(PairLoss(label, min(least), pair))
     return found
 
 
@@ -94,9 +95,10 @@ def vector_delta(
     where that is above the target, what the pure epsilon implies. Gaussian: the analytic curve, averaged over a plan,
     or for noise of few steps the best conversion of the divergences."""
     require_exact(family)
-    bare = {pair: law_excess(family, pair, epsilon) for pair, _ in family.different}
+    laws = prove_delta(family, None, epsilon)[: len(family.different)]
     if noise.scale == 0:
-        return [PairLoss(label, bare[pair], pair) for pair, label in family.different]
+        return laws
+    bare = {loss.pair: loss.value for loss in laws}
     if isinstance(noise, Laplace):
         return _laplace_delta(family, noise, epsilon, target, bare)
     if wide(noise):
@@ -233,7 +235,13 @@ def prove_vector_pure(family: Family, rate: Fraction | None) -> list[PairLoss]:
             for place, mass in zip(np.ravel_multi_index(places, shape).tolist(), ball_masses(law), strict=True):
                 dense[place] = mass
             rows.append(dense if rate is None else _spread_balls(dense, axes, rate))
-        return [PairLoss(label, _ratio(rows[i], rows[j]), (i, j)) for (i, j), label in family.different]
+        losses = []
+        for (i, j), label in family.different:
+            worst = arb(1)
+            for a, b in zip(rows[i], rows[j], strict=True):
+                worst = balls.raised(balls.raised(worst, a, b), b, a)
+            losses.append(PairLoss(label, balls.upper(worst.log()), (i, j)))
+        return losses
 
 
 def _spread_balls(dense: list[arb], axes: list[NDArray[np.int64]], rate: Fraction) -> list[arb]:
@@ -265,70 +273,10 @@ def _line(mass: list[arb], factors: list[arb]) -> list[arb]:
     return sums
 
 
-def _ratio(first: list[arb], second: list[arb]) -> float:
-    """An upper bound on the largest |log ratio|; inf where one law may vanish and the other not."""
-    worst = arb(1)
-    for a, b in zip(first, second, strict=True):
-        for s, t in ((a, b), (b, a)):
-            if s == 0 or s <= worst * t:
-                continue
-            if not t > 0:
-                return math.inf
-            worst = (s / t).upper()
-    return balls.upper(worst.log())
-
-
 def grid_of(family: Family) -> tuple[list[NDArray[np.int64]], tuple[NDArray[np.int64], ...]]:
     """The coordinate values along every axis, and the place of every atom on their product."""
     found = [np.unique(column, return_inverse=True) for column in family.points.T]
     return [axis for axis, _ in found], tuple(np.asarray(where).ravel() for _, where in found)
-
-
-# What two laws lose by themselves, without noise: by data processing, bounds for every noise that is added to both.
-
-
-Pair = tuple[int, int]
-
-
-def law_ratio(family: Family, pair: Pair) -> float:
-    """The largest |log ratio| of the masses themselves; inf where one law has an atom that the other lacks."""
-    p, q = (family.laws[k] for k in pair)
-    if np.any((p.parts != 0) != (q.parts != 0)):
-        return math.inf
-    (a, s), (b, t) = p.whole(), q.whole()
-    ratios = [Fraction(x * t, y * s) for x, y in zip(a, b, strict=True) if x]
-    with balls.precision(_PRECISION):
-        return balls.upper(balls.of(max(*ratios, *(1 / r for r in ratios))).log())
-
-
-def law_divergence(family: Family, pair: Pair, alpha: Fraction) -> float:
-    """The larger D_alpha of the masses themselves, of the two orders."""
-    worst = 0.0
-    for p, q in ((family.laws[i], family.laws[j]) for i, j in (pair, pair[::-1])):
-        if np.any((p.parts != 0) & (q.parts == 0)):
-            return math.inf
-        with balls.precision(_PRECISION):
-            a, total = balls.of(alpha), arb(0)
-            for x, y in zip(ball_masses(p), ball_masses(q), strict=True):
-                total += x**a * y ** (1 - a) if x > 0 else 0
-            worst = max(worst, balls.upper(total.log() / (a - 1)))
-    return worst
-
-
-def law_excess(family: Family, pair: Pair, epsilon: Fraction) -> float:
-    """The larger sum of (p - e^epsilon q)_+ over the atoms, of the two orders."""
-    worst = 0.0
-    with balls.precision(_PRECISION):
-        e = balls.of(epsilon).exp()
-        p, q = (ball_masses(family.laws[k]) for k in pair)
-        for first, second in ((p, q), (q, p)):
-            total = arb(0)
-            for x, y in zip(first, second, strict=True):
-                part = (x - e * y).upper()
-                if part > 0:
-                    total += part
-            worst = max(worst, balls.upper(total))
-    return min(1.0, worst)
 
 
 def require_exact(family: Family) -> None:

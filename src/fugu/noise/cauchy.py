@@ -8,18 +8,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from flint import acb, arb
 
 from fugu.errors import BadNoise, NotProvable
-from fugu.guarantee.asks import Ask
 from fugu.noise.kind import Floats, Ints, Noise, Objective, check_objective, kind
 from fugu.noise.lattice import check_scale
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.visible import Json
+
+if TYPE_CHECKING:
+    from fugu.guarantee.asks import Ask
 
 BITS = 128
 _GOAL = Fraction(1, 2**80)

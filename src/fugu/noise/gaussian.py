@@ -8,20 +8,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
-from fugu.guarantee.asks import Ask
-from fugu.noise.discrete_gaussian import LatticeGaussianSampler
 from fugu.noise.kind import Floats, Ints, Noise, Objective, check_objective, kind
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import as_grid, check_scale
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction
+
+if TYPE_CHECKING:
+    from fugu.guarantee.asks import Ask
+    from fugu.noise.discrete_gaussian import LatticeGaussianSampler
 
 _WIDE = 1 / (2 * 1000.0**2)  # below this decay (a width of 1000 steps) sums are integrals with corrections
 _FINEST = Fraction(1, 2**105)  # below this decay doubles do not see the lattice
@@ -240,6 +242,8 @@ def moment(decay: float, power: int) -> float:
 @lru_cache(maxsize=64)
 def _sampler(precision: Fraction) -> LatticeGaussianSampler:
     """One sampler for all noise of one precision: its tables take time, and never change."""
+    from fugu.noise.discrete_gaussian import LatticeGaussianSampler
+
     return LatticeGaussianSampler(precision)
 
 

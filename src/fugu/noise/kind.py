@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache, cached_property
 from importlib.util import find_spec
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from flint import arb
@@ -23,12 +23,14 @@ from numpy.typing import NDArray
 
 from fugu.aliases import own_noise
 from fugu.errors import BadNoise, CertificateError, OutOfReach, UnknownName, UsageError
-from fugu.guarantee.asks import Ask
 from fugu.noise.bits import BitSource
 from fugu.noise.lattice import Lattice
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.visible import Json, brief
+
+if TYPE_CHECKING:
+    from fugu.guarantee.asks import Ask
 
 Floats = NDArray[np.float64]
 Stated = TypeVar("Stated")

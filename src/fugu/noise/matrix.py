@@ -12,13 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise, CertificateError
-from fugu.guarantee.asks import Ask
 from fugu.noise.bits import BitSource
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Noise, Objective, check_level, check_objective, kind
@@ -26,6 +25,9 @@ from fugu.noise.laplace import MIN_RATE, Laplace
 from fugu.noise.lattice import as_grid, check_scale
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
 from fugu.visible import Json, brief
+
+if TYPE_CHECKING:
+    from fugu.guarantee.asks import Ask
 
 Rationals = tuple[tuple[Fraction, ...], ...]
 Direction = tuple[int, ...]

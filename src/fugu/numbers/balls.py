@@ -7,7 +7,7 @@ so floats leave this module only through `upper`, which rounds outward.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 
@@ -53,6 +53,32 @@ def upper(x: arb) -> float:
 def lower(x: arb) -> float:
     """A float at or below every number in the ball."""
     return -upper(-x)
+
+
+def raised(bound: arb, numerator: arb, denominator: arb) -> arb:
+    """At or above the bound and the ratio of two balls >= 0, as an exact number; infinite where the denominator may be
+    zero and the numerator may not."""
+    if numerator == 0 or numerator <= bound * denominator:
+        return bound
+    ratio = (numerator / denominator).upper() if denominator > 0 else arb("inf")
+    return ratio if not ratio <= bound else bound
+
+
+def positive_parts(first: Iterable[arb], second: Iterable[arb], e: arb) -> arb:
+    """At or above the sum of (p - e q)+ over two rows: the upper end of each part, unless it is surely not above 0."""
+    total = arb(0)
+    for p, q in zip(first, second, strict=True):
+        if not (part := (p - e * q).upper()) <= 0:
+            total += part
+    return total
+
+
+def divergence(total: arb, alpha: Fraction) -> float:
+    """ln(total) / (alpha - 1), rounded up; a divergence is never below 0."""
+    if not total.is_finite():
+        return math.inf
+    end = total.upper()
+    return max(0.0, upper(end.log() / of(alpha - 1))) if end > 1 else 0.0
 
 
 def log_upper(x: float) -> float:

@@ -18,10 +18,10 @@ from fugu.guarantee.asks import check_epsilon, outward
 from fugu.laws import Discrete
 from fugu.laws.family import Family, distinct
 from fugu.laws.masses import Masses
+from fugu.loss.atoms import bare_divergences, prove_delta
 from fugu.loss.cost import finite_order, log_cost
 from fugu.loss.search.normal import fast_gaussian_log_delta
 from fugu.loss.shifts import gaussian_delta
-from fugu.loss.vectors import law_divergence, law_excess
 from fugu.noise import Laplace
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, VectorLike, as_fraction, is_whole, meant_up
@@ -77,7 +77,7 @@ def joint_bound(
     """
     order = finite_order(alpha)
     pair = SequencePair.of(first, second, noise, contraction, shift, dimension=dimension)
-    bare = law_divergence(_family(pair), (0, 1), order)
+    bare = max(bare_divergences(_family(pair), order), default=0.0)
     return Renyi(alpha, meant_up(min(bare, pair.divergence(pair.plan(alpha=order), order))))
 
 
@@ -102,7 +102,7 @@ def joint_delta(
     check_epsilon(epsilon)
     pair = SequencePair.of(first, second, noise, contraction, shift)
     moved = pair.delta(pair.plan(epsilon=epsilon), epsilon)
-    bare = law_excess(_family(pair), (0, 1), as_fraction(epsilon)) if math.isfinite(epsilon) else 1.0
+    bare = prove_delta(_family(pair), None, as_fraction(epsilon))[0].value if math.isfinite(epsilon) else 1.0
     return meant_up(min(bare, moved))
 
 

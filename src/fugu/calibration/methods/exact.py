@@ -15,11 +15,12 @@ from fugu.guarantee.kinds import pure_as_renyi
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family, SetFamily
 from fugu.laws.shapes import Item
+from fugu.loss.atoms import prove_delta
 from fugu.loss.divergence import kept, margins, unmoved
-from fugu.loss.door import guess
+from fugu.loss.door import leakage
 from fugu.loss.search.shapes import farthest, fast_vector_pure, over
 from fugu.loss.table.cells import NO_ORDERS
-from fugu.loss.vectors import IMPLIED, LARGEST, law_excess, vertices
+from fugu.loss.vectors import IMPLIED, LARGEST, vertices
 from fugu.noise.kind import Kind
 from fugu.numbers import balls
 from fugu.numbers.exact import float_down
@@ -57,7 +58,7 @@ def one_number(item: Item, ask: Ask, kind: Kind) -> Proposal:
 @method("exact", _VECTORS, place=100, shapes=("space",))
 def vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
     """The least scale whose pure loss is within epsilon, or implies (epsilon, delta)."""
-    if ask.delta and all(law_excess(item, pair, ask.epsilon) <= ask.delta for pair, _ in item.different):
+    if ask.delta and all(loss.within(ask.delta) for loss in prove_delta(item, None, ask.epsilon)):
         return Proposal(0.0)
     target = float_down(ask.epsilon)
     if ask.delta:  # the pure epsilon that implies (epsilon, delta), see `pure_as_delta`
@@ -128,7 +129,8 @@ def _excess(family: Family, steps: float, ask: Divergences, kind: Kind) -> float
     """loss / budget of one pair, conditioned if that helps."""
     if 0 < steps < _NARROW:
         return math.inf
-    bare = guess(family, kind, ask, steps)
+    known = leakage(family.shape, kind.name)
+    bare = known.guess(family, steps, ask)
     if bare <= 1:
         return bare
     pair = family.pairs[0]
@@ -136,7 +138,7 @@ def _excess(family: Family, steps: float, ask: Divergences, kind: Kind) -> float
         return min(bare, unmoved(family, pair, ask.delta))
     noise = kind.at(steps, Fraction(1))
     rest = margins(family, kept(family, pair, noise, ask.highest, ask.delta), family.labels[0])
-    return min(bare, guess(rest, kind, ask, steps)) if rest.different else 0.0
+    return min(bare, known.guess(rest, steps, ask)) if rest.different else 0.0
 
 
 # Methods for sets of laws: the loss of the worst laws in the sets, exactly for ratios; bounds for all else.

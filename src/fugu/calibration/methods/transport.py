@@ -13,12 +13,13 @@ from fugu.calibration.registry import EVERY, RELEASED, Proposal, least_scale, me
 from fugu.guarantee.asks import Divergences, Ratio
 from fugu.laws.family import Family
 from fugu.laws.normal import Analytic, Normal
+from fugu.loss.atoms import bare_divergences, prove_delta
 from fugu.loss.cost import log_cost
 from fugu.loss.divergence import kept, unmoved
 from fugu.loss.search.couplings import coupled_scale, theorem1_scale
 from fugu.loss.search.normal import fast_gaussian_delta
 from fugu.loss.search.shapes import farthest
-from fugu.loss.vectors import PLANNED, law_divergence, law_excess, plan_for, space_of, steps_moved, unit_of
+from fugu.loss.vectors import PLANNED, plan_for, space_of, steps_moved, unit_of
 from fugu.loss.vectors_gaussian import TAU, smooth_plan
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Kind
@@ -104,7 +105,7 @@ def smooth_vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
     spaces = [space_of(item, pair, kind.norm) for pair, _ in item.different]
     if high == 0 or any(len(space.x) * len(space.y) > PLANNED for space in spaces):
         return Proposal(high)
-    bare = [law_excess(item, pair, ask.epsilon) for pair, _ in item.different]
+    bare = [loss.value for loss in prove_delta(item, None, ask.epsilon)]
     plans: dict[int, SubCoupling] = {}
 
     def cost(k: int, steps: float) -> float:
@@ -133,11 +134,7 @@ def vectors(item: Family, ask: Divergences, kind: Kind) -> Proposal:
         return Proposal(high)
     spaces = [space_of(item, pair, kind.norm) for pair, _ in item.different]
     plans: dict[tuple[int, Fraction], SubCoupling] = {}
-    bare = {
-        (k, alpha): law_divergence(item, pair, alpha)
-        for k, (pair, _) in enumerate(item.different)
-        for alpha, _ in ask.orders
-    }
+    bare = {(k, alpha): x for alpha, _ in ask.orders for k, x in enumerate(bare_divergences(item, alpha))}
 
     def cost(k: int, steps: float, alpha: Fraction) -> float:
         if steps == 0 or bare[k, alpha] == 0:

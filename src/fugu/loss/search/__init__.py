@@ -13,16 +13,14 @@ if TYPE_CHECKING:
     from fugu.loss.search.sets import sets_pure_loss as sets_pure_loss
     from fugu.loss.search.shapes import LEAST as LEAST
     from fugu.loss.search.shapes import farthest as farthest
+    from fugu.loss.search.shapes import fast_bare_delta as fast_bare_delta
     from fugu.loss.search.shapes import fast_delta as fast_delta
     from fugu.loss.search.shapes import fast_lattice_delta as fast_lattice_delta
     from fugu.loss.search.shapes import fast_pure as fast_pure
-    from fugu.loss.search.shapes import first_guess as first_guess
     from fugu.loss.search.shapes import gaussian_scale as gaussian_scale
     from fugu.loss.search.shapes import l1_distance as l1_distance
     from fugu.loss.search.shapes import lattice_start as lattice_start
     from fugu.loss.search.shapes import least_gaussian as least_gaussian
-    from fugu.loss.search.shapes import line_range as line_range
     from fugu.loss.search.shapes import over as over
-    from fugu.loss.search.shapes import smooth_range as smooth_range
 else:
     __getattr__ = names(__name__)

@@ -10,8 +10,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from fugu.guarantee.asks import PairLoss
 from fugu.laws.family import Family
-from fugu.loss.leakage import PairLoss, slack
 from fugu.numbers import balls
 from fugu.numbers.exact import UNIT
 
@@ -100,7 +100,7 @@ def delta_loss(family: Family, scale: float, epsilon: float, grid: float | None)
             else:
                 value = _delta(family, sums, scale, e, (i, j), grid)
             if family.blurred(pair):
-                value += 2 * UNIT + balls.upper(slack(family, (i, j), arb(min(epsilon, _MAX_EXPONENT)).exp()))
+                value += 2 * UNIT + balls.upper(family.slack((i, j), arb(min(epsilon, _MAX_EXPONENT)).exp()))
             if not value <= worst.value:  # a value that is not a number counts as the worst
                 worst = PairLoss(label, 1.0 if math.isnan(value) else min(1.0, value), (i, j))
     return worst

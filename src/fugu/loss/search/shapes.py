@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Divergences, Ratio
 from fugu.laws.components import Components
-from fugu.laws.family import Family, SetFamily
+from fugu.laws.family import Family, value_range
 from fugu.laws.normal import Analytic
 from fugu.laws.shapes import Item
-from fugu.loss.lattice_gaussian import check_size, errors_cost, reach_of, widest_scale, width_of, window
+from fugu.loss.lattice_gaussian import check_size, reach_of, widest_scale, width_of, window
 from fugu.loss.rounded import DELTA_TILT, Span, float_cells, span_of
-from fugu.loss.search.laplace import decayed_sums
+from fugu.loss.search.laplace import decayed_sums, delta_loss
 from fugu.loss.search.normal import fast_gaussian_mu
 from fugu.loss.vectors import grid_of
+from fugu.numbers import balls
 from fugu.numbers.exact import float_up
 from fugu.transport.coupling import monotone
 
@@ -44,7 +45,7 @@ def fast_gaussian_delta(item: Family | Analytic, precision: float, epsilon: floa
     for a, b in pairs:
         for i, j in ((a, b), (b, a)):
             worst = max(
-                worst, float(np.maximum(noised[i] - e * noised[j], 0).sum()) + errors_cost(item, (i, j), arb(e))
+                worst, float(np.maximum(noised[i] - e * noised[j], 0).sum()) + balls.upper(item.slack((i, j), arb(e)))
             )
     return min(1.0, worst)
 
@@ -66,21 +67,27 @@ def _dense(item: Family | Analytic, reach: int) -> tuple[list[NDArray[np.float64
 
 
 def fast_lattice_delta(item: Item, steps: float, ask: Ratio) -> float:
-    """delta of noise of positive scale, raised by what doubles may hide."""
+    """delta of Gaussian noise, raised by what doubles may hide; 0 steps is no noise."""
+    if steps == 0:
+        return fast_bare_delta(item, float(ask.epsilon))
     return fast_gaussian_delta(item, 0.5 / steps**2, float(ask.epsilon)) * (1 + 1e-12) + LEAST
 
 
-def lattice_start(item: Item, distance: float, ask: Ask) -> float:
-    """What continuous noise needs for a shift by `distance` (Balle and Wang 2018), and a step for the lattice; the
+def fast_bare_delta(item: Item, epsilon: float) -> float:
+    """delta of the laws themselves, without noise."""
+    return fast_delta(item, 0.0, epsilon) if isinstance(item, Analytic) else delta_loss(item, 0.0, epsilon, None).value
+
+
+def lattice_start(item: Item, ask: Ratio) -> float:
+    """What continuous noise needs for a shift by the whole range (Balle and Wang 2018), and a step for the lattice; the
     widest noise whose window is within reach, if that will do."""
-    assert isinstance(ask, Ratio)
     epsilon, target = float(ask.epsilon), ask.target
     if target <= LEAST:
         raise NotProvable(
             f"a delta of {target:g} is below what the search for Gaussian noise can tell from 0; give at least 1e-14, "
             "or use Laplace noise"
         )
-    guess = 1.001 * distance / float(fast_gaussian_mu(epsilon, target)) + 1
+    guess = 1.001 * value_range(item) / float(fast_gaussian_mu(epsilon, target)) + 1
     widest = widest_scale(item)
     if guess <= widest or (widest >= 1 and fast_lattice_delta(item, widest, ask) <= target):
         return min(guess, widest)
@@ -259,21 +266,3 @@ def farthest(family: Family) -> float:
     """The largest W_inf of any pair, in the unit of the points."""
     plans = (monotone(family.points, family.laws[i], family.laws[j]) for (i, j), _ in family.different)
     return max((plan.distances.max().item() for plan in plans), default=0)
-
-
-def line_range(family: Family | SetFamily) -> float:
-    """The largest distance of two points, in lattice steps."""
-    return float(family.points[-1] - family.points[0])
-
-
-def smooth_range(pair: Analytic) -> float:
-    """About the largest distance of two values, in lattice steps."""
-    assert pair.lattice is not None
-    means = np.concatenate((pair.p.means, pair.q.means))
-    spread = float(np.ptp(means)) + 4 * float(max(pair.p.stds.max(), pair.q.stds.max()))
-    return spread / float(pair.lattice.grid)
-
-
-def first_guess(distance: float, ask: Ask) -> float:
-    """A first guess from above; the search doubles it where it is too small."""
-    return max(1.0, 2 * distance) / max(float(ask.epsilon), 0.05)

@@ -8,18 +8,18 @@ from fractions import Fraction
 from typing import Any, final
 
 from fugu.errors import BadNoise, NotProvable
-from fugu.guarantee.asks import Ask, Ratio
+from fugu.guarantee.asks import Ask, PairLoss, Ratio
 from fugu.laws.cells import CellFamily, Counts
 from fugu.loss import cells, search
 from fugu.loss.histograms import gaussian_delta, laplace_delta
-from fugu.loss.leakage import PairLoss, ProvedFast, largest
+from fugu.loss.leakage import Leakage, largest
 from fugu.noise import Gaussian, Laplace
 from fugu.numbers.exact import Real, as_fraction, float_up
 
 NO_ORDERS = "Rényi divergences of histograms are not proved; give fugu.Pure or fugu.Approx"
 
 
-class CellsLeakage(ProvedFast[CellFamily, Any]):
+class CellsLeakage(Leakage[CellFamily, Any]):
     """Independent noise in every count: the likelihood of the counts is a sum over cells of p times one factor,
     independent from cell to cell."""
 
@@ -35,21 +35,19 @@ class CellsLeakage(ProvedFast[CellFamily, Any]):
         """Refused."""
         raise NotProvable(NO_ORDERS)
 
-    def require(self, item: CellFamily, ask: Ask) -> None:
-        """Divergences are not known."""
+    def known(self, item: CellFamily, ask: Ask) -> float | None:
+        """Divergences are not known; no noise is needed if the laws themselves keep within delta."""
         if ask.finite:
             raise NotProvable(NO_ORDERS)
-        super().require(item, ask)
-
-    def known(self, item: CellFamily, ask: Ask) -> float | None:
-        """None is needed if the laws themselves keep within delta."""
+        super().known(item, ask)
         if isinstance(ask, Ratio) and ask.delta:
             return 0.0 if Fraction(largest(self.bare_delta(item, ask.epsilon))) <= ask.delta else None
         return None
 
-    def start(self, item: CellFamily, ask: Ask) -> float:
-        """One record moves two counts by one each: 2 / epsilon suffices, and 2 / delta where epsilon is tiny."""
-        return 2 / float(max(ask.epsilon, ask.delta))
+    def start(self, item: CellFamily, ask: Ask) -> tuple[float, float]:
+        """One record moves two counts by one each: 2 / epsilon suffices, for laws that have no cell in common it is the
+        exact root; and 2 / delta where epsilon is tiny."""
+        return 2 / float(max(ask.epsilon, ask.delta)), float_up(2 / ask.epsilon) if ask.epsilon else math.inf
 
     def delta_at(self, item: CellFamily, noise: Laplace | Gaussian, epsilon: Real) -> float:
         """For lattice noise."""
@@ -105,10 +103,6 @@ class CellsLaplace(CellsLeakage):
         least = min(min(cells.largest(p, q, ask.epsilon), cells.largest(q, p, ask.epsilon)) for p, q in pairs)
         return 0.0 if math.isinf(least) else 2 / least
 
-    def sure(self, item: CellFamily, ask: Ask) -> float:
-        """2 / epsilon: for laws that have no cell in common it is the exact root."""
-        return float_up(2 / ask.epsilon) if ask.epsilon else math.inf
-
 
 @final
 class CellsGaussian(CellsLeakage):
@@ -127,8 +121,4 @@ class CellsGaussian(CellsLeakage):
         none = super().known(item, ask)
         if none is not None or not isinstance(ask, Ratio):
             return none
-        return search.least_gaussian(lambda steps: self.fast_delta(item, steps, ask), ask.target, self.start(item, ask))
-
-    def leak(self, item: CellFamily, noise: Gaussian) -> float:
-        """Infinite, unless nothing is added or nothing differs."""
-        return largest(self.pure(item, noise, Fraction(0))) if noise.silent or item.same else math.inf
+        return search.least_gaussian(lambda steps: self.guess(item, steps, ask), ask.target, self.start(item, ask)[0])

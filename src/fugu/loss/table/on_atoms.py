@@ -18,17 +18,17 @@ from flint import arb
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise, NotProvable
-from fugu.guarantee.asks import Ask, Ratio
+from fugu.guarantee.asks import Ask, Divergences, PairLoss
 from fugu.laws.family import Family, SetFamily
 from fugu.loss.atoms import PowerSum, blocks, working_bits
-from fugu.loss.leakage import Leakage, PairLoss, in_units, largest_slack, require_exact, slack
-from fugu.loss.search.laplace import log_decayed_sums
-from fugu.loss.table.line import LineDecay
+from fugu.loss.leakage import Leakage, in_units, largest_slack, require_exact
+from fugu.loss.search.laplace import log_decayed_sums, pure_loss
+from fugu.loss.table.number import LineDecay
 from fugu.loss.table.sets import SetsDecay
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.laplace import Laplace
 from fugu.numbers import balls
-from fugu.numbers.exact import as_fraction
+from fugu.numbers.exact import Real, as_fraction
 
 _PRECISION = 128
 _UNKNOWN = "noise on atoms needs laws whose atoms are known; for translates of an unknown law take Laplace noise"
@@ -59,32 +59,24 @@ class LineAtoms(LineDecay):
         """As of Laplace noise of the same scale."""
         return super().conditioned(item, Laplace(noise.scale, noise.grid), alpha, delta)
 
-    def fast_delta(self, item: Family, steps: float, ask: Ratio) -> float:
-        """max over pairs and orders of sum_y [P - e^epsilon Q]_+ in doubles, with the family's own atoms as outputs."""
+    def guess(self, item: Family, steps: float, ask: Ask) -> float:
+        """max over pairs and orders of sum_y [P - e^epsilon Q]_+, or of D_alpha, in doubles, with the family's own
+        atoms as outputs; the pure loss of Laplace noise."""
+        if isinstance(ask, Divergences):
+            return ask.excess(lambda alpha: _fast_divergence(item, steps, float(alpha)))
+        if not ask.delta:
+            return pure_loss(item, steps).value
         masses, e, worst = np.exp(_log_masses(item, steps)), math.exp(min(float(ask.epsilon), 700.0)), 0.0
         for (i, j), _ in item.different:
             for p, q in ((masses[i], masses[j]), (masses[j], masses[i])):
                 worst = max(worst, float(np.maximum(p - e * q, 0).sum()))
         return min(1.0, worst + (largest_slack(item, as_fraction(float(ask.epsilon))) if item.inexact else 0.0))
 
-    def fast_divergence(self, item: Family, steps: float, alpha: Fraction) -> float:
-        """max over pairs and orders of D_alpha in doubles."""
-        logs, a, worst = _log_masses(item, steps), float(alpha), 0.0
-        for (i, j), _ in item.different:
-            for p, q in ((logs[i], logs[j]), (logs[j], logs[i])):
-                there = p > -np.inf
-                if np.any(q[there] == -np.inf):
-                    return math.inf
-                terms = a * p[there] - (a - 1) * q[there]
-                top = float(terms.max())
-                worst = max(worst, (top + math.log(float(np.exp(terms - top).sum()))) / (a - 1))
-        return worst
-
-    def require(self, item: Family, ask: Ask) -> None:
+    def known(self, item: Family, ask: Ask) -> float | None:
         """Atoms must be known; then as for Laplace noise."""
         if item.translates:
             raise NotProvable(_UNKNOWN)
-        super().require(item, ask)
+        return super().known(item, ask)
 
     def given(self, item: Family, noise: AtomLaplace) -> tuple[Family, AtomLaplace]:
         """On the lattice indices that the atoms of the noise are: multiples of its grid."""
@@ -93,6 +85,10 @@ class LineAtoms(LineDecay):
         if any(place.denominator != 1 for place in places):
             raise BadNoise("some values are off the lattice of this noise; give atoms as multiples of its grid")
         return replace(item, points=np.array([int(place) for place in places], dtype=np.int64)), noise
+
+    def delta_at(self, item: Family, noise: AtomLaplace, epsilon: Real) -> float:
+        """In balls, on the atoms of the noise."""
+        return Leakage.delta_at(self, item, noise, epsilon)
 
     def renyi(self, item: Family, noise: AtomLaplace, alpha: Fraction) -> float:
         """In balls, on the atoms of the noise."""
@@ -128,7 +124,7 @@ def prove_delta_on_atoms(family: Family, rate: Fraction | None, epsilon: Fractio
                 excess = (share[i] * s[i] - e * share[j] * s[j]).upper()
                 if not excess <= zero:
                     sums[k] += mass.upper() * excess
-        values = [balls.upper(total + slack(family, order, e)) for total, order in zip(sums, orders, strict=True)]
+        values = [balls.upper(total + family.slack(order, e)) for total, order in zip(sums, orders, strict=True)]
     found = {pair: min(1.0, max(values[2 * k], values[2 * k + 1])) for k, (pair, _) in enumerate(family.different)}
     return _listed(family, found)
 
@@ -178,6 +174,20 @@ def _log_masses(family: Family, steps: float) -> NDArray[np.float64]:
     return np.asarray(log_decayed_sums(family.points, logs, steps) + own)
 
 
+def _fast_divergence(family: Family, steps: float, a: float) -> float:
+    """max over pairs and orders of D_a in doubles."""
+    logs, worst = _log_masses(family, steps), 0.0
+    for (i, j), _ in family.different:
+        for p, q in ((logs[i], logs[j]), (logs[j], logs[i])):
+            there = p > -np.inf
+            if np.any(q[there] == -np.inf):
+                return math.inf
+            terms = a * p[there] - (a - 1) * q[there]
+            top = float(terms.max())
+            worst = max(worst, (top + math.log(float(np.exp(terms - top).sum()))) / (a - 1))
+    return worst
+
+
 @final
 class SetsAtoms(SetsDecay):
     """For every two members the pure loss is that of Laplace noise (docs/proofs/atoms.md#2-losses), so the largest is.
@@ -190,11 +200,11 @@ class SetsAtoms(SetsDecay):
             raise BadNoise("a set of laws has values that are none of the atoms of the noise")
         return super().pure(item, noise, epsilon)
 
-    def require(self, item: SetFamily, ask: Ask) -> None:
+    def known(self, item: SetFamily, ask: Ask) -> float | None:
         """Equal outputs of different laws are impossible; and only ratios are known."""
-        super().require(item, ask)
-        if not ask.pure:
+        if not ask.pure and super().known(item, ask) is None:
             raise self.unknown("delta or divergence")
+        return super().known(item, ask)
 
     def epsilon(self, item: SetFamily, noise: AtomLaplace) -> NoReturn:
         """Of sets as given nothing is stated."""

@@ -9,10 +9,10 @@ from typing import Any, final
 import numpy as np
 
 from fugu.errors import NotProvable, OutOfReach
-from fugu.guarantee.asks import Ask, Divergences, Ratio
-from fugu.laws.family import SetFamily
+from fugu.guarantee.asks import Ask, Divergences, PairLoss
+from fugu.laws.family import SetFamily, value_range
 from fugu.loss import search
-from fugu.loss.leakage import NO_NOISE, Leakage, PairLoss, largest, require_lattice
+from fugu.loss.leakage import NO_NOISE, Leakage, require_lattice
 from fugu.loss.search import sets
 from fugu.loss.sets import Excess, Measure, RenyiMeasure, bounded, dual, envelope, outputs, outside, prove_pure, reach
 from fugu.loss.sets_extremes import PRECISION, DecayKernel
@@ -22,19 +22,13 @@ from fugu.numbers.exact import Real, as_fraction, decimal_step, float_up, intege
 from fugu.progress import report
 
 
-class SetsLeakage(Leakage[SetFamily, Any]):
-    """Equal outputs of different laws are impossible."""
-
-    def require(self, item: SetFamily, ask: Ask) -> None:
-        """What the noise refuses, and equal outputs."""
-        super().require(item, ask)
-        if ask.impossible:
-            raise NotProvable(NO_NOISE)
-
-
-class SetsDecay(SetsLeakage):
+class SetsDecay(Leakage[SetFamily, Any]):
     """Noise whose mass falls by one factor in every step: the pure loss exactly, at every declared value. Windows of
     the nearest and the farthest mass do not depend on the scale."""
+
+    def kernel(self, steps: float) -> DecayKernel:
+        """Of the noise of a scale in lattice steps."""
+        return DecayKernel.laplace(steps)
 
     def pure(self, item: SetFamily, noise: Any, epsilon: Fraction) -> list[PairLoss]:
         """The largest N / D; what is above `epsilon` by rounding alone may meet it by coupling, exactly: no mass need
@@ -54,29 +48,33 @@ class SetsDecay(SetsLeakage):
             for loss in found
         ]
 
-    def fast_pure(self, item: SetFamily, steps: float) -> float:
+    def guess(self, item: SetFamily, steps: float, ask: Ask) -> float:
         """In doubles, O(n) for every scale."""
-        return search.sets_pure_loss(item, DecayKernel.laplace(steps))
+        return search.sets_pure_loss(item, self.kernel(steps))
 
-    def start(self, item: SetFamily, ask: Ask) -> float:
-        """range / epsilon, or range / delta when epsilon is tiny."""
-        distance = search.line_range(item)
+    def known(self, item: SetFamily, ask: Ask) -> float | None:
+        """Equal outputs of different laws are impossible."""
+        super().known(item, ask)
+        if ask.impossible:
+            raise NotProvable(NO_NOISE)
+        return None
+
+    def start(self, item: SetFamily, ask: Ask) -> tuple[float, float]:
+        """range / epsilon, or range / delta when epsilon is tiny; where no delta is allowed range / epsilon suffices:
+        if every law is possible it is the exact root."""
+        distance = value_range(item)
         if isinstance(ask, Divergences):
-            return ask.start(distance)
+            return ask.start(distance), math.inf
         by_epsilon = distance / float(ask.epsilon) if ask.epsilon else math.inf
         by_delta = distance / float(ask.delta) if ask.delta else math.inf
-        return _finite(min(by_epsilon, by_delta))
+        return _finite(min(by_epsilon, by_delta)), search.over(distance, ask.epsilon) if ask.pure else math.inf
 
-    def sure(self, item: SetFamily, ask: Ask) -> float:
-        """range / epsilon where no delta is allowed: if every law is possible it is the exact root."""
-        return search.over(search.line_range(item), ask.epsilon) if ask.pure else math.inf
-
-    def leak(self, item: SetFamily, noise: Any) -> float:
+    def leak(self, item: SetFamily, noise: Any) -> float | None:
         """The largest N / D."""
         return search.sets_pure_loss(item, DecayKernel.of(noise))
 
 
-class SetsSums(SetsLeakage):
+class SetsLaplace(SetsDecay):
     """Added noise: losses that are sums over outputs, by the envelope and the dual of `fugu.loss.sets`; bounds, not
     exact."""
 
@@ -88,58 +86,55 @@ class SetsSums(SetsLeakage):
         """A bound on the divergence, not exact."""
         return prove_loss(item, DecayKernel.of(noise), RenyiMeasure(alpha), Fraction(0))
 
-    def fast_delta(self, item: SetFamily, steps: float, ask: Ratio) -> float:
+    def guess(self, item: SetFamily, steps: float, ask: Ask) -> float:
         """In doubles."""
-        return search.fast_loss(item, self.kernel(steps), Excess(ask.epsilon), ask.target)
+        kernel = self.kernel(steps)
+        if isinstance(ask, Divergences):
+            return ask.excess(lambda alpha: search.fast_loss(item, kernel, RenyiMeasure(alpha), 0.0))
+        return (
+            search.fast_loss(item, kernel, Excess(ask.epsilon), ask.target)
+            if ask.delta
+            else super().guess(item, steps, ask)
+        )
 
-    def fast_divergence(self, item: SetFamily, steps: float, alpha: Fraction) -> float:
-        """In doubles."""
-        return search.fast_loss(item, self.kernel(steps), RenyiMeasure(alpha), 0.0)
-
-    def kernel(self, steps: float) -> DecayKernel:
-        """Of the noise of a scale in lattice steps."""
-        return (DecayKernel.gaussian if self.noise == Gaussian.name else DecayKernel.laplace)(steps)
+    def given(self, item: SetFamily, noise: Laplace | Gaussian) -> tuple[SetFamily, Laplace | Gaussian]:
+        """Both in steps; the pure losses of lattice and continuous noise agree."""
+        whole, unit = in_steps(item, noise)
+        return whole, noise if noise.silent else type(noise)(as_fraction(noise.scale) / unit, grid=1)
 
     def delta_at(self, item: SetFamily, noise: Laplace | Gaussian, epsilon: Real) -> float:
         """A bound on delta, of lattice noise."""
-        return self._stated(item, noise, Excess(as_fraction(epsilon)))
+        return super().delta_at(item, self._lattice(noise), epsilon)
 
     def renyi(self, item: SetFamily, noise: Laplace | Gaussian, alpha: Fraction) -> float:
         """A bound on the divergence, of lattice noise."""
-        return self._stated(item, noise, RenyiMeasure(alpha))
+        return super().renyi(item, self._lattice(noise), alpha)
 
-    def _stated(self, item: SetFamily, noise: Laplace | Gaussian, measure: Measure) -> float:
+    def _lattice(self, noise: Laplace | Gaussian) -> Laplace | Gaussian:
         if noise.grid is None and not noise.silent:
             raise NotProvable(
                 f"{self.about}: give the noise a grid; what continuous noise loses is known for pure budgets"
             )
-        whole, unit = in_steps(item, noise)
-        drawn = noise if noise.silent else type(noise)(as_fraction(noise.scale) / unit, grid=1)
-        return largest(prove_loss(whole, DecayKernel.of(drawn), measure, Fraction(0)))
+        return noise
 
 
 @final
-class SetsLaplace(SetsDecay, SetsSums):
-    """Laplace noise: exact pure losses, bounds for the others."""
-
-    def epsilon(self, item: SetFamily, noise: Laplace) -> float:
-        """The largest N / D; lattice and continuous noise agree."""
-        whole, unit = in_steps(item, noise)
-        return largest(prove_pure(whole, DecayKernel(None if noise.silent else unit / as_fraction(noise.scale))))
-
-
-@final
-class SetsGaussian(SetsSums):
+class SetsGaussian(SetsLaplace):
     """Gaussian noise: every lattice point up to where it has vanished."""
+
+    def kernel(self, steps: float) -> DecayKernel:
+        """Of the noise of a scale in lattice steps."""
+        return DecayKernel.gaussian(steps)
 
     def pure(self, item: SetFamily, noise: Gaussian, epsilon: Fraction) -> list[PairLoss]:
         """It bounds no ratio by itself, but what the laws do not lose, they do not lose after noise either."""
         return prove_pure(item, DecayKernel(None))
 
-    def start(self, item: SetFamily, ask: Ask) -> float:
+    def start(self, item: SetFamily, ask: Ask) -> tuple[float, float]:
         """What continuous noise needs for a shift by the whole range, and a step for the lattice; halved until its
-        outputs are few enough to be visited: the search may go on there."""
-        distance, measures = search.line_range(item), list[Measure]()
+        outputs are few enough to be visited: the search may go on there. For divergences range sqrt(alpha / (2
+        epsilon)) suffices."""
+        distance, measures = value_range(item), list[Measure]()
         if isinstance(ask, Divergences):
             steps, measures = ask.start(distance), [RenyiMeasure(alpha) for alpha, _ in ask.orders]
         elif ask.target <= search.LEAST:
@@ -151,24 +146,18 @@ class SetsGaussian(SetsSums):
             try:
                 for measure in measures:
                     outputs(item, self.kernel(steps), reach(item, self.kernel(steps), measure))
-                return steps
+                return steps, search.gaussian_scale(distance, ask)
             except OutOfReach as error:
                 steps, first = steps / 2, error
         raise first
 
-    def sure(self, item: SetFamily, ask: Ask) -> float:
-        """range sqrt(alpha / (2 epsilon)) for divergences."""
-        return search.gaussian_scale(search.line_range(item), ask)
-
-    def leak(self, item: SetFamily, noise: Gaussian) -> float:
+    def leak(self, item: SetFamily, noise: Gaussian) -> float | None:
         """Infinite, unless nothing is added."""
-        return search.sets_pure_loss(item, DecayKernel(None)) if noise.silent else math.inf
+        return Leakage.leak(self, item, noise)
 
     def epsilon(self, item: SetFamily, noise: Gaussian) -> float:
         """Infinite, unless nothing is added."""
-        if not noise.silent:
-            return math.inf
-        return largest(prove_pure(in_steps(item, noise)[0], DecayKernel(None)))
+        return super().epsilon(item, noise) if noise.silent else math.inf
 
 
 def in_steps(item: SetFamily, noise: Laplace | Gaussian) -> tuple[SetFamily, Fraction]:

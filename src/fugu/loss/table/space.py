@@ -12,10 +12,11 @@ import numpy as np
 from flint import arb
 
 from fugu.errors import BadNoise, NotProvable
+from fugu.guarantee.asks import PairLoss
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses
 from fugu.laws.multinormal import Matrix, NormalPair
-from fugu.loss.leakage import Leakage, PairLoss
+from fugu.loss.leakage import Leakage
 from fugu.loss.normal import normal_divergence, prove_normal_delta
 from fugu.loss.vectors import pure_as_delta, space_of, vector_delta, vector_pure, vector_renyi
 from fugu.loss.vectors_gaussian import SLACK, excess
@@ -65,6 +66,9 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
             moved = Fraction(bottleneck(space_of(item, loss.pair, noise.norm), Fraction(0))[0]) * noise.rate
             worst = max(worst, moved if math.isinf(loss.value) else min(moved, Fraction(loss.value)))
         return worst
+
+    def leak(self, item: Family, noise: Laplace | Gaussian) -> None:
+        """None: only bounds are known."""
 
     def given(self, item: Family, noise: Laplace | Gaussian) -> tuple[Family, Laplace | Gaussian]:
         """Laws in lattice steps, and the noise on that lattice. Continuous Laplace noise has the ratios of lattice
@@ -130,6 +134,9 @@ class NormalLeakage(Leakage[NormalPair, Gaussian | CorrelatedGaussian]):
     def pure(self, item: NormalPair, noise: Gaussian | CorrelatedGaussian, epsilon: Fraction) -> list[PairLoss]:
         """Infinite unless the laws are equal."""
         return [PairLoss(item.label, 0.0 if item.same else math.inf)]
+
+    def leak(self, item: NormalPair, noise: Gaussian | CorrelatedGaussian) -> None:
+        """None: no table lists it."""
 
     def explain_pure(self, item: NormalPair, noise: Gaussian | CorrelatedGaussian) -> None:
         """No ratio is bounded."""
