@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from fugu import Approx, Scenario, calibrate, verify
+from fugu.auditing.attack import drawn, property_attack, steps_of
 from fugu.auditing.guessers import decode
-from fugu.auditing.property_attack import drawn, property_attack, steps_of
 from fugu.calibration.covariance import (
     directional_uncertainty,
     expected_value_gaussian,

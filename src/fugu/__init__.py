@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from fugu import sequences as sequences
     from fugu.auditing.against import guarantee_against as guarantee_against
     from fugu.auditing.against import guarantee_within as guarantee_within
-    from fugu.auditing.attack import AttackReport as AttackReport
     from fugu.auditing.attack import attack as attack
+    from fugu.auditing.attack import property_attack as property_attack
     from fugu.auditing.examine import examine as examine
     from fugu.auditing.guessers import decode as decode
+    from fugu.auditing.outcome import AttackReport as AttackReport
     from fugu.auditing.outcome import Audit as Audit
-    from fugu.auditing.property_attack import property_attack as property_attack
     from fugu.auditing.release_attack import audit as audit
     from fugu.calibration.channel import optimal_channel as optimal_channel
     from fugu.calibration.compare import compare as compare

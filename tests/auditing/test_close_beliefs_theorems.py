@@ -8,21 +8,19 @@ import pytest
 
 import hunting
 from fugu.auditing.theorems import (
-    corollary_a1,
-    gaussian_variance,
     orders_a4,
     proposition_a7,
     straight,
     theorem_5_6,
     theorem_a3,
     theorem_a4,
-    theorem_a5,
 )
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.loss.shifts import shift_renyi
 from fugu.noise import Gaussian
 from fugu.numbers.exact import as_fraction
+from fugu_papers.close_beliefs import corollary_a1, gaussian_variance, theorem_a5
 
 A1 = [
     ((2, 3, 3, 3, 1, 1, 0.5), 2.0333333333, 1.6, 2.5),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.auditing.property_attack import drawn, property_attack, steps_of
+from fugu.auditing.attack import drawn, property_attack, steps_of
 from fugu.errors import UnknownName, UsageError
 
 ASKED = ["mean(age)", "mean(years)", "count(sex=F)"]

@@ -71,7 +71,7 @@ def released(tmp_path):
 
 CARELESS = {
     "published file": (outside, "published_checks"),
-    "private table": (outside, "data_checks"),
+    "private table": (outside, "check_data"),
     "reference": (outside, "reference_checks"),
     "ledger": (outside, "ledger_checks"),
     "groups exchanged": (ReleaseDocument, "_check_question"),

@@ -8,13 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fugu.auditing.theorems import nearby_laws, proposition_a7, theorem_5_7, translated_scale
+from fugu.auditing.theorems import nearby_laws, proposition_a7
 from fugu.errors import BadBudget, NotProvable
 from fugu.guarantee.composition import independent
 from fugu.guarantee.kinds import Approx
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.loss.normal import prove_normal_delta
 from fugu.loss.shifts import gaussian_delta
+from fugu_papers.close_beliefs import theorem_5_7, translated_scale
 
 
 def stick(p, q, e):

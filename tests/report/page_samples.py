@@ -10,7 +10,7 @@ import numpy as np
 import fugu
 import record_documents
 from fugu import PerEntryDP, Schema
-from fugu.auditing.property_attack import property_attack
+from fugu.auditing.attack import property_attack
 from fugu.calibration.covariance.methods import WAYS
 from fugu.iterate import LinearRegression
 from fugu.publication.files import Beliefs, Outgoing, issue, preview, published_file

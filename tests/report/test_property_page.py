@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.auditing.property_attack import property_attack
+from fugu.auditing.attack import property_attack
 from fugu.calibration.offer import Wishes
 from fugu.drawing.marks import Bars, Line, Whiskers
 from fugu.errors import NotProvable, UsageError

@@ -13,8 +13,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.auditing.attack import steps_of
 from fugu.auditing.guessers import decode
-from fugu.auditing.property_attack import steps_of
 from fugu.calibration.driver import calibrate
 from fugu.drawing.charts import Figure
 from fugu.guarantee import Approx

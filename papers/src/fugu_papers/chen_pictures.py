@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.auditing.property_attack import drawn
+from fugu.auditing.attack import drawn
 from fugu.drawing.charts import Figure
 from fugu_papers.charts import Series, lines
 from fugu_papers.chen_data import NAMES, Question, adult

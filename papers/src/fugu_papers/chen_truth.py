@@ -14,8 +14,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.auditing.attack import drawn, steps_of
 from fugu.auditing.guessers import decode
-from fugu.auditing.property_attack import drawn, steps_of
 from fugu.errors import UsageError
 from fugu.laws import LawPair
 from fugu.loss import delta as true_delta

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fugu.auditing.bounds import EventCurve, Implied, accuracy_implies, clopper_pearson, error_of, implied_epsilon
+from fugu.auditing.bounds import accuracy_implies, clopper_pearson, error_of, implied_epsilon
 from fugu.auditing.guessers import (
     Hypothesis,
     Protection,
     Score,
+    check_pair,
     decoder,
     draw,
     generator_of,
@@ -24,24 +23,20 @@ from fugu.auditing.guessers import (
     logistic,
     protect,
 )
+from fugu.auditing.outcome import AttackReport, Attempt
 from fugu.errors import UnknownName, UsageError
 from fugu.guarantee import Guarantee
 from fugu.guarantee.asks import exact, outward
 from fugu.laws.pair import LawPair
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.kind import Floats
+from fugu.noise.matrix import CorrelatedGaussian
 from fugu.numbers.checks import is_count
 from fugu.numbers.exact import Real
+from fugu.scenario.property import PropertyModel
 from fugu.scenario.scenario import Scenario
-from fugu.shown import Shown, figure_of
-from fugu.visible import Json
+from fugu.scenario.swap import model_of
 
-if TYPE_CHECKING:
-    from fugu.drawing.charts import Figure
-
-
-# `attack`: how well can somebody guess which of two hypotheses is true from what a mechanism puts out?
-#
 # Guessers are trained on PROTECTED shadow outputs: a guesser trained on clean statistics understates the leakage (this
 # is how Table 4 of the paper on distribution privacy came about). The attack proves a lower bound on epsilon at a
 # stated confidence; a low bound never proves privacy. All draws come from a seeded generator: experiments only, nothing
@@ -208,140 +203,134 @@ def _widened(clean: Floats) -> Floats:
     return np.stack([low - half, high + half], axis=1)
 
 
-# `AttackReport`: what the attacks reach, beside what the mechanism promises.
+# `property_attack`: guess the share of records with a property from published statistics of real data sets.
+#
+# Both hypotheses are data sets of n records of the reference, a fixed number of them with the property, drawn as the
+# model of `Scenario.from_property` says. Nothing is normal here: what a guarantee in the Gaussian model is worth for
+# the statistics as they are is what this attack looks at. Where the noise leaves out a direction and the statistics lie
+# on a lattice, the decoder is among the attacks.
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """One guesser on the test outputs."""
-
-    attack: str
-    accuracy: float
-    interval: tuple[float, float]
-    """Clopper and Pearson, of the accuracy against fair random labels."""
-    tpr: float
-    fpr: float
-    """Rates at the threshold that the training data made best for refuting."""
-    implied: Implied
-    epsilon_lower: float
-    note: str
+_CELLS = 2_000_000
+_CANDIDATES = 20_000
+"""The decoder is tried where it has at most so many candidates for one output."""
 
 
-@dataclass(frozen=True, repr=False)
-class AttackReport(Shown):
-    """What the attacks reach, beside what the mechanism promises; prints as a table.
+def property_attack(
+    mechanism: Protection,
+    scenario: Scenario | PropertyModel,
+    pair: Sequence[str] | None = None,
+    *,
+    attacks: Literal["all"] | AttackName | Iterable[AttackName] = "all",
+    shadow: int = 1000,
+    test: int = 1000,
+    confidence: Real = 0.99,
+    delta: Real | None = None,
+    guarantee: Guarantee | None = None,
+    directions: ArrayLike | None = None,
+    rng: np.random.Generator | None = None,
+) -> AttackReport:
+    """`fugu.attack` on data sets drawn from the reference's own records; mechanism None: what is published unprotected.
 
-    `attempts`: one `Attempt` per attack. `guarantee`: what the mechanism promises, None if nothing is known; `epsilon`:
-    the guarantee's epsilon at `delta`. `confidence`: with which all bounds hold together. `shadow`, `test`: how many
-    outputs the guessers were trained and tried on. `best` is the strongest attempt, `consistent` whether the guarantee
-    still stands; `needed` about how many test outputs a meaningful bound needs."""
+    Parameters:
 
-    attempts: tuple[Attempt, ...]
-    guarantee: Guarantee | None
-    """What the mechanism promises for the pairs it was calibrated for; None if nothing is known."""
-    epsilon: Real | None
-    """The guarantee's epsilon at `delta`."""
-    delta: Real
-    confidence: Real
-    shadow: int
-    test: int
+    - `mechanism`: as in `fugu.attack`; `scenario`: one made by `Scenario.from_property`, or its `property`.
+    - `pair`: two shares by name ("p=0.45", "p=0.55") that must look alike; None: the two whose data sets differ in most
+      records.
+    - `directions`: those of a function's noise, if it leaves some out; a mechanism's own are known.
+    - `attacks`, `shadow`, `test`, `confidence`, `delta`, `guarantee`, `rng`: as in `fugu.attack`.
 
-    def __repr__(self) -> str:
-        found = f"accuracy {self.accuracy:.4f}, epsilon >= {self.epsilon_lower:.4f}"
-        return f"AttackReport({len(self.attempts)} attacks, best {self.best.attack!r}: {found})"
+    Returns an `AttackReport`. The guarantee is for the model's laws; these data sets follow the records themselves.
 
-    def plot(self) -> Figure:
-        """The epsilon that each attack shows, below what is promised: a figure for notebooks."""
-        return figure_of(self)
+    >>> table = {"rich": ["yes", "no"] * 50, "age": [30 + i % 20 + 25 * (i % 2) for i in range(100)]}
+    >>> shares = Scenario.from_property(table, ["mean(age)"], "rich=yes", size=20, tolerance=0.5)
+    >>> property_attack(None, shares, shadow=200, test=400, rng=np.random.default_rng(1)).accuracy > 0.99
+    True
+    """
+    model = model_of(scenario)
+    first, second = (model.counts[place] for place in _places(model, pair))
+    lines = _lines(mechanism, model) if directions is None else None
+    if directions is not None:
+        if (steps := steps_of(model)) is None:
+            raise UsageError("the decoder needs statistics of whole numbers; leave out directions=")
+        lines = np.atleast_2d(directions), steps
+    if attacks != "all" and "decoder" not in attacks:
+        lines = None
+    return attack(
+        mechanism,
+        drawn(model, first),
+        drawn(model, second),
+        attacks=attacks,
+        directions=None if lines is None else lines[0],
+        steps=None if lines is None else lines[1],
+        shadow=shadow,
+        test=test,
+        confidence=confidence,
+        delta=delta,
+        guarantee=guarantee,
+        rng=rng,
+    )
 
-    @property
-    def best(self) -> Attempt:
-        """The attempt with the largest lower bound on epsilon, then the most accurate one."""
-        return max(self.attempts, key=lambda a: (a.epsilon_lower, a.accuracy))
 
-    @property
-    def accuracy(self) -> float:
-        """The share of right guesses of the best attempt."""
-        return self.best.accuracy
+def drawn(model: PropertyModel, k: int) -> Callable[[np.random.Generator, int], Floats]:
+    """A sampler of the statistics of data sets with exactly k records that have the property: A (sum of n records)."""
+    factors = np.array([float(a) for a in model.factors])
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The confidence interval of that accuracy."""
-        return self.best.interval
+    def sample(rng: np.random.Generator, count: int) -> Floats:
+        parts = ((model.having, k), (model.lacking, model.size - k))
+        return np.asarray(sum(_sums(rows, copies, count, model.replacement, rng) for rows, copies in parts) * factors)
 
-    @property
-    def epsilon_lower(self) -> float:
-        """With the confidence stated, no smaller epsilon holds at `delta` for the two hypotheses."""
-        return self.best.epsilon_lower
+    return sample
 
-    @property
-    def consistent(self) -> bool | None:
-        """Whether the lower bound leaves the guarantee standing; None if there is no guarantee to compare with."""
-        return None if self.epsilon is None else self.epsilon_lower <= exact(self.epsilon)
 
-    @property
-    def needed(self) -> float | None:
-        """About how many test outputs of each hypothesis show half of the guarantee's epsilon if it is tight: guesses
-        right as often as `ceiling` allows. None without a finite epsilon above 0."""
-        if self.epsilon is None or not 0 < self.epsilon < math.inf:
-            return None
-        level = float(error_of(self.confidence)) / (2 * len(self.attempts))
-        curve = EventCurve(np.array([self.ceiling]), np.array([1 - self.ceiling]))
-        return curve.needed(float(self.epsilon) / 2, level, float(self.delta))
+def steps_of(model: PropertyModel) -> Floats | None:
+    """The step of each statistic where every record adds a whole number: 1 for sums and counts, 1/n for means."""
+    records = np.concatenate([model.having, model.lacking])
+    return np.array([float(a) for a in model.factors]) if np.all(records == np.rint(records)) else None
 
-    @property
-    def ceiling(self) -> float:
-        """The best accuracy against fair labels that the guarantee allows: (e^epsilon + delta) / (1 + e^epsilon)."""
-        if self.epsilon is None:
-            return 1.0
-        small = math.exp(-float(self.epsilon))
-        return (1 + float(self.delta) * small) / (1 + small)
 
-    def to_json(self) -> Json:
-        """Plain data; an infinite epsilon as null."""
-        finite = self.epsilon is not None and math.isfinite(self.epsilon)
-        rows = [
-            {
-                "attack": a.attack,
-                "accuracy": a.accuracy,
-                "interval": list(a.interval),
-                "tpr": a.tpr,
-                "fpr": a.fpr,
-                "tpr_lower": a.implied.tpr_lower,
-                "fpr_upper": a.implied.fpr_upper,
-                "epsilon_lower": a.epsilon_lower if math.isfinite(a.epsilon_lower) else None,
-                "note": a.note,
-            }
-            for a in self.attempts
-        ]
-        return {
-            "best": self.best.attack,
-            "attempts": rows,
-            "guarantee": None if self.guarantee is None else str(self.guarantee),
-            "epsilon": float(self.epsilon) if finite and self.epsilon is not None else None,
-            "delta": float(self.delta),
-            "consistent": self.consistent,
-            "ceiling": self.ceiling,
-            "confidence": float(self.confidence),
-            "shadow": self.shadow,
-            "test": self.test,
-            "needed": self.needed if self.needed is not None and math.isfinite(self.needed) else None,
-        }
+def _sums(rows: Floats, copies: int, count: int, replacement: bool, rng: np.random.Generator) -> Floats:
+    """`count` sums of `copies` records each."""
+    found = np.zeros((count, rows.shape[1]))
+    if copies == 0:
+        return found
+    if not replacement:
+        for place in range(count):
+            found[place] = rows[rng.choice(len(rows), copies, replace=False, shuffle=False)].sum(axis=0)
+        return found
+    block = max(1, _CELLS // (copies * rows.shape[1]))
+    for start in range(0, count, block):
+        part = found[start : start + block]
+        part[:] = rows[rng.integers(len(rows), size=(len(part), copies))].sum(axis=1)
+    return found
 
-    def __str__(self) -> str:
-        level = f"{float(self.confidence):.6g} interval"
-        lines = [f"{'attack':<18}{'accuracy':>9}  {level:<18}{'TPR >=':>9}{'FPR <=':>9}{'epsilon >=':>12}  note"]
-        for a in self.attempts:
-            ends = f"{a.interval[0]:.4f} .. {a.interval[1]:.4f}"
-            rates = f"{a.implied.tpr_lower:>9.4f}{a.implied.fpr_upper:>9.4f}{a.epsilon_lower:>12.4f}"
-            lines.append(f"{a.attack:<18}{a.accuracy:>9.4f}  {ends:<18}{rates}  {a.note}".rstrip())
-        if self.guarantee is None or self.epsilon is None:
-            return "\n".join([*lines, "guarantee: none stated"])
-        said = "leave it standing (which proves nothing)" if self.consistent else "REFUTE it for these two hypotheses"
-        at = f"epsilon {float(self.epsilon):.6g} at delta {float(self.delta):.6g}, accuracy at most {self.ceiling:.4f}"
-        lines.append(f"guarantee: {self.guarantee!r} ({at}); the attacks {said}")
-        if self.needed is not None and 2 * self.needed > self.test:  # to show half of it, however good the guesses
-            shown = f"{self.test} test outputs show {self.epsilon_lower:.3g}"
-            more = f"to show half of a tight epsilon, about {2 * self.needed:.2g} are needed"
-            lines.append(f"draws: too few: {shown}; {more}")
-        return "\n".join(lines)
+
+def _places(model: PropertyModel, pair: Sequence[str] | None) -> tuple[int, int]:
+    """The two shares among the model's, in the order asked for."""
+    if pair is None:
+        return max(model.pairs, key=lambda p: abs(model.counts[p[0]] - model.counts[p[1]]))
+    check_pair(pair, "share", model.labels, f", such as {model.labels[:2]}")
+    i, j = (model.labels.index(name) for name in pair)
+    if (min(i, j), max(i, j)) not in model.pairs:
+        raise UsageError(f"{pair[0]} and {pair[1]} differ by more than the tolerance; no guarantee is about them")
+    return i, j
+
+
+def _lines(mechanism: Protection, model: PropertyModel) -> tuple[Floats, Floats] | None:
+    """The directions of noise of deficient rank and the statistics' steps, if the decoder has a chance in time."""
+    if not isinstance(mechanism, Mechanism) or mechanism.post:
+        return None
+    noise = mechanism.noise
+    if not isinstance(noise, CorrelatedGaussian) or noise.base:
+        return None
+    held = [column for column, scale in zip(noise.columns, noise.scales, strict=True) if scale]
+    steps = steps_of(model)
+    if steps is None or not 0 < len(held) < noise.dimension:
+        return None
+    if any((Fraction(a) / noise.grid).denominator != 1 for a in model.factors):
+        return None  # the statistics are rounded before noise is added: they do not lie on their own lattice any more
+    spread = np.sqrt(np.diag(model.classes.cov(model.counts[0])))
+    sizes = np.sort(1 + 20 * spread / steps)[: len(held)]
+    directions = np.array(held, dtype=np.float64)
+    lengths = np.linalg.norm(directions, axis=1, keepdims=True)
+    return (directions / lengths, steps) if np.prod(sizes) <= _CANDIDATES else None

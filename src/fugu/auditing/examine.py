@@ -11,7 +11,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from fugu.auditing.beside import Exhibit, data_checks, find, private_part, published_checks, reference_checks
+from fugu.auditing.beside import Exhibit, check_data, find, private_part, published_checks, reference_checks
 from fugu.auditing.books import ledger_checks, request_of
 from fugu.data import csv_text, read_table
 from fugu.data.layout import MODELLED
@@ -90,11 +90,14 @@ def _outside(
         own = release is None
         certificates = {group: found.document if own else inner(body) for group, body in bodies.items()}
     if release is not None:
-        for certificate in (certificates or {}).values():
-            if len(certificates or {}) == 1 and isinstance(certificate, RecordsCertificate):
-                yield from answers_checks(found, release, certificate, published, ledger)
-        yield from data_checks(release, private, data)
-        yield from length_checks(release, certificates, data)
+        first = next(iter((certificates or {}).values()), None)
+        if isinstance(first, RecordsCertificate) and len(certificates or {}) == 1:
+            yield from answers_checks(found, release, first, published, ledger)
+        says = "the table is the one that was released, byte for byte"
+        yield checked("data", says, lambda: check_data(release, private, data))
+        if data is not None and isinstance(first, SequenceCertificate):
+            says = "no user of the table has more entries than the prior, or is seen at other steps"
+            yield checked("length of the prior", says, lambda: _covered(release, first, data))
         yield from ledger_checks(release, bodies, ledger)
         yield "date", "not checked", f"{release['date']}, as the document says; a file cannot prove a date"
     else:
@@ -246,18 +249,6 @@ def _same_sizes(certificate: RecordsCertificate, said: StatisticQuestion, found:
 #
 # Users, the numbers of their entries and the times of these are public, and nothing else of the table is looked at. A
 # prior of a shorter chain would be worth less noise than the table needs.
-
-
-def length_checks(
-    document: ReleaseDocument, certificates: Mapping[str, Document] | None, table: str | None
-) -> Iterator[Checked]:
-    """One line for a release of sequences whose table is given; none for others.
-
-    `certificates`: those inside the document, None if they are withheld; `table`: the private one, if it is given."""
-    certificate = next(iter((certificates or {}).values()), None)
-    if table is not None and isinstance(certificate, SequenceCertificate):
-        says = "no user of the table has more entries than the prior, or is seen at other steps"
-        yield checked("length of the prior", says, lambda: _covered(document, certificate, table))
 
 
 def _covered(document: ReleaseDocument, certificate: SequenceCertificate, table: str) -> None:

@@ -61,15 +61,20 @@ def _secrets(scenario: Scenario, pair: Sequence[str] | None) -> tuple[Law, Law]:
         if len(found) != 1:
             raise UsageError(f"the scenario has {len(found)} pairs; name the one to attack with pair=(first, second)")
         return found[0].p, found[0].q
-    if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
-        raise UsageError(f"pair= takes the names of two different secrets, got {pair!r}")
-    for name in pair:
-        if name not in scenario.secrets:
-            raise UnknownName("secret", name, scenario.secrets)
+    check_pair(pair, "secret", scenario.secrets)
     having = [laws for laws in scenario.adversaries if pair[0] in laws and pair[1] in laws]
     if len(having) != 1:
         raise UsageError(f"{len(having)} adversaries have laws for both secrets; give the two laws themselves")
     return having[0][pair[0]], having[0][pair[1]]
+
+
+def check_pair(pair: Sequence[str], what: str, known: Sequence[str], such: str = "") -> None:
+    """Refuse what does not name two different secrets, or shares, that are known."""
+    if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+        raise UsageError(f"pair= takes the names of two different {what}s{such}, got {pair!r}")
+    for name in pair:
+        if name not in known:
+            raise UnknownName(what, str(name), known)
 
 
 def draw(source: Hypothesis, count: int, rng: np.random.Generator) -> Floats:

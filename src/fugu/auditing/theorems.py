@@ -12,7 +12,6 @@ from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import Divergences, check_alpha, check_delta, check_epsilon, exact, outward, plain
 from fugu.laws.shapes import Shape
-from fugu.loss.cost import ShiftNoise
 from fugu.loss.door import delta_bounds, leakage, shift_delta
 from fugu.loss.door import divergence_bounds as bounds
 from fugu.loss.shifts import shift_renyi
@@ -67,39 +66,6 @@ def orders_a4(alpha: Real, p: Real, q: Real, r: Real) -> tuple[Real, Real, Real]
     return a / u if u else math.inf, (a - u) / v if v else math.inf, (a - 1) / w + 1 if w else math.inf
 
 
-def theorem_a5(noise: ShiftNoise, alpha: Real, p: Real, q: Real, r: Real, epsilon: Real, moved: Real) -> float:
-    """`theorem_a4` for values moved by at most `moved`: there and back are R at orders a p and (a-1) r + 1."""
-    ahead, _, behind = orders_a4(alpha, p, q, r)
-    there, back = (meant_up(shift_renyi(noise, moved, order)) for order in (ahead, behind))
-    return theorem_a4(alpha, p, q, r, there, epsilon, back)
-
-
-def corollary_a1(alpha: Real, p: Real, q: Real, r: Real, epsilon: Real, distance: Real, moved: Real) -> float:
-    """`theorem_a5` for Gaussian noise that just meets epsilon at order q (a - 1/p) for laws `distance` apart.
-
-    Its variance is q (a - 1/p) distance^2 / (2 epsilon). Never below the triangle a (distance + 2 moved)^2 / (2 var).
-
-    >>> round(corollary_a1(4, 2, 4, 4, 0.5, 2, 0.1), 10)
-    0.5436607143
-    """
-    ahead, middle, behind = orders_a4(alpha, p, q, r)
-    twice = gaussian_variance(middle, epsilon, distance) * 2
-    square = _divergence(moved)
-    if square is None:
-        raise UsageError("the distance that laws are moved by must be finite")
-    there, back = (math.inf if math.isinf(o) and square else 0 if not square else as_fraction(o) * square**2 / twice
-                   for o in (ahead, behind))  # fmt: skip
-    return theorem_a4(alpha, p, q, r, there, epsilon, back)
-
-
-def gaussian_variance(order: Real, epsilon: Real, distance: Real) -> Fraction:
-    """order distance^2 / (2 epsilon): Gaussian noise on laws `distance` apart has D_order <= epsilon from there on."""
-    apart, wanted = _divergence(distance), _divergence(epsilon)
-    if not apart or not wanted or math.isinf(order):
-        raise UsageError("the distance and epsilon must be positive and finite, and the order finite")
-    return as_fraction(order) * apart**2 / (2 * wanted)
-
-
 def nearby_laws(epsilon: Real, delta: Real, l1: Real, eta1: Real, l2: Real, eta2: Real) -> Approx:
     """(e + l1 + l2, eta1 + e^l1 (delta + e^e eta2)) for the true laws f_i, f_j of what a mechanism reads, one order.
 
@@ -141,30 +107,6 @@ def theorem_5_6(epsilon: Real, delta: float, there: tuple[Real, float], back: tu
     except NotProvable:
         return Pure(math.inf)
     return found if found.delta > 0 else Pure(found.epsilon)
-
-
-def theorem_5_7(epsilon: Real, delta: Real, level: Real, eta: Real) -> Approx:
-    """(e + 2 l, (1 + e^{e+l}) eta + e^l delta) after more noise, added independently of all else.
-
-    Needed: the mechanism is (e, delta) for nearby laws; each true law is coupled with its nearby law within W outside
-    probability eta_c, and the added noise makes every shift of length <= W cost (l, eta_z), eta >= eta_c + eta_z:
-    Laplace noise of scale W / l (l1 distance, eta_z = 0), or normal noise of standard deviation W / mu(l, eta_z) where
-    W bounds the l2 distance (W_infinity in l2, not the 2-Wasserstein distance). It is Theorem 5.6 after that noise."""
-    return nearby_laws(epsilon, delta, level, eta, level, eta)
-
-
-def translated_scale(shift: Real, distance: Real, epsilon: Real) -> Real:
-    """(shift + 2 W) / e: a Laplace scale that is (e, 0) if nearby laws are translates, within W_infinity W of the true.
-
-    The triangle inequality for W_infinity; always less noise than Theorem 5.7 with delta = 0.
-
-    >>> translated_scale(1, 0.5, 0.5)
-    4
-    """
-    numbers = [_divergence(x) for x in (shift, distance, epsilon)]
-    if None in numbers or not epsilon:
-        raise NotProvable("no finite scale above 0 follows; give a finite epsilon above 0 and finite distances")
-    return plain((as_fraction(shift) + 2 * as_fraction(distance)) / as_fraction(epsilon))
 
 
 def proposition_a7(epsilon: Real, delta: float, there: Real, back: Real) -> Approx | Pure:

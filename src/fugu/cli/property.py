@@ -13,7 +13,7 @@ from rich.table import Table as Rich
 
 import fugu
 from fugu.auditing import AttackReport
-from fugu.auditing.property_attack import property_attack, steps_of
+from fugu.auditing.attack import property_attack, steps_of
 from fugu.calibration.comparison import called
 from fugu.calibration.offer import Wishes
 from fugu.cli import options

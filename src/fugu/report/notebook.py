@@ -11,8 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fugu.auditing.attack import AttackReport
-from fugu.auditing.outcome import Audit
+from fugu.auditing.outcome import AttackReport, Audit
 from fugu.calibration.comparison import Comparison
 from fugu.checking.check import HEAD, OUTSIDE, OWNER, Check
 from fugu.documents.certificate import Certificate
