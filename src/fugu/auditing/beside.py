@@ -116,9 +116,11 @@ def _in_folder(folder: Path) -> Exhibit:
     for file in sorted(folder.glob("*.json")):
         try:
             content = load_json(file)
-            if _is_other(content):
-                continue
-            documents[file] = read(content)
+            parts = content if isinstance(content, dict) else {}
+            schema = parts.get("schema")
+            ours = str(schema).startswith("fugu/") or {"pufferfish", "prior"} <= parts.keys()
+            if ours and schema not in (MODEL, PrivatePart.SCHEMA):  # else a model, a private part, or not of fugu
+                documents[file] = read(content)
         except CertificateError as error:
             if file.name.endswith(".certificate.json"):
                 unread[file] = error
@@ -157,14 +159,6 @@ def _of_model(path: Path, model: dict[str, Any]) -> Exhibit:
     raise UsageError(
         f"no certificate beside {path.name!r} is for this model; put its certificate into the same folder, or name it"
     )
-
-
-def _is_other(content: Any) -> bool:
-    """Whether a JSON file is none that could be a certificate: a model, a private part, or not of fugu."""
-    schema = content.get("schema") if isinstance(content, dict) else None
-    if schema in (MODEL, PrivatePart.SCHEMA) or not isinstance(content, dict):
-        return True
-    return not (str(schema).startswith("fugu/") or {"pufferfish", "prior"} <= content.keys())
 
 
 # The published files and the private table, held against what a release document says of them.

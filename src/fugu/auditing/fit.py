@@ -96,8 +96,7 @@ class Trial:
             cells = Stepped.of(StepLaw.of((1, next(noise.along_each(1))[1])))
             for k, value in enumerate(inputs.tolist()):
                 steps, off = _steps(lattice, value, self._run(mechanism, value, each))
-                made = cells.streams(f"{label}noise at {value:g}", steps, first=k == 0)
-                yield from _with_impossible(made, off)
+                yield from cells.streams(f"{label}noise at {value:g}", steps, off, first=k == 0)
 
     def _run(self, mechanism: Mechanism, value: Floats | float, count: int) -> Floats:
         one = np.asarray(value, dtype=np.float64)
@@ -124,8 +123,8 @@ class Trial:
             return np.asarray(np.exp(moved.log_kernel(places[row : row + 1], places)[:, 0]))
 
         for k, row in enumerate(rows):
-            seen = _places(values, self._run(mechanism, values[row], max(1, self.draws // len(rows))))
-            yield from tabled(f"{label}atom {values[row]:g}", partial(at, row), row, seen, first=k == 0)
+            name, law = f"{label}atom {values[row]:g}", partial(at, row)
+            yield from self._row(mechanism, name, float(values[row]), values, law, len(rows), k == 0)
 
     def _tabled(self, mechanism: Mechanism, channel: Channel, label: str) -> Iterator[Stream]:
         outputs, table, values = np.array(channel.outputs), channel.conditional(), mechanism.errors.support
@@ -166,8 +165,7 @@ class Trial:
             if not law.silent and len(law.sums[0][1]) > 1 and not law.listed:
                 self.notes.append(f"not audited: {name}, because its steps are too many to be summed")
                 continue
-            made = Stepped.of(law).streams(f"{label}{name}", steps @ w, whole=independent and alone, first=k == 0)
-            yield from _with_impossible(made, off)
+            yield from Stepped.of(law).streams(f"{label}{name}", steps @ w, off, independent and alone, k == 0)
 
     def _mixed(self, mechanism: Mechanism, noise: Mixture, label: str) -> Iterator[Stream]:
         """Either half by itself, and both by the coin."""
@@ -183,7 +181,7 @@ class Trial:
             )
             value = float(_numbers(one.lattice, one.support)[0])
             steps, off = _steps(one.lattice, value, self._run(mechanism, value, count))
-            yield from _with_impossible(Stepped.of(law).streams(f"{label}coin", steps, first=False), off)
+            yield from Stepped.of(law).streams(f"{label}coin", steps, off, first=False)
         elif one.noise.tabled and two.noise.tabled:
             channels = [half.errors for half in noise.halves]
             value = float(channels[0].support[0])
@@ -224,8 +222,3 @@ def _steps(lattice: Lattice, value: float | Floats, out: Floats) -> tuple[Steps,
 def _places(outputs: Floats, out: Floats) -> Steps:
     at = np.minimum(np.searchsorted(outputs, out), len(outputs) - 1)
     return np.where(outputs[at] == out, at, -1)
-
-
-def _with_impossible(streams: Iterator[Stream], off: int) -> Iterator[Stream]:
-    for k, stream in enumerate(streams):
-        yield replace(stream, impossible=stream.impossible + off) if k == 0 and off else stream

@@ -34,7 +34,7 @@ from fugu.numbers import balls
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.scenario.query import ColumnQuery
-from fugu.transport.coupling import SubCoupling, monotone
+from fugu.transport.coupling import monotone
 from fugu.transport.matching import bottleneck
 
 # Raw values and the query of a certificate: which bins they go through before anything else.
@@ -360,14 +360,13 @@ def couplings(item: Family, pair: tuple[int, int], noise: Noise) -> list[Apart]:
     if len(space.x) * len(space.y) <= PLANNED:
         plan = plan_for(space, noise, Fraction(2))
         moved.append((plan, steps_moved(space, plan)))
-    return [_distances(plan, apart, noise.norm) for plan, apart in moved]
-
-
-def _distances(plan: SubCoupling, apart: NDArray[Any], norm: int) -> Apart:
-    law: Apart = {}
-    for steps, mass in zip(apart.tolist(), plan.masses.tolist(), strict=True):
-        distance = Fraction(sum(steps)) if norm == 1 else root_up(sum(k * k for k in steps))
-        law[distance] = law.get(distance, Fraction(0)) + Fraction(int(mass), plan.total)
-    if sum(law.values()) != 1:
-        raise NotProvable("a plan that leaves mass where it is bounds no loss; give one with both whole margins")
-    return law
+    found: list[Apart] = []
+    for plan, apart in moved:
+        law: Apart = {}
+        for steps, mass in zip(apart.tolist(), plan.masses.tolist(), strict=True):
+            distance = Fraction(sum(steps)) if noise.norm == 1 else root_up(sum(k * k for k in steps))
+            law[distance] = law.get(distance, Fraction(0)) + Fraction(int(mass), plan.total)
+        if sum(law.values()) != 1:
+            raise NotProvable("a plan that leaves mass where it is bounds no loss; give one with both whole margins")
+        found.append(law)
+    return found

@@ -14,7 +14,7 @@ from fugu.auditing.fit import SHARE, fit_of
 from fugu.auditing.guessers import generator_of
 from fugu.auditing.outcome import AttackedPair, Audit, ThroughFiles
 from fugu.auditing.questions import LEAST, nearer, oftener, staged
-from fugu.auditing.through_files import NEVER_DRAWN, bare, followed, rebuilt, route_of, run, through
+from fugu.auditing.through_files import bare, followed, rebuilt, route_of, run, through
 from fugu.auditing.trial import TESTS, EventAttempt, Halves, contrast, divergences, fight, look
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
@@ -91,7 +91,10 @@ def audit(
             f"the document does not verify, so no epsilon is proved that could be attacked: {verdict.reason}"
         )
     if isinstance(document, Certificate) and document.runs == "analysis":
-        raise NotAttackable(NEVER_DRAWN)
+        raise NotAttackable(
+            "not attackable, because this noise is for analysis only and is never drawn; calibrate with "
+            "noise='laplace' or 'gaussian'"
+        )
     bits: BitSource = OS if rng is None else RngBits(rng)
     mechanism = source if isinstance(source, Mechanism) else None
     if isinstance(document, Certificate) and mechanism is None:

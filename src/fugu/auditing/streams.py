@@ -148,10 +148,13 @@ class Stepped:
         classes = law.classes(_CLASSES) if law.listed and not law.silent else None
         return Stepped(replace(law), edges, masses, faults, classes)
 
-    def streams(self, label: str, steps: Steps, whole: bool = True, first: bool = True) -> Iterator[Stream]:
-        """The steps as they fell; of the `first` stream of its kind also the remainders, and draws two by two."""
+    def streams(
+        self, label: str, steps: Steps, off: int = 0, whole: bool = True, first: bool = True
+    ) -> Iterator[Stream]:
+        """The steps as they fell, `off` of them on no lattice point; of the `first` stream of its kind also the
+        remainders, and draws two by two."""
         cells = np.searchsorted(self.edges, steps, side="right")
-        yield Stream(label, self.masses, self.faults, np.bincount(cells, minlength=len(self.masses)), whole=whole)
+        yield Stream(label, self.masses, self.faults, np.bincount(cells, minlength=len(self.masses)), off, whole)
         if not first or self.law.silent:
             return
         if self.classes is not None:

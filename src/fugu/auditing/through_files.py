@@ -132,15 +132,11 @@ def route_of(certificate: Certificate, asked: int | None) -> tuple[Route | None,
             if not isinstance(found, str):
                 return found, []
             reason = found
-        elif body.get("query") is not None and body.get("reading") is not None and certificate.runs in _ROW_BY_ROW:
+        elif None not in (body.get("query"), body.get("reading")) and certificate.runs in ("additive", "channel"):
             return (partial(_column, ColumnQuery.from_json(body["query"])), None, draws), []
     except (FuguError, KeyError, ValueError, TypeError) as error:
         reason = f"its recipe cannot be followed ({type(error).__name__})"
     return None, [f"not run through files, because {reason}"]
-
-
-_ROW_BY_ROW = ("additive", "channel")
-"""What publishes a column row by row."""
 
 
 def _statistic_route(certificate: Certificate, draws: int) -> Route | str:
@@ -208,10 +204,6 @@ def _parsed(path: Path, name: str, read: Callable[[str], float] = float) -> Floa
 
 
 _CHUNK = 250_000
-NEVER_DRAWN = (
-    "not attackable, because this noise is for analysis only and is never drawn; calibrate with noise='laplace' or "
-    "'gaussian'"
-)
 
 
 def rebuilt(certificate: Certificate) -> Mechanism:

@@ -73,8 +73,18 @@ class Halves:
 
     @staticmethod
     def of(first: Floats, second: Floats) -> Halves:
-        """Outputs of both laws, cut in the middle."""
-        distinct, where = _distinct(np.concatenate([first, second]))
+        """Outputs of both laws, cut in the middle; told apart bit by bit, rows by a 64-bit mix of their bits."""
+        outputs = np.concatenate([first, second])
+        bits = np.ascontiguousarray(outputs + 0.0, dtype=np.float64).view(np.uint64)
+        if bits.ndim > 1:
+            keys = np.zeros(len(bits), dtype=np.uint64)
+            for column in bits.T:
+                mixed = keys ^ (column + (keys << np.uint64(6)) + (keys >> np.uint64(2)))
+                keys = mixed * np.uint64(0x9E3779B97F4A7C15)
+                keys ^= keys >> np.uint64(29)
+            bits = keys
+        _, once, where = np.unique(bits, return_index=True, return_inverse=True)
+        distinct = outputs[once]
         parts: list[Counts] = []
         for start, size in ((0, len(first)), (len(first), len(second))):
             cut = start + size // 2
@@ -121,19 +131,6 @@ def chosen(scores: Floats, ours: Counts, theirs: Counts, level: Fraction, delta:
     n = float(min(ours.sum(), theirs.sum()))
     bounds = expected(np.minimum(k1, n).astype(float), np.minimum(k0, n).astype(float), n, float(level), float(delta))
     return np.asarray(scores >= scores[order][at[int(np.argmax(bounds))]])
-
-
-def _distinct(outputs: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Different outputs, bit by bit, and the number of each; rows are told apart by a 64-bit mix of their bits."""
-    bits = np.ascontiguousarray(outputs + 0.0, dtype=np.float64).view(np.uint64)
-    if bits.ndim > 1:
-        keys = np.zeros(len(bits), dtype=np.uint64)
-        for column in bits.T:
-            keys = (keys ^ (column + (keys << np.uint64(6)) + (keys >> np.uint64(2)))) * np.uint64(0x9E3779B97F4A7C15)
-            keys ^= keys >> np.uint64(29)
-        bits = keys
-    _, first, where = np.unique(bits, return_index=True, return_inverse=True)
-    return outputs[first], where
 
 
 # What counts prove of a Rényi promise directly: no event's two rates may lie further apart than the laws do.
