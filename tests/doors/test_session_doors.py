@@ -13,9 +13,8 @@ from test_one_row import REFERENCE, ROW, TODAY, outcome
 
 import fugu
 from fugu.noise.selection import permute_and_flip
-from fugu.queries import drawing
-from fugu.queries.plan import Options, plan_of
-from fugu.queries.statistic import StatisticQuestion
+from fugu.queries import answer as drawing
+from fugu.queries.statistic import Options, StatisticQuestion, plan_of
 from fugu.session.books import public_facts
 from hunting import search
 

@@ -18,7 +18,7 @@ from fugu.documents.document import later
 from fugu.documents.kinds import SCHEMAS
 from fugu.iterate import LinearRegression
 from fugu.numbers.text import factor, number
-from fugu.queries.drawing import half_width
+from fugu.queries.answer import half_width
 from fugu.queries.sequences import ArgMax, Count, Histogram, Mean, Numbers, RandomisedResponse, States, Sum
 from fugu.queries.session_certificate import LAPLACE, noised_in
 from fugu.report import page

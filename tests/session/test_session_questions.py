@@ -14,11 +14,10 @@ from fugu.data import Schema
 from fugu.errors import BudgetExceeded, UsageError
 from fugu.noise.bits import RngBits
 from fugu.noise.selection import draw_one
-from fugu.queries.drawing import cells_of, draw, utilities
+from fugu.queries.answer import cells_of, draw, utilities
 from fugu.queries.features import feature_from
-from fugu.queries.plan import Options, plan_of
 from fugu.queries.session_certificate import NoisedQuestion
-from fugu.queries.statistic import Statistic, StatisticQuestion
+from fugu.queries.statistic import Options, Statistic, StatisticQuestion, plan_of
 
 RNG = np.random.default_rng(2)
 

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from fugu.noise.selection import permute_and_flip_law
-from fugu.queries.drawing import utilities
+from fugu.queries.answer import utilities
 from fugu.queries.session_certificate import FLIP, LINES
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.queries.usable_records import OVER_ALL, rows_in
 from fugu.report import page
+from fugu.session.checks import OVER_ALL, rows_in
 from fugu.session.requests import compare_routes
 from fugu.utility.figures import EXACT, USABLE, statistic
 

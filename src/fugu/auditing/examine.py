@@ -26,7 +26,7 @@ from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.documents.verdict import Checked, NotChecked, Outcome, Verdict, checked
 from fugu.errors import CertificateError, FuguError
 from fugu.ledger.values import decode
-from fugu.queries.drawing import cells_of
+from fugu.queries.answer import cells_of
 from fugu.queries.features import Placed
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.session_certificate import FLIP, NoisedQuestion, noised_in

@@ -35,7 +35,7 @@ from fugu.numbers.exact import as_fraction, read_number
 from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import GapChains
 from fugu.progress import report
-from fugu.queries.drawing import draw, utilities
+from fugu.queries.answer import draw, utilities
 from fugu.queries.sequence_certificate import BudgetedSequenceCertificate, SequenceCertificate
 from fugu.queries.sequence_claims import query_from
 from fugu.queries.sequence_counts import Histogram, Mean, RandomisedResponse, Sum, Transitions, rounded
@@ -213,7 +213,7 @@ _ROWS, _GROUPS, _CHUNK = 5, 8, 20_000
 _ONE_BY_ONE = 40_000
 """Answers about sequences, selections, and noise of many rates are drawn one by one: so many at most."""
 _FEW, _OFTEN = 4, 20
-"""More rates than these are drawn without tables (`fugu.queries.drawing`), if each is drawn less than 200 times."""
+"""More rates than these are drawn without tables (`fugu.queries.answer`), if each is drawn less than 200 times."""
 Whole = NDArray[np.int64]
 _NORMAL_CELLS = 256
 

@@ -27,7 +27,7 @@ from fugu.mechanism.intake import Context
 from fugu.mechanism.mechanism import Mechanism
 from fugu.progress import stage
 from fugu.publication.files import drafted
-from fugu.queries.answer import open_column, release_private
+from fugu.publication.releasing import open_column, release_private
 from fugu.question import Question
 from fugu.scenario import Scenario
 from fugu.utility.figures import EXACT, ROW_BY_ROW, UNKNOWN

@@ -9,7 +9,7 @@ from typing import Any
 
 from fugu.data import Schema, Table
 from fugu.data.frame import FrameKind
-from fugu.data.private import Private
+from fugu.data.private import Private, open_private
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
 from fugu.documents.release import OTHER_PEOPLE
@@ -22,10 +22,10 @@ from fugu.ledger.keys import LedgerLike, ledger_for
 from fugu.ledger.registration import known_budget, known_prior, released_by_law
 from fugu.mechanism import Mechanism, Release
 from fugu.numbers.exact import Real
-from fugu.queries.answer import Answer, Cell, open_column, release_private
+from fugu.queries.answer import Answer, Cell
 from fugu.queries.statistic import Statistic
 from fugu.queries.statistics_release import Believed, open_query, require_odds
-from fugu.scenario.query import persons_in
+from fugu.scenario.query import ColumnQuery, persons_in, require_one_row_each
 from fugu.visible import Json
 
 
@@ -72,6 +72,26 @@ def release_column(
     name, unit = str((mechanism.context.query or {})["publish"]), mechanism.context.person
     released: Release = _charged(books, name, mechanism, mechanism.guarantee, unit, private, draw)
     return replace(released, came=came)
+
+
+def open_column(mechanism: Mechanism, table: TableLike) -> Private:
+    """The private table, opened for this mechanism and checked for what is public: its columns and its unit."""
+    stored, schema = mechanism.context.query, mechanism.context.schema
+    if stored is None or schema is None:
+        raise UsageError(
+            "this mechanism was made for bare laws; apply your own query and call mechanism.release(values)"
+        )
+    unit = mechanism.context.person
+    private = open_private(table, Schema.from_json(schema), [stored["publish"]], [] if unit is None else [unit])
+    if unit is not None:
+        require_one_row_each(private.table, unit)
+    return private
+
+
+def release_private(mechanism: Mechanism, private: Private, *, allow_no_noise: bool = False) -> Release:
+    """Release the column of a table that `open_column` opened."""
+    column = ColumnQuery.from_json(mechanism.context.query or {}).of_private(private)
+    return mechanism.release(column, allow_no_noise=allow_no_noise, already_mapped=True)
 
 
 def answer(

@@ -25,8 +25,7 @@ from fugu.errors import BadBudget, CertificateError, NoiselessRelease, PriorNotP
 from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real, as_fraction, read_number
-from fugu.queries.answer import Answer, Cell
-from fugu.queries.drawing import feature_cells
+from fugu.queries.answer import Answer, Cell, feature_cells
 from fugu.queries.features import CellAxis, Coded, Is, Placed, axis_of, placed_by, require_numbers
 from fugu.queries.groups import (
     Beliefs,

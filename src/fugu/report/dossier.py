@@ -38,11 +38,11 @@ from fugu.publication.files import Beliefs, Files, Outgoing, drafted
 from fugu.publication.files import publish as write_files
 from fugu.queries.answer import Answer
 from fugu.queries.sequence_certificate import SequenceCertificate
-from fugu.queries.usable_records import usable_of_records
 from fugu.queries.usable_sequences import usable_of_sequence
 from fugu.report.facts import odds_of, parts
 from fugu.report.story import Exchange, Story, questions_of, sureness
 from fugu.report.template import render
+from fugu.session.checks import usable_of_records
 from fugu.utility.usable import OWN_TABLE, Usable
 from fugu.visible import Json
 

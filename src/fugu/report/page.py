@@ -26,11 +26,11 @@ from fugu.numbers.exact import read_number
 from fugu.numbers.text import SECRET, VALUE, clean, number
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.session_certificate import exact_numbers, noised_in
-from fugu.queries.usable_records import usable_of_records
 from fugu.report.dossier import Dossier
 from fugu.report.facts import REMAINDER, odds_of
 from fugu.report.story import Exchange, Story, noise_of, questions_of, sureness
 from fugu.report.template import render
+from fugu.session.checks import usable_of_records
 from fugu.training.record import TrainingCertificate
 from fugu.utility.usable import Usable
 

@@ -32,7 +32,7 @@ from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers.exact import read_number
 from fugu.numbers.text import clean, number, percent
 from fugu.numbers.text import epsilon as epsilon_of
-from fugu.queries.drawing import half_width
+from fugu.queries.answer import half_width
 from fugu.queries.sequence_claims import query_from, same_query
 from fugu.queries.sequence_counts import Mean, RandomisedResponse
 from fugu.queries.sequence_query import SequenceQuery, Several

@@ -19,10 +19,10 @@ from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import both
 from fugu.numbers.exact import Real, as_fraction, number
 from fugu.queries.features import Coded, SquaredFeature
-from fugu.queries.plan import QuestionPlan
 from fugu.queries.pricing import Charges, Job, Pricing, Types, envelope
 from fugu.queries.pricing import exact as exact_price
 from fugu.queries.session_certificate import NoisedQuestion, own_of
+from fugu.queries.statistic import QuestionPlan
 from fugu.queries.table_belief import TableHistory
 from fugu.session.books import SessionBooks, exceeded, people_elsewhere
 from fugu.translation.records.pricer import largest_rate

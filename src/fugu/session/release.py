@@ -27,14 +27,11 @@ from fugu.ledger.registration import Opening, known_already, known_cap, released
 from fugu.ledger.sharing import Elsewhere
 from fugu.ledger.state import CHARGED
 from fugu.priors.records import ASSUMPTIONS
-from fugu.queries.answer import Cell
-from fugu.queries.drawing import cells_of, draw
-from fugu.queries.plan import QuestionPlan
+from fugu.queries.answer import Cell, cells_of, draw
 from fugu.queries.pricing import Worth
 from fugu.queries.session_certificate import EXACT, NoisedQuestion, SessionState, certificate_of
-from fugu.queries.statistic import StatisticQuestion
+from fugu.queries.statistic import QuestionPlan, StatisticQuestion
 from fugu.queries.table_belief import Charged, TableBelief
-from fugu.queries.usable_records import RANKS, usable_of_question, usable_of_records
 from fugu.session.allocation import room_for
 from fugu.session.answers import SessionAnswer
 from fugu.session.books import (
@@ -49,6 +46,7 @@ from fugu.session.books import (
     countable,
     require_within,
 )
+from fugu.session.checks import RANKS, usable_of_question, usable_of_records
 from fugu.utility.usable import GROUPS, RowsFor, Usable
 from fugu.visible import several
 

@@ -27,14 +27,13 @@ from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease
 from fugu.numbers.exact import Real, number
 from fugu.queries.features import Feature, SquaredFeature, Whole, whole
-from fugu.queries.plan import Options, QuestionPlan, plan_of
 from fugu.queries.session_certificate import FLIP, OUTSIDE, NoisedQuestion
-from fugu.queries.statistic import KINDS, StatisticQuestion
+from fugu.queries.statistic import KINDS, Options, QuestionPlan, StatisticQuestion, plan_of
 from fugu.queries.statistics_release import Believed, rehearse
 from fugu.queries.table_belief import TableBelief
-from fugu.queries.usable_records import OneRecord, statistics
 from fugu.session.allocation import allotted, read_weights
 from fugu.session.books import FOLD, InMemory, SessionBooks, cap_of, charge_for, public_facts
+from fugu.session.checks import OneRecord, statistics
 from fugu.utility.figures import Figures
 
 # The names of requests, and the questions of a list.

@@ -24,13 +24,12 @@ from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease, process
 from fugu.numbers.exact import Real
 from fugu.progress import in_sight
-from fugu.queries.plan import Bins, Options, QuestionPlan, plan_of
 from fugu.queries.session_certificate import NoisedQuestion, SessionState, certificate_of
-from fugu.queries.statistic import StatisticQuestion
-from fugu.queries.usable_records import usable_of_records
+from fugu.queries.statistic import Bins, Options, QuestionPlan, StatisticQuestion, plan_of
 from fugu.session.allocation import allotted, least_noise, read_weights
 from fugu.session.answers import Kinds, SessionAnswer
 from fugu.session.books import SessionBooks, cap_of, public_facts, require_pure
+from fugu.session.checks import usable_of_records
 from fugu.session.release import LazyTable, Rehearsal, Unopened, rehearsed, released, sizes, state_of
 from fugu.session.requests import allowance, check_outside, items_of, outside, request_of
 from fugu.utility.usable import Usable
