@@ -43,7 +43,7 @@ DOORS = {
     "queries/statistics_release.py:open_query": HERE,
     "queries/property_release.py:open_property": "test_property_doors.py",
     "queries/table_belief.py:example": SESSIONS,
-    "session/books.py:open": SESSIONS,
+    "session/books.py:open_session": SESSIONS,
     "checking/check.py:check": "test_check_doors.py",
     "data/sequences.py:open_timed": SEQUENCES,
     "queries/sequence_data.py:_opened": SEQUENCES,

@@ -15,7 +15,7 @@ import fugu
 from fugu.noise.selection import permute_and_flip
 from fugu.queries import answer as drawing
 from fugu.queries.statistic import Options, StatisticQuestion, plan_of
-from fugu.session.books import public_facts
+from fugu.session.books import open_session, public_facts
 from hunting import search
 
 PUBLIC = ("g", "s")
@@ -47,7 +47,7 @@ def hostile_record(cell):
 
 def features_of(table):
     """Every feature of every row, and all that is public about the questions."""
-    private, belief = public_facts(REFERENCE, "s", SCHEMA, None).open(table)
+    private, belief = open_session(*public_facts(REFERENCE, "s", SCHEMA, None), table)
     columns, public = [], [belief.fingerprint, len(private)]
     for text, options in ASKED:
         asked = StatisticQuestion.parse(text)

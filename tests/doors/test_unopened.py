@@ -348,7 +348,7 @@ def by_a_rehearsal(session):
 
 
 def by_the_table(session):
-    return {"1": sum(session._lazy.table["ward"])}
+    return {"1": sum(session._table["ward"])}
 
 
 def test_a_rehearsal_and_a_free_question_do_not_tell_the_secret():

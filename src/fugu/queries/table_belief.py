@@ -201,7 +201,7 @@ class TableBelief(Belief):
         spec = read_protect("s", table.columns)
         secrets = spec.find(known)
         private = open_private(Table({"x": ["u", "v"]}), reading, ["x"])
-        return cls(reading, known, spec, secrets, None, PublicGroups(Schema({}), private, table, secrets))
+        return cls(reading, known, spec, secrets, None, PublicGroups(Schema({}), table, secrets, private))
 
 
 @lru_cache(maxsize=1024)
@@ -256,10 +256,17 @@ class Grouping:
         return tuple(self.sizes)
 
 
+@dataclass(frozen=True, eq=False)
 class GroupColumns(ABC):
-    """The groups of columns that questions are asked by, which declares them public; each is looked at once."""
+    """The groups of columns that questions are asked by, which declares them public; each is looked at once.
 
-    _found: dict[str, Grouping]
+    `declared`: what the user said of columns. `reference`: the public table as it stands. `secrets`: those of the
+    reference, which no group may tell."""
+
+    declared: Schema
+    reference: Table
+    secrets: Secrets
+    _found: dict[str, Grouping] = field(default_factory=dict, init=False)
 
     def of(self, by: str) -> Grouping:
         """The groups of a column; refused if the secret is worked out from it, or if it determines the secret."""
@@ -275,21 +282,23 @@ class GroupColumns(ABC):
     def types(self, by: tuple[str, ...]) -> Types:
         """The types of records for these columns: all combinations of groups that occur."""
 
+    def _known(self, by: str) -> tuple[Schema, Table | None]:
+        """How a column of groups is read, and the reference's, if it has one; refused where it tells the secret."""
+        declared, reference = self.declared, self.reference
+        known = declared.fields.get(by, Field("identifier"))  # public: no group is joined to another
+        schema = declared.with_field(by, known)
+        there = Table({by: schema.column(by, reference.raw(by))}) if by in reference.columns else None
+        require_public_groups(by, self.secrets, reference if there is None else there)
+        return schema, there
+
 
 @final
 @dataclass(frozen=True, eq=False)
 class PublicGroups(GroupColumns):
-    """Reads columns of the private table; each is read once.
+    """Reads columns of the private table; each is read once."""
 
-    `declared`: what the user said of columns. `private`: the private table. `reference`: the public one as it stands.
-    `secrets`: those of the reference, which no group may tell."""
-
-    declared: Schema
     private: Private
-    reference: Table
-    secrets: Secrets
-    _found: dict[str, Grouping] = field(default_factory=dict)
-    _types: dict[tuple[str, ...], Types] = field(default_factory=dict)
+    _types: dict[tuple[str, ...], Types] = field(default_factory=dict, init=False)
 
     def types(self, by: tuple[str, ...]) -> Types:
         if by not in self._types:
@@ -306,7 +315,7 @@ class PublicGroups(GroupColumns):
     def _read(self, by: str) -> Grouping:
         if by not in self.private.whole.columns:
             raise ColumnNotFound(by, self.private.whole.columns)
-        schema, there = known_column(by, self.declared, self.reference, self.secrets)
+        schema, there = self._known(by)
         column = schema.column(by, self.private.whole.raw(by))
         if column.missing.any():
             raise BadTable(f"column {by!r} groups the rows and has missing cells in the table; fill them in")
@@ -335,17 +344,22 @@ class ExpectedGroups(GroupColumns):
     """What is public of the groups before a private cell is looked at: those of the reference and those declared, their
     sizes scaled to `rows`; and those that earlier answers published.
 
-    `declared`, `reference`, `secrets`: as above. `published`: groups that answers have named, by column. `opened`: the
-    private table's, if it is open; it is asked for columns that are `booked` as public only."""
+    `published`: groups that answers have named, by column. `opened`: the private table's, if it is open; it is asked
+    for columns that are `booked` as public only."""
 
-    declared: Schema
-    reference: Table
-    secrets: Secrets
     rows: int
     published: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     booked: frozenset[str] = frozenset()
     opened: GroupColumns | None = None
-    _found: dict[str, Grouping] = field(default_factory=dict)
+
+    def after(self, booked: Charged, opened: GroupColumns | None) -> ExpectedGroups:
+        """What a rehearsal expects after these charges: groups that they published are known. Of an `opened` table it
+        sees the columns that the charges made public, and no other."""
+        published: dict[str, tuple[str, ...]] = {}
+        for _, reads, _ in booked:
+            published |= {q.by: tuple(q.rates) for q in questions_in(reads) if q.by is not None}
+        public = frozenset(published).union(*(public_in(reads) for _, reads, _ in booked))
+        return ExpectedGroups(self.declared, self.reference, self.secrets, self.rows, published, public, opened)
 
     def types(self, by: tuple[str, ...]) -> Types:
         """The combinations that the reference has, scaled; a group that it lacks is in one type at least."""
@@ -370,7 +384,7 @@ class ExpectedGroups(GroupColumns):
     def _read(self, by: str) -> Grouping:
         if self.opened is not None and by in self.booked:
             return self.opened.of(by)
-        schema, there = known_column(by, self.declared, self.reference, self.secrets)
+        schema, there = self._known(by)
         values = schema.fields[by].values or ()
         known: Labels | None = None
         counts: dict[str, int] = {}
@@ -383,12 +397,3 @@ class ExpectedGroups(GroupColumns):
             counts, values = {name: counts[name] for name in names if name in counts}, names
             known = None if known is None else np.where(np.isin(known, names), known, "")
         return Grouping(expected_groups(counts, values, self.rows), known)
-
-
-def known_column(by: str, declared: Schema, reference: Table, secrets: Secrets) -> tuple[Schema, Table | None]:
-    """How a column of groups is read, and the reference's, if it has one; refused where it tells the secret."""
-    known = declared.fields.get(by, Field("identifier"))  # public: no group is joined to another
-    schema = declared.with_field(by, known)
-    there = Table({by: schema.column(by, reference.raw(by))}) if by in reference.columns else None
-    require_public_groups(by, secrets, reference if there is None else there)
-    return schema, there

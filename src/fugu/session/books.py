@@ -13,7 +13,7 @@ from typing import Any, TypeVar, final
 from fugu.data import Schema, Table
 from fugu.data.field import Field
 from fugu.data.private import Private, open_private
-from fugu.data.secrets import ProtectLike, Secrets, read_protect
+from fugu.data.secrets import ProtectLike, read_protect
 from fugu.data.sources import TableLike
 from fugu.errors import (
     BadBudget,
@@ -42,7 +42,6 @@ from fugu.queries.table_belief import (
     ExpectedGroups,
     PublicGroups,
     TableBelief,
-    public_in,
     questions_in,
     reads_of,
 )
@@ -299,61 +298,33 @@ Opened = tuple[Private, TableBelief]
 """A private table read through a public schema, and what is believed about it."""
 
 
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class SessionFacts:
-    """All that is fixed before the private table is opened: how records are read, the reference, the secrets in it.
-
-    `declared`: what the user said of columns. `reference`: the public table as it stands. `expected`: what is believed,
-    with the groups that the reference shows. `rows`: for how many rows a rehearsal is."""
-
-    declared: Schema
-    reference: Table
-    secrets: Secrets
-    expected: TableBelief
-    rows: RowsFor
-
-    def believed(self, booked: Charged, opened: Opened | None) -> TableBelief:
-        """What a rehearsal believes after these charges: groups that they published are known, others expected.
-
-        Of an open table it sees the columns that the charges made public, and no other."""
-        published: dict[str, tuple[str, ...]] = {}
-        for _, reads, _ in booked:
-            published |= {q.by: tuple(q.rates) for q in questions_in(reads) if q.by is not None}
-        public = frozenset(published).union(*(public_in(reads) for _, reads, _ in booked))
-        more = (published, public, None if opened is None else opened[1].groups)
-        return self.expected.with_groups(
-            ExpectedGroups(self.declared, self.reference, self.secrets, self.rows.number, *more)
+def open_session(belief: TableBelief, rows: RowsFor, table: TableLike) -> Opened:
+    """Open the private table, once. Refused: the reference itself, no rows, another number of rows than declared, a
+    unit that repeats."""
+    unit, known, today = belief.unit, belief.groups, belief.reading.open(table)
+    if unit is not None and unit not in today.columns:
+        raise ColumnNotFound(unit, today.columns)
+    private = open_private(today, belief.reading, [name for name in belief.reading.fields if name in today.columns])
+    if len(private) == 0:
+        raise BadTable("the table has no rows")
+    rows.require(len(private))
+    require_one_row_each(private.table, unit)
+    common = [name for name in private.whole.columns if name in known.reference.columns and name != unit]
+    alike = bool(common) and len(known.reference) == len(private)
+    columns = ([Field("identifier").read(n, t.raw(n)) for n in common] for t in (known.reference, private.whole))
+    if alike and same_rows(*columns):
+        raise PriorNotPublic(
+            "the reference is the very table to be released: what a question costs would depend on it. Give "
+            "another table, such as last year's"
         )
-
-    def open(self, table: TableLike) -> Opened:
-        """Open the private table, once. Refused: the reference itself, no rows, another number of rows than declared,
-        a unit that repeats."""
-        belief, unit = self.expected, self.expected.unit
-        today = belief.reading.open(table)
-        if unit is not None and unit not in today.columns:
-            raise ColumnNotFound(unit, today.columns)
-        private = open_private(today, belief.reading, [name for name in belief.reading.fields if name in today.columns])
-        if len(private) == 0:
-            raise BadTable("the table has no rows")
-        self.rows.require(len(private))
-        require_one_row_each(private.table, unit)
-        common = [name for name in private.whole.columns if name in self.reference.columns and name != unit]
-        alike = bool(common) and len(self.reference) == len(private)
-        columns = ([Field("identifier").read(n, t.raw(n)) for n in common] for t in (self.reference, private.whole))
-        if alike and same_rows(*columns):
-            raise PriorNotPublic(
-                "the reference is the very table to be released: what a question costs would depend on it. Give "
-                "another table, such as last year's"
-            )
-        groups = PublicGroups(self.declared, private, self.reference, self.secrets)
-        return private, belief.with_groups(groups)
+    return private, belief.with_groups(PublicGroups(known.declared, known.reference, known.secrets, private))
 
 
 def public_facts(
     reference: TableLike, protect: ProtectLike, schema: Schema | None, unit: str | None, rows: int | None = None
-) -> SessionFacts:
-    """Fix the reading and the secrets by the schema and the reference. Refused: a reference without two secrets."""
+) -> tuple[TableBelief, RowsFor]:
+    """Fix the reading and the secrets by the schema and the reference: what is believed, with the groups that the
+    reference shows, and for how many rows. Refused: a reference without two secrets."""
     declared = schema or Schema({})
     cells = declared.open(reference)
     if len(cells) == 0:
@@ -367,7 +338,7 @@ def public_facts(
         raise BadTable(f"the reference has rows for {held} secrets; at least two are needed")
     size = RowsFor(rows, len(cells))
     groups = ExpectedGroups(declared, cells, secrets, size.number)
-    return SessionFacts(declared, cells, secrets, TableBelief(reading, known, spec, secrets, unit, groups), size)
+    return TableBelief(reading, known, spec, secrets, unit, groups), size
 
 
 def require_pure(budget: object, ledger: bool = False) -> Pure | Approx:

@@ -155,7 +155,7 @@ def weak_reference(session: Session, questions: Sequence[Mapping[str, object]]) 
         for name in StatisticQuestion.parse(str(asked["query"])).columns:
             bounds[name] = cast("tuple[Real, Real] | None", asked.get("bounds"))
     few = few_rows({secret: int(mask.sum()) for secret, mask in belief.masks.items()})
-    return (*few, *cut_cells(session._facts.reference, belief.reading, bounds))
+    return (*few, *cut_cells(belief.groups.reference, belief.reading, bounds))
 
 
 def _expected(belief: TableBelief, asked: NoisedQuestion, rows: int, group: str, cell: str) -> Ends | None:

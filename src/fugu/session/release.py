@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -13,17 +13,16 @@ from typing import Any, final
 import numpy as np
 
 from fugu.data.private import Private
-from fugu.data.sources import TableLike
 from fugu.documents.records import StatedLaw
 from fugu.documents.sentences import UNPROTECTED
-from fugu.errors import BudgetRefused, ColumnNotFound, RequestReused, UsageError
+from fugu.errors import BudgetRefused, RequestReused, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import PUBLIC, both, called_exact
 from fugu.ledger import Books as LedgerBooks
 from fugu.ledger import Charge, books
 from fugu.ledger.accountant import Terms
-from fugu.ledger.registration import Opening, known_already, known_cap, released_by_law
+from fugu.ledger.registration import Opening, known_already, released_by_law
 from fugu.ledger.sharing import Elsewhere
 from fugu.ledger.state import CHARGED
 from fugu.priors.records import ASSUMPTIONS
@@ -35,12 +34,7 @@ from fugu.queries.table_belief import Charged, TableBelief
 from fugu.session.allocation import room_for
 from fugu.session.answers import SessionAnswer
 from fugu.session.books import (
-    FOLD,
-    InMemory,
-    OnDisk,
-    Opened,
     SessionBooks,
-    SessionFacts,
     Value,
     charge_for,
     countable,
@@ -143,76 +137,6 @@ def _shown(
         "; ".join(notes),
         usable_of_question(asked, rows, belief.pricing(() if asked.by is None else (asked.by,)).laws),
     )
-
-
-# `LazyTable`: a private table and its books, opened by the first question that is answered and by nothing before.
-
-
-@final
-@dataclass
-class LazyTable:
-    """What is public of a table (`facts`), the `table` itself, unread, and where its books are kept.
-
-    `public`: columns that were declared public; they are booked when the table is opened. `ledger`: None keeps the
-    books in memory; `data`: the name of the table in a ledger; `others`: data sets of other people, by the user's
-    word. A budget with a delta is the ledger's; questions spend its epsilon."""
-
-    table: TableLike
-    facts: SessionFacts
-    budget: Pure | Approx
-    cap: Fraction | None
-    public: tuple[str, ...]
-    ledger: str | os.PathLike[str] | None
-    data: str
-    others: tuple[str, ...] = ()
-    _seen: Opened | None = field(default=None, init=False)
-
-    def __post_init__(self) -> None:
-        given = self.cap
-        if given is None and self.ledger is not None:
-            given = known_cap(Opening(Path(self.ledger), self.data, Terms(self.budget, self.facts.expected, None)))
-        most = FOLD * exact(self.budget.epsilon) if given is None else given
-        self.books: SessionBooks = Unopened(self.facts.expected, self.budget, most, self.ledger, self.data)
-
-    def look(self) -> Opened:
-        """The table, for what is about to be answered, or for its owner's eyes; read once."""
-        if self._seen is None:
-            self._seen = self.facts.open(self.table)
-        return self._seen
-
-    def open(self, questions: Sequence[StatisticQuestion]) -> Private:
-        """The table, for questions that are about to be answered, and its books; what is wrong with the table is said
-        before the ledger is asked, and both before anything is charged."""
-        private, belief = self.look()
-        for question in questions:
-            for name in question.columns:
-                if name not in private.table.columns:
-                    raise ColumnNotFound(name, private.table.columns)
-        for name in (*self.public, *(q.by for q in questions if q.by is not None)):
-            belief.groups.of(name)
-        if isinstance(self.books, Unopened):
-            require_records(self.ledger, self.data)
-            kept: SessionBooks = (
-                InMemory(belief, Pure(self.budget.epsilon), self.books.cap)
-                if self.ledger is None
-                else OnDisk.open(self.ledger, self.budget, self.cap, self.data, (private, belief), self.others)
-            )
-            for name in self.public:
-                sizes(kept, private, StatisticQuestion("count", by=name))
-            self.books = kept
-        return private
-
-    def looked(self) -> Looked:
-        """The books as a rehearsal sees them; what was declared public counts as booked before any answer."""
-        if isinstance(self.books, Unopened):
-            self.books.require_terms()
-        charges = list(self.books.charges())
-        if isinstance(self.books, Unopened):
-            charges += [(Pure(0), charge_for([], [name]).reads, 1) for name in self.public]
-        return Looked(self.books, self.facts.believed(charges, self._seen), charges)
-
-    def __repr__(self) -> str:
-        return "table not opened" if self._seen is None else f"{len(self._seen[0])} rows"
 
 
 def require_records(path: str | os.PathLike[str] | None, data: str) -> None:

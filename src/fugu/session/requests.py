@@ -174,9 +174,9 @@ def compare_routes(
 
     Parameters: `reference`, `questions`, `protect`, `epsilon`, `weights`, `schema`, `unit`, `cap`, `rows`: as in
     `Session` and `Session.ask_all`. Public numbers of rows are left out: they are exact on every route."""
-    facts = public_facts(reference, protect, schema, unit, rows)
+    belief, count = public_facts(reference, protect, schema, unit, rows)
     items = [(asked, options) for asked, options in map(item_of, questions) if not asked.sized]
-    belief, allowed = facts.expected, Pure(epsilon)
+    allowed = Pure(epsilon)
     plans = [plan_of(asked, belief.reading, belief.table, options) for asked, options in items]
     if not plans:
         return ()
@@ -186,9 +186,9 @@ def compare_routes(
     whole = exact(allowed.epsilon) / sum(shares)
     listed = []
     for (asked, options), plan, noised, share in zip(items, plans, found, shares, strict=True):
-        law, why = _law(reference, asked, options, protect, allowed, schema, unit, facts.rows.number)
+        law, why = _law(reference, asked, options, protect, allowed, schema, unit, count.number)
         plain = plan.noised(dict.fromkeys(noised.rates, whole * share))
-        sizes = {"": facts.rows.number} if noised.by is None else facts.expected.groups.of(noised.by).sizes
+        sizes = {"": count.number} if noised.by is None else belief.groups.of(noised.by).sizes
         # E|noise| = 1 / sinh(rate) steps for Laplace noise on whole numbers; of choices, the scale in ranks
         errors = (
             max(_of_group(one, rates, sizes[group]) for group, rates in one.rates.items()) for one in (noised, plain)

@@ -6,31 +6,47 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import NoReturn, Self, final
 
 from fugu.checking import Check, checked
 from fugu.data import Schema
 from fugu.data.frame import FrameKind
+from fugu.data.private import Private
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
 from fugu.documents.records import RecordsCertificate
-from fugu.errors import AlreadyReleased, UsageError
+from fugu.errors import AlreadyReleased, ColumnNotFound, UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.guarantee.asks import plain
+from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import UNCHARGED
+from fugu.ledger.accountant import Terms
 from fugu.ledger.charge import stated_others
 from fugu.ledger.keys import LedgerLike, ledger_for
+from fugu.ledger.registration import Opening, known_cap
 from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease, process
 from fugu.numbers.exact import Real
 from fugu.progress import in_sight
 from fugu.queries.session_certificate import NoisedQuestion, SessionState, certificate_of
 from fugu.queries.statistic import Bins, Options, QuestionPlan, StatisticQuestion, plan_of
+from fugu.queries.table_belief import ExpectedGroups
 from fugu.session.allocation import allotted, least_noise, read_weights
 from fugu.session.answers import Kinds, SessionAnswer
-from fugu.session.books import SessionBooks, cap_of, public_facts, require_pure
+from fugu.session.books import (
+    FOLD,
+    InMemory,
+    OnDisk,
+    Opened,
+    SessionBooks,
+    cap_of,
+    charge_for,
+    open_session,
+    public_facts,
+    require_pure,
+)
 from fugu.session.checks import usable_of_records
-from fugu.session.release import LazyTable, Rehearsal, Unopened, rehearsed, released, sizes, state_of
+from fugu.session.release import Looked, Rehearsal, Unopened, rehearsed, released, require_records, sizes, state_of
 from fugu.session.requests import allowance, check_outside, items_of, outside, request_of
 from fugu.utility.usable import Usable
 from fugu.visible import brief
@@ -107,17 +123,19 @@ class Session(Kinds):
         allowed, most = require_pure(budget, place is not None), cap_of(cap)
         if isinstance(public, str):
             raise UsageError("public is a list of columns")
-        self._facts = public_facts(reference, protect, schema, unit, rows)
-        self._belief = self._facts.expected
-        self._lazy = LazyTable(table, self._facts, allowed, most, tuple(public), place, name, others)
+        self._belief, self._rows = public_facts(reference, protect, schema, unit, rows)
+        self._table, self._public, self._others, self._seen = table, tuple(public), others, None
+        self._allowed, self._cap, self._ledger, self._data = allowed, most, place, name
+        if most is None and place is not None:
+            most = known_cap(Opening(Path(place), name, Terms(allowed, self._belief, None)))
+        most = FOLD * exact(allowed.epsilon) if most is None else most
+        self._books: SessionBooks = Unopened(self._belief, allowed, most, place, name)
         self._lock, self._born = threading.RLock(), process()
         self._said = False
         for column in public:
             self._public_groups(StatisticQuestion("count", by=column))
 
-    @property
-    def _books(self) -> SessionBooks:
-        return self._lazy.books
+    _seen: Opened | None
 
     @property
     def budget(self) -> Pure:
@@ -175,11 +193,11 @@ class Session(Kinds):
             self._here()
             if asked.sized:
                 self._public_groups(asked)
-                private = self._lazy.open([asked])
+                private = self._open([asked])
                 return self._like(sizes(self._books, private, asked))
             plan = self._plan(asked, Options(bounds, step, bins, grid))
             told = allowance(epsilon)
-            private = self._lazy.open([asked])
+            private = self._open([asked])
             request = request_of("ask", [plan], told, "no noise" if allow_no_noise else None)
             noise = lambda: least_noise(self._books, plan, told, allow_no_noise)  # noqa: E731
             return self._like(released(self._books, private, request, [plan], noise)[0])
@@ -205,7 +223,7 @@ class Session(Kinds):
             self._here()
             plans, public, request, noise = self._together(questions, epsilon, weights, allow_no_noise)
             asked = [one for one, _ in items_of(questions)]
-            private = self._lazy.open(asked)
+            private = self._open(asked)
             find = partial(noise, self._books)
             each = iter(released(self._books, private, request, plans, find, public) if plans else ())
             told = (sizes(self._books, private, one) if one.sized else next(each) for one in asked)
@@ -214,8 +232,8 @@ class Session(Kinds):
     def _like(self, answer: SessionAnswer) -> SessionAnswer:
         """The answer, which knows of what kind the table was; the first one says so where no ledger is charged."""
         said, self._said = self._said, True
-        notes = [answer.note, *([] if said or self._lazy.ledger is not None else [UNCHARGED])]
-        return replace(answer, came=FrameKind.of(self._lazy.table), note="; ".join(filter(None, notes)))
+        notes = [answer.note, *([] if said or self._ledger is not None else [UNCHARGED])]
+        return replace(answer, came=FrameKind.of(self._table), note="; ".join(filter(None, notes)))
 
     def spend(self, mechanism: PerEntryDP, columns: Sequence[str], *, request: str | None = None) -> PerEntryRelease:
         """Run a mechanism from outside that is private for each record on columns of the table, and charge it.
@@ -227,7 +245,7 @@ class Session(Kinds):
         with self._lock:
             self._here()
             check_outside(mechanism, columns)
-            private = self._lazy.open([])
+            private = self._open([])
             return outside(self._books, private, mechanism, columns, request)
 
     @property
@@ -239,7 +257,7 @@ class Session(Kinds):
             self._here()
             if isinstance(self._books, Unopened) and not self._books.charges():
                 raise UsageError("nothing was answered yet, so nothing is certified; rehearse shows what would be")
-            private = self._lazy.open([])  # answered before, in another process: what is said of it is public already
+            private = self._open([])  # answered before, in another process: what is said of it is public already
             return state_of(self._books, len(private))
 
     @property
@@ -268,8 +286,8 @@ class Session(Kinds):
         with in_sight("the least noise"), self._lock:
             self._here()
             plans, public, request, noise = self._together(questions, epsilon, weights, allow_no_noise)
-            looked = self._lazy.looked()
-            return rehearsed(looked, self._facts.rows, request if plans else None, partial(noise, looked), public)
+            looked = self._looked()
+            return rehearsed(looked, self._rows, request if plans else None, partial(noise, looked), public)
 
     def answered(
         self,
@@ -293,9 +311,8 @@ class Session(Kinds):
         Nothing is charged. Whoever changes the questions because of it steps outside the promise."""
         with self._lock:
             self._here()
-            lazy = self._lazy
-            named = {"ledger": lazy.ledger, "data": lazy.data}
-            return checked(lazy.look()[0], self._facts.reference, self._belief.unit, **named)  # type: ignore[arg-type]
+            named = {"ledger": self._ledger, "data": self._data}
+            return checked(self._look()[0], self._belief.groups.reference, self._belief.unit, **named)  # type: ignore[arg-type]
 
     def _together(
         self,
@@ -331,8 +348,9 @@ class Session(Kinds):
         )
 
     def __repr__(self) -> str:
-        books = "no ledger" if self._lazy.ledger is None else f"charged as {brief(self._lazy.data)}"
-        return f"Session({self._lazy!r}, {self.budget!r}, cap {float(self._books.cap):g}, {books})"
+        books = "no ledger" if self._ledger is None else f"charged as {brief(self._data)}"
+        table = "table not opened" if self._seen is None else f"{len(self._seen[0])} rows"
+        return f"Session({table}, {self.budget!r}, cap {float(self._books.cap):g}, {books})"
 
     def _here(self) -> None:
         """Refuse to work in a fork: each process would draw anew."""
@@ -341,6 +359,47 @@ class Session(Kinds):
                 "this session was opened before a fork, and only the process that opened it may ask: each process "
                 "would draw anew. Open a session in the process that asks, on a ledger that they share"
             )
+
+    def _look(self) -> Opened:
+        """The table, for what is about to be answered, or for its owner's eyes; read once."""
+        if self._seen is None:
+            self._seen = open_session(self._belief, self._rows, self._table)
+        return self._seen
+
+    def _open(self, questions: Sequence[StatisticQuestion]) -> Private:
+        """The table, for questions that are about to be answered, and its books; what is wrong with the table is said
+        before the ledger is asked, and both before anything is charged."""
+        private, belief = self._look()
+        for question in questions:
+            for name in question.columns:
+                if name not in private.table.columns:
+                    raise ColumnNotFound(name, private.table.columns)
+        for name in (*self._public, *(q.by for q in questions if q.by is not None)):
+            belief.groups.of(name)
+        if isinstance(self._books, Unopened):
+            require_records(self._ledger, self._data)
+            kept: SessionBooks = (
+                InMemory(belief, Pure(self._allowed.epsilon), self._books.cap)
+                if self._ledger is None
+                else OnDisk.open(self._ledger, self._allowed, self._cap, self._data, (private, belief), self._others)
+            )
+            for name in self._public:  # declared public: booked when the table is opened
+                sizes(kept, private, StatisticQuestion("count", by=name))
+            self._books = kept
+        return private
+
+    def _looked(self) -> Looked:
+        """The books as a rehearsal sees them; what was declared public counts as booked before any answer."""
+        unopened = isinstance(self._books, Unopened)
+        if isinstance(self._books, Unopened):
+            self._books.require_terms()
+        charges = list(self._books.charges())
+        if unopened:
+            charges += [(Pure(0), charge_for([], [name]).reads, 1) for name in self._public]
+        groups = self._belief.groups
+        assert isinstance(groups, ExpectedGroups)  # those of the reference
+        seen = groups.after(charges, None if self._seen is None else self._seen[1].groups)
+        return Looked(self._books, self._belief.with_groups(seen), charges)
 
     def _public_groups(self, question: StatisticQuestion) -> None:
         """Refuse to ask about the column that names the person, or by it: its cells are people, not values; and by one
