@@ -574,7 +574,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["ledger/test_ledger_tables.py"],
     ("register", "look-alike names", "canonical(other) == canonical(name) and other != name", "False"),
     ("table_bits", "wide at 64", "1 + np.count_nonzero(ordered[1:] != ordered[:-1]) > WIDE", "1 + np.count_nonzero(ordered[1:] != ordered[:-1]) >= WIDE"),
-    ("table_bits", "rows without their columns' names", "bits ^ place", "bits"),
+    ("table_bits", "rows without their columns' names", 'bits ^ np.uint64(_of_text(f"column {name}"))', "bits"),
     ("rows_digest", "rows in their order", "np.sort(rows)", "rows"),
     ("table_bits", "columns in their order", "np.sort(bits)", "bits"),
     ("_of_objects", "true is one", "{bool, np.bool_} & set(map(type, items))", "False"),

@@ -18,7 +18,7 @@ from fugu.data import Table, read_table
 from fugu.errors import BudgetExceeded, BudgetRefused, DataKnown, FuguError, UsageError
 from fugu.guarantee import Pure
 from fugu.ledger import Books, Charge, Ledger, fingerprints
-from fugu.ledger.cells import WIDE, cells, rows_digest, table_bits
+from fugu.ledger.fingerprint import WIDE, cells, rows_digest, table_bits
 
 RNG = np.random.default_rng(3)
 N = 300

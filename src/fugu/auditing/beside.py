@@ -39,9 +39,6 @@ from fugu.session.checks import check_fitted
 from fugu.verifier.verify import Source, document_of
 from fugu.visible import Json
 
-# What `fugu verify` is pointed at: a certificate, a model, or a folder that holds one release and nothing else.
-
-
 MODEL = "fugu/model/1"
 
 

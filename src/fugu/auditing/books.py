@@ -39,8 +39,6 @@ from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.table_belief import questions_in
 from fugu.visible import Json
 
-# The ledger, held against a release document: whether the entry that it names is there, and is for this release.
-
 
 def ledger_checks(
     document: ReleaseDocument, bodies: Mapping[str, Json] | None, ledger: str | None
@@ -241,9 +239,6 @@ def _written(columns: Mapping[str, object]) -> tuple[str, str]:
         shown = file_sha256(place)
         write_csv(place, columns)
         return shown, file_sha256(place)
-
-
-# The ledger that a document is held against: what is wrong with it is said in the same words by every check.
 
 
 @contextmanager

@@ -30,9 +30,6 @@ from fugu.noise.lattice import Lattice
 from fugu.noised import CHUNK, log_sums
 from fugu.numbers.exact import read_number
 
-# What a certificate says its noise does to a value.
-
-
 _REACH, _REACH_OF_VECTORS = 40.0, 25.0
 """Outputs beyond exp(-this) are left out of a window."""
 _COARSEST = 4
@@ -280,9 +277,6 @@ def _ratio(p: Floats, q: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         found = np.where(np.isinf(p) & np.isinf(q), 0.0, p - q)
     return np.clip(found, -700.0, 700.0)
-
-
-# `contests`: every pair of laws of a certificate as a contest that an attacker can fight.
 
 
 _SPREAD, _ATOMS = 9.0, 2000

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from fugu.noise.kind import Floats, finite_or_none
 from fugu.visible import Json
 
-# Draws against the law they are certified to have: a number that is rarely large, and how surely a fault makes it so.
-#
 # Outcomes fall into finitely many cells of probabilities p. For any other law q, prod q(x_i) / p(x_i) over the draws
 # has mean 1 under p, and so has an average of such products with weights that were fixed before: by Markov's inequality
 # it reaches 1 / level with probability at most `level`, whatever the number of draws. q runs through the faults that
@@ -158,9 +156,6 @@ def _named(fault: Fault) -> str:
     kind, fraction = fault
     words = {LESS: "too little noise", MORE: "too much noise", SKIPPED: "of the noise left out"}
     return f"{fraction:.0%} {words[kind]}"
-
-
-# `Fit`: draws of what really runs against the law that is certified, and what such draws would have seen.
 
 
 _SURE = 0.99

@@ -25,9 +25,6 @@ from fugu.noised import Noised
 from fugu.numbers.checks import is_row
 from fugu.scenario.scenario import Scenario
 
-# Shadow data: draws of the statistics under two hypotheses, and what a mechanism makes of them. Experiments only.
-
-
 Sampler = Callable[..., ArrayLike]
 Hypothesis = Law | Sampler
 Protection = Mechanism | Callable[[Floats, np.random.Generator], ArrayLike] | None

@@ -20,8 +20,6 @@ from fugu.noise.kind import Noise
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, float_up, meant_up
 
-# What a guarantee for one belief says about another belief close to it: the theorems, as functions of their numbers.
-#
 # Pierquin, Bellet, Tommasi and Boussard 2024, Theorems A.3 to A.5 and Corollary A.1, and Theorem 5.6 with Proposition
 # A.7 of the paper on distribution privacy, all as corrected. Notation: M_s and M'_s are the output laws given secret s
 # under the assumed belief and under the other one; `there` bounds D(M'_s || M_s) and `back` bounds D(M_s || M'_s), for

@@ -19,8 +19,6 @@ from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import Real
 from fugu.visible import Json
 
-# One contest, fought: events are chosen on the first half of the outputs and tested on the second, in both orders.
-#
 # Two families of events are tried. {ln p/q >= t} is the best there is if the mechanism does what its certificate says;
 # outputs that came clearly more often from one side catch it where it does not (a hole, another law). A choice made on
 # the first half costs nothing; all tests share the probability of error (Bonferroni).

@@ -24,8 +24,7 @@ from fugu.data.private import Private, label_of, open_private
 from fugu.data.schema import ABSENT, Schema
 from fugu.data.sources import TableLike
 from fugu.errors import BadTable, UsageError, did_you_mean
-from fugu.ledger.cells import Bits, cells
-from fugu.ledger.fingerprint import Keyed, beyond_chance, fingerprints, keyed_marks, within
+from fugu.ledger.fingerprint import Bits, Keyed, beyond_chance, cells, fingerprints, keyed_marks, within
 from fugu.ledger.keys import key_of
 from fugu.ledger.state import Registered
 from fugu.ledger.store import File, LockedView, stored

@@ -19,7 +19,7 @@ from fugu.ledger.accountant import Charges, Terms
 from fugu.ledger.books import Entry, Standing, over_budget, over_cap
 from fugu.ledger.charge import LAW, Charge, Chargeable, checked, declared, finite, fits, read_mechanism, stated_others
 from fugu.ledger.charge import left as left_of
-from fugu.ledger.fingerprint import Marks, Recognised, marks_of, with_people
+from fugu.ledger.fingerprint import Marks, Recognised, marks_of
 from fugu.ledger.keys import key_of, secured
 from fugu.ledger.locks import claimed
 from fugu.ledger.registration import Opening, declared_block, known_already, register
@@ -118,7 +118,7 @@ class Ledger:
         self._pending: dict[str, str] = {}  # evaluated but not stored, because the disk refused: a retry stores it
         self._shared = Shared(self.data)
         self._fixed = False
-        marks = with_people(marks_of(fingerprint), people)
+        marks = marks_of(fingerprint, people)
         self._others = stated_others(other_people)
         self._register(marks, declared(blocks), head, self._others)
 

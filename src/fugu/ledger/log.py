@@ -20,8 +20,6 @@ from fugu.ledger import state as checkpoint
 from fugu.ledger.chain import Event, IndexTable, key_of, lines_of
 from fugu.ledger.state import Request, State, nowhere
 
-# The file: a text that only grows, one event in each line with its hash; the file alone is always whole.
-#
 #     byte 0      header: what this is, and at which byte the log begins
 #     log         two slots of 512 bytes, written in turn: how many events there are, the last one's hash, and where the
 #                 last checkpoint stands

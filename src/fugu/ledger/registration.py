@@ -256,9 +256,6 @@ def _other(name: str, what: str, both: str = "") -> UsageError:
     )
 
 
-# The terms that a data set has in a ledger already.
-
-
 def known_budget(path: Path, data: str) -> Guarantee | None:
     """The budget of the data set of this name; None where there is no such ledger or nothing in it binds the name."""
     known = _known(path, data)

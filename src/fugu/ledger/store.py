@@ -32,8 +32,6 @@ from fugu.ledger.locks import Held, holding
 from fugu.ledger.log import BLOCK, Log
 from fugu.ledger.state import REFUSED, RESERVED, SETTLED, Request, State, StoredSet
 
-# Opening, locking and writing a ledger's file, with a name for every failure.
-#
 # The lock is taken before anything is read and kept until the event is on disk, so no other process can charge between
 # the look at the budget and the charge. Every look compares the chain since the last checkpoint with the file, and
 # every page and line that it uses of what lies before (`checkpoint`, `index`). The file is opened anew each time and no
@@ -329,9 +327,6 @@ def finish(to: Writing, data: str, request: str, state: str, value: str | None, 
     more: dict[str, Any] = {"note": note} if value is None else {"sha256": sha256(value)}
     to.append(state, {"dataset": data, "request": request, **more}, value or "")
     return value
-
-
-# A stored set of people or rows, read from the file of a ledger.
 
 
 def stored(view: LockedView, held: StoredSet) -> Tokens:
