@@ -27,12 +27,12 @@ from fugu.noise.channel import Channel
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.laplace import Laplace, LatticeLaplaceSampler
-from fugu.noise.selection import permute_and_flip_law
 from fugu.queries import answer as drawing
 from fugu.queries import sequence_lattice, sequence_query
 from fugu.queries import sequences as sequence_choices
 from fugu.training import training as training_draw
 from hunting import search
+from selection_laws import permute_and_flip_law
 
 LEVEL = 1e-7
 TWO = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([1]), "two")

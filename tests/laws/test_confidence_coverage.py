@@ -8,12 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from kolmogorov import kolmogorov_band
 from scipy.stats import beta, binom
 
 from fugu import Ball, Band, Box, Intersection
 from fugu.errors import BadLaw, UsageError
 from fugu.laws.sets import confidence_set, secret_error
-from fugu.laws.sets.levels import kolmogorov_band, level_band, levels
+from fugu.laws.sets.levels import level_band, levels
 from fugu.laws.sets.limits import clopper_box, divergence_radius, mixture_radius, variation_radius
 from hunting import search
 

@@ -9,11 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from kolmogorov import kolmogorov_distance
 from scipy.stats import beta, kstwo
 
 from fugu.errors import UsageError
 from fugu.laws.sets import mixture_interval, secret_error
-from fugu.laws.sets.levels import chernoff_limits, kolmogorov_distance, levels, noncrossing, proved
+from fugu.laws.sets.levels import chernoff_limits, levels, noncrossing, proved
 from fugu.laws.sets.limits import (
     clopper_pearson,
     divergence_radius,

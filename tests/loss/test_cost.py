@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from cost_claims import convex_cost, log_cost_error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf, nsum
@@ -15,13 +16,11 @@ from mpmath import mp, mpf, nsum
 from fugu.errors import BadBudget, BadNoise, NotProvable, UsageError
 from fugu.loss.cost import (
     ball_log_cost,
-    convex_cost,
     finite_order,
     laplace_weights,
     legendre_bound,
     log_concave,
     log_cost,
-    log_cost_error,
     moment,
     ratios,
 )

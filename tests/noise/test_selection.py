@@ -19,12 +19,11 @@ from fugu.noise.selection import (
     _place,
     exp_coin,
     exponential,
-    exponential_law,
     peel,
     permute_and_flip,
-    permute_and_flip_law,
     uniform_below,
 )
+from selection_laws import exponential_law, permute_and_flip_law
 
 mp.dps = 50
 UTILITIES = [Fraction(u) for u in (10, 9, 7, 3, 0)]

@@ -13,9 +13,9 @@ import math
 
 import numpy as np
 
-from fugu.noise.selection import permute_and_flip_law
 from fugu.queries.answer import utilities
 from fugu.queries.session_certificate import FLIP, LINES
+from selection_laws import permute_and_flip_law
 
 
 def likelihoods(noised, group, states, others):

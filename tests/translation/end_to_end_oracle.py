@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from fugu.noise.selection import permute_and_flip_law
+from selection_laws import permute_and_flip_law
 
 
 def tree_law(kernel):

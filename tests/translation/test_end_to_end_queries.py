@@ -11,11 +11,11 @@ from end_to_end_oracle import cells, geometric, loss, outer, per_entry
 from lp_oracle import chain_joint
 
 import fugu
-from fugu.noise.selection import exponential_law, permute_and_flip_law
 from fugu.queries import sequence_query, sequences
 from fugu.queries.sequence_counts import Count, Histogram, Mean, RandomisedResponse, Sum, Transitions, rounded
 from fugu.queries.sequence_data import Numbers, States
 from fugu.queries.sequences import ArgMax, Lipschitz, Select, TopK
+from selection_laws import exponential_law, permute_and_flip_law
 
 LETTERS = States(("a", "b", "c"))
 LAWS = {"permute-and-flip": permute_and_flip_law, "exponential": exponential_law}

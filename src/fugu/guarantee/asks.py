@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from fugu.errors import BadBudget
 from fugu.numbers.checks import is_number
@@ -44,15 +44,6 @@ class Proof:
     holds: bool
 
 
-class Bounds(Protocol):
-    """The proved losses of one noise on one problem (`fugu.loss.door`)."""
-
-    def pure(self, epsilon: Fraction) -> Sequence[PairLoss]: ...
-    def delta(self, epsilon: Fraction, delta: Fraction) -> Sequence[PairLoss]: ...
-    def divergences(self, ask: Divergences) -> Iterable[tuple[PairLoss, Fraction, Fraction]]: ...
-    def explain_pure(self) -> None: ...
-
-
 @dataclass(frozen=True)
 class Ratio:
     """P(S) <= e^epsilon Q(S) + delta for every event S."""
@@ -76,19 +67,6 @@ class Ratio:
     def impossible(self) -> bool:
         """Whether only equal laws meet it."""
         return self.epsilon == 0 and self.delta == 0
-
-    def decide(self, bounds: Bounds) -> Proof:
-        """The largest pure loss, if it meets epsilon; else delta at epsilon of the same noise, if one is allowed."""
-        losses = bounds.pure(self.epsilon)
-        worst = _largest(losses)
-        if all(loss.within(self.epsilon) for loss in losses):
-            return Proof(worst[0], 0.0, worst[1], holds=True)
-        if self.pure:
-            bounds.explain_pure()
-            return Proof(worst[0], 0.0, worst[1], holds=False)
-        deltas = bounds.delta(self.epsilon, self.delta)
-        value, label = _largest(deltas)
-        return Proof(float_up(self.epsilon), value, label, all(loss.within(self.delta) for loss in deltas))
 
 
 @dataclass(frozen=True)
@@ -134,25 +112,8 @@ class Divergences:
         needed = [max(distance / e, distance * math.sqrt(a / (2 * e))) for a, e in map(_floats, self.orders) if e]
         return max(1e-280, *needed) if needed else math.inf
 
-    def decide(self, bounds: Bounds) -> Proof:
-        """Every order of every pair within its epsilon; the worst is the one that uses most of it."""
-        value, delta, label, holds = 0.0, Fraction(0), "", True
-        excess = -1.0
-        for loss, epsilon, left_out in bounds.divergences(self):
-            holds = holds and loss.within(epsilon)
-            delta = max(delta, left_out)
-            ratio = loss.value / float(epsilon) if epsilon else loss.value
-            if ratio > excess:
-                value, label, excess = loss.value, loss.label, ratio
-        return Proof(value, float_up(delta), label, holds)
-
 
 Ask = Ratio | Divergences
-
-
-def _largest(losses: Sequence[PairLoss]) -> tuple[float, str]:
-    worst = max(losses, key=lambda loss: loss.value, default=None)
-    return (0.0, "") if worst is None else (worst.value, worst.label)
 
 
 def _ratio(loss: float, epsilon: Fraction) -> float:

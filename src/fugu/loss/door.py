@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -16,7 +16,7 @@ import numpy as np
 
 from fugu.errors import BadBudget, BadNoise, NotProvable
 from fugu.guarantee import Approx
-from fugu.guarantee.asks import Ask, Divergences, PairLoss, Proof
+from fugu.guarantee.asks import Ask, Divergences, PairLoss, Proof, Ratio
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses
 from fugu.laws.pair import PairsLike, as_pairs
@@ -24,7 +24,7 @@ from fugu.laws.shapes import Shape, shapes
 from fugu.loss.leakage import Leakage
 from fugu.noise.kind import Noise, kind_named, kinds
 from fugu.noise.lattice import MAX_INDEX
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction, float_up
 
 _SHIFTS = 64
 """So many shifts of noise are looked at one by one."""
@@ -104,7 +104,66 @@ def bound(items: Iterable[Shape], noise: Noise, ask: Ask) -> Proof:
 
     Pure: max over pairs of sup ln(P/Q). With delta: that, if it meets epsilon; else delta(epsilon) of the same noise.
     Divergences: of every order; a pair above its epsilon is conditioned on likely events if a delta is allowed."""
-    return ask.decide(_Bounds(tuple(items), noise))
+    known = [(item, leakage(item.shape, noise.name)) for item in items]
+    return _orders_proof(known, noise, ask) if isinstance(ask, Divergences) else _ratio_proof(known, noise, ask)
+
+
+Known = list[tuple[Shape, Leakage[Any, Any]]]
+"""Laws, and what is known about the noise on them."""
+
+
+def _ratio_proof(known: Known, noise: Noise, ask: Ratio) -> Proof:
+    """The largest pure loss, if it meets epsilon; else delta at epsilon of the same noise, if one is allowed."""
+    losses = [loss for item, one in known for loss in _whole(item, one.pure(item, noise, ask.epsilon))]
+    worst = max(losses, key=lambda loss: loss.value, default=PairLoss("", 0.0))
+    if all(loss.within(ask.epsilon) for loss in losses):
+        return Proof(worst.value, 0.0, worst.label, holds=True)
+    if ask.pure:
+        for item, one in known:
+            one.explain_pure(item, noise)
+        return Proof(worst.value, 0.0, worst.label, holds=False)
+    deltas = [loss for item, one in known for loss in _whole(item, one.delta(item, noise, ask.epsilon, ask.delta))]
+    worst = max(deltas, key=lambda loss: loss.value, default=PairLoss("", 0.0))
+    return Proof(float_up(ask.epsilon), worst.value, worst.label, all(loss.within(ask.delta) for loss in deltas))
+
+
+def _orders_proof(known: Known, noise: Noise, ask: Divergences) -> Proof:
+    """Every order of every pair within its epsilon; the worst is the one that uses most of it. Pairs that need it are
+    conditioned on likely events, the same for all orders: then delta is used up, also where the conditioned laws have
+    become equal and lose nothing."""
+
+    def losses(item: Any, one: Leakage[Any, Any]) -> list[tuple[PairLoss, Fraction]]:
+        each = ((one.divergence(item, noise, alpha), epsilon) for alpha, epsilon in ask.orders)
+        return [(loss, epsilon) for orders, epsilon in each for loss in _whole(item, orders)]
+
+    def within(found: list[tuple[PairLoss, Fraction]]) -> bool:
+        return all(loss.within(epsilon) for loss, epsilon in found)
+
+    found, delta = list[tuple[PairLoss, Fraction]](), Fraction(0)
+    for item, one in known:
+        plain = losses(item, one)
+        if ask.delta == 0 or not item.atoms or within(plain):
+            found += plain
+            continue
+        for alone in item.alone():
+            own = losses(alone, one)
+            rest = None if within(own) else one.conditioned(alone, noise, ask.highest, ask.delta)
+            if rest is not None:
+                own, delta = [(PairLoss(rest.labels[0], 0.0), ask.epsilon), *losses(rest, one)], ask.delta
+            found += own
+    worst, used = PairLoss("", 0.0), -1.0
+    for loss, epsilon in found:
+        share = loss.value / float(epsilon) if epsilon else loss.value
+        if share > used:
+            worst, used = loss, share
+    return Proof(worst.value, float_up(delta), worst.label, within(found))
+
+
+def _whole(item: Shape, losses: list[PairLoss]) -> list[PairLoss]:
+    """Losses of all pairs that differ: nothing holds because nothing was looked at."""
+    if len(losses) < item.differing:
+        raise NotProvable(f"{item.differing - len(losses)} pairs of laws were not looked at; this is a fault of fugu")
+    return losses
 
 
 def divergence_bounds(item: Shape, noise: Noise, alpha: Fraction) -> list[PairLoss]:
@@ -136,68 +195,6 @@ def shift_delta(noise: Noise, steps: int, epsilon: Fraction) -> float:
         points = Family(np.array([0, k], dtype=np.int64), both, ((0, 1),), ("",), translates=noise.log_concave)
         worst = max(worst, *(loss.value for loss in delta_bounds(points, noise, epsilon)))
     return worst
-
-
-@dataclass(frozen=True)
-class _Bounds:
-    """`fugu.guarantee.asks.Bounds` of all items together."""
-
-    items: tuple[Shape, ...]
-    noise: Noise
-
-    def _known(self) -> Iterator[tuple[Shape, Leakage[Any, Any]]]:
-        return ((item, leakage(item.shape, self.noise.name)) for item in self.items)
-
-    def pure(self, epsilon: Fraction) -> list[PairLoss]:
-        return [loss for item, known in self._known() for loss in _whole(item, known.pure(item, self.noise, epsilon))]
-
-    def delta(self, epsilon: Fraction, delta: Fraction) -> list[PairLoss]:
-        each = ((item, known.delta(item, self.noise, epsilon, delta)) for item, known in self._known())
-        return [loss for item, losses in each for loss in _whole(item, losses)]
-
-    def explain_pure(self) -> None:
-        for item, known in self._known():
-            known.explain_pure(item, self.noise)
-
-    def divergences(self, ask: Divergences) -> Iterator[tuple[PairLoss, Fraction, Fraction]]:
-        """(loss, epsilon, delta used) for every order and pair; pairs that need it are conditioned on likely events,
-        the same for all orders."""
-        for item, known in self._known():
-            plain = self._orders(item, known, ask)
-            if ask.delta == 0 or not item.atoms or _within(plain):
-                yield from plain
-                continue
-            for alone in item.alone():
-                own = self._orders(alone, known, ask)
-                rest = None if _within(own) else known.conditioned(alone, self.noise, ask.highest, ask.delta)
-                yield from own if rest is None else self._left_out(rest, known, ask)
-
-    def _left_out(
-        self, rest: Any, known: Leakage[Any, Any], ask: Divergences
-    ) -> list[tuple[PairLoss, Fraction, Fraction]]:
-        """The same for conditioned laws: delta is used up also where they have become equal and lose nothing."""
-        nothing = (PairLoss(rest.labels[0], 0.0), ask.epsilon, ask.delta)
-        return [nothing, *self._orders(rest, known, ask, ask.delta)]
-
-    def _orders(
-        self, item: Shape, known: Leakage[Any, Any], ask: Divergences, left_out: Fraction = Fraction(0)
-    ) -> list[tuple[PairLoss, Fraction, Fraction]]:
-        return [
-            (loss, epsilon, left_out)
-            for alpha, epsilon in ask.orders
-            for loss in _whole(item, known.divergence(item, self.noise, alpha))
-        ]
-
-
-def _whole(item: Shape, losses: list[PairLoss]) -> list[PairLoss]:
-    """Losses of all pairs that differ: nothing holds because nothing was looked at."""
-    if len(losses) < item.differing:
-        raise NotProvable(f"{item.differing - len(losses)} pairs of laws were not looked at; this is a fault of fugu")
-    return losses
-
-
-def _within(losses: list[tuple[PairLoss, Fraction, Fraction]]) -> bool:
-    return all(loss.within(epsilon) for loss, epsilon, _ in losses)
 
 
 # `fugu.epsilon`, `fugu.delta` and `fugu.renyi`: the loss of a noise on law pairs, as floats at or above the truth.

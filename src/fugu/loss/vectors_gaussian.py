@@ -236,14 +236,6 @@ def excess(noise: CorrelatedGaussian, laws: list[Matrix]) -> arb:
         return sum((((1 + h) / (1 - h)).log() for h in (eta(TAU, n) for n in sizes)), arb(0)).upper()
 
 
-def shift_excess(noise: CorrelatedGaussian) -> arb:
-    """kappa for lattice noise at a lattice point against a post-processing of N(0, S - tau grid^2 I)."""
-    _require_width(noise)
-    with balls.precision(_PRECISION):
-        both = (eta(TAU, len(noise.columns)), eta(TAU, noise.dimension))
-        return sum((((1 + h) / (1 - h)).log() for h in both), arb(0)).upper()
-
-
 def _require_width(noise: CorrelatedGaussian) -> None:
     base = as_fraction(noise.base) ** 2
     wide = base / noise.grid**2 >= 2 * TAU and all(as_fraction(s) ** 2 >= 2 * TAU for s in noise.scales)
