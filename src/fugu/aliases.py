@@ -1,4 +1,4 @@
-"""What the papers call things that fugu has: the one place for these names.
+"""What the papers call things that fugu has: aliases.toml is the one place for these names.
 
 A name is accepted where the papers' thing and fugu's are the same: one rule for where noise goes and how much of it.
 A constant that fugu proves, and the papers only bound, makes it no other thing. Certificates carry fugu's own name.
@@ -8,7 +8,9 @@ has a section for each, under the same anchor."""
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass
+from importlib import resources
 from typing import final
 
 from fugu.errors import UsageError
@@ -45,55 +47,10 @@ class Alias:
         return UsageError(f"no {kind} {said!r}: {self.why}{'' if self.why.endswith('?') else '.'} See {self.link}")
 
 
-METHODS: tuple[Alias, ...] = (
-    Alias("GWM", ("wasserstein",), "gwm", other=("general Wasserstein mechanism", "Wasserstein mechanism", "W_inf")),
-    Alias("W1", ("wasserstein",), "w1-mechanism", other=("W1 mechanism", "Kantorovich", "Kantorovich mechanism")),
-    Alias("AWM", ("closeness",), "awm", other=("approximate Wasserstein mechanism",)),
-    Alias("GAWM", ("closeness",), "gawm", other=("general approximate Wasserstein mechanism",)),
-    Alias("DAGWM", ("transport",), "dagwm", other=("distribution aware general Wasserstein mechanism",)),
-    Alias("ExpM", ("expected-value",), "expm", other=("ExpM (G)", "expected value mechanism")),
-    Alias("DirM", ("directional",), "dirm", other=("directional expected value mechanism",)),
-    Alias("EigM", ("eigenvector",), "eigm", other=("EigM (G)", "eigenvector Gaussian mechanism")),
-    Alias("DauM", ("directional-uncertainty",), "daum", other=("DauM (G)",)),
-    Alias("GDP", ("group",), "gdp", other=("GDP (G)", "GroupDP")),
-    Alias("Ours-Exp", ("exponential",), "ours-exp", other=("Pufferfish exponential mechanism",)),
-    Alias(
-        "ExpM (L)", ("anisotropic-laplace",), "expm",
-        "Laplace noise goes with a budget without delta; did you mean 'anisotropic-laplace', which needs less?",
-        other=("DirM (L)", "GDP (L)"),
-    ),
-    Alias(
-        "Algorithm 1", ("relaxed-paper", "relaxed"), "relaxed-mechanism",
-        "the printed loop loses its bracket; did you mean 'relaxed-paper', its condition solved safely, or 'relaxed'?",
-        other=("Alg. 1", "practical relaxed mechanism", "relaxed mechanism"),
-    ),
-    Alias(
-        "Cauchy mechanism", ("cauchy-moments",), "cauchy-mechanism",
-        "the printed formula is unsound; did you mean 'cauchy-moments' with noise 'cauchy', corrected?",
-    ),
-    Alias(
-        "GMM", ("mixture-coupling",), "gaussian-mixture-rule",
-        "the printed rule for mixtures is unsound; did you mean 'mixture-coupling' or 'exact'?",
-        other=("Theorem 2", "Gaussian mixture mechanism"),
-    ),
-    Alias(
-        "MQM", (), "mqm",
-        "quilts say what an epsilon for each entry is worth, not how noise is drawn; `fugu influence` and "
-        "`fugu compare --state` have them, and fugu.translation.quilts.mqm_exact",
-        other=("Markov quilt mechanism", "MQMExact", "MQMApprox"),
-    ),
-    Alias("PABI", (), "pabi", "it is about training; did you mean `fugu train`, or fugu.iterate.NoisySGD?"),
-    Alias(
-        "RPP", (), "rpp", "it is a guarantee; did you mean the budget fugu.Renyi(alpha, epsilon), or --alpha?",
-        other=("RDP", "Rényi Pufferfish privacy"),
-    ),
-    Alias("NfC", (), "nfc", "it is a condition; did you mean fugu_papers.compose.necessary?"),
-)  # fmt: skip
-
-NOISES: tuple[Alias, ...] = (
-    Alias("Lap", ("laplace",), "noises", other=("discrete Laplace", "geometric", "L")),
-    Alias("Gauss", ("gaussian",), "noises", other=("normal", "discrete Gaussian", "G")),
-    Alias("generalized Cauchy", ("cauchy",), "noises", other=("generalised Cauchy", "GCauchy")),
+_FILE = tomllib.loads(resources.files("fugu").joinpath("aliases.toml").read_text("utf-8"))
+METHODS, NOISES = (
+    tuple(Alias(**{**found, "ours": tuple(found["ours"]), "other": tuple(found.get("other", ()))}) for found in table)
+    for table in (_FILE["methods"], _FILE["noises"])
 )
 
 

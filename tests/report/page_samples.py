@@ -19,7 +19,7 @@ from fugu.queries.sequence_claims import REFERENCE as REFERENCE_WORDS
 from fugu.queries.sequences import Histogram, States
 from fugu.report import page
 from fugu.report.compare import influence_page, trade_page
-from fugu.report.dossier import Dossier, dossier_page
+from fugu.report.dossier import documents_in, dossier_page
 from fugu.report.property import MethodLine, property_page
 from law_route import prepare
 
@@ -124,7 +124,7 @@ def _released():
     entries = ({"request": LONG, "state": "settled", "charge": "Pure(epsilon=0.5)", "at": "2026-01-01T00:00"},)
     audit = fugu.audit(fugu.calibrate(PAIR, fugu.Pure(0.3)), draws=2000, through_files=0, rng=np.random.default_rng(1))
     return dossier_page(
-        Dossier.of(document, entries=entries, audit=audit, names={"certificate": "means.certificate.json"})
+        *documents_in(document), entries=entries, audit=audit, names={"certificate": "means.certificate.json"}
     )
 
 
@@ -134,7 +134,7 @@ def _to_sign():
     sealed = fugu.calibrate(scenario, fugu.Approx(0.5, 1e-4)).certificate
     recipe = {"what": "column", **(scenario.recipe or {})}
     going = replace(_answers(), certificates={"": sealed}, recipe=recipe, ledger=None)
-    return dossier_page(Dossier(preview(going), {"": sealed}, released=False))
+    return dossier_page(preview(going), {"": sealed}, released=False)
 
 
 SAMPLES = {

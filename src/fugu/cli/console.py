@@ -7,9 +7,11 @@ from __future__ import annotations
 import json
 import math
 import re
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
+from importlib import resources
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -68,19 +70,8 @@ def fail(error: FuguError) -> None:
 
 
 _CARRIED = (
-    "column",
-    "available",
-    "kind",
-    "name",
-    "spent",
-    "asked",
-    "left",
-    "budget",
-    "points",
-    "limit",
-    "why",
-    "advice",
-)
+    "column", "available", "kind", "name", "spent", "asked", "left", "budget", "points", "limit", "why", "advice",
+)  # fmt: skip
 """What errors carry beside their message."""
 
 
@@ -275,49 +266,18 @@ def _text(console: Console, cell: RenderableType, style: str = "") -> Text:
 # none of these. Text in quotes is somebody's own, and stays as it is.
 
 
-OPTIONS = {
-    "allow_no_noise": "--allow-no-noise", "bins": "--bins", "bounds": "--bounds", "by": "--by", "cap": "--cap",
-    "classes": "--classes", "components": "--components", "confidence": "--confidence", "data": "--data",
-    "declared_exact": "--declared-exact", "delta": "--delta", "epsilon": "--epsilon", "floor": "--floor",
-    "force": "--force", "grid": "--grid", "groups": "--group", "loss": "--loss", "max_norm": "--max-norm",
-    "method": "--method", "missing": "--missing", "noise": "--noise", "order": "--order", "other": "--other",
-    "outside": "the schema's outside", "pairs": "--pairs", "prior": "--prior", "private": "--private",
-    "property": "--hide", "protect": "--protect", "public_prior": "--public-prior", "publish": "--publish",
-    "reference": "--reference", "replacement": "--replacement", "shift": "--shift", "step": "--step", "unit": "--unit",
-    "values": "the schema's values",
-}  # fmt: skip
-"""Arguments of the library that messages name, and what the command line calls them."""
+_FILE = tomllib.loads(resources.files("fugu.cli").joinpath("spoken.toml").read_text("utf-8"))
+OPTIONS: dict[str, str] = _FILE["options"]
 _FLAGS = {"allow_no_noise", "public_prior", "force", "replacement"}
 _NUMBERS = {"confidence", "delta", "epsilon", "grid", "shift"}
 """Arguments whose value may stand as a bare number; of others, "state=1" is a secret of somebody's table."""
 _LITERAL = r"""'[^']*'|"[^"]*"|\([^()]*\)|\[[^\]]*\]|<[^<>]*>|True|False|None|\.\.\.|[A-Z]{2,}"""
 _GIVEN = re.compile(rf"\b([a-z]+(?:_[a-z]+)*)=({_LITERAL}|[-+]?[0-9][0-9.e+-]*)?(?=$|[\s,;:.)\]])")
 _BARE = re.compile(r"\b(" + "|".join(sorted(name for name in OPTIONS if "_" in name)) + r")\b")
-_PROMISES = (
-    (r"\bZCDP\(rho=([^,()]+)\)", r"rho \1 (zCDP)"),
-    (r"\bPure\(epsilon=([^,()]+)\)", r"epsilon \1"),
-    (r"\bApprox\(epsilon=([^,()]+), delta=([^,()]+)\)", r"epsilon \1 and delta \2"),
-    (r"\bRenyi\(alpha=([^,()]+), epsilon=([^,()]+)(?:, delta=0(?:\.0)?)?\)", r"epsilon \2 at the Rényi order \1"),
-    (
-        r"\bRenyi\(alpha=([^,()]+), epsilon=([^,()]+), delta=([^,()]+)\)",
-        r"epsilon \2 and delta \3 at the Rényi order \1",
-    ),
-)
 _PAGE = r"docs/(?!glossary\.md)[\w/.-]+\.md(?:#[\w-]+)?"
 """Pages of proofs; the glossary is for whoever types a name."""
-_PHRASES = (
-    (r"allow_no_noise=True \(--allow-no-noise\)", "--allow-no-noise"),
-    (r"public_prior=True \(--public-prior\)", "--public-prior"),
-    (r"--no-header, or Schema\(header=False\)", "--no-header"),
-    (r"; ask fugu\.optimal_channel for it", "; ask with --mechanism optimal"),
-    (r"; see (?:from_table|projective_diameter)", ""),
-    (r"; convert with to_approx", "; give --epsilon and --delta"),
-    (
-        r"say planned=True in every request if all of them were fixed beforehand, or use pure epsilons for each entry",
-        "ask all questions in one command (--query 'top3, histogram'), or each with --epsilon alone, without --delta",
-    ),
-    (rf"[:;]? ?\(?(?:proved in )?{_PAGE}(?:(?:, | and ){_PAGE})*\)?", ""),
-)
+_PROMISES = tuple((re.compile(found), said) for found, said in _FILE["promises"])
+_PHRASES = tuple((re.compile(found.replace("PAGE", _PAGE)), said) for found, said in _FILE["phrases"])
 _FRACTION = re.compile(r"(?<![\w/.'\"-])([0-9]+)/([1-9][0-9]*)(?![\w/.'\"])")
 _QUOTED = re.compile(r"""(?<![\w=])'[^']*'(?!\w)|(?<![\w=])"[^"]*"(?!\w)""")
 
@@ -333,7 +293,7 @@ def spoken(text: str) -> str:
     'the loss of what is drawn'
     """
     for found, said in _PHRASES:
-        text = re.sub(found, said, text)
+        text = found.sub(said, text)
 
     def change(part: str) -> str:
         part = _BARE.sub(lambda found: OPTIONS[found[1]], _GIVEN.sub(_given, part))
@@ -349,7 +309,7 @@ def promised(text: str) -> str:
     'spent epsilon 0.75, asked epsilon 1 and delta 1e-06'
     """
     for found, said in _PROMISES:
-        text = re.sub(found, said, text)
+        text = found.sub(said, text)
     return text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+import tomllib
 from importlib import resources
 from pathlib import Path
 
@@ -40,12 +41,9 @@ def demo(output: str = "demo-output") -> None:
 
 
 def _run(reference: Path, today: Path, folder: Path) -> None:
+    said: dict[str, str] = tomllib.loads(resources.files("fugu.cli").joinpath("demo.toml").read_text("utf-8"))
     out.rule("[bold]1  What is published, what is secret")
-    out.print(
-        "A clinic publishes the cholesterol of today's patients, row by row. Cholesterol is not secret; [bold]smoking"
-        "[/] is, and smokers have more cholesterol, so each published number says something about it. What adversaries "
-        "may believe is fitted on last year's register (4,000 rows). Both tables are synthetic."
-    )
+    out.print(said["secret"])
     scenario = fugu.Scenario.from_table(reference, publish="chol", protect="smoker", unit="patient")
     out.print(f"\n{scenario.report}\n", markup=False)
 
@@ -56,11 +54,8 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
         mechanism = fugu.calibrate(scenario, budget)
     out.print(comparison_table(comparison, f"to hide smoking at epsilon = {_EPSILON}"))
     plain = next(row for row in comparison.rows if row.method == "l1")
-    out.print(
-        f"[bold]{comparison.best.method}[/] wins: the noise is {plain.scale / comparison.best.scale:.0f} times smaller "
-        "than what sensitivity alone would ask for, and the guarantee is the same. 'true epsilon' is what each scale "
-        f"really leaks: whoever leaks less than {_EPSILON} has added more noise than needed.\n"
-    )
+    times = plain.scale / comparison.best.scale
+    out.print(said["wins"].format(best=comparison.best, times=times, epsilon=_EPSILON))
 
     out.rule("[bold]3  One release")
     private = read_table(today)
@@ -78,12 +73,12 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
             ledger=account.entry(),
         )  # fmt: skip
         publish(files, going, drafted(files.published, columns), columns, page_after(files, account, audit))
-    off = np.abs(released.values - true)
-    out.print(
-        f"{several(len(released), 'value')} went out, typically {mechanism.expected_error():.3g} mg/dl off (here "
-        f"{off.mean():.3g}), 95 % within ±{mechanism.interval(0.95)[1]:.3g}. The mean moved from {true.mean():.2f} to "
-        f"{released.values.mean():.2f}. (Only a demo may compare with the truth.) A second release is refused:"
-    )
+    numbers = {
+        "values": several(len(released), "value"), "error": mechanism.expected_error(), "true": true.mean(),
+        "off": np.abs(released.values - true).mean(), "half": mechanism.interval(0.95)[1],
+        "mean": released.values.mean(),
+    }  # fmt: skip
+    out.print(said["released"].format(**numbers))
     try:
         mechanism.release(true)
     except AlreadyReleased as refusal:
@@ -95,26 +90,14 @@ def _run(reference: Path, today: Path, folder: Path) -> None:
     with progress():
         verdict = fugu.examine(folder, reference=reference, twice=True)
     word = "[bold green]holds[/]" if verdict.holds else "[bold red]does not hold[/]"
-    out.print(
-        f"fugu verify {folder} --reference ... --twice: {word}. {several(len(verdict.checks), 'check')}: epsilon <= "
-        f"{verdict.epsilon:.10g} for every pair of secrets, in both orders, by ball arithmetic and by a second proof "
-        "in whole numbers; the published file is the one that the certificate names. Then an attack: "
-        f"{DRAWS:,} draws from the path that really runs show that epsilon is at least {audit.epsilon_lower:.3g}.\n"
-    )
+    checks = several(len(verdict.checks), "check")
+    out.print(said["checked"].format(folder=folder, word=word, checks=checks, proved=verdict.epsilon, draws=DRAWS,
+                                     attacked=audit.epsilon_lower))  # fmt: skip
     out.rule("[bold]5  What the numbers mean")
     factor, prior = math.exp(_EPSILON), 0.3
     low, high = prior / (prior + (1 - prior) * factor), prior * factor / (prior * factor + 1 - prior)
-    out.print(
-        f"Someone who thinks a patient smokes with probability {prior:.0%} will, after seeing the published number, "
-        f"believe something between {low:.0%} and {high:.0%}: the odds change by at most a factor e^{_EPSILON:g} = "
-        f"{factor:.2f}, whatever was drawn.\n"
-        "That holds for adversaries whose beliefs about cholesterol given smoking are those of the register, for one "
-        "release, and if patients are independent given their own secret. The certificate says so, and embeds the "
-        "beliefs."
-    )
-    out.print(
-        f"\nLook at [bold]{folder / 'chol.report.html'}[/] in a browser; the published column is {folder / 'chol.csv'}."
-    )
+    out.print(said["meaning"].format(prior=prior, low=low, high=high, epsilon=_EPSILON, factor=factor))
+    out.print(said["look"].format(page=folder / "chol.report.html", column=folder / "chol.csv"))
 
 
 _BARS = " ▁▂▃▄▅▆▇█"

@@ -225,7 +225,7 @@ def report(
 
 def _dossier(found: Exhibit, ledger: str | None, private: str | None, attack: bool) -> str:
     """The page of a release, with the names of the files that lie beside it."""
-    from fugu.report.dossier import Dossier, dossier_page
+    from fugu.report.dossier import dossier_page
 
     document = found.release
     assert document is not None
@@ -241,4 +241,4 @@ def _dossier(found: Exhibit, ledger: str | None, private: str | None, attack: bo
             raise UsageError("--attack is for a release with one certificate that is not withheld; see fugu audit")
         audit = fugu.audit(next(iter(shown.values())), draws=_QUICK, through_files=0)
     names = {} if found.name is None else {"certificate": found.name}
-    return dossier_page(Dossier(document.body, shown, names, entries=entries, audit=audit))
+    return dossier_page(document.body, shown, names=names, entries=entries, audit=audit)

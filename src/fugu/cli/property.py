@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -42,7 +43,7 @@ from fugu.queries.property_release import (
     statistic_columns,
 )
 from fugu.question import Question
-from fugu.report.property import MethodLine, SwapFigure, best, deviations, error_of, method_lines, swap_figure, sweep
+from fugu.report.property import MethodLine, SwapFigure, best, error_of, method_lines, swap_figure, sweep
 from fugu.scenario import Scenario
 from fugu.scenario.property import PropertyModel
 from fugu.scenario.swap import model_of
@@ -76,7 +77,7 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
         missing=cast(Literal["error", "drop"], sharing.missing),  # other words are refused
     )
     wishes = Wishes.of(method, "auto", declared_exact, sharing.floor)
-    rng = _generator()
+    rng = np.random.Generator(np.random.PCG64())  # for the attack and the record swap only, which publish nothing
     with progress():
         report("noise", 0, 3 * _TICK)
         mechanism = fugu.calibrate(
@@ -113,11 +114,6 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
         print_json({**content(found), "files": list(files)})
     else:
         show(found, sharing.sweep, files)
-
-
-def _generator() -> np.random.Generator:
-    """For the draws of the attack and the record swap only, which publish nothing."""
-    return np.random.Generator(np.random.PCG64())
 
 
 def hidden_property(table: Table, hide: str) -> str:
@@ -169,6 +165,11 @@ class PropertyFigures:
         """The records behind it."""
         return model_of(self.scenario)
 
+    @cached_property
+    def deviations(self) -> tuple[float, ...]:
+        """The standard deviation of the noise on each statistic."""
+        return deviations_of(self.mechanism, self.mechanism.certificate)
+
     @property
     def used(self) -> MethodLine | None:
         """The line of the mechanism's own method."""
@@ -198,7 +199,7 @@ def content(found: PropertyFigures) -> dict[str, Any]:
         "budget": found.budget, "methods": [line.to_json() for line in found.lines],
         "chosen": {
             **figures(mechanism), "error": error_of(mechanism),
-            "deviations": dict(zip(map(str, model.statistics), deviations(mechanism), strict=True)),
+            "deviations": dict(zip(map(str, model.statistics), found.deviations, strict=True)),
         },
         "record_swap": {"refused": found.swap} if isinstance(found.swap, str) else found.swap.to_json(),
         "attack": attacks and {name: {**each.to_json(), "guarantee": each.guarantee} for name, each in tried},
@@ -215,7 +216,7 @@ def show(found: PropertyFigures, sweep: bool, files: tuple[str, ...]) -> None:
     if found.asked.strip() != found.name.strip():
         say(f"hidden is {found.name!r}, the rarer of the two values of {found.asked.strip()!r}")
     out.print(_methods(found))
-    each = ", ".join(f"{s} {x:.4g}" for s, x in zip(model.statistics, deviations(mechanism), strict=True))
+    each = ", ".join(f"{s} {x:.4g}" for s, x in zip(model.statistics, found.deviations, strict=True))
     chosen = escape(mechanism.certificate.method)
     most = "at most " if mechanism.noise.prepares else ""
     out.print(
@@ -228,7 +229,7 @@ def show(found: PropertyFigures, sweep: bool, files: tuple[str, ...]) -> None:
             f"an estimate from {guess.draws} draws of its own: sigma {guess.sigma:.5g}, expected l2 error "
             f"{guess.error:.5g}; a release makes its own draws"
         )
-    if not any(deviations(mechanism)):
+    if not any(found.deviations):
         out.print("no noise is needed if the statistics are normal: the guarantee rests on the Gaussian model alone")
     if found.warning:
         out.print(f"[bold red]warning[/]: {escape(found.warning)}")

@@ -179,14 +179,14 @@ def page_after(
 ) -> Callable[[ReleaseDocument], str]:  # fmt: skip
     """What makes the page of a release, with the real names of its files, the extract of the ledger, `remarks` on the
     published numbers, and what the page before it showed: the attack, how usable it is."""
-    from fugu.report.dossier import Dossier, dossier_page
+    from fugu.report.dossier import documents_in, dossier_page
 
     names = {"certificate": files.certificate.name, "private": files.private.name}
 
     def made(document: ReleaseDocument) -> str:
         entries = None if account is None else tuple(extract(str(account.ledger), account.data))
         shown: dict[str, Any] = {"names": names, "entries": entries, "audit": audit, "usable": usable}
-        return dossier_page(Dossier.of(document, **shown, remarks=tuple(remarks)))
+        return dossier_page(*documents_in(document), **shown, remarks=remarks)
 
     return made
 
@@ -201,7 +201,7 @@ def signed(
 
     CertificateError, before anything goes out, if the attack refutes the guarantee."""
     from fugu.report import write
-    from fugu.report.dossier import Dossier, dossier_page
+    from fugu.report.dossier import dossier_page
 
     audit = None
     if attack:
@@ -212,9 +212,7 @@ def signed(
         if not audit.clean:
             raise CertificateError(f"nothing was released: {audit.verdict}")
     shown = None if going.beliefs.own_table else going.certificates
-    page = dossier_page(
-        Dossier(preview(going), shown, released=False, audit=audit, usable=usable, remarks=tuple(remarks))
-    )
+    page = dossier_page(preview(going), shown, released=False, audit=audit, usable=usable, remarks=remarks)
     if report is not None:
         write(Path(report), page)
         if not quiet:

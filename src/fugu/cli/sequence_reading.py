@@ -67,22 +67,6 @@ class EntryColumns:
     layout: Layout = PLAIN
     """What the options say; the schema file may say more in its [sequence] part."""
 
-    @staticmethod
-    def of(
-        by: str | None, order: str | None, state: str | None, schema: str | None, header: bool, layout: Layout
-    ) -> EntryColumns:
-        """The columns that options name; `UsageError` says which are needed for this layout."""
-        columns = EntryColumns(by, order, state or STATE, schema, header, layout)
-        wanted = columns.told().sequence
-        if wanted.wide:
-            return columns
-        if state is None or (order is None and wanted.repeats != ROWS):
-            raise UsageError(
-                "sequences need --state STATE and --order TIME (or --repeats rows, if the rows are in order), and --by "
-                "USER for more than one; or --columns FIRST:LAST for a wide table"
-            )
-        return columns
-
     def told(self) -> Schema:
         """What the schema file and the options say; without them, nothing."""
         found = Schema({}) if self.schema is None else Schema.load(self.schema)
@@ -111,9 +95,16 @@ def layout_of(question: Question) -> Layout:
 
 
 def columns_of(question: Question) -> EntryColumns:
-    """The columns that a question names."""
-    asked = question
-    return EntryColumns.of(asked.by, asked.order, asked.state, asked.schema, not asked.no_header, layout_of(asked))
+    """The columns that a question names; `UsageError` says which are needed for this layout."""
+    names = question.by, question.order, question.state or STATE
+    columns = EntryColumns(*names, question.schema, not question.no_header, layout_of(question))
+    wanted = columns.told().sequence
+    if not wanted.wide and (question.state is None or (question.order is None and wanted.repeats != ROWS)):
+        raise UsageError(
+            "sequences need --state STATE and --order TIME (or --repeats rows, if the rows are in order), and --by "
+            "USER for more than one; or --columns FIRST:LAST for a wide table"
+        )
+    return columns
 
 
 @dataclass(frozen=True, repr=False)

@@ -242,9 +242,8 @@ class Rows(Figure):
 
     def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
         room, first = self._room(width)
-        bar_key, diamond_key = (lambda x, y: tag("rect", class_="bar a", x=x + 4, y=y - 6, width=14, height=12),
-                                lambda x, y: _diamond(x + 11, y, ""))  # fmt: skip
-        names, y = legend([(self.keys[0], bar_key), (self.keys[1], diamond_key)], width)
+        bar_key = partial(_block, "bar a")
+        names, y = legend([(self.keys[0], bar_key), (self.keys[1], lambda x, y: _diamond(x + 11, y, ""))], width)
         top, parts = y, []
         for bar in self.bars:
             lines = wrapped(bar.name, width - 2 * _SIDE)
@@ -277,6 +276,11 @@ class Rows(Figure):
         before = max(0.0, width_of(left) / 2 - room * self.axis.at(a))
         after = max(0.0, width_of(right) / 2 - room * (1 - self.axis.at(b)))
         return room - before - after, _SIDE + before
+
+
+def _block(look: str, x: float, y: float) -> Html:
+    """A sample for the legend."""
+    return tag("rect", class_=look, x=x + 4, y=y - 6, width=14, height=12)
 
 
 def _diamond(x: float, y: float, told: str) -> Html:
@@ -312,7 +316,7 @@ class Heat(Figure):
         most = number(self.most)
         samples = [("a", f"+{most}: {self.samples[0]}"), ("b", f"−{most}: {self.samples[1]}")]
         negative = any(x < 0 for row in self.cells for x in row)
-        key = {look: partial(_sample, look) for look, _ in samples}
+        key = {look: partial(_block, f"heat {look}") for look, _ in samples}
         names, y = legend([(said, key[look]) for look, said in samples[: 1 + negative]], width)
         every = max(1, -int(-1.5 * SIZE // cell))
         apart = max(every, -int(-(width_of(str(across)) + 8) // cell))
@@ -337,10 +341,6 @@ class Heat(Figure):
         look, strength = "heat b" if x < 0 else "heat a", abs(x) / self.most
         size = {"width": cell - 1, "height": cell - 1, "fill_opacity": strength}
         return tag("rect", told, class_=look, x=left, y=top, **size)
-
-
-def _sample(look: str, x: float, y: float) -> Html:
-    return tag("rect", class_=f"heat {look}", x=x + 4, y=y - 6, width=14, height=12)
 
 
 def figure(drawing: Figure, *caption: Inside) -> Html:

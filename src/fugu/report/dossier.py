@@ -1,4 +1,4 @@
-"""`Dossier`: what the page about a whole release is told, before anything goes out or after; `dossier_page`; and
+"""What the page about a whole release is told, before anything goes out or after; `dossier_page`; and
 `publish`: from Python, what the command line writes for a release, the file, its document, its page."""
 
 from __future__ import annotations
@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,7 +39,7 @@ from fugu.queries.answer import Answer
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.usable_sequences import usable_of_sequence
 from fugu.report.facts import odds_of, parts
-from fugu.report.story import Exchange, Story, questions_of, sureness
+from fugu.report.story import Story, exchanges, questions_of, sureness
 from fugu.report.template import render
 from fugu.session.checks import usable_of_records
 from fugu.utility.usable import OWN_TABLE, Usable
@@ -57,94 +56,91 @@ _MOVED_COUNTS = 2
 """How far one record moves a table of counts: one count down, another up."""
 
 
-@dataclass(frozen=True, eq=False)
-class Dossier:
-    """One release as its reader needs it.
+def documents_in(document: ReleaseDocument) -> tuple[Json, Mapping[str, Document] | None]:
+    """The parts of a release document, and its certificates, read."""
+    bodies = document.certificates
+    return document.body, None if bodies is None else {group: inner(body) for group, body in bodies.items()}
+
+
+def release_facts(
+    body: Json, certificates: Mapping[str, Document] | None, *, names: Mapping[str, str] | None = None,
+    released: bool = True, audit: Audit | None = None, entries: tuple[Json, ...] | None = None,
+    comparison: Comparison | None = None, usable: Usable | None = None, remarks: Sequence[str] = (),
+) -> Json:  # fmt: skip
+    """What the page of one release is told.
 
     `body`: the parts of a release document, some of them None before the release. `certificates`: by group; None if
     they are withheld. `names`: the real names of the files ("certificate", "private", "ledger", "reference").
     `released`: False for a page that is signed before. `audit`: what an attack reached. `entries`: the extract of the
-    ledger. `comparison`: the methods side by side. `usable`: how usable it is, where what would help was measured."""
+    ledger. `comparison`: the methods side by side. `usable`: how usable it is, where what would help was measured.
+    `remarks`: on the published numbers beside the reference, and on the reference itself: all public."""
+    held, rows = dict(certificates or {}), body["data"]["rows"]
+    laws = {group: each for group, each in held.items() if isinstance(each, Certificate)}
+    promising = {group: each for group, each in held.items() if isinstance(each, Promising)}
+    exchanged = [each for each in laws.values() if each.runs == "channel"]
+    budget, promised = budget_from(body["budget"]), weakest(promising.values())
+    guarantee = budget if promised is None else promised.believed
+    partly = promised is not None and not guarantee.renyi and guarantee != budget
+    marks = [each.by_publisher() for each in held.values()]
+    marks.append(body.get("publisher") or {"parts": [], "assumptions": []})
+    said = [*weaknesses(budget, rows), *(text for each in exchanged for text in each.fitted())]
+    for group, each in promising.items():
+        said += [f"{f'group {group!r}: ' if group else ''}{text}" for text in each.exact_values]
+    alone = len(held) == len(laws) == 1 and not exchanged  # a channel has a section of its own
+    records = [each for each in held.values() if isinstance(each, RecordsCertificate)]
+    release = {
+        "body": body, "certificates": certificates, "names": names or {}, "released": released, "audit": audit,
+        "entries": entries,
+        "title": "Privacy report" if released else "Privacy report, to be signed before the release",
+        "budget": budget,
+        "promised": promised,
+        "odds": odds_of(guarantee),
+        "spent": promise(guarantee) if partly else "",
+        "private": bool(body.get("withheld")) or holds_private_numbers(body["assumptions"]),
+        "warnings": [*dict.fromkeys([*said, *remarks])],
+        "summed": any("statistic" in each.body for each in laws.values()),
+        "records": records,
+        "composes": bool(records),
+        "sure": sureness(next(iter(laws.values()))) if len(laws) == 1 else None,
+        "channels": [channel for each in exchanged for channel in exchanges(each)],
+        "story": Story(next(iter(laws.values())), comparison, rows=rows) if alone else None,
+        "usefulness": _usefulness(certificates, usable, laws, rows),
+        "whatever_is_believed": whatever_is_believed(laws),
+        "own_lines": {line for each in marks for line in each["assumptions"]},
+        "own_parts": list(dict.fromkeys(name for each in marks for name in each["parts"])),
+        "noise_rows": [_noise_row(each, laws) for each in list(body["mechanisms"])[:MOST]],
+        "proved_rows": [_proved_row(each) for each in list(body["mechanisms"])[:MOST]],
+        "ledger_rows": [
+            [e["request"], e["state"], e["charge"], e["at"][:16].replace("T", " "),
+             "this release" if e["request"] == (body["ledger"] or {}).get("request") else "another"]
+            for e in entries or ()
+        ],
+    }  # fmt: skip
+    return {"release": release, "questions_of": questions_of, "MOST_GROUPS": MOST}
 
-    body: Json
-    certificates: Mapping[str, Document] | None
-    names: Mapping[str, str] = field(default_factory=dict)
-    released: bool = True
-    audit: Audit | None = None
-    entries: tuple[Json, ...] | None = None
-    comparison: Comparison | None = None
-    usable: Usable | None = None
-    remarks: tuple[str, ...] = ()
-    """What is to be said of the published numbers beside the reference, and of the reference itself: all public."""
 
-    @staticmethod
-    def of(document: ReleaseDocument, **more: Any) -> Dossier:
-        """What a release document says, with its certificates read."""
-        bodies = document.certificates
-        return Dossier(document.body, None if bodies is None else {g: inner(b) for g, b in bodies.items()}, **more)
-
-    def facts(self) -> Json:
-        """What the template is told."""
-        held, rows = dict(self.certificates or {}), self.body["data"]["rows"]
-        laws = {group: each for group, each in held.items() if isinstance(each, Certificate)}
-        promising = {group: each for group, each in held.items() if isinstance(each, Promising)}
-        exchanged = [each for each in laws.values() if each.runs == "channel"]
-        budget, promised = budget_from(self.body["budget"]), weakest(promising.values())
-        guarantee = budget if promised is None else promised.believed
-        partly = promised is not None and not guarantee.renyi and guarantee != budget
-        marks = [each.by_publisher() for each in held.values()]
-        marks.append(self.body.get("publisher") or {"parts": [], "assumptions": []})
-        said = [*weaknesses(budget, rows), *(text for each in exchanged for text in each.fitted())]
-        for group, each in promising.items():
-            said += [f"{f'group {group!r}: ' if group else ''}{text}" for text in each.exact_values]
-        alone = len(held) == len(laws) == 1 and not exchanged  # a channel has a section of its own
-        records = [each for each in held.values() if isinstance(each, RecordsCertificate)]
-        release = {
-            **vars(self),
-            "title": "Privacy report" if self.released else "Privacy report, to be signed before the release",
-            "budget": budget,
-            "promised": promised,
-            "odds": odds_of(guarantee),
-            "spent": promise(guarantee) if partly else "",
-            "private": bool(self.body.get("withheld")) or holds_private_numbers(self.body["assumptions"]),
-            "warnings": [*dict.fromkeys([*said, *self.remarks])],
-            "summed": any("statistic" in each.body for each in laws.values()),
-            "records": records,
-            "composes": bool(records),
-            "sure": sureness(next(iter(laws.values()))) if len(laws) == 1 else None,
-            "channels": [channel for each in exchanged for channel in Exchange.each(each)],
-            "story": Story(next(iter(laws.values())), self.comparison, rows=rows) if alone else None,
-            "usefulness": self._usefulness(laws, rows),
-            "whatever_is_believed": whatever_is_believed(laws),
-            "own_lines": {line for each in marks for line in each["assumptions"]},
-            "own_parts": list(dict.fromkeys(name for each in marks for name in each["parts"])),
-            "noise_rows": [_noise_row(each, laws) for each in list(self.body["mechanisms"])[:MOST]],
-            "proved_rows": [_proved_row(each) for each in list(self.body["mechanisms"])[:MOST]],
-            "ledger_rows": [
-                [e["request"], e["state"], e["charge"], e["at"][:16].replace("T", " "),
-                 "this release" if e["request"] == (self.body["ledger"] or {}).get("request") else "another"]
-                for e in self.entries or ()
-            ],
-        }  # fmt: skip
-        return {"release": release, "questions_of": questions_of, "MOST_GROUPS": MOST}
-
-    def _usefulness(self, laws: Mapping[str, Certificate], rows: int | None) -> Usable | None:
-        """Whether it can be used; where the beliefs are withheld, why that is not said."""
-        if self.certificates is None:
-            return Usable((), "", why=OWN_TABLE)
-        if self.usable is not None:
-            return self.usable
-        for each in self.certificates.values():
-            if isinstance(each, RecordsCertificate):
-                return usable_of_records(each)
-            if isinstance(each, SequenceCertificate):
-                return usable_of_sequence(each, rows)
-        if not laws:
-            return None
-        found = [Usable.of(each, rows if len(laws) == 1 else None) for each in list(laws.values())[:MOST]]
-        figures = tuple(figure for each in found for figure in each.figures)
-        ordinary = found[0].ordinary if len(found) == 1 else None
-        return Usable(figures, found[0].basis, ordinary=ordinary, why=found[0].why)
+def _usefulness(
+    certificates: Mapping[str, Document] | None,
+    usable: Usable | None,
+    laws: Mapping[str, Certificate],
+    rows: int | None,
+) -> Usable | None:
+    """Whether it can be used; where the beliefs are withheld, why that is not said."""
+    if certificates is None:
+        return Usable((), "", why=OWN_TABLE)
+    if usable is not None:
+        return usable
+    for each in certificates.values():
+        if isinstance(each, RecordsCertificate):
+            return usable_of_records(each)
+        if isinstance(each, SequenceCertificate):
+            return usable_of_sequence(each, rows)
+    if not laws:
+        return None
+    found = [Usable.of(each, rows if len(laws) == 1 else None) for each in list(laws.values())[:MOST]]
+    figures = tuple(figure for each in found for figure in each.figures)
+    ordinary = found[0].ordinary if len(found) == 1 else None
+    return Usable(figures, found[0].basis, ordinary=ordinary, why=found[0].why)
 
 
 def _noise_row(mechanism: Json, laws: Mapping[str, Certificate]) -> list[str]:
@@ -168,10 +164,10 @@ def _proved_row(mechanism: Json) -> list[str]:
     ]  # fmt: skip
 
 
-def dossier_page(dossier: Dossier) -> str:
-    """The whole page."""
+def dossier_page(body: Json, certificates: Mapping[str, Document] | None, **shown: Any) -> str:
+    """The whole page; see `release_facts`."""
     with guarded("release document"):
-        facts = dossier.facts()
+        facts = release_facts(body, certificates, **shown)
         return render("release.html", title=facts["release"]["title"], **facts)
 
 
@@ -352,7 +348,7 @@ def publish(
     names = {"certificate": files.certificate.name, "private": files.private.name}
 
     def page(document: ReleaseDocument) -> str:
-        return dossier_page(Dossier.of(document, names=names))
+        return dossier_page(*documents_in(document), names=names)
 
     return write_files(files, going, drafted(files.published, columns), columns, page)
 

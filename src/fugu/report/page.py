@@ -26,9 +26,9 @@ from fugu.numbers.exact import read_number
 from fugu.numbers.text import SECRET, VALUE, clean, number
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.session_certificate import exact_numbers, noised_in
-from fugu.report.dossier import Dossier
+from fugu.report.dossier import documents_in, release_facts
 from fugu.report.facts import REMAINDER, odds_of
-from fugu.report.story import Exchange, Story, noise_of, questions_of, sureness
+from fugu.report.story import Story, exchanges, noise_of, questions_of, sureness
 from fugu.report.template import render
 from fugu.session.checks import usable_of_records
 from fugu.training.record import TrainingCertificate
@@ -112,7 +112,7 @@ def of_channel(certificate: Certificate, _: object, query_name: Named, secret_na
     query, recipe = (certificate.body.get(part) for part in ("query", "recipe"))
     protect = recipe.get("protect") if isinstance(recipe, dict) else None
     return {
-        "channels": Exchange.each(certificate),
+        "channels": exchanges(certificate),
         "guarantee": certificate.budget,
         "query": query_name or str((query or {}).get("publish", VALUE)),
         "secret": secret_name or (protect if isinstance(protect, str) else SECRET),
@@ -198,6 +198,9 @@ PAGES: dict[str, tuple[str, Callable[..., Facts]]] = {
     "sequence": ("sequence.html", of_sequences),
     "training": ("training.html", of_training),
     **dict.fromkeys(RecordsCertificate.KINDS, ("records.html", of_records)),
-    "release": ("release.html", lambda document, comparison, *_: Dossier.of(document, comparison=comparison).facts()),
+    "release": (
+        "release.html",
+        lambda found, comparison, *_: release_facts(*documents_in(found), comparison=comparison),
+    ),
 }
 """Kind -> its template, and what is read off a document for it."""

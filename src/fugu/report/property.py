@@ -31,7 +31,6 @@ from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.matrix import CorrelatedGaussian, DirectedLaplace
 from fugu.numbers.text import clean, number, percent
 from fugu.progress import report
-from fugu.queries.property_release import deviations_of
 from fugu.report.template import render
 from fugu.scenario.property import PropertyModel, Shares, proved_shares, proved_words
 from fugu.scenario.property import assumptions as assumed
@@ -137,11 +136,6 @@ def error_of(mechanism: Mechanism) -> float:
     if noise.prepares:
         return isotropic_length(float(noise.scale), mechanism.dimension)
     return length(noise) if isinstance(noise, CorrelatedGaussian) else mechanism.expected_error()
-
-
-def deviations(mechanism: Mechanism) -> tuple[float, ...]:
-    """The standard deviation of the noise on each statistic."""
-    return deviations_of(mechanism, mechanism.certificate)
 
 
 def swap_figure(scenario: Scenario, budget: Guarantee, rng: np.random.Generator, draws: int = DRAWS) -> SwapFigure:

@@ -1,4 +1,4 @@
-"""What the sections about one document are told: `Story` of a certificate with laws, `Exchange` of a channel, how sure
+"""What the sections about one document are told: `Story` of a certificate with laws, what channels exchange, how sure
 beliefs are, and the noise of questions in words: of sequences, made again out of a certificate, and of records."""
 
 from __future__ import annotations
@@ -129,49 +129,40 @@ class Story:
         ]  # fmt: skip
 
 
-class Exchange:
-    """A channel: what becomes of each value, what goes out exactly, how far others go."""
+def exchanges(certificate: Certificate) -> list[dict[str, Any]]:
+    """Of every channel that may run: what becomes of each value, what goes out exactly, how far others go."""
+    return [_exchange(part.certificate) for part in parts(certificate)]
 
-    def __init__(self, certificate: Certificate) -> None:
-        channel = certificate.noise
-        self.errors, self.optimum, self.most = certificate.errors, certificate.optimum, any_belief(channel)
-        known = list((certificate.body.get("query") or {}).get("categories") or ())
-        support = [] if certificate.support is None else certificate.support.tolist()
-        self.names = [clean(known[int(x)], 28) if known and int(x) < len(known) else f"{x:g}" for x in support]
-        given = channel.names
-        self.outputs = [f"{y:g}" for y in channel.outputs] if given is None else [clean(name, 28) for name in given]
-        shares = list(zip(self.names, self.errors.kept, strict=True))
-        self.exact = [name for name, kept in shares if kept >= _SURE]
-        self.mostly = [name for name, kept in shares if 0.5 <= kept < _SURE]
 
-    @staticmethod
-    def each(certificate: Certificate) -> list[Exchange]:
-        """The channels that may run."""
-        return [Exchange(part.certificate) for part in parts(certificate)]
+def _exchange(certificate: Certificate) -> dict[str, Any]:
+    """`chart`: K(y | x) as colours; neighbours are `gathered` where there are too many values to be drawn."""
+    channel, errors = certificate.noise, certificate.errors
+    known = list((certificate.body.get("query") or {}).get("categories") or ())
+    support = [] if certificate.support is None else certificate.support.tolist()
+    names = [clean(known[int(x)], 28) if known and int(x) < len(known) else f"{x:g}" for x in support]
+    given = channel.names
+    outputs = [f"{y:g}" for y in channel.outputs] if given is None else [clean(name, 28) for name in given]
+    shares = list(zip(names, errors.kept, strict=True))
 
-    @property
-    def gathered(self) -> bool:
-        """Whether there are too many values to be drawn one by one."""
-        return max(len(self.names), len(self.outputs)) > _DRAWN
-
-    def quantiles(self) -> list[list[str]]:
-        """How far values go."""
-        return [[percent(level), number(self.errors.quantile(level), "up", 4)] for level in _LEVELS]
-
-    def chart(self, name: str) -> Heat:
-        """K(y | x) as colours; neighbours are gathered where there are too many values to be drawn."""
-        down, across = (range(0, n, -(-n // _DRAWN)) for n in (len(self.names), len(self.outputs)))
-        cells = np.add.reduceat(np.add.reduceat(self.errors.rows, list(across), axis=1), list(down), axis=0)
-        cells = cells / np.diff([*down, len(self.names)])[:, None]
+    def chart(name: str) -> Heat:
+        down, across = (range(0, n, -(-n // _DRAWN)) for n in (len(names), len(outputs)))
+        cells = np.add.reduceat(np.add.reduceat(errors.rows, list(across), axis=1), list(down), axis=0)
+        cells = cells / np.diff([*down, len(names)])[:, None]
         return Heat(
-            name,
-            "What each value is published as",
+            name, "What each value is published as",
             "Each line is a value, each column what it is published as; the caption says what colours mean.",
-            tuple(self.names[k] for k in down),
-            tuple(tuple(map(float, line)) for line in cells),
-            tuple(self.outputs[k] for k in across),
-            ("the chance of the likeliest exchange", ""),
-        )
+            tuple(names[k] for k in down), tuple(tuple(map(float, line)) for line in cells),
+            tuple(outputs[k] for k in across), ("the chance of the likeliest exchange", ""),
+        )  # fmt: skip
+
+    return {
+        "errors": errors, "optimum": certificate.optimum, "most": any_belief(channel), "names": names,
+        "outputs": outputs, "exact": [name for name, kept in shares if kept >= _SURE],
+        "mostly": [name for name, kept in shares if 0.5 <= kept < _SURE], "chart": chart,
+        "gathered": max(len(names), len(outputs)) > _DRAWN,
+        "quantiles": [] if errors.nominal
+        else [[percent(level), number(errors.quantile(level), "up", 4)] for level in _LEVELS],
+    }  # fmt: skip
 
 
 def sureness(certificate: Certificate) -> dict[str, Any] | None:
