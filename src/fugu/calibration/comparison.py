@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from fugu.calibration.registry import nothing_proved
@@ -255,41 +257,7 @@ BESIDE = {
 """What each of them is as a lever: in words, as an option, and at which price."""
 BOUNDED = ("laplace", ATOMS)
 """Kinds of noise whose masses have bounded ratios."""
-NAMES = {
-    "l1": "largest distance of any two values",
-    "wasserstein": "largest distance that any mass moves",
-    "closeness": "the same, all but a share delta",
-    "relaxed-paper": "average distance, as in the paper",
-    "relaxed": "average distance, sharpened",
-    "exact": "exact {noise} noise (best for these beliefs)",
-    "gaussian-prior-lambert": "bound for normal beliefs, older form",
-    "gaussian-prior": "bound for normal beliefs",
-    "mixture-coupling": "bound for mixtures of normals",
-    "cauchy-moments": "moments of the distance, for Cauchy noise",
-    "transport": "average cost of moving one law to the other",
-    "partial-transport": "the same, all but a share delta",
-    "conditioned": "exact {noise} noise, given likely events",
-    "envelope": "{noise} noise for every law in the sets",
-    "group": "whole group at once",
-    "record-group": "all records that may change",
-    "record-swap": "records swapped by drawing, inside the release",
-    "anisotropic-laplace": "its own scale for every number",
-    "several-directions": "noise along the differences only (exact translates)",
-    "expected-value": "distance of the expected values",
-    "directional": "noise in the directions that tell",
-    "eigenvector": "noise along the principal direction",
-    "directional-uncertainty": "noise in the directions that tell, others blurred",
-    "optimal": "least noise for normal beliefs",
-    "optimal-channel": "optimal channel (least error, exactly these beliefs)",
-    "robust-channel": "optimal channel for every law in the sets",
-    CONSTANT: "one value whatever the data",
-    ATOMS: "noise on the known values",
-    REMAPPED: "noise on the known values, moved to the likeliest middle",
-    LIMIT: "least error of any mechanism",
-    AT_95: "with 95 % confidence in the beliefs",
-    LOCAL: "local differential privacy (range / epsilon)",
-    RECORDS: "differential privacy for independent records (no guarantee here)",
-}
+NAMES: dict[str, str] = tomllib.loads(files("fugu.calibration").joinpath("names.toml").read_text(encoding="utf-8"))
 
 
 def called(method: str, noise: str = "") -> str:

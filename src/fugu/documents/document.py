@@ -114,7 +114,9 @@ class Document(Shown):
         if a part is missing or cannot be read, if parts do not belong together, or if the digest does not match."""
         check_plain(content)
         if not isinstance(content, dict) or content.get("schema") != cls.SCHEMA:
-            raise CertificateError(f"not a certificate of schema {cls.SCHEMA}{_hint(content)}")
+            around = isinstance(content, dict) and str(content.get("schema")).startswith("fugu/release/")
+            inside = "; this is a release document, with its certificates inside: fugu.ReleaseDocument.load"
+            raise CertificateError(f"not a certificate of schema {cls.SCHEMA}{inside if around else ''}")
         if not isinstance(content.get("kind"), str) or content["kind"] not in cls.KINDS:
             raise CertificateError("the certificate is of a kind that this version of fugu does not know")
         made = cls.of_kind(content["kind"])
@@ -285,12 +287,6 @@ def no_laws(given: object, what: str) -> None:
     """Refuse laws where there is nothing to put them in place of."""
     if given is not None:
         raise UsageError(f"laws or a scenario can be given for certificates of releases; this one is of {what}")
-
-
-def _hint(content: object) -> str:
-    """Where the certificate is, if this is a document around it."""
-    around = isinstance(content, dict) and str(content.get("schema")).startswith("fugu/release/")
-    return "; this is a release document, with its certificates inside: fugu.ReleaseDocument.load" if around else ""
 
 
 def sized(text: str) -> str:

@@ -228,23 +228,17 @@ def _by_row(item: Shape, certificate: Certificate) -> Shape:
     return seen.moved(places) if isinstance(seen, SetFamily) else replace(seen, points=places)
 
 
-def edges_of(certificate: Certificate) -> tuple[float, ...] | None:
-    """The edges of the bins that the query puts numbers into, in order; None if it has none."""
-    with reading():
-        stated = (certificate.body.get("query") or {}).get("edges")
-        edges = None if stated is None else tuple(float(edge) for edge in stated)
-    if edges is not None and (len(edges) < 2 or not all(a < b for a, b in pairwise(edges))):
-        raise CertificateError("the edges of the bins in the certificate are not in order")
-    return edges
-
-
 def through_bins(items: Sequence[Shape], certificate: Certificate) -> Sequence[Shape]:
     """Laws with atoms, each atom moved to the middle of its bin, as the query does; middles stay where they are.
 
     So laws of raw values and laws of published ones give the same. Laws without atoms are of the published value."""
-    edges = edges_of(certificate)
+    with reading():
+        stated = (certificate.body.get("query") or {}).get("edges")
+        edges = None if stated is None else tuple(float(edge) for edge in stated)
     if edges is None:
         return items
+    if len(edges) < 2 or not all(a < b for a, b in pairwise(edges)):
+        raise CertificateError("the edges of the bins in the certificate are not in order")
     from fugu.data.moments import middles
 
     if any(item.translates for item in items):

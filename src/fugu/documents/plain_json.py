@@ -87,7 +87,8 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     """What the file says, as plain data; each name once in an object, every number finite, every text Unicode."""
     source = Path(path)
     try:
-        with open(source, "rb", opener=_without_waiting) as file:
+        # a pipe that nobody writes to is opened, looked at and refused, not waited for
+        with open(source, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             known = os.fstat(file.fileno())
             if not stat.S_ISREG(known.st_mode):
                 raise CertificateError(f"{source.name!r} is not a regular file")
@@ -187,11 +188,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(word: str) -> Any:
     raise CertificateError(f"the certificate holds {word}, which is not a number")
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """A pipe that nobody writes to is opened, looked at and refused, not waited for."""
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _check_text(text: str) -> None:

@@ -138,8 +138,9 @@ class ReleaseDocument(Document):
     def prove(self, given: PairsLike | None = None) -> Proved:
         """The worst of the certificates inside; of withheld ones nothing."""
         no_laws(given, "a whole release; give its certificate")
-        bodies = self.certificates
-        return Proved.nothing(NOT_CHECKABLE, "not checked") if bodies is None else _proved(_judged(bodies))
+        if (bodies := self.certificates) is None:
+            return Proved.nothing(NOT_CHECKABLE, "not checked")
+        return _proved({group: inner(body).verdict() for group, body in bodies.items()})
 
     def verdict(self, given: PairsLike | None = None) -> Verdict:
         """Every certificate judged once, for the proof and for the checks."""
@@ -155,7 +156,7 @@ class ReleaseDocument(Document):
 
     def judged(self, bodies: Mapping[str, Json]) -> Verdict:
         """The verdict with certificates at hand, also if they were withheld."""
-        verdicts = _judged(bodies)
+        verdicts = {group: inner(body).verdict() for group, body in bodies.items()}
         return settled(_proved(verdicts), self._checked(bodies, verdicts))
 
     def _checked(self, bodies: Mapping[str, Json], verdicts: Mapping[str, Verdict]) -> Iterator[Checked]:
@@ -187,8 +188,12 @@ class ReleaseDocument(Document):
         """CertificateError unless the recipe makes the words, and every certificate answers the recipe's question."""
         stated = self["question"]
         recipe = stated["recipe"]
-        if recipe is None:
-            self._check_without_recipe(bodies)
+        if recipe is None:  # CertificateError if it was taken away, and the certificate still has it
+            for own in (body["recipe"] for body in bodies.values() if body.get("recipe") is not None):
+                if not self.withheld:
+                    raise CertificateError("the document has no recipe for its question, and its certificate has one")
+                if stated["words"] != question_words(without_fitted({"what": "column", **own})):
+                    raise CertificateError("the words of the question are not those of the certificate's recipe")
             raise NotChecked("there is no recipe: the question was asked in code, or holds what is withheld")
         if stated["words"] != question_words(recipe):
             raise CertificateError("the words of the question are not those of its recipe")
@@ -197,16 +202,6 @@ class ReleaseDocument(Document):
         for group, body in bodies.items():
             if not inner(body).answers(recipe, group):
                 raise CertificateError(f"the certificate of group {group!r} is for another question than the recipe")
-
-    def _check_without_recipe(self, bodies: Mapping[str, Json]) -> None:
-        """CertificateError if a recipe was taken away from the document, and the certificate still has it."""
-        for own in (body.get("recipe") for body in bodies.values()):
-            if own is None:
-                continue
-            if not self.withheld:
-                raise CertificateError("the document has no recipe for its question, and its certificate has one")
-            if self["question"]["words"] != question_words(without_fitted({"what": "column", **own})):
-                raise CertificateError("the words of the question are not those of the certificate's recipe")
 
     def _check_rows(self, bodies: Mapping[str, Json]) -> None:
         """CertificateError unless the rows that are named are those of the parts that have them, too."""
@@ -278,10 +273,6 @@ class PrivatePart(Document):
         """It says aloud what it is, and names one release."""
         if self["marking"] != NOT_FOR_PUBLICATION:
             raise CertificateError("the private part of a release is not marked as such")
-
-
-def _judged(bodies: Mapping[str, Json]) -> dict[str, Verdict]:
-    return {group: inner(body).verdict() for group, body in bodies.items()}
 
 
 def _proved(verdicts: Mapping[str, Verdict]) -> Proved:

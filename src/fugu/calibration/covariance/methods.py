@@ -162,14 +162,8 @@ def _records(everybody: bool) -> Finder:
     return find
 
 
-def _directional(laws: StandardPairs, t: float, _: Any) -> Array:
-    v, sigma = directional(laws.shift, t=t)
-    return np.asarray(sigma**2 * np.outer(v, v))
-
-
-def _uncertain(laws: StandardPairs, t: float, _: Any) -> Array:
-    v, s = directional_uncertainty(laws.shift, laws.middle, t)
-    return np.asarray(s * np.outer(v, v))
+def _along(v: Array, size: float, power: int) -> Array:
+    return np.asarray(size**power * np.outer(v, v))
 
 
 def _optimal(laws: StandardPairs, t: float, ask: Ask, cost: CovarianceCost, floor: float, others: list[Array]) -> Array:
@@ -188,9 +182,9 @@ _FINDERS: dict[str, Finder] = {
     "group": _records(everybody=True),
     "record-group": _records(everybody=False),
     "expected-value": lambda laws, t, _: expected_value_gaussian(laws.shift, t) ** 2 * np.eye(laws.dimension),
-    "directional": _directional,
+    "directional": lambda laws, t, _: _along(*directional(laws.shift, t=t), 2),
     "eigenvector": lambda laws, t, _: eigenvector(laws.shift, laws.middle, t),
-    "directional-uncertainty": _uncertain,
+    "directional-uncertainty": lambda laws, t, _: _along(*directional_uncertainty(laws.shift, laws.middle, t), 1),
 }
 """Methods for one covariance count on the mean of the two laws of a pair."""
 
