@@ -1150,7 +1150,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["mechanism/test_remap.py"],
     ("_least", "no median", "np.cumsum(rows, axis=1) < 0.5", "np.cumsum(rows, axis=1) < 0.4"),
     ("Remap.check", "a worse table passes", "least * (1 + _SAME)", "2 + least * (1 + _SAME)"),
-    ("remap_of", "weight of the private table", "not declared and context.reference_digest is not None and context.public_prior", "False"),
+    ("Mechanism.remapped", "weight of the private table", "not declared and self.context.reference_digest is not None and self.context.public_prior", "False"),
     ("PARTS", "remap unchecked", "Remap.of_certificate(c).check()", "None"),
     ("rebuilt", "attacked before the table", "Remap.in_certificate(certificate)", "None", "mechanism/test_one_mechanism.py"),
     ["calibration/test_noise_on_atoms.py"],

@@ -13,7 +13,7 @@ from property_oracle import exact_covariance, normal, plane_delta, random_pairs,
 import fugu
 from fugu import Approx, LawPair, Renyi, Shifted
 from fugu.calibration.covariance import methods
-from fugu.calibration.covariance.descent import descend, enough, excess_of
+from fugu.calibration.covariance.descent import descend, enough, excess_of, excesses
 from fugu.calibration.covariance.methods import propose
 from fugu.calibration.covariance.optimal import least_trace, threshold
 from fugu.calibration.covariance.slope import (
@@ -179,7 +179,7 @@ def test_optimal_is_much_below_the_programme_for_one_covariance_and_within_its_b
             laws.shift, laws.middle, methods.admissible(budget.asks()), None, best.floor
         )
         gains.append(np.trace(enough(relaxed.covariance, laws, budget.asks())) / np.trace(S))
-        least = least_trace(laws, budget.asks(), best.floor, np.eye(d), S)
+        least = least_trace(laws, budget.asks(), best.floor, np.eye(d), S, excesses(S, laws, budget.asks()))
         assert least <= np.trace(S) * (1 + 1e-6) <= (1 + 1e-3 if isinstance(budget, Renyi) else 1.4) * least
     assert min(gains) >= 1 - 1e-6 and max(gains) > 1.01
 
@@ -281,7 +281,8 @@ def test_no_noise_that_is_private_goes_below_the_bound(rng):
     A = rng.normal(size=(d, d))
     floor = float(rng.choice([0, 0.2]))
     start = enough(A @ A.T + floor * np.eye(d), laws, ask)
-    least = least_trace(laws, ask, floor, W, descend(start, floor, laws, ask, CovarianceCost(W)))
+    at = descend(start, floor, laws, ask, CovarianceCost(W))
+    least = least_trace(laws, ask, floor, W, at, excesses(at, laws, ask))
     for _ in range(4):
         A = rng.normal(size=(d, d)) * np.exp(rng.normal(size=d))
         S = enough(A @ A.T + floor * np.eye(d), laws, ask)

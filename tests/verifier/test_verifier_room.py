@@ -22,7 +22,7 @@ def test_imports_nothing_that_finds_noise():
 
 
 def test_the_check_sees_what_another_room_brings_in():
-    assert {"scenario", "calibration"} <= loaded("fugu.calibration.driver")
+    assert {"scenario", "calibration"} <= loaded("fugu.calibration.compare")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from fugu.calibration.driver import asked
 from fugu.calibration.lattice import beliefs_of, problem
 from fugu.calibration.offer import Listed, Offer, Tried, Wishes
 from fugu.calibration.registry import ARITHMETIC, least, told
-from fugu.calibration.scales import Scales
 from fugu.channels.bounds import lower, value
 from fugu.channels.find import find, squared_outputs, with_outputs
 from fugu.channels.problem import (
@@ -359,8 +358,8 @@ def channel_offer(given: tuple[Shape, ...], ask: Ask, asked: Asked, most: int | 
     )  # fmt: skip
 
 
-def channels(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed | Scales:
-    """For the driver: categories without an order, sets of laws, and channels asked for by name."""
+def channels(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed:
+    """For the driver: categories without an order, channels asked for by name, and beside noise for sets of laws."""
     named = wishes.method in (POINT, ROBUST)
     most = None if wishes.cap is None else plain(wishes.cap)
     asked = Asked(loss=None if wishes.names is not None else wishes.objective, names=wishes.names, cap=most)
@@ -376,14 +375,7 @@ def channels(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed | Sca
         return Listed(lambda: [channel_offer(given, ask, asked)])
     cap = _cap(given, ask, wishes.names is not None)
     smaller = min((x for x in (cap, most) if x is not None), default=None)
-
-    def robust() -> Offer:
-        return channel_offer(given, ask, replace(asked, cap=smaller), None if named else MOST)
-
-    if named or wishes.names is not None:
-        return Listed(lambda: [robust()])
-    beside = robust if wishes.method == wishes.noise == "best" else None
-    return Scales(given, ask, wishes, beside)
+    return Listed(lambda: [channel_offer(given, ask, replace(asked, cap=smaller), None if named else MOST)])
 
 
 def _cap(given: tuple[Shape, ...], ask: Ask, nominal: bool = False) -> float | None:

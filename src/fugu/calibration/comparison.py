@@ -17,11 +17,11 @@ from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable
 from fugu.guarantee.curve import Guarantee
 from fugu.shown import Shown, figure_of
-from fugu.utility.usable import Usable
 from fugu.visible import Json, several
 
 if TYPE_CHECKING:
     from fugu.drawing.charts import Figure
+    from fugu.utility.usable import Usable
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,6 +84,8 @@ class Comparison(Shown):
     @cached_property
     def usable(self) -> Usable:
         """How usable the best row is, on the reference or the beliefs, and what would help; see `fugu.usable`."""
+        from fugu.utility.usable import Usable
+
         if self.judge is None:
             return Usable((), "", why="only rows are at hand: ask fugu.usable for a mechanism")
         try:

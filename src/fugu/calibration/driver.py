@@ -5,7 +5,6 @@ It knows no law, no budget and no noise by name. Laws say their shape, and for e
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 from fugu.calibration.comparison import Comparison, Row
 from fugu.calibration.offer import Listed, Wishes
 from fugu.calibration.registry import ARITHMETIC, OUT_OF_RANGE, nothing_proved, told
+from fugu.documents.document import later
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.asks import Ask
 from fugu.guarantee.curve import Guarantee
@@ -31,8 +31,10 @@ SCALES, CHANNELS = "fugu.calibration.scales:Scales", "fugu.calibration.channel:c
 """Noise of one scale; and what publishes categories without an order, or is asked for by the names of channels."""
 DIRECTIONS = "fugu.calibration.translates:directions"
 """Laplace noise of several scales: for translates of vectors by name, for normal vectors with a pure budget."""
-SEARCHES = {**dict.fromkeys(("line", "smooth", "space", "cells"), SCALES), "sets": CHANNELS}
-SEARCHES["normal"] = "fugu.calibration.covariance.offers:covariances"
+SEARCHES = {
+    **dict.fromkeys(("line", "smooth", "space", "cells", "sets"), SCALES),
+    "normal": "fugu.calibration.covariance.offers:covariances",
+}
 CHANNEL_NAMES = ("optimal-channel", "robust-channel")
 BY_NAME = {
     **dict.fromkeys(CHANNEL_NAMES, CHANNELS),
@@ -61,8 +63,10 @@ def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed | S
     room = CHANNELS if wishes.names is not None else BY_NAME.get(wishes.method, usual)
     if wishes.cap is not None and room not in (SCALES, CHANNELS):
         raise UsageError("cap is for values that are kept within a support; these are not, so leave it out")
-    module, _, name = room.partition(":")
-    return getattr(importlib.import_module(module), name)(given, ask, wishes)  # type: ignore[no-any-return]
+    search = later(room)(given, ask, wishes)
+    if room == SCALES and shape == "sets" and wishes.method == wishes.noise == "best":  # then a robust channel too
+        search = replace(search, beside=lambda: later(CHANNELS)(given, ask, wishes).everything())
+    return search  # type: ignore[no-any-return]
 
 
 def best(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Mechanism:

@@ -32,7 +32,7 @@ class Scales:
     given: tuple[Shape, ...]
     ask: Ask
     wishes: Wishes
-    beside: Callable[[], Offer] | None = None
+    beside: Callable[[], list[Offer]] = list
     """What makes what stands beside the methods that no other beats."""
 
     def stages(self, refusals: list[str]) -> Iterator[list[Offer]]:
@@ -58,7 +58,7 @@ class Scales:
                 refusals.append(f"{kind.name}: {told(error)}")
                 continue
             made.append((kind, where, [m for m in rest if m not in needed]))
-        yield [*self._capped(stage), *([] if self.beside is None else [self.beside()])]
+        yield [*self._capped(stage), *self.beside()]
         yield self._capped([each for kind, where, rest in made for each in scaled(where, self.ask, kind, rest)])
 
     def _capped(self, found: list[Scaled]) -> list[Offer]:
@@ -77,7 +77,7 @@ class Scales:
                 rows += _rows(scaled(where, self.ask, kind, suited(where.items, self.ask, kind)), self.ask)
             except (NotProvable, *ARITHMETIC) as error:
                 rows.append(refused("exact", kind.name, told(error)))
-        return rows if self.beside is None else [*rows, self.beside()]
+        return [*rows, *self.beside()]
 
     def _kinds(self) -> list[Kind]:
         """The kinds of noise to try: the one asked for, or all that are released and can meet the budget."""

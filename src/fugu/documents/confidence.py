@@ -18,6 +18,7 @@ from fugu.laws.sets import Band, Box, Intersection
 from fugu.laws.sets.confidence import Sampled
 from fugu.laws.sets.law_set import LawSet
 from fugu.numbers.exact import as_fraction, read_number
+from fugu.visible import Json
 
 if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
@@ -31,6 +32,16 @@ _ROWS = (
     "reference rows are independent draws given their secret, one row each, from the population of the protected rows, "
     "and independent of the protected rows"
 )
+
+
+def counts_of(body: Json) -> Sampled:
+    """The counts that a certificate states."""
+    return Sampled.from_json(body["confidence"])
+
+
+def meaning_of(body: Json) -> tuple[str, ...]:
+    """What must be true of a certificate, and what is then true."""
+    return meaning(counts_of(body))
 
 
 def meaning(sampled: Sampled) -> tuple[str, ...]:
@@ -58,7 +69,7 @@ def _check_told(certificate: Certificate) -> None:
     if "confidence" not in certificate.body:
         raise CertificateError("the certificate speaks of a confidence, and holds no counts that it rests on")
     with reading():
-        sampled = Sampled.from_json(certificate.body["confidence"])
+        sampled = counts_of(certificate.body)
         recipe = certificate.body["recipe"]  # None where secrets were told by a function, which JSON cannot say
         same = {"confidence": str(sampled.confidence), "shift": str(sampled.shift), "public_prior": False}
         stated = same if recipe is None else recipe
@@ -95,7 +106,7 @@ def check_sampled(certificate: Certificate) -> None:
     A set that is larger than it need be costs noise and no promise; one that is smaller promises too much. So does a
     confidence in words that the counts are not used at, or that speaks of other values than records are read as."""
     _check_told(certificate)
-    sampled = Sampled.from_json(certificate.body["confidence"])
+    sampled = counts_of(certificate.body)
     families = certificate.laws
     if len(families) != 1 or not isinstance(family := families[0], SetFamily):
         raise CertificateError("the certificate states a confidence, and its beliefs are no sets of laws")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fugu.documents import fields as of
 from fugu.documents import sentences as say
-from fugu.documents.document import canonical_json, later
+from fugu.documents.document import canonical_json
 from fugu.documents.remap import Remap
 from fugu.documents.swap import MOMENTS, WORD, RecordSwap, check_shares, check_swap
 from fugu.documents.verdict import Check, NotChecked, unchecked
@@ -178,9 +178,11 @@ def _confident(certificate: Certificate) -> bool:
     return asked or "confidence" in certificate.body or said
 
 
-def _sampled(certificate: Certificate) -> Any:
-    """The counts behind sets of laws."""
-    return later("fugu.laws.sets.confidence:Sampled").from_json(certificate.body["confidence"])
+def _confidence() -> Any:
+    """What is known of sets of laws from counts: it reads schemas, so it is imported where a certificate has such."""
+    from fugu.documents import confidence
+
+    return confidence
 
 
 def _free_reach(certificate: Certificate) -> Iterator[Check]:
@@ -213,9 +215,9 @@ PARTS = (
     ),
     Part(
         "confidence", said=_confident,
-        late=lambda c: [("confidence", _OF_SETS, lambda: later("fugu.documents.confidence:check_sampled")(c))],
-        described=lambda c: later("fugu.documents.confidence:meaning")(_sampled(c)) if "confidence" in c.body else (),
-        again=lambda c: None if c.body.get("confidence") is None else _sampled(c).to_json(),
+        late=lambda c: [("confidence", _OF_SETS, lambda: _confidence().check_sampled(c))],
+        described=lambda c: _confidence().meaning_of(c.body) if "confidence" in c.body else (),
+        again=lambda c: None if c.body.get("confidence") is None else _confidence().counts_of(c.body).to_json(),
     ),
     Part(
         "remap", early=lambda c: [("", "", lambda: Remap.in_certificate(c))],

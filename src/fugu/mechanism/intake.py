@@ -1,4 +1,4 @@
-"""What a mechanism knows of its scenario, values as they come to a release, and outputs moved by a public table."""
+"""What a mechanism knows of its scenario, and values as they come to a release."""
 
 from __future__ import annotations
 
@@ -16,28 +16,20 @@ from fugu.data.field import Field
 from fugu.data.private import open_private
 from fugu.data.schema import Schema
 from fugu.data.sources import framed
-from fugu.documents.certificate import Certificate
-from fugu.documents.remap import Remap, weighed, weight_on
 from fugu.documents.sentences import (
     EXACT_LAWS,
     INDEPENDENT_ROWS,
     ONE_DATA_SET,
     ONE_ROW,
     ONE_VALUE,
-    remapped,
     unit_of_person,
 )
 from fugu.documents.swap import MOMENTS, Stated
-from fugu.errors import BadLaw, PriorNotPublic, UsageError
-from fugu.laws.discrete import Discrete
+from fugu.errors import BadLaw
 from fugu.laws.pair import LawPair
 from fugu.laws.sets.confidence import Sampled
-from fugu.noise.kind import OBJECTIVES
 from fugu.numbers.checks import is_row
 from fugu.numbers.exact import read_number
-from fugu.scenario.query import ColumnQuery
-from fugu.scenario.scenario import Scenario
-from fugu.visible import brief
 
 if TYPE_CHECKING:
     from fugu.scenario.property import PropertyModel
@@ -78,6 +70,8 @@ class Context:
     @staticmethod
     def of(source: object) -> Context:
         """The context of a scenario, or the empty one for bare law pairs."""
+        from fugu.scenario.scenario import Scenario
+
         if not isinstance(source, Scenario):
             return Context(assumptions=tuple(getattr(source, "assumptions", (EXACT_LAWS, INDEPENDENT_ROWS))))
         query, model, unit = source.query, source.property, source.unit
@@ -129,6 +123,8 @@ def as_column(values: object, context: Context, centre: float, mapped: bool) -> 
     if context.query is None or context.schema is None or mapped:
         known = Schema({_VALUE: {"kind": "number", "typical": centre}})
         return open_private({_VALUE: _cells(values)}, known, [_VALUE]).numbers(_VALUE, context.keeps_missing)
+    from fugu.scenario.query import ColumnQuery
+
     asked = ColumnQuery.from_json(context.query)
     private = open_private({asked.publish: _cells(values)}, Schema.from_json(context.schema), [asked.publish])
     return asked.of_private(private)
@@ -224,36 +220,3 @@ def clipped(column: Floats, stated: Stated | None) -> Floats:
         for place, side in ((0, -1), (1, 1))
     )
     return np.asarray(np.clip(column, low, high) if column.ndim > 1 else np.clip(column, low[0], high[0]))
-
-
-# `remapped`: a mechanism whose outputs are moved to the value of least expected loss, by a public table.
-
-
-def remap_of(
-    certificate: Certificate, context: Context, loss: str, weight: Discrete | str
-) -> tuple[Certificate, Remap]:
-    """The table for a certified mechanism, and the certificate that holds it, its errors worked out anew."""
-    declared = isinstance(weight, Discrete)
-    if not declared and weight != "mean":
-        raise UsageError(f"the weight of a remap is 'mean' or a fugu.Discrete, got {brief(str(weight), 40)}")
-    if not declared and context.reference_digest is not None and context.public_prior:
-        raise PriorNotPublic(
-            "with public_prior=True the beliefs are counted in the private table, and a remap by their mean would "
-            "publish what it counts: of a table with one row, every output would become that row. Give a declared "
-            "weight=fugu.Discrete(...), or fit the beliefs on a reference table"
-        )
-    if certificate.body.get("post"):
-        raise UsageError("a remap comes before other post-processing: call remapped() first, then then()")
-    if certificate.body.get("remap") is not None:
-        raise UsageError("these outputs are remapped already")
-    plain = weighed(certificate)
-    given = None
-    if isinstance(weight, Discrete):
-        assert certificate.lattice is not None
-        given = weight_on(weight, plain.points, certificate.support, certificate.lattice)
-    found = Remap.of(weighed(certificate, given), loss, declared)
-    body: dict[str, Any] = certificate.unsealed
-    body["remap"] = found.to_json()
-    body["expected_error"] = {objective: found.expected_error(objective) for objective in OBJECTIVES}
-    body["assumptions"] = [*body["assumptions"], remapped(loss, declared)]
-    return Certificate.seal(body, certificate.laws), found

@@ -13,24 +13,26 @@ from numpy.typing import NDArray
 from fugu.channels.problem import Errors
 from fugu.data.column import column_digest
 from fugu.documents.certificate import Certificate
-from fugu.documents.channel import Optimum
 from fugu.documents.promises import HALF, chance_after, coarse
-from fugu.documents.remap import Loss, Remap
+from fugu.documents.remap import Loss, Remap, weighed, weight_on
+from fugu.documents.sentences import remapped
 from fugu.errors import BadLaw, BadNoise, NoiselessRelease, NotProvable, PriorNotPublic, UsageError
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import called_exact
 from fugu.laws.components import nearest
 from fugu.laws.discrete import Discrete
 from fugu.loss.channel import any_belief
-from fugu.mechanism.intake import Context, as_column, as_rows, clipped, is_scalar, remap_of, require_one
+from fugu.mechanism.intake import Context, as_column, as_rows, clipped, is_scalar, require_one
 from fugu.mechanism.post import Step, moves, one_by_one
 from fugu.mechanism.release import Once, Published, Release, Simulated
 from fugu.noise.bits import OS, BitSource, RngBits
-from fugu.noise.kind import Noise, Objective, check_level, check_objective
+from fugu.noise.kind import OBJECTIVES, Noise, Objective, check_level, check_objective
 from fugu.noise.lattice import Lattice, rounding_error
 from fugu.shown import Shown, figure_of
+from fugu.visible import brief
 
 if TYPE_CHECKING:
+    from fugu.documents.channel import Optimum
     from fugu.drawing.charts import Figure
     from fugu.mechanism.record_swap import SwapEstimate
 
@@ -170,8 +172,31 @@ class Mechanism(Shown):
             )
         if self.noise.silent:
             return self
-        certificate, remap = remap_of(self.certificate, self.context, loss, weight)
-        return replace(self, certificate=certificate, remap=remap)
+        declared, certificate = isinstance(weight, Discrete), self.certificate
+        if not declared and weight != "mean":
+            raise UsageError(f"the weight of a remap is 'mean' or a fugu.Discrete, got {brief(str(weight), 40)}")
+        if not declared and self.context.reference_digest is not None and self.context.public_prior:
+            raise PriorNotPublic(
+                "with public_prior=True the beliefs are counted in the private table, and a remap by their mean would "
+                "publish what it counts: of a table with one row, every output would become that row. Give a declared "
+                "weight=fugu.Discrete(...), or fit the beliefs on a reference table"
+            )
+        if certificate.body.get("post"):
+            raise UsageError("a remap comes before other post-processing: call remapped() first, then then()")
+        if certificate.body.get("remap") is not None:
+            raise UsageError("these outputs are remapped already")
+        plain, given = weighed(certificate), None
+        if isinstance(weight, Discrete):
+            assert certificate.lattice is not None
+            given = weight_on(weight, plain.points, certificate.support, certificate.lattice)
+        remap = Remap.of(weighed(certificate, given), loss, declared)
+        body = {
+            **certificate.unsealed,
+            "remap": remap.to_json(),
+            "expected_error": {objective: remap.expected_error(objective) for objective in OBJECTIVES},
+            "assumptions": [*certificate.assumptions, remapped(loss, declared)],
+        }
+        return replace(self, certificate=Certificate.seal(body, certificate.laws), remap=remap)
 
     def release(self, values: object, *, allow_no_noise: bool = False, already_mapped: bool = False) -> Release:
         """Publish a value or a column, once, with randomness from the operating system.

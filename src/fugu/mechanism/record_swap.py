@@ -25,7 +25,6 @@ from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import OBJECTIVES, Noise, Objective, Sampler, finite_or_none
 from fugu.numbers.exact import Real
 from fugu.scenario.property import PropertyModel
-from fugu.scenario.swap import swap_blocks
 from fugu.visible import Json
 
 
@@ -118,6 +117,8 @@ class SwappedGaussian(Noise):
 
     def _swapped(self, certificate: Certificate, plan: RecordSwap, source: BitSource) -> RecordSwap:
         """The draws, and the step that they allow."""
+        from fugu.scenario.swap import swap_blocks
+
         return self.allowed(certificate, plan, swap_blocks(self.model, plan.draws, plan.unit, source))
 
     def allowed(self, certificate: Certificate, plan: RecordSwap, blocks: Sequence[Block]) -> RecordSwap:

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from fugu.data.frame import FrameKind, KindName, PublishedColumn
 from fugu.data.sources import FrameLike
-from fugu.documents.certificate import Certificate
-from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import AlreadyReleased, NoiselessRelease, UsageError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
@@ -26,6 +24,8 @@ from fugu.shown import Shown, figure_of
 from fugu.visible import brief
 
 if TYPE_CHECKING:
+    from fugu.documents.certificate import Certificate
+    from fugu.documents.per_entry import PerEntryCertificate
     from fugu.drawing.charts import Figure
 
 _SHOWN = 5

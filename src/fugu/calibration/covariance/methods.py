@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,12 +23,14 @@ from fugu.calibration.covariance.directions import (
 )
 from fugu.calibration.covariance.optimal import optimal_covariance
 from fugu.calibration.covariance.slope import CovarianceCost, StandardPairs
-from fugu.calibration.offer import Wishes
 from fugu.errors import FuguError, NotProvable, UsageError
 from fugu.guarantee.asks import Ask
 from fugu.laws.multinormal import NormalPair
 from fugu.numbers.exact import Real, as_fraction
 from fugu.scenario.property import records_of
+
+if TYPE_CHECKING:
+    from fugu.calibration.offer import Wishes
 
 Array = NDArray[np.float64]
 DECODABLE = (

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.covariance.descent import descend, enough, multiple
+from fugu.calibration.covariance.descent import descend, enough, excesses, multiple
 from fugu.calibration.covariance.methods import WAYS, Candidate, propose
 from fugu.calibration.covariance.optimal import least_trace
 from fugu.calibration.covariance.slope import CovarianceCost
@@ -94,7 +94,8 @@ def _least(S: Array, plan: Candidate, ask: Ask, weighted: bool) -> str:
     """How near the optimal covariance is to what no Gaussian noise above its floor goes below."""
     cost = CovarianceCost(plan.cost.weight)
     at = descend(S, plan.floor, plan.laws, ask, cost) if plan.cost.absolute else S
-    value, least = cost.value(S), least_trace(plan.laws, ask, plan.floor, cost.weight, at)
+    losses = excesses(at, plan.laws, ask)
+    value, least = cost.value(S), least_trace(plan.laws, ask, plan.floor, cost.weight, at, losses)
     weighed = "weighted" if weighted else "every statistic in its own unit"
     return f"mean squared error {value:.4g} ({weighed}); no Gaussian noise has less than {least:.4g}"
 

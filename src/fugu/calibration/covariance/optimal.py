@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fugu.calibration.covariance.descent import excesses
 from fugu.calibration.covariance.directions import covariances_of, hides, pairs_of, positive, repaired
 from fugu.calibration.covariance.slope import StandardPairs, Symmetric, divergence
 from fugu.errors import UsageError
@@ -226,14 +225,16 @@ _SAFE = 1e-9
 _BINDING = 0.8
 
 
-def least_trace(laws: StandardPairs, ask: Ask, floor: float, weight: Array, at: Array) -> float:
+def least_trace(
+    laws: StandardPairs, ask: Ask, floor: float, weight: Array, at: Array, losses: Sequence[float]
+) -> float:
     """A number that tr(weight S) is not below for any S >= floor I that meets the budget, in standardised units.
 
-    `at`: the best S that is known; directions and tangents are taken there, and directions are then improved."""
+    `at`: the best S that is known; directions and tangents are taken there, and directions are then improved.
+    `losses`: those of the pairs there (`descent.excesses`)."""
     if isinstance(ask, Divergences):
         return _dual(list(_tangents(laws, ask, at)), floor, weight)[0]
-    losses = excesses(at, laws, ask)  # pairs left out only lower the bound
-    laws = laws.only([k for k, loss in enumerate(losses) if loss >= _BINDING * max(losses)])
+    laws = laws.only([k for k, loss in enumerate(losses) if loss >= _BINDING * max(losses)])  # others only lower it
     lines = [u for u in _directions(laws, at) if u.any()]
     cuts = [(np.outer(u, u), threshold(u, laws, ask)[0]) for u in lines]
     best, y, X = _dual(cuts, floor, weight)
