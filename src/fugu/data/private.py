@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Final, TypeVar, final
 
 import numpy as np
@@ -131,54 +134,24 @@ DAY_FIRST: Final = "day-first dates"
 MONTH_FIRST: Final = "month-first dates"
 YEAR_FIRST: Final = "year-first dates"
 IN_WORDS: Final = "dates in words"
-SPREADSHEET: Final = "spreadsheet errors"
 ENCODING: Final = "encoding"
 GONE: Final = "missing code"
-LIMIT: Final = "limits of detection"
-BESIDE: Final = "unit beside the number"
 SEPARATOR: Final = "another separator"
 SPELLING: Final = "another spelling"
 STRAY: Final = "stray text"
-_ADVICE: Final = {
-    DECIMAL_COMMA: 'numbers are written with a decimal comma; declare decimal = "," in the schema',
-    DECIMAL_POINT: 'numbers are written with a decimal point, and the schema declares decimal = ","',
-    THOUSANDS: "numbers are written with a mark between thousands; write them without it",
-    DAY_FIRST: "dates are written with the day first; write them as YYYY-MM-DD",
-    MONTH_FIRST: "dates are written with the month first; write them as YYYY-MM-DD",
-    SPREADSHEET: "a spreadsheet left error values such as #N/A; mend them there, or list them under absent",
-    ENCODING: "bytes do not decode; save the file as UTF-8, or declare its encoding in the schema",
-    GONE: "a word or a sign stands for missing cells; list it under absent in the schema",
-    LIMIT: "numbers have a sign such as < in front; write the number that is meant",
-    BESIDE: "numbers have their unit or a percent sign beside them; write the numbers alone",
-    SEPARATOR: 'the file has another separator; declare it in the schema (separator = ";")',
-    SPELLING: "categories are spelt otherwise; write them as the reference and the schema do",
-    STRAY: "some cells are text; correct them, or list what stands for missing under absent in the schema",
-}
-_COMMA = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:[.\s'\u2019\u202f\xa0]\d{3})+),\d+(?:e[+-]?\d+)?", re.IGNORECASE)
-_POINT = re.compile(r"[+-]?\d+\.\d+(?:e[+-]?\d+)?", re.IGNORECASE)
-_GROUPED = re.compile(r"[+-]?\d{1,3}(?:[,\s'\u2019\u202f\xa0]\d{3})+(?:\.\d+)?")
 _DATE = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d{2})(?:[ T].{1,20})?")
 _ANY_DATE = re.compile(r"(\d{4}|\d{1,2})([./-])(\d{1,2})\2(?:\d{4}|\d{1,2})(?:[ T].{1,20})?")
 _MONTH = r"(?:jan|feb|f\xe9v|mar|m\xe4r|apr|avr|ma[iy]|jun|jul|juin|aug|ao\xfb|sep|o[ck]t|nov|de[cz]|d\xe9c)[^\W\d]*\.?"
 _WORDED = re.compile(rf"\d{{1,2}}\.?[ -]?{_MONTH}[ -]?\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}}", re.IGNORECASE)
-_ERROR = re.compile(r"#(?:N/A|DIV/0!|REF!|VALUE!|NAME\?|NULL!|NUM!|NV|WERT!|BEZUG!)", re.IGNORECASE)
-_UNITS = (
-    r"%|\u2030|\xb0\s?[cf]|[km\xb5\u03bcu]?g|[mk\xb5\u03bcu]?g/[dm]?l|[m\xb5\u03bcun]?mol(?:/l)?|lbs?|oz|[ckm]?m|km/h|mi|in|ft|bpm|"
-    r"mm\s?hg|years?|yrs?|y|jahre?|months?|days?|tage?|h|hrs?|min|sec|s|\u20ac|eur|\$|usd|\xa3|gbp"
-)
-_UNIT = re.compile(rf"[+-]?\d+(?:[.,]\d+)?\s*(?:{_UNITS})\.?", re.IGNORECASE)
-_BELOW = re.compile(r"[<>\u2264\u2265~]=?\s*[+-]?\d+(?:[.,]\d+)?.*")
-_WORDS = {
-    "?", ".", "-", "--", "\u2013", "\u2014", "*", "nan", "nat", "null", "none", "n/a", "na", "nil", "missing",
-    "unknown", "not available", "k.a.", "k. a.", "keine angabe", "fehlt", "unbekannt", "inconnu", "manquant", "",
-}  # fmt: skip
-_MEANINGS = (
-    {"yes", "y", "ja", "j", "oui", "o", "si", "s\xed", "sim", "true", "t", "wahr", "vrai", "1"},
-    {"no", "n", "nein", "non", "n\xe3o", "nao", "false", "f", "falsch", "faux", "0"},
-    {"male", "m", "man", "mann", "m\xe4nnlich", "homme", "hombre", "h", "masculino"},
-    {"female", "f", "w", "woman", "frau", "weiblich", "femme", "mujer", "feminino", "femenino"},
-)
-"""Words of one meaning each, in the languages that tables come in."""
+
+
+@cache
+def _facts() -> tuple[dict[str, str], dict[str, re.Pattern[str]], frozenset[str], list[frozenset[str]]]:
+    """Of each cause the advice, and the form of its texts; words for a missing cell, and words of one meaning each."""
+    stated = tomllib.loads(Path(__file__).with_name("causes.toml").read_text(encoding="utf-8"))
+    words, meanings = frozenset(stated.pop("words")), [frozenset(some) for some in stated.pop("meanings")]
+    forms = {name: re.compile(cause["form"], re.IGNORECASE) for name, cause in stated.items() if "form" in cause}
+    return {name: cause["advice"] for name, cause in stated.items()}, forms, words, meanings
 
 
 @final
@@ -193,7 +166,7 @@ class Cause:
     @staticmethod
     def of(name: str, cells: int, more: str = "") -> Cause:
         """The cause of this name; `more`: what is seen of it."""
-        return Cause(name, cells, _ADVICE[name] + more)
+        return Cause(name, cells, _facts()[0][name] + more)
 
 
 def causes(cells: Iterable[tuple[str, int]], decimal: str = ".") -> tuple[Cause, ...]:
@@ -208,7 +181,7 @@ def causes(cells: Iterable[tuple[str, int]], decimal: str = ".") -> tuple[Cause,
     for text, count in cells:
         name = _cause(text.strip(), decimal, dates)
         counts[name] += count
-        grouped &= name != DECIMAL_COMMA or _GROUPED.fullmatch(text.strip()) is not None
+        grouped &= name != DECIMAL_COMMA or _facts()[1][THOUSANDS].fullmatch(text.strip()) is not None
     if grouped and DECIMAL_COMMA in counts:  # "1,234" alone: nobody measures three digits every time
         counts[THOUSANDS] += counts.pop(DECIMAL_COMMA)
     if DAY_FIRST in counts and not any(first > 12 for first, _ in dates) and any(second > 12 for _, second in dates):
@@ -231,7 +204,7 @@ def why_text(values: Iterable[object], decimal: str = ".") -> str:
     if known and known[0].name != STRAY and 2 * known[0].cells > len(rest):
         return f": {known[0].advice}"
     if texts and 2 * len(meant) > len(texts):  # mostly numbers
-        return f": {_ADVICE[known[0].name if known else GONE]}"
+        return f": {_facts()[0][known[0].name if known else GONE]}"
     if len(texts) > 1 and all(map(is_moment, texts)):
         return ': it holds dates; declare it in the schema (kind = "time" with an origin)'
     return ""
@@ -265,7 +238,7 @@ def respelt(text: str, known: Mapping[str, str]) -> str | None:
     plain = _folded(text)
     if plain in known:
         return known[plain]
-    for meaning in _MEANINGS:
+    for meaning in _facts()[3]:
         named = [known[word] for word in meaning if word in known] if plain in meaning else []
         if len(set(named)) == 1:
             return named[0]
@@ -319,13 +292,13 @@ def _cause(text: str, decimal: str, dates: list[tuple[int, int]]) -> str:
     """The cause of one text; the first two numbers of a date are noted."""
     if "\ufffd" in text:
         return ENCODING
-    if text.casefold() in _WORDS:
+    _, forms, words, _ = _facts()
+    if text.casefold() in words:
         return GONE
     if date := _DATE.fullmatch(text):
         dates.append((int(date[1]), int(date[2])))
         return DAY_FIRST
     if sum(map(text.count, ";\t|")) > 1:
         return SEPARATOR
-    marks = {DECIMAL_POINT: _POINT} if decimal == "," else {DECIMAL_COMMA: _COMMA}
-    forms = {SPREADSHEET: _ERROR, **marks, THOUSANDS: _GROUPED, LIMIT: _BELOW, BESIDE: _UNIT}
-    return next((name for name, form in forms.items() if form.fullmatch(text)), STRAY)
+    other = DECIMAL_COMMA if decimal == "," else DECIMAL_POINT
+    return next((name for name, form in forms.items() if name != other and form.fullmatch(text)), STRAY)
