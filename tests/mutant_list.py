@@ -984,7 +984,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("TreeContraction._looks", "jumps hold nothing", "float(self.beyond[way] - self.beyond[last])", "0.0"),
     ("TreeContraction.__init__", "cells above a node are not beyond it", "self.tree - cells", "cells"),
     ("Kernels.rows", "kernels in the order of their numbers", "found.u[places]", "found.u[np.sort(places)]"),
-    ("Kernels.relative", "no error of a product", "1.01 * self.units[kernel] * U + 2.02 * self.error", "-1e-9"),
+    ("Kernels.relative", "no error of a product", "1.01 * self.made[kernel][3] * U + 2.02 * self.error", "-1e-9"),
     ("_Messages.send", "the largest branch instead of all", "np.add", "np.maximum"),
     ("_Messages._above", "no siblings", "rest + before + after", "rest + before"),
     ("_Messages.__init__", "the own cell is free", "np.where(np.eye(width, dtype=bool), 0.0, epsilon)", "np.zeros((width, width))"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, final
 
 import numpy as np
@@ -377,19 +377,15 @@ def _finite(name: str, missing: Any, ends: tuple[float, float] | None) -> float 
     return found
 
 
-def _category(name: str, values: Any, outside: Any, missing: Any) -> Said:
-    if values is None and outside is None and missing is None:
+def _listed(kind: str, name: str, values: Any, outside: Any, missing: Any, typical: Any = None) -> Said:
+    """Categories, or an ordering of them; nothing for categories that are left to the reference."""
+    ordered = kind == "ordered"
+    if not ordered and values is None and outside is None and missing is None:
         return {}
     named = _named(name, values)
-    rules = (_rule(name, *told, (*named, OTHER)) for told in ((_OUT, outside), (_MISSING, missing)))
-    return dict(zip(_KEYS["category"], (named, *rules), strict=True))
-
-
-def _ordered(name: str, values: Any, outside: Any, missing: Any, typical: Any) -> Said:
-    named = _named(name, values)
-    near = outside == NEAREST
+    near = ordered and outside == NEAREST
     told = ((_OUT, None if near else outside), (_MISSING, missing), (_UNRULED, typical))
-    beyond, *rules = (_rule(name, *one, named) for one in told)
+    beyond, *rules = (_rule(name, *one, named if ordered else (*named, OTHER)) for one in told)
     if near and any(math.isnan(number_of(v)) for v in named):
         raise UsageError(f"column {name!r} has values that are no numbers, so no cell is near one; name a category")
     return dict(zip(_KEYS["ordered"], (named, NEAREST if near else beyond, *rules), strict=True))
@@ -418,8 +414,8 @@ def _named(name: str, values: Any) -> tuple[str, ...]:
 
 _MAKERS: dict[str, Callable[..., Said]] = {
     "number": _number,
-    "category": _category,
-    "ordered": _ordered,
+    "category": partial(_listed, "category"),
+    "ordered": partial(_listed, "ordered"),
     "time": _time,
     "identifier": lambda name: {},  # noqa: ARG005
 }

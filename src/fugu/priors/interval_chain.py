@@ -363,19 +363,13 @@ class CountedTransitions:
 
     def limits(self) -> tuple[Limits, Limits | None]:
         """The limits of the rows, and of the law of the first entry."""
-        rows = [self._row(row) for row in self.transitions]
-        both = Limits(np.array([low for low, _ in rows]), np.array([high for _, high in rows]))
-        if self.first is None:
-            return both, None
-        low, high = self._row(self.first)
-        return both, Limits(np.array(low), np.array(high))
-
-    def _row(self, counts: tuple[int, ...]) -> tuple[list[float], list[float]]:
         from fugu.laws.sets.limits import mixture_interval  # priors without counts need no sets of laws
 
-        total = sum(counts)
-        found = [mixture_interval(count, total, self.error) for count in counts]
-        return [low for low, _ in found], [high for _, high in found]
+        rows = self.transitions if self.first is None else (*self.transitions, self.first)
+        found = [[mixture_interval(count, sum(row), self.error) for count in row] for row in rows]
+        low, high = np.moveaxis(np.array(found), -1, 0).copy()
+        first = None if self.first is None else Limits(low[-1], high[-1])
+        return Limits(low[: self.size], high[: self.size]), first
 
     def words(self) -> tuple[str, str]:
         """What the confidence means, and what it rests on."""

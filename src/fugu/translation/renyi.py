@@ -214,12 +214,8 @@ def translated_curve(prior: Any, dp: RenyiCurve) -> RenyiCurve:
         return RenyiCurve(at_inf)
     if dp.delta:
         raise NotProvable("a Rényi guarantee outside events of probability delta has no group rule here; use Approx")
-    found: dict[Real, Real] = {}
     orders = [alpha for alpha, _ in dp.points if math.isfinite(alpha)]
-    for alpha in orders:
-        here = _at(prior, dp, exact(alpha))
-        if math.isfinite(here):
-            found[alpha] = outward(Fraction(here))
+    found = _finite(orders, lambda alpha: _at(prior, dp, alpha))
     if isinstance(prior, MarkovChain):  # less where a profile says less
         found = lesser(prior, of_curve(dp), orders, found, found)
     return RenyiCurve({**_some(found).epsilons, **at_inf})
@@ -254,22 +250,19 @@ def translate_zcdp(prior: Any, rho: Real, alphas: Iterable[Real] = (1.5, 2, 4, 8
     >>> round(translate_zcdp(chain, 0.02, [2])(2), 2)
     0.29
     """
-    chains, orders = prior.chains if isinstance(prior, ChainSet) else (prior,), list(alphas)
+    chains, orders, own = prior.chains if isinstance(prior, ChainSet) else (prior,), list(alphas), exact(rho)
     curves = []
     for chain in chains:
-        known = _by_windows(chain, exact(rho), orders)
+        windows = lambda alpha, chain=chain: divergence(chain, float_up(alpha), zcdp_cost(own, alpha))  # noqa: E731
+        known = _finite(orders, windows)
         if isinstance(chain, MarkovChain):
-            tails = _by_windows(chain, exact(rho), [2 * max(orders, key=exact), 4 * max(orders, key=exact)])
-            known = lesser(chain, of_zcdp(exact(rho)), orders, known, known | tails)
+            tails = _finite([2 * max(orders, key=exact), 4 * max(orders, key=exact)], windows)
+            known = lesser(chain, of_zcdp(own), orders, known, known | tails)
         curves.append(known)
     return _some({a: max((c[a] for c in curves), key=exact) for a in orders if all(a in c for c in curves)})
 
 
-def _by_windows(prior: Any, rho: Fraction, orders: list[Real]) -> dict[Real, Real]:
-    """The bounds by windows, where they are finite."""
-    found: dict[Real, Real] = {}
-    for alpha in orders:
-        here = divergence(prior, float_up(exact(alpha)), zcdp_cost(rho, exact(alpha)))
-        if math.isfinite(here):
-            found[alpha] = outward(Fraction(here))
-    return found
+def _finite(orders: list[Real], bound: Callable[[Fraction], float]) -> dict[Real, Real]:
+    """The bounds at these orders, rounded up, where they are finite."""
+    found = {alpha: bound(exact(alpha)) for alpha in orders}
+    return {alpha: outward(Fraction(here)) for alpha, here in found.items() if math.isfinite(here)}

@@ -282,11 +282,8 @@ class Kernels:
     """Kernels (k, k') with what is positive, which rows can occur, and how often their entries were rounded."""
 
     error: float
-    values: list[Array] = field(default_factory=list)
-    reach: list[Mask] = field(default_factory=list)
-    valid: list[Mask] = field(default_factory=list)
-    units: list[int] = field(default_factory=list)
-    """Roundings behind each entry, those of the laws left out."""
+    made: list[tuple[Array, Mask, Mask, int]] = field(default_factory=list)
+    """The last: roundings behind each entry, those of the laws left out."""
     size: int = 0
     _known: dict[tuple[object, ...], int] = field(default_factory=dict)
     _rows: dict[tuple[bytes, int], RowPairs] = field(default_factory=dict)
@@ -304,26 +301,23 @@ class Kernels:
         """The number of the product of two kernels; positive entries are found without arithmetic."""
         key = (first, second)
         if key not in self._known:
-            product, reach = times((self.values[first], self.reach[first]), (self.values[second], self.reach[second]))
-            units = self.units[first] + self.units[second] + self.values[second].shape[0] + 1
-            self._known[key] = self._add(product, reach, self.valid[first], units)
+            (one, here, valid, before), (two, there, _, after) = self.made[first], self.made[second]
+            product, reach = times((one, here), (two, there))
+            self._known[key] = self._add(product, reach, valid, before + after + len(two) + 1)
         return self._known[key]
 
     def _add(self, kernel: Array, reach: Mask, valid: Mask, units: int) -> int:
-        self.values.append(kernel)
-        self.reach.append(reach)
-        self.valid.append(valid)
-        self.units.append(units)
+        self.made.append((kernel, reach, valid, units))
         self.size += max(kernel.shape) ** 3
-        return len(self.values) - 1
+        return len(self.made) - 1
 
     def width(self, kernel: int) -> int:
         """The side of the square that holds a kernel."""
-        return int(max(self.values[kernel].shape))
+        return int(max(self.made[kernel][0].shape))
 
     def relative(self, kernel: int) -> float:
         """A bound on the relative error of its entries; the laws of the nodes in between cancel."""
-        return 1.01 * self.units[kernel] * U + 2.02 * self.error
+        return 1.01 * self.made[kernel][3] * U + 2.02 * self.error
 
     def rows(self, which: Places, width: int) -> RowPairs:
         """The sorted rows of some kernels, each filled up to a square of this width; kept while there is room."""
@@ -334,9 +328,9 @@ class Kernels:
         values, reach = np.zeros((len(names), width, width)), np.zeros((len(names), width, width), dtype=bool)
         valid = np.zeros((len(names), width), dtype=bool)
         for n, name in enumerate(names):
-            k, far = self.values[name].shape
-            values[n, :k, :far], reach[n, :k, :far] = self.values[name], self.reach[name]
-            valid[n, :k] = self.valid[name]
+            kernel, positive, can, _ = self.made[name]
+            k, far = kernel.shape
+            values[n, :k, :far], reach[n, :k, :far], valid[n, :k] = kernel, positive, can
         errors = np.array([self.relative(name) for name in names])
         found = sort_rows(values, reach, errors, np.ones(width, dtype=bool))
         pairs = valid[:, :, None] & valid[:, None, :] & ~np.eye(width, dtype=bool)
@@ -349,7 +343,7 @@ class Kernels:
     def variation(self, which: int, width: int) -> Array:
         """The total variation between any two rows of one kernel, rounded up; in a square of this width."""
         if which not in self._apart:
-            rows = self.values[which]
+            rows = self.made[which][0]
             apart = np.stack([np.maximum(row - rows, 0.0).sum(axis=1) for row in rows])
             apart = np.minimum(apart + 2 * self.relative(which) + (2 * rows.shape[1] + 8) * U, 1.0)
             self._apart[which] = np.ones((width, width))
