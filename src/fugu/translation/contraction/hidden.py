@@ -14,6 +14,7 @@ from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.products import STEP, Product, largest
 from fugu.translation.contraction.kernel import (
     Array,
+    KeptRows,
     RowPairs,
     U,
     pairs_of,
@@ -140,8 +141,6 @@ _MOST_WORK = 2_000_000
 _FEW_STATES = 12
 _MOST_PAIRWISE = 10**8
 """With more than 12 states, and more entries (t, x, x', p, q) than this, one number bounds the losses of all pairs."""
-_MOST_KEPT = 3 * 10**6
-"""Entries of sorted rows that are kept for the next level or the next epsilon, 33 bytes each."""
 
 
 def coarse(count: float) -> float:
@@ -165,8 +164,7 @@ class HiddenSide:
         work = self.k**4 if self.pairwise else 2 * self.k**3
         many = 1 if self.k == 2 else max(1, min(_MOST_WORK // work, len(_JUMPS)))  # near and far ones
         self.jumps = tuple(_JUMPS[n * (len(_JUMPS) - 1) // max(1, many - 1)] for n in range(many))
-        self._rows: dict[object, RowPairs] = {}
-        self._size = 0
+        self._rows = KeptRows()
 
     def time(self, m: int) -> int:
         """The time of the node with m further ones."""
@@ -194,22 +192,16 @@ class HiddenSide:
 
     def rows(self, m: int, jumps: tuple[int, ...]) -> RowPairs:
         """The sorted rows of the kernels; a few are kept."""
-        name = (self.name(m), jumps)
-        if name not in self._rows:
+
+        def made() -> RowPairs:
             found = [self.kernel(m, d) for d in jumps]
             with np.errstate(under="ignore"):
-                kernels = np.stack(
-                    [np.where(r, np.maximum(np.exp(np.minimum(k, 0.0)), 1e-320), 0.0) for k, r, _ in found]
-                )
+                kernels = [np.where(r, np.maximum(np.exp(np.minimum(k, 0.0)), 1e-320), 0.0) for k, r, _ in found]
             errors = [coarse(1.01 * (e + 8 * U * (1 + largest(k)))) for k, _, e in found]
             reach = np.stack([r for _, r, _ in found])
-            rows = sort_rows(kernels, reach, np.array(errors), self.valid(m))
-            self._size += rows.u.size
-            if self._size > _MOST_KEPT:
-                self._rows.clear()
-                self._size = rows.u.size
-            self._rows[name] = rows
-        return self._rows[name]
+            return sort_rows(np.stack(kernels), reach, np.array(errors), self.valid(m))
+
+        return self._rows.get((self.name(m), jumps), made)
 
     def levels(self, own: Array, epsilon: float, most: int) -> tuple[list[Array], list[int]]:
         """F_m for m = 0, 1, ..., where `own` is O: different tables, and which of them each level is."""

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from fugu.errors import NotProvable
 from fugu.priors.interval_chain import IntervalChain
 from fugu.priors.interval_limits import Limits, diameters, highest, lowest, pushed, seen_backwards
-from fugu.translation.contraction.kernel import Array, U, pairs_of, shortest_paths, up, with_own_cell
+from fugu.translation.contraction.kernel import (
+    TINY,
+    Array,
+    U,
+    by_variation,
+    pairs_of,
+    shortest_paths,
+    up,
+    with_own_cell,
+)
 from fugu.translation.contraction.side import SideLevels, losses_of
 from fugu.translation.contraction.start import through_any
 
@@ -177,7 +186,6 @@ MOST_PAIRWISE = 6
 """Up to this many values one loss is carried for each ordered pair; above, one number."""
 MOST_SUBSETS = 12
 MOST_PREFIXES = 64
-_TINY = 1e-290
 
 
 Operator = Callable[[Array], Array]
@@ -224,8 +232,8 @@ def pairwise(rows: Limits) -> Operator:
     def ratios(weights: Array, slack: float) -> Array:
         """(x, x', A): the most of row x over the least of row x', for weights (A, k) off by a factor 1 + slack."""
         every = np.broadcast_to(weights, (len(weights[0]), *weights.shape))
-        top = highest(boxes, every) * (1 + slack) + _TINY
-        bottom = lowest(boxes, np.where(every < _TINY, 0.0, every)) * (1 - slack)
+        top = highest(boxes, every) * (1 + slack) + TINY
+        bottom = lowest(boxes, np.where(every < TINY, 0.0, every)) * (1 - slack)
         with np.errstate(divide="ignore", over="ignore"):
             return np.asarray(top[:, None] / bottom[None])
 
@@ -282,14 +290,7 @@ def spread(rows: Limits) -> Operator:
     np.fill_diagonal(apart, 0.0)
     eta: Array = np.minimum(1.0, apart * (1 + (2 * len(apart) + 8) * U))
 
-    def passed(losses: Array) -> Array:
-        alpha = float(losses.max())
-        if alpha > 600:
-            return np.where(eta > 0, alpha, 0.0)
-        found = np.log1p(np.expm1(alpha) * eta) * (1 + 16 * U) + 4e-323 * (eta > 0)
-        return np.asarray(np.minimum(alpha, found))
-
-    return passed
+    return lambda losses: by_variation(float(losses.max()), eta)
 
 
 def _subsets(k: int) -> NDArray[np.bool_]:
@@ -302,7 +303,7 @@ def _scaled(alpha: Array) -> tuple[Array, Array]:
     """e^-alpha, rounded up and down."""
     with np.errstate(under="ignore"):
         q = np.exp(-alpha)
-    return np.minimum(1.0, q * (1 + 4 * U) + _TINY), q * (1 - 4 * U)
+    return np.minimum(1.0, q * (1 + 4 * U) + TINY), q * (1 - 4 * U)
 
 
 def _log(found: Array, most: float) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -69,6 +70,27 @@ class RowPairs:
 
 
 _PARTS = ("u", "v", "order", "dead", "valid")
+_MOST_KEPT = 3 * 10**6
+"""Entries of sorted rows that are kept for the next level or the next epsilon, 33 bytes each."""
+
+
+class KeptRows:
+    """Sorted rows by what they are of: as many as fit are kept."""
+
+    def __init__(self) -> None:
+        self._rows: dict[object, RowPairs] = {}
+        self._size = 0
+
+    def get(self, name: object, made: Callable[[], RowPairs]) -> RowPairs:
+        """Those of this name, made where they are not kept."""
+        if name not in self._rows:
+            rows = made()
+            self._size += rows.u.size
+            if self._size > _MOST_KEPT:
+                self._rows.clear()
+                self._size = rows.u.size
+            self._rows[name] = rows
+        return self._rows[name]
 
 
 def joined(several: list[RowPairs]) -> RowPairs:
@@ -243,6 +265,13 @@ def from_total_variation(alpha: float, eta: float) -> float:
     if alpha > 600:
         return alpha
     return min(alpha, math.log1p(math.expm1(alpha) * eta) * (1 + 16 * U) + 4e-323)
+
+
+def by_variation(alpha: float | Array, eta: Array) -> Array:
+    """The same for pairs of rows, as far apart as `eta` says; nothing passes between rows that are the same."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.log1p(np.expm1(alpha) * eta) * (1 + 16 * U) + 4e-323
+    return np.where(eta > 0, np.where(np.isfinite(found), np.minimum(found, alpha), alpha), 0.0)
 
 
 def with_own_cell(epsilon: float, worst: float) -> float:

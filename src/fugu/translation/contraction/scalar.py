@@ -13,6 +13,7 @@ from fugu.translation.contraction.kernel import (
     Array,
     RowPairs,
     U,
+    by_variation,
     from_total_variation,
     outward,
     pairs_of,
@@ -372,10 +373,3 @@ def variations(kernel: Array, reach: NDArray[np.bool_], error: float) -> Array:
     size = len(kernel)
     found = np.stack([np.maximum(high[x] - low, 0.0).sum(-1) for x in range(size)])
     return np.asarray(np.minimum(found * (1 + (size + 8) * U), 1.0))
-
-
-def by_variation(alpha: float, eta: Array) -> Array:
-    """log(1 + (e^alpha - 1) eta), rounded up; at most alpha."""
-    if alpha > 700:
-        return np.full(eta.shape, alpha)
-    return np.asarray(np.minimum(np.log1p(np.expm1(alpha) * eta) * (1 + 16 * U), alpha))

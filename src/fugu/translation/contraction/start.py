@@ -13,8 +13,10 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.products import Product, largest
 from fugu.translation.contraction.kernel import (
     Array,
+    KeptRows,
     RowPairs,
     U,
+    by_variation,
     chosen,
     from_total_variation,
     pairs_of,
@@ -28,7 +30,6 @@ from fugu.translation.contraction.scalar import (
     Frontiers,
     Wide,
     WideLevels,
-    by_variation,
     frontier,
     passed_pairs,
     variations,
@@ -103,9 +104,8 @@ class Start:
 class GivenStart(Start):
     """A homogeneous chain with a stated start."""
 
-    _kept: dict[tuple[int, tuple[int, ...]], RowPairs] = field(default_factory=dict)
+    _kept: KeptRows = field(default_factory=KeptRows)
     _stacks: dict[tuple[int, ...], tuple[Array, Mask, Array]] = field(default_factory=dict)
-    _size: int = 0
 
     def passed(
         self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float, which: Which | None = None
@@ -120,14 +120,7 @@ class GivenStart(Start):
 
     def rows(self, m: int, ds: tuple[int, ...]) -> RowPairs:
         """The sorted rows of the backward kernels; they serve every epsilon, so as many as fit are kept."""
-        if (m, ds) not in self._kept:
-            rows = sort_rows(*self.kernels(m, ds), self.valid_at(m))
-            self._size += rows.u.size
-            if self._size > _MOST_KEPT:
-                self._kept.clear()
-                self._size = rows.u.size
-            self._kept[m, ds] = rows
-        return self._kept[m, ds]
+        return self._kept.get((m, ds), lambda: sort_rows(*self.kernels(m, ds), self.valid_at(m)))
 
     def kernel(self, m: int, d: int) -> tuple[Array, Mask, float]:
         """P(X_(t-d) = y | X_t = x) in row x, what is positive, and the relative error."""
@@ -152,10 +145,6 @@ class GivenStart(Start):
         widest = np.max(np.abs(whole), where=reach, initial=0.0, axis=(1, 2))
         size = np.abs(first).max(axis=1) + largest(last) + widest
         return kernel, reach, 1.01 * (errors[m] + errors[before] + error + 8 * U * (1 + size))
-
-
-_MOST_KEPT = 3 * 10**6
-"""Entries of sorted rows that are kept, 33 bytes each."""
 
 
 @dataclass

@@ -8,7 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.priors.network import Forest
-from fugu.translation.contraction.kernel import Array, RowPairs, U, passed, shortest_paths, sort_rows, times, up
+from fugu.translation.contraction.kernel import (
+    Array,
+    RowPairs,
+    U,
+    by_variation,
+    passed,
+    shortest_paths,
+    sort_rows,
+    times,
+    up,
+)
 from fugu.translation.contraction.side import backward_kernel
 
 # For a node i and a neighbour j let F_ij(x, x') be the largest log E[f | X_i = x] / E[f | X_i = x'] over all f of the
@@ -240,10 +250,7 @@ class _Messages:
         kernels, width = self.known.kernels, losses.shape[-1]
         if width > _MOST_PAIRWISE:
             apart = np.stack([kernels.variation(int(k), width) for k in which])
-            alpha = losses.max(axis=(1, 2))[:, None, None]  # log (1 + (e^alpha - 1) eta) passes between rows eta apart
-            with np.errstate(over="ignore", invalid="ignore"):
-                found = np.log1p(np.expm1(alpha) * apart) * (1 + 16 * U) + 4e-323
-            return np.asarray(np.where(np.isfinite(found), np.minimum(found, alpha), alpha))
+            return by_variation(losses.max(axis=(1, 2))[:, None, None], apart)
         size = max(1, _MOST_AT_ONCE // width**4)
         parts = [slice(start, start + size) for start in range(0, len(which), size)]
         return np.concatenate([passed(kernels.rows(which[part], width), losses[part]) for part in parts])
