@@ -46,14 +46,15 @@ class Raw:
             return data
         cells = handed_over(name, data)
         if not isinstance(cells, np.ndarray):
-            return _from_cells(cells)
+            return Raw(None, None, *distinct(cells))
         if cells.ndim != 1:
             raise BadTable(f"column {name!r} must have one dimension, got shape {cells.shape}")
         masked, plain = np.ma.getmaskarray(cells).copy(), np.asarray(np.ma.getdata(cells))
         if plain.dtype.kind in "biu" or (plain.dtype.kind == "f" and plain.dtype.itemsize >= 8):
             return Raw(plain, masked)
         listed = list(plain) if plain.dtype.kind in "fMm" else plain.tolist()
-        return _from_cells(None if gone else cell for cell, gone in zip(listed, masked.tolist(), strict=True))
+        kept = (None if gone else cell for cell, gone in zip(listed, masked.tolist(), strict=True))
+        return Raw(None, None, *distinct(kept))
 
     def __len__(self) -> int:
         return len(self.array) if self.array is not None else len(self.codes if self.codes is not None else ())
@@ -121,11 +122,6 @@ def _each(column: Any, rows: int) -> Iterable[Any]:
             raise
         except BaseException:
             yield OTHER
-
-
-def _from_cells(items: Iterable[Any]) -> Raw:
-    cells, codes = distinct(items)
-    return Raw(cells=cells, codes=codes)
 
 
 # `Column`: one column of a table, held exactly, with a mask of what is missing.

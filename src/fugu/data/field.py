@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fugu.data.cells import OTHER, Categories, is_missing, meant, number_of, number_text, text_of
 from fugu.data.column import Column, Raw
-from fugu.data.moments import DAY, EPOCH, days_between, days_text, placed, read_day, seconds_of, written
+from fugu.data.moments import DAY, EPOCH, days_text, placed, read_day, seconds_of, written
 from fugu.errors import UnknownName, UsageError
 from fugu.numbers.checks import is_iterable, is_real
 from fugu.numbers.exact import as_fraction
@@ -330,7 +330,7 @@ def _time(name: str, origin: Any, bounds: Any, step: Any, outside: Any, missing:
     if bounds is not None:
         if not is_iterable(bounds) or isinstance(bounds, str) or len(bounds := list(bounds)) != 2:
             raise UsageError(f"the bounds of column {name!r} must be two days, such as [2000-01-01, 2030-12-31]")
-        low, high = (days_between(first, day, f"a bound of column {name!r}") for day in bounds)
+        low, high = (float((read_day(f"a bound of column {name!r}", day) - first).days) for day in bounds)
         if not low < high:
             raise UsageError(f"the bounds of column {name!r} must be increasing")
         ends = (low, high)

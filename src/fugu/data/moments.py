@@ -84,11 +84,6 @@ def read_day(what: str, said: object) -> date:
     return date.fromordinal(EPOCH.toordinal() + found // DAY)
 
 
-def days_between(origin: date, said: object, what: str) -> float:
-    """The number of days from the origin to a declared day."""
-    return float((read_day(what, said) - origin).days)
-
-
 def days_text(origin: date, days: float) -> str:
     """The day, or the moment, that is so many days after the origin.
 

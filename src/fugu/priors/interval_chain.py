@@ -22,7 +22,7 @@ from fugu.priors.transitions import (
     FITTED,
     counted,
     finite_numbers,
-    many_sequences,
+    fit_words,
     named,
     read_initial,
     read_length,
@@ -280,18 +280,14 @@ def fitted_limits(
             "confidence= needs states=, all that there are, declared before the reference is looked at: a state that "
             "does not occur in it has limits too"
         )
-    read, names, counts, begun = counted(sequences, states)
-    fits = isinstance(start, str) and start == FITTED and len(read) >= _ENOUGH * len(names)
-    if isinstance(start, str) and start not in (FITTED, "any", "stationary"):
-        raise UsageError(f"start must be 'fitted', 'any', 'stationary' or a law over the states, got {start!r}")
+    number, longest, names, counts, begun = counted(sequences, states, start)
+    fits = isinstance(start, str) and start == FITTED and number >= _ENOUGH * len(names)
     evidence = CountedTransitions(_whole(counts), _whole(begun[None])[0] if fits else None, level)
-    longest = max(map(len, read))
-    said: tuple[str, ...] = (f"the limits were found on {many_sequences(read)}",)
-    if (never := counts.sum(axis=1) == 0).any():
-        said = (*said, f"the reference never leaves {named(names, np.flatnonzero(never))}: anything may follow there")
-    if length is None:
-        said = (*said, f"sequences have length {longest}, that of the longest reference sequence")
-    return limited(evidence, longest if length is None else length, "any" if start == FITTED else start, names, said)
+    never = np.flatnonzero(counts.sum(axis=1) == 0)
+    more = (f"the reference never leaves {named(names, never)}: anything may follow there",) if never.size else ()
+    said = fit_words("the limits were found on", number, more, longest if length is None else None)
+    begins = "any" if isinstance(start, str) and start == FITTED else start
+    return limited(evidence, longest if length is None else length, begins, names, said)
 
 
 def limited(

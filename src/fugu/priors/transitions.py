@@ -53,35 +53,36 @@ def fitted(
     if not math.isfinite(smoothing) or smoothing < 0 or 0 < smoothing < 1e-100:
         raise UsageError("smoothing must be 0 or a finite number of at least 1e-100, added to every transition count")
     add = float(smoothing)
-    read, names, counts, begun = counted(sequences, states)
+    number, longest, names, counts, begun = counted(sequences, states, start)
     weights = counts + add
     if (empty := weights.sum(axis=1) == 0).any():
         raise BadTable(
             f"{int(empty.sum())} of {len(names)} states are never left in the reference sequences, so nothing is known "
             "of what follows them; give smoothing= (say 0.5), longer sequences, or states= without them"
         )
-    law, begins = _start(start, _normalised((begun + add)[None])[0], len(read))
-    said, longest = [f"the chain was fitted on {many_sequences(read)}", begins], max(map(len, read))
-    if add > 0:
-        said.append(
-            f"the guarantee is for the smoothed prior: {add:g} was added to every transition count and every count of "
-            "first entries; it is not a guarantee for the chain without smoothing"
-        )
-    if length is None:
-        said.append(f"sequences have length {longest}, that of the longest reference sequence")
-    return cls(_normalised(weights), longest if length is None else length, law, names, tuple(said))
+    law, begins = _start(start, _normalised((begun + add)[None])[0], number)
+    smoothed = (
+        f"the guarantee is for the smoothed prior: {add:g} was added to every transition count and every count of "
+        "first entries; it is not a guarantee for the chain without smoothing"
+    )
+    more = (begins, *((smoothed,) if add > 0 else ()))
+    said = fit_words("the chain was fitted on", number, more, longest if length is None else None)
+    return cls(_normalised(weights), longest if length is None else length, law, names, said)
 
 
-def many_sequences(read: list[list[Hashable]]) -> str:
-    """How many reference sequences there are, which are public."""
-    one = "1 reference sequence, which counts as public"
-    return f"{len(read)} reference sequences, which count as public" if len(read) > 1 else one
+def fit_words(what: str, number: int, more: tuple[str, ...], longest: int | None) -> tuple[str, ...]:
+    """What a fit takes for granted: how many reference sequences there are, which are public, and how long they are."""
+    many = f"{number} reference sequences, which count as public"
+    first = f"{what} {many if number > 1 else '1 reference sequence, which counts as public'}"
+    told = f"sequences have length {longest}, that of the longest reference sequence"
+    return (first, *more, *(() if longest is None else (told,)))
 
 
 def counted(
-    sequences: Iterable[Iterable[Hashable]], states: Iterable[Hashable] | None
-) -> tuple[list[list[Hashable]], tuple[Hashable, ...], NDArray[np.float64], NDArray[np.float64]]:
-    """The sequences, their states, how often each state follows each, and how many sequences begin at each."""
+    sequences: Iterable[Iterable[Hashable]], states: Iterable[Hashable] | None, start: Any
+) -> tuple[int, int, tuple[Hashable, ...], NDArray[np.float64], NDArray[np.float64]]:
+    """How many sequences there are, how long the longest is, their states, how often each follows each, and how many
+    sequences begin at each; `start` is looked at."""
     if not isinstance(sequences, Mapping) and framed(sequences) is not None:
         raise BadTable(
             "a table is not a list of sequences: fugu.sequences.read_sequences(table, by=, order=, state=) makes "
@@ -101,15 +102,15 @@ def counted(
             raise BadTable("the reference sequences hold a state that states= does not list; add it") from None
         np.add.at(counts, (at[:-1], at[1:]), 1.0)
         begun[at[0]] += 1
-    return read, names, counts, begun
+    if isinstance(start, str) and start not in (FITTED, "any", "stationary"):
+        raise UsageError(f"start must be 'fitted', 'any', 'stationary' or a law over the states, got {start!r}")
+    return len(read), max(map(len, read)), names, counts, begun
 
 
 def _start(start: Any, fitted: NDArray[np.float64], sequences: int) -> tuple[Any, str]:
     """What the chain begins with, and what that assumes."""
     if not isinstance(start, str):
         return start, "the law of the first entry is the one that was given"
-    if start not in (FITTED, "any", "stationary"):
-        raise UsageError(f"start must be 'fitted', 'any', 'stationary' or a law over the states, got {start!r}")
     if start == FITTED and sequences > 1:
         return fitted, "the law of the first entry is that of the first entries of the reference sequences"
     if start == "stationary":

@@ -227,8 +227,12 @@ class NoisySGD:
         """D of this order under Laplace noise: the price of every move."""
         scales = Steps.read(np.ones(self.steps), scales_of(self.noise), 1.0).scales
 
+        def priced(move: Move) -> float:
+            steps = Steps.read(self.shifts(move), scales, self.contraction)
+            return least(steps, read_diameter(self.domain), lambda some: price(some, order, self.dimension))
+
         def weigh(case: Case) -> Height:
-            found = np.array([self._price(case.move(k), scales, order) for k in range(case.chances.size)])
+            found = np.array([priced(case.move(k)) for k in range(case.chances.size)])
             if math.isinf(order):
                 return Height(float(found.max()))
             with np.errstate(over="ignore"):
@@ -236,10 +240,6 @@ class NoisySGD:
 
         worst = max(x.height for x in self.belief.weigh(self._run, weigh))
         return outward(Fraction(worst)) if math.isfinite(worst) else math.inf
-
-    def _price(self, move: Move, scales: Floats, order: float) -> float:
-        steps = Steps.read(self.shifts(move), scales, self.contraction)
-        return least(steps, read_diameter(self.domain), lambda some: price(some, order, self.dimension))
 
     def curve(self, alphas: Sequence[Real] | None = None) -> RenyiCurve:
         """The guarantee at the orders `alphas`; None: 22 of them from 1.1 to 256."""

@@ -387,15 +387,10 @@ def _objective_json(objective: Objective) -> dict[str, Any]:
 
 
 def _accountant_json(accountant: NoisySGD) -> dict[str, Any]:
-    whole = {name: int(getattr(accountant, name)) for name in _MOST}
-    return {**whole, **{name: _number_json(getattr(accountant, name)) for name in _NUMBERS}}
-
-
-def _number_json(x: Any) -> Any:
     """Floats as they are (JSON keeps every digit), rationals as "p/q"."""
-    if x is None:
-        return None
-    return str(x) if isinstance(x, Fraction) else float(x)
+    numbers = {name: getattr(accountant, name) for name in _NUMBERS}
+    stated = {n: x if x is None else str(x) if isinstance(x, Fraction) else float(x) for n, x in numbers.items()}
+    return {**{name: int(getattr(accountant, name)) for name in _MOST}, **stated}
 
 
 def _number(x: Any) -> Any:

@@ -96,7 +96,12 @@ class DeclaredScaler(_Declared):
             raise UsageError("give bounds=(low, high): a range that is learnt from private rows tells of them")
         known = Scaling.of(size, self.bounds)
         low, high = (np.asarray(end, dtype=np.float64).tolist() for end in (known.low, known.high))
-        middle = known.middle.tolist() if self.missing is None else _one_each(self.missing, size)
+        middle = known.middle.tolist()
+        if self.missing is not None:
+            given = np.asarray(self.missing, dtype=np.float64)
+            if given.shape not in ((), (size,)) or not np.isfinite(given).all():
+                raise UsageError("missing is a finite number, or one per feature")
+            middle = np.broadcast_to(given, (size,)).tolist()
         return [Field("number", bounds=(a, b), missing=c) for a, b, c in zip(low, high, middle, strict=True)]
 
     def transform(self, X: Samples) -> Floats:
@@ -156,16 +161,10 @@ class DeclaredOneHotEncoder(_Declared):
         each = nested if all(nested) and nested else [given] * size
         if len(each) != size:
             raise UsageError(f"categories has {len(each)} lists, and there are {size} columns")
-        return [Field("category", values, outside=_OTHER, missing=self._instead(values)) for values in map(_read, each)]
-
-    def _instead(self, values: tuple[str, ...]) -> str:
-        """What a missing cell counts as."""
-        if self.missing is None:
-            return _OTHER
-        named = canonical(self.missing)
-        if named not in values:
+        declared, instead = list(map(_read, each)), _OTHER if self.missing is None else canonical(self.missing)
+        if self.missing is not None and not all(instead in values for values in declared):
             raise UsageError("missing must be one of the categories of every column, or None")
-        return str(named)
+        return [Field("category", values, outside=_OTHER, missing=instead) for values in declared]
 
     def transform(self, X: Samples) -> Floats:
         """The rows of `X` as zeros and ones."""
@@ -195,10 +194,3 @@ def _read(categories: list[Any]) -> tuple[str, ...]:
     if Categories(found).twins:
         raise UsageError("two categories are the same number; leave one of them out")
     return found
-
-
-def _one_each(given: Real | VectorLike, size: int) -> list[float]:
-    found = np.asarray(given, dtype=np.float64)
-    if found.shape not in ((), (size,)) or not np.isfinite(found).all():
-        raise UsageError("missing is a finite number, or one per feature")
-    return [float(x) for x in np.broadcast_to(found, (size,))]
