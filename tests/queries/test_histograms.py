@@ -12,7 +12,7 @@ import pytest
 import fugu
 from fugu.errors import NoiselessRelease, UnknownName, UsageError
 from fugu.loss.cells import largest, worth
-from fugu.queries import groups as tables
+from fugu.queries import group_noise as tables
 from fugu.queries.answer import Cell, consistent, nearest
 from fugu.queries.groups import rows_of
 from law_route import prepare
@@ -176,7 +176,7 @@ def test_each_distinct_law_is_calibrated_once(monkeypatch):
 
 
 def test_groups_of_sums_that_share_their_laws_share_the_work(monkeypatch):
-    from fugu.queries import groups
+    from fugu.queries import group_noise as groups
 
     calls = []
     real = groups.calibrate

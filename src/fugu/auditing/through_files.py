@@ -28,7 +28,7 @@ from fugu.noise.bits import BitSource
 from fugu.noise.kind import Floats
 from fugu.numbers.exact import read_number, read_whole
 from fugu.progress import report
-from fugu.publication.releasing import open_column
+from fugu.publication.account import open_column
 from fugu.queries.answer import Cell, columns_of
 from fugu.queries.features import Coded, Is
 from fugu.queries.statistic import Statistic

@@ -27,17 +27,8 @@ from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.queries.answer import Answer, Cell, feature_cells
 from fugu.queries.features import CellAxis, Coded, Is, Placed, axis_of, placed_by, require_numbers
-from fugu.queries.groups import (
-    Beliefs,
-    GroupNoise,
-    Mask,
-    Rows,
-    expected_groups,
-    find_groups,
-    known_groups,
-    require_public_groups,
-    same_rows,
-)
+from fugu.queries.group_noise import Beliefs, GroupNoise, Mask
+from fugu.queries.groups import Rows, expected_groups, find_groups, known_groups, require_public_groups, same_rows
 from fugu.queries.statistic import Statistic, coding, require_known
 from fugu.scenario.query import require_one_row_each
 from fugu.utility.usable import RowsFor

@@ -204,6 +204,13 @@ class TableBelief(Belief):
         return cls(reading, known, spec, secrets, None, PublicGroups(Schema({}), table, secrets, private))
 
 
+def reading_of(declared: Schema, reference: Table, unit: str | None) -> Schema:
+    """How records are read: as declared, then as the reference shows; the unit as it stands."""
+    if unit is not None and unit not in declared.fields:
+        declared = declared.with_field(unit, Field("identifier"))
+    return declared.completed(reference, tuple(dict.fromkeys((*reference.columns, *declared.fields))))
+
+
 @lru_cache(maxsize=1024)
 def questions_in(reads: str | None) -> tuple[NoisedQuestion, ...]:
     """The questions that a charge pays for; none if it says nothing, or nothing that fugu wrote."""

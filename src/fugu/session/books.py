@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar, final
 
-from fugu.data import Schema, Table
+from fugu.data import Schema
 from fugu.data.field import Field
 from fugu.data.private import Private, open_private
 from fugu.data.secrets import ProtectLike, read_protect
@@ -43,6 +43,7 @@ from fugu.queries.table_belief import (
     PublicGroups,
     TableBelief,
     questions_in,
+    reading_of,
     reads_of,
 )
 from fugu.scenario.query import persons_of, require_one_row_each
@@ -354,10 +355,3 @@ def require_pure(budget: object, ledger: bool = False) -> Pure | Approx:
         )
         raise BadBudget(f"a session has a budget fugu.Pure(epsilon) with a finite epsilon above 0, got {said}{why}")
     return budget
-
-
-def reading_of(declared: Schema, reference: Table, unit: str | None) -> Schema:
-    """How records are read: as declared, then as the reference shows; the unit as it stands."""
-    if unit is not None and unit not in declared.fields:
-        declared = declared.with_field(unit, Field("identifier"))
-    return declared.completed(reference, tuple(dict.fromkeys((*reference.columns, *declared.fields))))

@@ -30,9 +30,8 @@ from fugu.queries.features import Feature, Placed
 from fugu.queries.pricing import TypeLaws
 from fugu.queries.session_certificate import LAPLACE, NoisedQuestion, features_in, noised_in
 from fugu.queries.statistic import Options, StatisticQuestion, plan_of
-from fugu.queries.table_belief import TableBelief
+from fugu.queries.table_belief import TableBelief, reading_of
 from fugu.session.answers import SessionAnswer
-from fugu.session.books import reading_of
 from fugu.utility.figures import CHANCE, GRADES, NOISE, ROUGHLY, Figures, statistic
 from fugu.utility.plausible import CHANCE as FAR
 from fugu.utility.plausible import Ends, beyond, plausible_count, plausible_sum
