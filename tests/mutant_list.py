@@ -1209,7 +1209,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("Judge._spent", "delta for each output", "spent - self.problem.delta * total", "max(part) - self.problem.delta * total"),
     ("holds", "order not checked", "problem.monotone and not _rising(rows)", "False"),
     ("_clean", "negative chances", "np.clip(matrix, 0.0, None)", "matrix.copy()"),
-    ("ExactExtremes.bottom", "the largest for the least", "-self.law.top([-a for a in v])", "self.law.top(v)"),
+    ("exact_extremes", "the largest for the least", "-law.top([-a for a in v])", "law.top(v)"),
     ("power_below", "a budget rounded up", "_end(x, -1)", "_end(x, 1)"),
     ["channels/test_robust_prices.py"],
     ("ExactPrices.spent", "delta for nothing", "self.problem.delta", "0"),

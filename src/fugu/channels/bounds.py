@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.channels.problem import ChannelProblem, Prices, power_above
-from fugu.channels.repair import ExactExtremes
+from fugu.channels.repair import exact_extremes
 from fugu.errors import NotProvable, UsageError
 from fugu.laws.masses import Masses
 from fugu.laws.sets import Ball, Band, Box, Hull, Intersection
@@ -40,7 +40,7 @@ def value(problem: ChannelProblem, rows: Sequence[Sequence[int]]) -> Fraction:
     sums = [sum(k * a for k, a in zip(row, loss, strict=True) if k) for row, loss in zip(rows, losses, strict=True)]
     means = [Fraction(a) / (total * scale) for a in sums]
     if problem.weight is None:
-        return max(ExactExtremes(law).top(means) for law in problem.laws)
+        return max(exact_extremes(law)[0](means) for law in problem.laws)
     return sum((Fraction(w) * mean for w, mean in zip(problem.weight.tolist(), means, strict=True)), Fraction(0))
 
 

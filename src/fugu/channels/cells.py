@@ -114,11 +114,10 @@ class _Sift:
             on_time()
             report(f"cells of {self.shape[0]:,} points", self.turn, max(self.turn + 1, 20))
             self.turn += 1
-            answer = run(self.solver)
+            x, y, least = run(self.solver)
             self.solver.setOptionValue("simplex_strategy", _PRIMAL)
-            self.x = answer.x / self.finer
-            dual = answer.y / self.finer
-            self.prices, value = rows.prices(dual), answer.value * rows.scale / self.finer**2
+            self.x, dual = x / self.finer, y / self.finer
+            self.prices, value = rows.prices(dual), least * rows.scale / self.finer**2
             reduced = laws.priced(self.prices)[rows.kept] - rows.scale * dual[rows.sums][:, None]
             more = self._chosen(reduced, _MORE)
             more = np.setdiff1d(more[reduced.ravel()[more] < -TOLERANCE * rows.scale / self.finer], self.cells)
@@ -187,10 +186,10 @@ def solve_grid(laws: PointLaws, method: str = "simplex") -> RoughChannel:
     rows.entries += rows.cells(x, y, rows.columns)
     first = rows.variables(np.zeros(x.size))[0]
     found = []
-    for answer in rows.answers(cost, method):
+    for cells, dual, _ in rows.answers(cost, method):
         matrix = np.zeros((laws.problem.n, laws.problem.m))
-        matrix[rows.kept] = answer.x[first:].reshape(rows.kept.size, -1)
-        found.append(laws.found(matrix, rows.prices(answer.y)))
+        matrix[rows.kept] = cells[first:].reshape(rows.kept.size, -1)
+        found.append(laws.found(matrix, rows.prices(dual)))
     return min(found, key=laws.shortfall)
 
 

@@ -164,9 +164,9 @@ def solve_capped(problem: ChannelProblem) -> RoughChannel | None:
     except NotProvable:
         return None
     made = []
-    for answer in answers:
-        chances = np.clip(answer.x[rows.k], 0.0, None)
-        made.append((chances / chances.sum(axis=1, keepdims=True), rows.prices(answer.y)))
+    for x, y, _ in answers:
+        chances = np.clip(x[rows.k], 0.0, None)
+        made.append((chances / chances.sum(axis=1, keepdims=True), rows.prices(y)))
     losses = [value(problem, repaired(problem, matrix)[0]) for matrix, _ in made]
     matrix, prices = made[int(np.argmin([float(loss) for loss in losses]))][0], [prices for _, prices in made]
     least = max(prices, key=lambda known: lower(problem, known))

@@ -173,14 +173,14 @@ def solve_zero_one(laws: PointLaws, pair: PointPair, c: int) -> RoughChannel:
     """The best channel where only the pair in rows c and c + 1 of `problem.ordered()` can bind."""
     roles, found = _Roles(pair), []
     assert pair.weight is not None
-    for answer in roles.answers(roles.cost):
-        u, dual = answer.y[: pair.n] * pair.scale, answer.y[pair.n + 4 :] * pair.scale
+    for x, y, value in roles.answers(roles.cost):
+        u, dual = y[: pair.n] * pair.scale, y[pair.n + 4 :] * pair.scale
         eta = np.zeros(2)
         eta[: dual.size] = np.clip(-dual, 0.0, None)
-        state = MasterState(u, eta, pair.weight, None, answer.value * pair.scale, np.zeros(pair.n, dtype=np.bool_))
+        state = MasterState(u, eta, pair.weight, None, value * pair.scale, np.zeros(pair.n, dtype=np.bool_))
         ratio = np.zeros((len(laws.problem.ordered()), laws.problem.m))
         ratio[c : c + 2] = prices(pair, state)
-        found.append(laws.found(laws.spread(roles.matrix(np.clip(answer.x, 0.0, None))), Prices(ratio=ratio)))
+        found.append(laws.found(laws.spread(roles.matrix(np.clip(x, 0.0, None))), Prices(ratio=ratio)))
     return min(found, key=laws.shortfall)
 
 

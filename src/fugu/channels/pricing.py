@@ -130,19 +130,18 @@ class Master:
     def solve(self) -> MasterState:
         """Potentials and value with the rays known so far: the dual simplex method from nothing, the primal one from
         the last basis, which new rays leave feasible."""
-        answer = run(self.solver)
+        self.x, y, value = run(self.solver)
         self.solver.setOptionValue("simplex_strategy", _PRIMAL)
-        self.x = answer.x
         unit = self.pair.scale / self.finer
-        u = answer.y[: self.pair.n] * unit
+        u = y[: self.pair.n] * unit
         eta = np.zeros(2)
-        eta[: self.spent.size] = np.clip(-answer.y[self.spent] * unit, 0.0, None)
+        eta[: self.spent.size] = np.clip(-y[self.spent] * unit, 0.0, None)
         strain = self.x[self.box].reshape(-1, self.pair.n).sum(axis=0) > _STRAIN
         if self.pair.weight is not None:
-            return MasterState(u, eta, self.pair.weight, None, answer.value * unit, strain)
-        mix = np.clip(-answer.y[self.worst], 0.0, None)
+            return MasterState(u, eta, self.pair.weight, None, value * unit, strain)
+        mix = np.clip(-y[self.worst], 0.0, None)
         mix /= mix.sum()
-        return MasterState(u, eta, mix @ self.pair.law, mix, answer.value * unit, strain)
+        return MasterState(u, eta, mix @ self.pair.law, mix, value * unit, strain)
 
     def matrix(self) -> Floats:
         """The channel of the last solution."""
@@ -216,9 +215,7 @@ def cheapest(pair: PointPair, state: MasterState) -> Rays:
 
 def _cheapest_of_side(pair: PointPair, state: MasterState, side: int) -> tuple[Ints, ...]:
     tell, hide, m = pair.tellers[side], pair.partners[side], pair.loss.shape[1]
-    told = _Best(tell.size)
-    hidden = _Best(hide.size)
-    at_output = []
+    told, hidden, at_output = [], [], []
     step = max(1, _BLOCK // pair.n)
     for first in range(0, m, step):
         columns = slice(first, min(first + step, m))
@@ -227,30 +224,27 @@ def _cheapest_of_side(pair: PointPair, state: MasterState, side: int) -> tuple[I
         down = r[hide] / -pair.rate[side, hide][:, None]
         h, x = np.argmin(up, axis=0), np.argmin(down, axis=0)
         places = np.arange(h.size)
-        told.offer(up + down[x, places], x, first)
-        hidden.offer(down + up[h, places], h, first)
+        told.append(_best(up + down[x, places], x, first))
+        hidden.append(_best(down + up[h, places], h, first))
         at_output.append((h, x, first + places))
     h, x, y = (np.concatenate(parts) for parts in zip(*at_output, strict=True))
-    teller = np.concatenate([tell, tell[hidden.other], tell[h]])
-    partner = np.concatenate([hide[told.other], hide, hide[x]])
-    output = np.concatenate([told.output, hidden.output, y])
-    return np.full(teller.size, side), teller, partner, output
+    (to_tell, with_tell), (to_hide, with_hide) = (_best_of(blocks) for blocks in (told, hidden))
+    teller = np.concatenate([tell, tell[with_hide], tell[h]])
+    partner = np.concatenate([hide[with_tell], hide, hide[x]])
+    return np.full(teller.size, side), teller, partner, np.concatenate([to_tell, to_hide, y])
 
 
-class _Best:
-    """The best output and companion of each point, over blocks of outputs."""
+def _best(sums: Floats, companion: Ints, first: int) -> tuple[Floats, Ints, Ints]:
+    """For each point the least sum in a block of outputs, at which output, and with which companion."""
+    place = np.argmin(sums, axis=1)
+    return sums[np.arange(place.size), place], first + place, companion[place]
 
-    def __init__(self, size: int) -> None:
-        self.value = np.full(size, np.inf)
-        self.output, self.other = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
 
-    def offer(self, sums: Floats, companion: Ints, first: int) -> None:
-        place = np.argmin(sums, axis=1)
-        value = sums[np.arange(place.size), place]
-        better = value < self.value
-        self.value[better] = value[better]
-        self.output[better] = first + place[better]
-        self.other[better] = companion[place[better]]
+def _best_of(blocks: list[tuple[Floats, Ints, Ints]]) -> tuple[Ints, Ints]:
+    """The output and the companion of each point in the block where its sum is least; the first of equal ones."""
+    value, output, companion = (np.stack(parts) for parts in zip(*blocks, strict=True))
+    block, point = np.argmin(value, axis=0), np.arange(value.shape[1])
+    return output[block, point], companion[block, point]
 
 
 def prices(pair: PointPair, state: MasterState) -> Floats:

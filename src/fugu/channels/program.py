@@ -175,13 +175,8 @@ def sparse(entries: Iterable[Triplets], columns: int) -> Columns:
     return start.astype(np.int32), row[order].astype(np.int32), value[order].astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """A solution: the variables `x`, the dual `y` of the rows (reduced costs are cost - A'y), and the value."""
-
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    value: float
+Solution = tuple[Floats, Floats, float]
+"""The variables x, the dual y of the rows (reduced costs are cost - A'y), and the value."""
 
 
 class Program:
@@ -235,8 +230,8 @@ class Program:
                 solver.changeColsCost(columns.size, columns, _FINER * cost)
                 solver.changeColsBounds(columns.size, columns, larger * self.floor, np.full(columns.size, INFINITE))
                 limit_rows(solver, larger * self.low, larger * self.high)
-                finer = run(solver)
-                found.append(Solution(finer.x / larger, finer.y / _FINER, float(cost @ (finer.x / larger))))
+                x, y, _ = run(solver)
+                found.append((x / larger, y / _FINER, float(cost @ (x / larger))))
             except NotProvable:  # what is left over is rounding: the earlier answers stay
                 break
         return found
@@ -289,7 +284,5 @@ def run(solver: highspy.Highs) -> Solution:
     status = solver.getModelStatus()
     if status != highspy.HighsModelStatus.kOptimal:
         raise NotProvable(f"the linear program was not solved: {solver.modelStatusToString(status)}")
-    solution = solver.getSolution()
-    return Solution(
-        np.array(solution.col_value), np.array(solution.row_dual), float(solver.getInfo().objective_function_value)
-    )
+    solution, value = solver.getSolution(), float(solver.getInfo().objective_function_value)
+    return np.array(solution.col_value), np.array(solution.row_dual), value

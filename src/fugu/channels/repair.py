@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -33,6 +33,7 @@ _LEAST = 2.0**-40
 _ROUNDS = 8
 
 Rows = list[list[int]]
+Mean = Callable[[Sequence[Fraction | int]], Fraction]
 
 
 def repaired(problem: ChannelProblem, matrix: NDArray[np.float64], bits: int = 48) -> tuple[Rows, Fraction]:
@@ -75,7 +76,7 @@ class Judge:
 
     def __init__(self, problem: ChannelProblem) -> None:
         self.problem, self.ordered = problem, problem.ordered()
-        self.sides = [ExactExtremes(law) for law in problem.laws]
+        self.sides = [exact_extremes(law) for law in problem.laws]
         self.ratio = power_below(problem.epsilon)
         self.cap = None if problem.cap is None else power_below(problem.cap)
 
@@ -97,7 +98,7 @@ class Judge:
         if min(column) == max(column):  # the same under every law
             return [Fraction(0)] * len(self.ordered)
         used = {s for pair in self.ordered for s in pair}
-        ends = {s: (self.sides[s].top(column), self.sides[s].bottom(column)) for s in used}
+        ends = {s: [end(column) for end in self.sides[s]] for s in used}
         return [ends[s][0] - self.ratio * ends[t][1] for s, t in self.ordered]
 
     def _spent(self, over: list[list[Fraction]], total: int) -> list[int]:
@@ -169,24 +170,15 @@ def _rising(rows: Sequence[Sequence[int]]) -> bool:
 # The least and the largest mean of whole numbers over a law, or over a set of laws, exactly.
 
 
-class ExactExtremes:
+def exact_extremes(law: Masses | LawSet) -> tuple[Mean, Mean]:
     """max and min of sum_x p(x) v_x over p in a set of laws, in rationals; both are the mean for a single law. For a
     set the largest is `law.top`, an exact upper bound where it is not the maximum."""
+    if not isinstance(law, Masses):
+        return law.top, lambda v: -law.top([-a for a in v])
+    parts, total = law.whole()
+    support = [(x, part) for x, part in enumerate(parts) if part]
 
-    def __init__(self, law: Masses | LawSet) -> None:
-        self.law = law
-        if isinstance(law, Masses):
-            parts, total = law.whole()
-            self.support = [(x, part) for x, part in enumerate(parts) if part]
-            self.total = total
+    def mean(v: Sequence[Fraction | int]) -> Fraction:
+        return Fraction(sum(part * v[x] for x, part in support)) / total
 
-    def top(self, v: Sequence[Fraction | int]) -> Fraction:
-        """The largest mean, or more."""
-        return self._mean(v) if isinstance(self.law, Masses) else self.law.top(v)
-
-    def bottom(self, v: Sequence[Fraction | int]) -> Fraction:
-        """The least mean, or less."""
-        return self._mean(v) if isinstance(self.law, Masses) else -self.law.top([-a for a in v])
-
-    def _mean(self, v: Sequence[Fraction | int]) -> Fraction:
-        return Fraction(sum(part * v[x] for x, part in self.support)) / self.total
+    return mean, mean
