@@ -123,10 +123,10 @@ def test_the_limit_is_the_optimum_of_every_channel(seed):
     eps = float(rng.choice([0.1, 0.5, 1.0]))
     for delta in (0.0, 0.05):
         ask = (Approx(eps, delta) if delta else Pure(eps)).asks()
-        found = limit_of(shapes([pair]), ask)
+        error, _, lower = limit_of(shapes([pair]), ask)
         truth = optimum(pair, eps, delta)
-        assert found.lower <= truth + 1e-9 and found.error >= truth - 1e-9
-        assert found.error - found.lower <= 1e-9
+        assert lower <= truth + 1e-9 and error >= truth - 1e-9
+        assert error - lower <= 1e-9
     rows = {row.method: row for row in compare(pair, Pure(eps)).beside}
     assert rows["limit"].expected_absolute <= rows["remapped"].expected_absolute + 1e-12
     assert rows["limit"].expected_absolute <= rows["constant"].expected_absolute + 1e-12

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 from typing import cast
@@ -183,32 +183,14 @@ def _remapped(given: tuple[Shape, ...], row: Row, lattice: Lattice) -> Row:
 
 
 def _limit(given: tuple[Shape, ...], ask: Ask) -> Row:
-    found = limit_of(given, ask)
+    error, squared, lower = limit_of(given, ask)
     epsilon = 0.0 if one_family(given).same else float(ask.epsilon)
-    note = f"{found.told}; {_WARNING}"
-    return Row(LIMIT, "channel", math.nan, found.error, found.squared, epsilon, True, found.told, note)
+    bracket = "nothing needs to change" if error == 0 else f"no mechanism is below {lower:.9g}"
+    return Row(LIMIT, "channel", math.nan, error, squared, epsilon, True, bracket, f"{bracket}; {_WARNING}")
 
 
 MOST_OF_A_PAIR, MOST_OF_SEVERAL = 200, 100
 """So many atoms are tried without being asked: about a second."""
-
-
-@dataclass(frozen=True)
-class Limit:
-    """The least expected error there is, bracketed: `lower` <= optimum <= `error`, E|Y - X| of a channel in integers.
-
-    `squared` is E(Y - X)^2 of that channel, which was not made least."""
-
-    error: float
-    squared: float
-    lower: float
-
-    @property
-    def told(self) -> str:
-        """The bracket in words."""
-        if self.error == 0:
-            return "nothing needs to change"
-        return f"no mechanism is below {self.lower:.9g}"
 
 
 def one_family(given: Sequence[Shape]) -> Family:
@@ -220,8 +202,11 @@ def one_family(given: Sequence[Shape]) -> Family:
     return given[0]
 
 
-def limit_of(given: Sequence[Shape], ask: Ask) -> Limit:
+def limit_of(given: Sequence[Shape], ask: Ask) -> tuple[float, float, float]:
     """The limit for laws as stated and what is asked; the weight of the error is the mean law.
+
+    (error, squared, lower): lower <= optimum <= error, E|Y - X| of a channel in integers; E(Y - X)^2 of that channel,
+    which was not made least.
 
     Raises `NotProvable` where none is known: for divergences, for epsilon 0, for laws without atoms, and for more atoms
     than are worked out without being asked for."""
@@ -229,7 +214,7 @@ def limit_of(given: Sequence[Shape], ask: Ask) -> Limit:
     if ask.finite:
         raise NotProvable("no limit is known for a Rényi budget")
     if family.same:
-        return Limit(0.0, 0.0, 0.0)
+        return 0.0, 0.0, 0.0
     if ask.epsilon == 0:
         raise NotProvable("no limit is worked out for epsilon 0: an exact channel has no room there")
     atoms, most = len(family.points), MOST_OF_SEVERAL if len(family.laws) > 2 or ask.delta else MOST_OF_A_PAIR
@@ -246,7 +231,7 @@ def limit_of(given: Sequence[Shape], ask: Ask) -> Limit:
     apart = ChannelProblem(
         problem.laws, problem.pairs, problem.epsilon, problem.loss**2, problem.weight, delta=problem.delta
     )
-    return Limit(float_up(value(problem, rows)), float_up(value(apart, rows)), float_down(least))
+    return float_up(value(problem, rows)), float_up(value(apart, rows)), float_down(least)
 
 
 def problem_of(family: Family, ask: Ask) -> ChannelProblem:
