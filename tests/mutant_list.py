@@ -548,7 +548,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("_found", "a charged name is given up", "view.state.binds(given.name)", "False"),
     ("_require_new", "charged data gets a second name", "not view.state.binds(other)", "True"),
     ("_require_new", "known under another name", "other != name and same is not None and not _told_apart(view, given, fresh, other, {*looked, *early})", "False"),
-    ("_require_new", "people: a panel is refused by its columns", "people is not None and any(within(people, stored(view, held)).any() for held in known.people)", "False", "ledger/test_people.py"),
+    ("_require_new", "people: a panel is refused by its columns", "people is not None and any(within(people, view.stored(held)).any() for held in known.people)", "False", "ledger/test_people.py"),
     ("_apart", "people: a word that nobody finds again", '{"apart": new} if new else {}', "{}", "ledger/test_people.py"),
     ["ledger/test_people.py"],
     ("_require_addable", "people: law-based releases add", "any(c.charge.kind == LAW for s in everybody for c in s.charges)", "False"),

@@ -16,7 +16,7 @@ from fugu import sequences
 from fugu.auditing import questions as drawing_answers
 from fugu.auditing.evidence import FAULTS, FRACTIONS, LESS, MORE, SKIPPED, Fit, Stream, needed, power, weigh
 from fugu.auditing.fit import fit_of
-from fugu.auditing.streams import StepLaw, Stepped, tabled, tempered
+from fugu.auditing.streams import StepLaw, step_cells, tabled, tempered
 from fugu.auditing.through_files import rebuilt
 from fugu.cli.app import app
 from fugu.documents.certificate import Certificate
@@ -101,11 +101,11 @@ def falling(times, norm, decay):
 def test_draws_of_the_law_are_rarely_called_others(rng):
     """100 tests at level 1/20, all of the right law: 16 alarms or more come with probability below 1e-4."""
     law = StepLaw.of(falling(1, int(rng.integers(1, 3)), Fraction(int(rng.integers(1, 300)), 100)))
-    cells = Stepped.of(law)
+    _edges, masses, faults, _ = step_cells(law)
     alarms = 0
     for _ in range(100):
-        counts = rng.multinomial(3000, cells.masses / cells.masses.sum())
-        alarms += weigh([Stream("s", cells.masses, cells.faults, counts)])[0] >= math.log(20)
+        counts = rng.multinomial(3000, masses / masses.sum())
+        alarms += weigh([Stream("s", masses, faults, counts)])[0] >= math.log(20)
     assert alarms <= 15
     return 100
 
@@ -129,14 +129,14 @@ def test_an_honest_mechanism_fits(rng):
 def test_the_stated_power_is_reached_and_not_far_below_it(norm, fraction):
     law = StepLaw.of(falling(1, norm, Fraction(3, 10)))
     for seen in (0.5, 0.99):
-        cells = Stepped.of(law)
-        one = Stream("s", cells.masses, cells.faults, np.full(len(cells.masses), 1000))
+        _edges, masses, faults, _ = step_cells(law)
+        one = Stream("s", masses, faults, np.full(len(masses), 1000))
         draws = math.ceil(one.draws * needed([one], fraction, LEVEL, seen))
-        q = cells.faults[LESS, fraction]
+        q = faults[LESS, fraction]
         stated, found = None, 0
         generator = rng(3)
         for _ in range(200):
-            one = Stream("s", cells.masses, cells.faults, generator.multinomial(draws, q / q.sum()))
+            one = Stream("s", masses, faults, generator.multinomial(draws, q / q.sum()))
             stated = power([one], fraction, LEVEL)
             found += weigh([one])[0] >= -math.log(LEVEL)
         assert found / 200 >= stated - 0.04 and stated >= seen - 0.03
@@ -145,12 +145,12 @@ def test_the_stated_power_is_reached_and_not_far_below_it(norm, fraction):
 
 def test_faults_are_what_they_are_called():
     law = StepLaw.of(falling(1, 1, Fraction(1, 5)))
-    cells = Stepped.of(law)
-    assert cells.faults[LESS, 0.2] == pytest.approx(Stepped.of(law).faults[LESS, 0.2])
+    edges, _masses, faults, _ = step_cells(law)
+    assert faults[LESS, 0.2] == pytest.approx(step_cells(law)[2][LESS, 0.2])
     truth = np.exp(-np.abs(np.arange(-400, 401)) / 4.0)  # scale 5, a fifth less
-    at = np.searchsorted(cells.edges, np.arange(-400, 401), side="right")
-    assert cells.faults[LESS, 0.2] == pytest.approx(np.bincount(at, weights=truth / truth.sum()), abs=1e-12)
-    assert cells.faults[SKIPPED, 0.05].sum() == pytest.approx(1)
+    at = np.searchsorted(edges, np.arange(-400, 401), side="right")
+    assert faults[LESS, 0.2] == pytest.approx(np.bincount(at, weights=truth / truth.sum()), abs=1e-12)
+    assert faults[SKIPPED, 0.05].sum() == pytest.approx(1)
     row = np.array([0.7, 0.2, 0.1])
     less = tempered(row)(0.5)
     assert less == pytest.approx(row**2 / (row**2).sum())  # half the noise: every ratio squared
@@ -172,11 +172,11 @@ def test_cells_have_the_masses_of_brute_force(parts):
             for k, y in one.items():
                 truth_next[a + times * k] = truth_next.get(a + times * k, 0.0) + x * y / total
         truth = truth_next
-    cells = Stepped.of(law)
-    brute = np.zeros(len(cells.masses))
+    edges, masses, _faults, _ = step_cells(law)
+    brute = np.zeros(len(masses))
     for k, x in truth.items():
-        brute[int(np.searchsorted(cells.edges, k, side="right"))] += x
-    assert cells.masses == pytest.approx(brute, abs=1e-11)
+        brute[int(np.searchsorted(edges, k, side="right"))] += x
+    assert masses == pytest.approx(brute, abs=1e-11)
     classes = np.zeros(16)
     for k, x in truth.items():
         classes[k % 16] += x

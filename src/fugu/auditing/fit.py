@@ -13,7 +13,7 @@ import numpy as np
 from fugu.auditing.contest import remapped
 from fugu.auditing.evidence import FRACTIONS, Fit, Stream, needed
 from fugu.auditing.questions import answers
-from fugu.auditing.streams import Rows, StepLaw, Stepped, Steps, spread, tabled, tempered
+from fugu.auditing.streams import Rows, StepLaw, Steps, spread, tabled, tempered
 from fugu.auditing.through_files import bare, run
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
@@ -93,7 +93,7 @@ class Trial:
         else:
             inputs = clipped(_numbers(lattice, support), mechanism.context.shares)
             each = max(1, self.draws // len(inputs))
-            cells = Stepped.of(StepLaw.of((1, next(noise.along_each(1))[1])))
+            cells = StepLaw.of((1, next(noise.along_each(1))[1]))
             for k, value in enumerate(inputs.tolist()):
                 steps, off = _steps(lattice, value, self._run(mechanism, value, each))
                 yield from cells.streams(f"{label}noise at {value:g}", steps, off, first=k == 0)
@@ -165,7 +165,7 @@ class Trial:
             if not law.silent and len(law.sums[0][1]) > 1 and not law.listed:
                 self.notes.append(f"not audited: {name}, because its steps are too many to be summed")
                 continue
-            yield from Stepped.of(law).streams(f"{label}{name}", steps @ w, off, independent and alone, k == 0)
+            yield from law.streams(f"{label}{name}", steps @ w, off, independent and alone, k == 0)
 
     def _mixed(self, mechanism: Mechanism, noise: Mixture, label: str) -> Iterator[Stream]:
         """Either half by itself, and both by the coin."""
@@ -181,7 +181,7 @@ class Trial:
             )
             value = float(_numbers(one.lattice, one.support)[0])
             steps, off = _steps(one.lattice, value, self._run(mechanism, value, count))
-            yield from Stepped.of(law).streams(f"{label}coin", steps, off, first=False)
+            yield from law.streams(f"{label}coin", steps, off, first=False)
         elif one.noise.tabled and two.noise.tabled:
             channels = [half.errors for half in noise.halves]
             value = float(channels[0].support[0])

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.auditing.evidence import FRACTIONS, LESS, MORE, Fault, Stream
-from fugu.auditing.streams import StepLaw, Stepped, in_pairs, spread, tabled, tempered
+from fugu.auditing.streams import StepLaw, in_pairs, spread, tabled, tempered
 from fugu.auditing.trial import Halves
 from fugu.data.schema import Schema
 from fugu.documents.document import Document
@@ -314,7 +314,7 @@ def _sequence(
             noise: Noise = Gaussian(math.sqrt(0.5 / query.shift.precision(amount)), 1)
         else:
             noise = Laplace(query.sensitivity / (amount * (step if isinstance(query, Sum | Mean) else 1)), 1)
-        yield from Stepped.of(StepLaw.of((1, noise))).streams(label, steps.ravel())
+        yield from StepLaw.of((1, noise)).streams(label, steps.ravel())
 
 
 def normal_numbers(draws: int, source: BitSource) -> Iterator[Stream]:
@@ -377,7 +377,7 @@ def _responses(
 
 
 def _laplace(label: str, steps: Any, rate: Fraction, first: bool) -> Iterator[Stream]:
-    yield from Stepped.of(StepLaw.of((1, Laplace(1 / rate, 1)))).streams(label, steps, first=first)
+    yield from StepLaw.of((1, Laplace(1 / rate, 1))).streams(label, steps, first=first)
 
 
 def _cells(schema: Schema, name: str) -> list[str]:

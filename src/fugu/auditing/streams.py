@@ -109,58 +109,51 @@ class StepLaw:
         found = np.bincount(at, weights=total, minlength=modulus)
         return np.asarray(found / found.sum())
 
+    def streams(
+        self, label: str, steps: Steps, off: int = 0, whole: bool = True, first: bool = True
+    ) -> Iterator[Stream]:
+        """The steps as they fell, `off` of them on no lattice point; of the `first` stream of its kind also the
+        remainders, and draws two by two."""
+        edges, masses, faults, classes = step_cells(self)
+        cells = np.searchsorted(edges, steps, side="right")
+        yield Stream(label, masses, faults, np.bincount(cells, minlength=len(masses)), off, whole)
+        if not first or self.silent:
+            return
+        if classes is not None:
+            seen = np.bincount(steps % _CLASSES, minlength=_CLASSES)
+            yield Stream(f"{label}, modulo {_CLASSES}", classes, {}, seen, whole=False)
+        yield in_pairs(label, masses, cells)
+
 
 def _upper(times: int, noise: Noise, k: int) -> float:
     """P(times Z >= k), k >= 1."""
     return noise.tail((-(-k // abs(times)) - 1) * float(noise.grid or 1)) / 2
 
 
-@dataclass(frozen=True, eq=False)
-class Stepped:
-    """The cells of a law of steps: their probabilities, and those under each fault."""
+StepCells = tuple[Steps, Floats, dict[Fault, Floats], Floats | None]
+"""Edges, of which cell i holds the steps from edges[i - 1] to edges[i] - 1; the probabilities of the cells, and those
+under each fault; and of the remainders, where they are worked out."""
 
-    law: StepLaw
-    edges: Steps
-    """Cell i holds the steps from edges[i - 1] to edges[i] - 1."""
-    masses: Floats
-    faults: dict[Fault, Floats]
-    classes: Floats | None
-    """The probabilities of the remainders, where they are worked out."""
 
-    @staticmethod
-    @lru_cache(maxsize=64)
-    def of(law: StepLaw) -> Stepped:
-        """Cells of about equal probability, and rarer ones outwards."""
-        law = replace(law)  # a copy, so that what it works out is not kept
-        levels = [j / _EQUAL for j in range(1, _EQUAL // 2)] + [2.0**-j for j in range(7, _RAREST + 1)]
-        far = {bisect_left(range(1, law.reach + 2), -u, key=lambda k: -law.upper(k)) + 1 for u in levels}
-        ends = sorted(far) if not law.silent else [1]
-        edges = np.array(sorted({*ends, *(1 - k for k in ends)}), dtype=np.int64)
-        masses = _between(law, edges)
-        faults: dict[Fault, Floats] = {}
-        if not law.silent:
-            exact = np.zeros(len(edges) + 1)
-            exact[int(np.searchsorted(edges, 0, side="right"))] = 1.0
-            for f in FRACTIONS:
-                faults[LESS, f] = _between(law.scaled(1 - f), edges)
-                faults[MORE, f] = _between(law.scaled(1 / (1 - f)), edges)
-                faults[SKIPPED, f] = (1 - f) * masses + f * exact
-        classes = law.classes(_CLASSES) if law.listed and not law.silent else None
-        return Stepped(replace(law), edges, masses, faults, classes)
-
-    def streams(
-        self, label: str, steps: Steps, off: int = 0, whole: bool = True, first: bool = True
-    ) -> Iterator[Stream]:
-        """The steps as they fell, `off` of them on no lattice point; of the `first` stream of its kind also the
-        remainders, and draws two by two."""
-        cells = np.searchsorted(self.edges, steps, side="right")
-        yield Stream(label, self.masses, self.faults, np.bincount(cells, minlength=len(self.masses)), off, whole)
-        if not first or self.law.silent:
-            return
-        if self.classes is not None:
-            seen = np.bincount(steps % _CLASSES, minlength=_CLASSES)
-            yield Stream(f"{label}, modulo {_CLASSES}", self.classes, {}, seen, whole=False)
-        yield in_pairs(label, self.masses, cells)
+@lru_cache(maxsize=64)
+def step_cells(law: StepLaw) -> StepCells:
+    """Cells of about equal probability, and rarer ones outwards."""
+    law = replace(law)  # a copy, so that what it works out is not kept
+    levels = [j / _EQUAL for j in range(1, _EQUAL // 2)] + [2.0**-j for j in range(7, _RAREST + 1)]
+    far = {bisect_left(range(1, law.reach + 2), -u, key=lambda k: -law.upper(k)) + 1 for u in levels}
+    ends = sorted(far) if not law.silent else [1]
+    edges = np.array(sorted({*ends, *(1 - k for k in ends)}), dtype=np.int64)
+    masses = _between(law, edges)
+    if law.silent:
+        return edges, masses, {}, None
+    exact = np.zeros(len(edges) + 1)
+    exact[int(np.searchsorted(edges, 0, side="right"))] = 1.0
+    faults: dict[Fault, Floats] = {}
+    for f in FRACTIONS:
+        faults[LESS, f] = _between(law.scaled(1 - f), edges)
+        faults[MORE, f] = _between(law.scaled(1 / (1 - f)), edges)
+        faults[SKIPPED, f] = (1 - f) * masses + f * exact
+    return edges, masses, faults, law.classes(_CLASSES) if law.listed else None
 
 
 def _between(law: StepLaw, edges: Steps) -> Floats:

@@ -1,4 +1,5 @@
-"""One contest, fought in halves: events, Rényi promises, and what the bits of outputs give away."""
+"""One contest, fought in halves: events are chosen on the first half of the outputs and tested on the second, in both
+orders; Rényi promises; and what the bits of outputs give away."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from fugu.errors import BadTable, UsageError, did_you_mean
 from fugu.ledger.fingerprint import Bits, Keyed, beyond_chance, cells, fingerprints, keyed_marks, within
 from fugu.ledger.keys import key_of
 from fugu.ledger.state import Registered
-from fugu.ledger.store import File, LockedView, stored
+from fugu.ledger.store import File, LockedView
 from fugu.shown import Shown
 from fugu.visible import Json, several, visible
 
@@ -335,12 +335,12 @@ def _shared(view: LockedView, own: Keyed, name: str, known: Registered, rows: in
     """What of the table is in one data set; None if nothing is, or no more than by chance."""
     other = f"data set {name!r} of the ledger"
     if own.people is not None and known.people:
-        inside = np.any([within(own.people, stored(view, held)) for held in known.people], axis=0)
+        inside = np.any([within(own.people, view.stored(held)) for held in known.people], axis=0)
         shared = int(np.count_nonzero(inside))
         return Overlap(other, "people", shared, len(own.people), None, True) if shared else None
     if (bits := own.rows) is not None:
         for held in known.rows:
-            if beyond_chance(bits, theirs := stored(view, held)):
+            if beyond_chance(bits, theirs := view.stored(held)):
                 return Overlap(other, "rows", int(within(bits, theirs).sum()), rows, None, True)
     same = bool(own.marks.keys() & set(known.marks))
     return Overlap(other, "rows", rows, rows, None, True) if same else None

@@ -142,11 +142,6 @@ def charges(view: LockedView, data: str) -> list[Charges]:
     ]
 
 
-def other_people(view: LockedView, data: str) -> tuple[str, ...]:
-    """The data sets whose people are others than those of this one, by the word of who opened it."""
-    return view.state.sets[data].apart
-
-
 def charge_of(view: LockedView, data: str, request: str) -> Charge | None:
     """The charge under which a request stands; None if there is none."""
     asked = view.request(data, request)

@@ -151,10 +151,6 @@ class IndexTable:
         whole = b"".join(self._page(read, directory, k) for k in range(len(directory) // _ROW))
         return {whole[k : k + _KEY]: whole[k : k + _SIZE] for k in range(0, len(whole), _SIZE)}
 
-    def to_json(self) -> list[Any]:
-        """As it stands in a checkpoint."""
-        return [self.place, self.count, self.root]
-
     def _directory(self, read: Read, known: dict[str, bytes]) -> bytes:
         if self.root not in known:
             size = self.count * _SIZE

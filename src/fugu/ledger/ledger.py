@@ -243,7 +243,7 @@ class Ledger:
     @property
     def other_people(self) -> tuple[str, ...]:
         """The data sets whose people are others than those of this one, by the word of who opened it."""
-        return self._read(books.other_people, self.data)  # type: ignore[no-any-return]
+        return self._read(Standing.of, self.data).known.apart  # type: ignore[no-any-return]
 
     def charges(self) -> list[Charges]:
         """All charges that count against the budget, equal ones together, as they are on disk now."""

@@ -115,10 +115,6 @@ class Log:
         """Body and attachment of a checkpoint of all that was read."""
         return checkpoint.made(self.state, self.place, self.tables, partial(at, fd), _DIRECTORIES)
 
-    def request(self, fd: int, data: str, request: str) -> Request | None:
-        """What is known of a request; None if it was never asked."""
-        return self.state.asked.get((data, request)) or earlier(fd, self.tables, data, request)
-
     def read_on(
         self,
         fd: int,

@@ -18,7 +18,7 @@ from fugu.ledger.charge import LAW, Charge, canonical
 from fugu.ledger.fingerprint import COLUMN, Keyed, Marks, encoded, keyed, keyed_marks, prior_digest, within
 from fugu.ledger.keys import key_of
 from fugu.ledger.state import Registered, State
-from fugu.ledger.store import File, LockedView, Writing, stored
+from fugu.ledger.store import File, LockedView, Writing
 
 # A data set to which nothing was charged binds nobody: the same data may be entered under another name, and its name
 # with other terms or for other data; the new entry takes its place, and whoever has the old one open charges nothing
@@ -200,7 +200,7 @@ def _require_new(view: LockedView, given: Opening, fresh: Keyed, anew: bool = Fa
         same = _common(known, looked, early)
         if other != name and same is not None and not _told_apart(view, given, fresh, other, {*looked, *early}):
             people = fresh.people if same.startswith(COLUMN) else None
-            if people is not None and any(within(people, stored(view, held)).any() for held in known.people):
+            if people is not None and any(within(people, view.stored(held)).any() for held in known.people):
                 continue
             if not view.state.binds(other):
                 unused.append(other)

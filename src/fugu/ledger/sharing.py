@@ -21,7 +21,7 @@ from fugu.ledger.books import Entry, Standing, epsilons, over_shared
 from fugu.ledger.charge import LAW, Charge, fits, left
 from fugu.ledger.fingerprint import Tokens, beyond_chance, largest, memberships, within
 from fugu.ledger.state import CHARGED, Registered
-from fugu.ledger.store import LockedView, stored
+from fugu.ledger.store import LockedView
 from fugu.numbers.exact import Real
 
 # A charge is granted if it fits for every person of its table
@@ -84,7 +84,7 @@ class Shared:
 
     def _read(self, view: LockedView, held: tuple[str, int, int]) -> Tokens:
         if held[0] not in self._sets:
-            self._sets[held[0]] = stored(view, held)
+            self._sets[held[0]] = view.stored(held)
         return self._sets[held[0]]
 
 

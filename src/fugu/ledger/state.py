@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from typing import Any
 
 from fugu.errors import LedgerBroken
@@ -319,7 +319,7 @@ def made(
     body = {
         "state": [len(text), hashlib.sha256(text).hexdigest()],
         "table": [count, root],
-        "tables": [table.to_json() for table in tables[: len(tables) - number]],
+        "tables": [list(astuple(table)) for table in tables[: len(tables) - number]],
         "merged": number,
         "sha256": hashlib.sha256(attached).hexdigest(),
     }

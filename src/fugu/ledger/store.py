@@ -7,7 +7,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -66,7 +66,7 @@ class LockedView:
 
     def request(self, data: str, request: str) -> Request | None:
         """What is known of a request; None if it was never asked."""
-        return self.log.request(self._fd, data, request)
+        return self.state.asked.get((data, request)) or log.earlier(self._fd, self.log.tables, data, request)
 
     def requests(self) -> dict[tuple[str, str], Request]:
         """Every request, in the order in which they came: where there is a checkpoint, by reading the whole file."""
@@ -90,9 +90,13 @@ class LockedView:
             raise LedgerBroken("a stored release is not the one that was charged: the ledger was edited or damaged")
         return text
 
-    def at(self, start: int, length: int) -> bytes:
-        """What is attached to an event, as it stands."""
-        return log.at(self._fd, start, length)
+    def stored(self, held: StoredSet) -> Tokens:
+        """The digests of a set of people or rows; `LedgerBroken` if they are not those that were entered."""
+        digest, start, length = held
+        text = log.at(self._fd, start, length)
+        if hashlib.sha256(text).hexdigest() != digest:
+            raise LedgerBroken("a stored set of people is not the one that was entered: the ledger was edited")
+        return decoded(text)
 
     def whole(self, visit: Callable[[chain.Event], None] = lambda _: None) -> Log:
         """The file read again from its start, every attached text included; `visit` sees every event."""
@@ -222,9 +226,24 @@ class File:
         return self._holding(look)
 
     def _holding(self, look: Callable[[Held], Result]) -> Result:
-        """What `look` returns, the system's errors by fugu's names."""
-        with named_errors(self.path):
+        """What `look` returns, the system's errors by fugu's names; a failed write changed nothing and may be tried
+        again."""
+        try:
             return holding(look)
+        except FileNotFoundError as error:
+            raise BadLedger(f"no ledger file {self.path.name!r}") from error
+        except OSError as error:
+            if error.errno in _CLOSED:
+                raise BadLedger(
+                    f"the ledger {self.path.name!r} cannot be read or written; check the permissions of the file and "
+                    "its folder"
+                ) from error
+            if error.errno in _FULL:
+                raise BadLedger(
+                    f"the disk refused to store the ledger {self.path.name!r} (full or failing); make room and repeat "
+                    "the request with the same id: it is charged once"
+                ) from error
+            raise BadLedger(f"the ledger {self.path.name!r} cannot be used: {error.strerror}") from error
 
     def _look(self, fd: int) -> Log:
         log.check_kind(fd, self.path)
@@ -248,26 +267,6 @@ class File:
                     )
                 return fd
             held.release()
-
-
-@contextmanager
-def named_errors(path: Path) -> Iterator[None]:
-    """The system's errors as fugu's; a failed write changed nothing and may be tried again."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise BadLedger(f"no ledger file {path.name!r}") from error
-    except OSError as error:
-        if error.errno in _CLOSED:
-            raise BadLedger(
-                f"the ledger {path.name!r} cannot be read or written; check the permissions of the file and its folder"
-            ) from error
-        if error.errno in _FULL:
-            raise BadLedger(
-                f"the disk refused to store the ledger {path.name!r} (full or failing); make room and repeat the "
-                "request with the same id: it is charged once"
-            ) from error
-        raise BadLedger(f"the ledger {path.name!r} cannot be used: {error.strerror}") from error
 
 
 def _still(fd: int, path: Path) -> bool:
@@ -327,12 +326,3 @@ def finish(to: Writing, data: str, request: str, state: str, value: str | None, 
     more: dict[str, Any] = {"note": note} if value is None else {"sha256": sha256(value)}
     to.append(state, {"dataset": data, "request": request, **more}, value or "")
     return value
-
-
-def stored(view: LockedView, held: StoredSet) -> Tokens:
-    """The digests of the set; `LedgerBroken` if they are not those that were entered."""
-    digest, start, length = held
-    text = view.at(start, length)
-    if hashlib.sha256(text).hexdigest() != digest:
-        raise LedgerBroken("a stored set of people is not the one that was entered: the ledger was edited")
-    return decoded(text)

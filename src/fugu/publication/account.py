@@ -86,7 +86,7 @@ class ReleaseAccount:
         """What a release document says of the charge: the entry in the ledger, by the hash of its event."""
         found = Books(self.ledger).read(books.settled, self.data, self.request)
         assert found is not None  # a value is returned only after it is settled
-        apart = Books(self.ledger).read(books.other_people, self.data)
+        apart = Books(self.ledger).read(books.Standing.of, self.data).known.apart
         stated = {OTHER_PEOPLE: list(apart)} if apart else {}
         return {**self.told(), "entry": found.hash, "at": found.at, **stated}
 
