@@ -389,7 +389,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("Intersection.top", "the widest part", "min", "max"),
     ["laws/test_confidence_numbers.py laws/test_confidence_coverage.py"],
     ("clopper_pearson", "both tails whole", "checked_error(error) / 2", "checked_error(error)"),
-    ("_limit", "unproved quantiles", "proved(limit, count, n, tail)", "True"),
+    ("binomial_limit", "unproved quantiles", "proved(limit, count, n, tail)", "True"),
     ("cell_error", "no union bound", "error if k <= 2 else error / k", "error"),
     ("too_low", "one row off", "of(p).beta_lower(arb(count), arb(n - count + 1), 1)", "of(p).beta_lower(arb(count + 1), arb(n - count), 1)"),
     ["laws/test_confidence_numbers.py"],

@@ -12,12 +12,12 @@ import pytest
 from fugu.auditing.bounds import (
     Implied,
     accuracy_implies,
-    clopper_pearson,
     implied_epsilon,
     rate_lower,
     rate_upper,
 )
 from fugu.errors import UsageError
+from fugu.laws.sets.limits import clopper_pearson
 
 VECTORS = [
     ((90, 100, 10, 100, 0.05, 0.0), 0.82377740226, 0.17622259774, 1.54215239474),
@@ -104,7 +104,7 @@ def test_a_quantile_that_is_wrong_is_moved_until_it_is_proved(monkeypatch):
 def test_the_interval_covers_with_its_confidence_and_the_plain_normal_one_does_not():
     n, confidence = 40, 0.9
     worst = wald = 1.0
-    ends = [clopper_pearson(k, n, confidence) for k in range(n + 1)]
+    ends = [clopper_pearson(k, n, Fraction(1, 10)) for k in range(n + 1)]
     z = NormalDist().inv_cdf(0.95)
     for i in range(1, 100):
         p = i / 100

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fugu.auditing.bounds import accuracy_implies, clopper_pearson, error_of, implied_epsilon
+from fugu.auditing.bounds import accuracy_implies, error_of, implied_epsilon
 from fugu.auditing.guessers import (
     Hypothesis,
     Protection,
@@ -28,6 +28,7 @@ from fugu.errors import UnknownName, UsageError
 from fugu.guarantee import Guarantee
 from fugu.guarantee.asks import exact, outward
 from fugu.laws.pair import LawPair
+from fugu.laws.sets.limits import clopper_pearson
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.kind import Floats
 from fugu.noise.matrix import CorrelatedGaussian
@@ -147,7 +148,7 @@ def _attempt(
     t1, t0 = score(fresh[0]), score(fresh[1])
     n1, n0 = len(t1), len(t0)
     correct = int(np.sum(t1 > for_accuracy)) + int(np.sum(t0 <= for_accuracy))
-    interval = clopper_pearson(correct, n1 + n0, 1 - level)
+    interval = clopper_pearson(correct, n1 + n0, level)
     k1, k0 = int(np.sum(t1 > for_epsilon)), int(np.sum(t0 > for_epsilon))
     implied = implied_epsilon(k1, n1, k0, n0, level, delta)
     lower = max(implied.epsilon, accuracy_implies(interval[0], delta))

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
 from fugu.errors import UsageError
 from fugu.fixed import fixed
 from fugu.guarantee.asks import check_delta
+from fugu.laws.sets.limits import binomial_limit
 from fugu.noise.kind import Floats
 from fugu.numbers import balls
 from fugu.numbers.checks import is_share
@@ -25,7 +24,7 @@ from fugu.numbers.exact import Real, as_fraction
 # n1 outputs under the first hypothesis, n0 under the second; k1 and k0 of them are guessed to be of the first. The
 # guess must have been fixed on other data. Clopper and Pearson (1934): with probability at least 1 - a each, the rate
 # of right guesses is at least Beta^-1(a; k1, n1 - k1 + 1), and that of wrong ones at most Beta^-1(1 - a; k0 + 1, n0 -
-# k0). The quantiles are moved outward until ball arithmetic proves them. A low bound never proves privacy.
+# k0). Both are proved in balls (`fugu.laws.sets.limits`). A low bound never proves privacy.
 
 
 _BITS = 128
@@ -63,12 +62,7 @@ def rate_lower(count: int, trials: int, alpha: Real) -> float:
     0.82377740226
     """
     level = _checked(count, trials, alpha)
-    if count == 0:
-        return 0.0
-    from scipy.special import betaincinv
-
-    guess = float(betaincinv(count, trials - count + 1, float(level)))
-    return _proved(guess, -1.0, lambda x: balls.of(x).beta_lower(count, trials - count + 1, True), level)
+    return binomial_limit(int(count), int(trials), level, up=False) if count else 0.0
 
 
 def rate_upper(count: int, trials: int, alpha: Real) -> float:
@@ -78,18 +72,7 @@ def rate_upper(count: int, trials: int, alpha: Real) -> float:
     0.17622259774
     """
     level = _checked(count, trials, alpha)
-    if count == trials:
-        return 1.0
-    from scipy.special import betainccinv
-
-    guess = float(betainccinv(count + 1, trials - count, float(level)))
-    return _proved(guess, 1.0, lambda x: (1 - balls.of(x)).beta_lower(trials - count, count + 1, True), level)
-
-
-def clopper_pearson(count: int, trials: int, confidence: Real = 0.99) -> tuple[float, float]:
-    """The two-sided interval of a rate: each end misses with probability at most (1 - confidence) / 2."""
-    half = error_of(confidence) / 2
-    return rate_lower(count, trials, half), rate_upper(count, trials, half)
+    return binomial_limit(int(count), int(trials), level, up=True) if count < trials else 1.0
 
 
 def implied_epsilon(k1: int, n1: int, k0: int, n0: int, alpha: Real, delta: Real = 0.0) -> Implied:
@@ -131,18 +114,6 @@ def _log_ratio(top: Fraction, bottom: Fraction) -> float:
         return math.inf
     with balls.precision(_BITS):
         return max(0.0, balls.lower(balls.of(top / bottom).log()))
-
-
-def _proved(guess: float, outward: float, tail: Callable[[float], Any], level: Fraction) -> float:
-    """The guess, moved outward in growing steps until the tail probability there is proved to be at most the level."""
-    with balls.precision(_BITS):
-        bound, step = balls.of(level), 2.0**-51
-        while 0 < guess < 1:
-            if tail(guess) <= bound:
-                return guess
-            guess *= 1 + outward * step
-            step *= 2
-    return 0.0 if outward < 0 else 1.0
 
 
 def _checked(count: int, trials: int, alpha: Real) -> Fraction:

@@ -40,8 +40,8 @@ def clopper_pearson(count: int, n: int, error: Real) -> tuple[float, float]:
     if not is_whole(n, least=0) or not is_whole(count, least=0, most=n):
         raise UsageError(f"an interval needs a count between 0 and the number of rows, got {count!r} of {n!r}")
     c, rows = int(count), int(n)
-    low = _limit(c, rows, tail, up=False) if c else 0.0
-    high = _limit(c, rows, tail, up=True) if c < rows else 1.0
+    low = binomial_limit(c, rows, tail, up=False) if c else 0.0
+    high = binomial_limit(c, rows, tail, up=True) if c < rows else 1.0
     return low, high
 
 
@@ -61,7 +61,7 @@ def too_high(p: float | Fraction, count: int, n: int, tail: Fraction) -> bool:
         return p >= 1 or bool((1 - of(p)).beta_lower(arb(n - count), arb(count + 1), 1) <= of(tail))
 
 
-def _limit(count: int, n: int, tail: Fraction, *, up: bool) -> float:
+def binomial_limit(count: int, n: int, tail: Fraction, *, up: bool) -> float:
     """The limit that doubles suggest, moved outward by as few units as the proof needs; bisection if they mislead."""
     from scipy.special import betainccinv, betaincinv
 
