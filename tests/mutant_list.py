@@ -1394,7 +1394,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     [IN_JSON],
     ("run", "the parser refuses in words", "app(standalone_mode=not as_json)", "app()"),
     ("app:_refused", "errors are words", "if as_json:", "if False:"),
-    ("_finite", "guarantees are texts", "_finite(numbers(content))", "str(content)"),
+    ("_stated", "guarantees are texts", "finite(numbers(thing))", "str(thing)"),
     ("bars", "stages are not shown", "shown.update(at_work, description=visible(name))", "pass"),
     ("bars", "bars where nobody looks", "not console.is_terminal", "False"),
     [FRAMES],

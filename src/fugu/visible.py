@@ -4,6 +4,7 @@ A terminal obeys control characters, and a reader is fooled by signs that turn t
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from functools import lru_cache
 from typing import Any
@@ -70,6 +71,15 @@ def visible_parts(content: Any) -> Any:
     if isinstance(content, dict):
         return {visible(key): visible_parts(part) for key, part in content.items()}
     return [visible_parts(part) for part in content] if isinstance(content, list | tuple) else content
+
+
+def finite(content: Any) -> Any:
+    """The same plain data without numbers that JSON does not have: null in their place."""
+    if isinstance(content, dict):
+        return {key: finite(part) for key, part in content.items()}
+    if isinstance(content, list | tuple):
+        return [finite(part) for part in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def spelled(character: str) -> str:

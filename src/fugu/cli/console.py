@@ -27,7 +27,7 @@ from fugu.documents.sentences import ON_THE_TERMINAL
 from fugu.errors import FuguError
 from fugu.guarantee import ZCDP, Guarantee, is_guarantee
 from fugu.progress import BLINK, bars
-from fugu.visible import visible, visible_json
+from fugu.visible import finite, visible, visible_json
 
 if TYPE_CHECKING:
     from fugu.calibration import Comparison, Row
@@ -111,7 +111,13 @@ def warn_of_private_counts(public_prior: bool) -> None:
 
 def print_json(content: Any) -> None:
     """Plain JSON on stdout, for programs: numbers as numbers, guarantees as theirs; infinite numbers become null."""
-    print(visible_json(json.dumps(_finite(content), indent=2, ensure_ascii=False)))  # noqa: T201
+    told = json.dumps(finite(content), indent=2, ensure_ascii=False, default=_stated)
+    print(visible_json(told))  # noqa: T201
+
+
+def _stated(thing: Any) -> Any:
+    """What is no plain data: a guarantee as its numbers, a fraction as a number."""
+    return finite(numbers(thing)) if is_guarantee(thing) else float(thing)
 
 
 def numbers(guarantee: Guarantee) -> dict[str, Any]:
@@ -124,18 +130,6 @@ def numbers(guarantee: Guarantee) -> dict[str, Any]:
     if guarantee.renyi:
         told["alpha"] = float(guarantee.orders[0][0])
     return told | {"epsilon": float(guarantee.epsilon)}
-
-
-def _finite(content: Any) -> Any:
-    if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    if is_guarantee(content):
-        return _finite(numbers(content))
-    if isinstance(content, Fraction):
-        return float(content)
-    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def warn_of_formulas(path: str | PathLike[str], columns: Mapping[str, Any]) -> None:

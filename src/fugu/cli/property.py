@@ -77,7 +77,7 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
         missing=cast(Literal["error", "drop"], sharing.missing),  # other words are refused
     )
     wishes = Wishes.of(method, "auto", declared_exact, sharing.floor)
-    rng = np.random.Generator(np.random.PCG64())  # for the attack and the record swap only, which publish nothing
+    rng = _generator()
     with progress():
         report("noise", 0, 3 * _TICK)
         mechanism = fugu.calibrate(
@@ -114,6 +114,11 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
         print_json({**content(found), "files": list(files)})
     else:
         show(found, sharing.sweep, files)
+
+
+def _generator() -> np.random.Generator:
+    """For the draws of the attack and the record swap only, which publish nothing."""
+    return np.random.Generator(np.random.PCG64())
 
 
 def hidden_property(table: Table, hide: str) -> str:

@@ -193,7 +193,7 @@ def _score(model: Any, test: TrainingRows, said: Floats) -> float:
 
 def _splits(rows: TrainingRows, folds: int, ordered: bool, most: int | None) -> list[tuple[Places, Places]]:
     """(rest, held out) for each part: consecutive rows where there is an order, whole groups, else drawn rows."""
-    rng, count = np.random.Generator(np.random.PCG64()), len(rows)  # for the parts held out of public rows only
+    rng, count = _generator(), len(rows)
     if folds < 2 or count < 4 * folds:
         raise UsageError(f"--folds must be at least 2, and the reference must have 4 rows for each, got {folds}")
     if rows.groups is not None:
@@ -210,3 +210,8 @@ def _splits(rows: TrainingRows, folds: int, ordered: bool, most: int | None) -> 
     size = min(count - max(map(len, held)), count if most is None else most)
     starts = np.cumsum([len(part) for part in held])
     return [(np.sort(np.roll(place, -end)[:size]), np.sort(part)) for end, part in zip(starts, held, strict=True)]
+
+
+def _generator() -> np.random.Generator:
+    """For the parts held out of public rows only."""
+    return np.random.Generator(np.random.PCG64())

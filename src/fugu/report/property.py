@@ -22,7 +22,7 @@ from fugu.calibration.offer import Wishes
 from fugu.drawing.axis import Axis
 from fugu.drawing.charts import Chart, Panel
 from fugu.drawing.marks import Bars, Level, Line, Mark, Points, Whiskers
-from fugu.errors import BadTable, NotProvable, UsageError
+from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Approx
 from fugu.guarantee.curve import Guarantee
 from fugu.laws.multinormal import NormalPair
@@ -33,8 +33,7 @@ from fugu.numbers.text import clean, number, percent
 from fugu.progress import report
 from fugu.report.template import render
 from fugu.scenario.property import PropertyModel, Shares, proved_shares, proved_words
-from fugu.scenario.property import assumptions as assumed
-from fugu.scenario.scenario import Scenario
+from fugu.scenario.scenario import Report, Scenario
 from fugu.scenario.swap import SwapBound, model_of, swap_sigma
 
 TITLE = "Hiding a property of the whole"
@@ -153,10 +152,7 @@ def at_tolerance(model: PropertyModel, tolerance: Fraction) -> Scenario:
         raise UsageError("the shares would leave [0, 1]")
     if not model.proved.given:
         populations = None if model.replacement else (len(model.having), len(model.lacking))
-        try:
-            proved = proved_shares(model.size, tolerance, len(model.statistics), populations)
-        except BadTable as error:
-            raise UsageError(str(error)) from None
+        proved = proved_shares(model.size, tolerance, len(model.statistics), populations)
     else:
         i, j = max(model.pairs, key=lambda p: abs(model.shares[p[0]] - model.shares[p[1]]))
         middle = (model.shares[i] + model.shares[j]) / 2
@@ -164,14 +160,7 @@ def at_tolerance(model: PropertyModel, tolerance: Fraction) -> Scenario:
         if shares[0] < 0 or shares[1] > 1:
             raise UsageError("the shares would leave [0, 1]")
         proved = Shares(shares, (0, 0), ((0, 1),), given=True)
-    moved = replace(model, tolerance=tolerance, proved=proved)
-    least, most = min(moved.counts), max(moved.counts)
-    if moved.swapped == 0:
-        raise UsageError("both shares give the same number of records")
-    if not moved.replacement and (most > len(moved.having) or moved.size - least > len(moved.lacking)):
-        raise UsageError("the reference has too few records of a class")
-    pairs = [(moved.labels[i], moved.labels[j]) for i, j in moved.pairs]
-    return Scenario(moved.laws(), pairs, assumptions=assumed(moved), property=moved)
+    return replace(model, tolerance=tolerance, proved=proved).scenario(Report())
 
 
 def sweep(

@@ -90,11 +90,6 @@ class PropertyModel:
         return tuple(records_of(self.size, share) for share in self.shares)
 
     @property
-    def declared(self) -> tuple[str, ...]:
-        """The columns whose ends were declared."""
-        return tuple(self.bounds)
-
-    @property
     def limits(self) -> tuple[tuple[Fraction, Fraction] | None, ...]:
         """Between which numbers each statistic lies: the ends of a mean, n times those of a sum, 0 and n of a count."""
         return tuple(statistic.limits(self.size, self.bounds.get(statistic.column)) for statistic in self.statistics)
@@ -148,6 +143,22 @@ class PropertyModel:
         found = zip(self.labels, self.counts, self.proved.widths, strict=True)
         return {label: self.law(k, width) for label, k, width in found}
 
+    @property
+    def alike(self) -> list[tuple[str, str]]:
+        """The secrets that must look alike, by their names."""
+        return [(self.labels[i], self.labels[j]) for i, j in self.pairs]
+
+    def scenario(self, report: Report) -> Scenario:
+        """The scenario with these laws; UsageError where the shares make none of these records."""
+        if self.swapped == 0:
+            raise UsageError(
+                "all values give the same number of records; use a larger size, tolerance, or other values"
+            )
+        most, least = max(self.counts), min(self.counts)
+        if not self.replacement and (most > len(self.having) or self.size - least > len(self.lacking)):
+            raise BadTable(_TOO_FEW)
+        return Scenario(self.laws(), self.alike, report=report, assumptions=assumptions(self), property=self)
+
 
 def proved_shares(
     size: int, tolerance: Fraction, statistics: int, populations: tuple[int, int] | None = None
@@ -190,7 +201,7 @@ def proved_words(model: PropertyModel) -> str:
             f"proved to look alike: every two shares k/{model.size} that differ by at most {said(model.tolerance)}, "
             f"which are numbers of records that differ by at most {model.swapped} (docs/proofs/correlated.md)"
         )
-    listed = "; ".join(f"{model.labels[i]} and {model.labels[j]}" for i, j in model.pairs)
+    listed = "; ".join(f"{a} and {b}" for a, b in model.alike)
     return f"proved to look alike: {listed}; nothing is proved for other shares"
 
 
@@ -374,15 +385,7 @@ def from_property(
         f"{column}={value}", asked, wide, near, shares, ranges, ends, bool(replacement), rows[having],
         rows[~having],
     )  # fmt: skip
-    if model.swapped == 0:
-        raise UsageError("all values give the same number of records; use a larger size, tolerance, or other values")
-    most, least = max(model.counts), min(model.counts)
-    if not model.replacement and (most > len(model.having) or model.size - least > len(model.lacking)):
-        raise BadTable(_TOO_FEW)
-    return Scenario(
-        model.laws(), [(model.labels[i], model.labels[j]) for i, j in model.pairs],
-        report=Report(rows=len(whole), used=len(table), missing=gone), assumptions=assumptions(model), property=model,
-    )  # fmt: skip
+    return model.scenario(Report(rows=len(whole), used=len(table), missing=gone))
 
 
 def _check_reference(having: Mask, name: str, size: int) -> None:

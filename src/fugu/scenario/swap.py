@@ -51,9 +51,7 @@ def swap_shift(model: Scenario | PropertyModel) -> Scenario:
     by `fugu.scenario.moves`. Ranges are the declared ones; without, those of the reference, as an assumption."""
     found = model_of(model)
     k = found.swapped
-    seen = tuple(
-        dict.fromkeys(s.column for s in found.statistics if s.equals is None and s.column not in found.declared)
-    )
+    seen = tuple(dict.fromkeys(s.column for s in found.statistics if s.equals is None and s.column not in found.bounds))
     said_ranges = ", ".join(f"{s}: {said(r)}" for s, r in zip(found.statistics, found.ranges, strict=True))
     bounds = [k * reach for reach in found.reach]
     alike = f"proved to look alike: every two such numbers that differ by at most {k}"
@@ -85,7 +83,7 @@ def swap_counts(model: Scenario | PropertyModel) -> Scenario:
     laws = {label: _count(found, c) for label, c in zip(found.labels, found.counts, strict=True)}
     return Scenario(
         laws,
-        [(found.labels[i], found.labels[j]) for i, j in found.pairs],
+        found.alike,
         assumptions=(
             *fixed_counts(found),
             f"records are drawn {drawn} from the reference's records of their class: the law of the count is exact",

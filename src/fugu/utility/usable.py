@@ -13,7 +13,7 @@ from fugu.errors import BadTable, NotProvable, UsageError
 from fugu.numbers.checks import is_count
 from fugu.utility.figures import COLUMN, GRADES, UNKNOWN, Figures, Lines, short
 from fugu.utility.reading import read
-from fugu.visible import Json, several
+from fugu.visible import Json, finite, several
 
 OWN_TABLE = (
     "left out, since the beliefs were fitted on the private table itself: these figures would be exact numbers of it; "
@@ -133,7 +133,7 @@ class Usable:
 
     def to_json(self) -> Json:
         """Plain data; infinite numbers as null."""
-        return finite({
+        told: Json = finite({
             "verdict": self.verdict,
             "grade": self.grade,
             "basis": self.basis,
@@ -143,6 +143,7 @@ class Usable:
                        for x in self.levers],
             "untried": list(self.untried),
         })  # fmt: skip
+        return told
 
     def __repr__(self) -> str:
         return f"Usable({self.grade!r}, {several(len(self.figures), 'figure')}, {several(len(self.levers), 'lever')})"
@@ -151,19 +152,6 @@ class Usable:
         head = f"how usable it is, on {self.basis}" if self.basis else "how usable it is"
         width = max((len(label) for label, _ in self.lines()), default=0)
         return "\n".join([head, *(f"  {label:<{width}}  {text}" for label, text in self.lines())])
-
-
-def finite(content: Json) -> Json:
-    """The same without numbers that JSON does not have."""
-
-    def plain(value: object) -> object:
-        if isinstance(value, dict):
-            return {key: plain(each) for key, each in value.items()}
-        if isinstance(value, list | tuple):
-            return [plain(each) for each in value]
-        return None if isinstance(value, float) and not math.isfinite(value) else value
-
-    return {key: plain(value) for key, value in content.items()}
 
 
 def _ordinary(certificate: Certificate, figures: tuple[Figures, ...]) -> float | None:
