@@ -16,20 +16,20 @@ REFERENCE = {
 }
 TODAY = {name: cells[7:47] for name, cells in REFERENCE.items()}
 ROW = 11
-ASKED = PropertyQuestion(statistics=["mean(age)", "count(job=x)"], hide="rich=yes", bounds={"age": (18, 90)})
+ASKED = {"statistics": ["mean(age)", "count(job=x)"], "hide": "rich=yes", "bounds": {"age": (18, 90)}}
 MODES = {
     "as they come": ASKED,
-    "with a schema": PropertyQuestion(
-        statistics=["sum(age)", "count(job=x)"], hide="rich=yes", bounds={"age": (18, 90)},
-        schema=Schema({"age": {"kind": "number", "bounds": (0, 120), "missing": 50}}),
-    ),
+    "with a schema": {
+        "statistics": ["sum(age)", "count(job=x)"], "hide": "rich=yes", "bounds": {"age": (18, 90)},
+        "schema": Schema({"age": {"kind": "number", "bounds": (0, 120), "missing": 50}}),
+    },
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("column", ["age", "job"])
 def test_one_record_moves_its_own_contribution_and_nothing_else(mode, column):
-    known = MODES[mode].of(REFERENCE)
+    known = PropertyQuestion.of(REFERENCE, **MODES[mode])
     _, clean = open_property(TODAY, known, Pure(1))
     before = known.contributions(clean.table)
     for cell in CELLS:
@@ -50,15 +50,15 @@ def prepare_private(known, table):
 
 
 def test_the_certificate_and_the_scenario_do_not_follow_the_private_records():
-    one, _ = open_property(TODAY, ASKED.of(REFERENCE), Pure(1))
+    one, _ = open_property(TODAY, PropertyQuestion.of(REFERENCE, **ASKED), Pure(1))
     odd = {**TODAY, "age": [1e308, *TODAY["age"][1:]], "job": ["SENTINEL-93177", *TODAY["job"][1:]]}
-    two, _ = open_property(odd, ASKED.of(REFERENCE), Pure(1))
+    two, _ = open_property(odd, PropertyQuestion.of(REFERENCE, **ASKED), Pure(1))
     assert one.certificate.claims == two.certificate.claims
     assert "SENTINEL" not in two.certificate.to_json()
 
 
 def test_the_hidden_column_is_not_looked_at_and_need_not_be_there():
     without = {name: cells for name, cells in TODAY.items() if name != "rich"}
-    known = ASKED.of(REFERENCE)
+    known = PropertyQuestion.of(REFERENCE, **ASKED)
     _, private = open_property(without, known, Pure(1))
     assert np.array_equal(known.exact(private), [np.mean(TODAY["age"]), TODAY["job"].count("x")])

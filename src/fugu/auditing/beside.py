@@ -30,7 +30,7 @@ from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family
 from fugu.laws.pair import PairsLike, Shifted
 from fugu.laws.shapes import Shape
-from fugu.queries.property_release import asked_of as property_of
+from fugu.queries.property_release import PropertyQuestion
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.sequence_prior import chain_again, chain_json
 from fugu.queries.statistics_release import Believed
@@ -320,8 +320,9 @@ def _property(recipe: Recipe, certificates: Mapping[str, Document], reference: s
     """The same statistics calibrated again on this table: noise is found in a fixed way, and the laws are digested."""
     (certificate,) = certificates.values()
     assert isinstance(certificate, Certificate)
-    asked, size = property_of(dict(recipe))
-    scenario = asked.of(reference).scenario(size)
+    asked = PropertyQuestion.again(dict(recipe), reference)
+    assert asked.size is not None  # a recipe states it
+    scenario = asked.scenario(asked.size)
     again = calibrate(scenario, certificate.budget, method=cast(Any, certificate.method)).certificate
     if again.body["beliefs"] != certificate.body["beliefs"]:
         raise CertificateError("the laws that this table gives the statistics are not those that were proved")

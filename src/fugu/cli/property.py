@@ -35,7 +35,6 @@ from fugu.numbers.exact import Real
 from fugu.progress import report, stage
 from fugu.queries.answer import Cell
 from fugu.queries.property_release import (
-    CompletedQuestion,
     PropertyQuestion,
     deviations_of,
     open_property,
@@ -307,7 +306,7 @@ def _attacked(before: AttackReport, after: AttackReport) -> Rich:
 
 
 def _asked(dispatch: Dispatch) -> PropertyQuestion:
-    """The question; UsageError where something of it is not said."""
+    """The question beside its reference; UsageError where something of it is not said."""
     question = dispatch.question
     if question.reference is None:
         raise UsageError("--hide needs --reference REF: the beliefs cannot come from the table to be released")
@@ -316,8 +315,9 @@ def _asked(dispatch: Dispatch) -> PropertyQuestion:
     hide = str(question.hide)
     if "=" not in hide:
         hide = hidden_property(Schema({}).open(question.reference), hide)
-    return PropertyQuestion(
-        statistics=split(question.statistics), hide=hide, size=question.size,
+    assert dispatch.known is not None  # a reference was asked for
+    return PropertyQuestion.of(
+        dispatch.known, split(question.statistics), hide, size=question.size,
         tolerance=options.number("tolerance", question.tolerance),
         shares=options.numbers("shares", question.shares),
         bounds=_ends(question.bounds),
@@ -334,10 +334,8 @@ def release_hidden(dispatch: Dispatch) -> None:
     question, as_json, account = dispatch.question, dispatch.as_json, dispatch.account
     budget = options.budget(question.epsilon, question.delta, question.alpha)
     with progress("fitting beliefs, and the least noise"):
-        asked = _asked(dispatch)
-        assert dispatch.known is not None  # a reference was asked for
-        known = asked.of(dispatch.known)
-        rows = RowsFor(asked.size, len(known.known))
+        known = _asked(dispatch)
+        rows = RowsFor(known.size, len(known.known))
         if dispatch.rehearses:
             dry = DryRun.of(rows, (statistic.column for statistic in known.statistics))
             found = known.mechanism(rows.number, budget)
@@ -370,7 +368,7 @@ def release_hidden(dispatch: Dispatch) -> None:
             {**_figures(known, mechanism, size, certificate), "cells": listed, **written, "closes": dispatch.closes}
         )
         return
-    title = f"Statistics of {size} records, hiding the share of {asked.hide}, under {certificate.promises}"
+    title = f"Statistics of {size} records, hiding the share of {known.hide}, under {certificate.promises}"
     table = grid(title, ("statistic", "value", "low", "high", "noise std"), ("statistic",))
     for cell in cells:
         table.add_row(escape(cell.cell), *(f"{x:.6g}" for x in (cell.value, cell.low, cell.high, cell.scale)))
@@ -379,11 +377,11 @@ def release_hidden(dispatch: Dispatch) -> None:
     dispatch.say_written()
 
 
-def _figures(known: CompletedQuestion, mechanism: Mechanism, size: int, certificate: Certificate) -> dict[str, Any]:
+def _figures(known: PropertyQuestion, mechanism: Mechanism, size: int, certificate: Certificate) -> dict[str, Any]:
     """The same for a release and a dry run."""
     names = [str(s) for s in known.statistics]
     return {
-        "hide": known.told.hide, "closes": CLOSES, "statistics": names, "size": size,
+        "hide": known.hide, "closes": CLOSES, "statistics": names, "size": size,
         "bounds": {name: [float(x) for x in ends] for name, ends in known.bounds.items()},
         "guarantee": certificate.budget, "method": certificate.method, "proved": certificate.proved,
         "worst_pair": certificate.worst_pair,
@@ -394,7 +392,7 @@ def _figures(known: CompletedQuestion, mechanism: Mechanism, size: int, certific
 
 
 def _show_dry(
-    known: CompletedQuestion, mechanism: Mechanism, size: int, estimate: dict[str, float | int] | None, dry: DryRun,
+    known: PropertyQuestion, mechanism: Mechanism, size: int, estimate: dict[str, float | int] | None, dry: DryRun,
     as_json: bool,
 ) -> None:  # fmt: skip
     certificate = mechanism.certificate
@@ -413,14 +411,14 @@ def _show_dry(
     dry.say()
 
 
-def _say(known: CompletedQuestion, certificate: Certificate) -> None:
+def _say(known: PropertyQuestion, certificate: Certificate) -> None:
     proved = certificate.proved
     say(
         f"method: {certificate.method}, {called(certificate.method, 'gaussian')}; proved: epsilon "
         f"{proved['epsilon']:.10g}, delta {proved['delta']:.3g}"
     )
     out.print(usable_table(Usable.of(certificate)))
-    given = known.told.bounds or {}
+    given = known.given or {}
     if taken := [name for name in known.bounds if name not in given]:
         say(f"clipped to the range of the reference: {', '.join(taken)}; give --bounds to declare others")
     say("assumptions: " + "; ".join(map(spoken, certificate.assumptions)))

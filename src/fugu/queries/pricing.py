@@ -37,6 +37,8 @@ from fugu.translation.records.problem import Apart, Rate, RecordCharge, joined
 
 Charges = tuple[RecordCharge, ...]
 Shape = tuple[object, ...]
+Job = tuple[StatedLaw, Charges]
+"""One law and one set of charges to be priced on it, for all types that these cover."""
 _FRONT = 64
 """More different charges on one law than this are first priced all at once, at the largest of each."""
 
@@ -53,15 +55,6 @@ class Types:
     def known(self, groups: tuple[str, ...]) -> list[Known]:
         """What the adversaries about this type know: any part of its groups."""
         return parts_of(tuple(zip(self.by, groups, strict=True)))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Job:
-    """One law and one set of charges to be priced on it, for all types that these cover."""
-
-    law: StatedLaw
-    charges: Charges
 
 
 @final
@@ -93,7 +86,7 @@ class Pricing:
         `apart`: epsilons of releases of which nothing is known but that they are private for each record."""
         found, told, plain = self.jobs(questions, types, apart)
         most = max((own_of(charges) for charges in plain), default=Fraction(0))
-        spent = max((self.value(job) for job in found), default=Fraction(0))
+        spent = max((self.value(*job) for job in found), default=Fraction(0))
         return Worth(max(spent, most), *told, tuple(found))
 
     def jobs(
@@ -112,7 +105,7 @@ class Pricing:
                 plain[charges] = None
             for law in laws or ():
                 listed.setdefault(id(law), (law, {}))[1][charges] = None
-        found = [Job(law, one) for law, several in listed.values() for one in largest(list(several))]
+        found = [(law, one) for law, several in listed.values() for one in largest(list(several))]
         return found, (most, tuple(told)), list(plain)
 
     def laws_of(
@@ -155,45 +148,45 @@ class Pricing:
         """The features of these questions that the reference knows, by name."""
         return {f.name: f for q in questions for f in q.features if self.laws.models(f)}
 
-    def value(self, job: Job, limit: Fraction | None = None) -> Fraction:
+    def value(self, law: StatedLaw, charges: Charges, limit: Fraction | None = None) -> Fraction:
         """The largest loss over all ordered pairs of secrets; with a `limit`, it may stop at the first one above it."""
         most = Fraction(0)
-        for pair in permutations(job.law.given, 2):
-            most = max(most, exact(self.priced(job, pair), job.charges))
+        for pair in permutations(law.given, 2):
+            most = max(most, exact(self.priced(law, charges, pair), charges))
             if limit is not None and most > limit:
                 break
         return most
 
-    def priced(self, job: Job, pair: Pair) -> RecordPrice:
+    def priced(self, law: StatedLaw, charges: Charges, pair: Pair) -> RecordPrice:
         """What the charges are worth for one ordered pair of secrets, proved."""
-        key = (id(job.law), pair, job.charges)
+        key = (id(law), pair, charges)
         if key not in self._proved:
-            self._kept[id(job.law)] = job.law
-            found = self._warm(job, pair)
+            self._kept[id(law)] = law
+            found = self._warm(law, charges, pair)
             if found.epsilon > found.lower * 1.02 + 1e-6:  # not near the least that any proof could give
-                found = min((found, *self._again(job, pair)), key=lambda priced: priced.epsilon)
+                found = min((found, *self._again(law, charges, pair)), key=lambda priced: priced.epsilon)
             elif found.proof.get("how") == "plan":
-                self._last.setdefault(key[:2], {})[tuple(features_of(job.charges))] = found
+                self._last.setdefault(key[:2], {})[tuple(features_of(charges))] = found
             self._proved[key] = found
         return self._proved[key]
 
-    def _warm(self, job: Job, pair: Pair) -> RecordPrice:
+    def _warm(self, law: StatedLaw, charges: Charges, pair: Pair) -> RecordPrice:
         """Priced from where the last search on this law ended."""
-        key, (p, q) = (id(job.law), pair), (job.law.given[secret] for secret in pair)
+        key = (id(law), pair)
         if key not in self._pricers:
-            self._pricers[key] = Pricer(job.law.states, p, q)
-        return self._pricers[key].price(job.charges)
+            self._pricers[key] = Pricer(law.states, *(law.given[secret] for secret in pair))
+        return self._pricers[key].price(charges)
 
-    def _again(self, job: Job, pair: Pair) -> list[RecordPrice]:
+    def _again(self, law: StatedLaw, charges: Charges, pair: Pair) -> list[RecordPrice]:
         """Other ways to a price that a search has missed: from the beginning, and the last plan under these charges.
 
         A plan for fewer charges is worth at most as much more as the new ones have of their own."""
-        key, (p, q) = (id(job.law), pair), (job.law.given[secret] for secret in pair)
+        key, (p, q) = (id(law), pair), (law.given[secret] for secret in pair)
         self._pricers.pop(key, None)
-        found, last = [self._warm(job, pair)], self._last.get(key, {}).get(tuple(features_of(job.charges)))
+        found, last = [self._warm(law, charges, pair)], self._last.get(key, {}).get(tuple(features_of(charges)))
         if last is not None:
             with suppress(CertificateError):
-                epsilon = check(job.law.states, p, q, job.charges, last.proof)
+                epsilon = check(law.states, p, q, charges, last.proof)
                 found.append(replace(last, epsilon=epsilon, slopes=()))
         return found
 
@@ -205,21 +198,20 @@ class Pricing:
         `questions`, `types`, `apart`: as in `worth`."""
         jobs, _, plain = self.jobs(questions, types, apart)
         found: list[tuple[Fraction, Mapping[Shape, float]]] = []
-        for job in jobs:
-            full = _in_full(job.charges)
-            for pair in permutations(job.law.given, 2):
-                priced = self.priced(job, pair)
-                known = dict(zip((c.shape for c in job.charges), priced.slopes, strict=False))
-                found.append((exact(priced, job.charges), known or full))
+        for law, charges in jobs:
+            for pair in permutations(law.given, 2):
+                priced = self.priced(law, charges, pair)
+                known = dict(zip((c.shape for c in charges), priced.slopes, strict=False))
+                found.append((exact(priced, charges), known or _in_full(charges)))
         return found + [(own_of(charges), _in_full(charges)) for charges in plain]
 
     def proofs(self, jobs: Sequence[Job], places: Mapping[int, int]) -> list[ProvedPair]:
         """All proofs of these jobs; `places`: the place of each law, by its id."""
         return [
-            (places[id(job.law)], pair, job.charges, found.epsilon, found.proof)
-            for job in jobs
-            for pair in permutations(job.law.given, 2)
-            for found in [self.priced(job, pair)]
+            (places[id(law)], pair, charges, found.epsilon, found.proof)
+            for law, charges in jobs
+            for pair in permutations(law.given, 2)
+            for found in [self.priced(law, charges, pair)]
         ]
 
 

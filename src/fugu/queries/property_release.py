@@ -44,71 +44,85 @@ _RECIPE = ("what", "statistics", "hide", "size", "tolerance", "shares", "bounds"
            "schema")  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PropertyQuestion:
-    """What is published and what is hidden.
+    """What is published and what is hidden, as one reference completes it.
 
-    `statistics`: "mean(age)", "sum(hours)", "count(sex=F)"; `hide`: the property, "smoker=yes". `size`: how many
-    records the private table has, which is public; None: as many as it turns out to have. `tolerance`, `shares`,
-    `replacement`, `missing`: as in `Scenario.from_property`. `bounds`: to which columns are clipped; what is not given
-    is the range of the reference. `method`: as in `calibrate`; `schema`: how records are read, completed by the
-    reference."""
+    `hide`: the property, "smoker=yes". `size`: how many records the private table has, which is public; None: as many
+    as it turns out to have. `tolerance`, `shares`, `replacement`, `missing`: as in `Scenario.from_property`. `given`:
+    to which columns are clipped; of what is not given, `bounds` has the range of the reference. `method`: as in
+    `calibrate`; `schema`: how records are read, completed by the reference in `reading`."""
 
-    statistics: Sequence[str]
+    statistics: tuple[RecordStatistic, ...]
     hide: str
+    reading: Schema
+    known: Table
+    bounds: dict[str, tuple[Real, Real]]
+    given: Bounds | None
     size: int | None = None
     tolerance: Real = 0.1
     shares: Sequence[Real] | None = None
-    bounds: Bounds | None = None
     replacement: bool = True
     missing: Literal["error", "drop"] = "error"
     method: str = "best"
     floor: float | None = None
     schema: Schema | None = None
 
-    def of(self, reference: TableLike) -> CompletedQuestion:
-        """The question with what this reference says of it: how records are read, and the bounds left out."""
-        if isinstance(self.statistics, str) or not self.statistics:
+    @staticmethod
+    def of(
+        reference: TableLike, statistics: Sequence[str], hide: str, bounds: Bounds | None = None,
+        schema: Schema | None = None, **more: Any,
+    ) -> PropertyQuestion:  # fmt: skip
+        """The question with what this reference says of it: how records are read, and the bounds left out.
+
+        `statistics`: "mean(age)", "sum(hours)", "count(sex=F)"; `more`: the other fields."""
+        if isinstance(statistics, str) or not statistics:
             raise UsageError('statistics must be a list such as ["mean(age)", "count(sex=F)"]')
-        asked = tuple(RecordStatistic.parse(text) for text in self.statistics)
-        column, _ = condition(self.hide, "a property", "smoker=yes")
+        asked = tuple(RecordStatistic.parse(text) for text in statistics)
+        column, _ = condition(hide, "a property", "smoker=yes")
         averaged = tuple(dict.fromkeys(s.column for s in asked if s.equals is None))
         columns = tuple(dict.fromkeys(s.column for s in asked))
-        declared = (self.schema or Schema({})).only((*columns, column))
+        declared = (schema or Schema({})).only((*columns, column))
         reading = declared.completed(reference, (*columns, column), numbers=averaged)
         known = reading.read(reading.open(reference), (*columns, column))
-        found = {**(self.bounds or {})}
+        found = {**(bounds or {})}
         for name in set(found) - set(averaged):
             raise UnknownName("column of bounds", name, averaged)
         for name in averaged:
             if name not in found:
                 found[name] = _ends(reading, known, name)
-        return CompletedQuestion(self, asked, reading, known, found)
+        fitted = {"reading": reading, "known": known, "bounds": found, "given": bounds}
+        return PropertyQuestion(statistics=asked, hide=hide, schema=schema, **fitted, **more)  # type: ignore[arg-type]
 
-
-@dataclass(frozen=True, eq=False)
-class CompletedQuestion:
-    """The question as one reference completes it."""
-
-    told: PropertyQuestion
-    statistics: tuple[RecordStatistic, ...]
-    reading: Schema
-    known: Table
-    bounds: dict[str, tuple[Real, Real]]
+    @staticmethod
+    def again(recipe: Json, reference: TableLike) -> PropertyQuestion:
+        """What a reference makes of the question that a recipe states; CertificateError if it is none."""
+        if set(recipe) != set(_RECIPE):
+            raise CertificateError(f"the recipe of a property has the parts {', '.join(_RECIPE)}")
+        size, shares, schema = read_whole(recipe["size"]), recipe["shares"], recipe["schema"]
+        return PropertyQuestion.of(
+            reference,
+            list(recipe["statistics"]),
+            bounds={name: (read_number(low), read_number(high)) for name, (low, high) in recipe["bounds"].items()},
+            tolerance=read_number(recipe["tolerance"]),
+            shares=None if shares is None else [read_number(x) for x in shares],
+            schema=None if schema is None else Schema.from_json(schema),
+            size=size,
+            **{name: recipe[name] for name in ("hide", "replacement", "missing", "method")},
+        )
 
     def scenario(self, size: int) -> Scenario:
         """The laws of the statistics of so many records, for every share."""
-        told = self.told
         made = from_property(
             {name: _column(self.known, name) for name in self.known.columns},
             [str(s) for s in self.statistics],
-            told.hide,
+            self.hide,
             size,
-            values=told.shares,
-            tolerance=told.tolerance,
+            values=self.shares,
+            tolerance=self.tolerance,
             bounds=self.bounds,
-            replacement=told.replacement,
-            missing=told.missing,
+            replacement=self.replacement,
+            missing=self.missing,
         )
         self._require_alike(made)
         return made
@@ -116,7 +130,7 @@ class CompletedQuestion:
     def mechanism(self, size: int, budget: Guarantee) -> Mechanism:
         """The mechanism for so many records, proved; no private table is opened."""
         columns = tuple(dict.fromkeys(s.column for s in self.statistics))
-        made = calibrate(self.scenario(size), budget, method=cast(Any, self.told.method), floor=self.told.floor)
+        made = calibrate(self.scenario(size), budget, method=cast(Any, self.method), floor=self.floor)
         body = {**made.certificate.unsealed, "reading": self.reading.only(columns).to_json()}
         return replace(made, certificate=Certificate.seal(body, made.certificate.laws))
 
@@ -157,19 +171,18 @@ class CompletedQuestion:
 
     def recipe(self, size: int) -> Json:
         """The question in JSON types."""
-        told = self.told
         return {
             "what": "property",
             "statistics": [str(s) for s in self.statistics],
-            "hide": told.hide,
+            "hide": self.hide,
             "size": size,
-            "tolerance": str(as_fraction(told.tolerance)),
-            "shares": None if told.shares is None else [str(as_fraction(x)) for x in told.shares],
+            "tolerance": str(as_fraction(self.tolerance)),
+            "shares": None if self.shares is None else [str(as_fraction(x)) for x in self.shares],
             "bounds": {name: [str(as_fraction(x)) for x in ends] for name, ends in self.bounds.items()},
-            "replacement": told.replacement,
-            "missing": told.missing,
-            "method": told.method,
-            "schema": None if told.schema is None else told.schema.to_json(),
+            "replacement": self.replacement,
+            "missing": self.missing,
+            "method": self.method,
+            "schema": None if self.schema is None else self.schema.to_json(),
         }
 
     def _require_alike(self, made: Scenario) -> None:
@@ -188,10 +201,10 @@ class CompletedQuestion:
             )
 
 
-def open_property(table: TableLike, known: CompletedQuestion, budget: Guarantee) -> tuple[Mechanism, Private]:
+def open_property(table: TableLike, known: PropertyQuestion, budget: Guarantee) -> tuple[Mechanism, Private]:
     """Open the private table, and prove the mechanism for as many records. Refused are a table of another size than
     declared, and a reference that is the table itself."""
-    columns, size = tuple(dict.fromkeys(s.column for s in known.statistics)), known.told.size
+    columns, size = tuple(dict.fromkeys(s.column for s in known.statistics)), known.size
     private = open_private(table, known.reading, columns)
     if size is not None and size != len(private):
         raise BadTable(
@@ -205,27 +218,6 @@ def open_property(table: TableLike, known: CompletedQuestion, budget: Guarantee)
             "the reference is the very table to be released, so the noise depends on it. Give another table"
         )
     return known.mechanism(len(private), budget), private
-
-
-def asked_of(recipe: Json) -> tuple[PropertyQuestion, int]:
-    """The question that a recipe states, and the number of records; CertificateError if it is none."""
-    if set(recipe) != set(_RECIPE):
-        raise CertificateError(f"the recipe of a property has the parts {', '.join(_RECIPE)}")
-    size, shares, schema = read_whole(recipe["size"]), recipe["shares"], recipe["schema"]
-    bounds = {name: (read_number(low), read_number(high)) for name, (low, high) in recipe["bounds"].items()}
-    asked = PropertyQuestion(
-        statistics=list(recipe["statistics"]),
-        hide=recipe["hide"],
-        size=size,
-        tolerance=read_number(recipe["tolerance"]),
-        shares=None if shares is None else [read_number(x) for x in shares],
-        bounds=bounds,
-        replacement=recipe["replacement"],
-        missing=recipe["missing"],
-        method=recipe["method"],
-        schema=None if schema is None else Schema.from_json(schema),
-    )
-    return asked, size
 
 
 def plain(certificate: Certificate) -> Json:
@@ -249,7 +241,7 @@ def _column(table: Table, name: str) -> list[object]:
     return [None if gone else value for value, gone in zip(column.values.tolist(), column.missing, strict=True)]
 
 
-def _same(known: CompletedQuestion, private: Private) -> bool:
+def _same(known: PropertyQuestion, private: Private) -> bool:
     """Whether the reference holds the private records, in any order, as far as the statistics look."""
     if len(known.known) != len(private):
         return False

@@ -19,7 +19,7 @@ from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import both
 from fugu.numbers.exact import Real, as_fraction, number
 from fugu.queries.features import Coded, SquaredFeature
-from fugu.queries.pricing import Charges, Job, Pricing, Types, envelope
+from fugu.queries.pricing import Charges, Pricing, Types, envelope
 from fugu.queries.pricing import exact as exact_price
 from fugu.queries.session_certificate import NoisedQuestion, own_of
 from fugu.queries.statistic import QuestionPlan
@@ -320,17 +320,17 @@ class Room:
         finest = 2e-6 if states <= 64 else 2e-4 if states <= 400 else 2e-3  # less where each price takes long
         near = finest * float((self.target - self.before) / self.target)
 
-        def job(scale: Fraction) -> Job:
-            return Job(law, joined((*base, *new(scale))))
+        def charged(scale: Fraction) -> Charges:
+            return joined((*base, *new(scale)))
 
         def cost(pair: tuple[str, str], scale: Fraction) -> tuple[Fraction, float]:
-            found = job(scale)
-            priced = self.pricing.priced(found, pair)
-            slopes = dict(zip((c.shape for c in found.charges), priced.slopes, strict=False))
+            charges = charged(scale)
+            priced = self.pricing.priced(law, charges, pair)
+            slopes = dict(zip((c.shape for c in charges), priced.slopes, strict=False))
             # how much of each charge a unit of scale adds; charges that have reached their largest add nothing
             before = {charge.shape: amount(charge) for charge in joined(new(scale))}
             growth = {c.shape: (amount(c) - before.get(c.shape, 0.0)) / float(scale) for c in joined(new(2 * scale))}
-            return exact_price(priced, found.charges), sum(slopes.get(key, 0.0) * more for key, more in growth.items())
+            return exact_price(priced, charges), sum(slopes.get(key, 0.0) * more for key, more in growth.items())
 
         scale = most
         for turn, pair in enumerate(permutations(law.given, 2)):
@@ -341,7 +341,7 @@ class Room:
                 first = _AHEAD * sure
             scale = largest_rate(partial(cost, pair), self.target, sure, scale, max(near, _NEAREST), first)
         scale, less = down(scale), Fraction(1, 10_000)
-        while scale >= LEAST_OWN and self.pricing.value(job(scale), self.target) > self.target:
+        while scale >= LEAST_OWN and self.pricing.value(law, charged(scale), self.target) > self.target:
             scale, less = down(scale * (1 - less)), min(2 * less, Fraction(1, 2))
         return scale if scale >= LEAST_OWN else Fraction(0)
 

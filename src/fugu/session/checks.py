@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, cast, final
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,7 +193,7 @@ LEVEL = 0.95
 OneRecord = tuple[NDArray[np.float64], NDArray[np.float64]] | None
 """The codes of one record and their shares; None where nothing is believed."""
 BASIS = "the laws of one record, counted on the reference"
-OVER_ALL = "over all its rows, where it has too few of a group, or no such groups"
+OVER_ALL = "; over all its rows, where it has too few of a group, or no such groups"
 """What the law of a number is then, which says nothing of single groups."""
 _SHARES = ("mean", "proportion")
 RANKS = "a quantile is right up to ranks: its noise is in rows, so no interval of values follows from it"
@@ -207,58 +207,55 @@ def usable_of_records(certificate: RecordsCertificate, reference: TypeLaws | Non
     `reference`: what the laws were fitted on, where it is at hand; of what the certificate has no law of, it tells.
     Plain differential privacy that promised what is spent would scale every noise by any belief / spent."""
     with reading():
-        asked, whole = noised_in(certificate), _Whole(reference)
-        figures = tuple(islice(_figures(certificate, asked, whole), _MOST))
-        levers = tuple(_levers(certificate, asked, figures))
+        questions, wider = noised_in(certificate), set[str]()
+        each = (
+            statistics(
+                asked,
+                {group: rows_in(certificate, asked.by, group) for group in islice(asked.rates, _MOST)},
+                partial(_law_in, certificate, asked, reference, wider),
+            )
+            for asked in questions
+        )
+        figures = tuple(islice(chain.from_iterable(each), _MOST))
+        levers = tuple(_levers(certificate, questions, figures))
     spent, anybody = float(certificate.spent), float(certificate.any_belief)
     times = anybody / spent if 0 < spent < math.inf and math.isfinite(anybody) else None
     why = "" if figures else "its questions were answered by choices, or by mechanisms from outside"
-    return Usable(figures, whole.basis, ordinary=times if figures else None, why=why).with_levers(levers, ())
+    return Usable(
+        figures, BASIS + (OVER_ALL if wider else ""), ordinary=times if figures else None, why=why
+    ).with_levers(levers, ())
 
 
 def usable_of_question(asked: NoisedQuestion, sizes: Mapping[str, int], laws: TypeLaws) -> Usable:
     """One question beside what the reference says of it. `sizes`: how many records each group has; `laws`: of one
     record, fitted on the reference."""
 
-    whole = _Whole(laws)
+    first, wider = asked.features[0], set[str]()
 
     def law(group: str) -> OneRecord:
-        first = asked.features[0]
         known = () if asked.by is None else ((asked.by, group),)
         fitted = laws.law(known, [first]) if laws.models(first) else None
-        return whole.law(first) if fitted is None else _pooled(fitted, first.name)
+        if fitted is not None:
+            return _pooled(fitted, first.name)
+        found = _over_all(laws, first)
+        wider.update([] if found is None else [group])
+        return found
 
     figures = tuple(islice(statistics(asked, dict(islice(sizes.items(), _MOST)), law), _MOST))
-    return Usable(figures, whole.basis, why="" if figures else RANKS if asked.kind == "quantile" else _CHOSEN)
+    return Usable(
+        figures,
+        BASIS + (OVER_ALL if wider else ""),
+        why="" if figures else RANKS if asked.kind == "quantile" else _CHOSEN,
+    )
 
 
-@final
-class _Whole:
-    """The law of a number over all rows of the reference, whatever the secret and the group; and whether it was used.
-
-    `laws`: the reference as read, None where it is not at hand."""
-
-    def __init__(self, laws: TypeLaws | None) -> None:
-        self.laws, self.used = laws, False
-
-    def law(self, feature: Feature) -> OneRecord:
-        """None where the reference lacks the column, or has no rows."""
-        if self.laws is None or not len(self.laws.table) or not self.laws.models(feature):
-            return None
-        self.used = True
-        codes, counts = np.unique(feature.of(self.laws.reading, self.laws.table), return_counts=True)
-        return codes.astype(np.float64), counts / counts.sum()
-
-    @property
-    def basis(self) -> str:
-        """What the figures rest on."""
-        return f"{BASIS}; {OVER_ALL}" if self.used else BASIS
-
-
-def _figures(certificate: RecordsCertificate, questions: Sequence[NoisedQuestion], whole: _Whole) -> Iterator[Figures]:
-    for asked in questions:
-        sizes = {group: rows_in(certificate, asked.by, group) for group in islice(asked.rates, _MOST)}
-        yield from statistics(asked, sizes, partial(_law_in, certificate, asked, whole))
+def _over_all(laws: TypeLaws | None, feature: Feature) -> OneRecord:
+    """The law of a number over all rows of the reference, whatever the secret and the group; None where there is no
+    reference at hand, or it lacks the column, or has no rows."""
+    if laws is None or not len(laws.table) or not laws.models(feature):
+        return None
+    codes, counts = np.unique(feature.of(laws.reading, laws.table), return_counts=True)
+    return codes.astype(np.float64), counts / counts.sum()
 
 
 def _levers(
@@ -333,16 +330,20 @@ def _believed(asked: NoisedQuestion, rows: int, law: OneRecord) -> tuple[float |
     return low + rows * centre * unit, CHANCE * math.sqrt(rows * variance) * unit
 
 
-def _law_in(certificate: RecordsCertificate, asked: NoisedQuestion, whole: _Whole, group: str) -> OneRecord:
+def _law_in(
+    certificate: RecordsCertificate, asked: NoisedQuestion, reference: TypeLaws | None, wider: set[str], group: str
+) -> OneRecord:
     """One record's codes and their shares, pooled over the secrets, as a certificate states them; else as the
-    reference has them."""
+    reference has them. A group of which a law over all rows is taken becomes one of the `wider` ones."""
     first, here = asked.features[0], {} if asked.by is None else {asked.by: group}
     for known in (here, {}):
         law = next((law for law in certificate.laws if known in [dict(each) for each in law.known]), None)
         if law is not None and first.name in law.states:
-            whole.used |= known != here
+            wider.update([group] if known != here else [])
             return _pooled(law, first.name)
-    return whole.law(first)
+    found = _over_all(reference, first)
+    wider.update([] if found is None else [group])
+    return found
 
 
 def _pooled(law: StatedLaw, name: str) -> OneRecord:
