@@ -240,10 +240,10 @@ def shortest_paths(losses: Array, valid: NDArray[np.bool_]) -> Array:
 
     Only through values z that can occur: the others carry no bound. A table (k, k), or n with `valid` (n, k)."""
     out = losses.copy()
-    for z in np.flatnonzero(valid.reshape(-1, valid.shape[-1]).any(axis=0)):
-        over = (out[..., :, z, None] + out[..., None, z, :]) * (1 + 2 * U)
+    for z in np.flatnonzero(valid if valid.ndim == 1 else valid.any(axis=0)):
+        over = (out[..., z, None] + out[..., z, None, :]) * (1 + 2 * U)
         out = np.minimum(out, over if valid.ndim == 1 else np.where(valid[:, z, None, None], over, np.inf))
-    out[..., range(out.shape[-1]), range(out.shape[-1])] = 0.0
+    np.einsum("...xx->...x", out)[...] = 0.0  # the diagonal, in place
     return out
 
 

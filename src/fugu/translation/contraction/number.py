@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,7 +34,9 @@ from fugu.translation.contraction.side import (
     losses_of,
     next_place,
 )
-from fugu.translation.contraction.start import AnyStart, GivenStart, Which
+
+if TYPE_CHECKING:
+    from fugu.translation.contraction.start import AnyStart, GivenStart, Which
 
 # The true F_m of `side` are bounded in three ways (docs/proofs/contraction.md#by-number). Let
 #

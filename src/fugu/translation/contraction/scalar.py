@@ -151,9 +151,6 @@ class WideLevels:
     grid: Sequence[int]
     known: bool = True
 
-    def __len__(self) -> int:
-        return self.grid[-1] + 1
-
     @property
     def rising(self) -> bool:
         """Whether a bound for m nodes is one for fewer; the first entries may have values of their own."""

@@ -368,9 +368,6 @@ class StartLevels:
     alphas: list[float]
     settled: bool
 
-    def __len__(self) -> int:
-        return len(self.alphas)
-
     rising: ClassVar[bool] = False
     """The kernels differ from node to node."""
 
