@@ -178,7 +178,7 @@ def test_scaled_rows_have_norm_at_most_one_in_floats_and_scaling_never_stretches
     rows = scaling.rows(np.concatenate([raw, np.zeros((1, 3))]))
     norms = np.einsum("ij,ij->i", rows, rows)
     assert norms.max() <= 1 and norms.max() > 0.999
-    assert rows.shape[1] == scaling.columns == 3 + intercept
+    assert rows.shape[1] == 3 + intercept
     assert all(np.linalg.norm(a - b) <= scaling.width for a, b in zip(rows[:500], rows[500:1000], strict=True))
     # distance before, in the same units, is never smaller: what is clipped does not move farther than the rest
     near = raw[:4000] + rng.normal(size=(4000, 3)) * 1e-2
@@ -193,7 +193,7 @@ def test_scaled_rows_have_norm_at_most_one_in_floats_and_scaling_never_stretches
 def test_weights_come_back_to_the_units_of_the_data(declared, intercept):
     scaling, target = Scaling.of(3, intercept=intercept, **declared), TargetScaling.of((-3, 11), intercept)
     X = rng.uniform([-2, 0, 1], [1, 5, 9], (50, 3))
-    weights = rng.normal(size=scaling.columns)
+    weights = rng.normal(size=len(scaling.centre) + scaling.intercept)
     coef, constant = target.back(*scaling.back(weights))
     scaled = scaling.rows(X) @ weights
     assert np.allclose(X @ coef + constant, target.centre + target.half * scaled)

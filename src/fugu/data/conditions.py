@@ -108,7 +108,11 @@ def read_test(column: str, test: object) -> Test:
     if callable(test):
         return Where(test)
     if isinstance(test, Mapping):
-        return _from_json(test, column)
+        if set(test) in ({"in"}, {"not in"}) and isinstance(values := next(iter(test.values())), list):
+            return AnyOf(_any_of(column, values).values, other="not in" in test)
+        if test and set(test) <= {"from", "to"}:
+            return _range((test.get("from"), test.get("to")), column)
+        raise CertificateError(f"the condition on column {column!r} is not one that fugu writes")
     if isinstance(test, tuple):
         return _range(test, column)
     if isinstance(test, AbstractSet):
@@ -167,16 +171,6 @@ def _range(ends: tuple[Any, ...], column: str) -> Within:
     if any(end is not None and math.isinf(end) for end in (low, high)):
         raise UsageError(f"the range on column {column!r} can hold nothing")
     return Within(_plain(low), _plain(high))
-
-
-def _from_json(data: Mapping[str, Any], column: str) -> Test:
-    if set(data) == {"in"} and isinstance(data["in"], list):
-        return _any_of(column, data["in"])
-    if set(data) == {"not in"} and isinstance(data["not in"], list):
-        return AnyOf(_any_of(column, data["not in"]).values, other=True)
-    if data and set(data) <= {"from", "to"}:
-        return _range((data.get("from"), data.get("to")), column)
-    raise CertificateError(f"the condition on column {column!r} is not one that fugu writes")
 
 
 def _moment(value: object, column: str) -> int:

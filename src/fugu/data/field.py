@@ -245,8 +245,9 @@ class Field:
             return text
         number = None if isinstance(cell, str | bytes) else number_of(cell)
         place = known.place(text, number)
-        if place < 0 and self.nearest:
-            place = _nearest(known.numbers, number_of(cell, known.decimal))
+        if place < 0 and self.nearest and not math.isnan(there := number_of(cell, known.decimal)):
+            inside = min(max(there, min(known.numbers)), max(known.numbers))  # from infinity all are equally far
+            place = int(np.argmin([abs(value - inside) for value in known.numbers]))
         return self.values[place] if place >= 0 else self.elsewhere
 
     @property
@@ -255,14 +256,6 @@ class Field:
         if self.outside is not None and not self.nearest:
             return self.outside
         return OTHER if self.unordered else str(self.replacement)
-
-
-def _nearest(known: tuple[float, ...], number: float) -> int:
-    """The place of the nearest of some numbers; from an infinite one all are equally far, so it is cut first."""
-    if math.isnan(number):
-        return -1
-    inside = min(max(number, min(known)), max(known))
-    return int(np.argmin([abs(value - inside) for value in known]))
 
 
 def is_gone(cell: object, absent: frozenset[str]) -> bool:

@@ -160,7 +160,9 @@ class FrameKind:
         """The columns as a frame of the `kind` that is named, else of this one, else of the first that is installed."""
         if not isinstance(index, bool):
             raise UsageError("index is True or False")
-        made = self if kind is None or kind == self.name else FrameKind(_checked(kind))
+        if kind is not None and kind != self.name and kind not in get_args(KindName):
+            raise UsageError(f"kind is one of {', '.join(get_args(KindName))}, or None for the kind that came in")
+        made = self if kind is None or kind == self.name else FrameKind(kind)
         if made.name is None:
             installed = [name for name in _FIRST if find_spec(name) is not None]
             if not installed:
@@ -207,12 +209,6 @@ def to_frame(
     """
     found: FrameLike | dict[str, PublishedColumn] = FrameKind().frame(columns, kind)
     return found
-
-
-def _checked(kind: object) -> str:
-    if kind not in get_args(KindName):
-        raise UsageError(f"kind is one of {', '.join(get_args(KindName))}, or None for the kind that came in")
-    return str(kind)
 
 
 def _plain(cells: PublishedColumn) -> Any:

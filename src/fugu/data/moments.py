@@ -347,7 +347,9 @@ def equal_bins(low: float, high: float, count: int) -> tuple[float, ...]:
     """
     start, stop = as_fraction(low), as_fraction(high)
     span = stop - start or max(abs(start), Fraction(1))
-    unit = Fraction(10) ** _exponent(span / (10 * count * count))
+    least = span / (10 * count * count)
+    guess = len(str(least.numerator)) - len(str(least.denominator))
+    unit = Fraction(10) ** (guess if Fraction(10) ** guess <= least else guess - 1)  # the greatest power up to it
     first = math.floor(start / unit) * unit
     width = math.ceil((start + span - first) / count / unit) * unit
     try:
@@ -375,9 +377,3 @@ def middles(edges: tuple[float, ...]) -> NDArray[np.float64]:
     found = np.array([float((a + b) / 2) for a, b in pairwise(exact)])
     found.setflags(write=False)
     return found
-
-
-def _exponent(x: Fraction) -> int:
-    """The greatest whole e with 10^e <= x."""
-    guess = len(str(x.numerator)) - len(str(x.denominator))
-    return guess if Fraction(10) ** guess <= x else guess - 1

@@ -92,7 +92,17 @@ def counted(
     read = [_sequence(sequence) for sequence in listed]
     if not read:
         raise BadTable("sequences must hold at least one reference sequence")
-    names = _names(read, states)
+    if states is not None:
+        given = tuple(states)
+        names = read_states(given, len(given))
+    else:
+        seen = list(dict.fromkeys(entry for sequence in read for entry in sequence))
+        if len(seen) > _MOST_STATES:
+            raise BadTable(f"more than {_MOST_STATES} states; group them first")
+        try:
+            names = tuple(sorted(seen))  # type: ignore[type-var]
+        except TypeError:
+            names = tuple(seen)
     order = {name: at for at, name in enumerate(names)}
     counts, begun = np.zeros((len(names), len(names))), np.zeros(len(names))
     for sequence in read:
@@ -139,19 +149,6 @@ def _sequence(given: Any) -> list[Hashable]:
         except TypeError:
             raise BadTable("entries must be hashable states; an array of sequences must be 2-d") from None
     return found
-
-
-def _names(read: list[list[Hashable]], states: Iterable[Hashable] | None) -> tuple[Hashable, ...]:
-    if states is not None:
-        names = tuple(states)
-        return read_states(names, len(names))
-    seen = list(dict.fromkeys(entry for sequence in read for entry in sequence))
-    if len(seen) > _MOST_STATES:
-        raise BadTable(f"more than {_MOST_STATES} states; group them first")
-    try:
-        return tuple(sorted(seen))  # type: ignore[type-var]
-    except TypeError:
-        return tuple(seen)
 
 
 # Reading transition matrices and initial laws: what is not a probability is refused, and its place named.

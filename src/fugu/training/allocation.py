@@ -247,7 +247,11 @@ class Squares:
         """The bound on delta(epsilon), from above, every term proved in balls."""
         total = 0.0
         for q, p in _gathered(self.values, self.chances):
-            found = gaussian_delta(epsilon, max(_TINY, _root(q) / scale * (1 + 4 * UNIT))) if q else 0.0
+            found = (
+                gaussian_delta(epsilon, max(_TINY, math.sqrt(q) * (1 + 2 * UNIT) / scale * (1 + 4 * UNIT)))
+                if q
+                else 0.0
+            )
             total += p * found + (_LEAST if found else 0.0)
         return min(1.0, total * (1 + (8 + self.values.size) * UNIT))
 
@@ -267,10 +271,6 @@ def mixed(chances: Floats, exponents: Floats, order: float) -> float:
     total = float(np.sum(chances * np.exp(exponents - most)))
     slack = (32 + 4 * chances.size + 4 * most) * UNIT
     return max(0.0, most + math.log(total + UNIT) + slack) / order * (1 + 4 * UNIT)
-
-
-def _root(q: float) -> float:
-    return math.sqrt(q) * (1 + 2 * UNIT)
 
 
 def _gathered(values: Floats, chances: Floats) -> list[tuple[float, float]]:

@@ -181,7 +181,9 @@ class SequencePair:
                 raise NotProvable("a joint law known up to an error has no exact coupling; give the law exactly")
         if first.dimension != second.dimension:
             raise BadLaw(f"the sequences must have one length, got {first.dimension} and {second.dimension}")
-        (x, a), (y, b) = (_held(law) for law in (first, second))
+        kept = [law.masses.parts != 0 for law in (first, second)]  # the sequences that have mass
+        x, y = (s.values.reshape(len(s.values), -1)[k] for s, k in zip((first, second), kept, strict=True))
+        a, b = (Masses(s.masses.parts[k], s.masses.total) for s, k in zip((first, second), kept, strict=True))
         if len(x) * len(y) > MOST_PAIRS:
             raise NotProvable(
                 f"{len(x):,} and {len(y):,} sequences make more than {MOST_PAIRS:,} pairs; give laws of fewer "
@@ -318,9 +320,3 @@ def fast_allocation(shifts: Floats, steps: Steps) -> Floats:
         least = np.minimum.accumulate(slopes[:, ::-1], axis=1)[:, ::-1]
         levels[:, k:] = np.maximum(levels[:, k:], least)
     return np.asarray(levels * v / w)
-
-
-def _held(law: Discrete) -> tuple[Floats, Masses]:
-    """The sequences that have mass."""
-    held = law.masses.parts != 0
-    return law.values.reshape(len(law.values), -1)[held], Masses(law.masses.parts[held], law.masses.total)

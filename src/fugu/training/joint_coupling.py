@@ -6,7 +6,7 @@ good depend on the training."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -94,15 +94,11 @@ class Joint(Coupled):
         if len(self.table.shape) != run.records:
             raise UsageError(f"the table has {len(self.table.shape)} axes for {run.records} records; give one for each")
         known: dict[int, float] = {}
-        found = [weigh(self._case(*both, weigh, known)) for both in self._pairs()]
-        return found or [weigh(Case.sure(np.zeros(0)))]
-
-    def _pairs(self) -> Iterator[tuple[_Law, _Law]]:
-        """The laws of all records given two values of one of them, for all records; one order of each pair, as the
-        distances are the same in both."""
-        for axis, size in enumerate(self.table.shape):
+        found = []
+        for axis, size in enumerate(self.table.shape):  # one order of each pair: the distances are the same in both
             laws = [law for value in range(size) if (law := _given(self.table, axis, value)) is not None]
-            yield from combinations(laws, 2)
+            found += [weigh(self._case(p, q, weigh, known)) for p, q in combinations(laws, 2)]
+        return found or [weigh(Case.sure(np.zeros(0)))]
 
     def _case(self, p: _Law, q: _Law, weigh: Callable[[Case], Price], known: dict[int, float]) -> Case:
         """The coupling of two laws, as a case."""
@@ -121,7 +117,12 @@ class Joint(Coupled):
                 known[code] = weigh(Case.sure(move.positions, move.distances)).height
         heights = np.array([known[code] for code in distinct.tolist()])[np.asarray(where).reshape(codes.shape)]
         plan = self._plan(heights, p[1], q[1])
-        return self._gathered(codes[plan.rows, plan.columns], plan)
+        sums: dict[int, int] = {}  # cells with the same distances are one move, its chance added exactly
+        for code, mass in zip(codes[plan.rows, plan.columns].tolist(), plan.masses.tolist(), strict=True):
+            sums[code] = sums.get(code, 0) + mass
+        order = list(sums)
+        chances = np.array([float_up(Fraction(sums[code], plan.total)) for code in order])
+        return Case(chances, lambda k: self._move(order[k]))
 
     def _plan(self, heights: Floats, p: Masses, q: Masses) -> SubCoupling:
         """A coupling that is good for the question asked. Heights only steer: any coupling is valid."""
@@ -133,15 +134,6 @@ class Joint(Coupled):
         plan = bottleneck_plan(heights, p, q)
         most = float(heights[plan.rows, plan.columns].max())
         return plan if self.sure or most == 0 else optimal_plan(heights * (_WEIGHT / most), p, q)
-
-    def _gathered(self, codes: NDArray[np.int64], plan: SubCoupling) -> Case:
-        """The cells of a plan as moves; those with the same distances are one move, its chance added exactly."""
-        sums: dict[int, int] = {}
-        for code, mass in zip(codes.tolist(), plan.masses.tolist(), strict=True):
-            sums[code] = sums.get(code, 0) + mass
-        order = list(sums)
-        chances = np.array([float_up(Fraction(sums[code], plan.total)) for code in order])
-        return Case(chances, lambda k: self._move(order[k]))
 
     def _move(self, code: int) -> Move:
         """The distances that a code stands for; records that stay are left out."""

@@ -82,11 +82,6 @@ class Scaling:
         return np.zeros(len(self.centre)) if self.low is None or self.high is None else self.low / 2 + self.high / 2
 
     @property
-    def columns(self) -> int:
-        """How many weights there are."""
-        return len(self.centre) + self.intercept
-
-    @property
     def _constant(self) -> float:
         return _shrink(len(self.centre)) / math.sqrt(2)
 
