@@ -18,9 +18,10 @@ from fugu.errors import (
     UsageError,
 )
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve
+from fugu.guarantee.composition import fits
 from fugu.ledger import Charge
 from fugu.ledger.accountant import Charges, Terms, total
-from fugu.ledger.charge import at, fits
+from fugu.ledger.charge import at
 from fugu.priors import BayesianNetwork, DependentGroups, IndependentBlocks, MarkovChain
 
 CHAIN = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=2)

@@ -13,9 +13,10 @@ import pytest
 import fugu
 from fugu.errors import BudgetExceeded, NotComposable, NotProvable, UsageError
 from fugu.guarantee import Approx, Pure, Renyi, RenyiCurve, pure_as_renyi
+from fugu.guarantee.composition import fits
 from fugu.ledger import Charge
 from fugu.ledger.accountant import Charges, Terms, total
-from fugu.ledger.charge import fits, left
+from fugu.ledger.charge import left
 from fugu.priors import MarkovChain
 
 

@@ -35,7 +35,16 @@ def hypotheses(first: object, second: object, pair: Sequence[str] | None) -> tup
     if isinstance(first, Scenario):
         if second is not None:
             raise UsageError("a scenario brings its own laws; name two of its secrets with pair=, and give no second")
-        return _secrets(first, pair)
+        if pair is None:
+            found = first.law_pairs()
+            if len(found) == 1:
+                return found[0].p, found[0].q
+            raise UsageError(f"the scenario has {len(found)} pairs; name the one to attack with pair=(first, second)")
+        check_pair(pair, "secret", first.secrets)
+        having = [laws for laws in first.adversaries if pair[0] in laws and pair[1] in laws]
+        if len(having) != 1:
+            raise UsageError(f"{len(having)} adversaries have laws for both secrets; give the two laws themselves")
+        return having[0][pair[0]], having[0][pair[1]]
     if pair is not None:
         raise UsageError("pair= names two secrets of a Scenario; here the two hypotheses are given themselves")
     both: tuple[Any, Any] = (first, second)
@@ -50,19 +59,6 @@ def hypotheses(first: object, second: object, pair: Sequence[str] | None) -> tup
                 f"or a Scenario and pair=; got {type(given).__name__}"
             )
     return both
-
-
-def _secrets(scenario: Scenario, pair: Sequence[str] | None) -> tuple[Law, Law]:
-    if pair is None:
-        found = scenario.law_pairs()
-        if len(found) != 1:
-            raise UsageError(f"the scenario has {len(found)} pairs; name the one to attack with pair=(first, second)")
-        return found[0].p, found[0].q
-    check_pair(pair, "secret", scenario.secrets)
-    having = [laws for laws in scenario.adversaries if pair[0] in laws and pair[1] in laws]
-    if len(having) != 1:
-        raise UsageError(f"{len(having)} adversaries have laws for both secrets; give the two laws themselves")
-    return having[0][pair[0]], having[0][pair[1]]
 
 
 def check_pair(pair: Sequence[str], what: str, known: Sequence[str], such: str = "") -> None:

@@ -114,6 +114,13 @@ def _total(epsilons: list[Real], join: Join) -> Real:
 # The weaker of two guarantees: what holds if either of two mechanisms may have run.
 
 
+def fits(spent: Guarantee, budget: Guarantee) -> bool:
+    """Whether the budget allows this much: number by number for epsilon and delta, else by a proved conversion."""
+    if spent.renyi or budget.renyi:
+        return spent <= budget
+    return exact(spent.epsilon) <= exact(budget.epsilon) and exact(spent.delta) <= exact(budget.delta)
+
+
 def join(g: Guarantee, h: Guarantee) -> Guarantee | None:
     """The weaker of two guarantees: the larger epsilon at every order, and the larger delta; None if the orders differ.
 

@@ -23,14 +23,7 @@ from fugu.guarantee.curve import budget_from, budget_json
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real, as_fraction, float_down
 
-# Amounts of privacy: whether a budget allows one, what is left of it, and what a guarantee says at a Rényi order.
-
-
-def fits(spent: Guarantee, budget: Guarantee) -> bool:
-    """Whether the budget allows this much: number by number for epsilon and delta, else by a proved conversion."""
-    if spent.renyi or budget.renyi:
-        return spent <= budget
-    return exact(spent.epsilon) <= exact(budget.epsilon) and exact(spent.delta) <= exact(budget.delta)
+# Amounts of privacy: what is left of a budget, and what a guarantee says at a Rényi order.
 
 
 def left(spent: Guarantee, budget: Guarantee) -> Guarantee:

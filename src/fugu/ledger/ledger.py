@@ -14,10 +14,11 @@ from typing import Any, Self, TypeVar
 
 from fugu.errors import BadBudget, DataKnown, FuguError, LedgerBroken, NotProvable, RequestReused, UsageError
 from fugu.guarantee import Guarantee, is_guarantee
+from fugu.guarantee.composition import fits
 from fugu.ledger import accountant, books, store
 from fugu.ledger.accountant import Charges, Terms
 from fugu.ledger.books import Entry, Standing, over_budget, over_cap
-from fugu.ledger.charge import LAW, Charge, Chargeable, checked, declared, finite, fits, read_mechanism, stated_others
+from fugu.ledger.charge import LAW, Charge, Chargeable, checked, declared, finite, read_mechanism, stated_others
 from fugu.ledger.charge import left as left_of
 from fugu.ledger.fingerprint import Marks, Recognised, marks_of
 from fugu.ledger.keys import key_of, secured

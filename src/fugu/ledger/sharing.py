@@ -14,11 +14,11 @@ import numpy as np
 from fugu.errors import FuguError, NotComposable, NotProvable
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.asks import exact, plain
-from fugu.guarantee.composition import both, promise
+from fugu.guarantee.composition import both, fits, promise
 from fugu.ledger import books
 from fugu.ledger.accountant import Charges, Terms, against_anybody, total
 from fugu.ledger.books import Entry, Standing, epsilons, over_shared
-from fugu.ledger.charge import LAW, Charge, fits, left
+from fugu.ledger.charge import LAW, Charge, left
 from fugu.ledger.fingerprint import Tokens, beyond_chance, largest, memberships, within
 from fugu.ledger.state import CHARGED, Registered
 from fugu.ledger.store import LockedView

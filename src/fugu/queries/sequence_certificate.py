@@ -30,7 +30,7 @@ from fugu.documents.verdict import Check, Checked, NotChecked, Proved
 from fugu.errors import CertificateError, NotProvable, PriorNotPublic
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi
 from fugu.guarantee.asks import exact, outward
-from fugu.guarantee.composition import EACH_ENTRY, weaknesses
+from fugu.guarantee.composition import EACH_ENTRY, fits, weaknesses
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.laws.pair import PairsLike
 from fugu.numbers.exact import Real, as_fraction, meant_up, read_number
@@ -45,7 +45,7 @@ from fugu.queries.sequence_claims import (
     starting,
 )
 from fugu.queries.sequence_prior import Chain, chain_from, chain_json, is_written
-from fugu.queries.sequence_promise import Budget, Entry, keeps, promised, worth
+from fugu.queries.sequence_promise import Budget, Entry, promised, worth
 from fugu.queries.sequence_query import EntryMechanism
 from fugu.translation.translate import dp_budget, translate
 from fugu.visible import Json
@@ -107,7 +107,7 @@ class SequenceCertificate(Promising):
                 "ledger": None if ledger is None else dict(ledger),
             }
         )
-        if not keeps(made.proved, made.budget):
+        if not fits(made.proved, made.budget):
             raise NotProvable("under the prior as it is written more than was asked is proved; nothing was released")
         return made
 
@@ -158,7 +158,7 @@ class SequenceCertificate(Promising):
             return Proved.nothing(str(error), worst_pair=SECRETS)
         if self.overstates(found):
             return Proved.nothing("it states more than is proved, at one order or more", worst_pair=SECRETS)
-        holds = keeps(found, self.budget)
+        holds = fits(found, self.budget)
         where = "within" if holds else "above"
         reason = f"the translated epsilon is {where} the {float(self.asked):.10g} that was asked for"
         epsilon, delta = (float(x) for x in numbers_of(found, self.budget))
@@ -307,7 +307,7 @@ class SequenceCertificate(Promising):
     @property
     def believed(self) -> Guarantee:
         """What was asked for, which is never below what is proved, but in documents that do not hold."""
-        return self.budget if keeps(self.proved, self.budget) else self.proved
+        return self.budget if fits(self.proved, self.budget) else self.proved
 
     @property
     def believes(self) -> str:
@@ -404,7 +404,7 @@ def _promise(
         assert isinstance(mechanism.guarantee, Pure)
         return {**promised(chain, mechanism.guarantee), "asked": str(asked)}
     found = worth(chain, mechanism.guarantee, budget)
-    if not keeps(found, budget):
+    if not fits(found, budget):
         raise NotProvable("the noise found does not keep the budget under the chain as written; ask for a larger one")
     return {"proved": budget_json(found), "skipped": list(skipped(chain)), "asked": budget_json(budget)}
 

@@ -61,13 +61,6 @@ def worth(chain: Chain, entry: Entry, budget: Budget) -> Guarantee:
     return translate_zcdp(chain, entry.rho, sorted(near))
 
 
-def keeps(found: Guarantee, budget: Budget) -> bool:
-    """Whether what is proved is within the budget: number by number, or by a proved conversion."""
-    if found.renyi or budget.renyi:
-        return found <= budget
-    return exact(found.epsilon) <= exact(budget.epsilon) and exact(found.delta) <= exact(budget.delta)
-
-
 def least_noise(
     chain: Chain, budget: Budget, query: SequenceQuery, pure: Callable[[Real], float], noise: str = "best"
 ) -> SequenceMechanism | LatticeMechanism:

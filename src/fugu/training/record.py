@@ -22,7 +22,8 @@ from fugu.documents.sentences import Told
 from fugu.documents.verdict import Check, Proved
 from fugu.errors import CertificateError, NotProvable
 from fugu.guarantee import Approx
-from fugu.guarantee.asks import exact, plain
+from fugu.guarantee.asks import plain
+from fugu.guarantee.composition import fits
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.laws.pair import PairsLike
 from fugu.numbers.checks import is_texts
@@ -176,7 +177,7 @@ class TrainingCertificate(Promising):
         with its noise. `more`: further assumptions, such as where a chain comes from. `reading`: how every record was
         read; without one, that the data could be trained on is told to be public."""
         proved = Approx(budget.epsilon, accountant.delta_at(budget.epsilon))
-        if not _within(proved, budget) or not keeps(objective, accountant):
+        if not fits(proved, budget) or not keeps(objective, accountant):
             raise NotProvable("this training is not proved to meet the budget; take the noise from for_budget")
         if any((getattr(accountant, name) or 0) > most for name, most in _MOST.items()):
             raise NotProvable(f"certificates are for at most {_MOST['steps']:g} steps and {_MOST['records']:g} records")
@@ -333,13 +334,13 @@ class TrainingCertificate(Promising):
         """What is proved now at the epsilon stated; CertificateError if that is not what is stated."""
         stated = self.proved
         found = Approx(stated.epsilon, self.accountant.delta_at(stated.epsilon))
-        if not _within(found, stated):
+        if not fits(found, stated):
             raise CertificateError("the certificate states a smaller epsilon or delta than can be proved")
         return found
 
     def check_budget(self) -> None:
         """What is stated as proved meets the budget."""
-        if not _within(self.proved, self.budget):
+        if not fits(self.proved, self.budget):
             raise CertificateError("what is proved does not meet the budget that the certificate states")
 
     def check_words(self) -> None:
@@ -397,10 +398,6 @@ def _number(x: Any) -> Any:
     if x is None:
         return None
     return read_number(x) if isinstance(x, str) else float(read_number(x))
-
-
-def _within(found: Approx, limit: Approx) -> bool:
-    return exact(found.epsilon) <= exact(limit.epsilon) and exact(found.delta) <= exact(limit.delta)
 
 
 # Training through a ledger: the charge is on disk before the first step, and a question has one model.
