@@ -32,8 +32,8 @@ _AWAY = re.compile(
 )
 _PAPER = re.compile(r"\b[A-Z]\w+(?:,? (?:and )?[A-Z]\w+| et al\.)* (?:19|20)\d\d\b")
 _LISTED = re.compile(r"^- \*(?P<text>[^*]+)\*:\s+\[proof\]\((?P<target>[^)\s]+)\)", re.MULTILINE)
-_REGISTRARS = ("method", "renyi_method", "Way", "Method", "RenyiMethod")
-"""What a method or a way is registered with: its name comes first, its theorem second or as `theorem=`."""
+_REGISTRARS = ("method", "renyi_method", "Method", "RenyiMethod")
+"""What a method is registered with: its name comes first, its theorem second or as `theorem=`; `WAYS` lists others."""
 
 
 @lru_cache
@@ -68,6 +68,8 @@ def theorems(source: str) -> Iterator[str]:
             given = given or (node.args[1] if len(node.args) > 1 else None)
         if given is not None and (text := spelled(given, names)) is not None:
             yield text
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict) and ast.unparse(node.targets[0]) == "WAYS":
+            yield from (text for value in node.value.values if (text := spelled(value, names)) is not None)
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
                 stated = isinstance(key, ast.Constant) and key.value == "theorem"
@@ -216,7 +218,7 @@ def test_a_citation_of_notes_that_are_not_here_is_caught(text):
     "source",
     [
         '@method("new", "it is well known", laws="any")\ndef f(): ...',
-        'WAYS = {"new": Way("new", theorem="obviously")}',
+        'WAYS = {"new": "obviously"}',
         '_WHO = "folklore"\nbody = {"theorem": f"{_WHO}, as printed"}',
     ],
 )

@@ -17,7 +17,6 @@ from fugu.calibration.covariance import (
     anisotropic_laplace,
     directional,
     directional_uncertainty,
-    dp,
     eigenvector,
     expected_value_gaussian,
     gaussian_length,
@@ -27,13 +26,21 @@ from fugu.calibration.covariance import (
     record_group,
     records_moved,
 )
-from fugu.calibration.covariance.directions import harmonic, least_error, programme
+from fugu.calibration.covariance.directions import harmonic, programme
 from fugu.errors import UnknownName, UsageError
 from fugu_papers.chen_rules import bounded, expected_value_laplace, several_directions, spherical_length
 
 ADULT = [[0.72566, 0.19677, -3.46022, -2.34048, 0.63185]]
 RANGES = ([73, 15, 1, 1, 98], [True, True, False, False, True])
 MU = 0.388401248306584  # mu(1, 1e-3)
+
+
+def least_error(A, shares):
+    """A lower bound on sum b_j^2 for constraints sum_j a_kj / b_j <= 1: (sum_j (A' shares)_j^(2/3))^3, by duality.
+
+    The mean of the constraints with weights `shares` (summing to 1) is one constraint, with the closed form of
+    `anisotropic_laplace`."""
+    return float((np.cbrt(shares @ A) ** 2).sum() ** 3)
 
 
 def gdelta(e, m):
@@ -261,7 +268,11 @@ def test_a_direction_outside_the_range_of_the_covariance_counts_no_spread():
 
 def test_the_sensitivities_of_the_census_query():
     ranges, means = RANGES
-    one, everyone, ten = dp(ranges, 100, means), group(ranges, 100, means), record_group(ranges, 10, 100, means)
+    one, everyone, ten = (
+        record_group(ranges, 1, 100, means),
+        group(ranges, 100, means),
+        record_group(ranges, 10, 100, means),
+    )
     assert one.l1 == pytest.approx(3.86) and one.l2 == pytest.approx(1.8750466661, abs=1e-10)
     assert everyone.l1 == pytest.approx(386) and everyone.l2 == pytest.approx(187.504667, abs=1e-6)
     assert ten.l1 == pytest.approx(38.6) and records_moved(100, [(0.45, 0.55), (0.5, 0.52)]) == 10
@@ -269,7 +280,7 @@ def test_the_sensitivities_of_the_census_query():
     assert one.l1 >= 3.86 and Fraction(one.l2) ** 2 >= Fraction("0.73") ** 2 + Fraction("0.15") ** 2 + 2 + (
         Fraction("0.98") ** 2
     )
-    assert dp([1, 2]).l1 == pytest.approx(3)
+    assert record_group([1, 2], 1).l1 == pytest.approx(3)
     for bad in ({"k": 101, "size": 100}, {"k": -1}, {"k": 1, "means": [True] * 5}, {"k": 1, "size": 9, "means": [1]}):
         with pytest.raises(UsageError):
             record_group(ranges, **bad)
@@ -360,5 +371,7 @@ def test_the_published_table_of_errors():
     assert isotropic_length(expected_value_gaussian(ADULT, MU), 5) == pytest.approx(23.5, abs=0.05)
     ranges, means = RANGES
     assert isotropic_length(group(ranges, 100, means).gaussian(1 / c), 5) == pytest.approx(1507, abs=1)
-    assert isotropic_length(dp(ranges, 100, means).gaussian(1 / c), 5) == pytest.approx(15.066, abs=1e-3)
-    assert dp(ranges, 100, means).laplace(1) * laplace_length(np.ones(5)) == pytest.approx(11.052, abs=5e-3)
+    assert isotropic_length(record_group(ranges, 1, 100, means).gaussian(1 / c), 5) == pytest.approx(15.066, abs=1e-3)
+    assert record_group(ranges, 1, 100, means).laplace(1) * laplace_length(np.ones(5)) == pytest.approx(
+        11.052, abs=5e-3
+    )

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.covariance import dp, gaussian_length, group, laplace_length
+from fugu.calibration.covariance import gaussian_length, group, laplace_length, record_group
 from fugu.loss.shifts import classical_mu
 from fugu_papers.chen_data import Question
 
@@ -146,13 +146,13 @@ def group_gaussian(laws: Laws, epsilon: float, t: float) -> Added:
 def record_laplace(laws: Laws, epsilon: float, t: float) -> Added:
     """DP (L): one record changes. It says nothing of shares."""
     del t
-    return _everywhere(dp(laws.reach).l1 / epsilon, laws, laplace=True)
+    return _everywhere(record_group(laws.reach, 1).l1 / epsilon, laws, laplace=True)
 
 
 def record_gaussian(laws: Laws, epsilon: float, t: float) -> Added:
     """DP (G): the same with normal noise."""
     del epsilon
-    return _everywhere(dp(laws.reach).l2 / t, laws)
+    return _everywhere(record_group(laws.reach, 1).l2 / t, laws)
 
 
 Rule = Callable[[Laws, float, float], Added]

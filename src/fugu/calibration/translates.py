@@ -21,7 +21,6 @@ from typing import Any, cast
 import numpy as np
 
 from fugu.calibration.covariance.directions import anisotropic_laplace
-from fugu.calibration.covariance.methods import Way
 from fugu.calibration.lattice import FINER, beliefs_of, on, short_step
 from fugu.calibration.offer import Listed, Offer, Tried, Wishes
 from fugu.calibration.registry import ARITHMETIC, told
@@ -48,14 +47,12 @@ from fugu.scenario.swap import swap_shift
 
 ANISOTROPIC, SEVERAL, GROUP = "anisotropic-laplace", "several-directions", "record-group"
 WAYS = {
-    way.name: way
-    for way in (
-        Way(ANISOTROPIC, "sum_j |d_j| / b_j <= epsilon, of least mean squared error; exact on the lattice"),
-        Way(SEVERAL, "Chen and Ohrimenko 2023, Algorithm 1 for several directions, with the l1 norm"),
-        Way(GROUP, "k records each move coordinate j by its range r_j: sum_j k r_j / b_j <= epsilon"),
-        Way(METHOD, "record swap: E delta(epsilon, |D| / sigma) from draws inside the release, beta a part of delta"),
-    )
+    ANISOTROPIC: "sum_j |d_j| / b_j <= epsilon, of least mean squared error; exact on the lattice",
+    SEVERAL: "Chen and Ohrimenko 2023, Algorithm 1 for several directions, with the l1 norm",
+    GROUP: "k records each move coordinate j by its range r_j: sum_j k r_j / b_j <= epsilon",
+    METHOD: "record swap: E delta(epsilon, |D| / sigma) from draws inside the release, beta a part of delta",
 }
+"""Each method by its name, and the theorem that it stands on."""
 _NOT_DECLARED = (
     "noise along the differences leaves everything beside them as it is; say declared_exact=True if the laws are exact "
     "translates, and not values that move by at most so much"
@@ -78,7 +75,7 @@ def directed_offer(method: str, find: Callable[[], Directed], own: Context | Non
         return Tried(
             kind="vector",
             method=method,
-            theorem=WAYS[method].theorem,
+            theorem=WAYS[method],
             noise=directed,
             proof=bound(laws, directed, ask),
             lattice=lattice,
@@ -256,7 +253,7 @@ def _swapped(model: PropertyModel, grid: Fraction | None, ask: Ask) -> Tried:
     return Tried(
         kind="vector" if dimension > 1 else "additive",
         method=METHOD,
-        theorem=WAYS[METHOD].theorem,
+        theorem=WAYS[METHOD],
         noise=SwappedGaussian(noise, dimension, model),
         proof=proof,
         lattice=lattice,

@@ -106,7 +106,7 @@ def method_lines(scenario: Scenario, budget: Guarantee, wishes: Wishes | None = 
     asked = replace(wishes or Wishes(), model=scenario.property)
     found = []
     for plan in propose(pairs, budget.asks(), asked).values():
-        name = plan.way.name
+        name = plan.method
         if plan.covariance is None:
             found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, plan.refusal))
             continue

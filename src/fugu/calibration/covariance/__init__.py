@@ -11,7 +11,6 @@ from fugu.calibration.covariance.directions import gaussian_length as gaussian_l
 from fugu.calibration.covariance.directions import isotropic_length as isotropic_length
 from fugu.calibration.covariance.directions import laplace_length as laplace_length
 from fugu.calibration.covariance.methods import Sensitivity as Sensitivity
-from fugu.calibration.covariance.methods import dp as dp
 from fugu.calibration.covariance.methods import group as group
 from fugu.calibration.covariance.methods import record_group as record_group
 from fugu.calibration.covariance.methods import records_moved as records_moved

@@ -209,13 +209,6 @@ def anisotropic_laplace(differences: ArrayLike, epsilon: float) -> Array:
     return b
 
 
-def least_error(A: Array, shares: Array) -> float:
-    """A lower bound on sum b_j^2 for constraints sum_j a_kj / b_j <= 1: (sum_j (A' shares)_j^(2/3))^3, by duality.
-
-    The mean of the constraints with weights `shares` (summing to 1) is one constraint, with the closed form above."""
-    return float((np.cbrt(shares @ A) ** 2).sum() ** 3)
-
-
 def programme(A: Array) -> tuple[Array, Array]:
     """The minimiser of sum x_j^-2 over A x <= 1, as 1 / x, and the shares of the constraints in its dual."""
     size = A.max(axis=0)

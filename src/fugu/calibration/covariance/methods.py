@@ -42,19 +42,11 @@ EXACT = "no noise would be needed if the laws were exact"
 _LEAST = 1e-9
 
 
-@dataclass(frozen=True)
-class Way:
-    """What a method is called and what it stands on."""
-
-    name: str
-    theorem: str
-
-
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """The covariance a method asks for, in the units of the values, or why it has none."""
 
-    way: Way
+    method: str
     covariance: Array | None
     laws: StandardPairs
     cost: CovarianceCost
@@ -70,17 +62,15 @@ class Candidate:
 
 _PAPER = "Chen and Ohrimenko 2023"
 WAYS = {
-    way.name: way
-    for way in (
-        Way("group", f"all records change: {_PAPER}, as printed"),
-        Way("record-group", "as many records change as the shares differ by; sound without a Gaussian model"),
-        Way("expected-value", f"{_PAPER}, Theorem 5.2, on the exact Gaussian curve"),
-        Way("directional", f"{_PAPER}, Theorem 5.3, on the exact Gaussian curve"),
-        Way("eigenvector", f"{_PAPER}, Theorem 5.5, on the exact Gaussian curve"),
-        Way("directional-uncertainty", f"{_PAPER}, Theorem B.4, in closed form on the exact curve"),
-        Way("optimal", "the covariance of least error: docs/proofs/correlated.md and docs/proofs/normal-vectors.md"),
-    )
+    "group": f"all records change: {_PAPER}, as printed",
+    "record-group": "as many records change as the shares differ by; sound without a Gaussian model",
+    "expected-value": f"{_PAPER}, Theorem 5.2, on the exact Gaussian curve",
+    "directional": f"{_PAPER}, Theorem 5.3, on the exact Gaussian curve",
+    "eigenvector": f"{_PAPER}, Theorem 5.5, on the exact Gaussian curve",
+    "directional-uncertainty": f"{_PAPER}, Theorem B.4, in closed form on the exact curve",
+    "optimal": "the covariance of least error: docs/proofs/correlated.md and docs/proofs/normal-vectors.md",
 }
+"""Each method by its name, and the theorem that it stands on."""
 
 
 def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str, Candidate]:
@@ -104,9 +94,9 @@ def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str
         others.append(S)
         return S
 
-    def candidate(way: Way) -> Candidate:
+    def candidate(way: str) -> Candidate:
         try:
-            S = found(_FINDERS[way.name]) if way.name in _FINDERS else _optimal(laws, t, ask, cost, floor, others)
+            S = found(_FINDERS[way]) if way in _FINDERS else _optimal(laws, t, ask, cost, floor, others)
         except FuguError as error:
             return Candidate(way, None, laws, cost, floor, str(error))
         if deficient(S) and not wishes.declared_exact:
@@ -114,7 +104,7 @@ def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str
         note = "" if S.any() else "the laws' own randomness suffices: no noise"
         return Candidate(way, laws.raw(S), laws, cost, floor, note=note)
 
-    return {name: candidate(way) for name, way in WAYS.items()}
+    return {way: candidate(way) for way in WAYS}
 
 
 def least_variance(laws: StandardPairs, t: float, ask: Ask, wishes: Wishes) -> float:
@@ -207,16 +197,6 @@ class Sensitivity:
         return self.l2 / positive(t, "t, the largest admissible distance,") * up(1)
 
 
-def dp(ranges: ArrayLike, size: int | None = None, means: ArrayLike | None = None) -> Sensitivity:
-    """One record of `size`: coordinate j moves by its range, or by range / size where `means` says it is a mean.
-
-    >>> found = dp([73, 15, 1, 1, 98], 100, [True, True, False, False, True])
-    >>> round(found.l1, 6), round(found.l2, 10)
-    (3.86, 1.8750466661)
-    """
-    return record_group(ranges, 1, size, means)
-
-
 def group(ranges: ArrayLike, size: int, means: ArrayLike | None = None) -> Sensitivity:
     """All `size` records may change: sound whatever the two laws are, and as printed (Chen and Ohrimenko 2023)."""
     return record_group(ranges, size, size, means)
@@ -226,7 +206,13 @@ def record_group(ranges: ArrayLike, k: int, size: int | None = None, means: Arra
     """k records may change: W_inf <= k x (range of a record), by a coupling that shares all other records.
 
     Sound if the number of records with the property is a fixed number under each law and the records of a class have
-    the same law under both; k is then `records_moved`. With random numbers of records (binomial) it is false."""
+    the same law under both; k is then `records_moved`. With random numbers of records (binomial) it is false. A
+    coordinate moves by its range, or by range / size where `means` says it is a mean; k = 1 is the privacy of a record.
+
+    >>> found = record_group([73, 15, 1, 1, 98], 1, 100, [True, True, False, False, True])
+    >>> round(found.l1, 6), round(found.l2, 10)
+    (3.86, 1.8750466661)
+    """
     r = np.asarray(ranges, dtype=np.float64)
     if r.ndim != 1 or not np.isfinite(r).all() or (r < 0).any():
         raise UsageError("ranges must be one finite number for each coordinate, none negative")

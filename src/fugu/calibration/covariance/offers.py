@@ -61,8 +61,8 @@ def _offered(
             before.append(f"noise of variance at least {floor:g} in every direction, {_OWN}")
         return Tried(
             kind="correlated",
-            method=candidate.way.name,
-            theorem=candidate.way.theorem,
+            method=candidate.method,
+            theorem=WAYS[candidate.method],
             noise=noise,
             proof=proof,
             lattice=Lattice(noise.grid),
@@ -82,12 +82,12 @@ def _offered(
         )
         values = np.linalg.eigvalsh(candidate.covariance)
         flat = "" if values[0] > 1e-9 * values[-1] else "deficient rank: only for laws that are exactly normal"
-        least = _least(S, candidate, ask, wishes.weight is not None) if candidate.way.name == "optimal" else ""
+        least = _least(S, candidate, ask, wishes.weight is not None) if candidate.method == "optimal" else ""
         note = candidate.note or "; ".join(filter(None, (flat, least)))
         return {"note": note, "standardised": candidate.cost.value(S)}
 
     refusal = candidate.refusal if candidate.covariance is None else None
-    return Offer(candidate.way.name, "gaussian", tried, refusal, lambda _: (candidate.error, 0.0, False), more=more)
+    return Offer(candidate.method, "gaussian", tried, refusal, lambda _: (candidate.error, 0.0, False), more=more)
 
 
 def _least(S: Array, plan: Candidate, ask: Ask, weighted: bool) -> str:
