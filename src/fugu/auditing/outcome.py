@@ -14,10 +14,9 @@ from fugu.auditing.trial import Divergence, EventAttempt, Naive, Patterns
 from fugu.guarantee import Guarantee
 from fugu.guarantee.asks import exact
 from fugu.guarantee.composition import promise
-from fugu.noise.kind import finite_or_none
 from fugu.numbers.exact import Real
 from fugu.shown import Shown, figure_of
-from fugu.visible import Json, brief
+from fugu.visible import Json, brief, finite
 
 if TYPE_CHECKING:
     from fugu.drawing.charts import Figure
@@ -110,35 +109,20 @@ class AttackReport(Shown):
         return (1 + float(self.delta) * small) / (1 + small)
 
     def to_json(self) -> Json:
-        """Plain data; an infinite epsilon as null."""
-        finite = self.epsilon is not None and math.isfinite(self.epsilon)
-        rows = [
-            {
-                "attack": a.attack,
-                "accuracy": a.accuracy,
-                "interval": list(a.interval),
-                "tpr": a.tpr,
-                "fpr": a.fpr,
-                "tpr_lower": a.implied.tpr_lower,
-                "fpr_upper": a.implied.fpr_upper,
-                "epsilon_lower": a.epsilon_lower if math.isfinite(a.epsilon_lower) else None,
-                "note": a.note,
-            }
-            for a in self.attempts
-        ]
-        return {
-            "best": self.best.attack,
-            "attempts": rows,
+        """Plain data; an infinite number as null."""
+        rows = [{
+            "attack": a.attack, "accuracy": a.accuracy, "interval": a.interval, "tpr": a.tpr, "fpr": a.fpr,
+            "tpr_lower": a.implied.tpr_lower, "fpr_upper": a.implied.fpr_upper, "epsilon_lower": a.epsilon_lower,
+            "note": a.note,
+        } for a in self.attempts]  # fmt: skip
+        told: Json = finite({
+            "best": self.best.attack, "attempts": rows,
             "guarantee": None if self.guarantee is None else str(self.guarantee),
-            "epsilon": float(self.epsilon) if finite and self.epsilon is not None else None,
-            "delta": float(self.delta),
-            "consistent": self.consistent,
-            "ceiling": self.ceiling,
-            "confidence": float(self.confidence),
-            "shadow": self.shadow,
-            "test": self.test,
-            "needed": self.needed if self.needed is not None and math.isfinite(self.needed) else None,
-        }
+            "epsilon": None if self.epsilon is None else float(self.epsilon), "delta": float(self.delta),
+            "consistent": self.consistent, "ceiling": self.ceiling, "confidence": float(self.confidence),
+            "shadow": self.shadow, "test": self.test, "needed": self.needed,
+        })  # fmt: skip
+        return told
 
     def __str__(self) -> str:
         level = f"{float(self.confidence):.6g} interval"
@@ -329,35 +313,24 @@ class Audit(Shown):
 
     def to_json(self) -> Json:
         """Plain data; an infinite number as null."""
-        files = self.through_files
-        return {
-            "guarantee": str(self.guarantee),
-            "promise": self.promises,
-            "epsilon": float(self.epsilon),
-            "delta": float(self.delta),
-            "epsilon_lower": finite_or_none(self.epsilon_lower),
-            "tightness": finite_or_none(self.tightness),
-            "confidence": float(self.confidence),
-            "draws": self.draws,
-            "refuted": self.refuted,
-            "clean": self.clean,
-            "verdict": self.verdict,
-            "reach": self.reach,
-            "ceiling": self.ceiling,
-            "needed": [{"share": share, "draws": finite_or_none(draws)} for share, draws in self.needed],
-            "pairs": [asdict(pair) for pair in self.pairs],
-            "attempts": [a.to_json() for a in self.attempts],
+        files, naive = self.through_files, self.naive
+        told: Json = finite({
+            "guarantee": str(self.guarantee), "promise": self.promises, "epsilon": float(self.epsilon),
+            "delta": float(self.delta), "epsilon_lower": self.epsilon_lower, "tightness": self.tightness,
+            "confidence": float(self.confidence), "draws": self.draws, "refuted": self.refuted, "clean": self.clean,
+            "verdict": self.verdict, "reach": self.reach, "ceiling": self.ceiling,
+            "needed": [{"share": share, "draws": draws} for share, draws in self.needed],
+            "pairs": [asdict(pair) for pair in self.pairs], "attempts": [a.to_json() for a in self.attempts],
             "patterns": None if self.patterns is None else asdict(self.patterns),
-            "naive": None if self.naive is None else {**asdict(self.naive), "finer": list(self.naive.finer)},
+            "naive": None if naive is None else asdict(naive),
             "through_files": None if files is None else {
-                "draws": files.draws,
-                "epsilon_lower": finite_or_none(files.epsilon_lower),
+                "draws": files.draws, "epsilon_lower": files.epsilon_lower,
                 "attempts": [a.to_json() for a in files.attempts],
             },
             "fit": None if self.fit is None else self.fit.to_json(),
-            "divergences": [asdict(found) for found in self.divergences],
-            "notes": list(self.notes),
-        }  # fmt: skip
+            "divergences": [asdict(found) for found in self.divergences], "notes": self.notes,
+        })  # fmt: skip
+        return told
 
 
 def _named(pair: str) -> str:
