@@ -22,8 +22,7 @@ from fugu.channels.bounds import value
 from fugu.channels.find import find
 from fugu.channels.problem import ChannelProblem
 from fugu.channels.repair import repaired
-from fugu.laws.sets.confidence import secret_error
-from fugu.laws.sets.limits import clopper_box
+from fugu.laws.sets.confidence import clopper_box, secret_error
 from fugu.laws.shapes import shapes
 
 _ROOT = Path(__file__).resolve().parent.parent

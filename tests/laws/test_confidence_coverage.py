@@ -14,8 +14,9 @@ from scipy.stats import beta, binom
 from fugu import Ball, Band, Box, Intersection
 from fugu.errors import BadLaw, UsageError
 from fugu.laws.sets import confidence_set, secret_error
+from fugu.laws.sets.confidence import clopper_box
 from fugu.laws.sets.levels import level_band, levels
-from fugu.laws.sets.limits import clopper_box, divergence_radius, mixture_radius, variation_radius
+from fugu.laws.sets.limits import divergence_radius, mixture_radius, variation_radius
 from hunting import search
 
 

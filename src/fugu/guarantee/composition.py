@@ -67,11 +67,11 @@ def independent(*guarantees: Guarantee) -> Guarantee:
     >>> independent(Approx(0.1, 0.1), Approx(0.2, 0.1))
     Approx(epsilon=0.3, delta=0.19)
     """
-    return _join(_checked(guarantees), lambda epsilons: sum(epsilons, Fraction(0)), _either)
-
-
-def _either(deltas: list[Fraction]) -> Fraction:
-    return 1 - math.prod((1 - d for d in deltas), start=Fraction(1))
+    return _join(
+        _checked(guarantees),
+        lambda epsilons: sum(epsilons, Fraction(0)),
+        lambda deltas: 1 - math.prod((1 - d for d in deltas), start=Fraction(1)),
+    )
 
 
 def _checked(guarantees: Iterable[object]) -> list[Guarantee]:

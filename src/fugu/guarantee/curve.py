@@ -338,14 +338,8 @@ def rho_of(guarantee: Ordered) -> Fraction | None:
     """The zCDP that a guarantee implies at all orders: its own rho, or epsilon^2 / 2; None where it implies none."""
     if isinstance(guarantee, ZCDP):
         return exact(guarantee.rho)
-    if guarantee.delta or (guarantee.renyi and not _is_pure(guarantee)):
-        return None
-    epsilon = guarantee.divergence_at(math.inf)
+    epsilon = math.inf if guarantee.delta else guarantee.divergence_at(math.inf)
     return None if math.isinf(epsilon) else exact(epsilon) ** 2 / 2
-
-
-def _is_pure(guarantee: Ordered) -> bool:
-    return not math.isinf(guarantee.divergence_at(math.inf))
 
 
 # Guarantees as JSON, exactly: every number as "p/q", and read back as the number that was meant.

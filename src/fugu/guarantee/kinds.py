@@ -43,8 +43,17 @@ class Ordered:
         def delta(self) -> Real: ...
         def to_approx(self, delta: Real) -> Approx: ...
 
+    @property
+    def orders(self) -> tuple[tuple[Real, Real], ...]:
+        """(order, epsilon): a bound on every ratio, up to delta, is of order infinity."""
+        return ((math.inf, self.epsilon),)
+
+    def asks(self) -> Ask:
+        """P(S) <= e^epsilon Q(S) + delta for every event."""
+        return asked_ratio(self.epsilon, self.delta)
+
     def _key(self) -> tuple[object, ...]:
-        raise NotImplementedError
+        return ("pure", exact(self.epsilon)) if self.delta == 0 else ("approx", exact(self.epsilon), exact(self.delta))
 
     def simplest(self) -> Guarantee:
         """The same guarantee in its simplest form: of infinite order, it is `Pure` or `Approx`."""
@@ -150,18 +159,6 @@ class Pure(Ordered):
         """0: no event is left out."""
         return 0
 
-    @property
-    def orders(self) -> tuple[tuple[Real, Real], ...]:
-        """(order, epsilon): a pure guarantee is of order infinity."""
-        return ((math.inf, self.epsilon),)
-
-    def asks(self) -> Ask:
-        """P(S) <= e^epsilon Q(S) for every event."""
-        return asked_ratio(self.epsilon, 0)
-
-    def _key(self) -> tuple[object, ...]:
-        return ("pure", exact(self.epsilon))
-
     def to_approx(self, delta: Real) -> Approx:
         """The least epsilon that this guarantee implies at `delta`, a number in [0, 1): ln(e^e - delta (1 + e^e)), up.
 
@@ -185,18 +182,6 @@ class Approx(Ordered):
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         check_delta(self.delta)
-
-    @property
-    def orders(self) -> tuple[tuple[Real, Real], ...]:
-        """(order, epsilon): a bound on every ratio, up to delta, is of order infinity."""
-        return ((math.inf, self.epsilon),)
-
-    def asks(self) -> Ask:
-        """P(S) <= e^epsilon Q(S) + delta for every event."""
-        return asked_ratio(self.epsilon, self.delta)
-
-    def _key(self) -> tuple[object, ...]:
-        return ("pure", exact(self.epsilon)) if self.delta == 0 else ("approx", exact(self.epsilon), exact(self.delta))
 
     def to_approx(self, delta: Real) -> Approx:
         """The least proved epsilon at another `delta`, at or above this one; raises `NotProvable` below it.

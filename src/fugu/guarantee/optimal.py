@@ -48,8 +48,8 @@ def epsilon(orders: Mapping[Real, Fraction], delta: Fraction, symmetric: bool) -
         active = _active(constraints, tight)
         lines = _lines(active, pure, symmetric, log_t, log_s)
         slopes = [slope for c in active if (slope := c.slope_for(rest, log_s)) is not None]
-        proved = [slope for slope in slopes + slope_at(rest, lines) if slope.is_finite()]
-        return min(map(_log_up, proved), default=math.inf)
+        slopes += rest_at(rest, [Tangent(line.rest, line.slope) for line in lines])
+        return min((_log_up(slope) for slope in slopes if slope.is_finite()), default=math.inf)
 
 
 def _log_up(slope: arb) -> float:
@@ -348,22 +348,12 @@ def pure_lines(epsilon: Fraction, symmetric: bool) -> list[Tangent]:
 
 
 def rest_at(slope: arb, lines: list[Tangent]) -> list[arb]:
-    """Every proved bound on p - slope q from one line or from the average of two."""
+    """Every proved bound on p - slope q from one line or from the average of two; of lines with slope and rest changed
+    for one another, every proved slope of a line with this rest."""
     found = [line.rest for line in lines if line.slope <= slope]
     for low in lines:
         for high in lines:
             if low.slope < slope and high.slope > slope:
                 share = (slope - low.slope) / (high.slope - low.slope)
                 found.append(low.rest + share * (high.rest - low.rest))
-    return found
-
-
-def slope_at(rest: arb, lines: list[Tangent]) -> list[arb]:
-    """Every proved slope of a line with this rest, from one line or from the average of two."""
-    found = [line.slope for line in lines if line.rest <= rest]
-    for low in lines:
-        for high in lines:
-            if low.rest < rest and high.rest > rest:
-                share = (rest - low.rest) / (high.rest - low.rest)
-                found.append(low.slope + share * (high.slope - low.slope))
     return found

@@ -181,15 +181,12 @@ def added(laws: Mapping[AtomLaw, int], method: str) -> Added:
         rows = [law.weights[kept] for law, kept in zip(laws, held, strict=True)]
         found = convolve_direct(list(zip(places, rows, strict=True)))
     if found is None:
-        found = convolved([_term(law, n, at) for (law, n), at in zip(laws.items(), places, strict=True)], method)
+        counts = [[part for part in law.masses.whole()[0] if part] for law in laws]
+        terms = [Term.of(at.tolist(), own, n) for at, own, n in zip(places, counts, laws.values(), strict=True)]
+        found = convolved(terms, method)
     inherited = float_up(sum((n * Fraction(law.error) for law, n in laws.items()), Fraction(0)))
     error = min(1.0, math.nextafter(found.error + inherited, math.inf)) if blurred else found.error
     return placed_law(found, start, grid, step, error)
-
-
-def _term(law: AtomLaw, n: int, at: NDArray[np.int64]) -> Term:
-    numerators, _ = law.masses.whole()
-    return Term.of(at.tolist(), [part for part in numerators if part], n)
 
 
 def convolved(terms: list[Term], method: str) -> CertifiedSum:

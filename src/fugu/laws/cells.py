@@ -6,9 +6,9 @@ that is independent of the record and its secret, even known: what two laws of t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,12 +51,6 @@ class CellLaw(Described):
         if read.parts.dtype != np.int64 or read.total.denominator != 1 or read.total >= MOST_ROWS:
             raise BadLaw("the weights of cells must be counts, or short decimals or Fractions; these are too long")
         object.__setattr__(self, "counts", fixed(read.parts.copy()))
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise FrozenInstanceError(f"a law does not change, so {name!r} cannot be set; make a new one")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise FrozenInstanceError(f"a law does not change, so {name!r} cannot be removed")
 
     def __reduce__(self) -> tuple[type[CellLaw], tuple[Counts]]:
         return CellLaw, (self.counts,)

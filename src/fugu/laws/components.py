@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import FrozenInstanceError, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self, final
@@ -33,6 +33,13 @@ class Described:
     """Whether it is a normal law of a vector."""
     smooth: ClassVar[bool] = False
     """Whether it is the view of a law with spread, rather than a law."""
+    called: ClassVar[str] = "a law"
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"{self.called} does not change, so {name!r} cannot be set; make a new one")
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"{self.called} does not change, so {name!r} cannot be removed")
 
     def read(self) -> Described | Components:
         """Itself; a bell shape as its components, or as the atoms that it is if it has no spread."""

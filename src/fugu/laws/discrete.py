@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import FrozenInstanceError
 from fractions import Fraction
-from typing import Any, Literal, NoReturn, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,12 +61,6 @@ class Discrete(Described):
         values.setflags(write=False)
         for name, part in (("values", values), ("masses", Masses(fixed(mass.parts), mass.total)), ("error", error)):
             object.__setattr__(self, name, part)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise FrozenInstanceError(f"a law does not change, so {name!r} cannot be set; make a new one")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise FrozenInstanceError(f"a law does not change, so {name!r} cannot be removed")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Discrete._with_error, (self.values, self.masses, self.error)

@@ -150,22 +150,29 @@ def moments_json(law: MultivariateNormal | ClassMoments) -> dict[str, Any]:
 
 
 def is_semidefinite(matrix: Matrix, definite: bool = False) -> bool:
-    """Whether a symmetric rational matrix is positive semidefinite (or definite), decided exactly.
+    """Whether a symmetric rational matrix is positive semidefinite (or definite), decided exactly."""
+    found = positive_pivots(matrix)
+    return found is not None and (not definite or len(found) == len(matrix))
+
+
+def positive_pivots(matrix: Matrix) -> list[int] | None:
+    """Indices of a principal submatrix of full rank of a positive semidefinite matrix; None if it is not.
 
     Gaussian elimination: every pivot must be positive, or zero with its whole row zero (Sylvester)."""
-    rows = [list(row) for row in matrix]
+    rows, found = [list(row) for row in matrix], []
     for k in range(len(rows)):
         pivot = rows[k][k]
-        if pivot < 0 or (pivot == 0 and (definite or any(rows[k][j] != 0 for j in range(k, len(rows))))):
-            return False
+        if pivot < 0 or (pivot == 0 and any(rows[k][j] != 0 for j in range(k, len(rows)))):
+            return None
         if pivot == 0:
             continue
+        found.append(k)
         for i in range(k + 1, len(rows)):
             factor = rows[i][k] / pivot
             if factor:
                 for j in range(k, len(rows)):
                     rows[i][j] -= factor * rows[k][j]
-    return True
+    return found
 
 
 def _rows(cov: Any) -> list[Any]:

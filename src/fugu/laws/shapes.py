@@ -219,15 +219,13 @@ def mean_law(families: Sequence[Family | SetFamily]) -> tuple[NDArray[np.int64],
     ([0.0, 2.0], [5, 3])
     """
     points = np.unique(np.concatenate([family.points for family in families]))
-    return points, averaged([law for family in families for law in _on(points, family)])
-
-
-def _on(points: NDArray[np.int64], family: Family | SetFamily) -> list[Masses]:
-    """The laws of a family, or the centres of its sets, on more points."""
-    if isinstance(family, SetFamily):
-        centres = [one.centre() for one in family.sets]
-        return [law.masses.scatter(np.searchsorted(points, law.values), len(points)) for law in centres]
-    return [law.scatter(np.searchsorted(points, family.points), len(points)) for law in family.laws]
+    laws = []
+    for family in families:
+        if isinstance(family, SetFamily):
+            laws += [(law.masses, law.values) for law in (one.centre() for one in family.sets)]
+        else:
+            laws += [(law, family.points) for law in family.laws]
+    return points, averaged([law.scatter(np.searchsorted(points, at), len(points)) for law, at in laws])
 
 
 def averaged(laws: Sequence[Masses]) -> list[int]:

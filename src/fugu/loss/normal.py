@@ -14,7 +14,7 @@ from flint import acb, arb, fmpq, fmpq_mat, fmpq_poly
 from fugu.errors import BadBudget, BadLaw, BadNoise, NotProvable
 from fugu.guarantee.asks import check_alpha, check_epsilon
 from fugu.guarantee.conversion import balle_delta, exact_delta
-from fugu.laws.multinormal import Matrix, NormalPair, Row, is_semidefinite
+from fugu.laws.multinormal import Matrix, NormalPair, Row, is_semidefinite, positive_pivots
 from fugu.loss.search.normal import FloatSpectrum
 from fugu.loss.shifts import ball_delta
 from fugu.numbers import balls
@@ -374,15 +374,8 @@ def common_gap(pair: NormalPair, extra: Matrix) -> Gap | None:
 def supported(d: Row, a: Matrix, b: Matrix) -> Gap | None:
     """The Gap on the coordinates of positive pivots of a, or None if N(d, a) and N(0, b) have different supports."""
     n = len(d)
-    rows, keep = [list(row) for row in a], list[int]()  # by elimination: a principal submatrix of full rank
-    for k in range(n):
-        if rows[k][k] == 0:
-            continue
-        keep.append(k)
-        for i in range(k + 1, n):
-            factor = rows[i][k] / rows[k][k]
-            for j in range(k, n):
-                rows[i][j] -= factor * rows[k][j]
+    keep = positive_pivots(a)
+    assert keep is not None
     joined = as_flint([[*a[i], *b[i], d[i]] for i in range(n)])
     if not joined.rank() == as_flint(b).rank() == len(keep):
         return None

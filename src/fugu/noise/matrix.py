@@ -23,7 +23,7 @@ from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Noise, Objective, check_level, check_objective, kind
 from fugu.noise.laplace import MIN_RATE, Laplace
 from fugu.noise.lattice import as_grid, check_scale
-from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
+from fugu.numbers.exact import Real, as_fraction, echelon, read_number, read_whole
 from fugu.visible import Json, brief
 
 if TYPE_CHECKING:
@@ -282,24 +282,11 @@ class DirectedLaplace(Matrix):
         if len(moved) != self.dimension:
             raise BadNoise("the laws and the noise are of different dimensions")
         rows = [[*(Fraction(b[i]) for b in self.columns), Fraction(int(moved[i]))] for i in range(self.dimension)]
-        pivots: list[int] = []
-        for column in range(len(self.columns)):
-            at = len(pivots)
-            found = next((r for r in range(at, len(rows)) if rows[r][column]), None)
-            if found is None:
-                continue
-            rows[at], rows[found] = rows[found], rows[at]
-            rows[at] = [x / rows[at][column] for x in rows[at]]
-            for r in range(len(rows)):
-                if r != at and rows[r][column]:
-                    factor = rows[r][column]
-                    rows[r] = [x - factor * y for x, y in zip(rows[r], rows[at], strict=True)]
-            pivots.append(column)
-        if any(row[-1] for row in rows[len(pivots) :]):
-            return None
         z = [Fraction(0)] * len(self.columns)
-        for row, column in zip(rows, pivots, strict=False):
-            z[column] = row[-1]
+        for pivot, row in echelon(rows):
+            if pivot == len(z):
+                return None
+            z[pivot] = row[-1]
         return tuple(z)
 
     def loss(self, moved: Sequence[int]) -> Fraction | None:

@@ -7,11 +7,12 @@ import os
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from numbers import Real as AnyReal
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from fugu.numbers.exact import Real
+if TYPE_CHECKING:
+    from fugu.numbers.exact import Real
 
 
 def is_number(x: object) -> TypeGuard[Real]:

@@ -182,3 +182,16 @@ def decimal_step(values: NDArray[np.float64]) -> Fraction | None:
 def integers(values: NDArray[np.float64], step: Fraction) -> NDArray[np.int64]:
     """The integers m with values = m * step, for a step that `decimal_step` returned."""
     return np.rint(values * float(1 / step)).astype(np.int64)
+
+
+def echelon(rows: Sequence[Sequence[Fraction]]) -> list[tuple[int, list[Fraction]]]:
+    """The independent rows of a rational matrix in reduced form, each with the column of its leading 1.
+
+    >>> echelon([[Fraction(2), Fraction(1)], [Fraction(4), Fraction(2)]])
+    [(0, [Fraction(1, 1), Fraction(1, 2)])]
+    """
+    from flint import fmpq, fmpq_mat
+
+    reduced, rank = fmpq_mat([[fmpq(x.numerator, x.denominator) for x in row] for row in rows]).rref()
+    exact = [[Fraction(int(x.p), int(x.q)) for x in row] for row in reduced.tolist()[:rank]]
+    return [(next(j for j, x in enumerate(row) if x), row) for row in exact]

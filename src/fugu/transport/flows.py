@@ -216,13 +216,12 @@ def max_flow(
     flow = np.zeros(len(rows), dtype=a.dtype)
     left_a, left_b = a.copy(), b.copy()
     bound = min(int(a.sum()), int(b.sum())) if len(rows) else 0
-    place = _Places(rows, columns, len(b))
     moved = 0
     while bound > 0 and moved + bound >= needed:
         k = max(0, bound.bit_length() - _BITS)
         back = np.flatnonzero(flow)
         network = (_cut(left_a, bound, k), _cut(left_b, bound, k), bound >> k, back, _cut(flow[back], bound, k))
-        more = place.solve(rows, columns, *network).astype(a.dtype) * (1 << k)
+        more = _phase(rows, columns, *network).astype(a.dtype) * (1 << k)
         flow, moved = flow + more, moved + int(more.sum())
         np.subtract.at(left_a, rows, more)
         np.subtract.at(left_b, columns, more)
@@ -238,40 +237,26 @@ def _cut(capacity: NDArray[Any], bound: int, k: int) -> NDArray[np.int32]:
     return cut
 
 
-class _Places:
-    """Where the pairs stand in the matrix that comes back."""
+def _phase(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    supply: NDArray[np.int32],
+    demand: NDArray[np.int32],
+    most: int,
+    back: NDArray[np.int64],
+    backward: NDArray[np.int32],
+) -> NDArray[np.int64]:
+    """The net flow on each pair in one phase: nodes are the rows, the columns, the source and the sink."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import maximum_flow
 
-    def __init__(self, rows: NDArray[np.int64], columns: NDArray[np.int64], width: int) -> None:
-        key = rows * width + columns
-        self.order = np.argsort(key, kind="stable")
-        self.key, self.width = key[self.order], width
-
-    def solve(
-        self,
-        rows: NDArray[np.int64],
-        columns: NDArray[np.int64],
-        supply: NDArray[np.int32],
-        demand: NDArray[np.int32],
-        most: int,
-        back: NDArray[np.int64],
-        backward: NDArray[np.int32],
-    ) -> NDArray[np.int64]:
-        """The net flow on each pair in one phase: nodes are the rows, the columns, the source and the sink."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import maximum_flow
-
-        n, m = len(supply), len(demand)
-        source, sink = n + m, n + m + 1
-        tails = np.concatenate([np.full(n, source), rows, n + columns[back], n + np.arange(m)])
-        heads = np.concatenate([np.arange(n), n + columns, rows[back], np.full(m, sink)])
-        capacity = np.concatenate([supply, np.full(len(rows), most, np.int32), backward, demand])
-        open_ = capacity > 0
-        arcs = (capacity[open_], (tails[open_], heads[open_]))
-        network: Any = coo_array(arcs, shape=(n + m + 2, n + m + 2)).tocsr()
-        found = maximum_flow(network, source, sink).flow.tocoo()
-        tail, head = found.coords
-        inner = (tail < n) & (head >= n) & (head < source) & (found.data != 0)
-        net = np.zeros(len(rows), dtype=np.int64)
-        at = np.searchsorted(self.key, tail[inner].astype(np.int64) * self.width + (head[inner] - n))
-        net[self.order[at]] = found.data[inner]
-        return net
+    n, m = len(supply), len(demand)
+    source, sink = n + m, n + m + 1
+    tails = np.concatenate([np.full(n, source), rows, n + columns[back], n + np.arange(m)])
+    heads = np.concatenate([np.arange(n), n + columns, rows[back], np.full(m, sink)])
+    capacity = np.concatenate([supply, np.full(len(rows), most, np.int32), backward, demand])
+    open_ = capacity > 0
+    arcs = (capacity[open_], (tails[open_], heads[open_]))
+    network: Any = coo_array(arcs, shape=(n + m + 2, n + m + 2)).tocsr()
+    flow: Any = maximum_flow(network, source, sink).flow
+    return np.asarray(flow[rows, n + columns]).ravel().astype(np.int64)

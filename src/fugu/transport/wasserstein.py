@@ -194,7 +194,9 @@ def form_scale(coupling: Coupling, epsilon: Real, form: Form) -> float:
     high = math.inf if budget == 0 or math.isinf(farthest) else float_up(Fraction(farthest) / budget)
     if math.isinf(high):
         return high
-    low = float_up(Fraction(_surely_moved(groups)) / budget)
+    entirely = np.add.reduceat(groups.masses, groups.first) == groups.whole  # no form holds below what all of one moves
+    surely = np.minimum.reduceat(groups.distances, groups.first)[entirely].max(initial=0).item()
+    low = float_up(Fraction(surely) / budget)
     if _holds(groups, budget, low):
         return low
     while high - low > _CLOSE * high and low < (middle := _between(low, high)) < high:
@@ -213,12 +215,6 @@ class _Groups:
     distances: NDArray[Any]
     weights: NDArray[np.float64]
     whole: NDArray[Any]
-
-
-def _surely_moved(groups: _Groups) -> Any:
-    """The largest distance by which some group moves at least, all of it: no form holds below it / eps."""
-    entirely = np.add.reduceat(groups.masses, groups.first) == groups.whole
-    return np.minimum.reduceat(groups.distances, groups.first)[entirely].max(initial=0).item()
 
 
 def _starts(sorted_keys: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, UnknownName
 from fugu.laws.discrete import Discrete
-from fugu.laws.sets.law_set import Floats, LawSet, exact, groups, hexed, member, radius_up, vector
+from fugu.laws.sets.law_set import Floats, LawSet, exact, groups, hexed, law_json, member, radius_up, vector
 from fugu.numbers.balls import of, precision
 from fugu.numbers.exact import Real, VectorLike
 
@@ -73,36 +73,17 @@ class Ball(LawSet):
             return top_in_variation(*self.masses, Fraction(self.radius), numbers) / common
         return top_in_divergence(*self.masses, self.radius, numbers) / common
 
-    def tops(self, v: Floats) -> Floats:
-        """max_p sum p v in doubles, for every row of `v` (m, n)."""
-        rows = np.atleast_2d(np.asarray(v, dtype=np.float64))
-        best: Floats = (self._extremes(rows) * rows).sum(axis=1)
-        return best
-
-    def extreme(self, v: Floats) -> Floats:
-        """A law of the ball that attains max_p sum p v, in doubles. `v`: (n,)."""
-        law: Floats = self._extremes(np.asarray(v, dtype=np.float64)[None, :])[0]
-        return law
-
-    def _extremes(self, rows: Floats) -> Floats:
+    def extremes(self, rows: Floats) -> Floats:
+        """For every row of vectors a law of the ball that attains the maximum, in doubles."""
         if self.distance == "tv":
             return extremes_in_variation(self.weights, self.radius, rows)
         return extremes_in_divergence(self.weights, self.radius, rows)
-
-    def top_ball(self, v: Sequence[arb]) -> arb:
-        """A proved upper bound of max_p sum p v for every vector in the balls."""
-        if self.distance == "tv" or not all(x.is_finite() for x in v):
-            return super().top_ball(v)
-        return top_ball(*self.masses, self.radius, [x.upper() for x in v])
 
     def at(self, places: NDArray[np.int64], values: VectorLike) -> Ball:
         """Values joined: the centre's masses add up, the radius stays. Exact: joining brings no two laws farther apart,
         and a law near the joined centre splits its masses as the centre does."""
         index, onto = groups(places, values, self.size)
         centre = Discrete._with_error(onto, self._centre.masses.scatter(index, len(onto)), 0.0)
-        return self._with(centre)
-
-    def _with(self, centre: Discrete) -> Ball:
         made = Ball.__new__(Ball)
         made._hold(values=centre.values, _centre=centre, radius=self.radius, distance=self.distance)
         return made
@@ -124,9 +105,7 @@ class Ball(LawSet):
 
     def to_json(self) -> dict[str, object]:
         """Values and radius in hexadecimal, the centre's masses over their total as whole numbers."""
-        parts, total = self.masses
-        centre = {"parts": [hex(p) for p in parts], "total": hex(total)}
-        shared = {"values": hexed(self.values), "centre": centre, "radius": float(self.radius).hex()}
+        shared = {"values": hexed(self.values), "centre": law_json(self._centre), "radius": float(self.radius).hex()}
         return {"kind": self.kind, "distance": self.distance, **shared}
 
     def _key(self) -> tuple[object, ...]:
@@ -171,17 +150,6 @@ def top_in_divergence(masses: Sequence[int], total: int, radius: float, v: Seque
         bound = _dual(masses, total, radius, [of(exact_gap + Fraction(high - x, spread)) for x in v])
         found = min(exact((of(exact_gap) - bound).upper()), Fraction(0))  # in units of the spread, above `high`
     return high + found * spread
-
-
-def top_ball(masses: Sequence[int], total: int, radius: float, v: Sequence[arb]) -> arb:
-    """The same for a vector of exact balls."""
-    return of(top_rational(masses, total, radius, [exact(x) for x in v]))
-
-
-def top_rational(masses: Sequence[int], total: int, radius: float, v: Sequence[Fraction]) -> Fraction:
-    """The same for a vector of rationals."""
-    common = math.lcm(*(x.denominator for x in v))
-    return top_in_divergence(masses, total, radius, [int(x * common) for x in v]) / common
 
 
 def _dual(masses: Sequence[int], total: int, radius: float, gaps: Sequence[arb]) -> arb:

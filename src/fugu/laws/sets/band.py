@@ -17,12 +17,10 @@ from fugu.fixed import fixed
 from fugu.laws.discrete import Discrete
 from fugu.laws.sets.law_set import (
     Floats,
-    LawSet,
+    LimitedLaws,
     declared,
     groups,
-    hexed,
     law_of,
-    limits,
     member,
     radius_up,
     vector,
@@ -50,7 +48,7 @@ class QuantileWindows:
 
 
 @final
-class Band(LawSet):
+class Band(LimitedLaws):
     """The laws with lower(x) <= P(X <= x) <= upper(x) at every declared value x.
 
     - `values`: the declared values, strictly increasing.
@@ -71,13 +69,6 @@ class Band(LawSet):
     """
 
     kind: ClassVar[str] = "band"
-    lower: Floats
-    upper: Floats
-
-    def __init__(self, values: VectorLike, lower: VectorLike, upper: VectorLike) -> None:
-        there = declared(values)
-        low = limits(lower, len(there), "lower", up=False)
-        self._narrow(there, low, limits(upper, len(there), "upper", up=True))
 
     def _narrow(self, values: Floats, lower: Floats, upper: Floats) -> None:
         if upper[-1] != 1:
@@ -89,13 +80,6 @@ class Band(LawSet):
         if crossed.size:
             raise BadLaw(f"the limits of the band cross at position {crossed[0]}: no law lies between them")
         self._hold(values=values, lower=fixed(low), upper=fixed(high))
-
-    @classmethod
-    def exactly(cls, values: Floats, lower: Floats, upper: Floats) -> Band:
-        """A band whose limits are these doubles, as the binary numbers that they are."""
-        made = cls.__new__(cls)
-        made._narrow(fixed(values), lower, upper)
-        return made
 
     @cached_property
     def windows(self) -> QuantileWindows:
@@ -127,11 +111,10 @@ class Band(LawSet):
             table = np.maximum(table[:, : -(2**step)], table[:, 2**step :])
         return found @ self.windows.weights
 
-    def extreme(self, v: Floats) -> Floats:
-        """A law of the band that attains max_p sum p v, in doubles. `v`: (n,)."""
-        best = _maxima(np.asarray(v, dtype=np.float64).tolist(), self.windows)
-        law: Floats = np.bincount(best, self.windows.weights, minlength=self.size).astype(np.float64)
-        return law
+    def extremes(self, rows: Floats) -> Floats:
+        """For every row of vectors a law of the band that attains the maximum, in doubles."""
+        weights = self.windows.weights
+        return np.stack([np.bincount(_maxima(row, self.windows), weights, self.size) for row in rows.tolist()])
 
     def at(self, places: NDArray[np.int64], values: VectorLike) -> Band:
         """Values joined: the limits at the last value of each group. Exact: limits in between can be kept by a law
@@ -157,17 +140,6 @@ class Band(LawSet):
         (low, high), total = whole(self.lower, self.upper)
         middle = [a + b for a, b in zip(low, high, strict=True)]
         return law_of(self.values, [b - a for a, b in zip([0, *middle[:-1]], middle, strict=True)], 2 * total)
-
-    def to_json(self) -> dict[str, object]:
-        """Values and limits, in hexadecimal."""
-        rows = {"values": self.values, "lower": self.lower, "upper": self.upper}
-        return {"kind": self.kind, **{name: hexed(row) for name, row in rows.items()}}
-
-    def _key(self) -> tuple[object, ...]:
-        return self.values.tobytes(), self.lower.tobytes(), self.upper.tobytes()
-
-    def __repr__(self) -> str:
-        return f"Band({self.size} values)"
 
 
 def _maxima(v: list[int] | list[float], windows: QuantileWindows) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from flint import arb
@@ -21,12 +21,11 @@ from fugu.laws.sets.band import Band
 from fugu.laws.sets.law_set import (
     Floats,
     LawSet,
+    LimitedLaws,
     declared,
     groups,
-    hexed,
     law_json,
     law_of,
-    limits,
     member,
     vector,
     whole,
@@ -37,7 +36,7 @@ from fugu.numbers.exact import VectorLike, float_down, float_up
 
 
 @final
-class Box(LawSet):
+class Box(LimitedLaws):
     """The laws p with lower(x) <= p(x) <= upper(x) at every declared value x.
 
     - `values`: the declared values, strictly increasing; codes 0, 1, 2, ... for categories.
@@ -53,16 +52,9 @@ class Box(LawSet):
     """
 
     kind: ClassVar[str] = "box"
-    lower: Floats
-    upper: Floats
 
-    def __init__(self, values: VectorLike, lower: VectorLike, upper: VectorLike) -> None:
-        there = declared(values)
-        low = limits(lower, len(there), "lower", up=False)
-        self._hold(values=there, lower=low, upper=limits(upper, len(there), "upper", up=True))
-        self._check()
-
-    def _check(self) -> None:
+    def _narrow(self, values: Floats, lower: Floats, upper: Floats) -> None:
+        self._hold(values=values, lower=fixed(lower), upper=fixed(upper))
         crossed = np.flatnonzero(~(self.lower <= self.upper))  # NaN too
         if crossed.size:
             raise BadLaw(f"the lower limit at position {crossed[0]} is above the upper limit: no law lies between")
@@ -70,14 +62,6 @@ class Box(LawSet):
             raise BadLaw("the lower limits sum to more than 1: no law lies above all of them")
         if exact_sum(self.upper) < 1:
             raise BadLaw("the upper limits sum to less than 1: no law lies below all of them")
-
-    @classmethod
-    def exactly(cls, values: Floats, lower: Floats, upper: Floats) -> Box:
-        """A box whose limits are these doubles, as the binary numbers that they are."""
-        made = cls.__new__(cls)
-        made._hold(values=fixed(values), lower=fixed(lower), upper=fixed(upper))
-        made._check()
-        return made
 
     @classmethod
     def everything(cls, values: VectorLike) -> Box:
@@ -102,26 +86,15 @@ class Box(LawSet):
         """max_p sum p v, exactly. `v`: one rational per declared value."""
         return self.path.top(v)
 
-    def _filled(self, v: Floats) -> Floats:
-        """For every row of v the law that attains the maximum: steepest first."""
-        order = np.argsort(-v, axis=1, kind="stable")
+    def extremes(self, rows: Floats) -> Floats:
+        """For every row of vectors the law that attains the maximum: steepest first."""
+        order = np.argsort(-rows, axis=1, kind="stable")
         room = (self.upper - self.lower)[order]
         before = np.cumsum(room, axis=1) - room
         taken = np.clip(float(self.free) - before, 0.0, room)
         filled = np.empty_like(taken)
         np.put_along_axis(filled, order, taken, axis=1)
         return filled + self.lower
-
-    def tops(self, v: Floats) -> Floats:
-        """max_p sum p v in doubles, for every row of `v` (m, n)."""
-        rows = np.atleast_2d(np.asarray(v, dtype=np.float64))
-        best: Floats = (self._filled(rows) * rows).sum(axis=1)
-        return best
-
-    def extreme(self, v: Floats) -> Floats:
-        """A law of the box that attains max_p sum p v, in doubles. `v`: (n,)."""
-        law: Floats = self._filled(np.asarray(v, dtype=np.float64)[None, :])[0]
-        return law
 
     def at(self, places: NDArray[np.int64], values: VectorLike) -> Box:
         """Values joined: limits add up, and none is above 1. Exact, up to outward rounding of a sum.
@@ -148,17 +121,6 @@ class Box(LawSet):
         if not room:
             return law_of(self.values, lower, total)
         return law_of(self.values, [a * room + w * free for a, w in zip(lower, width, strict=True)], total * room)
-
-    def to_json(self) -> dict[str, object]:
-        """Values and limits, in hexadecimal."""
-        rows = {"values": self.values, "lower": self.lower, "upper": self.upper}
-        return {"kind": self.kind, **{name: hexed(row) for name, row in rows.items()}}
-
-    def _key(self) -> tuple[object, ...]:
-        return self.values.tobytes(), self.lower.tobytes(), self.upper.tobytes()
-
-    def __repr__(self) -> str:
-        return f"Box({self.size} values)"
 
 
 # `Intersection`: the laws that several sets share.
@@ -257,14 +219,11 @@ class Intersection(LawSet):
             return min((part.top_ball(v) for part in self.others), key=lambda x: x.upper())
         return super().top_ball(v)
 
-    def extreme(self, v: Floats) -> Floats:
-        """A law that attains the maximum over boxes and bands; with others that of the set whose maximum is least,
-        which need not lie in all of them. `v`: (n,)."""
-        row = np.asarray(v, dtype=np.float64)
-        found = [part.extreme(row) for part in self.others]
-        if self.path is not None:
-            found.append(self.path.extreme(row))
-        return min(found, key=lambda law: float(law @ row))
+    def extremes(self, rows: Floats) -> Floats:
+        """Laws that attain the maximum over boxes and bands; with others those of the set whose maximum is least,
+        which need not lie in all of them."""
+        parts: list[Any] = [*self.others, *([] if self.path is None else [self.path])]
+        return np.stack([min((part.extreme(row) for part in parts), key=lambda law: float(law @ row)) for row in rows])
 
     def at(self, places: NDArray[np.int64], values: VectorLike) -> Intersection:
         """Values joined in every set: at least the image of the intersection."""

@@ -17,8 +17,8 @@ from fugu.laws.masses import Masses
 from fugu.laws.sets.ball import Ball
 from fugu.laws.sets.band import Band
 from fugu.laws.sets.box import Box, Intersection
-from fugu.laws.sets.law_set import Floats, LawSet, declared, groups, hexed, member, vector
-from fugu.numbers.exact import VectorLike, read_whole
+from fugu.laws.sets.law_set import Floats, LawSet, declared, groups, hexed, law_json, law_of, member, vector
+from fugu.numbers.exact import VectorLike, echelon, read_whole
 from fugu.visible import several
 
 # `Hull`: the mixtures of named laws.
@@ -66,14 +66,9 @@ class Hull(LawSet):
             Fraction(sum(m * x for m, x in zip(mass, numbers, strict=True)), total * common) for mass, total in whole
         )
 
-    def tops(self, v: Floats) -> Floats:
-        """max_p sum p v in doubles, for every row of `v` (m, n)."""
-        best: Floats = (np.atleast_2d(np.asarray(v, dtype=np.float64)) @ self.weights.T).max(axis=1)
-        return best
-
-    def extreme(self, v: Floats) -> Floats:
-        """The law that attains max_p sum p v, in doubles. `v`: (n,)."""
-        best: Floats = self.weights[np.argmax(self.weights @ np.asarray(v, dtype=np.float64))]
+    def extremes(self, rows: Floats) -> Floats:
+        """For every row of vectors the law that attains the maximum, in doubles."""
+        best: Floats = self.weights[np.argmax(rows @ self.weights.T, axis=1)]
         return best
 
     def at(self, places: NDArray[np.int64], values: VectorLike) -> Hull:
@@ -94,9 +89,7 @@ class Hull(LawSet):
 
     def to_json(self) -> dict[str, object]:
         """Values, and every law's masses over their total as whole numbers."""
-        rows = [law.masses.whole() for law in self.laws]
-        laws = [{"parts": [hex(p) for p in parts], "total": hex(total)} for parts, total in rows]
-        return {"kind": self.kind, "values": hexed(self.values), "laws": laws}
+        return {"kind": self.kind, "values": hexed(self.values), "laws": [law_json(law) for law in self.laws]}
 
     def _key(self) -> tuple[object, ...]:
         return self.values.tobytes(), self.laws
@@ -133,30 +126,8 @@ def is_mixture(law: Sequence[Fraction], laws: Sequence[Sequence[Fraction]]) -> b
     >>> is_mixture([half, half], [[1, 0], [third, 2 * third]]), is_mixture([0, 1], [[1, 0], [third, 2 * third]])
     (True, False)
     """
-    rows = _independent([[Fraction(row[i]) for row in laws] + [Fraction(law[i])] for i in range(len(law))])
-    return rows is not None and _feasible(rows)
-
-
-def _independent(rows: list[list[Fraction]]) -> list[list[Fraction]] | None:
-    """The equations in reduced form, right-hand side last; None if they contradict each other."""
-    found: list[tuple[int, list[Fraction]]] = []
-    for equation in rows:
-        row = equation
-        for pivot, known in found:
-            if row[pivot]:
-                row = [x - row[pivot] * y for x, y in zip(row, known, strict=True)]
-        pivot = next((j for j, x in enumerate(row[:-1]) if x), -1)
-        if pivot < 0:
-            if row[-1]:
-                return None
-            continue
-        row = [x / row[pivot] for x in row]
-        found = [
-            (j, [x - known[pivot] * y for x, y in zip(known, row, strict=True)] if known[pivot] else known)
-            for j, known in found
-        ]
-        found.append((pivot, row))
-    return [row for _, row in found]
+    found = echelon([[Fraction(row[i]) for row in laws] + [Fraction(law[i])] for i in range(len(law))])
+    return all(pivot < len(laws) for pivot, _ in found) and _feasible([row for _, row in found])
 
 
 def _feasible(rows: list[list[Fraction]]) -> bool:
@@ -220,8 +191,7 @@ def _law(values: Floats, found: dict[str, Any]) -> Discrete:
     parts, total = [read_whole(p) for p in found["parts"]], read_whole(found["total"])
     if len(parts) != len(values) or min(parts) < 0 or sum(parts) != total or total <= 0:
         raise BadLaw("its masses are not those of a law")
-    held = np.array(parts, dtype=np.int64 if total < 2**62 else object)
-    return Discrete._with_error(values, Masses(held, Fraction(total)), 0.0)
+    return law_of(values, parts, total)
 
 
 def _hull(found: dict[str, Any]) -> Hull:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import FrozenInstanceError
 from fractions import Fraction
-from typing import ClassVar, NoReturn
+from typing import ClassVar, Self
 
 import numpy as np
 from flint import arb
@@ -39,16 +38,11 @@ class LawSet(Described, ABC):
     """The declared values, strictly increasing: a law of the set may have mass at each of them, seen or not."""
     kind: ClassVar[str]
     """What it is called in documents."""
+    called: ClassVar[str] = "a set of laws"
 
     def _hold(self, **parts: object) -> None:
         """Set what the set consists of, once."""
         self.__dict__.update(parts)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise FrozenInstanceError(f"a set of laws does not change, so {name!r} cannot be set; make a new one")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise FrozenInstanceError(f"a set of laws does not change, so {name!r} cannot be removed")
 
     @property
     def dimension(self) -> int:
@@ -67,12 +61,19 @@ class LawSet(Described, ABC):
         `v`: one rational per declared value."""
 
     @abstractmethod
+    def extremes(self, rows: Floats) -> Floats:
+        """For every row of vectors (m, n) a law of the set, up to rounding, that attains the maximum, in doubles."""
+
     def tops(self, v: Floats) -> Floats:
         """max_p sum_x p(x) v(x) in doubles, for every row of `v` (m, n): to search with, not a proof."""
+        rows = np.atleast_2d(np.asarray(v, dtype=np.float64))
+        best: Floats = (self.extremes(rows) * rows).sum(axis=1)
+        return best
 
-    @abstractmethod
     def extreme(self, v: Floats) -> Floats:
         """A law of the set, up to rounding, that attains the maximum for the vector `v` (n,), in doubles."""
+        law: Floats = self.extremes(np.asarray(v, dtype=np.float64)[None, :])[0]
+        return law
 
     @abstractmethod
     def at(self, places: NDArray[np.int64], values: VectorLike) -> LawSet:
@@ -121,6 +122,40 @@ class LawSet(Described, ABC):
 
     def __hash__(self) -> int:
         return hash((type(self), self._key()))
+
+
+class LimitedLaws(LawSet):
+    """Laws between two rows of limits, one of each for every declared value: numbers in [0, 1], rounded outward."""
+
+    lower: Floats
+    upper: Floats
+
+    def __init__(self, values: VectorLike, lower: VectorLike, upper: VectorLike) -> None:
+        there = declared(values)
+        low = limits(lower, len(there), "lower", up=False)
+        self._narrow(there, low, limits(upper, len(there), "upper", up=True))
+
+    @abstractmethod
+    def _narrow(self, values: Floats, lower: Floats, upper: Floats) -> None:
+        """Hold the limits; `BadLaw` if no law lies between."""
+
+    @classmethod
+    def exactly(cls, values: Floats, lower: Floats, upper: Floats) -> Self:
+        """The set whose limits are these doubles, as the binary numbers that they are."""
+        made = cls.__new__(cls)
+        made._narrow(fixed(values), lower, upper)
+        return made
+
+    def to_json(self) -> dict[str, object]:
+        """Values and limits, in hexadecimal."""
+        rows = {"values": self.values, "lower": self.lower, "upper": self.upper}
+        return {"kind": self.kind, **{name: hexed(row) for name, row in rows.items()}}
+
+    def _key(self) -> tuple[object, ...]:
+        return self.values.tobytes(), self.lower.tobytes(), self.upper.tobytes()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.size} values)"
 
 
 def exact(x: arb) -> Fraction:

@@ -7,15 +7,12 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-import numpy as np
 from flint import arb
 
 from fugu.errors import UsageError
-from fugu.laws.sets.box import Box
-from fugu.laws.sets.law_set import declared
 from fugu.numbers.balls import of, precision, upper
 from fugu.numbers.checks import is_share
-from fugu.numbers.exact import Real, VectorLike, as_fraction, is_whole
+from fugu.numbers.exact import Real, as_fraction, is_whole
 
 # Clopper-Pearson boxes: exact binomial limits of every probability, all at once by a union bound.
 
@@ -80,22 +77,6 @@ def binomial_limit(count: int, n: int, tail: Fraction, *, up: bool) -> float:
 def cell_error(error: Fraction, k: int) -> Fraction:
     """The error of one cell of k, so that all hold together: a union bound; two cells are one event, one cell none."""
     return error if k <= 2 else error / k
-
-
-def clopper_box(values: VectorLike, counts: Sequence[int], error: Real) -> Box:
-    """The box that holds the law of the rows with probability at least 1 - error.
-
-    The declared values must not depend on the counts: bins laid around the densest rows cover 62.5 %, not 95 %.
-
-    - `values`: the declared values, seen or not. - `counts`: rows at each, at least one row in all.
-    - `error`: strictly between 0 and 1.
-    """
-    there, n = declared(values), sum(counts)
-    level = cell_error(checked_error(error), len(there))
-    if len(there) == 1:
-        return Box.exactly(there, np.ones(1), np.ones(1))
-    ends = np.array([clopper_pearson(int(c), n, level) for c in counts])
-    return Box.exactly(there, ends[:, 0].copy(), ends[:, 1].copy())
 
 
 # Confidence sets from mixed likelihoods: valid for every sample size at once, so also for one that the data chose.
