@@ -70,10 +70,10 @@ def _inside(folder, monkeypatch):
 def trainings(monkeypatch):
     """Every training that is run: (where, number of rows, targets)."""
     from fugu.cli import train_rehearsal
-    from fugu.training import estimator_base
+    from fugu.training import estimators
 
     seen = []
-    for where in (train_rehearsal, estimator_base):
+    for where in (train_rehearsal, estimators):
         name, before = where.__name__.rpartition(".")[2], where.train
 
         def spy(rows, targets, *rest, name=name, before=before, **more):
@@ -87,7 +87,7 @@ def trainings(monkeypatch):
 def test_the_private_table_is_used_once_and_all_scores_are_of_the_reference(trainings):
     told = train("today.csv", *WHOLE, "--reference", "past.csv", "--json").told
     assert told["model"]["model"] == "LinearRegression"
-    assert [where for where, count, _ in trainings if count == 300] == ["estimator_base"]  # a score would need a second
+    assert [where for where, count, _ in trainings if count == 300] == ["estimators"]  # a score would need a second
     assert {count for where, count, _ in trainings if where == "train_rehearsal"} == {160} and len(trainings) == 16
     by_name = {line["name"]: line for line in told["comparison"]}
     assert list(by_name) == ["non-private", "group-private", "DP-independent", "asked"]
@@ -107,7 +107,7 @@ def test_the_private_table_is_used_once_and_all_scores_are_of_the_reference(trai
 def test_without_a_reference_no_score_is_told_and_nothing_else_is_trained(trainings):
     found = train("today.csv", *WHOLE)
     assert found.code == 0 and "no utility is reported" in found.out and "R²" not in found.out
-    assert [where for where, _, _ in trainings] == ["estimator_base"]
+    assert [where for where, _, _ in trainings] == ["estimators"]
     for words in ("group-private", "DP-independent", "as asked", "e^2 = 7.39", "0.3^|i-j|", "sorted by column 'time'",
                   "second release", "assumptions:"):  # fmt: skip
         assert words in " ".join(found.out.split()), words
@@ -210,7 +210,7 @@ def test_a_public_parquet_table_is_compared_on_itself(tmp_path, trainings):
     told = train(path, "--target", "power", "--prior", "independent", *BUDGET, "--public-table", "--json").told
     assert told["model"]["bounds"]["gusty"] == [0, 1] and told["rehearsal"]["reference"] == "today.parquet"
     assert any("declared public" in a for a in told["model"]["assumptions"])
-    assert [count for where, count, _ in trainings if where == "estimator_base"] == [300]
+    assert [count for where, count, _ in trainings if where == "estimators"] == [300]
 
 
 def test_two_labels_are_declared_or_of_public_rows(trainings):

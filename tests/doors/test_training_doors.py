@@ -28,7 +28,7 @@ from typer.testing import CliRunner
 import fugu.cli.app as cli
 from fugu.errors import FuguError
 from fugu.iterate import LinearRegression, LinearSVC, LogisticRegression, NoisySGD
-from fugu.training import estimator_base, training
+from fugu.training import estimators, training
 from hunting import search
 from release_files import document_of, public_part
 
@@ -109,7 +109,7 @@ def watched(monkeypatch, call) -> Outcome:
         warnings.simplefilter("always")
         patch.setattr(training, "NormalStream", Fixed)
         patch.setattr(NoisySGD, "for_budget", remembered)
-        patch.setattr(estimator_base, "train", spy)
+        patch.setattr(estimators, "train", spy)
         try:
             seen = call()
         except Exception as error:
@@ -474,7 +474,7 @@ def test_the_harness_sees_a_mean_in_place_of_a_missing_cell_and_a_refusal(monkey
     from fugu.cli.train_reading import TrainingReading
     from fugu.errors import BadTable
 
-    read, rows = estimator_base.read, TrainingReading.rows
+    read, rows = estimators.read, TrainingReading.rows
 
     def filled(columns, *rest):
         column = np.array([math.nan if cell is None else cell for cell in columns[0]])
@@ -489,7 +489,7 @@ def test_the_harness_sees_a_mean_in_place_of_a_missing_cell_and_a_refusal(monkey
 
     columns = texts()
     with monkeypatch.context() as patch:
-        patch.setattr(estimator_base, "read", filled)
+        patch.setattr(estimators, "read", filled)
         pair = [fit_once(patch, LinearRegression, replaced(ROWS, [cell, 1.0]), NUMBERS) for cell in (1.0, 9.0)]
         assert "other gradients" in differences(*pair, PLACE)
     with monkeypatch.context() as patch:

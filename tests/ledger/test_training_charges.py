@@ -107,7 +107,7 @@ def test_a_ledger_that_does_not_look_at_the_rows_would_give_them_the_model_of_ot
 
 
 def test_the_charge_is_on_disk_before_the_first_step(tmp_path, monkeypatch):
-    from fugu.training import estimator_base
+    from fugu.training import estimators
 
     ledger, seen = opened(tmp_path), []
 
@@ -116,7 +116,7 @@ def test_the_charge_is_on_disk_before_the_first_step(tmp_path, monkeypatch):
         raise RuntimeError("the power failed")
 
     with monkeypatch.context() as patch:
-        patch.setattr(estimator_base, "train", dies)
+        patch.setattr(estimators, "train", dies)
         with pytest.raises(RuntimeError):
             model(ledger=ledger).fit(X, Y)
     assert seen == [BUDGET] and ledger.spent() == BUDGET

@@ -13,21 +13,219 @@ After `fit`: coef_, intercept_, guarantee_, certificate_ (a `TrainingCertificate
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fugu.data.private import numbers, places
 from fugu.data.schema import Schema
+from fugu.errors import BadTable, MissingExtra, NotProvable, UsageError
+from fugu.guarantee import Approx
 from fugu.numbers.exact import Real
-from fugu.training.estimator_base import Floats, PrivateLinear
-from fugu.training.inputs import Column, Labels, Samples, target_of
-from fugu.training.losses import Assessment, ConvexLoss, Hinge, Logistic, Squared, of_labels, of_numbers
-from fugu.training.scaling import TargetScaling
+from fugu.priors.coupling import Coupled
+from fugu.priors.groups import Groups
+from fugu.training.accountant import NoisySGD, PriorLike, prior_from
+from fugu.training.inputs import Column, Features, Labels, Range, Samples, numbers_of, read, rules, target_of
+from fugu.training.losses import Assessment, ConvexLoss, Hinge, Logistic, Objective, Squared, of_labels, of_numbers
+from fugu.training.record import SECRETS, Keeper, TrainingCertificate, charged
+from fugu.training.scaling import Scaling, TargetScaling, choose, penalty_and_radius, together
+from fugu.training.training import train
 
-from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip  (estimator_base says what is missing)
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise MissingExtra(
+        "the estimators need scikit-learn 1.6 or later; install it with: pip install 'fugu-privacy[fit]'"
+    ) from error
+
+Floats = NDArray[np.float64]
+_HARMLESS = ("X has ", "The feature names ", "Feature names ")
+"""How those messages of scikit-learn begin that speak of names and of the number of features."""
+
+
+class Reads(BaseEstimator):  # type: ignore[misc]
+    """Something of scikit-learn that takes X, in which every cell has a reading."""
+
+    def _features(self, X: Any, least: int, reset: bool) -> Features:
+        """X as columns, once its shape and its names are those expected; no cell is looked at."""
+        found = Features.of(X)
+        rows, size = found.rows, len(found.columns)
+        for count, what, needed in ((size, "feature", 1), (rows, "sample", least)):
+            if count < needed:
+                told = f"Found array with {count} {what}(s) (shape=({rows}, {size}))"
+                raise BadTable(f"{told} while a minimum of {needed} is required.")
+        try:
+            validate_data(self, np.broadcast_to(0.0, (rows, size)) if found.frame is None else found.frame, reset=reset,
+                          skip_check_array=True)  # fmt: skip
+        except ValueError as error:
+            raise BadTable(plainly(str(error))) from None
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = True  # every cell has a reading
+        return tags
+
+
+def plainly(message: str) -> str:
+    """What scikit-learn has to say about names and shapes, unless it might quote a value.
+
+    >>> plainly("could not convert string to float: 'ward 7'")
+    'X must be an array, a frame or a list of rows'
+    """
+    return message if message.startswith(_HARMLESS) else "X must be an array, a frame or a list of rows"
+
+
+@dataclass(eq=False, repr=False)
+class PrivateLinear(Reads):
+    """A linear model trained by projected noisy gradient descent; see `LinearRegression` for the parameters."""
+
+    epsilon: float = 1.0
+    delta: float = 1e-5
+    prior: PriorLike = "independent"
+    _: KW_ONLY
+    bounds: Range | None = None
+    max_norm: Real | None = None
+    clip: float = 0.25
+    penalty: float | None = None
+    epochs: int | None = None
+    batch_size: int | None = None
+    learning_rate: float | None = None
+    radius: float | None = None
+    fit_intercept: bool = True
+    private: Literal["both", "features", "target"] = "both"
+    ordered: bool = False
+    ledger: Keeper | None = None
+    _reach: ClassVar[float]
+
+    def _loss(self) -> ConvexLoss:
+        raise NotImplementedError
+
+    def _fit(self, X: Any, y: Any, order: Any = None, groups: Any = None) -> Self:
+        raise NotImplementedError
+
+    def fit(self, X: Samples, y: ArrayLike, *, order: Column | None = None, groups: Column | None = None) -> Self:
+        """Train on rows `X` and numbers, or labels, `y`, once.
+
+        `X`: an array, a list of rows, or a frame; `y`: one number or label per row; `order`: the times of the rows,
+        sorted, for a prior that speaks of an order; `groups`: one public label per row, with prior="groups". Returns
+        the model. Raises `UsageError`, `BadTable` and `NotProvable`; never because of what a private cell holds."""
+        return self._fit(X, y, order, groups)
+
+    def _opened(
+        self, X: Any, y: Any, target: TargetScaling | Labels, order: Any, groups: Any
+    ) -> tuple[Scaling, Floats, NDArray[Any], Coupled, Schema, dict[str, Any]]:
+        """Everything public first; then the records, each read by itself."""
+        found, cells = self._features(X, 2, True), target_of(y)
+        if len(cells) != found.rows:
+            raise BadTable(f"Found input variables with inconsistent numbers of samples: [{found.rows}, {len(cells)}]")
+        scaling = Scaling.of(len(found.columns), self.bounds, self.max_norm, self.fit_intercept)
+        prior = self._believed(found.rows, order, groups)
+        schema, name = rules(found.texts, scaling, target)
+        rows, targets = read(found.columns, cells, schema, name)
+        self._missing = scaling.middle
+        known = {**dict(zip(found.texts, found.columns, strict=True)), name: cells}
+        return scaling, scaling.rows(rows), targets, prior, schema, known
+
+    def _train(
+        self, rows: Floats, targets: Floats, prior: Coupled, reading: Schema, noiseless: bool, known: dict[str, Any]
+    ) -> Floats:
+        """Choose, prove, charge the ledger, train; sets what can be said about the training.
+
+        `known`: the columns as they stand, which a ledger recognises the data by."""
+        budget, objective, accountant = self.planned(len(rows), rows.shape[1], prior)
+        if noiseless:
+            self.guarantee_, self.certificate_, self.accountant_, self.noise_ = None, None, None, 0.0
+            return train(rows, targets, objective, accountant.with_noise(1.0), noiseless=True)
+        proved = accountant.for_budget(budget)
+        certificate = TrainingCertificate.issue(
+            type(self).__name__, budget, objective, proved, prior.provenance, reading,
+        )  # fmt: skip
+        weights = charged(self.ledger, certificate, known, lambda: train(rows, targets, objective, proved))
+        self.guarantee_, self.certificate_, self.accountant_ = budget, certificate, proved
+        self.noise_ = float(cast(Real, proved.noise))
+        return weights
+
+    def planned(self, records: int, weights: int, prior: Coupled) -> tuple[Approx, Objective, NoisySGD]:
+        """The budget, the objective and the accountant without noise: from public numbers only.
+
+        `records`, `weights`: how many there are; `prior`: how the records move."""
+        budget, loss = Approx(self.epsilon, self.delta), self._loss()
+        penalty, radius = penalty_and_radius(records, weights, self._reach, self.penalty, self.radius)
+        width = Scaling.of(1, max_norm=1, intercept=self.fit_intercept).width
+        objective = Objective(loss, self.clip, penalty, radius, self.private, width)
+        found = objective.constants
+        sensitivity = objective.sensitivity if prior.gaussian else None
+        ratio = 1.0 if sensitivity is None else sensitivity / (2 * found.lipschitz)
+        pace = 0.4 * records * float(self.epsilon) / (weights * together(prior, records, ratio))
+        chosen = choose(records, pace, found.smoothness, self.epochs, self.batch_size, self.learning_rate)
+        accountant = NoisySGD(
+            chosen.steps,
+            chosen.learning_rate,
+            found.lipschitz,
+            found.smoothness,
+            found.strong_convexity,
+            domain=2 * radius,
+            records=records,
+            batch_size=chosen.batch_size,
+            prior=prior,
+            sensitivity=sensitivity,
+        )
+        return budget, objective, accountant
+
+    def _believed(self, records: int, order: Any, groups: Any) -> Coupled:
+        """The prior, once it is clear that the rows stand in the order that it speaks of."""
+        if not isinstance(self.private, str) or self.private not in SECRETS:
+            raise UsageError(f"private must be 'both', 'features' or 'target', got {self.private!r}")
+        named = isinstance(self.prior, str) and self.prior.strip() == "groups"
+        if named != (groups is not None):
+            raise UsageError('prior="groups" and groups=, one public label for each row, go together: give both')
+        prior = Groups(groups) if named else prior_from(self.prior)
+        if prior.gaussian and self._loss().labels and self.private != "features":
+            raise NotProvable(
+                "a label is not a normal number: for a classifier use prior='mixing:0.3', a MarkovChain or groups, or "
+                "keep a normal prior with private='features'"
+            )
+        if order is not None:
+            _check_order(order, records, prior.ordered and not self.ordered)
+        elif prior.ordered and not self.ordered:
+            raise UsageError(
+                "this prior speaks of records in order: sort the rows by time and say ordered=True, or give fit(..., "
+                "order=) the times of the rows"
+            )
+        return prior
+
+    def _linear(self, X: Any) -> Floats:
+        """coef.x + intercept for each row."""
+        check_is_fitted(self, "coef_")
+        found = numbers_of(self._features(X, 1, False).columns, self._missing)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(found @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        return tags
+
+
+def _check_order(order: Any, records: int, distinct: bool) -> None:
+    found = np.asarray(order)
+    if found.shape != (records,):
+        raise UsageError(f"order must hold one value for each of the {records} rows")
+    try:
+        sorted_ = bool(np.all(found[:-1] <= found[1:]))
+    except TypeError:
+        raise UsageError("order must hold values that can be compared, such as times") from None
+    if not sorted_:
+        raise UsageError("the rows are not in the order given: sort X, y and order by order first")
+    if distinct and bool(np.any(found[:-1] == found[1:])):
+        raise UsageError(
+            "order repeats a time and does not say which of these rows comes first: give finer times, or say "
+            "ordered=True too if the rows stand in the order that the prior speaks of"
+        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
