@@ -7,12 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from allocating import allocation
 from iteration_oracle import attaining, dual_value, laplace_cost, least, least_laplace, linear_leak, paid
 
 import fugu
 from fugu.errors import FuguError
 from fugu.iterate import shift_bound
-from fugu.training.allocation import Steps, allocation, covered, feasible, isotonic
+from fugu.training.allocation import Steps, covered, feasible, isotonic
 from hunting import search
 
 VECTORS = [  # shifts, noise, contraction, allocation, sum of squares

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from allocating import allocation
 from scipy.optimize import brentq, linprog
 from scipy.special import ndtr
 
@@ -20,7 +21,7 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.coupling import Case
 from fugu.priors.joint import JointTable
 from fugu.training.accountant import NoisySGD, prior_of
-from fugu.training.allocation import Steps, allocation, covered
+from fugu.training.allocation import Steps, covered
 from fugu.training.joint import SequencePair, apart, fast_allocation, joint_bound, joint_delta, joint_mu
 from fugu.training.joint_coupling import Joint
 from fugu.transport.coupling import SubCoupling

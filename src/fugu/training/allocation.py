@@ -35,20 +35,6 @@ _SMALLEST = 1e-300
 """Squares below this are not zero."""
 
 
-def allocation(shifts: Any, scales: Any, contraction: Any = 1.0) -> Floats:
-    """How much of the distance the noise of each step hides, at the least sum of squares relative to the scales.
-
-    >>> allocation([1, 3, 2, 2], 1).round(6).tolist(), allocation([1, 1, 1], 1, 0.5).round(6).tolist()
-    ([1.0, 2.333333, 2.333333, 2.333333], [0.333333, 0.666667, 1.333333])
-    """
-    steps = Steps.read(shifts, scales, contraction).recent()
-    found = np.zeros(np.size(shifts))
-    if steps.shifts.any():
-        hidden = feasible(steps, isotonic(steps))
-        found[found.size - hidden.size :] = hidden
-    return found
-
-
 def covered(shifts: Any, scales: Any, contraction: Any = 1.0) -> float:
     """A float at or above the least sum of (a_t / scale_t)^2, close to it.
 

@@ -38,7 +38,7 @@ from fugu.transport.plan import bottleneck_plan, optimal_plan
 #     D_alpha <= 1 / (alpha - 1) log E_pi exp((alpha - 1) B_alpha(s)),      delta(epsilon) <= E_pi delta_G(epsilon, mu),
 #
 # s_t the shift of step t, a function of (X_t, X'_t); B_alpha the bound for two known sequences with these shifts, mu^2
-# the least sum of squares that covers them (`allocation`). Given (X, X') the sequences are known, and exp((alpha - 1)
+# the least sum of squares that covers them (`covered`). Given (X, X') the sequences are known, and exp((alpha - 1)
 # D_alpha) and the hockey stick are jointly convex (docs/proofs/iterations.md#2-data-with-a-joint-law). Both right sides
 # are linear in pi: the best coupling is an optimal transport plan. Shifts are symmetric in the two records, B and
 # delta_G in the order of the pair, so one plan serves both orders. The laws of the single X_t do not suffice, and the
@@ -307,7 +307,7 @@ def mean_delta(squares: Floats, plan: SubCoupling, epsilon: Real) -> float:
 
 
 def fast_allocation(shifts: Floats, steps: Steps) -> Floats:
-    """`allocation` for many rows of shifts at once, in doubles: it steers the search and proves nothing.
+    """`isotonic` for many rows of shifts at once, in doubles: it steers the search and proves nothing.
 
     Isotonic regression by its max-min formula, level_t = max over k <= t of min over l >= t of the mean of k .. l."""
     count = steps.shifts.size

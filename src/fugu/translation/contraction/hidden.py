@@ -164,7 +164,7 @@ class HiddenSide:
         work = self.k**4 if self.pairwise else 2 * self.k**3
         many = 1 if self.k == 2 else max(1, min(_MOST_WORK // work, len(_JUMPS)))  # near and far ones
         self.jumps = tuple(_JUMPS[n * (len(_JUMPS) - 1) // max(1, many - 1)] for n in range(many))
-        self._rows = KeptRows()
+        self._rows, self._steps = KeptRows(), StepProducts(chain, self.jumps[-1], self.ahead)
 
     def time(self, m: int) -> int:
         """The time of the node with m further ones."""
@@ -227,18 +227,7 @@ class HiddenSide:
 
     def product(self, m: int, d: int) -> Product:
         """The d steps ahead of the node with m further ones, or before it."""
-        return (self._powers if self.chain.homogeneous else self._steps.at(self.time(m) - (not self.ahead)))[d - 1]
-
-    @cached_property
-    def _steps(self) -> StepProducts:
-        return StepProducts(self.chain, self.jumps[-1], self.ahead)
-
-    @cached_property
-    def _powers(self) -> list[Product]:
-        found = [self.chain.step(1)]
-        while len(found) < self.jumps[-1]:
-            found.append(found[-1].then(self.chain.step(1)))
-        return found
+        return self._steps.of(self.time(m) - (not self.ahead), d)
 
 
 class LaterSide(HiddenSide):

@@ -72,6 +72,42 @@ def through_any(alpha: Array, diameter: Array) -> Array:
     return np.where(np.isfinite(found), np.minimum(found, least), least)
 
 
+_MOST_DIFFERING = 32
+
+
+@dataclass
+class StepProducts:
+    """Products of steps of a chain: of those that end with one, or, `ahead`, of those that begin with it. Where steps
+    differ up to `most` of them are kept, of the step that was asked last."""
+
+    chain: MarkovChain
+    most: int = _MOST_DIFFERING
+    ahead: bool = False
+    _powers: list[Product] = field(default_factory=list)
+    _last: int = 0
+
+    def of(self, m: int, d: int) -> Product:
+        """Of d steps, the nearest of which is step m; quick where the one beyond it was asked last."""
+        if self.chain.homogeneous:
+            while len(self._powers) < d:
+                step = self.chain.step(1)
+                self._powers.append(step if not self._powers else self._powers[-1].then(step))
+        elif self._last != m:
+            found, step = self._powers, self.chain.step(m)
+            if self._last == (m + 1 if self.ahead else m - 1):
+                found = [step, *(step.then(p) if self.ahead else p.then(step) for p in found)]
+            elif self.ahead:
+                found = [step]
+                for t in range(m + 1, min(m + self.most, self.chain.length)):
+                    found.append(found[-1].then(self.chain.step(t)))
+            else:
+                found = [step]
+                for t in range(m - 1, max(0, m - self.most), -1):
+                    found.append(self.chain.step(t).then(found[-1]))
+            self._last, self._powers = m, found[: self.most]
+        return self._powers[d - 1]
+
+
 @dataclass
 class Start:
     """The earlier nodes: what passes from a node with m further nodes, entry m + 1, to the d-th beyond it.
@@ -81,7 +117,11 @@ class Start:
     values, if all losses beyond are at most alpha."""
 
     chain: MarkovChain
-    _powers: list[Product] = field(default_factory=list)
+
+    @cached_property
+    def steps(self) -> StepProducts:
+        """The products of the steps that end at a node."""
+        return StepProducts(self.chain)
 
     @cached_property
     def limit(self) -> StationaryLimit | None:
@@ -91,13 +131,6 @@ class Start:
     def valid_at(self, m: int) -> Mask:
         """The values a node with m further nodes can take."""
         return np.asarray(self.chain.supports[m])
-
-    def power(self, m: int, d: int) -> Product:  # noqa: ARG002 - steps that differ need m
-        """The product of the d steps that end at the node with m further nodes."""
-        while len(self._powers) < d:
-            step = self.chain.step(1)
-            self._powers.append(step if not self._powers else self._powers[-1].then(step))
-        return self._powers[d - 1]
 
 
 @dataclass
@@ -131,7 +164,7 @@ class GivenStart(Start):
         """The same for several d; formed in logarithms."""
         logs, errors = self.chain.log_marginals
         if ds not in self._stacks:
-            powers = [self.power(m, d) for d in ds]
+            powers = [self.steps.of(m, d) for d in ds]
             parts = [p.logs.T for p in powers], [p.positive.T for p in powers], [p.error for p in powers]
             self._stacks[ds] = np.stack(parts[0]), np.stack(parts[1]), np.array(parts[2])
         power, positive, error = self._stacks[ds]
@@ -182,48 +215,9 @@ class AnyStart(Start):
         rows = self.valid_at(m - d)
         key = (rows.tobytes(), d, 0 if self.chain.homogeneous else m)
         if key not in self._known:
-            power = self.power(m, d)
+            power = self.steps.of(m, d)
             self._known[key] = power.left_ratios(rows, True), np.asarray((power.positive & rows[:, None]).T)
         return self._known[key]
-
-    @cached_property
-    def _until(self) -> StepProducts:
-        return StepProducts(self.chain, _MOST_DIFFERING)
-
-    def power(self, m: int, d: int) -> Product:
-        return super().power(m, d) if self.chain.homogeneous else self._until.at(m)[d - 1]
-
-
-_MOST_DIFFERING = 32
-
-
-@dataclass
-class StepProducts:
-    """The products of up to `most` steps of a chain whose steps differ: of those that end with one, or, `ahead`, of
-    those that begin with it."""
-
-    chain: MarkovChain
-    most: int
-    ahead: bool = False
-    _last: tuple[int, list[Product]] = (0, [])
-
-    def at(self, m: int) -> list[Product]:
-        """Of 1, 2, ... steps, the nearest of which is step m; quick where the one beyond it was asked last."""
-        place, found = self._last
-        if place != m:
-            step = self.chain.step(m)
-            if place == (m + 1 if self.ahead else m - 1):
-                found = [step, *(step.then(p) if self.ahead else p.then(step) for p in found)]
-            elif self.ahead:
-                found = [step]
-                for t in range(m + 1, min(m + self.most, self.chain.length)):
-                    found.append(found[-1].then(self.chain.step(t)))
-            else:
-                found = [step]
-                for t in range(m - 1, max(0, m - self.most), -1):
-                    found.append(self.chain.step(t).then(found[-1]))
-            self._last = m, found[: self.most]
-        return self._last[1]
 
 
 def _most(losses: Array, reach: Mask) -> Array:
