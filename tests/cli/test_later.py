@@ -4,8 +4,12 @@ Wrong versions that are rejected: a command that is imported to be listed, a sen
 
 from __future__ import annotations
 
+import ast
+import inspect
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 import typer
@@ -39,3 +43,14 @@ def test_a_command_is_listed_by_what_its_help_begins_with(name):
     first = (listed.real.help or "").split("\n\n")[0]
     assert " ".join(first.split()) == listed.help
     assert listed.real.name == name or hasattr(listed.real, "commands")
+
+
+def test_a_command_hands_on_exactly_what_its_body_takes():
+    """Bodies are found by name when a command is run: another parameter would be an error only then."""
+    tree = ast.parse(Path(str(inspect.getsourcefile(import_module("fugu.cli.commands")))).read_text("utf-8"))
+    stated = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    assert len(stated) == 8
+    for command in stated:
+        (asked,) = command.decorator_list
+        body = getattr(import_module(f"fugu.cli.{asked.args[0].value}"), command.name)
+        assert list(inspect.signature(body).parameters) == [argument.arg for argument in command.args.args]

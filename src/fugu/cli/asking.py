@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
+from importlib import import_module
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -21,15 +22,16 @@ Command = Callable[..., None]
 
 
 def asks(
-    *routes: Route, need: str = "", leave: str = "", only: str = "", argument: str = "reference",
+    home: str = "", *routes: Route, need: str = "", leave: str = "", only: str = "", argument: str = "reference",
     metavar: str = "TABLE", command_name: str = "",
 ) -> Callable[[Command], Command]:  # fmt: skip
     """A command whose parameters become options, as options.toml describes them under its name; those that are forms,
     one for each field, beside --scenario.
 
-    `routes`: fields for other things are left out; `leave`: fields without an option here; `only`: if given, the fields
-    of `Question` that have one; `need`: what must be given; `argument`: the one that stands without a name;
-    `command_name`: if other than the function's."""
+    `home`: the file below `fugu.cli` that has the function, imported when the command is run; empty where that is the
+    one that is decorated. `routes`: fields for other things are left out; `leave`: fields without an option here;
+    `only`: if given, the fields of `Question` that have one; `need`: what must be given; `argument`: the one that
+    stands without a name; `command_name`: if other than the function's."""
 
     def chosen(form: type) -> Iterator[tuple[str, Ask]]:
         for name, said in facts(form).items():
@@ -65,7 +67,8 @@ def asks(
         def run(**given: Any) -> None:
             given.pop("scenario", None)
             made = {name: form(**{field: given.pop(field) for field in own}) for name, (form, own) in forms.items()}
-            command(**made, **given)
+            body = getattr(import_module(f"fugu.cli.{home}"), command.__name__) if home else command
+            body(**made, **given)
 
         run.__signature__ = inspect.Signature(listed)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in listed}

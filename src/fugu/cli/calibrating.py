@@ -59,8 +59,10 @@ from fugu.utility.usable import GROUPS, RowsFor, Usable
 from fugu.visible import several
 
 
-def plan(question: Question, error: float, as_json: bool) -> None:
+def plan(question: Question, as_json: bool) -> None:
     """Find the least epsilon whose mechanism has at most this expected error, and say it."""
+    error = question.error
+    assert error is not None  # it must be given
     refuse_cap(question)
     channel = channel_asked(question)
     with progress("fitting beliefs"):

@@ -1,4 +1,5 @@
-"""The commands that take forms, and these forms: which fields each has an option for; bodies are imported when run.
+"""The commands that take forms, and these forms: which fields each has an option for. What a command does is a function
+of its name in the file that it names first, which is imported when it is run.
 
 A form is what a command is told beside a question: books, where things go, a training, a property to look at. Like
 those of `Question`, each field is an option, and a key of scenario files where it names a section."""
@@ -106,18 +107,14 @@ _BELIEVED = "table rows public_reference public_prior allow_no_noise"
 
 
 @asks(
-    COLUMN, need="reference publish protect error",
+    "calibrating", COLUMN, need="reference publish protect error",
     leave=f"{_BELIEVED} epsilon delta alpha noise method grid remap clip round",
 )  # fmt: skip
 def plan(question: Question, as_json: bool = False) -> None:
     """Find the least epsilon whose mechanism has at most this expected error."""
-    from fugu.cli.calibrating import plan
-
-    assert question.error is not None
-    plan(question, question.error, as_json)
 
 
-@asks(COLUMN, need="reference publish protect epsilon", leave=f"{_BELIEVED} error")
+@asks("calibrating", COLUMN, need="reference publish protect epsilon", leave=f"{_BELIEVED} error")
 def calibrate(
     question: Question,
     output: str | None = None,
@@ -126,65 +123,46 @@ def calibrate(
     as_json: bool = False,
 ) -> None:
     """Find and prove the least noise; nothing is released. TABLE is the reference that beliefs are fitted on."""
-    from fugu.cli.calibrating import calibrate
-
-    calibrate(question, output, report, attack, as_json)
 
 
 @asks(
-    COLUMN, STATISTICS, SEQUENCES, need="reference epsilon",
+    "calibrating", COLUMN, STATISTICS, SEQUENCES, need="reference epsilon",
     leave="table public_reference public_prior allow_no_noise error route noise method remap clip round other",
 )  # fmt: skip
 def compare(question: Question, more: Comparing, as_json: bool = False) -> None:
     """Show every method's noise side by side. TABLE is the reference that beliefs are fitted on."""
-    from fugu.cli.calibrating import compare
-
-    compare(question, more, as_json)
 
 
-@asks(need="epsilon", leave="error", argument="table")
+@asks("releasing", need="epsilon", leave="error", argument="table")
 def release(question: Question, books: Booking, delivery: Delivery) -> None:
     """Publish a column or statistics of TABLE, or of its sequences: OUT.csv, its certificate and its page."""
-    from fugu.cli.releasing import release
-
-    release(question, books, delivery)
 
 
 @asks(
-    SEQUENCES, need="reference epsilon", metavar="SEQ",
+    "influence", SEQUENCES, need="reference epsilon", metavar="SEQ",
     leave=f"{_BELIEVED} query weights bounds other delta alpha error noise method",
 )  # fmt: skip
 def influence(question: Question, plot: str | None = None, as_json: bool = False) -> None:
     """Fit a chain on SEQ: its influence curve, and the largest epsilon for each entry that keeps EPSILON."""
-    from fugu.cli.influence import influence
-
-    influence(question, plot, as_json)
 
 
-@asks(only="table reference schema no_header unit", need="table", argument="table")
+@asks("releasing", only="table reference schema no_header unit", need="table", argument="table")
 def check(question: Question, ledger: str | None = None, as_json: bool = False) -> None:
     """How your own TABLE is read, column by column, and what of it is elsewhere too: for your eyes, not to publish."""
-    from fugu.cli.releasing import check
-
-    check(question, ledger, as_json)
 
 
-@asks(only="reference epsilon delta alpha", need="reference statistics hide size epsilon")
+@asks("property", only="reference epsilon delta alpha", need="reference statistics hide size epsilon")
 def property_(
     question: Question, sharing: Sharing, figure: str | None = None, output: str | None = None, as_json: bool = False
 ) -> None:
     """Hide a property of the whole: noise, record swap and attack, from a reference TABLE. Nothing is released."""
-    from fugu.cli.property import property_
-
-    property_(question, sharing, figure, output, as_json)
 
 
-@asks(only="table reference schema no_header unit epsilon delta", need="target epsilon prior", argument="table")
+@asks(
+    "train", only="table reference schema no_header unit epsilon delta", need="target epsilon prior", argument="table"
+)
 def train(question: Question, training: Training, books: Booking, force: bool = False, as_json: bool = False) -> None:
     """Train a private model of TABLE once, with its certificate; utility is measured on public rows only.
 
     The training is charged to a ledger before its first step: the same command gives the same model back, and another
     training of the same rows is refused."""
-    from fugu.cli.train import train
-
-    train(question, training, books, force, as_json)

@@ -42,7 +42,6 @@ def verify(
 ) -> None:  # fmt: skip
     """Check a release from outside: every proof again, the published file, reference, ledger; exit 4 if one fails."""
     from fugu.auditing import guarantee_within
-    from fugu.auditing.beside import find
     from fugu.auditing.examine import examine
 
     given = {"published": published, "reference": reference, "ledger": ledger, "data": data, "private": private}

@@ -61,7 +61,7 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
     if slack == 0:
         raise NotProvable("training adds Gaussian noise, and Gaussian noise needs a delta: give --delta, such as 1e-5")
     budget = Approx(options.number("epsilon", question.epsilon), slack)
-    belief = RowBelief.of(training, source)
+    ordered, prior = _ordered(training, source), training.prior.strip()
     wanted = TrainingColumns(training.target, names_of(training.features, "--features"), training.order, training.by)
     given = Schema({}) if question.schema is None else Schema.load(question.schema)
     told = TrainingOptions(
@@ -73,13 +73,13 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
         known = None if source is None else given.open(source)
         told = replace(told, public=known, where="" if source is None else Path(source).name)
         reading = told.reading()
-        belief.check(training.private, reading.labels)
-        public = None if known is None else reading.public_rows(known, told.where, belief.ordered)
+        _check_private(training, reading.labels)
+        public = None if known is None else reading.public_rows(known, told.where, ordered)
         reading = told.headless(reading) if question.no_header else reading
         rows, opened = public if public_table else None, known
         if table is not None and not rehearsing and not public_table:
             opened = reading.schema.open(table)
-            rows = reading.rows(opened, Path(table).name, belief.ordered)
+            rows = reading.rows(opened, Path(table).name, ordered)
             if public is not None and rows.same(public):
                 raise PriorNotPublic(
                     "the reference holds the very rows to be trained on; give other rows, or --public-table to count "
@@ -87,7 +87,7 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
                 )
 
         def make(some: TrainingRows) -> Any:
-            return _estimator(reading, budget, belief.prior(some, known), training)
+            return _estimator(reading, budget, _prior(training, some, known), training)
 
         rehearsal = None
         if public is not None:
@@ -97,9 +97,9 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
         assert stand_in is not None
         keeper = None if account is None or opened is None else Through(account, opened, reading.schema)
         fitted = make(stand_in).set_params(ledger=keeper)._fit(stand_in.features, stand_in.target, reading=reading.told)
-        lines = costs(fitted, belief.text)
+        lines = costs(fitted, prior)
     found = TrainedModel(
-        fitted, reading, training, budget, belief.text, lines, rehearsal, len(stand_in),
+        fitted, reading, training, budget, prior, lines, rehearsal, len(stand_in),
         None if rehearsing or table is None else Path(table).name, None if source is None else Path(source).name,
         () if files is None else tuple(map(str, files.all())), None if account is None else account.told(),
     )  # fmt: skip
@@ -109,7 +109,7 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
             certificates={"": fitted.certificate_}, table=table, data=data, rows=len(stand_in),
             recipe={
                 "what": "training", "model": type(fitted).__name__, "target": training.target,
-                "features": list(reading.wanted.features), "secret": SECRETS[training.private], "prior": belief.text,
+                "features": list(reading.wanted.features), "secret": SECRETS[training.private], "prior": prior,
             },
             skipped=None, beliefs=Beliefs(reference=source, public=public_table, released=public_table),
             ledger=None if account is None else account.entry(),
@@ -171,70 +171,61 @@ def _estimator(reading: TrainingReading, budget: Approx, prior: Prior, training:
     return kinds[reading.kind](**given, classes=reading.labels)
 
 
-@dataclass(frozen=True)
-class RowBelief:
-    """The prior as it was written, with the columns it needs; `ordered`: whether it speaks of rows in order."""
+def _ordered(training: Training, source: str | None) -> bool:
+    """Whether the prior speaks of rows in order; UsageError where what it needs is not there, or what it does not
+    know."""
+    from fugu.training.accountant import prior_from
 
-    text: str
-    training: Training
-    ordered: bool
+    name = training.prior.strip()
+    grouped, chained = name == "groups", name == "markov"
+    if grouped != (training.by is not None):
+        raise UsageError("--prior groups and --by COLUMN, the group of each row, go together; give both")
+    if chained != (training.state is not None):
+        raise UsageError("--prior markov and --state COLUMN, the state of each row, go together; give both")
+    if not chained and (training.smoothing or training.start != "fitted"):
+        raise UsageError("--smoothing and --start are for --prior markov; leave them out")
+    if chained and source is None:
+        raise UsageError("--prior markov is fitted on --reference rows, never on the private ones; give --reference")
+    try:
+        ordered = chained or (not grouped and prior_from(name).ordered)
+    except UsageError as error:
+        more = ', "groups" (with --by), "markov" (with --state)' if str(error).startswith("no prior") else ""
+        raise UsageError(f"{error}{more}") from None
+    if ordered and training.order is None:
+        raise UsageError(f"--prior {name} speaks of rows in order: give --order COLUMN, the public column of times")
+    return ordered
 
-    @staticmethod
-    def of(training: Training, source: str | None) -> RowBelief:
-        """Checked: what the prior needs is there, and nothing that it does not know."""
-        from fugu.training.accountant import prior_from
 
-        name = training.prior.strip()
-        grouped, chained = name == "groups", name == "markov"
-        if grouped != (training.by is not None):
-            raise UsageError("--prior groups and --by COLUMN, the group of each row, go together; give both")
-        if chained != (training.state is not None):
-            raise UsageError("--prior markov and --state COLUMN, the state of each row, go together; give both")
-        if not chained and (training.smoothing or training.start != "fitted"):
-            raise UsageError("--smoothing and --start are for --prior markov; leave them out")
-        if chained and source is None:
-            raise UsageError(
-                "--prior markov is fitted on --reference rows, never on the private ones; give --reference"
-            )
-        try:
-            ordered = chained or (not grouped and prior_from(name).ordered)
-        except UsageError as error:
-            more = ', "groups" (with --by), "markov" (with --state)' if str(error).startswith("no prior") else ""
-            raise UsageError(f"{error}{more}") from None
-        if ordered and training.order is None:
-            raise UsageError(f"--prior {name} speaks of rows in order: give --order COLUMN, the public column of times")
-        return RowBelief(name, training, ordered)
-
-    def check(self, private: str, labels: list[Any] | None) -> None:
-        """What is private is a part of a row, and a label cannot be normal."""
-        if private not in PRIVATE:
-            raise UnknownName("part of a row for --private", private, PRIVATE)
-        if self.text.startswith("ar1") and labels is not None and private != "features":
-            raise NotProvable(
-                f"--prior {self.text} is about normal numbers, and a label is none: for a classifier give --prior "
-                "mixing:0.3, markov or groups, or keep it with --private features if the labels are public"
-            )
-
-    def prior(self, rows: TrainingRows, known: Table | None) -> Prior:
-        """The prior of these rows; the chain of states is that of the public table."""
-        from fugu.priors.groups import Groups
-        from fugu.training.accountant import prior_from
-
-        state, order = self.training.state, self.training.order
-        if rows.groups is not None:
-            return Groups(rows.groups)
-        if state is None or order is None or known is None:
-            return prior_from(self.text)
-        from fugu.queries.sequence_prior import chain_of
-
-        column = known.exact(state)
-        if column.missing.any():
-            raise BadTable(f"column {state!r} of the reference has missing cells; fill them in")
-        times = Field("time").read(order, known.raw(order))
-        states = column.values[places(times, "reference", True)].tolist()
-        return prior_from(
-            chain_of({"reference": states}, state, self.training.smoothing, len(rows), self.training.start)
+def _check_private(training: Training, labels: list[Any] | None) -> None:
+    """What is private is a part of a row, and a label cannot be normal."""
+    name, private = training.prior.strip(), training.private
+    if private not in PRIVATE:
+        raise UnknownName("part of a row for --private", private, PRIVATE)
+    if name.startswith("ar1") and labels is not None and private != "features":
+        raise NotProvable(
+            f"--prior {name} is about normal numbers, and a label is none: for a classifier give --prior "
+            "mixing:0.3, markov or groups, or keep it with --private features if the labels are public"
         )
+
+
+def _prior(training: Training, rows: TrainingRows, known: Table | None) -> Prior:
+    """The prior of these rows; the chain of states is that of the public table."""
+    from fugu.priors.groups import Groups
+    from fugu.training.accountant import prior_from
+
+    state, order = training.state, training.order
+    if rows.groups is not None:
+        return Groups(rows.groups)
+    if state is None or order is None or known is None:
+        return prior_from(training.prior.strip())
+    from fugu.queries.sequence_prior import chain_of
+
+    column = known.exact(state)
+    if column.missing.any():
+        raise BadTable(f"column {state!r} of the reference has missing cells; fill them in")
+    times = Field("time").read(order, known.raw(order))
+    states = column.values[places(times, "reference", True)].tolist()
+    return prior_from(chain_of({"reference": states}, state, training.smoothing, len(rows), training.start))
 
 
 @dataclass(frozen=True, eq=False)
