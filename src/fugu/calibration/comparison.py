@@ -235,11 +235,6 @@ def shown(x: float, digits: int = 8) -> str:
     return "" if math.isnan(x) else f"{x:.{digits}g}"
 
 
-def above(epsilon: float, delta: float) -> str:
-    """Why a scale is not proved: the bounds that were proved are above the budget."""
-    return f"the proved bound, epsilon {epsilon:.12g} and delta {delta:.3g}, is above the budget"
-
-
 def refused(method: str, noise: str, why: str) -> Row:
     """The row of a method that has nothing to offer here, and why."""
     return Row(method, noise, math.inf, math.inf, math.inf, math.inf, False, why, "")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from fugu.calibration.comparison import Row, above, refused
+from fugu.calibration.comparison import Row, refused
 from fugu.calibration.lattice import FINER, MOST_STEPS, Problem, beliefs_of, ladder, problem, reachable
 from fugu.calibration.offer import Offer, Tried, Wishes
 from fugu.calibration.registry import ARITHMETIC, OUT_OF_RANGE, Method, Proposal, named, suited, told
@@ -297,6 +297,7 @@ class Scaled:
             proof = Proof(math.inf, 0.0, "", holds=True)
         else:
             noise, proof = self.proved(ask)
+        above = f"the proved bound, epsilon {proof.epsilon:.12g} and delta {proof.delta:.3g}, is above the budget"
         leak = self._leak(noise, ask)
         note = self.proposal.note or ("" if self.kind.released else "analysis only: no exact sampler is proved for it")
         if self.proposal.own is not None:  # where what is released is more
@@ -309,7 +310,7 @@ class Scaled:
             expected_squared=noise.total_error("squared", d),
             epsilon=proof.epsilon if leak is None else leak,
             proven=proof.holds,
-            why=self.way.theorem if proof.holds else above(proof.epsilon, proof.delta),
+            why=self.way.theorem if proof.holds else above,
             note=note,
             released=self.kind.released,
         )

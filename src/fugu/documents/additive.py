@@ -16,7 +16,6 @@ from fugu.documents.laws import halves_agree
 from fugu.documents.parts import Part
 from fugu.documents.plain_json import proving
 from fugu.documents.promises import of_noise
-from fugu.documents.remap import Remap
 from fugu.documents.verdict import Check, Outcome, Proved
 from fugu.errors import CertificateError
 from fugu.fixed import Fixed
@@ -77,12 +76,6 @@ class AdditiveCertificate(Certificate):
 
     def whatever(self) -> Guarantee | None:
         return None if {"property", "swap"} & set(self.body) else of_noise(self)
-
-    @property
-    def exact_chance(self) -> float:
-        if (moved := Remap.in_certificate(self)) is not None:
-            return moved.exact_chance()
-        return float(self.noise.exact_chance())
 
 
 @final
@@ -169,10 +162,6 @@ class VectorCertificate(Certificate):
 
     def whatever(self) -> Guarantee | None:
         return None if {"property", "swap"} & set(self.body) else of_noise(self)
-
-    @property
-    def exact_chance(self) -> float:
-        return float(self.noise.exact_chance())
 
     @property
     def page(self) -> str:

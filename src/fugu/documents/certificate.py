@@ -378,7 +378,8 @@ class Certificate(LawsDocument):
     def exact_chance(self) -> float:
         """The probability that a value, or a coordinate, goes out as it is; of noise on atoms and of remapped outputs
         for a value of their weight."""
-        raise CertificateError("the certificate is of a kind that this version of fugu does not know")
+        moved = Remap.in_certificate(self)
+        return float(self.noise.exact_chance()) if moved is None else moved.exact_chance()
 
     def fitted(self) -> list[str]:
         """Warnings about what is fitted to its laws: what is left where beliefs are a little off, or wrong."""

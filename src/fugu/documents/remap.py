@@ -66,19 +66,15 @@ class WeighedNoise:
 
     def outputs(self) -> Places:
         """Every output that a table lists: the atoms, or the lattice points between the ends, and some beyond."""
-        if not self.noise.added:
-            self._affordable(len(self.points))
-            return self.points
-        low, high, margin = int(self.points[0]), int(self.points[-1]), self.noise.margin
-        self._affordable(high - low + 1 + 2 * margin)
-        return np.arange(low - margin, high + margin + 1)
-
-    def _affordable(self, outputs: int) -> None:
+        margin = self.noise.margin if self.noise.added else 0
+        low, high = int(self.points[0]) - margin, int(self.points[-1]) + margin
+        outputs = high - low + 1 if self.noise.added else len(self.points)
         if outputs * len(self.points) > MOST:
             raise NotProvable(
                 f"a remap would list {outputs:,} outputs for {len(self.points):,} atoms, and at most {MOST:,} cells "
                 "are worked out: give a coarser grid or bins; noise='atoms' has no outputs between the atoms"
             )
+        return np.arange(low, high + 1) if self.noise.added else self.points
 
 
 def weighed(certificate: Certificate, weight: Sequence[int] | None = None) -> WeighedNoise:
