@@ -621,7 +621,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("same_query", "sensitivity as stated", "any(canonical_json(claims.get(name)) != canonical_json(part) for name, part in own.items())", "False"),
     ("SequenceCertificate.prove", "stated epsilon of sequences believed", "worth(self.checked_chain(), self.entry, self.budget)", "self.proved"),
     ("SequenceCertificate._check_secrets", "skipped secrets unsaid", 'stated["secrets"] != SECRETS or stated["skipped"] != list(self.checked_chain().skipped)', 'stated["secrets"] != SECRETS'),
-    ("SequenceCertificate._check_assumptions", "assumptions left out", 'not {*ahead, *begins, *behind} <= set(self["assumptions"])', "False"),
+    ("SequenceCertificate._check_assumptions", "assumptions left out", 'not {*self._needed(), *begins} <= set(self["assumptions"])', "False"),
     ("SequenceCertificate._check_figures", "smaller figures of sequences", "exact(proved.epsilon) > stated", "False"),
     ("SequenceCertificate._check_prior", "words about another chain", "canonical_json(stated.get(name)) != canonical_json(own[name])", "False"),
     [OLD],

@@ -125,12 +125,16 @@ class SequenceCertificate(Promising):
 
     def own_lines(self) -> list[str]:
         """The assumptions that do not follow from chain, layout and ledger."""
+        begins = () if self.chain is None else map(line_of, self.chain.assumptions)
+        follow = {*self._needed(), *begins}
+        return [line for line in self["assumptions"] if line not in follow]
+
+    def _needed(self) -> set[str]:
+        """The assumptions that follow from prior, layout and ledger."""
         with reading():
             layout = Schema.from_json(self["reading"]).sequence
         ahead, behind = needed_assumptions(self["prior"], self.body.get("ledger") is not None, layout)
-        begins = () if self.chain is None else map(line_of, self.chain.assumptions)
-        follow = {*ahead, *behind, *begins}
-        return [line for line in self["assumptions"] if line not in follow]
+        return {*ahead, *behind}
 
     def check_parts(self) -> None:
         """Numbers that can be read, and the neighbours that every per-entry guarantee is about."""
@@ -210,10 +214,8 @@ class SequenceCertificate(Promising):
             raise CertificateError("the certificate does not name the secrets that its prior gives no mass to")
 
     def _check_assumptions(self) -> None:
-        layout = Schema.from_json(self["reading"]).sequence
-        ahead, behind = needed_assumptions(self["prior"], self.body.get("ledger") is not None, layout)
         begins = starting(self.chain) if "publisher" in self.body else ()  # before 0.4 it could be left out
-        if not {*ahead, *begins, *behind} <= set(self["assumptions"]):
+        if not {*self._needed(), *begins} <= set(self["assumptions"]):
             raise CertificateError("the certificate leaves out assumptions that its proof needs")
 
     def _check_figures(self, proved: Proved) -> None:
@@ -276,13 +278,14 @@ class SequenceCertificate(Promising):
 
     @property
     def epsilon(self) -> Fraction:
-        """The epsilon for each entry, exactly."""
-        return positive_epsilon(read_number(self["epsilon"]))
+        """The epsilon for each entry, exactly; of zCDP its rho."""
+        found = self.entry
+        return exact(found.rho if isinstance(found, ZCDP) else found.epsilon)
 
     @property
     def asked(self) -> Fraction:
-        """The Pufferfish epsilon that was asked for."""
-        return positive_epsilon(read_number(self["pufferfish"]["asked"]))
+        """The Pufferfish epsilon that was asked for; of a Rényi budget, that of its order."""
+        return exact(self.budget.epsilon)
 
     @property
     def stated(self) -> Fraction:
@@ -292,7 +295,7 @@ class SequenceCertificate(Promising):
     @property
     def budget(self) -> Budget:
         """What was asked for."""
-        return Pure(self.asked)
+        return Pure(positive_epsilon(read_number(self["pufferfish"]["asked"])))
 
     @property
     def proved(self) -> Guarantee:
@@ -302,7 +305,7 @@ class SequenceCertificate(Promising):
     @property
     def entry(self) -> Entry:
         """What is promised for each entry."""
-        return Pure(self.epsilon)
+        return Pure(positive_epsilon(read_number(self["epsilon"])))
 
     @property
     def believed(self) -> Guarantee:
@@ -351,17 +354,6 @@ class BudgetedSequenceCertificate(SequenceCertificate):
         _ = self.budget, self.proved, self.entry
         if self["neighbours"] != NEIGHBOURS or self["domain"] != DOMAIN:
             raise CertificateError(f"sequences are released for {NEIGHBOURS!r} on the {DOMAIN}")
-
-    @property
-    def asked(self) -> Fraction:
-        """The epsilon that was asked for; of a Rényi budget, that of its order."""
-        return exact(self.budget.epsilon)
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The epsilon for each entry, exactly; of zCDP its rho."""
-        found = self.entry
-        return exact(found.rho if isinstance(found, ZCDP) else found.epsilon)
 
     @property
     def stated(self) -> Fraction:
