@@ -82,7 +82,12 @@ def tally(known: Field, raw: Raw, column: Column, schema: Schema) -> Tally:
     """What became of the cells `raw` that were read as `column`; only cells that are missing or at a bound are looked
     at again, each different one once."""
     if raw.array is not None and known.numeric and not known.dated:
-        return _of_array(known, raw.array, np.asarray(raw.masked))
+        with np.errstate(over="ignore", invalid="ignore"):
+            numbers = raw.array.astype(np.float64)
+            empty = np.asarray(raw.masked) | np.isnan(numbers)
+            low, high = known.bounds or (-math.inf, math.inf)
+            moved = int(np.count_nonzero(((numbers < low) | (numbers > high)) & ~empty))
+        return Tally(len(numbers), int(empty.sum()), moved=moved, values=_some(numbers[~empty]))
     cells, codes = raw.factors()
     if not len(codes):
         return Tally(0)
@@ -135,15 +140,6 @@ _KINDS = (
     ("moved", "beyond the bounds, and moved to them", _SOME),
     ("unknown", "none of the known categories", _FEW),
 )
-
-
-def _of_array(known: Field, array: NDArray[Any], masked: NDArray[np.bool_]) -> Tally:
-    with np.errstate(over="ignore", invalid="ignore"):
-        numbers = array.astype(np.float64)
-        gone = masked | np.isnan(numbers)
-        low, high = known.bounds or (-math.inf, math.inf)
-        moved = int(np.count_nonzero(((numbers < low) | (numbers > high)) & ~gone))
-    return Tally(len(numbers), int(gone.sum()), moved=moved, values=_some(numbers[~gone]))
 
 
 def _of_numbers(

@@ -173,30 +173,21 @@ def _charged(view: LockedView, names: frozenset[str]) -> list[Standing]:
 def refusal(view: LockedView, own: Standing, groups: Sequence[frozenset[str]], new: Charges) -> FuguError | None:
     """Why a charge that fits its own data set cannot be taken: somebody in it is in other data sets, and there it does
     not fit; or None. `own`: the data set with the new charge, and what they are worth together."""
-    for group in groups:
-        others = _charged(view, group)
-        try:
-            refused = _refused(own, others, new) if others else None
-        except NotComposable as why:
-            refused = why
-        if refused is not None:
-            return refused
-    return None
-
-
-def _refused(own: Standing, others: list[Standing], new: Charges) -> FuguError | None:
-    named = ", ".join(repr(s.name) for s in others)
-    everybody = [own, *others]
-    charged = [c for s in everybody for c in s.charges]
-    _require_addable(everybody)
-    for one in everybody:
-        after = one.promise([c for s in everybody if s is not one for c in s.charges])
-        if not fits(after, one.budget):
-            return over_shared(own.name, named, one.name, new.charge.guarantee, after, one.budget)
-        all_of_it = against_anybody(charged)
-        if one.cap is not None and (all_of_it is None or exact(all_of_it.epsilon) > one.cap):
-            asked, cap = against_anybody([new]), Pure(plain(one.cap))
-            return over_shared(own.name, named, one.name, asked, all_of_it, cap, " against anybody")
+    try:
+        for others in filter(None, (_charged(view, group) for group in groups)):
+            everybody = [own, *others]
+            named = ", ".join(repr(s.name) for s in others)
+            all_of_it = against_anybody([c for s in everybody for c in s.charges])
+            _require_addable(everybody)
+            for one in everybody:
+                after = one.promise([c for s in everybody if s is not one for c in s.charges])
+                if not fits(after, one.budget):
+                    return over_shared(own.name, named, one.name, new.charge.guarantee, after, one.budget)
+                if one.cap is not None and (all_of_it is None or exact(all_of_it.epsilon) > one.cap):
+                    asked, cap = against_anybody([new]), Pure(plain(one.cap))
+                    return over_shared(own.name, named, one.name, asked, all_of_it, cap, " against anybody")
+    except NotComposable as why:
+        return why
     return None
 
 
