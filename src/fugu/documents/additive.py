@@ -37,6 +37,7 @@ from fugu.visible import Json
 
 _OF_HALVES = ("noise", "optimum", "confidence", "remap", "swap")
 _LARGEST = sys.float_info.max
+_ON_LATTICE = "noise is drawn on the lattice that values are rounded onto"
 OF_OTHERS = ("share", "parts", "optimum")
 """Parts that a mixture has, or a channel, and nothing else."""
 
@@ -50,11 +51,7 @@ class AdditiveCertificate(Certificate):
     SHAPES = frozenset({"line", "smooth", "sets"})
 
     def fits(self) -> Iterator[Check]:
-        yield (
-            "noise and lattice",
-            "noise is drawn on the lattice that values are rounded onto",
-            self.check_lattice,
-        )
+        yield "noise and lattice", _ON_LATTICE, self.check_lattice
         yield "support", "values are moved to increasing finite numbers, or to none", self._check_moves
 
     def _check_moves(self) -> None:
@@ -121,11 +118,7 @@ class VectorCertificate(Certificate):
         return Family.from_json(stated, vectors=True)
 
     def fits(self) -> Iterator[Check]:
-        yield (
-            "noise and lattice",
-            "noise is drawn on the lattice that values are rounded onto",
-            self.check_lattice,
-        )
+        yield "noise and lattice", _ON_LATTICE, self.check_lattice
         yield "dimension", "laws, support and noise are of the dimension stated", self._check_dimension
 
     def _check_dimension(self) -> None:

@@ -204,14 +204,11 @@ def entry_noise(claims: Mapping[str, Any]) -> Json:
     figures = {"epsilon per entry": claims["epsilon"], "sensitivity": sensitivity}
     if (noise := claims.get("lattice")) is not None:
         spread = ", ".join(f"{float(read_number(variance)) ** 0.5:.4g}" for variance in noise["variance"])
-        words = f"lattice Gaussian noise with a standard deviation of {spread} steps, rho {_short(noise['rho'])}-zCDP"
+        rho = float(read_number(noise["rho"]))
+        words = f"lattice Gaussian noise with a standard deviation of {spread} steps, rho {rho:.4g}-zCDP"
         return {**figures, "rho": noise["rho"], "words": f"{words} for each entry"}
     if "parts" in claims:
         each = [f"{part['query']} with {float(read_number(part['share'])):.4g} of it" for part in claims["parts"]]
         epsilon = float(read_number(claims["epsilon"]))
         return {**figures, "words": f"noise at epsilon {epsilon:.4g} for each entry, shared: {', '.join(each)}"}
     return {**figures, "words": f"{made} at epsilon {float(read_number(claims['epsilon'])):.4g} for each entry"}
-
-
-def _short(text: str) -> str:
-    return f"{float(read_number(text)):.4g}"

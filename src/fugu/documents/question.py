@@ -8,7 +8,6 @@ from typing import Any
 
 from fugu.data.moments import is_moment
 from fugu.documents.document import canonical_json
-from fugu.documents.sentences import RECORDS
 from fugu.errors import CertificateError
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
@@ -102,14 +101,9 @@ def _property(recipe: Recipe) -> str:
     )
 
 
-_WORDS: dict[str, Callable[[Recipe], str]] = {
-    "column": _column,
-    "statistic": _statistic,
-    "sequence": _sequence,
-    "training": _training,
-    RECORDS: _records,
-    "property": _property,
-}
+_FORMS: tuple[Callable[[Recipe], str], ...] = (_column, _statistic, _sequence, _training, _records, _property)
+_WORDS = {form.__name__.removeprefix("_"): form for form in _FORMS}
+"""Each form of a question by its name in a recipe."""
 
 
 def _protected(recipe: Recipe) -> str:

@@ -349,15 +349,14 @@ class RecordsCertificate(Promising):
     @cached_property
     def types(self) -> tuple[Type, ...]:
         """The public types of records."""
-        return tuple(self._types())
-
-    def _types(self) -> Iterator[Type]:
+        found = []
         for stated in self["types"]:
             groups = {by: _text(group) for by, group in stated["groups"].items()}
             rows = read_whole(stated["rows"])
             if rows < 1 or type(stated["plain"]) is not bool:
                 raise CertificateError("a type of records in the certificate has no rows, or is not plain or otherwise")
-            yield Type(groups, rows, stated["plain"])
+            found.append(Type(groups, rows, stated["plain"]))
+        return tuple(found)
 
     @cached_property
     def laws(self) -> tuple[StatedLaw, ...]:
