@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 from flint import fmpz_poly
 from numpy.typing import NDArray
 
 from fugu.errors import NotProvable, UnknownName
+from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses, exact_sum, masses
 from fugu.laws.spectrum import KAPPA, TAIL, SumSpectrum, SumWindow, Term, enclose, factors, spectrum
 from fugu.numbers import balls
@@ -141,22 +141,7 @@ Added = tuple[NDArray[np.float64], Masses, float]
 """Sorted values, their masses, and how far in total variation the true law may be."""
 
 
-class AtomLaw(Protocol):
-    """A law with finitely many atoms (`fugu.laws.discrete.Discrete`)."""
-
-    @property
-    def values(self) -> NDArray[np.float64]: ...
-    @property
-    def masses(self) -> Masses: ...
-    @property
-    def error(self) -> float: ...
-    @property
-    def weights(self) -> NDArray[np.float64]: ...
-    @property
-    def dimension(self) -> int: ...
-
-
-def added(laws: Mapping[AtomLaw, int], method: str) -> Added:
+def added(laws: Mapping[Discrete, int], method: str) -> Added:
     """Put the atoms of all laws on one lattice: each law counts from its own least atom, in common steps."""
     if any(law.dimension > 1 for law in laws):
         raise NotProvable("sums of vectors are not available yet; add up one number at a time")

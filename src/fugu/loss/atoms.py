@@ -326,12 +326,13 @@ class PowerSum:
 def bare_divergences(family: Family, alpha: Fraction) -> list[float]:
     """D_alpha of every pair that differs without noise, the larger order: the sum runs over the atoms, and is infinite
     where one law has an atom that the other lacks. By data processing a bound for every noise that is added to both."""
-    sums = PowerSum([pair for pair, _ in family.different], alpha)
-    if not sums.pairs:
-        return []
-    for masses in zip(*([arb(part) for part in law.parts.tolist()] for law in family.laws), strict=True):
-        sums.add(list(masses))
-    return sums.divergences(family)
+    with balls.precision(working_bits(alpha)):
+        sums = PowerSum([pair for pair, _ in family.different], alpha)
+        if not sums.pairs:
+            return []
+        for masses in zip(*([arb(part) for part in law.parts.tolist()] for law in family.laws), strict=True):
+            sums.add(list(masses))
+        return sums.divergences(family)
 
 
 def theta(decay: arb) -> arb:
