@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fugu.errors import UsageError
-from fugu.training.losses import Hinge, Logistic, Objective, Squared, constants
+from fugu.training.losses import Hinge, Logistic, Objective, Squared
 from fugu.training.scaling import Scaling, TargetScaling
 
 LOSSES = [Squared(1.0), Squared(0.25), Logistic(), Hinge(1.0), Hinge(0.2), Hinge(3.0)]
@@ -154,10 +154,10 @@ def test_a_share_of_the_declared_range_moves_the_gradient_by_that_share_of_the_s
 
 
 def test_constants_of_private_targets_use_the_swing():
-    assert constants(Logistic(), 1.0, 0.0, 1.0, "target").lipschitz == 0.5
-    assert constants(Logistic(), 1.0, 0.0, 1.0, "features").lipschitz == 1.0
-    assert constants(Logistic(), 0.2, 0.0, 1.0, "target").lipschitz == 0.2
-    assert math.isinf(constants(Logistic(), 1.0, 0.0, 1.0).target)
+    assert Objective(Logistic(), 1.0, 0.0, 1.0, "target").constants.lipschitz == 0.5
+    assert Objective(Logistic(), 1.0, 0.0, 1.0, "features").constants.lipschitz == 1.0
+    assert Objective(Logistic(), 0.2, 0.0, 1.0, "target").constants.lipschitz == 0.2
+    assert math.isinf(Objective(Logistic(), 1.0, 0.0, 1.0).constants.target)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_constants_of_private_targets_use_the_swing():
 )
 def test_constants_out_of_range_are_refused(bad):
     with pytest.raises(UsageError):
-        constants(Logistic(), **{"clip": 1.0, "penalty": 0.1, "radius": 1.0, **bad})
+        _ = Objective(Logistic(), **{"clip": 1.0, "penalty": 0.1, "radius": 1.0, **bad}).constants
     with pytest.raises(UsageError):
         Squared(-1.0)
 

@@ -168,31 +168,6 @@ class Constants:
     """How far it moves per unit of its target; inf for labels."""
 
 
-def constants(loss: ConvexLoss, clip: float, penalty: float, radius: float, private: str = "both") -> Constants:
-    """The constants of the loss with every gradient clipped to norm `clip`, plus penalty |w|^2 / 2.
-
-    `lipschitz` is half the largest distance between two gradients of a record: min(clip, slope), and with
-    private="target", where the features stay, min(clip, slope, swing / 2).
-
-    >>> constants(Logistic(), 1.0, 0.01, 5.0)
-    Constants(lipschitz=1.0, smoothness=0.26, strong_convexity=0.01, features=2.25, target=inf)
-    >>> constants(Logistic(), 1.0, 0.01, 5.0, "target").lipschitz
-    0.5
-    """
-    _positive(clip, "clip")
-    _positive(radius, "radius")
-    if not (math.isfinite(penalty) and penalty >= 0):
-        raise UsageError("penalty must be a finite number >= 0")
-    reach = min(clip, loss.slope)
-    return Constants(
-        lipschitz=min(reach, loss.swing / 2) if private == "target" else reach,
-        smoothness=loss.curvature + penalty,
-        strong_convexity=penalty,
-        features=loss.curvature * radius + loss.slope,
-        target=math.inf if loss.labels else loss.curvature,
-    )
-
-
 def _positive(x: float, name: str) -> None:
     if not is_numeric(x) or not (math.isfinite(x) and x > 0):
         raise UsageError(f"{name} must be a finite number above 0")
@@ -212,8 +187,28 @@ class Objective:
 
     @property
     def constants(self) -> Constants:
-        """What the accountant needs to know."""
-        return constants(self.loss, self.clip, self.penalty, self.radius, self.private)
+        """What the accountant needs to know, of the loss with every gradient clipped, plus the penalty.
+
+        `lipschitz` is half the largest distance between two gradients of a record: min(clip, slope), and where only the
+        target is private, so that the features stay, min(clip, slope, swing / 2).
+
+        >>> Objective(Logistic(), 1.0, 0.01, 5.0).constants
+        Constants(lipschitz=1.0, smoothness=0.26, strong_convexity=0.01, features=2.25, target=inf)
+        >>> Objective(Logistic(), 1.0, 0.01, 5.0, "target").constants.lipschitz
+        0.5
+        """
+        _positive(self.clip, "clip")
+        _positive(self.radius, "radius")
+        if not (math.isfinite(self.penalty) and self.penalty >= 0):
+            raise UsageError("penalty must be a finite number >= 0")
+        loss, reach = self.loss, self.reach
+        return Constants(
+            lipschitz=min(reach, loss.swing / 2) if self.private == "target" else reach,
+            smoothness=loss.curvature + self.penalty,
+            strong_convexity=self.penalty,
+            features=loss.curvature * self.radius + loss.slope,
+            target=math.inf if loss.labels else loss.curvature,
+        )
 
     @property
     def reach(self) -> float:
