@@ -14,7 +14,7 @@ from fugu.auditing.fit import SHARE, fit_of
 from fugu.auditing.guessers import generator_of
 from fugu.auditing.outcome import AttackedPair, Audit, ThroughFiles
 from fugu.auditing.questions import LEAST, nearer, oftener, staged
-from fugu.auditing.through_files import bare, followed, rebuilt, route_of, run, through
+from fugu.auditing.through_files import DEFAULT, bare, followed, rebuilt, route_of, run, through
 from fugu.auditing.trial import TESTS, EventAttempt, Halves, contrast, divergences, fight, look
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
@@ -189,11 +189,11 @@ def law_attack(
     halves, scores = fought[0]
     found = None
     if files is not None:
-        asked, released = files[1] or worst, files[0]
-        made = (through(released, mechanism, asked.inputs(side, files[2] // 2, rng), bits) for side in (0, 1))
+        asked, released, count = files[1] or worst, files[0], DEFAULT if through_files is None else through_files
+        made = (through(released, mechanism, asked.inputs(side, count // 2, rng), bits) for side in (0, 1))
         both = Halves.of(*made)
         tried = tuple(fight(asked.label, both, asked.score(both.outputs), (alpha - in_process) / TESTS, delta))
-        found = ThroughFiles(files[2], max(a.epsilon_lower for a in tried), tried)
+        found = ThroughFiles(count, max(a.epsilon_lower for a in tried), tried)
     if worst.curves is None:
         notes.append("the law of the ratio is not worked out for these laws: draws needed are measured")
     notes += [worst.note] if worst.note else []

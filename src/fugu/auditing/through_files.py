@@ -46,9 +46,9 @@ DEFAULT = 2000
 
 Released = Callable[[Mechanism, Floats, BitSource, Path], Floats]
 """From values to the numbers that stand in the published files, one output per value, on the mechanism's lattice."""
-Route = tuple[Released, Atoms | None, int]
-"""How values get into files and outputs out of them; what is fought through files, None for the pair that was attacked
-most; and how many draws."""
+Route = tuple[Released, Atoms | None]
+"""How values get into files and outputs out of them; and what is fought through files, None for the pair that was
+attacked most."""
 
 
 def through(released: Released, mechanism: Mechanism, values: Floats, source: BitSource) -> Floats:
@@ -125,22 +125,21 @@ def route_of(certificate: Certificate, asked: int | None) -> tuple[Route | None,
     """The way through files for this certificate; None with the reason where there is none, or none was asked for."""
     if asked == 0:
         return None, ["not run through files, because none were asked for"]
-    draws = DEFAULT if asked is None else asked
     body, reason = certificate.body, "the certificate states no query: laws were given directly"
     try:
         if body.get("statistic") is not None and certificate.spatial:
-            found = _statistic_route(certificate, draws)
+            found = _statistic_route(certificate)
             if not isinstance(found, str):
                 return found, []
             reason = found
         elif None not in (body.get("query"), body.get("reading")) and certificate.runs in ("additive", "channel"):
-            return (partial(_column, ColumnQuery.from_json(body["query"])), None, draws), []
+            return (partial(_column, ColumnQuery.from_json(body["query"])), None), []
     except (FuguError, KeyError, ValueError, TypeError) as error:
         reason = f"its recipe cannot be followed ({type(error).__name__})"
     return None, [f"not run through files, because {reason}"]
 
 
-def _statistic_route(certificate: Certificate, draws: int) -> Route | str:
+def _statistic_route(certificate: Certificate) -> Route | str:
     stated = certificate.body["statistic"]
     statistic = Statistic.parse(str(stated["query"]))
     schema = Schema.from_json(certificate.body["reading"])
@@ -157,7 +156,7 @@ def _statistic_route(certificate: Certificate, draws: int) -> Route | str:
             Publication.of(certificate),
         )  # fmt: skip
         believed = certificate.runs == "vector"  # the promise is for laws of the record's cell, not for any two cells
-        return partial(_histogram, column, schema, labels), None if believed else differing, draws
+        return partial(_histogram, column, schema, labels), None if believed else differing
     label = None if statistic.equals is None else known.label(statistic.equals)
     low, step, steps = read_number(stated["low"]), read_number(stated["step"]), read_whole(stated["steps"])
     coding = Coded(column, low, step, steps) if label is None else Is(column, label)
@@ -168,7 +167,7 @@ def _statistic_route(certificate: Certificate, draws: int) -> Route | str:
     most = max((int(each.max()) for each in points), default=0)
     if not points or min(int(each.min()) for each in points) < 0 or math.ceil(most / coding.top) > _MOST_ROWS:
         return f"its tables would have more than {_MOST_ROWS} rows"
-    return partial(_sums, statistic, coding, schema, cells), None, draws
+    return partial(_sums, statistic, coding, schema, cells), None
 
 
 def _telling(schema: Schema, coding: Coded | Is, label: str) -> tuple[str, str] | None:
