@@ -10,7 +10,7 @@ import pytest
 
 from fugu.errors import BadLaw
 from fugu.laws.discrete import Discrete
-from fugu.laws.normal import Normal, NormalMixture, components
+from fugu.laws.normal import Normal, NormalMixture
 
 
 @pytest.mark.parametrize("std", [-1, -1e-300, math.nan, math.inf, "1", True, None, 1j])
@@ -50,8 +50,8 @@ def test_a_bad_mixture_is_refused(weights, means, stds, text):
 
 def test_floats_mean_the_decimals_they_show():
     law = Normal(0.1, 0.3)
-    assert components(law).exact_means == (Fraction(1, 10),)
-    assert components(law).exact_stds == (Fraction(3, 10),)
+    assert law.components().exact_means == (Fraction(1, 10),)
+    assert law.components().exact_stds == (Fraction(3, 10),)
     assert Normal(Fraction(1, 10), Fraction(3, 10)) == law
     assert hash(Normal(Fraction(1, 10), Fraction(3, 10))) == hash(law)
     assert Normal(Fraction(1, 3), 1).mean == Fraction(1, 3)
@@ -63,8 +63,8 @@ def test_weights_are_counts_fractions_or_floats():
     thirds = NormalMixture([1, 2], [0, 1], [1, 1])
     assert thirds == NormalMixture([Fraction(1, 3), Fraction(2, 3)], [0, 1], [1, 1])
     assert NormalMixture([3, 1], [0, 1], [1, 1]) == NormalMixture(np.array([0.75, 0.25]), np.array([0, 1]), [1, 1])
-    assert sum(components(thirds).exact_weights) == 1
-    tiny = components(NormalMixture([1e-12, 1 - 1e-12], [0, 1], [1, 1]))
+    assert sum(thirds.components().exact_weights) == 1
+    tiny = NormalMixture([1e-12, 1 - 1e-12], [0, 1], [1, 1]).components()
     assert sum(tiny.exact_weights) == 1
     assert tiny.exact_weights[0] == pytest.approx(1e-12, rel=1e-9)
     assert NormalMixture(None, [0, 1], [1, 1]).weights == (0.5, 0.5)
@@ -80,20 +80,20 @@ def test_moments_and_the_common_shape():
 
 def test_components_of_a_discrete_law_are_point_masses():
     law = Discrete([0, 0.1, 5], [1, 2, 0])
-    view = components(law)
+    view = law.components()
     assert view.means.tolist() == [0, 0.1]
     assert view.stds.tolist() == [0, 0]
     assert view.exact_weights == (Fraction(1, 3), Fraction(2, 3))
     assert view.exact_means == (0, Fraction(1, 10))
     assert view.exact_stds == (0, 0)
-    same = components(NormalMixture([1, 2, 0], [0, 0.1, 5], [0, 0, 0]))
+    same = NormalMixture([1, 2, 0], [0, 0.1, 5], [0, 0, 0]).components()
     assert (same.exact_weights, same.exact_means, same.exact_stds) == (
         view.exact_weights,
         view.exact_means,
         view.exact_stds,
     )
     with pytest.raises(BadLaw, match="dimension"):
-        components(Discrete([[0, 1], [1, 2]]))
+        Discrete([[0, 1], [1, 2]]).components()
 
 
 def test_laws_cannot_be_changed():

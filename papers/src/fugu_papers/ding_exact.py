@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from fugu.errors import NotProvable
 from fugu.guarantee import Approx
 from fugu.laws.components import Floats
-from fugu.laws.normal import Belief, Normal, components
+from fugu.laws.normal import Belief, Normal
 from fugu.loss.densities import NoisedMixture, check_noise
 from fugu.loss.search.couplings import least_scale
 from fugu.loss.smooth import hockey_stick, pure_epsilon
@@ -53,7 +53,7 @@ def least_continuous(p: Belief, q: Belief, kind: str, epsilon: Real, delta: Real
     if target == 0 and kind == "gaussian":
         raise NotProvable("normal noise meets no pure epsilon for these laws: allow a delta > 0, or use Laplace noise")
     # The size of the laws: a first guess of the scale
-    views = components(p), components(q)
+    views = p.components(), q.components()
     ends = [float(v.means.min()) for v in views], [float(v.means.max()) for v in views]
     spread = max(float(v.stds.max()) for v in views)
     length = max(max(ends[1]) - min(ends[0]) + spread, 1e-300)
@@ -107,7 +107,7 @@ def sf(law: Belief, kind: str, scale: Real, points: ArrayLike) -> Floats:
 
 def _in_units(law: Belief, kind: str, scale: Real, points: ArrayLike) -> tuple[NoisedMixture, Floats, float]:
     check_noise(kind, float(scale))
-    view = components(law)
+    view = law.components()
     b = float(as_fraction(scale))
     y = np.atleast_1d(np.asarray(points, dtype=np.float64)).ravel()
     zero = np.zeros_like(view.means)

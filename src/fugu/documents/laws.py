@@ -225,7 +225,7 @@ def _by_row(item: Shape, certificate: Certificate) -> Shape:
         raise BadNoise("a channel has rows for stated values, and these laws have other ones")
     seen = item.push(support)
     places = np.searchsorted(support, seen.points)
-    return seen.moved(places) if isinstance(seen, SetFamily) else replace(seen, points=places)
+    return seen.placed(places)
 
 
 def through_bins(items: Sequence[Shape], certificate: Certificate) -> Sequence[Shape]:
@@ -255,7 +255,7 @@ def through_bins(items: Sequence[Shape], certificate: Certificate) -> Sequence[S
 def moved_to(family: Family | SetFamily, to: NDArray[np.float64]) -> Family | SetFamily:
     """The laws with each atom moved to another value; masses that meet are added exactly."""
     if isinstance(family, SetFamily):
-        return family.moved(to)
+        return family.placed(to)
     points, where = np.unique(to, return_inverse=True)
     return replace(family, points=points, laws=tuple(law.scatter(where, len(points)) for law in family.laws))
 

@@ -274,23 +274,19 @@ class SetFamily(SeveralPairs):
 
     def on(self, lattice: Lattice) -> SetFamily:
         """The laws pushed through rounding onto the lattice: integer points."""
-        return self.moved(lattice.index(self.points))
+        return self.placed(lattice.index(self.points))
 
     def push(self, support: NDArray[np.float64]) -> SetFamily:
         """The laws of the nearest supported value."""
-        return self.moved(nearest(support, self.points))
+        return self.placed(nearest(support, self.points))
 
     def numbered(self) -> SetFamily:
         """The same laws on the points 0, 1, 2, ...: all that matters where neither noise nor rounding is applied."""
         return self.placed(np.arange(len(self.points)))
 
     def placed(self, points: NDArray[Any]) -> SetFamily:
-        """The same laws on other points, as many and in the same order."""
-        return self.moved(points)
-
-    def moved(self, to: NDArray[Any]) -> SetFamily:
         """Every point moved, in order: the sets of images of the laws, exactly."""
-        points, where = np.unique(to, return_inverse=True)
+        points, where = np.unique(points, return_inverse=True)
         values = points.astype(np.float64)
         return replace(self, points=points, sets=tuple(one.at(where, values) for one in self.sets))
 

@@ -149,15 +149,6 @@ class NormalMixture(Described):
 Belief = Normal | NormalMixture | Discrete
 
 
-def components(law: Belief) -> Components:
-    """The law as a mixture of normals; a `Discrete` law is one with all stds 0.
-
-    >>> components(Normal(1, 2)).stds
-    array([2.])
-    """
-    return law.components()
-
-
 def _read(law: Normal | NormalMixture) -> Components | Discrete:
     """Components for a law with spread; the law with atoms it really is otherwise."""
     view = law.components()

@@ -58,8 +58,9 @@ def items(pairs: Sequence[LawPair]) -> tuple[Number, ...]:
     A normal law without spread is a point mass, and a mixture of such is a discrete law: they are read as what they
     are."""
     require_one_dimension(pairs)
-    if any(isinstance(law, LawSet) for pair in pairs for law in (pair.p, pair.q)):
-        return (set_family(pairs),)
+    sets = [law for pair in pairs for law in (pair.p, pair.q) if isinstance(law, LawSet)]
+    if sets:
+        return (SetFamily(sets[0].values, *_numbered(pairs, lambda law, label: _set_of(law, sets[0].values, label))),)
     read: dict[int, Any] = {}
     atoms, smooth = [], []
     for pair in pairs:
@@ -173,15 +174,8 @@ def _cell_family(pairs: Sequence[LawPair]) -> CellFamily:
     return CellFamily(*_numbered(pairs, counts))
 
 
-def set_family(pairs: Sequence[LawPair]) -> SetFamily:
-    """All pairs as one family, as soon as one law of one of them is a set; a `Discrete` law is the set of itself.
-
-    Raises `BadLaw` unless all sets declare the same values, and every other law is `Discrete` on some of them."""
-    values = next(law.values for pair in pairs for law in (pair.p, pair.q) if isinstance(law, LawSet))
-    return SetFamily(values, *_numbered(pairs, lambda law, label: _set_of(law, values, label)))
-
-
 def _set_of(law: Law, values: NDArray[np.float64], label: str) -> LawSet:
+    """A set that declares just these values; a `Discrete` law on some of them is the set of itself."""
     where = f" (pair {label!r})" if label else ""
     if isinstance(law, LawSet):
         if not np.array_equal(law.values, values):

@@ -12,7 +12,7 @@ import numpy as np
 
 from fugu.errors import BadNoise, UnknownName
 from fugu.laws.components import Floats
-from fugu.laws.normal import Belief, components
+from fugu.laws.normal import Belief
 from fugu.numbers.exact import Real, as_fraction, float_up
 
 # Noised laws: mixtures of normals plus Laplace or normal noise, as densities, logarithms and tail masses.
@@ -213,7 +213,7 @@ class Units:
 
 def parts(law: Belief) -> Parts:
     """(mean, std) -> weight, exactly, with equal components joined: two laws are equal iff their parts are."""
-    view, found = components(law), Parts()
+    view, found = law.components(), Parts()
     for w, m, s in zip(view.exact_weights, view.exact_means, view.exact_stds, strict=True):
         found[m, s] = found.get((m, s), Fraction(0)) + w
     return found

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fugu.errors import OutOfReach
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses, exact_sum
-from fugu.laws.normal import Analytic, Normal, components
+from fugu.laws.normal import Analytic, Normal
 from fugu.loss.door import pure_bounds
 from fugu.loss.lattice_gaussian import width_of
 from fugu.loss.rounded import Span, float_cells, span_of
@@ -272,7 +272,7 @@ def margins(item: Any, k: int, noise: Any, lattice: Lattice | None) -> Iterator[
             yield Margin(_alone(Family(np.array([0, 1]), laws, ((0, 1),), (item.labels[k],)), 0), noise, j)
         else:
             assert lattice is not None
-            p, q = (components(Normal(law.mean[j], math.sqrt(float(law.cov[j][j])))) for law in (item.p, item.q))
+            p, q = (Normal(law.mean[j], math.sqrt(float(law.cov[j][j]))).components() for law in (item.p, item.q))
             own = Gaussian(math.sqrt(float(noise.covariance()[j][j])), lattice.grid)
             yield Margin(Analytic(p, q, item.label).on(lattice), own, j)
 

@@ -74,11 +74,6 @@ class Tree:
         nodes, above = np.arange(1, self.n + self.m), np.array(self.parent[1:], dtype=np.int64)
         return np.where(nodes < self.n, nodes, above), np.where(nodes < self.n, above, nodes) - self.n
 
-    def reprice(self, costs: NDArray[np.float64]) -> None:
-        """Other costs for the same arcs, in the order of `arcs`."""
-        self.cost[1:] = costs.tolist()
-        self.refresh()
-
     def refresh(self) -> None:
         """The potentials afresh from the root: u_i + v_j = cost on every arc."""
         potential, cost, children = self.potential, self.cost, self.children
@@ -156,7 +151,7 @@ def optimise(
 
     In each round the best cells of all rows and columns are found, and the best third of these is tried, best first."""
     by_row, by_column = np.lexsort((columns, rows)), np.lexsort((rows, columns))
-    groups = [(order, _starts(key[order])) for order, key in ((by_row, rows), (by_column, columns))]
+    groups = [(order, starts(key[order])) for order, key in ((by_row, rows), (by_column, columns))]
     pivots = 0
     while pivots < most:
         tree.refresh()
@@ -175,7 +170,8 @@ def optimise(
     return pivots
 
 
-def _starts(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+def starts(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each group of equal keys begins, of keys that are sorted."""
     return np.flatnonzero(np.diff(keys, prepend=keys[0] - 1))
 
 

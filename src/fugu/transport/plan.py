@@ -166,7 +166,8 @@ def search(costs: Costs, a: list[int], b: list[int]) -> tuple[NDArray[np.int64],
         if most <= 0 or not value < before - 1:
             break
         costs.level(value, math.log(sum(a)), near)  # what was lost beside dear cells shows once these are cut
-        tree.reprice(costs.of(*tree.arcs()))
+        tree.cost[1:] = costs.of(*tree.arcs()).tolist()
+        tree.refresh()
     return rows, columns, masses
 
 

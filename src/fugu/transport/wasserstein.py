@@ -17,6 +17,7 @@ from fugu.laws.masses import Masses
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, float_down, float_up
 from fugu.transport.coupling import Coupling, monotone, on_line
+from fugu.transport.flows import starts
 from fugu.transport.matching import Space, bottleneck, in_plane, in_space
 from fugu.transport.plan import optimal_plan
 
@@ -175,12 +176,12 @@ def form_scale(coupling: Coupling, epsilon: Real, form: Form) -> float:
     # Each weight is mass / mass of its group, cells on the diagonal included, within 3 * 2^-53 of itself
     keys = coupling.columns if form.startswith("col") else coupling.rows
     order = np.argsort(keys, kind="stable")
-    starts = _starts(keys[order])
-    whole = np.repeat(np.add.reduceat(coupling.masses[order], starts), np.diff(starts, append=len(keys)))
+    begin = starts(keys[order])
+    whole = np.repeat(np.add.reduceat(coupling.masses[order], begin), np.diff(begin, append=len(keys)))
     moved = coupling.distances[order] > 0
     keys, whole = keys[order][moved], whole[moved]
     masses, distances = coupling.masses[order][moved], coupling.distances[order][moved]
-    first = _starts(keys)
+    first = starts(keys)
     weights = (masses / whole).astype(np.float64)
     groups = _Groups(
         1 if form.endswith("+") else -1,
@@ -215,10 +216,6 @@ class _Groups:
     distances: NDArray[Any]
     weights: NDArray[np.float64]
     whole: NDArray[Any]
-
-
-def _starts(sorted_keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.flatnonzero(np.diff(sorted_keys, prepend=sorted_keys[0] - 1))
 
 
 def _holds(groups: _Groups, epsilon: Fraction, scale: float) -> bool:
