@@ -26,7 +26,6 @@ from fugu.cli.column import (
 from fugu.cli.commands import Comparing
 from fugu.cli.console import (
     comparison_table,
-    escape,
     grid,
     limit_table,
     out,
@@ -211,13 +210,12 @@ def _routes(question: Question, as_json: bool) -> None:
         print_json({**said, "questions": told, "usable": usable.to_json()})
         return
     columns = ("question", RECORDS, LAW, "plain DP", "less noise", "in")
-    shown = grid(f"Expected error at {both(allowed, most)}, {size}", columns, ("question", "in"))
-    for one in found:
-        law = "-" if one.law is None else f"{one.law:.4g}"
-        shown.add_row(
-            escape(one.query), f"{one.records:.4g}", law, f"{one.plain:.4g}", f"{one.gain:.3g} x", escape(one.unit)
-        )
-    out.print(shown)
+    lines = [
+        (one.query, f"{one.records:.4g}", "-" if one.law is None else f"{one.law:.4g}", f"{one.plain:.4g}",
+         f"{one.gain:.3g} x", one.unit)
+        for one in found
+    ]  # fmt: skip
+    out.print(grid(f"Expected error at {both(allowed, most)}, {size}", columns, ("question", "in"), rows=lines))
     out.print(usable_table(usable))
     say(basis)
     say(_ROUTES)

@@ -152,12 +152,21 @@ def progress(what: str = "working") -> Iterator[None]:
         yield
 
 
-def grid(title: str | None, columns: Iterable[str], left: Collection[str] = (), fixed: Collection[str] = ()) -> Table:
-    """An empty table, its columns of numbers but for those on the `left`; cells of `fixed` ones stay on one line."""
+def grid(
+    title: str | None, columns: Iterable[str], left: Collection[str] = (), fixed: Collection[str] = (),
+    rows: Iterable[Iterable[object]] = (),
+) -> Table:  # fmt: skip
+    """A table, its columns of numbers but for those on the `left`; cells of `fixed` ones stay on one line. `rows`: of
+    texts as they are, and numbers in six digits, blank where none is known; rows of another look come after."""
     said = None if title is None else escape(title)
     table = Table(title=said, title_justify="left", caption_justify="left", header_style="bold")
     for name in columns:
         table.add_column(escape(name), justify="left" if name in left else "right", no_wrap=name in fixed)
+    for row in rows:
+        table.add_row(*(
+            escape("" if x is None else x) if not isinstance(x, float) else "" if math.isnan(x) else f"{x:.6g}"
+            for x in row
+        ))  # fmt: skip
     return table
 
 

@@ -110,10 +110,8 @@ def _show(told: dict[str, Any], group: Fraction) -> None:
         f"{escape(unprotected(told['skipped']))}",
         soft_wrap=True,
     )
-    table = grid(None, ("entries set aside, b", "influence of the others, a(b)"))
-    for point in told["influence"]:
-        table.add_row(str(point["b"]), shown(point["a"], ROUND_CEILING))
-    out.print(table)
+    rows = [(str(point["b"]), shown(point["a"], ROUND_CEILING)) for point in told["influence"]]
+    out.print(grid(None, ("entries set aside, b", "influence of the others, a(b)"), rows=rows))
     best = told["epsilon per entry"]["best rule"]
     out.print(
         f"for epsilon {told['epsilon']:g}: {shown(best, ROUND_FLOOR)} for each entry by the best rule; "
@@ -197,10 +195,8 @@ def _field(path: str | None, ar1: str | None, entries: int, variance: str, width
 def _show_field(told: dict[str, Any]) -> None:
     """What is learnt is shown rounded up, what may be spent rounded down."""
     out.print(f"{told['entries']} entries; values of an entry that are at most {told['width']:g} apart must look alike")
-    table = grid(None, ("entries set aside, b", "what the others say, rho(b)"))
-    for point in told["influence"]:
-        table.add_row(str(point["b"]), shown(point["rho"], ROUND_CEILING))
-    out.print(table)
+    rows = [(str(point["b"]), shown(point["rho"], ROUND_CEILING)) for point in told["influence"]]
+    out.print(grid(None, ("entries set aside, b", "what the others say, rho(b)"), rows=rows))
     if "worth" in told:
         found, odds = told["worth"]["worth"], told["worth"]["approximately"]
         out.print(

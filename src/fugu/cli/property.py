@@ -369,10 +369,8 @@ def release_hidden(dispatch: Dispatch) -> None:
         )
         return
     title = f"Statistics of {size} records, hiding the share of {known.hide}, under {certificate.promises}"
-    table = grid(title, ("statistic", "value", "low", "high", "noise std"), ("statistic",))
-    for cell in cells:
-        table.add_row(escape(cell.cell), *(f"{x:.6g}" for x in (cell.value, cell.low, cell.high, cell.scale)))
-    out.print(table)
+    numbers = [(cell.cell, *map(float, (cell.value, cell.low, cell.high, cell.scale))) for cell in cells]
+    out.print(grid(title, ("statistic", "value", "low", "high", "noise std"), ("statistic",), rows=numbers))
     _say(known, certificate)
     dispatch.say_written()
 

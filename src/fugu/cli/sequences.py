@@ -107,10 +107,8 @@ def release_sequences(dispatch: Dispatch) -> None:
     if as_json:
         print_json({**proved.to_json(plan), "dry_run": False, "files": written["files"], "answer": shown})
         return
-    table = grid(None, shown, ("state", "from", "to", "query"))
-    for row in zip(*shown.values(), strict=True):  # what an answer has not is blank
-        table.add_row(*("" if x is None else f"{x:.6g}" if isinstance(x, float) else escape(str(x)) for x in row))
-    out.print(table)
+    rows = zip(*shown.values(), strict=True)  # what an answer has not is blank
+    out.print(grid(None, shown, ("state", "from", "to", "query"), rows=rows))
     dispatch.say_written()
 
 

@@ -5,7 +5,6 @@ total.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from functools import cached_property
@@ -220,12 +219,9 @@ def _show_rehearsed(asked: Enquiry, certificate: RecordsCertificate, rehearsed: 
                 "warnings": list(weak)}  # fmt: skip
         print_json({**said, **_figures(certificate, rehearsed.usable), **dry.to_json()})
         return
-    table = grid(several(len(asked.questions), "question"), ("question", "noise", "groups", "own epsilon"),
-                 ("question", "noise"))  # fmt: skip
-    for found in told:
-        own = f"{float(read_number(found['own'])):.4g}"
-        table.add_row(escape(found["query"]), escape(found["words"]), str(found["groups"]), own)
-    out.print(table)
+    head = ("question", "noise", "groups", "own epsilon")
+    rows = [(x["query"], x["words"], str(x["groups"]), f"{float(read_number(x['own'])):.4g}") for x in told]
+    out.print(grid(several(len(asked.questions), "question"), head, head[:2], rows=rows))
     _say(certificate, rehearsed.usable, public)
     warn(weak)
     dry.say()
@@ -262,13 +258,12 @@ def _say(
 
 def _answers(answers: Sequence[SessionAnswer], epsilon: Real) -> Rich:
     title = f"{several(len(answers), 'answer')} under {both(epsilon, sum(answer.own for answer in answers))}"
-    table = grid(title, (*COLUMNS, "cost"), COLUMNS[:3])
-    for answer in answers:
-        for k, cell in enumerate(answer.cells):
-            numbers = ("" if math.isnan(x) else f"{x:.6g}" for x in (cell.value, cell.low, cell.high))
-            cost = f"{float(answer.cost.epsilon):.4g}" if k == 0 else ""
-            table.add_row(escape(str(answer.question)), escape(cell.group), escape(cell.cell), *numbers, cost)
-    return table
+    rows = [
+        (str(answer.question), c.group, c.cell, float(c.value), float(c.low), float(c.high),
+         "" if k else f"{float(answer.cost.epsilon):.4g}")
+        for answer in answers for k, c in enumerate(answer.cells)
+    ]  # fmt: skip
+    return grid(title, (*COLUMNS, "cost"), COLUMNS[:3], rows=rows)
 
 
 def release_query(dispatch: Dispatch) -> None:

@@ -125,8 +125,7 @@ def views(certificate: Certificate, most: int = MOST) -> tuple[View, ...]:
             for k in np.lexsort((-lost, ~marked))[:most].tolist():
                 label = item.labels[k] or f"pair {k + 1}"
                 for margin in margins(item, k, part.noise, part.certificate.lattice):
-                    whole = margin.coordinate is None
-                    loss = lost[k] if whole else losses(margin.item, margin.noise, epsilon)[0]
+                    loss = lost[k] if margin[2] is None else losses(*margin[:2], epsilon)[0]
                     listed.append((not marked[k], -float(loss), (margin, label, part, chance)))
             listed = sorted(listed, key=lambda entry: entry[:2])[:most]
     return tuple(_view(*chosen) for _, _, chosen in listed)
@@ -144,17 +143,18 @@ def secrets_of(label: str) -> tuple[str, str]:
 
 
 def _view(margin: Margin, label: str, part: RunningNoise, chance: str) -> View:
-    shown, noise, factor = drawable(margin.item, margin.noise)
+    item, added, coordinate, note = margin
+    shown, noise, factor = drawable(item, added)
     lattice = part.certificate.lattice
     if factor != 1 and lattice is not None:
         lattice = Lattice(lattice.grid * factor, lattice.origin)
     pair, endless = atoms(shown, noise)
-    most = limit(margin.item, margin.noise)
-    which = "" if margin.coordinate is None else f", coordinate {margin.coordinate + 1}"
+    most = limit(item, added)
+    which = "" if coordinate is None else f", coordinate {coordinate + 1}"
     return View(
         chance + label + which, *secrets_of(label), pair=pair, lattice=lattice, noise=noise,
-        endless=endless, limit=most, coordinate=margin.coordinate, note=margin.note,
-        unlimited=why_unlimited(margin.item, margin.noise) if np.isinf(most) else "")  # fmt: skip
+        endless=endless, limit=most, coordinate=coordinate, note=note,
+        unlimited=why_unlimited(item, added) if np.isinf(most) else "")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

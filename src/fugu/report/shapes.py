@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -239,42 +239,37 @@ def _span(item: Analytic, noise: Any) -> Span:
     return span_of((item.p, item.q), item.lattice, float(noise.scale) if decay(noise) else 0.0)
 
 
-class Margin(NamedTuple):
-    """Laws of one published number and the noise added to it: the value itself, or one coordinate of a vector."""
-
-    item: Any
-    noise: Any
-    coordinate: int | None
-    note: str = ""
-    """What a caption adds, where these are two laws of many."""
+Margin = tuple[Any, Any, int | None, str]
+"""Laws of one published number and the noise added to it: the value itself, or one coordinate of a vector; and what a
+caption adds, where these are two laws of many."""
 
 
 def margins(item: Any, k: int, noise: Any, lattice: Lattice | None) -> Iterator[Margin]:
     """One pair by itself, as laws of one number: two laws of sets that are worst at one output; of vectors every
     coordinate, with noise of the deviation that it has; of cells whether the record is in each of them."""
     if item.shape == "line":
-        yield Margin(_alone(item, k), noise, None)
+        yield _alone(item, k), noise, None, ""
     elif item.shape == "smooth":
-        yield Margin(item, noise, None)
+        yield item, noise, None, ""
     elif item.shape == "sets":
         chosen = replace(item, pairs=(item.pairs[k],), labels=(item.labels[k],))
         laws = tuple(Masses(law, exact_sum(law)) for law in worst_laws(chosen, DecayKernel.of(noise)))
-        yield Margin(_alone(Family(item.points, laws, ((0, 1),), chosen.labels), 0), noise, None, _WORST)
+        yield _alone(Family(item.points, laws, ((0, 1),), chosen.labels), 0), noise, None, _WORST
     for j in range(min(item.dimension, _COORDINATES) if item.shape in ("space", "cells", "normal") else 0):
         if item.shape == "space":
             points, where = np.unique(item.points[:, j], return_inverse=True)
             laws = tuple(law.scatter(where, len(points)) for law in item.laws)
             own = noise.coordinate(j) if isinstance(noise, DirectedLaplace) else noise
-            yield Margin(_alone(replace(item, points=points, laws=laws), k), own, j)
+            yield _alone(replace(item, points=points, laws=laws), k), own, j, ""
         elif item.shape == "cells":
             each = [(int(law.sum()), int(law[j])) for law in (item.laws[n] for n in item.pairs[k])]
             laws = tuple(Masses(np.array([total - held, held]), Fraction(total)) for total, held in each)
-            yield Margin(_alone(Family(np.array([0, 1]), laws, ((0, 1),), (item.labels[k],)), 0), noise, j)
+            yield _alone(Family(np.array([0, 1]), laws, ((0, 1),), (item.labels[k],)), 0), noise, j, ""
         else:
             assert lattice is not None
             p, q = (Normal(law.mean[j], math.sqrt(float(law.cov[j][j]))).components() for law in (item.p, item.q))
             own = Gaussian(math.sqrt(float(noise.covariance()[j][j])), lattice.grid)
-            yield Margin(Analytic(p, q, item.label).on(lattice), own, j)
+            yield Analytic(p, q, item.label).on(lattice), own, j, ""
 
 
 def _alone(item: Family, k: int) -> Family:
