@@ -1,4 +1,4 @@
-"""`Answer`: the released numbers of one query, each with its interval, made to fit together; `Cell`: one number."""
+"""`Answer`: the released numbers of one query, each a `Cell` with its interval, made to fit together; their draw."""
 
 from __future__ import annotations
 
@@ -217,6 +217,12 @@ def _placed(cell: Cell, value: float, most: int, nonnegative: bool) -> Cell:
     """The interval of the noised count, cut to what is possible and widened to hold the value: as sure as before."""
     low, high = (max(cell.low, 0.0), min(cell.high, float(most))) if nonnegative else (cell.low, cell.high)
     return replace(cell, value=value, low=min(low, value), high=max(high, value))
+
+
+# Drawing the answer of a question: exact numbers of the private table, noise from fair bits, and what comes out of it.
+#
+# The numbers before noise live in `draw` alone. What it returns is noised, and `cells_of` shows it without looking at
+# the table again.
 
 
 LEVEL = 0.95

@@ -1,4 +1,4 @@
-"""`Statistic`: what is asked of a table, such as "mean(chol)", and one record's contribution to it."""
+"""What is asked of a table, such as "mean(chol)", one record's contribution to it, and how it will be answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Beliefs of a session's certificate fitted again, and answers far from what its reference makes plausible."""
+"""Answers of a session judged: beliefs fitted again, what the reference makes plausible, how usable they are."""
 
 from __future__ import annotations
 
@@ -187,6 +187,9 @@ def _rows(belief: TableBelief, by: str | None, group: str) -> NDArray[np.bool_] 
         return np.ones(len(belief.table), dtype=bool)
     known = belief.groups.of(by).known
     return None if known is None else np.asarray(known == group, dtype=bool)
+
+
+# How usable the answers of a session are, from its certificate alone: noise beside what the laws say of one record.
 
 
 LEVEL = 0.95
