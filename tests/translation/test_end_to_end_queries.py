@@ -14,6 +14,7 @@ import fugu
 from fugu.queries import sequence_query, sequences
 from fugu.queries.sequence_counts import Count, Histogram, Mean, RandomisedResponse, Sum, Transitions, rounded
 from fugu.queries.sequence_data import Numbers, States
+from fugu.queries.sequence_query import EntryNoise
 from fugu.queries.sequences import ArgMax, Lipschitz, Select, TopK
 from selection_laws import exponential_law, permute_and_flip_law
 
@@ -66,7 +67,8 @@ def drawn_law(query, names, length, rates, epsilon):
     """(data sets, outputs): the law of the answer on every data set, from the rate and the middle of each draw."""
     table = []
     for data in product(names, repeat=length):
-        middle = np.ravel(np.asarray(query.draw(query.domain.read(list(data)), epsilon, None).value)).astype(int)
+        drawn = query.draw(query.domain.read(list(data)), EntryNoise(epsilon), None)
+        middle = np.ravel(np.asarray(drawn.value)).astype(int)
         table.append(outer(*(geometric(length, float(rates[-1]))[m] for m in middle)).ravel())
     return np.array(table)
 
@@ -100,7 +102,7 @@ def test_counts_cost_what_they_say_under_a_chain(query, epsilon, rates):
 def test_selections_cost_what_they_say_under_a_chain(query, epsilon, rounds):
     table = []
     for data in product(LETTERS.names, repeat=4):
-        query.draw(LETTERS.read(list(data)), epsilon, None)
+        query.draw(LETTERS.read(list(data)), EntryNoise(epsilon), None)
         table.append(peeled(*rounds[-1]))
     table = np.array(table)
     assert per_entry(table, (3,) * 4) <= float(epsilon) * (1 + 1e-9)
@@ -134,7 +136,7 @@ def test_one_replacement_moves_the_drawn_lattice_point_by_at_most_epsilon(query,
     epsilon, size = Fraction(1), 4
     middle = {}
     for data in product(values, repeat=size):
-        value = query.draw(query.domain.read(list(data)), epsilon, None).value
+        value = query.draw(query.domain.read(list(data)), EntryNoise(epsilon), None).value
         middle[data] = np.ravel(np.asarray(value, dtype=float)) / float(unit or query.grid)
     worst = 0.0
     for data, here in middle.items():
