@@ -142,7 +142,9 @@ def test_a_confidence_that_nothing_stands_behind_is_refused(forge, sure, tmp_pat
     body["digest"] = digest_of(body)
     path = tmp_path / "forged.json"
     path.write_text(json.dumps(body))
-    assert not fugu.verify(path).holds
+    verdict = fugu.verify(path)
+    assert not verdict.holds
+    assert ("confidence", "fails") in {line[:2] for line in verdict.checks}, "by its own check, not by another"
 
 
 def test_a_box_and_two_balls_do_not_share_one_error():
