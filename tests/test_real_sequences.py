@@ -11,9 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import fugu.cli.app as cli
-from fugu.cli.sequence_reading import EntryColumns, spacing
-from fugu.data.layout import BETWEEN, Layout
+from fugu.cli.sequence_reading import columns_of, spacing
+from fugu.data.layout import BETWEEN
 from fugu.errors import BadTable, FuguError
+from fugu.question import Question
 
 FOLDER = os.environ.get("FUGU_DATA")
 pytestmark = pytest.mark.skipif(
@@ -45,11 +46,16 @@ def data(name):
     return str(path)
 
 
+def asked(by, order, state, **said):
+    """The columns that the options of a command name."""
+    return columns_of(Question(by=by, order=order, state=state, **said))
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_every_file_is_read(name):
     columns, said, expected = FILES[name]
     path = data(name)
-    _, found, _ = EntryColumns.of(*columns, None, True, Layout(**said)).timed(path)
+    _, found, _ = asked(*columns, **said).timed(path)
     entries = found.sequences.values()
     states = {entry for sequence in entries for entry in sequence}
     assert (len(entries), sum(map(len, entries)), len(states), max(map(len, entries))) == expected
@@ -59,25 +65,23 @@ def test_every_file_is_read(name):
 def test_without_its_layout_a_file_is_refused_with_the_option_to_give(name):
     (by, order, state), said, _ = FILES[name]
     option = "--columns" if "columns" in said else "--repeats" if "repeats" in said else "--backwards"
-    bare = Layout(**{k: v for k, v in said.items() if k in ("end", "every")})
+    bare = {k: v for k, v in said.items() if k in ("end", "every")}
     with pytest.raises(FuguError, match=option):
-        EntryColumns.of(by, order, state, None, True, bare).timed(data(name))
+        asked(by, order, state, **bare).timed(data(name))
 
 
 def test_gaps_are_said():
     (by, order, state), _, _ = FILES[NYC]
-    _, found, _ = EntryColumns.of(by, order, state, None, True, Layout(repeats="first", every="1d")).timed(data(NYC))
+    _, found, _ = asked(by, order, state, repeats="first", every="1d").timed(data(NYC))
     assert "58.3 % of the entries" in spacing(found.plan)[0] and "212 missing steps of 1d" in spacing(found.plan)[0]
     (by, order, state), said, _ = FILES["electricity/ampds2_minutes.csv.gz"]
-    power = EntryColumns.of(by, order, state, None, True, Layout(**said)).timed(
-        data("electricity/ampds2_minutes.csv.gz")
-    )
+    power = asked(by, order, state, **said).timed(data("electricity/ampds2_minutes.csv.gz"))
     assert "the largest is 653,760 missing steps of 1min (454 d)" in spacing(power[1].plan)[0]
     (by, order, state), said, _ = FILES["activity/ordonez_adl.csv"]
-    diary = EntryColumns.of(by, order, state, None, True, Layout(**said)).timed(data("activity/ordonez_adl.csv"))
+    diary = asked(by, order, state, **said).timed(data("activity/ordonez_adl.csv"))
     shown = Counter(cell for cells in diary[1].plan.cells.values() for cell in cells if cell != BETWEEN)
     assert spacing(diary[1].plan) == () and max(shown.values()) == 61
-    bare = EntryColumns.of(by, order, state, None, True, Layout(**{k: v for k, v in said.items() if k != "overlaps"}))
+    bare = asked(by, order, state, **{k: v for k, v in said.items() if k != "overlaps"})
     with pytest.raises(BadTable, match="--overlaps"):
         bare.timed(data("activity/ordonez_adl.csv"))
 
