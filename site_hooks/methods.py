@@ -66,11 +66,11 @@ def entries() -> list[Entry]:
     for method in methods():
         found.setdefault(method.name, []).append(method)
     listed = [_scale(name, several) for name, several in found.items()]
-    listed += [_way(name, way.theorem) for name, way in WAYS.items()]
+    listed += [_way(name, theorem) for name, theorem in WAYS.items()]
     directed = translates.WAYS
-    listed += [_by_name(name, "gaussian", directed[name].theorem, "properties of a whole table", "`Approx`")
+    listed += [_by_name(name, "gaussian", directed[name], "properties of a whole table", "`Approx`")
                for name in (translates.METHOD,)]  # fmt: skip
-    listed += [_by_name(name, "directed", directed[name].theorem, "vectors that are translates", "`Pure`")
+    listed += [_by_name(name, "directed", directed[name], "vectors that are translates", "`Pure`")
                for name in (translates.ANISOTROPIC, translates.SEVERAL)]  # fmt: skip
     laws = {"optimal-channel": "finitely many values", "robust-channel": "sets of laws, finitely many values"}
     listed += [_by_name(name, "a channel", channel._THEOREM, laws[name], "ratio") for name in driver.CHANNEL_NAMES]
@@ -110,7 +110,7 @@ def _way(name: str, theorem: str) -> Entry:
     rules = [(where, theorem)]
     budgets = "ratio with a delta, divergences"
     if name in translates.WAYS:
-        rules.append(("normal vectors, `Pure`", translates.WAYS[name].theorem))
+        rules.append(("normal vectors, `Pure`", translates.WAYS[name]))
         budgets = "ratio, divergences"
     beaten = METHODS[name].beaten
     return Entry(name, tuple(rules), "normal vectors", budgets, "correlated gaussian", _ticked(beaten))

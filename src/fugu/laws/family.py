@@ -84,7 +84,7 @@ class Family(SeveralPairs):
         (q(S) - b) <= delta + a + e b, with delta that of p and q. Ratios are another matter: P may have mass where Q
         has none, so no pure loss is known.
 
-        >>> from fugu.laws import LawPair, families
+        >>> from fugu.laws import Discrete, LawPair, families
         >>> families([LawPair(Discrete([0]), Discrete([1]))])[0].slack((0, 1), arb(1)) == 0
         True
         """
