@@ -1504,7 +1504,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("check_anybody", "anybody: any cap holds", "CAP in certificate.body and (now is None or exact(now.epsilon) > read_number(certificate.body[CAP]))", "False"),
     ("of_noise", "anybody: one step for all", "rate * steps", "rate"),
     ("_least", "anybody: half the delta unproved", "exact(shift_delta(noise, steps, epsilon)) <= delta", "exact(shift_delta(noise, steps, epsilon)) <= 2 * delta"),
-    ("Scaled.proved", "cap: a scale just below", "proof.holds and self._within(noise)", "proof.holds", "mechanism/test_anybody.py"),
+    ("Scaled.proved", "cap: a scale just below", "proof.holds and self._within(noise)", "proof.holds", "calibration/test_prove_mutants.py"),
     ("Scaled.capped", "cap: no scale for it", "self.proposal.steps >= least", "True"),
     ["loss/test_generic.py"],
     ("prove_window_delta", "any noise: one order only", "((a, b), (b, a))", "((a, b),)"),

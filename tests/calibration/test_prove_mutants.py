@@ -64,6 +64,16 @@ def test_a_proposal_that_is_too_small_is_refused(budget, share):
         offer(share * enough).tried(budget.asks(), Context()).mechanism(budget)
 
 
+def test_a_proposal_a_little_short_of_the_cap_is_made_up_for():
+    """Two values are 4 steps apart: a cap of 1/10 needs a scale of 40, whatever else is proved below it."""
+    (exact,) = [m for m in named("exact") if m.suits(lattice([PAIR]), Pure(5).asks(), Laplace)]
+    short = Scaled(Laplace, stated([PAIR], Pure(5)), exact, Proposal(40 * (1 - 1e-7)), {}, cap=Fraction(1, 10))
+    noise, proof = short.proved(Pure(5).asks())
+    assert proof.holds and 40 <= noise.scale < 40.001
+    with pytest.raises(NotProvable, match="too small for the cap"):
+        replace(short, proposal=Proposal(39.9)).tried(Pure(5).asks(), Context())
+
+
 @pytest.mark.parametrize("budget", [Pure(0.4), Approx(0.4, 0.01)], ids=str)
 def test_a_family_that_is_not_the_first_must_hold_too(budget):
     noise = Laplace(calibrate(PAIR, budget).noise.scale, 1)
