@@ -41,8 +41,8 @@ def brute(noise, p, q, eps, alpha):
             found[2] = math.inf
         else:
             there = a > 0
-            total = float((a[there] ** alpha * b[there] ** (1 - alpha)).sum())
-            found[2] = max(found[2], math.log(total) / (alpha - 1))
+            terms = alpha * np.log(a[there]) + (1 - alpha) * np.log(b[there])  # powers may leave the doubles
+            found[2] = max(found[2], float(np.logaddexp.reduce(terms)) / (alpha - 1))
     return found
 
 
