@@ -25,9 +25,11 @@ from fugu import (
     delta,
     epsilon,
     mix,
+    renyi,
     verify,
 )
-from fugu.errors import BadLaw, FuguError
+from fugu.errors import BadLaw, BadNoise, CertificateError, FuguError
+from fugu.laws.masses import Masses
 from fugu.noise import Lattice
 from fugu.numbers.exact import as_fraction
 
@@ -161,3 +163,19 @@ def test_a_proved_epsilon_is_never_rounded_below_a_fraction():
     third = Fraction(1, 3)
     proved = calibrate(LawPair(Discrete([0]), Discrete([1])), Pure(third)).certificate.proved["epsilon"]
     assert third <= Fraction(proved) <= third + Fraction(1, 10**15)
+
+
+@pytest.mark.parametrize("kind", ["count", "", {}, [], None, 1])
+def test_a_law_of_another_form_is_not_read_as_counts(kind):
+    written = {"kind": "counts", "parts": [1, 2], "total": "3"}
+    assert Masses.from_json(written, 2)[0].parts.tolist() == [1, 2]
+    with pytest.raises(CertificateError, match="neither counts nor binary"):
+        Masses.from_json({**written, "kind": kind}, 2)
+
+
+@pytest.mark.parametrize("noise", [Gaussian(1, grid=1), Laplace(1, grid=1)], ids=repr)
+def test_values_beyond_whole_steps_are_refused_in_words(noise):
+    far = LawPair(Discrete([0]), Discrete([1e19]))
+    with pytest.raises(BadNoise, match="too fine for values this far apart"):
+        renyi(noise, far, 2)
+    assert 4 <= epsilon(Laplace(1, grid=1), LawPair(Discrete([0]), Discrete([4]))) < 4.000001

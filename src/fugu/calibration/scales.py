@@ -246,11 +246,11 @@ class Scaled:
         return noise.placed(*mean_law([item for item in laws if isinstance(item, Family | SetFamily)]))
 
     def tried(self, ask: Ask, context: Context) -> Tried:
-        """Without noise even the unrounded value may go out, if that is proved."""
+        """Without noise even the unrounded value may go out, if that is proved; a cap counts steps of the lattice."""
         lattice: Lattice | None = self.where.lattice
         laws, unrounded = self.where.items, self.where.unrounded()
         silent = self.kind.at(0, self.where.lattice.grid)
-        if not self.kind.released or self.proposal.steps > 0:
+        if not self.kind.released or self.proposal.steps > 0 or self.cap is not None:
             unrounded = None
         if unrounded is not None and bound(unrounded, self._placed(silent, unrounded), ask).holds:
             lattice, laws = None, unrounded

@@ -40,14 +40,19 @@ def balle(alpha: Real, epsilon: Real, delta: Real) -> float:
     return _closed(alpha, epsilon, delta, tight=True)
 
 
-def mironov_delta(alpha: Real, renyi: Real, epsilon: Real) -> float:
-    """min(1, e^{(alpha-1)(renyi - epsilon)}), rounded up: `mironov` solved for delta."""
-    return _closed_delta(alpha, renyi, epsilon, tight=False)
-
-
 def balle_delta(alpha: Real, renyi: Real, epsilon: Real) -> float:
     """min(1, e^{(alpha-1)(renyi - epsilon)} (1 - 1/alpha)^alpha / (alpha-1)), rounded up: `balle` solved for delta."""
-    return _closed_delta(alpha, renyi, epsilon, tight=True)
+    from fugu.numbers import balls
+
+    check_alpha(alpha)
+    check_epsilon(renyi)
+    check_epsilon(epsilon)
+    if math.isinf(alpha) or math.isinf(renyi) or math.isinf(epsilon):
+        return 0.0 if exact(renyi) <= exact(epsilon) and not math.isinf(renyi) else 1.0
+    with balls.precision(192):
+        a = balls.of(exact(alpha))
+        found: arb = (a - 1) * balls.of(exact(renyi) - exact(epsilon)) + a * (1 - 1 / a).log() - (a - 1).log()
+        return meant_up(min(1.0, balls.upper(found.exp())))
 
 
 def exact_delta(orders: Mapping[Real, Real], epsilon: Real, symmetric: bool = False) -> float:
@@ -115,19 +120,3 @@ def _closed(alpha: Real, epsilon: Real, delta: Real, tight: bool) -> float:
         a, e, log_d = balls.of(exact(alpha)), balls.of(exact(epsilon)), balls.of(exact(delta)).log()
         found: arb = e + ((a - 1) / a).log() - (log_d + a.log()) / (a - 1) if tight else e - log_d / (a - 1)
         return meant_up(max(0.0, balls.upper(found)))
-
-
-def _closed_delta(alpha: Real, renyi: Real, epsilon: Real, tight: bool) -> float:
-    from fugu.numbers import balls
-
-    check_alpha(alpha)
-    check_epsilon(renyi)
-    check_epsilon(epsilon)
-    if math.isinf(alpha) or math.isinf(renyi) or math.isinf(epsilon):
-        return 0.0 if exact(renyi) <= exact(epsilon) and not math.isinf(renyi) else 1.0
-    with balls.precision(192):
-        a = balls.of(exact(alpha))
-        found: arb = (a - 1) * balls.of(exact(renyi) - exact(epsilon))
-        if tight:
-            found += a * (1 - 1 / a).log() - (a - 1).log()
-        return meant_up(min(1.0, balls.upper(found.exp())))

@@ -91,6 +91,8 @@ class Masses:
         if found["kind"] == "binary":
             parts: NDArray[Any] = np.array([float.fromhex(p) for p in found["parts"]], dtype=np.float64)
             valid = bool(np.all(np.isfinite(parts)) and np.all(parts >= 0))
+        elif found["kind"] != "counts":
+            raise CertificateError("a law in the certificate is neither counts nor binary numbers")
         else:
             counts = [read_whole(p) for p in found["parts"]]
             parts = np.array(counts, dtype=np.int64 if sum(map(abs, counts)) < 2**62 else object)

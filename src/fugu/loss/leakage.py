@@ -135,6 +135,8 @@ def on_grid(item: Any, grid: Fraction | None) -> Any:
     whole, unit = in_units(item)
     require_lattice(whole, grid / unit)
     steps = [(Fraction(x) - Fraction(whole.points[0].item())) * unit / grid for x in whole.points.tolist()]
+    if steps and max(map(abs, steps)) >= 2**63:
+        raise BadNoise(f"a grid of {float(grid):g} is too fine for values this far apart; choose a coarser grid")
     return replace(item, points=np.array([int(s) for s in steps], dtype=np.int64))
 
 
