@@ -7,6 +7,9 @@ JOBS ?= 2
 MINUTES ?= 10
 CODE := src verify papers tests conftest.py benchmarks examples site_hooks
 
+# Tests are compiled once, and not again in every process of every run, also where the surroundings forbid it.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo install quick test test-long test-browser hunt hunt-again hunt-report check mutants trust bench reproduce docs growth clean
 
 demo: install

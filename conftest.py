@@ -4,6 +4,7 @@ measured in benchmarks only) and draw the same cases in every run of `make test`
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from pathlib import Path
@@ -16,10 +17,19 @@ settings.register_profile("fugu", deadline=None, print_blob=True, derandomize=Tr
 settings.load_profile("fugu")
 
 
+@pytest.fixture(scope="session")
+def ledgers(tmp_path_factory):
+    """A folder for the ledgers of all tests, and their numbers: pytest's own numbering reads all folders each time."""
+    return tmp_path_factory.mktemp("ledgers"), itertools.count()
+
+
 @pytest.fixture(autouse=True)
-def own_ledger(tmp_path_factory, monkeypatch):
+def own_ledger(ledgers, monkeypatch):
     """Every test has a ledger of its own: none is ever charged to that of the person who runs them."""
-    monkeypatch.setenv("FUGU_LEDGER", str(tmp_path_factory.mktemp("ledger") / "own.db"))
+    folder, numbers = ledgers
+    own = folder / str(next(numbers))
+    own.mkdir()
+    monkeypatch.setenv("FUGU_LEDGER", str(own / "own.db"))
 
 
 _LONG = (
