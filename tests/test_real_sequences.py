@@ -11,8 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 import fugu.cli.app as cli
-from fugu.cli.sequence_reading import columns_of, spacing
+from fugu.cli.sequences import columns_of
 from fugu.data.layout import BETWEEN
+from fugu.data.sequences import spacing
 from fugu.errors import BadTable, FuguError
 from fugu.question import Question
 
@@ -55,7 +56,7 @@ def asked(by, order, state, **said):
 def test_every_file_is_read(name):
     columns, said, expected = FILES[name]
     path = data(name)
-    _, found, _ = asked(*columns, **said).timed(path)
+    _, found = asked(*columns, **said).timed(path)
     entries = found.sequences.values()
     states = {entry for sequence in entries for entry in sequence}
     assert (len(entries), sum(map(len, entries)), len(states), max(map(len, entries))) == expected
@@ -72,7 +73,7 @@ def test_without_its_layout_a_file_is_refused_with_the_option_to_give(name):
 
 def test_gaps_are_said():
     (by, order, state), _, _ = FILES[NYC]
-    _, found, _ = asked(by, order, state, repeats="first", every="1d").timed(data(NYC))
+    _, found = asked(by, order, state, repeats="first", every="1d").timed(data(NYC))
     assert "58.3 % of the entries" in spacing(found.plan)[0] and "212 missing steps of 1d" in spacing(found.plan)[0]
     (by, order, state), said, _ = FILES["electricity/ampds2_minutes.csv.gz"]
     power = asked(by, order, state, **said).timed(data("electricity/ampds2_minutes.csv.gz"))

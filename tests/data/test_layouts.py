@@ -26,7 +26,7 @@ from fugu.data.sequences import (
     read_sequences,
     read_timed,
     sequence_schema,
-    spacing_words,
+    spacing,
     unbroken,
 )
 from fugu.errors import BadTable, ColumnNotFound, FuguError, MissingValues, NotProvable, UnknownName, UsageError
@@ -189,7 +189,7 @@ def test_keeping_the_last_by_its_value_is_caught(monkeypatch):
     def wrong(table, by, order, images, schema, state):
         users = sequences._users(table, by, len(images), schema.sequence)
         found = by_value(users, by, table.exact(order), schema.sequence, ".", images)
-        return sequences.Timed(found.filled(images, None), found)
+        return sequences.Timed(found.filled(images, None), found, schema)
 
     table = {"user": ["u"] * 3, "time": [1, 1, 2], "s": ["walk", "rest", "run"]}
     layout = Layout(repeats="last")
@@ -374,13 +374,12 @@ def test_a_file_says_the_same_as_options(tmp_path):
 def test_gaps_are_said_in_steps_and_cut_sequences():
     table = {"t": [0, 1, 2, 7, 8], "s": ["a", "b", "a", "b", "a"]}
     found = read_timed(table, None, "t", "s", Schema({}, sequence=Layout(every="1")))
-    assert "25 % of the entries" in spacing_words(found.plan) and "4 missing steps of 1 (4)" in spacing_words(
-        found.plan
-    )
+    (said,) = spacing(found.plan)
+    assert "25 % of the entries" in said and "4 missing steps of 1 (4)" in said
     assert list(unbroken(found).values()) == [["a", "b", "a"], ["b", "a"]] and found.plan.span == 9
     loose = read_timed(table, None, "t", "s")
-    assert "between 1 and 5 apart, half of them at most 1" in spacing_words(loose.plan)
-    assert spacing_words(read_timed({"t": [0, 2, 4], "s": ["a", "b", "a"]}, None, "t", "s").plan) is None
+    assert "between 1 and 5 apart, half of them at most 1" in spacing(loose.plan)[0]
+    assert spacing(read_timed({"t": [0, 2, 4], "s": ["a", "b", "a"]}, None, "t", "s").plan) == ()
 
 
 def test_no_message_holds_a_state():

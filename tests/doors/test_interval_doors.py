@@ -19,9 +19,9 @@ from typer.testing import CliRunner
 
 import fugu.cli.app as cli
 from fugu.data import Schema
-from fugu.data import layout as plan
 from fugu.data.column import Column
 from fugu.data.layout import Layout
+from fugu.data.moments import times_of
 from fugu.data.sequences import open_timed, sequence_schema
 from fugu.errors import BadTable, FuguError, UsageError
 from fugu.noise.bits import RngBits
@@ -165,14 +165,14 @@ def test_a_row_beyond_the_record_is_answered_by_what_is_public_alone(tmp_path, f
 def test_the_harness_sees_a_row_that_decides_about_a_refusal(monkeypatch):
     """The times of all rows as one column, which public intervals have: one text refuses the table."""
 
-    def together(users, begins, ends, layout, decimal):
+    def together(begins, ends, layout, decimal):
         columns = [Column.of(name, list(cells)) for name, cells in (("from", begins), ("to", ends))]
-        return plan.interval_plan(users, *columns, layout, decimal)
+        return tuple(times_of(column, decimal) for column in columns)
 
     table = diary()
     schema = schema_of(table)
     base = shape_of(table, schema)
-    monkeypatch.setattr("fugu.data.sequences.secret_interval_plan", together)
+    monkeypatch.setattr("fugu.data.sequences.secret_times", together)
     assert shape_of(table, schema) == base
     with pytest.raises(BadTable):
         shape_of(replaced(table, "to", "soon"), schema)

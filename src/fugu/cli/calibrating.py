@@ -37,7 +37,7 @@ from fugu.cli.console import (
 )
 from fugu.cli.options import questions_of, show_plan, split, weights_of
 from fugu.cli.releasing import UNNAMED, signed
-from fugu.cli.sequence_reading import Wording, columns_of
+from fugu.cli.sequences import columns_of, query_of
 from fugu.data import Schema
 from fugu.files import check_apart
 from fugu.guarantee import Approx, weaknesses
@@ -234,20 +234,18 @@ _ERRORS = (
 
 def _rules(question: Question, users: int | None, as_json: bool) -> None:
     """Show every rule; TABLE, the reference, stands in for the sequences to be released, and `users` for theirs."""
-    text, allowed = question.asked, options.positive("epsilon", question.epsilon)
+    _, allowed = question.asked, options.positive("epsilon", question.epsilon)
     columns, odds = columns_of(question), options.odds(question.epsilon, question.delta)
     budget = odds if isinstance(odds, Approx) else None
     confidence = options.confidence(question.confidence)
     options.require_no_smoothing(confidence, question.smoothing)
     with progress():
         stage("reading the sequences")
-        schema, known, _ = columns.timed(str(question.reference))
+        _, known = columns.timed(str(question.reference))
         stage("fitting the chain")
         state, smoothing, length = columns.state, question.smoothing, question.length
-        chain = believed(known, columns.told(), state, smoothing, length, question.start, confidence)
-        bounds = options.bounds(question.bounds)
-        wording = Wording(text, state, schema.fields[state], question.weights, bounds=bounds)
-        query = wording.made(chain)
+        chain = believed(known, columns.told, state, smoothing, length, question.start, confidence)
+        query = query_of(question, state, known.schema.fields[state], chain)
         parts, shares = (query.parts, query.shares) if isinstance(query, Several) else ((query,), (Fraction(1),))
         stage("what every rule allows an entry")
         found, skipped = rules(chain, allowed, shares)

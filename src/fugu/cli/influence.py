@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from decimal import ROUND_CEILING, ROUND_FLOOR
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ import fugu
 from fugu.cli import options
 from fugu.cli.asking import asks
 from fugu.cli.console import escape, grid, out, print_json, progress
-from fugu.cli.sequence_reading import EntryColumns, columns_of, shown, spacing, unprotected
+from fugu.cli.sequences import EntryColumns, columns_of, unprotected
 from fugu.data.layout import MODELLED
-from fugu.data.sequences import Timed, declared_states
+from fugu.data.sequences import Timed, declared_states, spacing
 from fugu.errors import UsageError
 from fugu.files import check_apart
 from fugu.guarantee import ZCDP, Approx
@@ -41,7 +42,7 @@ def influence(question: Question, plot: str | None, as_json: bool) -> None:
     with progress():
         stage("reading the sequences")
         wanted = columns_of(question)
-        known, told_before = wanted.timed(table)[1], wanted.told()
+        known, told_before = wanted.timed(table)[1], wanted.told
         stage("fitting the chain")
         modelled = told_before.sequence.gaps == MODELLED and length is None and level is None
         steps = steps_of(known.plan, known.sequences) if modelled else None
@@ -85,7 +86,7 @@ def influence(question: Question, plot: str | None, as_json: bool) -> None:
 def _beside(columns: EntryColumns, known: Timed, length: int | None, start: str, asked: Real) -> float | str | None:
     """The same budget for every chain that the reference does not rule out; or why it is not known; None if no states
     were declared, which limits need, or too many to do unasked."""
-    told = columns.told()
+    told = columns.told
     declared = declared_states(told, columns.state)
     if not declared or len(declared) > _FEW:
         return None
@@ -128,6 +129,15 @@ def _show(told: dict[str, Any], group: Fraction) -> None:
             f"(--confidence {_USUAL:g}): {escape(found)}",
             soft_wrap=True,
         )
+
+
+def shown(number: Real, rounding: str) -> str:
+    """Six digits, rounded to the safe side: influences and losses up, budgets down."""
+    if isinstance(number, float) and not math.isfinite(number):
+        return "inf"
+    exact = as_fraction(number)
+    digits = Context(prec=6, rounding=rounding).divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    return f"{digits.normalize():g}"
 
 
 _DELTA = "1e-6"

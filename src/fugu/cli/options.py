@@ -17,13 +17,14 @@ from typing import Annotated, cast
 import typer
 
 from fugu.cli.console import escape, note, out
+from fugu.data.layout import Layout
 from fugu.data.schema import Schema
 from fugu.errors import BadBudget, UnknownName, UsageError
 from fugu.files import check_apart
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.queries.statistic import GRAMMAR, StatisticQuestion, what_and_by
-from fugu.question import Question
+from fugu.question import Question, facts
 from fugu.scenario.scenario import PairsOfSecrets
 from fugu.visible import Json, brief, several
 
@@ -111,6 +112,13 @@ def schema(path: str | None, no_header: bool) -> Schema | None:
         raise UsageError("--no-header needs --schema FILE, whose columns name those of the file, in order")
     found = None if path is None else Schema.load(path)
     return replace(found, header=False) if found is not None and no_header else found
+
+
+def layout(question: Question) -> Layout:
+    """How rows become entries of sequences, as the options say."""
+    stated = {name: getattr(question, name) for name, said in facts(Question).items() if said.section == "sequence"}
+    said = {name: text for name, text in (*stated.items(), ("bins", question.bins)) if text is not None}
+    return Layout(**said)
 
 
 def fresh(path: str | Path, force: bool) -> Path:

@@ -39,7 +39,6 @@ from fugu.cli.console import (
     warn_of_private_counts,
 )
 from fugu.cli.options import named, named_before, split
-from fugu.cli.sequence_reading import layout_of
 from fugu.data import Schema, Table
 from fugu.data.layout import PLAIN
 from fugu.data.private import Private
@@ -318,7 +317,7 @@ def release(question: Question, books: Booking, delivery: Delivery) -> None:
             "--missing drop is for a column that is published row by row: a statistic counts every record. Give "
             "--missing VALUE, what a missing cell counts as, or leave it out"
         )
-    layout = layout_of(question) if question.sequential else PLAIN
+    layout = options.layout(question) if question.sequential else PLAIN
     schema = options.schema(question.schema, question.no_header and not question.sequential)
     data = UNNAMED if question.table is None and books.data is None else data_name(books.data, question.table or "")
     budget = options.budget(question.epsilon, question.delta, question.alpha)

@@ -1,8 +1,10 @@
-"""`fugu release --state`: publish a statistic of sequences, once or under the budget of a ledger."""
+"""`fugu release --state`: publish a statistic of sequences, once or under the budget of a ledger; what every command
+about sequences reads: the reference first, which is public, then the table, through its schema."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,10 +13,21 @@ from fugu.cli import options
 from fugu.cli.console import escape, grid, out, print_json, progress, usable_table, warn
 from fugu.cli.options import show_plan, split
 from fugu.cli.releasing import Dispatch, DryRun
-from fugu.cli.sequence_reading import EntryColumns, SequenceReading, Wording, columns_of, unprotected
-from fugu.data.sequences import sequences_digest
+from fugu.data import Schema, Table
+from fugu.data.cells import OTHER, Categories, text_of
+from fugu.data.field import Field
+from fugu.data.layout import MODELLED, ROWS
+from fugu.data.sequences import (
+    Timed,
+    missing_state,
+    open_timed,
+    read_timed,
+    sequences_digest,
+    spacing,
+    usual_state,
+)
 from fugu.documents.document import canonical_json
-from fugu.errors import UsageError
+from fugu.errors import PriorNotPublic, UnknownName, UsageError
 from fugu.guarantee import Pure
 from fugu.ledger.fingerprint import fingerprints, prior_digest
 from fugu.mechanism.release import require_noise
@@ -25,22 +38,218 @@ from fugu.publication.files import Outgoing
 from fugu.queries.sequence_certificate import OWN_TABLE, THE_TABLE, SequenceCertificate, entry_budget
 from fugu.queries.sequence_claims import REFERENCE, sequence_columns
 from fugu.queries.sequence_lattice import LatticeMechanism
-from fugu.queries.sequence_prior import Chain, believed
+from fugu.queries.sequence_prior import Chain, believed, steps_of
 from fugu.queries.sequence_promise import least_noise
-from fugu.queries.sequences import SequenceAnswer, SequenceMechanism, Several, States
+from fugu.queries.sequences import (
+    WAYS,
+    Count,
+    Histogram,
+    Mean,
+    Numbers,
+    SequenceAnswer,
+    SequenceMechanism,
+    SequenceQuery,
+    Several,
+    States,
+    Sum,
+    TopK,
+    Transitions,
+)
 from fugu.queries.statistic import GRAMMAR
 from fugu.queries.usable_sequences import usable_mechanism
 from fugu.question import Question
 from fugu.utility.usable import OWN_TABLE as OWN_NUMBERS
 from fugu.utility.usable import RowsFor, Usable
+from fugu.visible import several
+
+STATE = "state"
+"""What the schema calls the states of a wide table, where no other name is given."""
+
+
+@dataclass(frozen=True)
+class EntryColumns:
+    """The columns of sequences, and what is said of them before the reference is read."""
+
+    by: str | None
+    """The user; None for one sequence, or for a wide table, in which each row is one."""
+    order: str | None
+    """The time, or the start of an interval; None for wide tables and for files whose rows are in order."""
+    state: str
+    """The state; of a wide table, what its columns hold, by the name that the schema has for it."""
+    told: Schema
+    """What the schema file and the options say, how rows become entries with it; without them, nothing."""
+    declared: bool
+    """Whether there is a schema file."""
+    header: bool
+
+    @property
+    def names(self) -> tuple[str | None, str | None, str]:
+        """The user, the time, the state."""
+        return self.by, self.order, self.state
+
+    def timed(self, table: str) -> tuple[Table, Timed]:
+        """A reference as it stands, and its sequences with their times."""
+        if not self.header and not self.declared:
+            raise UsageError("--no-header takes the names of the columns from --schema FILE, or from --reference")
+        told = self.told if self.header else replace(self.told, header=False)
+        opened = told.open(table)
+        return opened, read_timed(opened, *self.names, schema=told)
+
+
+def columns_of(question: Question) -> EntryColumns:
+    """The columns that a question names; `UsageError` says which are needed for this layout."""
+    stated, layout = question.schema, options.layout(question)
+    told = Schema({}) if stated is None else Schema.load(stated)
+    told = replace(told, sequence=layout.merged(told.sequence))
+    wanted = told.sequence
+    if not wanted.wide and (question.state is None or (question.order is None and wanted.repeats != ROWS)):
+        raise UsageError(
+            "sequences need --state STATE and --order TIME (or --repeats rows, if the rows are in order), and --by "
+            "USER for more than one; or --columns FIRST:LAST for a wide table"
+        )
+    names = question.by, question.order, question.state or STATE
+    return EntryColumns(*names, told, stated is not None, not question.no_header)
+
+
+def _read(
+    columns: EntryColumns, table: str | None, reference: str | None, other: str | None
+) -> tuple[Timed, Timed, Hashable, str]:
+    """The sequences of the reference; those of the private table, through the reference's schema; the state that
+    unknown ones count as, and the same in words.
+
+    Everything that is decided is decided by the reference, before the table is opened. `table`: None for a dry run, in
+    which the reference stands in for it; `reference`: None to take the table's own beliefs, which then count as
+    public."""
+    named = not columns.declared and reference is not None  # by the reference's own header line
+    opened, known = replace(columns, header=columns.header or named).timed(reference or str(table))
+    if named and not columns.header:
+        known = replace(known, schema=replace(known.schema, header=opened.columns))
+    spare, rule = _spare(known.schema.fields[columns.state], columns.state, known, other)
+    if table is None:
+        return known, known, spare, rule
+    own = open_timed(known.schema.open(table), *columns.names, known.schema)
+    if reference is not None and sequences_digest(known.sequences) == sequences_digest(own.sequences):
+        raise PriorNotPublic(
+            "the reference holds the very sequences to be released; give another reference, or --public-prior to "
+            "count what is fitted on them as public"
+        )
+    return known, own, spare, rule
+
+
+def _spare(known: Field, state: str, reference: Timed, other: str | None) -> tuple[Hashable, str]:
+    """What unknown states count as: the schema's choice, --other, or the reference's most frequent one; and in words.
+
+    Missing ones count as the same unless the schema says otherwise. It is a state of the reference: the prior has no
+    law for any other."""
+    states = list(dict.fromkeys(e for entries in reference.sequences.values() if len(entries) > 1 for e in entries))
+    rules: dict[str, float | str | None] = {} if known.numeric else {"outside": known.outside, "missing": known.missing}
+    for rule in rules.values():
+        if rule not in (None, OTHER, "nearest", *states):
+            raise UsageError(f"the schema maps cells of column {state!r} to {rule!r}, not a state of the reference")
+    declared = rules.get("outside")
+    spare: Hashable
+    if declared not in (None, OTHER, "nearest"):
+        if other not in (None, declared):
+            raise UsageError(f"the schema says what an unknown state of column {state!r} becomes; leave out --other")
+        spare, why = declared, "as the schema says"
+    elif other is None:
+        usual = OTHER if OTHER in states else usual_state(reference.sequences)
+        spare, why = usual, "the most frequent state of the reference" if usual != OTHER else "by its name"
+    else:
+        place = Categories([text_of(name) for name in states]).place(other)
+        if place < 0:
+            raise UsageError(f"--other: state {other!r} is not one of the reference; there are {states[:8]}")
+        spare, why = states[place], "as declared"
+    missing = missing_state(known, reference.schema.sequence)
+    gone = next((name for name in states if name == missing), spare)
+    if declared == "nearest":
+        text = next((name for name in states if name == known.replacement), spare)
+        return (
+            spare,
+            f"unknown numbers count as the nearest state, unknown texts as {text!r}, missing states as {gone!r}",
+        )
+    if gone == spare:
+        return spare, f"unknown and missing states count as {spare!r}, {why}"
+    return spare, f"unknown states count as {spare!r}, {why}; missing ones as {gone!r}"
+
+
+_QUERY = re.compile(r"\s*(?P<name>[a-z]+?)\s*(?:(?P<k>\d+)|\(\s*(?P<of>.*?)\s*\))?\s*")
+
+
+def query_of(question: Question, state: str, known: Field, chain: Chain, other: Any = None) -> SequenceQuery:
+    """The questions of `--query "top3, histogram, mean(x)"` as one; the domain is that of the chain or declared, never
+    the data's.
+
+    `known`: what is known of the column `state`; `other`: the state that undeclared ones count as, None for the
+    first."""
+    bounds, texts = options.bounds(question.bounds), split(question.asked)
+    if question.method not in WAYS:
+        raise UnknownName("method for sequences", question.method, WAYS)
+
+    def part(text: str) -> SequenceQuery:
+        found = _QUERY.fullmatch(text)
+        match found and found.group("name", "k", "of"):
+            case ("mean" | "sum" as name, None, str(of)) if of:
+                if of != state:
+                    raise UsageError(
+                        f"the prior is about column {state!r} and says nothing of {of!r}; give --state {of!r}"
+                    )
+                return (Mean if name == "mean" else Sum)(_numbers(state, known, chain, bounds))
+            case ("top", str(k), None):
+                return TopK(int(k), States(chain.states, other), question.method)
+            case ("count", None, str(of)) if of:
+                domain = States(chain.states, other)
+                return Count(domain.names[domain.code(of)], domain)
+            case ("histogram", None, None):
+                return Histogram(States(chain.states, other))
+            case ("transitions", None, None):
+                return Transitions(States(chain.states, other), 2 if chain.length == 2 else None)
+        raise UsageError(
+            f"no query {text!r} of sequences; there are top3 (any number), histogram, count(STATE), transitions, "
+            "mean(COLUMN) and sum(COLUMN)"
+        )
+
+    parts = [part(text) for text in texts]
+    if bounds is not None and not any(isinstance(part.domain, Numbers) for part in parts):
+        raise UsageError("--bounds are for mean(COLUMN) and sum(COLUMN)")
+    if question.other is not None and not any(isinstance(part.domain, States) for part in parts):
+        raise UsageError("--other is for states; numbers are clipped to --bounds")
+    if question.method != "best" and not any(isinstance(part, TopK) for part in parts):
+        raise UsageError("--method: for sequences it says how the top ones are chosen; leave it out, or ask top3")
+    if len(parts) == 1:
+        if question.weights is not None:
+            raise UsageError("--weights: shares of one budget by several questions; leave it out")
+        return parts[0]
+    if question.weights is None:
+        return Several.of(parts, None)
+    shares = [as_fraction(options.positive("--weights", part)) for part in question.weights.split(",")]
+    if len(shares) != len(texts):
+        raise UsageError(
+            f"--weights has {several(len(shares), 'number')} for {several(len(texts), 'question')}; give one each"
+        )
+    return Several.of(parts, shares)
+
+
+def _numbers(state: str, known: Field, chain: Chain, bounds: tuple[Real, Real] | None) -> Numbers:
+    """The bounds declared, or the reference's; a missing number is what the schema says, or its median there."""
+    if not known.numeric:
+        raise UsageError(f"column {state!r} holds text; a mean or sum needs numbers")
+    found: list[Any] = list(chain.states)
+    low, high = map(as_fraction, bounds or (min(found), max(found)))
+    return Numbers(low, high, min(max(as_fraction(float(known.replacement)), low), high))
+
+
+def unprotected(skipped: list[str]) -> str:
+    """What the guarantee does not speak of, if there is anything."""
+    return f"; not protected, as they are never taken under the prior: {', '.join(skipped)}" if skipped else ""
 
 
 @dataclass(frozen=True)
 class ProvedSequences:
-    """A release of sequences before its draw: the prior, the mechanism, its certificate, what goes out, and how usable
-    that will be."""
+    """A release of sequences before its draw: those that are released (of a dry run, which opens none, the reference's
+    in their place), the prior, the mechanism, its certificate, what goes out, and how usable that will be."""
 
-    reading: SequenceReading
+    own: Timed
     chain: Chain
     mechanism: SequenceMechanism | LatticeMechanism
     certificate: SequenceCertificate
@@ -96,10 +305,10 @@ def release_sequences(dispatch: Dispatch) -> None:
         audit = dispatch.sign(going, proved.usable, opened=True)
     if not as_json:
         proved.say()
-    if proved.reading.opened is not None:
+    if proved.own.opened is not None:
         stated = question.reference
         seen = dispatch.look(
-            proved.reading.opened, question.by, lambda: None if stated is None else columns.told().open(stated)
+            proved.own.opened, question.by, lambda: None if stated is None else columns.told.open(stated)
         )
         going = replace(going, check=seen)
     shown = sequence_columns(_spent(dispatch, columns, proved), question.asked)
@@ -115,94 +324,96 @@ def release_sequences(dispatch: Dispatch) -> None:
 def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> ProvedSequences:
     """The prior and the noise for the sequences of `table`; None for those of the reference in their place."""
     asked, account = dispatch.question, dispatch.account
-    reading = SequenceReading.of(columns, table, asked.reference, asked.other)
-    confidence = options.confidence(asked.confidence)
-    chain = _prior(asked, columns, reading, confidence)
-    known, bounds = reading.schema.fields[columns.state], options.bounds(asked.bounds)
-    query = Wording(
-        asked.asked, columns.state, known, asked.weights, asked.method, bounds, reading.other, asked.other is not None
-    ).made(chain)
-    query._read(reading.private)  # a shape that the query is not for is found before anything is spent
+    known, own, spare, rule = _read(columns, table, asked.reference, asked.other)
+    schema, confidence = known.schema, options.confidence(asked.confidence)
+    chain = _prior(asked, columns, known, own, confidence)
+    query = query_of(asked, columns.state, schema.fields[columns.state], chain, spare)
+    query._read(own.sequences)  # a shape that the query is not for is found before anything is spent
     budget = options.budget(asked.epsilon, asked.delta, asked.alpha)
     mechanism = least_noise(chain, budget, query, lambda epsilon: entry_budget(chain, epsilon), asked.noise)
     if not asked.allow_no_noise:
         require_noise(mechanism.certificate)
     odd = [
-        reading.rule
+        rule
         if isinstance(part.domain, States)
         else f"entries that are missing or no number count as {float(part.domain.missing or 0):g}"
         for part in (query.parts if isinstance(query, Several) else (query,))
     ]
     certificate = SequenceCertificate.issue(
-        chain, mechanism, asked=options.number("epsilon", asked.epsilon), schema=columns.read(reading.schema),
-        spacing=reading.spacing(), odd="; ".join(dict.fromkeys(odd)),
+        chain, mechanism, asked=options.number("epsilon", asked.epsilon),
+        schema=schema.only(name for name in (*columns.names, schema.sequence.end) if name is not None),
+        spacing=() if schema.sequence.end is not None else spacing(own.plan), odd="; ".join(dict.fromkeys(odd)),
         fitted_on=REFERENCE if asked.reference is not None else THE_TABLE, smoothing=asked.smoothing,
         prior_digest=prior_digest(chain), ledger=None if account is None else account.told(),
         budget=None if isinstance(budget, Pure) else budget,
     )  # fmt: skip
-    told = columns.told()
+    told, bounds = columns.told, options.bounds(asked.bounds)
     recipe = {
         "what": "sequence", "query": certificate["query"], "asked": asked.query, "grammar": GRAMMAR,
         "by": columns.by, "order": columns.order, "state": columns.state, "smoothing": asked.smoothing,
         "start": asked.start, "length": chain.length, "other": asked.other, "header": columns.header,
         "bounds": None if bounds is None else [str(as_fraction(end)) for end in bounds],
-        "schema": None if columns.schema is None and told.sequence.plain else told.to_json(),
+        "schema": None if not columns.declared and told.sequence.plain else told.to_json(),
         **({"steps": [list(steps) for steps in chain.steps]} if isinstance(chain, GapChains) else {}),
         **({} if confidence is None else {"confidence": str(as_fraction(confidence))}),
         **{name: getattr(asked, name) for name in ("weights", "method", "noise") if asked.given(name)},
     }  # fmt: skip
-    rows = sum(map(len, reading.private.values()))
+    rows = sum(map(len, own.sequences.values()))
     going = dispatch.outgoing({"": certificate}, rows, recipe, skipped=certificate["pufferfish"]["skipped"])
     stage("how usable it is")
     if asked.reference is None:
         usable = Usable((), "", why=OWN_NUMBERS)
     else:
         usable = usable_mechanism(mechanism, chain, rows, budget)
-    return ProvedSequences(reading, chain, mechanism, certificate, going, usable)
+    return ProvedSequences(own, chain, mechanism, certificate, going, usable)
 
 
 def _expected(question: Question, columns: EntryColumns, rehearsed: ProvedSequences) -> DryRun:
     """What a dry run is for: sequences like the reference's, as long as --length says."""
-    reading, layout = rehearsed.reading, rehearsed.reading.schema.sequence
+    layout = rehearsed.own.schema.sequence
     rows = RowsFor(None, rehearsed.going.rows or 0, own=question.reference is None)
     more = "as declared" if question.length else "the reference's; give --length for longer ones"
-    words = f"for {len(reading.private):,} sequences of at most {rehearsed.chain.length:,} entries, {more}"
+    words = f"for {len(rehearsed.own.sequences):,} sequences of at most {rehearsed.chain.length:,} entries, {more}"
     states = layout.columns if layout.wide else (columns.state,)
     dry = DryRun.of(rows, (columns.by, columns.order, layout.end, *states))
     return dry if rows.own else replace(dry, words=words)
 
 
-def _prior(question: Question, columns: EntryColumns, reading: SequenceReading, confidence: Real | None) -> Chain:
+def _prior(question: Question, columns: EntryColumns, known: Timed, own: Timed, confidence: Real | None) -> Chain:
     """One chain, or all between limits, for every user, as long as the longest sequence or longer, if stated.
 
     Shorter ones are covered: a user with fewer entries is a chain of which the last entries are not published, and no
     more can be learnt. The lengths are public. A ledger knows the belief by the columns and by how rows
     become entries too: of two columns, or the first row at each time and the last, nothing is believed together."""
-    stated, smoothing = question.length, question.smoothing
+    stated, smoothing, layout = question.length, question.smoothing, known.schema.sequence
     if confidence is not None and question.reference is None:
         raise UsageError(f"--confidence does not go with --public-prior: {OWN_TABLE}")
     options.require_no_smoothing(confidence, smoothing)
-    if reading.schema.sequence.cuts and re.search(r"\b(mean|sum)\s*\(", question.asked):
+    if layout.cuts and re.search(r"\b(mean|sum)\s*\(", question.asked):
         raise UsageError("--bins makes states of numbers; a mean or sum needs the numbers: leave out --bins")
-    longest = stated or reading.longest if reading.whole is None else reading.longest
+    modelled = layout.gaps == MODELLED  # then missing entries count too
+    longest = max([own.plan.span if modelled else 0, *map(len, own.sequences.values())])
+    if own.opened is None:
+        longest = stated or longest
     if stated is not None and stated < longest:
         raise UsageError(f"--length {stated} is less than the longest sequence, which has {longest} entries")
-    length, steps = max(stated or longest, 2), reading.steps(stated, confidence)
-    known, state = reading.known, columns.state
-    chain = believed(known, columns.told(), state, smoothing, length, question.start, confidence, steps)
-    read = [columns.by, columns.order, columns.state, reading.schema.sequence.to_json()]
+    powers = modelled and stated is None and confidence is None  # limits and longer priors take the grid
+    steps = steps_of(own.plan, known.sequences) if powers else None
+    length, begins = max(stated or longest, 2), question.start
+    chain = believed(known, columns.told, columns.state, smoothing, length, begins, confidence, steps)
+    read = [*columns.names, layout.to_json()]
     vars(chain)["fingerprint"] = canonical_json([prior_digest(chain), read])
     return chain
 
 
 def _spent(dispatch: Dispatch, columns: EntryColumns, proved: ProvedSequences) -> SequenceAnswer:
     """The answer; through the ledger, a request that was answered before gives what was stored."""
-    account, mechanism, private = dispatch.account, proved.mechanism, proved.reading.private
+    account, mechanism, private = dispatch.account, proved.mechanism, proved.own.sequences
     if account is None:
         return mechanism.release(private, allow_no_noise=True)  # said, or there is noise: see `_proved`
-    assert proved.reading.whole is not None  # the table is open
+    assert proved.own.opened is not None  # the table is open
     people = None if columns.by is None else list(private)
-    marks = fingerprints(proved.reading.whole, people)  # and by the sequences themselves
+    marks = fingerprints(proved.own.opened.whole, people)  # and by the sequences themselves
     marks = replace(marks, named={**marks.named, sequences_digest(private): "its sequences are the same"})
     draw = partial(mechanism.release, private, charged=True, allow_no_noise=True)
     with account.opened(marks, proved.chain) as ledger:

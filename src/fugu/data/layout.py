@@ -326,51 +326,38 @@ def long_plan(
     return EntryPlan(cells, {user: [at[row] for row in found] for user, found in cells.items()}, step, times.timed)
 
 
-def secret_interval_plan(
-    users: tuple[Places, list[str]],
-    begins: Sequence[str | None],
-    ends: Sequence[str | None],
-    layout: Layout,
-    decimal: str,
-) -> EntryPlan:
-    """The same where the times of a row are as secret as its state: each text is read by itself, and a row without two
-    times covers nothing, as one that ends before it begins.
-
-    Each user's first begin and last end, of the rows that cover anything, are public. They alone decide which entries
-    there are, and what is refused: more entries than can be held, or none. No row inside them decides about either."""
-    codes, names = users
+def secret_times(
+    begins: Sequence[str | None], ends: Sequence[str | None], layout: Layout, decimal: str
+) -> tuple[Times, Times]:
+    """The begins and ends of intervals where the times of a row are as secret as its state: each text is read by
+    itself, and a row without two times covers nothing, as one that ends before it begins."""
     step = layout.step
     assert step is not None
     pairs = [(moment_of(a, step, decimal), moment_of(b, step, decimal)) for a, b in zip(begins, ends, strict=True)]
     whole = [(0, 0) if a is None or b is None else (a, b) for a, b in pairs]
     first, last = (Times(tuple(pair[side] for pair in whole), step.timed) for side in (0, 1))
-    return _intervals(codes, names, first, last, layout, step)
+    return first, last
 
 
 def interval_plan(
-    users: tuple[Places, list[str]], start: Column, end: Column, layout: Layout, decimal: str
+    users: tuple[Places, list[str]], begins: Times, ends: Times, layout: Layout, columns: tuple[str, str] = ("", "")
 ) -> EntryPlan:
-    """Intervals [start, end): an entry for every multiple of the step from a user's first start to the last end."""
-    codes, names = users
-    begins, ends, step = times_of(start, decimal), times_of(end, decimal), layout.step
+    """Intervals [begin, end): an entry for every multiple of the step from a user's first begin to the last end.
+
+    `columns`: the names of the times. Where these are secret (`secret_times`), each user's first begin and last end,
+    of the rows that cover anything, are public. They alone decide which entries there are, and what is refused: more
+    entries than can be held, or none. No row inside them decides about either."""
+    (codes, names), (start, end), step = users, columns, layout.step
     assert step is not None
-    begins.require(step, start.name)
-    ends.require(step, end.name)
+    begins.require(step, start)
+    ends.require(step, end)
     if begins.zoned != ends.zoned:
-        raise BadTable(f"columns {start.name!r} and {end.name!r} must both have a time zone, or both none")
-    return _intervals(codes, names, begins, ends, layout, step, (start.name, end.name))
-
-
-def _intervals(
-    codes: Places, names: list[str], begins: Times, ends: Times, layout: Layout, step: TimeStep,
-    columns: tuple[str, str] = ("", ""),
-) -> EntryPlan:  # fmt: skip
-    start, end = columns
+        raise BadTable(f"columns {start!r} and {end!r} must both have a time zone, or both none")
     pairs = list(zip(begins.at, ends.at, strict=True))
     if layout.backwards != DROP and any(b < a for a, b in pairs):
         raise BadTable(f"column {end!r} has intervals that end before they begin; --backwards drop leaves them out")
     rows = [row for row, (a, b) in enumerate(pairs) if a < b]  # those that have a length
-    first, last = _ceilings(begins, step), _ceilings(ends, step)
+    first, last = ([int(-(-moment // step.width)) for moment in times.at] for times in (begins, ends))
     by_user: list[list[int]] = [[] for _ in names]
     for row in rows:
         by_user[codes[row]].append(row)
@@ -398,11 +385,6 @@ def _intervals(
             "entry there has: --between none"
         )
     return EntryPlan(cells, times, step, begins.timed)
-
-
-def _ceilings(times: Times, step: TimeStep) -> list[int]:
-    once = {moment: -(-moment // step.width) for moment in set(times.at)}
-    return [int(once[moment]) for moment in times.at]
 
 
 def _covered(

@@ -17,15 +17,13 @@ from fugu.data.cells import OTHER, number_of, text_of
 from fugu.data.column import Column, Raw
 from fugu.data.field import Field
 from fugu.data.frame import Table
-from fugu.data.layout import SECRET, EntryPlan, Layout, interval_plan, long_plan, secret_interval_plan, wide_plan
+from fugu.data.layout import SECRET, EntryPlan, Layout, interval_plan, long_plan, secret_times, wide_plan
 from fugu.data.moments import bin_of, span_words, times_of
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
 from fugu.data.sources import TableLike, require_decoded
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, NotProvable, UsageError
 
-# Rows of a table as sequences: one per user, in order of time.
-#
 # A reference is public: `sequence_schema` takes from it what the cells of the state column mean, and `read_sequences`
 # refuses what it cannot read. Private sequences are read through that schema, by `open_sequences`, each entry by
 # itself: no state of one row decides how another is read, and none is refused. The user and the time are declared
@@ -38,10 +36,12 @@ Sequences = dict[Hashable, list[Any]]
 @final
 @dataclass(frozen=True, repr=False)
 class Timed:
-    """Sequences with what is public about them: the plan by which their entries were found."""
+    """Sequences with what is public about them: the plan by which their entries were found, and how cells were
+    read."""
 
     sequences: Sequences
     plan: EntryPlan
+    schema: Schema
     opened: Private | None = None
     """The private table that they were read from, for its owner's eyes; None of a reference."""
 
@@ -180,10 +180,13 @@ def open_timed(table: TableLike, by: str | None, order: str | None, state: str, 
             entries = [text if entry == OTHER else entry for entry, text in zip(entries, texts, strict=True)]
         found.append(entries)
     if secret and order is not None and layout.end is not None:
-        ends = [private.images(name, text_of) for name in (order, layout.end)]
-        users = _users(private.table, by, len(ends[0]), layout)
-        plan = secret_interval_plan(users, ends[0], ends[1], layout, schema.decimal)
-        return Timed(plan.filled(flat(found), state_between(known, layout, state)), plan, private)
+        texts, last = private.images(order, text_of), private.images(layout.end, text_of)
+        users, times = (
+            _users(private.table, by, len(private), layout),
+            secret_times(texts, last, layout, schema.decimal),
+        )
+        plan = interval_plan(users, *times, layout)
+        return Timed(plan.filled(flat(found), state_between(known, layout, state)), plan, schema, private)
     return replace(_timed(private.table, by, order, flat(found), schema, state), opened=private)
 
 
@@ -249,10 +252,11 @@ def _timed(table: Table, by: str | None, order: str | None, images: list[Any], s
     elif layout.end is not None:
         if order is None:
             raise UsageError("--end is where intervals end; give --order, the column where they begin")
-        plan = interval_plan(users, table.exact(order), table.exact(layout.end), layout, schema.decimal)
+        begins, ends = (times_of(table.exact(name), schema.decimal) for name in (order, layout.end))
+        plan = interval_plan(users, begins, ends, layout, (order, layout.end))
     else:
         plan = long_plan(users, by, None if order is None else table.exact(order), layout, schema.decimal)
-    return Timed(plan.filled(images, state_between(schema.fields[state], layout, state)), plan)
+    return Timed(plan.filled(images, state_between(schema.fields[state], layout, state)), plan, schema)
 
 
 def _users(table: Table, by: str | None, rows: int, layout: Layout) -> tuple[NDArray[np.int64], list[str]]:
@@ -335,24 +339,22 @@ def flat(columns: list[list[Any]]) -> list[Any]:
 # Gaps in time: what is said of them, and where they cut a sequence; all from times, which are public.
 
 
-def spacing_words(plan: EntryPlan) -> str | None:
-    """How far apart the entries of a user are, in a sentence; None where all are equally far, or nothing is known.
+def spacing(plan: EntryPlan) -> tuple[str, ...]:
+    """How far apart the entries of a user are, in a sentence; none where all are equally far, or nothing is known.
 
     On a grid: the largest gap and the share of entries after one. Else the largest distance and the usual one."""
     found = plan.distances
     if not found or max(found) == min(found):
-        return None
+        return ()
     if plan.step is not None:
         after, most = sum(1 for steps in found if steps > 1), max(found) - 1
-        share = 100 * after / len(found)
-        return (
-            f"Gaps in time: {share:.3g} % of the entries with one before them come after a gap; the largest is "
-            f"{most:,} missing {'step' if most == 1 else 'steps'} of {plan.step.text} ({plan.step.said(most)})."
-        )
+        largest = f"{most:,} missing {'step' if most == 1 else 'steps'} of {plan.step.text} ({plan.step.said(most)})"
+        share = f"{100 * after / len(found):.3g} % of the entries with one before them come after a gap"
+        return (f"Gaps in time: {share}; the largest is {largest}.",)
     least, middle, most = min(found), sorted(found)[(len(found) - 1) // 2], max(found)
     said = [span_words(x) if plan.timed else f"{float(x):g}" for x in (least, middle, most)]
     apart = f"between {said[0]} and {said[2]} apart, half of them at most {said[1]}"
-    return f"Gaps in time: neighbouring entries of a user are {apart}."
+    return (f"Gaps in time: neighbouring entries of a user are {apart}.",)
 
 
 def unbroken(timed: Timed) -> Sequences:

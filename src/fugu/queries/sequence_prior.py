@@ -9,7 +9,7 @@ import numpy as np
 
 from fugu.data import Schema
 from fugu.data.layout import MODELLED, EntryPlan
-from fugu.data.sequences import Sequences, Timed, declared_states, read_timed, sequence_schema, unbroken
+from fugu.data.sequences import Sequences, Timed, declared_states, read_timed, unbroken
 from fugu.errors import BadTable, CertificateError, UsageError
 from fugu.numbers.exact import Real, read_number, read_whole
 from fugu.priors.chain import MarkovChain, Start
@@ -194,8 +194,7 @@ def _usable(sequences: Sequences, state: str, length: int | None) -> list[list[A
 def chain_again(reference: str, recipe: Mapping[str, Any]) -> Chain:
     """The chain, or the chains between limits, that the recipe of a release document makes of a reference."""
     told = Schema({}) if recipe["schema"] is None else Schema.from_json(recipe["schema"])
-    opened, names = told.open(reference), (recipe["by"], recipe["order"], recipe["state"])
-    known = read_timed(opened, *names, schema=sequence_schema(opened, *names, schema=told))
+    known = read_timed(reference, recipe["by"], recipe["order"], recipe["state"], told)
     stated = recipe.get("confidence")
     level = None if stated is None else read_number(stated)
     steps = recipe.get("steps")
