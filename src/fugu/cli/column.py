@@ -231,7 +231,7 @@ def release_column(dispatch: Dispatch) -> None:
     """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged.
 
     A dry run, and the page to sign, end before the table is opened."""
-    question, account, dry_run = dispatch.question, dispatch.account, dispatch.dry_run
+    question, account, dry_run = dispatch.question, dispatch.account, dispatch.delivery.dry_run
     _, publish = question.secret, question.published
     own = question.reference is None
     with progress("fitting beliefs"):
@@ -277,7 +277,7 @@ def release_column(dispatch: Dispatch) -> None:
             remarks = (*weak, *implausible_column(mechanism.certificate, draft.cells()))
             written = dispatch.publish(going, columns, audit, remarks=remarks, draft=draft)
         summary |= {"files": written["files"], "implausible": list(remarks[len(weak) :]), **written}
-    if dispatch.as_json:
+    if dispatch.delivery.as_json:
         print_json({**summary, "warnings": [*summary["warnings"], *weak]})
         return
     describe(mechanism, publish, size, usable)

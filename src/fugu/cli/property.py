@@ -331,7 +331,7 @@ def release_hidden(dispatch: Dispatch) -> None:
 
     A dry run, and the page to sign, are for the declared number of records: the table is opened after them. A request
     that was answered before gives what was stored, the numbers and their certificate."""
-    question, as_json, account = dispatch.question, dispatch.as_json, dispatch.account
+    question, as_json, account = dispatch.question, dispatch.delivery.as_json, dispatch.account
     budget = options.budget(question.epsilon, question.delta, question.alpha)
     with progress("fitting beliefs, and the least noise"):
         known = _asked(dispatch)
@@ -342,9 +342,9 @@ def release_hidden(dispatch: Dispatch) -> None:
             stage("the page to sign")
             recipe = known.recipe(rows.number)
             dispatch.sign(dispatch.outgoing({"": found.certificate}, rows.number, recipe, basis=dry.basis))
-            estimate = asdict(found.estimate()) if dispatch.dry_run and found.noise.prepares else None
+            estimate = asdict(found.estimate()) if dispatch.delivery.dry_run and found.noise.prepares else None
     dispatch.say_closing()
-    if dispatch.dry_run:
+    if dispatch.delivery.dry_run:
         _show_dry(known, found, rows.number, estimate, dry, as_json)
         return
     with progress("opening the private table, and the least noise"):

@@ -71,19 +71,9 @@ class Dispatch:
     why: str = ""
 
     @property
-    def as_json(self) -> bool:
-        """Whether what is found is printed for programs."""
-        return self.delivery.as_json
-
-    @property
-    def dry_run(self) -> bool:
-        """Whether it ends before the table is opened."""
-        return self.delivery.dry_run
-
-    @property
     def rehearses(self) -> bool:
         """Whether something is shown before the table is opened."""
-        return self.dry_run or self.delivery.report is not None
+        return self.delivery.dry_run or self.delivery.report is not None
 
     @cached_property
     def schema(self) -> Schema | None:
@@ -104,7 +94,7 @@ class Dispatch:
     @property
     def closes(self) -> str:
         """That nothing else can follow, and who sees to it."""
-        return CLOSES_UNSEEN if self.account is None and not self.dry_run else CLOSES
+        return CLOSES_UNSEEN if self.account is None and not self.delivery.dry_run else CLOSES
 
     def outgoing(self, certificates: Mapping[str, Any], rows: int | None, recipe: Json | None, **more: Any) -> Outgoing:
         """What goes out, as far as it is known before the draw."""
@@ -119,7 +109,7 @@ class Dispatch:
     ) -> fugu.Audit | None:
         """The page to sign: see `signed`. Of a table that is `opened` it is not written."""
         report = None if opened else self.delivery.report
-        return signed(going, report, self.delivery.attack, self.as_json, usable, remarks)
+        return signed(going, report, self.delivery.attack, self.delivery.as_json, usable, remarks)
 
     def look(
         self, private: Private, unit: str | None = None, known: Callable[[], Table | None] | None = None
@@ -151,7 +141,7 @@ class Dispatch:
 
     def say_closing(self) -> None:
         """Say on stderr, before anything is charged, that nothing else can follow; in JSON it is the part "closes"."""
-        if not self.as_json:
+        if not self.delivery.as_json:
             note(self.closes)
 
     def publish(

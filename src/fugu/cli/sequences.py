@@ -284,7 +284,7 @@ def release_sequences(dispatch: Dispatch) -> None:
     """Fit the prior, turn epsilon into an epsilon for each entry, answer once, write OUT.csv and its certificate.
 
     A dry run, and the page to sign, are for sequences like the reference's: the table is opened after them."""
-    question, as_json = dispatch.question, dispatch.as_json
+    question, as_json = dispatch.question, dispatch.delivery.as_json
     plan, columns = split(question.asked), columns_of(question)
     show_plan(plan, question.asked, as_json)
     if dispatch.rehearses:
@@ -292,7 +292,7 @@ def release_sequences(dispatch: Dispatch) -> None:
             rehearsed = _proved(dispatch, columns, None if question.reference is not None else question.table)
             dry = _expected(question, columns, rehearsed)
             dispatch.sign(replace(rehearsed.going, basis=dry.basis), rehearsed.usable)
-    if dispatch.dry_run:
+    if dispatch.delivery.dry_run:
         if as_json:
             print_json({**rehearsed.to_json(plan), **dry.to_json()})
         else:

@@ -6,8 +6,8 @@ total.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, astuple, replace
+from functools import partial
 from typing import Any
 
 from rich.table import Table as Rich
@@ -31,7 +31,7 @@ from fugu.queries.answer import Answer, Cell, columns_of
 from fugu.queries.session_certificate import certificate_of, exact_numbers, noised_in, question_told
 from fugu.queries.statistic import GRAMMAR, StatisticQuestion, what_and_by
 from fugu.queries.statistics_release import Believed, ProvedStatistic, open_query, rehearse
-from fugu.question import LAW, RECORDS
+from fugu.question import LAW, RECORDS, Question
 from fugu.session import Session, SessionAnswer
 from fugu.session.checks import implausible, weak_reference
 from fugu.session.release import Rehearsal
@@ -40,99 +40,6 @@ from fugu.utility.usable import RowsFor, Usable
 from fugu.visible import Json, several
 
 COLUMNS = ("query", "group", "cell", "value", "low", "high")
-
-
-@dataclass(frozen=True)
-class Enquiry:
-    """Several statistics on their way out, under one budget."""
-
-    dispatch: Dispatch
-
-    def _read(self, texts: list[str]) -> list[Asked]:
-        asked = self.dispatch.question
-        return questions_of(texts, asked.by, asked.bounds, asked.step, asked.bins)
-
-    @cached_property
-    def questions(self) -> list[Asked]:
-        """What is asked, with bounds, steps and bins."""
-        return self._read(split(self.dispatch.question.asked))
-
-    @cached_property
-    def epsilon(self) -> Real:
-        """What all of them may cost."""
-        return options.positive("--epsilon", self.dispatch.question.epsilon)
-
-    @cached_property
-    def weights(self) -> list[Real] | str | None:
-        """How they share it."""
-        return weights_of(self.dispatch.question.weights, self.questions)
-
-    @cached_property
-    def cap(self) -> Real | None:
-        """The most against anybody."""
-        stated = self.dispatch.question.cap
-        return None if stated is None else options.positive("--cap", stated)
-
-    @property
-    def plan(self) -> list[str]:
-        """What is asked, question by question."""
-        return [str(asked["query"]) for asked in self.questions]
-
-    def require_no_other_reading(self, session: Session) -> None:
-        """Refuse a line that fugu 0.3 answered as it read it: neither is that answer the one to this question, nor is
-        the same command, run again, charged for another one in silence."""
-        question = self.dispatch.question
-        texts = split_before(question.asked)
-        earlier = None if texts is None else self._read(texts)
-        if earlier is None or earlier == self.questions or not session.answered(earlier, self.epsilon, self.weights):
-            return
-        if session.answered(self.questions, self.epsilon, self.weights, allow_no_noise=question.allow_no_noise):
-            return  # nothing is charged, and the plan says which of the two is read back
-        before, now = joined([asked["query"] for asked in earlier]), joined(self.plan)
-        raise UsageError(
-            f'this --query was answered by fugu 0.3, which read it as "{before}"; write that to get the same numbers '
-            f'again, for nothing. A "by" at the end of a list is for the whole list now: write "{now}" to ask for '
-            "that, which is a new charge"
-        )
-
-    def session(self) -> Session:
-        """The session, whose table is not opened yet; its books are those of the account, or none."""
-        question, account = self.dispatch.question, self.dispatch.account
-        budget: Pure | Approx = Pure(self.epsilon)
-        kept: dict[str, Any] = {"ledger": False}
-        if account is not None:
-            assert isinstance(account.budget, Pure | Approx)  # other budgets go by the law route
-            budget = account.budget
-            kept = {"ledger": account.ledger, "data": account.data, "other_people": account.others}
-        assert question.reference is not None  # beliefs fitted on the table itself go by the law route
-        return Session(
-            question.table or UNNAMED, question.reference, question.secret, budget, cap=self.cap,
-            schema=self.dispatch.schema, unit=question.unit, rows=question.rows, **kept,
-        )  # fmt: skip
-
-    def recipe(self, certificate: RecordsCertificate) -> Json | None:
-        """The questions in JSON types, so that the laws can be fitted again; None for a predicate in code."""
-        if certificate["protect"] is None:
-            return None
-        question, schema = self.dispatch.question, self.dispatch.schema
-        given = self.weights
-        weights = [str(as_fraction(weight)) for weight in given] if isinstance(given, list) else given
-        return {
-            "what": certificate.kind, "grammar": GRAMMAR, "questions": [_exactly(asked) for asked in self.questions],
-            "protect": certificate["protect"], "epsilon": str(as_fraction(self.epsilon)),
-            **({} if weights is None else {"weights": weights}),
-            **({} if self.cap is None else {"cap": str(as_fraction(self.cap))}),
-            **({"allow_no_noise": True} if question.allow_no_noise else {}), "unit": question.unit,
-            "schema": None if schema is None else schema.to_json(),
-            "rows": sum(kind.rows for kind in certificate.types),
-        }  # fmt: skip
-
-    def going(self, certificate: RecordsCertificate, **more: Any) -> Outgoing:
-        """What goes out."""
-        return self.dispatch.outgoing(
-            {"": certificate}, sum(kind.rows for kind in certificate.types), self.recipe(certificate),
-            words=f"Publish {joined(self.plan)}.", skipped=tuple(certificate["skipped"]), **more,
-        )  # fmt: skip
 
 
 def _exactly(asked: Asked) -> Json:
@@ -148,39 +55,43 @@ def _exactly(asked: Asked) -> Json:
 
 def release_records(dispatch: Dispatch) -> None:
     """Rehearse, charge, answer, write OUT.csv and its one certificate, show the numbers with their intervals."""
-    question, account, as_json = dispatch.question, dispatch.account, dispatch.as_json
-    asked = Enquiry(dispatch)
-    told, silent = (asked.questions, asked.epsilon, asked.weights), question.allow_no_noise
-    show_plan(asked.plan, question.asked, as_json)
-    audit = None
+    question, account, delivery = dispatch.question, dispatch.account, dispatch.delivery
+    line, silent, as_json = question.asked, question.allow_no_noise, delivery.as_json
+    read = partial(questions_of, by=question.by, bounds=question.bounds, step=question.step, bins=question.bins)
+    questions, epsilon = read(split(line)), options.positive("--epsilon", question.epsilon)
+    told = questions, epsilon, weights_of(question.weights, questions)
+    parsed = [StatisticQuestion.parse(str(asked["query"])) for asked in questions]
+    plan = [str(asked["query"]) for asked in questions]
+    show_plan(plan, line, as_json)
+    going, audit = partial(_of_records, dispatch, *told), None
 
     def paid(request: str | None) -> ReleaseAccount | None:
         """The account under the name that the session gave the request; None if nothing was charged."""
         return None if account is None or request is None else account.named(request)
 
     with progress():
-        session = asked.session()
-        weak = weak_reference(session, asked.questions)
+        session = _session(dispatch, epsilon)
+        weak = weak_reference(session, questions)
         try:
-            asked.require_no_other_reading(session)
+            earlier = split_before(line)
+            _require_no_other_reading(session, None if earlier is None else read(earlier), *told, silent)
             rehearsed = session.rehearse(*told, allow_no_noise=silent)
             ready(dispatch.files, paid(rehearsed.request), as_json)
             certificate = certificate_of(rehearsed.state)
-            audit = dispatch.sign(asked.going(certificate, basis=rehearsed.basis), rehearsed.usable, weak)
+            audit = dispatch.sign(going(certificate, basis=rehearsed.basis), rehearsed.usable, weak)
         except NotComposable as refusal:
             raise BudgetRefused(str(refusal)) from None
         except BudgetExceeded:
             if dispatch.rehearses:
                 raise  # else the table decides, whose groups may be fewer than those expected
             ready(dispatch.files, None, as_json)
-    columns = {StatisticQuestion.parse(text).by for text in asked.plan} - {None}
-    if columns:  # who asks by them says so
+    if by := sorted({asked.by for asked in parsed if asked.by is not None}):  # who asks by them says so
         note(
-            f"asked by {', '.join(map(repr, sorted(map(str, columns))))}, which thereby counts as public: everybody is "
+            f"asked by {', '.join(map(repr, by))}, which thereby counts as public: everybody is "
             "taken to know it of each record, and its exact numbers of rows may go out"
         )
-    if dispatch.dry_run:
-        _show_rehearsed(asked, certificate, rehearsed, weak)
+    if delivery.dry_run:
+        _show_rehearsed(dispatch, parsed, certificate, rehearsed, weak)
         return
     _ = dispatch.table  # it is needed from here on
     seen = dispatch.seen(session.check)
@@ -188,43 +99,113 @@ def release_records(dispatch: Dispatch) -> None:
     payer = paid(session.rehearse(*told, allow_no_noise=silent).request)  # answered: under which request, no more
     certificate = session.certificate
     remarks, usable = implausible(session, answers), session.usable
-    rows = [(str(a.question), c.group, c.cell, c.value, c.low, c.high) for a in answers for c in a.cells]
-    shown = dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+    cells = [(str(a.question), c.group, c.cell, c.value, c.low, c.high) for a in answers for c in a.cells]
+    shown = dict(zip(COLUMNS, map(list, zip(*cells, strict=True)), strict=True))
     written = replace(dispatch, account=payer or account).publish(
-        asked.going(certificate, check=seen), shown, audit, usable, (*weak, *remarks),
-        free=payer is None,
-    )  # fmt: skip
+        going(certificate, check=seen), shown, audit, usable, (*weak, *remarks), free=payer is None
+    )
     if as_json:
-        content = {"plan": asked.plan, "route": RECORDS, "answers": [answer.to_json() for answer in answers]}
-        content |= {"implausible": list(remarks), "warnings": list(weak)}
-        ledger = None if payer is None else payer.entry()
-        left = float(session.remaining().epsilon)
-        print_json({**content, **_figures(certificate, usable, account), **written, "ledger": ledger, "left": left})
+        print_json({
+            "plan": plan, "route": RECORDS, "answers": [answer.to_json() for answer in answers],
+            "implausible": list(remarks), "warnings": list(weak), **_figures(certificate, usable, account), **written,
+            "ledger": None if payer is None else payer.entry(), "left": float(session.remaining().epsilon),
+        })  # fmt: skip
         return
-    out.print(_answers(answers, asked.epsilon))
+    out.print(_answers(answers, epsilon))
     _say(certificate, usable, (answer.question for answer in answers if answer.public), account)
     warn((*weak, *remarks))
     dispatch.say_written()
 
 
-def _show_rehearsed(asked: Enquiry, certificate: RecordsCertificate, rehearsed: Rehearsal, weak: Sequence[str]) -> None:
+def _answers(answers: Sequence[SessionAnswer], epsilon: Real) -> Rich:
+    title = f"{several(len(answers), 'answer')} under {both(epsilon, sum(answer.own for answer in answers))}"
+    rows = [
+        (str(answer.question), c.group, c.cell, float(c.value), float(c.low), float(c.high),
+         "" if k else f"{float(answer.cost.epsilon):.4g}")
+        for answer in answers for k, c in enumerate(answer.cells)
+    ]  # fmt: skip
+    return grid(title, (*COLUMNS, "cost"), COLUMNS[:3], rows=rows)
+
+
+def _show_rehearsed(
+    dispatch: Dispatch, plan: Sequence[StatisticQuestion], certificate: RecordsCertificate, rehearsed: Rehearsal,
+    weak: Sequence[str],
+) -> None:  # fmt: skip
     told = [question_told(found) for found in noised_in(certificate)]
-    parsed = [StatisticQuestion.parse(text) for text in asked.plan]
-    by = [question.by for question in parsed if question.by is not None]
-    columns = [name for question in parsed for name in question.columns]
-    dry = DryRun.of(rehearsed.rows, (*columns, *by, asked.dispatch.question.unit), by[0] if by else None)
-    public = [question for question in parsed if question.sized]
-    if asked.dispatch.as_json:
-        said = {"plan": asked.plan, "route": RECORDS, "questions": told, "public": list(map(str, public)),
+    by = [question.by for question in plan if question.by is not None]
+    columns = [name for question in plan for name in question.columns]
+    dry = DryRun.of(rehearsed.rows, (*columns, *by, dispatch.question.unit), by[0] if by else None)
+    public = [question for question in plan if question.sized]
+    if dispatch.delivery.as_json:
+        said = {"plan": list(map(str, plan)), "route": RECORDS, "questions": told, "public": list(map(str, public)),
                 "warnings": list(weak)}  # fmt: skip
         print_json({**said, **_figures(certificate, rehearsed.usable), **dry.to_json()})
         return
     head = ("question", "noise", "groups", "own epsilon")
     rows = [(x["query"], x["words"], str(x["groups"]), f"{float(read_number(x['own'])):.4g}") for x in told]
-    out.print(grid(several(len(asked.questions), "question"), head, head[:2], rows=rows))
+    out.print(grid(several(len(plan), "question"), head, head[:2], rows=rows))
     _say(certificate, rehearsed.usable, public)
     warn(weak)
     dry.say()
+
+
+def _cap(question: Question) -> Real | None:
+    """The most against anybody."""
+    return None if question.cap is None else options.positive("--cap", question.cap)
+
+
+def _session(dispatch: Dispatch, epsilon: Real) -> Session:
+    """The session, whose table is not opened yet; its books are those of the account, or none."""
+    question, account = dispatch.question, dispatch.account
+    budget: Pure | Approx = Pure(epsilon)
+    kept: dict[str, Any] = {"ledger": False}
+    if account is not None:
+        assert isinstance(account.budget, Pure | Approx)  # other budgets go by the law route
+        budget = account.budget
+        kept = {"ledger": account.ledger, "data": account.data, "other_people": account.others}
+    assert question.reference is not None  # beliefs fitted on the table itself go by the law route
+    return Session(
+        question.table or UNNAMED, question.reference, question.secret, budget, cap=_cap(question),
+        schema=dispatch.schema, unit=question.unit, rows=question.rows, **kept,
+    )  # fmt: skip
+
+
+def _require_no_other_reading(
+    session: Session, earlier: list[Asked] | None, questions: list[Asked], epsilon: Real,
+    weights: list[Real] | str | None, silent: bool,
+) -> None:  # fmt: skip
+    """Refuse a line that fugu 0.3 answered as it read it, `earlier`: neither is that answer the one to this question,
+    nor is the same command, run again, charged for another one in silence."""
+    if earlier is None or earlier == questions or not session.answered(earlier, epsilon, weights):
+        return
+    if session.answered(questions, epsilon, weights, allow_no_noise=silent):
+        return  # nothing is charged, and the plan says which of the two is read back
+    before, now = (joined([asked["query"] for asked in some]) for some in (earlier, questions))
+    raise UsageError(
+        f'this --query was answered by fugu 0.3, which read it as "{before}"; write that to get the same numbers '
+        f'again, for nothing. A "by" at the end of a list is for the whole list now: write "{now}" to ask for '
+        "that, which is a new charge"
+    )
+
+
+def _of_records(
+    dispatch: Dispatch, questions: list[Asked], epsilon: Real, given: list[Real] | str | None,
+    certificate: RecordsCertificate, **more: Any,
+) -> Outgoing:  # fmt: skip
+    """What goes out, with the questions in JSON types, so that the laws can be fitted again; None for a predicate in
+    code."""
+    question, schema, cap = dispatch.question, dispatch.schema, _cap(dispatch.question)
+    weights = [str(as_fraction(weight)) for weight in given] if isinstance(given, list) else given
+    rows, plan = sum(kind.rows for kind in certificate.types), joined(asked["query"] for asked in questions)
+    recipe = None if certificate["protect"] is None else {
+        "what": certificate.kind, "grammar": GRAMMAR, "questions": [_exactly(asked) for asked in questions],
+        "protect": certificate["protect"], "epsilon": str(as_fraction(epsilon)),
+        **({} if weights is None else {"weights": weights}), **({} if cap is None else {"cap": str(as_fraction(cap))}),
+        **({"allow_no_noise": True} if question.allow_no_noise else {}), "unit": question.unit,
+        "schema": None if schema is None else schema.to_json(), "rows": rows,
+    }  # fmt: skip
+    skipped = tuple(certificate["skipped"])
+    return dispatch.outgoing({"": certificate}, rows, recipe, words=f"Publish {plan}.", skipped=skipped, **more)
 
 
 def _figures(certificate: RecordsCertificate, usable: Usable, account: ReleaseAccount | None = None) -> Json:
@@ -256,23 +237,13 @@ def _say(
     warn(told["exact"])
 
 
-def _answers(answers: Sequence[SessionAnswer], epsilon: Real) -> Rich:
-    title = f"{several(len(answers), 'answer')} under {both(epsilon, sum(answer.own for answer in answers))}"
-    rows = [
-        (str(answer.question), c.group, c.cell, float(c.value), float(c.low), float(c.high),
-         "" if k else f"{float(answer.cost.epsilon):.4g}")
-        for answer in answers for k, c in enumerate(answer.cells)
-    ]  # fmt: skip
-    return grid(title, (*COLUMNS, "cost"), COLUMNS[:3], rows=rows)
-
-
 def release_query(dispatch: Dispatch) -> None:
     """Charge, answer, write OUT.csv and its one certificate, show the numbers with their intervals.
 
     A dry run, and the page to sign, are for groups that are expected: the table is opened after them. All groups
     together are one charge: a record belongs to one of them. A second statistic of the same table is refused by the
     ledger, since what two law-based releases promise together is not known."""
-    question, as_json, account = dispatch.question, dispatch.as_json, dispatch.account
+    question, as_json, account = dispatch.question, dispatch.delivery.as_json, dispatch.account
     parsed = StatisticQuestion.parse(question.asked)
     plan = replace(parsed, by=question.by if parsed.by is None else parsed.by)
     budget = options.odds(question.epsilon, question.delta)
@@ -294,7 +265,7 @@ def release_query(dispatch: Dispatch) -> None:
             rehearsed.require_noise(question.allow_no_noise)
             dispatch.sign(_going(dispatch, rehearsed, dry.basis), remarks=weak)
     dispatch.say_closing()
-    if dispatch.dry_run:
+    if dispatch.delivery.dry_run:
         _show_dry(dispatch, plan, rehearsed, dry, weak)
         return
     with progress("opening the private table, and the least noise"):
@@ -376,7 +347,7 @@ def _show_dry(
     scales = {group: float(m.noise.scale) for group, m in rehearsed.mechanisms.items()}
     usable = fugu.usable(Answer(rehearsed.statistic, (), rehearsed.mechanisms))  # beside what the beliefs say
     said = _said(dispatch, rehearsed, weak)
-    if dispatch.as_json:
+    if dispatch.delivery.as_json:
         asked = {"query": str(rehearsed.statistic), "plan": [str(plan)], "scales": scales}
         print_json({**asked, **said, "usable": usable.to_json(), **dry.to_json()})
         return

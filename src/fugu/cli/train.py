@@ -17,15 +17,7 @@ from fugu.cli.charging import ReleaseAccount, Through, account_of, data_name, re
 from fugu.cli.commands import Booking, Training
 from fugu.cli.console import escape, grid, out, print_json, progress, say
 from fugu.cli.releasing import page_after
-from fugu.cli.train_reading import (
-    TrainingColumns,
-    TrainingOptions,
-    TrainingReading,
-    TrainingRows,
-    names_of,
-    places,
-    read_bounds,
-)
+from fugu.cli.train_reading import TrainingOptions, TrainingReading, TrainingRows, places
 from fugu.cli.train_rehearsal import ASKED, CONSTANT, TrainingRehearsal, costs, rehearse
 from fugu.data import Schema, Table
 from fugu.data.field import Field
@@ -62,11 +54,8 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
         raise NotProvable("training adds Gaussian noise, and Gaussian noise needs a delta: give --delta, such as 1e-5")
     budget = Approx(options.number("epsilon", question.epsilon), slack)
     ordered, prior = _ordered(training, source), training.prior.strip()
-    wanted = TrainingColumns(training.target, names_of(training.features, "--features"), training.order, training.by)
-    given = Schema({}) if question.schema is None else Schema.load(question.schema)
-    told = TrainingOptions(
-        wanted, given, training.model, training.classes, read_bounds(training.bounds or []), training.max_norm
-    )
+    told = TrainingOptions.of(training, question.schema)
+    given = told.schema
     data = data_name(books.data, table or "")
     account = None if rehearsing else _account(question, training, books, data, budget, given, files, as_json)
     with progress():
@@ -109,7 +98,7 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
             certificates={"": fitted.certificate_}, table=table, data=data, rows=len(stand_in),
             recipe={
                 "what": "training", "model": type(fitted).__name__, "target": training.target,
-                "features": list(reading.wanted.features), "secret": SECRETS[training.private], "prior": prior,
+                "features": list(reading.features), "secret": SECRETS[training.private], "prior": prior,
             },
             skipped=None, beliefs=Beliefs(reference=source, public=public_table, released=public_table),
             ledger=None if account is None else account.entry(),
@@ -159,14 +148,14 @@ def _account(
 def _estimator(reading: TrainingReading, budget: Approx, prior: Prior, training: Training) -> Any:
     from fugu.training.estimators import LinearRegression, LinearSVC, LogisticRegression
 
-    wanted, limits, max_norm = reading.wanted, reading.limits, training.max_norm
-    low, high = ([limits[name][side] for name in wanted.features if name in limits] for side in (0, 1))
+    limits, max_norm = reading.limits, training.max_norm
+    low, high = ([limits[name][side] for name in reading.features if name in limits] for side in (0, 1))
     given: dict[str, Any] = {
         "epsilon": budget.epsilon, "delta": budget.delta, "prior": prior, "private": training.private, "ordered": True,
         "max_norm": max_norm, "bounds": None if max_norm is not None else (low, high),
     }  # fmt: skip
     if reading.labels is None:
-        return LinearRegression(**given, target_bounds=limits[wanted.target])
+        return LinearRegression(**given, target_bounds=limits[training.target])
     kinds: dict[str, Callable[..., Any]] = {"logistic": LogisticRegression, "svc": LinearSVC}
     return kinds[reading.kind](**given, classes=reading.labels)
 
@@ -261,12 +250,12 @@ class TrainedModel:
     @property
     def assumptions(self) -> list[str]:
         """Those of the certificate, and what this command did with public knowledge beyond them."""
-        wanted, found = self.reading.wanted, list(self.fitted.certificate_.assumptions)
-        if wanted.order is not None:
-            found.append(f"rows were sorted by column {wanted.order!r}, whose values are public")
-        if wanted.by is not None:
-            found.append(f"column {wanted.by!r}, the group of each row, is public")
-        if self.training.public_table:
+        training, found = self.training, list(self.fitted.certificate_.assumptions)
+        if training.order is not None:
+            found.append(f"rows were sorted by column {training.order!r}, whose values are public")
+        if training.by is not None:
+            found.append(f"column {training.by!r}, the group of each row, is public")
+        if training.public_table:
             found.append(f"the rows of {self.table!r} were declared public: scores and missing bounds come from them")
         elif self.source is not None:
             found.append(
@@ -295,13 +284,13 @@ class TrainedModel:
 
     def file(self) -> dict[str, Any]:
         """The model in the units of the columns, with what it promises."""
-        fitted, certificate, wanted = self.fitted, self.fitted.certificate_, self.reading.wanted
+        fitted, certificate = self.fitted, self.fitted.certificate_
         labels = None if self.reading.kind == "linear" else fitted.classes_.tolist()
         above = "" if labels is None else "; above 0: the second class"
         return {
-            "schema": SCHEMA, "fugu": __version__, "model": type(fitted).__name__, "target": wanted.target,
+            "schema": SCHEMA, "fugu": __version__, "model": type(fitted).__name__, "target": self.training.target,
             "classes": labels, "predicts": f"coefficients * features + intercept{above}",
-            "features": list(wanted.features), "coefficients": [float(x) for x in fitted.coef_.ravel()],
+            "features": list(self.reading.features), "coefficients": [float(x) for x in fitted.coef_.ravel()],
             "intercept": float(fitted.intercept_ if labels is None else fitted.intercept_[0]),
             "bounds": {name: list(pair) for name, pair in self.reading.limits.items()},
             "max_norm": self.training.max_norm, "reading": certificate.body["reading"], "noise": fitted.noise_,
@@ -311,8 +300,8 @@ class TrainedModel:
 
     def show(self) -> None:
         """The same for people."""
-        if self.reading.wanted.left_out:
-            say(f"no features, since they hold no numbers: {', '.join(self.reading.wanted.left_out)}")
+        if self.reading.left_out:
+            say(f"no features, since they hold no numbers: {', '.join(self.reading.left_out)}")
         out.print(self._comparison())
         if self.rehearsal is None:
             say(NO_UTILITY)
@@ -336,7 +325,7 @@ class TrainedModel:
             say(f"wrote {', '.join(self.files)}", soft_wrap=True)
 
     def _comparison(self) -> Rich:
-        rehearsal, where, count = self.rehearsal, self.table or self.source, len(self.reading.wanted.features)
+        rehearsal, where, count = self.rehearsal, self.table or self.source, len(self.reading.features)
         title = (
             f"{type(self.fitted).__name__} of {self.training.target} from {count} feature{'' if count == 1 else 's'}"
         )

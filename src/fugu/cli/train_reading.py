@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.cli.commands import Training
 from fugu.data import Column, Schema, Table
 from fugu.data.cells import OTHER, Categories, number_of
 from fugu.data.column import Raw
@@ -54,29 +55,16 @@ class TrainingRows:
         return np.array_equal(one.features, two.features) and np.array_equal(one.target, two.target)
 
 
-@dataclass(frozen=True)
-class TrainingColumns:
-    """Which columns are used as what."""
-
-    target: str
-    features: tuple[str, ...] = ()
-    order: str | None = None
-    by: str | None = None
-    left_out: tuple[str, ...] = ()
-    """Columns that are no features since they hold no numbers."""
-
-    @property
-    def public(self) -> tuple[str, ...]:
-        """The columns that are declared public: times and groups."""
-        return tuple(name for name in (self.order, self.by) if name is not None)
-
-
 @dataclass(frozen=True, eq=False)
 class TrainingReading:
-    """How cells are read: `schema` for features and target, `beside` for the columns of times and groups; and what
-    follows: the two `labels`, None for numbers, the `kind` of model, and the `limits` of every number."""
+    """How cells are read: `schema` for features and target, `beside` for the columns of times and groups, which are
+    declared public; and what follows: the two `labels`, None for numbers, the `kind` of model, and the `limits` of
+    every number."""
 
-    wanted: TrainingColumns
+    training: Training
+    features: tuple[str, ...]
+    left_out: tuple[str, ...]
+    """Columns that are no features since they hold no numbers."""
     schema: Schema
     beside: Schema
     labels: list[Any] | None
@@ -92,28 +80,29 @@ class TrainingReading:
         """The rows of a table in order, each read by itself; `distinct`: no two at one time.
 
         Only the columns of times and groups, which are declared public, are refused for what they hold."""
-        wanted, whole = self.wanted, self.schema.open(table)
-        opened = open_private(whole, self.schema, (*wanted.features, wanted.target))
+        target_name, whole = self.training.target, self.schema.open(table)
+        opened = open_private(whole, self.schema, (*self.features, target_name))
         if len(opened) < 2:
             raise BadTable(f"{where!r} has fewer than two rows, so there is nothing to learn")
-        features = np.column_stack([opened.numbers(name) for name in wanted.features])
+        features = np.column_stack([opened.numbers(name) for name in self.features])
         if self.labels is None:
-            target = opened.numbers(wanted.target)
+            target = opened.numbers(target_name)
         else:
-            names = self.schema.fields[wanted.target].values or ()
-            target = np.array(self.labels)[opened.places(wanted.target, names)]
-        beside = open_private(whole, self.beside, (), wanted.public) if wanted.public else opened
-        groups = None if wanted.by is None else beside.public(wanted.by).codes()[0]
-        rows = TrainingRows(features, target, groups)
-        if wanted.order is None:
+            names = self.schema.fields[target_name].values or ()
+            target = np.array(self.labels)[opened.places(target_name, names)]
+        by, order = self.training.by, self.training.order
+        public = tuple(name for name in (order, by) if name is not None)
+        beside = open_private(whole, self.beside, (), public) if public else opened
+        rows = TrainingRows(features, target, None if by is None else beside.public(by).codes()[0])
+        if order is None:
             return rows
-        return rows.take(places(beside.public(wanted.order), where, distinct, self.schema.decimal))
+        return rows.take(places(beside.public(order), where, distinct, self.schema.decimal))
 
     def public_rows(self, table: Table, where: str, distinct: bool) -> TrainingRows:
         """The same of public rows, which may be refused for what they hold: cells without a rule, a third label."""
-        wanted, schema = self.wanted, self.schema
-        for name in (*wanted.features, wanted.target):
-            known, label = schema.fields[name], self.labels is not None and name == wanted.target
+        schema, target = self.schema, self.training.target
+        for name in (*self.features, target):
+            known, label = schema.fields[name], self.labels is not None and name == target
             strict = replace(known, outside=OTHER, missing=None) if label else known
             column = strict.read(name, table.raw(name), schema.decimal, schema.absent)
             said = f"column {name!r} of {where!r}"
@@ -121,7 +110,7 @@ class TrainingReading:
                 raise MissingValues(f"{said} has missing cells; fill them in or remove these rows")
             if label and bool(np.any(column.values == OTHER)):
                 raise BadTable(f"{said} holds a label that is neither of the two; correct it, or --classes")
-            if name == wanted.target and not label and len(np.unique(column.values)) < 2:
+            if name == target and not label and len(np.unique(column.values)) < 2:
                 raise BadTable(f"{said} has one value only, so there is nothing to learn")
         return self.rows(table, where, distinct)
 
@@ -131,50 +120,51 @@ class TrainingOptions:
     """What the options say about columns: `schema` is `--schema`, or empty; `public`: the public rows as they stand,
     None if there are none, and `where` they are."""
 
-    wanted: TrainingColumns
+    training: Training
     schema: Schema
-    model: str | None
-    classes: str | None
+    features: tuple[str, ...]
     bounds: Bounds
-    max_norm: float | None
     public: Table | None = None
     where: str = ""
 
-    def __post_init__(self) -> None:
-        if self.model is not None and self.model not in MODELS:
-            raise UnknownName("model", self.model, MODELS)
-        if self.wanted.target in self.wanted.features:
-            raise UsageError(
-                f"column {self.wanted.target!r} is the target and cannot be a feature; leave it out of --features"
-            )
+    @staticmethod
+    def of(training: Training, path: str | None) -> TrainingOptions:
+        """With the schema file at `path`; what is wrong whatever public rows hold is refused now."""
+        features, target = names_of(training.features, "--features"), training.target
+        schema = Schema({}) if path is None else Schema.load(path)
+        bounds = read_bounds(training.bounds or [])
+        if training.model is not None and training.model not in MODELS:
+            raise UnknownName("model", training.model, MODELS)
+        if target in features:
+            raise UsageError(f"column {target!r} is the target and cannot be a feature; leave it out of --features")
+        return TrainingOptions(training, schema, features, bounds)
 
     def reading(self) -> TrainingReading:
         """Worked out from public knowledge alone."""
+        training, target = self.training, self.training.target
         seen = self._seen()
-        wanted = self._filled(seen)
+        features, left_out = self._filled(seen)
         kind = self._kind(seen)
         labels = None if kind == _LINEAR else self._labels(seen)
-        fields = {name: _feature(name, seen.fields.get(name), self.bounds) for name in wanted.features}
-        if wanted.target in self.bounds and kind != _LINEAR:
-            raise UsageError(
-                f"--bounds for {wanted.target!r}, which holds two labels; leave them out, or give --model linear"
-            )
-        both = [name for name in wanted.features if name in self.bounds]
-        if self.max_norm is not None and both:
+        fields = {name: _feature(name, seen.fields.get(name), self.bounds) for name in features}
+        if target in self.bounds and kind != _LINEAR:
+            raise UsageError(f"--bounds for {target!r}, which holds two labels; leave them out, or give --model linear")
+        both = [name for name in features if name in self.bounds]
+        if training.max_norm is not None and both:
             raise UsageError(f"--max-norm bounds whole rows: leave out --bounds of {both[0]!r}, or --max-norm")
-        if spare := [name for name in self.bounds if name not in (*wanted.features, wanted.target)]:
+        if spare := [name for name in self.bounds if name not in (*features, target)]:
             raise UsageError(f"--bounds for {_listed(spare)}, which are not needed here; leave them out")
         if labels is None:
-            fields[wanted.target] = _feature(wanted.target, seen.fields.get(wanted.target), self.bounds)
+            fields[target] = _feature(target, seen.fields.get(target), self.bounds)
         else:
-            fields[wanted.target] = _label_field(self.schema.fields.get(wanted.target), labels)
-        needed = (*(wanted.features if self.max_norm is None else ()), *((wanted.target,) if labels is None else ()))
+            fields[target] = _label_field(self.schema.fields.get(target), labels)
+        needed = (*(features if training.max_norm is None else ()), *((target,) if labels is None else ()))
         found = self._bounded(replace(seen, columns=fields), needed)
         known = {name: found.fields[name] for name in needed}
         limits = {name: field.bounds or (0.0, max(1.0, len(field.values or ()) - 1.0)) for name, field in known.items()}
-        kinds = {wanted.by: Field("identifier"), wanted.order: Field("time")}
+        kinds = {training.by: Field("identifier"), training.order: Field("time")}
         beside = replace(found, columns={name: known for name, known in kinds.items() if name is not None})
-        return TrainingReading(wanted, found, beside, labels, kind, limits)
+        return TrainingReading(training, features, left_out, found, beside, labels, kind, limits)
 
     def headless(self, reading: TrainingReading) -> TrainingReading:
         """For a table without a header line: its columns are those of --schema, or of the public rows, in order."""
@@ -186,32 +176,33 @@ class TrainingOptions:
 
     def _seen(self) -> Schema:
         """What --schema says, completed by what the public rows show."""
-        base, wanted, public = self.schema, self.wanted, self.public
+        base, training, public = self.schema, self.training, self.public
         if base.header is False:
             base = replace(base, header=tuple(base.fields))  # the names of the file, whichever columns are used
         if public is None:
             return base
-        public.select((*wanted.features, wanted.target, *wanted.public))  # refused by name, with a suggestion
-        names = [*(wanted.features or (n for n in public.columns if n not in wanted.public)), wanted.target]
+        beside = tuple(name for name in (training.order, training.by) if name is not None)
+        public.select((*self.features, training.target, *beside))  # refused by name, with a suggestion
+        names = [*(self.features or (n for n in public.columns if n not in beside)), training.target]
         large = {n: Field("number") for n in names if n not in base.fields and _is_number(public, n)}
         return replace(base, columns={**base.fields, **large}).completed(public, names)
 
-    def _filled(self, seen: Schema) -> TrainingColumns:
-        """With all columns of numbers that public knowledge names as features, if none are named."""
-        wanted = self.wanted
-        if wanted.features:
-            return wanted
+    def _filled(self, seen: Schema) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The features, all columns of numbers that public knowledge names if none are named; and those left out."""
+        if self.features:
+            return self.features, ()
         if self.public is None and not seen.fields:
             raise UsageError(
                 "give --features, the columns to predict from: fugu does not take them from the private table, where "
                 "one person's cell would decide what counts as a number. --reference TABLE or --schema FILE name them "
                 "as well"
             )
-        others = [name for name in seen.fields if name not in (wanted.target, wanted.order, wanted.by)]
+        used = self.training.target, self.training.order, self.training.by
+        others = [name for name in seen.fields if name not in used]
         found = tuple(name for name in others if seen.fields[name].kind in _NUMERIC)
         if not found:
             raise BadTable("no column of numbers is left for the features; encode categories as numbers first")
-        return replace(wanted, features=found, left_out=tuple(name for name in others if name not in found))
+        return found, tuple(name for name in others if name not in found)
 
     def _undecided(self, known: Field | None) -> bool:
         """Whether nobody said yet if the target is a number or a label: numbers may be labels, no public row shows."""
@@ -219,8 +210,8 @@ class TrainingOptions:
 
     def _kind(self, seen: Schema) -> str:
         """The model asked for, or the one that fits what is declared, or shown by public rows, of the target."""
-        target, model, known = self.wanted.target, self.model, seen.fields.get(self.wanted.target)
-        if self.classes is not None:
+        target, model, known = self.training.target, self.training.model, seen.fields.get(self.training.target)
+        if self.training.classes is not None:
             if model == _LINEAR:
                 raise UsageError(
                     "--classes are the labels of a classifier; with --model linear give --bounds of the target"
@@ -248,7 +239,7 @@ class TrainingOptions:
     def _values(self, seen: Schema) -> list[Any]:
         """The different numbers of the target in public rows."""
         assert self.public is not None
-        target = self.wanted.target
+        target = self.training.target
         column = seen.column(target, self.public.raw(target))
         found = np.unique(column.values[~column.missing]).tolist()
         if len(found) < 2:
@@ -257,14 +248,14 @@ class TrainingOptions:
 
     def _labels(self, seen: Schema) -> list[Any]:
         """The two labels, in the order declared; as numbers if all of them spell one."""
-        target, known = self.wanted.target, seen.fields.get(self.wanted.target)
+        target, classes, known = self.training.target, self.training.classes, seen.fields.get(self.training.target)
         found: list[Any]
-        if self.classes is not None:
-            names = names_of(self.classes, "--classes")
+        if classes is not None:
+            names = names_of(classes, "--classes")
             spelt = [number_of(name) for name in names]
             found = [_whole(x) for x in spelt] if all(map(math.isfinite, spelt)) else list(names)
             if len(found) != 2:
-                raise UsageError(f"--classes are two labels with a comma between them, got {self.classes!r}")
+                raise UsageError(f"--classes are two labels with a comma between them, got {classes!r}")
         elif known is None or self._undecided(known):
             raise UsageError(
                 f'give --classes, the two labels of {target!r}, such as "no,yes": fugu does not take them from the '
