@@ -33,7 +33,7 @@ def many(size: Size) -> Iterator[Row]:
         text, options = _QUESTIONS[k % len(_QUESTIONS)]
         session.ask(text, 0.002 + k * 1e-8, **options)  # type: ignore[arg-type]
     took = time.perf_counter() - start
-    states = max(len(next(iter(law.given.values()))) for law in session.state.laws)
+    states = max(len(next(iter(law.given.values()))) for law in session.certificate.laws)
     yield Row("sessions", f"{questions} questions, {states} states, 4 laws", took / questions, "s / question")
     start = time.perf_counter()
     fugu.verify(session.certificate)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import fugu
-from fugu.queries.session_certificate import LINES
+from fugu.queries.noised_question import LINES
 from fugu.queries.statistics_release import Believed, open_query
 
 Columns = dict[str, list[str] | list[float]]

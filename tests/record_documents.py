@@ -10,16 +10,11 @@ import numpy as np
 
 from fugu.data import Schema
 from fugu.documents.document import digest_of
-from fugu.documents.records import RecordsCertificate, StatedLaw, Type
 from fugu.guarantee import Pure
-from fugu.priors.records import ASSUMPTIONS
 from fugu.queries.features import CellAxis, Coded, Is, Placed
-from fugu.queries.session_certificate import (
-    LAPLACE,
-    NoisedQuestion,
-    SessionState,
-    certificate_of,
-)
+from fugu.queries.noised_question import LAPLACE, NoisedQuestion
+from fugu.queries.record_proofs import StatedLaw, Type
+from fugu.queries.records_certificate import RecordsCertificate
 from fugu.translation.records.pricer import price
 from fugu.translation.records.problem import joined
 
@@ -72,19 +67,19 @@ def state(asked=None, columns=("age", "job", "ward", "sick", "sex"), apart=Fract
                 found = price(states, given[pair[0]], given[pair[1]], charges)
                 proofs.append((k, pair, charges, found.epsilon, found.proof))
                 spent = max(spent, Fraction(found.epsilon))
-    return SessionState(
+    return RecordsCertificate.issue(
         budget=BUDGET, cap=max(5 * Fraction(BUDGET.epsilon), most),
-        spent=Pure(spent), any_belief=most, protect="sex", secrets=("F", "M"), skipped=(),
-        reading=SCHEMA, unit=None, columns=columns, rows=183,
+        spent=spent, any_belief=most, protect="sex", secrets=("F", "M"), skipped=(),
+        schema=SCHEMA, unit=None, columns=columns,
         types=tuple(Type({"ward": ward}, rows, plain) for ward, rows, plain in types), questions=asked,
         laws=tuple(StatedLaw((group,), states, given) for group, given in laws), proofs=tuple(proofs),
-        assumptions=ASSUMPTIONS, apart=apart,
+        elsewhere=apart,
     )  # fmt: skip
 
 
 def certificate():
     """The certificate of that state."""
-    return certificate_of(state())
+    return state()
 
 
 def body_of(found):

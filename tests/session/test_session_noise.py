@@ -40,7 +40,7 @@ def test_noise_is_drawn_at_the_rates_that_are_charged(question, tables, monkeypa
     session = fugu.Session(TODAY, REFERENCE, "ill", fugu.Pure(1))
     more = {"bounds": (0, 100), "step": 10} if "age" in question else {}
     session.ask(question, 0.4, **more)
-    assert set(seen) == set(session.state.questions[-1].rates[""])
+    assert set(seen) == set(session.certificate.questions[-1].rates[""])
 
 
 def test_a_thin_group_costs_the_plain_sum_and_is_spent():
@@ -51,5 +51,5 @@ def test_a_thin_group_costs_the_plain_sum_and_is_spent():
     today = {**TODAY, "ward": list("nsns")}
     session = fugu.Session(today, reference, "ill", fugu.Pure(1))
     session.ask("count(a=1) by ward", 0.25)
-    assert any(one.plain for one in session.state.types)
+    assert any(one.plain for one in session.certificate.types)
     assert session.spent() == fugu.Pure(Fraction(1, 4))

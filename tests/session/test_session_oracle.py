@@ -14,7 +14,7 @@ import pytest
 from transcripts import loss
 
 import fugu
-from fugu.queries import session_certificate as charging
+from fugu.queries import noised_question as charging
 from fugu.translation.records.problem import Jump, Rate
 from hunting import search
 
@@ -49,7 +49,7 @@ QUESTIONS = (
 
 def worst(session):
     """The exact loss of everything asked so far: all types, adversaries and ordered pairs, others known, two ways."""
-    state, found = session.state, 0.0
+    state, found = session.certificate, 0.0
     for law in state.laws:
         for known in law.known:
             for kind in state.types:
@@ -82,9 +82,10 @@ def test_no_transcript_loses_more_than_is_spent(rng):
     assert worst(session) <= said[-1] + SLACK
     assert all(a <= b + SLACK for a, b in itertools.pairwise(said))
     own = max(
-        sum(float(q.own(kind.groups.get(q.by, ""))) for q in session.state.questions) for kind in session.state.types
+        sum(float(q.own(kind.groups.get(q.by, ""))) for q in session.certificate.questions)
+        for kind in session.certificate.types
     )
-    assert said[-1] <= own + SLACK <= float(session.state.any_belief) + 2 * SLACK
+    assert said[-1] <= own + SLACK <= float(session.certificate.any_belief) + 2 * SLACK
     return 1
 
 
@@ -134,7 +135,7 @@ def test_the_public_group_counts_although_the_pooled_laws_are_equal():
     session = fugu.Session(today, reference, "s", fugu.Pure(1))
     found = session.ask("count(a=1) by ward", 0.3)
     assert float(found.own) == pytest.approx(0.3, abs=1e-6) == float(session.spent().epsilon)
-    state = session.state
+    state = session.certificate
     pooled = next(law for law in state.laws if {} in law.known)
     feature = state.questions[0].features[0].name
     assert loss(state.questions, lambda q: "0", pooled.states, *pooled.given.values(), {feature: np.zeros(0)}) < 1e-12
@@ -174,9 +175,13 @@ def test_a_thin_group_is_plain_and_so_is_one_that_the_reference_lacks():
     today = {"x": ["u", "v", "u", "v"], "ward": ["a", "a", "thin", "new"]}
     session = fugu.Session(today, reference, "s", fugu.Pure(1))
     session.ask("count(x=u) by ward", 0.2)
-    (asked,) = session.state.questions
+    (asked,) = session.certificate.questions
     assert asked.own("thin") == asked.own("new") == Fraction(1, 5) < asked.own("a")
-    assert {kind.groups["ward"]: kind.plain for kind in session.state.types} == {"a": False, "thin": True, "new": True}
+    assert {kind.groups["ward"]: kind.plain for kind in session.certificate.types} == {
+        "a": False,
+        "thin": True,
+        "new": True,
+    }
 
 
 def halved(features, rates):
@@ -206,7 +211,7 @@ def test_charges_that_are_too_small_are_caught(kind, wrong, question, monkeypatc
     def asked():
         session = fugu.Session(today, reference, "s", fugu.Pure(2))
         session.ask(question, 0.5, **options)
-        state = session.state
+        state = session.certificate
         law, features = state.laws[0], state.questions[0].features
         name = features[0].name
         states = {f.name: law.states.get(f.name, (law.states[name] - 1) ** 2) for f in features}
@@ -230,7 +235,7 @@ def test_the_second_promise_holds_for_beliefs_that_are_not_the_reference():
     session = fugu.Session(today, reference, "s", fugu.Pure(2))
     session.ask("histogram(w)", 0.4)
     session.ask("mean(v)", 0.4, bounds=(0, 2), step=1)
-    state = session.state
+    state = session.certificate
     states = state.laws[0].states
     k = len(next(iter(states.values())))
     others = {name: np.zeros(1, dtype=int) for name in states}

@@ -16,7 +16,7 @@ from fugu.noise.bits import RngBits
 from fugu.noise.selection import draw_one
 from fugu.queries.answer import cells_of, draw, utilities
 from fugu.queries.features import feature_from
-from fugu.queries.session_certificate import NoisedQuestion
+from fugu.queries.noised_question import NoisedQuestion
 from fugu.queries.statistic import Options, Statistic, StatisticQuestion, plan_of
 
 RNG = np.random.default_rng(2)
@@ -160,7 +160,7 @@ def test_a_list_that_does_not_fit_is_refused_as_a_whole():
     session.ask("mean(age)", 0.1, **AGE)
     with pytest.raises(BudgetExceeded):
         session.ask_all(["histogram(ward)", {"query": "median(age)", **AGE}], 0.1)
-    assert len(session.state.questions) == 1
+    assert len(session.certificate.questions) == 1
 
 
 BINS = {"age": [0, 50, 100]}

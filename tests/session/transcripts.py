@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from fugu.queries.answer import utilities
-from fugu.queries.session_certificate import FLIP, LINES
+from fugu.queries.noised_question import FLIP, LINES
 from selection_laws import permute_and_flip_law
 
 

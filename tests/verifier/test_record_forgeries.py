@@ -13,7 +13,7 @@ import fugu
 from fugu.documents.kinds import read
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
-from fugu.queries.session_certificate import OUTSIDE, NoisedQuestion, certificate_of
+from fugu.queries.noised_question import OUTSIDE, NoisedQuestion
 from fugu_verify import BadCertificate, prove_again
 from record_documents import AGE, JOB, body_of, certificate, parsed, questions, sealed, state
 
@@ -240,7 +240,7 @@ def test_the_word_of_others_is_not_taken_for_proved():
     """A mechanism from outside is charged its epsilon, and the document cannot show that it is that private."""
     means, tables = questions()
     own = {group: (2 * rates[0],) for group, rates in tables.rates.items()}
-    found = certificate_of(state((means, NoisedQuestion("a library's table", OUTSIDE, "ward", (JOB,), OUTSIDE, own))))
+    found = state((means, NoisedQuestion("a library's table", OUTSIDE, "ward", (JOB,), OUTSIDE, own)))
     verdict = fugu.verify(found)
     assert not verdict.holds and verdict.checks[-1][1] == "not checked" and "as was said" in verdict.reason
     assert verdict.epsilon == fugu.verify(certificate()).epsilon
@@ -255,7 +255,7 @@ def test_the_order_of_questions_and_proofs_is_irrelevant(body):
 
 
 def test_a_column_that_the_reference_lacks_costs_its_epsilon():
-    found = certificate_of(state(columns=("age", "ward", "sex")))
+    found = state(columns=("age", "ward", "sex"))
     assert fugu.verify(found).holds and prove_again(found.body).outcome == "holds"
     shapes = {charge["charge"] for charge in found["questions"][1]["charges"]["a"]}
     assert shapes == {"apart"} and float(found.spent) > float(certificate().spent)

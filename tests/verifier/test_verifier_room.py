@@ -26,7 +26,7 @@ def test_the_check_sees_what_another_room_brings_in():
 
 
 @pytest.mark.parametrize(
-    "name", ["verifier/verify.py", "queries/record_checks.py", "documents/certificate.py", "loss/door.py"]
+    "name", ["verifier/verify.py", "queries/records_certificate.py", "documents/certificate.py", "loss/door.py"]
 )
 def test_structure_rejects_a_verifier_that_calibrates(name, tmp_path, monkeypatch):
     source = tmp_path / "fugu"

@@ -19,7 +19,6 @@ from fugu.documents.kinds import inner, read
 from fugu.documents.laws import laws_given, one_law
 from fugu.documents.plain_json import load_json, reading
 from fugu.documents.promises import Promising, weakest
-from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import PrivatePart, ReleaseDocument, commit_file, file_sha256, same
 from fugu.documents.sentences import RECORDS
 from fugu.documents.swap import SWAP
@@ -31,6 +30,7 @@ from fugu.laws.family import Family
 from fugu.laws.pair import PairsLike, Shifted
 from fugu.laws.shapes import Shape
 from fugu.queries.property_release import PropertyQuestion
+from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.sequence_prior import chain_again, chain_json
 from fugu.queries.statistics_release import Believed

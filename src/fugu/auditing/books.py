@@ -16,7 +16,6 @@ from fugu.documents.certificate import Certificate
 from fugu.documents.document import canonical_json
 from fugu.documents.kinds import inner
 from fugu.documents.plain_json import reading
-from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import ReleaseDocument, file_sha256
 from fugu.documents.verdict import Checked, NotChecked, checked
 from fugu.errors import CertificateError, LedgerBroken
@@ -32,9 +31,9 @@ from fugu.ledger.values import decode
 from fugu.numbers.exact import read_number
 from fugu.queries.answer import Cell, columns_of
 from fugu.queries.property_release import statistic_columns
+from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_claims import sequence_columns
 from fugu.queries.sequences import SequenceAnswer
-from fugu.queries.session_certificate import noised_in
 from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.table_belief import questions_in
 from fugu.visible import Json
@@ -120,7 +119,7 @@ def _beliefs(document: ReleaseDocument, bodies: Mapping[str, Json] | None, ledge
 def _questions(charge: Charge, certificate: RecordsCertificate, recipe: Json | None) -> None:
     """CertificateError unless the charge is for the questions that were published, with the certificate's noise."""
     paid = questions_in(charge.reads)
-    stated = [canonical_json(asked.to_json()) for asked in noised_in(certificate)]
+    stated = [canonical_json(asked.to_json()) for asked in certificate.questions]
     if not paid or any(canonical_json(asked.to_json()) not in stated for asked in paid):
         raise CertificateError("the ledger charged this request for questions or noise that the certificate lacks")
     if exact(charge.guarantee.epsilon) != sum((asked.most for asked in paid), Fraction(0)):
@@ -136,7 +135,7 @@ def _questions(charge: Charge, certificate: RecordsCertificate, recipe: Json | N
 def _together(charges: Sequence[Charge], certificate: RecordsCertificate) -> None:
     """CertificateError unless the certificate prices everything that was charged up to its request: what one release
     of several is worth by itself is not what they are worth together."""
-    stated = Counter(canonical_json(asked.to_json()) for asked in noised_in(certificate))
+    stated = Counter(canonical_json(asked.to_json()) for asked in certificate.questions)
     own = [charge for charge in charges if charge.reads is None]
     paid = Counter(canonical_json(asked.to_json()) for c in charges if c.reads for asked in questions_in(c.reads))
     if not paid <= stated:

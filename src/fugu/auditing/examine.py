@@ -21,15 +21,15 @@ from fugu.data.sequences import open_timed
 from fugu.documents.document import Document
 from fugu.documents.kinds import inner
 from fugu.documents.plain_json import reading
-from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.documents.verdict import Checked, NotChecked, Outcome, Verdict, checked
 from fugu.errors import CertificateError, FuguError
 from fugu.ledger.values import decode
 from fugu.queries.answer import cells_of
 from fugu.queries.features import Placed
+from fugu.queries.noised_question import FLIP, NoisedQuestion
+from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
-from fugu.queries.session_certificate import FLIP, NoisedQuestion, noised_in
 from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.table_belief import questions_in
 from fugu.verifier.verify import Source
@@ -196,7 +196,7 @@ def _compare(
     certificate: RecordsCertificate, listed: list[tuple[str, str, str]], values: list[float], recipe: Json | None
 ) -> None:
     asked: dict[str, list[NoisedQuestion]] = {}
-    for one in noised_in(certificate):
+    for one in certificate.questions:
         asked.setdefault(visible(one.query), []).append(one)
     published = dict.fromkeys(query for query, _, _ in listed)
     for query in published:

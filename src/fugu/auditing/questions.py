@@ -23,7 +23,6 @@ from fugu.data.schema import Schema
 from fugu.documents.document import Document
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.promises import Promising
-from fugu.documents.records import RecordsCertificate
 from fugu.errors import NotAttackable, UsageError
 from fugu.guarantee import Pure
 from fugu.noise.bits import BitSource
@@ -36,13 +35,14 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import GapChains
 from fugu.progress import report
 from fugu.queries.answer import draw, utilities
+from fugu.queries.noised_question import FLIP, LINES, OUTSIDE, NoisedQuestion
+from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import BudgetedSequenceCertificate, SequenceCertificate
 from fugu.queries.sequence_claims import query_from
 from fugu.queries.sequence_counts import Histogram, Mean, RandomisedResponse, Sum, Transitions, rounded
 from fugu.queries.sequence_data import Numbers
 from fugu.queries.sequence_query import EntryNoise, SequenceQuery, Several
 from fugu.queries.sequences import ArgMax, TopK
-from fugu.queries.session_certificate import FLIP, LINES, OUTSIDE, NoisedQuestion, noised_in
 from fugu.training.training import NormalStream
 
 LEAST = 1000
@@ -225,7 +225,7 @@ def answers(document: Document, draws: int, source: BitSource, notes: list[str])
         notes.append("not audited: what the training multiplies its normal numbers by, as that is a whole run")
         yield from normal_numbers(draws, source)
     elif isinstance(document, RecordsCertificate):
-        schema, questions = Schema.from_json(document["reading"]), noised_in(document)
+        schema, questions = Schema.from_json(document["reading"]), document.questions
         drawn = [asked for asked in questions if asked.kind != OUTSIDE]
         if len(drawn) < len(questions):
             notes.append("not audited: answers from outside, whose noise fugu does not draw")

@@ -19,7 +19,6 @@ from fugu.documents.document import Document
 from fugu.documents.kinds import inner
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.promises import Promising
-from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import ReleaseDocument
 from fugu.documents.verdict import Verdict
 from fugu.errors import CertificateError, UsageError
@@ -29,6 +28,7 @@ from fugu.guarantee.composition import both
 from fugu.mechanism import Certificate
 from fugu.numbers.checks import is_share
 from fugu.numbers.exact import as_fraction
+from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.scenario import Scenario
 from fugu.training.record import TrainingCertificate

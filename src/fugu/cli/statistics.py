@@ -19,7 +19,6 @@ from fugu.cli.console import escape, grid, note, out, print_json, progress, say,
 from fugu.cli.options import Asked, joined, questions_of, show_plan, split, split_before, weights_of
 from fugu.cli.releasing import UNNAMED, Dispatch, DryRun
 from fugu.data.secrets import cut_cells, few_rows
-from fugu.documents.records import RecordsCertificate
 from fugu.errors import BudgetExceeded, BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import exact
@@ -28,7 +27,8 @@ from fugu.ledger.charge import Charge
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.publication.files import Outgoing
 from fugu.queries.answer import Answer, Cell, columns_of
-from fugu.queries.session_certificate import certificate_of, exact_numbers, noised_in, question_told
+from fugu.queries.noised_question import exact_numbers, question_told
+from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.statistic import GRAMMAR, StatisticQuestion, what_and_by
 from fugu.queries.statistics_release import Believed, ProvedStatistic, open_query, rehearse
 from fugu.question import LAW, RECORDS, Question
@@ -77,7 +77,7 @@ def release_records(dispatch: Dispatch) -> None:
             _require_no_other_reading(session, None if earlier is None else read(earlier), *told, silent)
             rehearsed = session.rehearse(*told, allow_no_noise=silent)
             ready(dispatch.files, paid(rehearsed.request), as_json)
-            certificate = certificate_of(rehearsed.state)
+            certificate = rehearsed.certificate
             audit = dispatch.sign(going(certificate, basis=rehearsed.basis), rehearsed.usable, weak)
         except NotComposable as refusal:
             raise BudgetRefused(str(refusal)) from None
@@ -131,7 +131,7 @@ def _show_rehearsed(
     dispatch: Dispatch, plan: Sequence[StatisticQuestion], certificate: RecordsCertificate, rehearsed: Rehearsal,
     weak: Sequence[str],
 ) -> None:  # fmt: skip
-    told = [question_told(found) for found in noised_in(certificate)]
+    told = [question_told(found) for found in certificate.questions]
     by = [question.by for question in plan if question.by is not None]
     columns = [name for question in plan for name in question.columns]
     dry = DryRun.of(rehearsed.rows, (*columns, *by, dispatch.question.unit), by[0] if by else None)
@@ -217,7 +217,7 @@ def _figures(certificate: RecordsCertificate, usable: Usable, account: ReleaseAc
         "any_belief": float(certificate.any_belief),
         "cap": None if certificate.cap is None else float(certificate.cap),
         "promise": certificate.promises,
-        "exact": list(exact_numbers(noised_in(certificate))), "usable": usable.to_json(),
+        "exact": list(exact_numbers(certificate.questions)), "usable": usable.to_json(),
     }  # fmt: skip
 
 

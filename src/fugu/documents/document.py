@@ -261,13 +261,6 @@ def later(place: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def proved_by(name: str) -> Any:
-    """What a room further down proves or says of a document, by its name in the table of kinds."""
-    from fugu.documents.kinds import PROVERS
-
-    return later(PROVERS[name])
-
-
 def is_unsealed(content: object) -> bool:
     """Whether this is what version 0.1 wrote for sequences: no schema, no digest."""
     return isinstance(content, dict) and "schema" not in content and {"pufferfish", "prior"} <= content.keys()

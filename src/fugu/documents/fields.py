@@ -133,6 +133,12 @@ figure = _form("a number", _finite)
 exact = _form("a number", lambda content: 0 < len(content) <= _TEXT if type(content) is str else _finite(content))
 """A finite number, or a text that stands for one; what it stands for is read where it is used."""
 whole = _form("a whole number", lambda content: type(content) is int)
+wholes = _form(
+    "a list of whole numbers below 2^53, whose sums and products stay within 64 bits",
+    lambda content: (
+        isinstance(content, list) and len(content) <= _LIST and all(type(x) is int and abs(x) < 2**53 for x in content)
+    ),
+)
 version = _form("a version of fugu", lambda content: isinstance(content, str) and bool(_VERSION.fullmatch(content)))
 digest = _form("a SHA-256 in hexadecimal digits", is_digest)
 plain = _form("anything", lambda _: True)

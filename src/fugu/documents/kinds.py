@@ -16,7 +16,7 @@ SCHEMAS = {
     "fugu/per-entry/1": "fugu.documents.per_entry:PerEntryCertificate",
     "fugu/sequence/1": "fugu.queries.sequence_certificate:SequenceCertificate",
     "fugu/sequence/2": "fugu.queries.sequence_certificate:BudgetedSequenceCertificate",
-    "fugu/records/1": "fugu.documents.records:RecordsCertificate",
+    "fugu/records/1": "fugu.queries.records_certificate:RecordsCertificate",
     "fugu/training/1": "fugu.training.record:TrainingCertificate",
     "fugu/release/1": "fugu.documents.release:ReleaseDocument",
 }
@@ -30,17 +30,6 @@ LAWS = {
     "channel": "fugu.documents.channel:ChannelCertificate",
 }
 """The kinds of certificates with laws."""
-
-PROVERS = {
-    "same_query": "fugu.queries.sequence_claims:same_query",
-    "answers_recipe": "fugu.queries.record_checks:answers_recipe",
-    "checks": "fugu.queries.record_checks:CHECKS",
-    "largest_own": "fugu.queries.record_checks:largest_own",
-    "on_their_word": "fugu.queries.record_checks:on_their_word",
-    "told": "fugu.queries.session_certificate:told_of_records",
-    "worst": "fugu.queries.record_checks:worst",
-}
-"""What is proved and said of documents of entries and of records, further down."""
 
 
 def read(content: Any) -> Document:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.documents import fields as of
-from fugu.documents.document import SEAL, no_laws, proved_by
+from fugu.documents.document import SEAL, later, no_laws
 from fugu.documents.plain_json import reading
 from fugu.documents.promises import HALF, Promising
 from fugu.documents.sentences import Told
@@ -125,7 +125,7 @@ class PerEntryCertificate(Promising):
 
     def same_query(self) -> None:
         """CertificateError unless the query that is named says of itself what the claims say."""
-        proved_by("same_query")(self.claims)
+        later("fugu.queries.sequence_claims:same_query")(self.claims)
 
     def told(self) -> Told:
         """One entry against any other value; the query stands for the noise."""

@@ -23,8 +23,8 @@ from fugu.noise.bits import OS, BitSource
 from fugu.noise.selection import draw_one, permute_and_flip
 from fugu.numbers.checks import is_count
 from fugu.queries.features import Codes, Feature, Placed, SquaredFeature
+from fugu.queries.noised_question import FLIP, LINES, NoisedQuestion
 from fugu.queries.sequence_query import error_bound, laplace_sampler
-from fugu.queries.session_certificate import FLIP, LINES, NoisedQuestion
 from fugu.queries.statistic import Statistic, StatisticQuestion
 from fugu.shown import Shown, figure_of
 from fugu.visible import Json, brief, several

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
-from fugu.documents.records import StatedLaw, Type
 from fugu.errors import CertificateError
 from fugu.numbers.exact import as_fraction
 from fugu.priors.records import LEAST_ROWS, parts_of
 from fugu.queries.features import Codes, Feature
-from fugu.queries.session_certificate import NoisedQuestion, Pair, ProvedPair, features_of, own_of
+from fugu.queries.noised_question import NoisedQuestion, features_of, own_of
+from fugu.queries.record_proofs import Pair, ProvedPair, StatedLaw, Type
 from fugu.translation.records.checking import check
 from fugu.translation.records.pricer import Pricer, RecordPrice
 from fugu.translation.records.problem import Apart, Rate, RecordCharge, joined

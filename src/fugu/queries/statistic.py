@@ -29,7 +29,7 @@ from fugu.queries.features import (
     placed_by,
     require_numbers,
 )
-from fugu.queries.session_certificate import EVEN, FLIP, LAPLACE, LINES, NoisedQuestion, charges_of
+from fugu.queries.noised_question import EVEN, FLIP, LAPLACE, LINES, NoisedQuestion, charges_of
 from fugu.translation.records.problem import RecordCharge
 
 # `Statistic`: what is asked of a table, such as "mean(chol)"; `StatisticQuestion`: what a session is asked.

@@ -28,8 +28,8 @@ from fugu.guarantee.asks import exact, plain
 from fugu.priors.prior import Belief
 from fugu.queries.features import Codes
 from fugu.queries.groups import expected_groups, require_public_groups
+from fugu.queries.noised_question import NoisedQuestion
 from fugu.queries.pricing import Pricing, TypeLaws, Types, Worth
-from fugu.queries.session_certificate import NoisedQuestion
 from fugu.visible import brief, several
 
 # `TableBelief`: what adversaries believe about a table of independent records, as a prior that a ledger holds.

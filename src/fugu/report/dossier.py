@@ -17,7 +17,6 @@ from fugu.documents.kinds import inner
 from fugu.documents.parts import published_unit
 from fugu.documents.plain_json import guarded
 from fugu.documents.promises import WORTHLESS, Promising, weakest
-from fugu.documents.records import RecordsCertificate
 from fugu.documents.release import ReleaseDocument
 from fugu.documents.sentences import holds_private_numbers
 from fugu.errors import UsageError
@@ -36,6 +35,7 @@ from fugu.numbers.exact import read_number
 from fugu.publication.files import Beliefs, Files, Outgoing, drafted
 from fugu.publication.files import publish as write_files
 from fugu.queries.answer import Answer
+from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.usable_sequences import usable_of_sequence
 from fugu.report.facts import odds_of, parts

@@ -30,8 +30,8 @@ from fugu.priors.gaussian_records import FieldInfluence
 from fugu.priors.prior import InfluenceCurve
 from fugu.queries.answer import Answer, columns_of
 from fugu.queries.answer import Cell as Number
+from fugu.queries.noised_question import EXACT
 from fugu.queries.sequence_query import SequenceAnswer
-from fugu.queries.session_certificate import EXACT
 from fugu.scenario.scenario import Scenario
 from fugu.session.answers import SessionAnswer
 from fugu.training.losses import Assessment

@@ -13,7 +13,6 @@ from fugu.documents.document import Document
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.plain_json import guarded
 from fugu.documents.promises import Promising, warnings_of
-from fugu.documents.records import RecordsCertificate
 from fugu.documents.sentences import holds_private_numbers
 from fugu.errors import UsageError
 from fugu.files import write_text
@@ -24,8 +23,9 @@ from fugu.guarantee.curve import budget_from
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import read_number
 from fugu.numbers.text import SECRET, VALUE, clean, number
+from fugu.queries.noised_question import exact_numbers
+from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
-from fugu.queries.session_certificate import exact_numbers, noised_in
 from fugu.report.dossier import documents_in, release_facts
 from fugu.report.facts import REMAINDER, odds_of
 from fugu.report.story import Story, exchanges, noise_of, questions_of, sureness
@@ -175,7 +175,7 @@ def of_records(certificate: RecordsCertificate, *_: object) -> Facts:
         **_plain(certificate, certificate.believed, tuple(map(str, certificate["assumptions"]))),
         **questions_of(certificate),
         "noise": ("Noise was drawn for every answer; these are all questions.",),
-        "exact": exact_numbers(noised_in(certificate)),
+        "exact": exact_numbers(certificate.questions),
         "usable": usable_of_records(certificate),
     }
 

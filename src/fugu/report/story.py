@@ -16,7 +16,6 @@ from fugu.calibration.compare import require_few_steps
 from fugu.calibration.lattice import problem
 from fugu.calibration.registry import least
 from fugu.documents.certificate import Certificate
-from fugu.documents.records import RecordsCertificate
 from fugu.documents.swap import SWAP
 from fugu.documents.verdict import NotChecked
 from fugu.drawing.charts import Heat
@@ -33,11 +32,12 @@ from fugu.numbers.exact import read_number
 from fugu.numbers.text import clean, number, percent
 from fugu.numbers.text import epsilon as epsilon_of
 from fugu.queries.answer import half_width
+from fugu.queries.noised_question import FLIP, LAPLACE, NoisedQuestion, question_told
+from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_claims import query_from, same_query
 from fugu.queries.sequence_counts import Mean, RandomisedResponse
 from fugu.queries.sequence_query import SequenceQuery, Several
 from fugu.queries.sequences import ArgMax, TopK
-from fugu.queries.session_certificate import FLIP, LAPLACE, NoisedQuestion, noised_in, question_told
 from fugu.report.curves import View, views
 from fugu.report.facts import Coordinate, Facts, MethodRow, facts, methods, parts
 from fugu.report.figures import LossCurve, curve
@@ -272,7 +272,7 @@ def _lattice(query: SequenceQuery, noise: Mapping[str, Any]) -> tuple[str, ...]:
 def questions_of(certificate: RecordsCertificate) -> dict[str, Any]:
     """A line for each question: its noise, how far answers are off, its epsilon alone; how many were `asked`; and the
     exact numbers that go out beside the answers, since whoever asked has declared them known."""
-    asked = noised_in(certificate)
+    asked = certificate.questions
     columns = sorted({by for kind in certificate.types for by in kind.groups})
     groups = f" and of its groups by {', '.join(clean(name, 80) for name in columns)}" if columns else ""
     return {

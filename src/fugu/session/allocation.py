@@ -12,16 +12,16 @@ from typing import final
 
 import numpy as np
 
-from fugu.documents.records import StatedLaw
 from fugu.errors import BadBudget, BudgetExceeded, UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import both
 from fugu.numbers.exact import Real, as_fraction, number
 from fugu.queries.features import Coded, SquaredFeature
+from fugu.queries.noised_question import NoisedQuestion, own_of
 from fugu.queries.pricing import Charges, Pricing, Types, envelope
 from fugu.queries.pricing import exact as exact_price
-from fugu.queries.session_certificate import NoisedQuestion, own_of
+from fugu.queries.record_proofs import StatedLaw
 from fugu.queries.statistic import QuestionPlan
 from fugu.queries.table_belief import TableHistory
 from fugu.session.books import SessionBooks, exceeded, people_elsewhere

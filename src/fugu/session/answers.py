@@ -16,7 +16,7 @@ from fugu.guarantee import Pure
 from fugu.guarantee.composition import UNCHARGED, both
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.queries.answer import Cell, columns_of
-from fugu.queries.session_certificate import EXACT
+from fugu.queries.noised_question import EXACT
 from fugu.queries.statistic import Bins, StatisticQuestion
 from fugu.shown import Shown, figure_of
 from fugu.utility.usable import Usable

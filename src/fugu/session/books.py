@@ -35,8 +35,8 @@ from fugu.ledger.fingerprint import fingerprints
 from fugu.ledger.sharing import Elsewhere
 from fugu.numbers.exact import Real, number
 from fugu.queries.groups import same_rows
+from fugu.queries.noised_question import NoisedQuestion
 from fugu.queries.pricing import Worth
-from fugu.queries.session_certificate import NoisedQuestion
 from fugu.queries.table_belief import (
     Charged,
     ExpectedGroups,

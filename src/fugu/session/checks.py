@@ -21,14 +21,15 @@ from fugu.data.secrets import cut_cells, few_rows, read_protect
 from fugu.data.sources import TableLike
 from fugu.documents.document import canonical_json
 from fugu.documents.plain_json import reading
-from fugu.documents.records import RecordsCertificate, StatedLaw
 from fugu.errors import CertificateError
 from fugu.guarantee.asks import exact
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, read_number
 from fugu.queries.features import Feature, Placed
+from fugu.queries.noised_question import LAPLACE, NoisedQuestion
 from fugu.queries.pricing import TypeLaws
-from fugu.queries.session_certificate import LAPLACE, NoisedQuestion, features_in, noised_in
+from fugu.queries.record_proofs import StatedLaw
+from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.statistic import Options, StatisticQuestion, plan_of
 from fugu.queries.table_belief import TableBelief, reading_of
 from fugu.session.answers import SessionAnswer
@@ -72,7 +73,7 @@ def check_fitted(certificate: RecordsCertificate, recipe: Mapping[str, Any], ref
         raise CertificateError("the secrets or the columns of this table are not those of the certificate")
     # The features of each question of the recipe are those that its words and options make of this table
     questions = recipe["questions"]
-    stated = [(asked.query, tuple(f.name for f in asked.features)) for asked in noised_in(certificate)]
+    stated = [(asked.query, tuple(f.name for f in asked.features)) for asked in certificate.questions]
     for told in questions:
         asked = StatisticQuestion.parse(told["query"])
         if asked.sized:
@@ -96,7 +97,7 @@ def _groups(declared: Schema, cells: Table, column: str) -> NDArray[np.object_]:
 
 
 def _check_laws(certificate: RecordsCertificate, laws: TypeLaws) -> None:
-    features, wrong, all_laws = features_in(certificate), [], 0
+    features, wrong, all_laws = certificate.features, [], 0
     for stated in certificate.laws:
         for groups in stated.known:
             all_laws += 1
@@ -131,7 +132,7 @@ _MOST: Final = 200
 def implausible(session: Session, answers: Sequence[SessionAnswer]) -> tuple[str, ...]:
     """One sentence for each published number that lies far outside: a function of it, its noise and the reference."""
     certificate, belief = session.certificate, session._belief
-    known = {asked.query: asked for asked in noised_in(certificate)}
+    known = {asked.query: asked for asked in certificate.questions}
     said = []
     for answer in answers:
         asked = known.get(str(answer.question))
@@ -210,7 +211,7 @@ def usable_of_records(certificate: RecordsCertificate, reference: TypeLaws | Non
     `reference`: what the laws were fitted on, where it is at hand; of what the certificate has no law of, it tells.
     Plain differential privacy that promised what is spent would scale every noise by any belief / spent."""
     with reading():
-        questions, wider = noised_in(certificate), set[str]()
+        questions, wider = certificate.questions, set[str]()
         each = (
             statistics(
                 asked,

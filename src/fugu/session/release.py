@@ -13,8 +13,6 @@ from typing import Any, final
 import numpy as np
 
 from fugu.data.private import Private
-from fugu.documents.records import StatedLaw
-from fugu.documents.sentences import UNPROTECTED
 from fugu.errors import BudgetRefused, RequestReused, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import exact, plain
@@ -25,10 +23,11 @@ from fugu.ledger.accountant import Terms
 from fugu.ledger.registration import Opening, known_already, released_by_law
 from fugu.ledger.sharing import Elsewhere
 from fugu.ledger.state import CHARGED
-from fugu.priors.records import ASSUMPTIONS
 from fugu.queries.answer import Cell, cells_of, draw
+from fugu.queries.noised_question import EXACT, NoisedQuestion
 from fugu.queries.pricing import Worth
-from fugu.queries.session_certificate import EXACT, NoisedQuestion, SessionState, certificate_of
+from fugu.queries.record_proofs import StatedLaw
+from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.statistic import QuestionPlan, StatisticQuestion
 from fugu.queries.table_belief import Charged, TableBelief
 from fugu.session.allocation import room_for
@@ -201,29 +200,34 @@ class Unopened(SessionBooks):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Rehearsal:
-    """What several questions would be: `questions` with their noise, the `state` of the session after them, the
+    """What several questions would be: `questions` with their noise, the `books` of the session after them, the
     `request` under which they are charged, None if nothing is, and whether it was `answered` before. No private row was
-    read for it: `rows` says for how many it is; `belief`: what the reference says."""
+    read for it: `rows` says for how many it is."""
 
     questions: tuple[NoisedQuestion, ...]
-    state: SessionState
+    books: SessionBooks
     request: str | None
     answered: bool
     rows: RowsFor
-    belief: TableBelief
+
+    @cached_property
+    def certificate(self) -> RecordsCertificate:
+        """What the session would promise."""
+        return certificate_of(self.books)
 
     @property
     def basis(self) -> str:
         """For how many rows it is, and where its groups come from, in words."""
-        return f"{self.rows}; {GROUPS}" if any(kind.groups for kind in self.state.types) else str(self.rows)
+        return f"{self.rows}; {GROUPS}" if any(kind.groups for kind in self.books.worth().types) else str(self.rows)
 
     @cached_property
     def usable(self) -> Usable:
         """How usable the answers would be, and all before them, beside what the reference says: see `fugu.usable`."""
-        return usable_of_records(certificate_of(self.state), self.belief.pricing(()).laws)
+        return usable_of_records(self.certificate, self.books.belief.pricing(()).laws)
 
     def __repr__(self) -> str:
-        after = both(self.state.spent, self.state.any_belief)
+        worth = self.books.worth()
+        after = both(Pure(plain(worth.spent)), worth.any_belief)
         told = "answered before" if self.answered else "nothing charged or drawn"
         return f"Rehearsal({several(len(self.questions), 'question')}, {told}, {after} with all before)"
 
@@ -270,20 +274,16 @@ def rehearsed(
     its questions; `public`: columns that become public with it."""
     stored = None if request is None else books.find(request)
     if request is None or stored is not None:
-        state = state_of(books, rows.number)
-        return Rehearsal(tuple(stored or ()), state, request, stored is not None, rows, books.belief)
+        return Rehearsal(tuple(stored or ()), books, request, stored is not None, rows)
     questions = noise()
     charge = charge_for(questions, public)
     after = books.beside(charge)
     require_within(books, exact(charge.guarantee.epsilon), after.worth())
-    return Rehearsal(tuple(questions), state_of(after, rows.number), request, False, rows, books.belief)
+    return Rehearsal(tuple(questions), after, request, False, rows)
 
 
-# What is public about a session at one moment, with all laws and proofs: what its certificate is written from.
-
-
-def state_of(books: SessionBooks, rows: int) -> SessionState:
-    """The session as its books are now; `rows`: of the private table, which is public."""
+def certificate_of(books: SessionBooks) -> RecordsCertificate:
+    """What the session promises as its books are now, with all laws and proofs, sealed."""
     belief = books.belief
     asked = belief.read(books.charges())
     worth, questions, apart = belief.worth(asked), asked.questions, asked.apart
@@ -293,13 +293,12 @@ def state_of(books: SessionBooks, rows: int) -> SessionState:
     for groups, _, charges in pricing.charged(questions, types, features, apart):
         for who, law in pricing.named_laws(types, groups, charges, features) or ():
             known.setdefault(id(law), (law, {}))[1][who] = None
-    laws = [replace(law, known=tuple(dict(who) for who in several)) for law, several in known.values()]
-    places: Mapping[int, int] = {found: k for k, found in enumerate(known)}
-    left_out = (UNPROTECTED + ", ".join(belief.skipped),) if belief.skipped else ()
-    assumptions = (*ASSUMPTIONS, *left_out)
-    cap = books.cap if worth.any_belief <= books.cap else None  # a ledger of before 0.4 may hold more already
-    return SessionState(
-        books.budget, cap, Pure(plain(worth.spent)), worth.any_belief, belief.spec.json, tuple(belief.masks),
-        belief.skipped, belief.reading, belief.unit, belief.table.columns, rows, worth.types, questions,
-        tuple(laws), tuple(pricing.proofs(worth.jobs, places)), assumptions, apart,
+    return RecordsCertificate.issue(
+        budget=books.budget,
+        cap=books.cap if worth.any_belief <= books.cap else None,  # a ledger of before 0.4 may hold more already
+        spent=plain(worth.spent), any_belief=worth.any_belief, elsewhere=apart, protect=belief.spec.json,
+        secrets=tuple(belief.masks), skipped=belief.skipped, unit=belief.unit, schema=belief.reading,
+        columns=belief.table.columns, types=worth.types, questions=questions,
+        laws=[replace(law, known=tuple(dict(who) for who in several)) for law, several in known.values()],
+        proofs=pricing.proofs(worth.jobs, {law: place for place, law in enumerate(known)}),
     )  # fmt: skip

@@ -27,7 +27,7 @@ from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease
 from fugu.numbers.exact import Real, number
 from fugu.queries.features import Feature, SquaredFeature, Whole, whole
-from fugu.queries.session_certificate import FLIP, OUTSIDE, NoisedQuestion
+from fugu.queries.noised_question import FLIP, OUTSIDE, NoisedQuestion
 from fugu.queries.statistic import KINDS, Options, QuestionPlan, StatisticQuestion, plan_of
 from fugu.queries.statistics_release import Believed, rehearse
 from fugu.queries.table_belief import TableBelief

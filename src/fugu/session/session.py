@@ -15,7 +15,6 @@ from fugu.data.frame import FrameKind
 from fugu.data.private import Private
 from fugu.data.secrets import ProtectLike
 from fugu.data.sources import TableLike
-from fugu.documents.records import RecordsCertificate
 from fugu.errors import AlreadyReleased, ColumnNotFound, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import exact, plain
@@ -28,7 +27,8 @@ from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease, process
 from fugu.numbers.exact import Real
 from fugu.progress import in_sight
-from fugu.queries.session_certificate import NoisedQuestion, SessionState, certificate_of
+from fugu.queries.noised_question import NoisedQuestion
+from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.statistic import Bins, Options, QuestionPlan, StatisticQuestion, plan_of
 from fugu.queries.table_belief import ExpectedGroups
 from fugu.session.allocation import allotted, least_noise, read_weights
@@ -46,7 +46,16 @@ from fugu.session.books import (
     require_pure,
 )
 from fugu.session.checks import usable_of_records
-from fugu.session.release import Looked, Rehearsal, Unopened, rehearsed, released, require_records, sizes, state_of
+from fugu.session.release import (
+    Looked,
+    Rehearsal,
+    Unopened,
+    certificate_of,
+    rehearsed,
+    released,
+    require_records,
+    sizes,
+)
 from fugu.session.requests import allowance, check_outside, items_of, outside, request_of
 from fugu.utility.usable import Usable
 from fugu.visible import brief
@@ -249,21 +258,16 @@ class Session(Kinds):
             return outside(self._books, private, mechanism, columns, request)
 
     @property
-    def state(self) -> SessionState:
-        """Everything public about the session now: what it was asked, what it believes, and the proofs.
+    def certificate(self) -> RecordsCertificate:
+        """What all answers so far promise together, with the proof, sealed; `fugu.verify` checks it.
 
         Raises `UsageError` before the first answer: the table is not open, and nothing is to be said of it."""
         with self._lock:
             self._here()
             if isinstance(self._books, Unopened) and not self._books.charges():
                 raise UsageError("nothing was answered yet, so nothing is certified; rehearse shows what would be")
-            private = self._open([])  # answered before, in another process: what is said of it is public already
-            return state_of(self._books, len(private))
-
-    @property
-    def certificate(self) -> RecordsCertificate:
-        """What all answers so far promise together, with the proof, sealed; `fugu.verify` checks it."""
-        return certificate_of(self.state)
+            self._open([])  # answered before, in another process: what is said of it is public already
+            return certificate_of(self._books)
 
     @property
     def usable(self) -> Usable:
