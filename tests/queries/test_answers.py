@@ -23,7 +23,7 @@ from fugu.errors import (
     UnknownName,
     UsageError,
 )
-from fugu.queries import Statistic
+from fugu.queries import StatisticQuestion
 from fugu.queries.group_noise import sum_pairs
 from release_files import certificates_of
 
@@ -154,7 +154,7 @@ def test_what_cannot_be_answered_is_refused(call, error, says):
 
 def test_statistics_read_back_as_they_were_written():
     for text in ("mean(chol)", "count(smoker=yes)", "crosstab(ward, sex)"):
-        assert str(Statistic.parse(text)) == text
+        assert str(StatisticQuestion.of_total(text)) == text
 
 
 def test_the_command_line_answers_by_group(tmp_path):

@@ -31,7 +31,7 @@ from fugu.progress import report
 from fugu.publication.account import open_column
 from fugu.queries.answer import Cell, columns_of
 from fugu.queries.features import Coded, Is
-from fugu.queries.statistic import Statistic
+from fugu.queries.statistic import StatisticQuestion
 from fugu.scenario.query import ColumnQuery
 
 # The release path end to end: a table drawn from the beliefs is written, read, answered, published and parsed again.
@@ -71,8 +71,8 @@ def _column(query: ColumnQuery, mechanism: Mechanism, values: Floats, source: Bi
 
 
 def _sums(
-    statistic: Statistic, coding: Coded | Is, schema: Schema, cells: tuple[str, str] | None, mechanism: Mechanism,
-    values: Floats, source: BitSource, folder: Path,
+    statistic: StatisticQuestion, coding: Coded | Is, schema: Schema, cells: tuple[str, str] | None,
+    mechanism: Mechanism, values: Floats, source: BitSource, folder: Path,
 ) -> Floats:  # fmt: skip
     """A count, sum or mean: one table per output. Write, read, code, add up, draw, publish, parse, for each value.
 
@@ -141,7 +141,7 @@ def route_of(certificate: Certificate, asked: int | None) -> tuple[Route | None,
 
 def _statistic_route(certificate: Certificate) -> Route | str:
     stated = certificate.body["statistic"]
-    statistic = Statistic.parse(str(stated["query"]))
+    statistic = StatisticQuestion.parse(str(stated["query"]))
     schema = Schema.from_json(certificate.body["reading"])
     column = statistic.columns[0]
     known = schema.fields[column]

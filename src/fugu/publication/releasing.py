@@ -22,7 +22,7 @@ from fugu.mechanism import Mechanism, Release
 from fugu.numbers.exact import Real
 from fugu.publication.account import ReleaseAccount, open_column, release_private
 from fugu.queries.answer import Answer, Cell
-from fugu.queries.statistic import Statistic
+from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.statistics_release import Believed, open_query, require_odds
 
 
@@ -73,7 +73,7 @@ def release_column(
 
 def answer(
     table: TableLike,
-    query: str | Statistic,
+    query: str | StatisticQuestion,
     protect: ProtectLike,
     budget: Pure | Approx,
     reference: TableLike,

@@ -25,7 +25,7 @@ from fugu.numbers.checks import is_count
 from fugu.queries.features import Codes, Feature, Placed, SquaredFeature
 from fugu.queries.noised_question import FLIP, LINES, NoisedQuestion
 from fugu.queries.sequence_query import error_bound, laplace_sampler
-from fugu.queries.statistic import Statistic, StatisticQuestion
+from fugu.queries.statistic import StatisticQuestion
 from fugu.shown import Shown, figure_of
 from fugu.visible import Json, brief, several
 
@@ -45,7 +45,7 @@ class Answer(Shown):
     document; None for a predicate in code. `came`: of which kind the table was. `note`: what else is to be said,
     such as that no ledger was charged."""
 
-    statistic: Statistic
+    statistic: StatisticQuestion
     cells: tuple[Cell, ...]
     mechanisms: Mapping[str, Mechanism]
     recipe: Json | None = None

@@ -31,60 +31,14 @@ from fugu.queries.features import (
 )
 from fugu.queries.noised_question import EVEN, FLIP, LAPLACE, LINES, NoisedQuestion, charges_of
 from fugu.translation.records.problem import RecordCharge
+from fugu.visible import several
 
-# `Statistic`: what is asked of a table, such as "mean(chol)"; `StatisticQuestion`: what a session is asked.
+# `StatisticQuestion`: what is asked of a table, and how that is written.
 
 
-_COLUMNS = {"count": 0, "sum": 1, "mean": 1, "histogram": 1, "crosstab": 2}
-"""How many columns stand in the brackets; 0 for a condition."""
-KINDS = tuple(_COLUMNS)
-_TABLES = {"histogram", "crosstab"}
+KINDS = ("count", "sum", "mean", "histogram", "crosstab")
+"""What the law of a total is worked out for; a session answers the others too."""
 _LOOKS = "a query looks like mean(chol), count(smoker=yes) or crosstab(ward, sex)"
-
-
-@dataclass(frozen=True)
-class Statistic:
-    """A kind and its columns; for a count, the value that a column must have.
-
-    >>> Statistic.parse("count(smoker=yes)")
-    Statistic(kind='count', columns=('smoker',), equals='yes')
-    >>> Statistic.parse("crosstab(ward, sex)").columns
-    ('ward', 'sex')
-    """
-
-    kind: str
-    columns: tuple[str, ...]
-    equals: str | None = None
-
-    @staticmethod
-    def parse(text: str) -> Statistic:
-        """Read the form kind(column), count(column=value) or crosstab(column, column)."""
-        kind, inside = kind_and_inside(text, KINDS, "query", _LOOKS)
-        wanted = _COLUMNS[kind]
-        if not wanted:
-            if (found := column_and_value(inside)) is None:
-                raise UsageError("a count needs a condition, such as count(smoker=yes); the number of rows is public")
-            return Statistic(kind, found[:1], found[1])
-        columns = tuple(part.strip() for part in inside.split(",") if part.strip())
-        if len(columns) != wanted:
-            raise UsageError(f"{kind} takes {wanted} column{'s' if wanted > 1 else ''}, got {len(columns)}")
-        return Statistic(kind, columns)
-
-    @property
-    def tabulated(self) -> bool:
-        """Whether it is one count for each of several cells."""
-        return self.kind in _TABLES
-
-    @property
-    def averaged(self) -> bool:
-        """Whether a sum is divided by the number of rows."""
-        return self.kind == "mean"
-
-    def __str__(self) -> str:
-        inside = f"{self.columns[0]}={self.equals}" if self.equals is not None else ", ".join(self.columns)
-        return f"{self.kind}({inside})"
-
-
 _SHAPES = {"count": 0, "proportion": 0, "quantile": 2, "top": 2, **dict.fromkeys(("sum", "mean", "variance"), 1)} | {
     "histogram": 1,
     "crosstab": 2,
@@ -103,7 +57,7 @@ _QUESTIONS = (
 
 @dataclass(frozen=True)
 class StatisticQuestion:
-    """What a session is asked: a kind, its columns, a value or a number, and the public column that makes the groups.
+    """What is asked of a table: a kind, its columns, a value or a number, and the public column that makes the groups.
 
     `kind`: "count", "proportion", "sum", "mean", "variance", "histogram", "crosstab", "quantile" or "top"; a median is
     the quantile at 1/2. `equals`: the value that a counted column must have. `at`: which quantile, or how many of the
@@ -136,8 +90,8 @@ class StatisticQuestion:
             return StatisticQuestion(kind, found[:1], found[1], by=by)
         parts = tuple(part.strip() for part in inside.split(",") if part.strip())
         if len(parts) != _SHAPES[kind]:
-            wanted = f"a column and {_NUMBERED[kind]}" if kind in _NUMBERED else f"{_SHAPES[kind]} column(s)"
-            raise UsageError(f"{kind} takes {wanted}, got {len(parts)} part(s)")
+            wanted = f"a column and {_NUMBERED[kind]}" if kind in _NUMBERED else several(_SHAPES[kind], "column")
+            raise UsageError(f"{kind} takes {wanted}, got {len(parts)}")
         if kind == "median":
             return StatisticQuestion("quantile", parts, at=Fraction(1, 2), by=by)
         if kind in _NUMBERED:
@@ -149,10 +103,23 @@ class StatisticQuestion:
         """Whether it asks for numbers of rows, which are public."""
         return not self.columns
 
+    @staticmethod
+    def of_total(text: str) -> StatisticQuestion:
+        """Read a question of which the law of its total is worked out: one of `KINDS`, without groups."""
+        kind, inside = kind_and_inside(text, KINDS, "query", _LOOKS)
+        if kind == "count" and column_and_value(inside) is None:
+            raise UsageError("a count needs a condition, such as count(smoker=yes); the number of rows is public")
+        return StatisticQuestion.parse(text)
+
     @property
-    def statistic(self) -> Statistic:
-        """The part that a coding reads."""
-        return Statistic(self.kind, self.columns, self.equals)
+    def tabulated(self) -> bool:
+        """Whether it is one count for each of several cells."""
+        return self.kind in ("histogram", "crosstab")
+
+    @property
+    def averaged(self) -> bool:
+        """Whether a sum is divided by the number of rows."""
+        return self.kind == "mean"
 
     def __str__(self) -> str:
         if self.equals is not None:
@@ -197,16 +164,16 @@ def _number(kind: str, text: str) -> Fraction:
 _MOST_STEPS = 10_000
 
 
-def coding(statistic: Statistic, schema: Schema, bounds: tuple[Real, Real] | None, step: Real | None) -> Coded | Is:
+def coding(question: StatisticQuestion, schema: Schema, options: Options) -> Coded | Is:
     """How one record counts. Bounds are declared by the user or in the schema, never read off private data."""
-    column = statistic.columns[0]
+    column, bounds, step = question.columns[0], options.bounds, options.step
     known = schema.fields[column]
-    if statistic.equals is not None:
-        label = known.label(statistic.equals)
+    if question.equals is not None:
+        label = known.label(question.equals)
         if label is None and known.numeric:
-            raise BadTable(f"column {column!r} holds numbers, and {statistic.equals!r} is none")
+            raise BadTable(f"column {column!r} holds numbers, and {question.equals!r} is none")
         if label is None:
-            raise UnknownName(f"category of column {column!r}", statistic.equals, known.values or ())
+            raise UnknownName(f"category of column {column!r}", question.equals, known.values or ())
         return Is(column, label)
     if known.ordered:
         bounds = (0, len(known.values or ()) - 1) if bounds is None else bounds
@@ -216,7 +183,7 @@ def coding(statistic: Statistic, schema: Schema, bounds: tuple[Real, Real] | Non
     bounds = known.bounds if bounds is None else bounds
     if bounds is None:
         raise UsageError(
-            f"{statistic.kind}({column}) needs declared bounds, for instance bounds=(0, 400): values are clipped "
+            f"{question.kind}({column}) needs declared bounds, for instance bounds=(0, 400): values are clipped "
             "to them as "
             "part of the query"
         )
@@ -314,7 +281,7 @@ def plan_of(question: StatisticQuestion, reading: Schema, reference: Table, opti
         points = _points(question, reading, options)
         _require_varied(points, question)
         return QuestionPlan(question, (points,), FLIP)
-    coded = coding(question.statistic, reading, options.bounds, options.step)
+    coded = coding(question, reading, options)
     _require_varied(coded, question)
     if question.kind != "variance":
         return QuestionPlan(question, (coded,), LAPLACE)
@@ -377,7 +344,7 @@ def _points(question: StatisticQuestion, reading: Schema, options: Options) -> F
             f"a quantile of column {column!r} needs bounds=(low, high), or grid=[...], the values it may have: they "
             "are fixed before the table is looked at"
         )
-    return coding(question.statistic, reading, options.bounds, options.step)
+    return coding(question, reading, options)
 
 
 def increasing(numbers: Sequence[float], name: str, most: int) -> tuple[float, ...]:

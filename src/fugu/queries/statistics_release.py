@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,15 +20,15 @@ from fugu.data.sources import TableLike
 from fugu.documents.certificate import Certificate
 from fugu.documents.promises import second, warnings_of
 from fugu.documents.sentences import APART, INDEPENDENT_RECORDS, PRIVATE_NUMBERS, SIZES, UNPROTECTED
-from fugu.errors import BadBudget, CertificateError, NoiselessRelease, PriorNotPublic, UsageError
+from fugu.errors import BadBudget, CertificateError, NoiselessRelease, PriorNotPublic
 from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.queries.answer import Answer, Cell, feature_cells
-from fugu.queries.features import CellAxis, Coded, Is, Placed, axis_of, placed_by, require_numbers
+from fugu.queries.features import Coded, Is, Placed
 from fugu.queries.group_noise import Beliefs, GroupNoise, Mask
 from fugu.queries.groups import Rows, expected_groups, find_groups, known_groups, require_public_groups, same_rows
-from fugu.queries.statistic import Statistic, coding, require_known
+from fugu.queries.statistic import Options, StatisticQuestion, plan_of, require_known
 from fugu.scenario.query import require_one_row_each
 from fugu.utility.usable import RowsFor
 from fugu.visible import Json
@@ -53,7 +52,7 @@ class ProvedStatistic:
     numbers: dict[str, NDArray[np.float64]] | None = None
 
     @property
-    def statistic(self) -> Statistic:
+    def statistic(self) -> StatisticQuestion:
         """What is asked."""
         return self.believed.statistic
 
@@ -172,7 +171,7 @@ class Believed:
     `reading`: how records are read for this query: as declared, then as the reference shows. `known`: the reference,
     read; `masks`: its rows that hold each secret."""
 
-    statistic: Statistic
+    statistic: StatisticQuestion
     protect: ProtectLike
     by: str | None
     bounds: tuple[Real, Real] | None
@@ -189,13 +188,13 @@ class Believed:
 
     @staticmethod
     def of(
-        reference: TableLike, query: str | Statistic, protect: ProtectLike, by: str | None = None,
+        reference: TableLike, query: str | StatisticQuestion, protect: ProtectLike, by: str | None = None,
         bounds: tuple[Real, Real] | None = None, step: Real | None = None, bins: Sequence[float] | None = None,
         public_prior: bool = False, unit: str | None = None, schema: Schema | None = None,
         missing: str | float | None = None,
     ) -> Believed:  # fmt: skip
         """What this reference makes of the question."""
-        statistic = query if isinstance(query, Statistic) else Statistic.parse(query)
+        statistic = query if isinstance(query, StatisticQuestion) else StatisticQuestion.of_total(query)
         told = schema or Schema({})
         cells = told.open(reference)
         spec = read_protect(protect, cells.columns)
@@ -232,15 +231,10 @@ class Believed:
     @cached_property
     def feature(self) -> Coded | Is | Placed:
         """How one record counts in a sum, or the cells of a table of counts, where many numbers need edges."""
-        (column, *others), bins = self.statistic.columns, self.bins
-        if not self.statistic.tabulated:
-            return coding(self.statistic, self.reading, self.bounds, self.step)
-        if others or bins is None:
-            return placed_by(axis_of(self.reading, self.known, name) for name in self.statistic.columns)
-        if len(bins) < 2 or any(not a < b for a, b in pairwise(bins)):
-            raise UsageError("bins must be at least two increasing edges")
-        require_numbers(self.reading, column)
-        return placed_by([CellAxis(column, (), tuple(float(edge) for edge in bins))])
+        options = Options(self.bounds, self.step, self.bins)
+        (feature,) = plan_of(self.statistic, self.reading, self.known, options).features
+        assert isinstance(feature, Coded | Is | Placed)  # the kinds of a total
+        return feature
 
     @property
     def skipped(self) -> tuple[str, ...]:

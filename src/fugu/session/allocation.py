@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 
-from fugu.errors import BadBudget, BudgetExceeded, UsageError
+from fugu.errors import BudgetExceeded, UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import both
@@ -405,8 +405,6 @@ def room_for(
     `epsilon`: None is a tenth of the budget, or with `whole` all of it, but no more than is left. A column that is
     asked by for the first time is public from now on: earlier questions are first priced anew for those who know it.
     `silent`: as in `Room`."""
-    if epsilon is not None and epsilon <= 0:
-        raise BadBudget("a question costs something, so its epsilon is a number above 0")
     belief, allowed = books.belief, exact(books.budget.epsilon)
     asked = belief.read(books.charges())
     then = asked.beside(public=by)

@@ -6,10 +6,8 @@ import hashlib
 import math
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
-from itertools import islice
 from typing import final
 
 import numpy as np
@@ -33,7 +31,7 @@ from fugu.queries.statistics_release import Believed, rehearse
 from fugu.queries.table_belief import TableBelief
 from fugu.session.allocation import allotted, read_weights
 from fugu.session.books import FOLD, InMemory, SessionBooks, cap_of, charge_for, public_facts
-from fugu.session.checks import OneRecord, statistics
+from fugu.session.checks import usable_of_question
 from fugu.utility.figures import Figures
 
 # The names of requests, and the questions of a list.
@@ -51,10 +49,11 @@ def request_of(what: str, plans: Sequence[QuestionPlan], epsilon: Fraction | Non
 
 def allowance(epsilon: Real | None) -> Fraction | None:
     """How far a question may raise what is spent; None for what is usual."""
-    found = None if epsilon is None else number(epsilon, "epsilon")
-    if found is not None and found <= 0:
+    if epsilon is None:
+        return None
+    if (allowed := number(epsilon, "epsilon")) <= 0:
         raise BadBudget("a question costs something, so its epsilon is a number above 0")
-    return found
+    return allowed
 
 
 def items_of(questions: object) -> list[tuple[StatisticQuestion, Options]]:
@@ -131,10 +130,6 @@ def question(belief: TableBelief, mechanism: PerEntryDP, columns: tuple[str, ...
 # - plain: ordinary differential privacy for all questions together, which uses no beliefs.
 
 
-_MOST = 200
-"""Groups of a question whose answers are judged."""
-
-
 @final
 @dataclass(frozen=True)
 class RouteErrors:
@@ -181,7 +176,7 @@ def compare_routes(
     if not plans:
         return ()
     books = InMemory(belief, allowed, cap_of(cap) or FOLD * exact(allowed.epsilon))
-    found = allotted(books, plans, number(epsilon, "epsilon"), weights)
+    found = allotted(books, plans, allowance(epsilon), weights)
     shares = read_weights(weights, len(plans)) or [Fraction(1)] * len(plans)
     whole = exact(allowed.epsilon) / sum(shares)
     listed = []
@@ -193,7 +188,8 @@ def compare_routes(
         errors = (
             max(_of_group(one, rates, sizes[group]) for group, rates in one.rates.items()) for one in (noised, plain)
         )
-        figures = tuple(islice(statistics(noised, sizes, partial(_law_of, noised, belief)), _MOST))
+        laws = belief.pricing(() if noised.by is None else (noised.by,)).laws
+        figures = usable_of_question(noised, sizes, laws).figures
         listed.append(RouteErrors(str(asked), next(errors), law, next(errors), _unit(plan), why, figures))
     return tuple(listed)
 
@@ -209,21 +205,11 @@ def _law(
         return None, "the law route takes bins for one column"
     try:
         told = (asked.by, options.bounds, options.step, options.bins)
-        believed = Believed.of(reference, asked.statistic, protect, *told, unit=unit, schema=schema)
+        believed = Believed.of(reference, replace(asked, by=None), protect, *told, unit=unit, schema=schema)
         found = rehearse(believed, budget, rows)
     except FuguError as error:
         return None, f"the law route: {error}"
     return max(m.expected_error() * float(published_unit(m.certificate)) for m in found.mechanisms.values()), ""
-
-
-def _law_of(noised: NoisedQuestion, belief: TableBelief, group: str) -> OneRecord:
-    """The codes of the reference's rows in a group, each with the same share; None where it has none."""
-    if not set(noised.features[0].columns) <= set(belief.table.columns):
-        return None
-    codes = noised.features[0].of(belief.reading, belief.table).astype(np.float64)
-    if noised.by is not None and (known := belief.groups.of(noised.by).known) is not None:
-        codes = codes[known == group]
-    return (codes, np.full(len(codes), 1 / len(codes))) if len(codes) else None
 
 
 def _of_group(noised: NoisedQuestion, rates: tuple[Fraction, ...], rows: int) -> float:
