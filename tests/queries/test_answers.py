@@ -209,5 +209,5 @@ def test_edges_that_are_no_numbers_are_refused():
     """NaN is neither above nor below anything: a comparison that asks for `>=` lets it pass."""
     table, known = {"s": ["a", "b"] * 40, "v": [1, 2] * 40}, {"s": ["a", "b"] * 50, "v": [1, 2, 2, 1] * 25}
     for edges in ([0, float("nan")], [float("nan"), 1], [0, 1, float("nan")], [0, 0]):
-        with pytest.raises(UsageError, match="increasing numbers|finite numbers"):
+        with pytest.raises(UsageError, match=r"increasing numbers|finite numbers"):
             answer(table, "histogram(v)", "s", Pure(1), known, bins=edges)
