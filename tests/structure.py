@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,8 +31,14 @@ def room_of(path: Path) -> str:
 def imported_rooms(path: Path) -> set[str]:
     """The rooms that a file imports, wherever in the file; annotations (TYPE_CHECKING) may name figures, which are
     drawn by what `fugu.shown` asks."""
+    found = _rooms_in(path.read_text())
+    return found if "drawing" in {name.split(".")[1] for name in imported_modules(path)} else found - {"drawing"}
+
+
+@cache
+def _rooms_in(text: str) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "fugu":
             names = [node.module] if node.module != "fugu" else [f"fugu.{a.name}" for a in node.names]
         elif isinstance(node, ast.Import):
@@ -39,7 +46,7 @@ def imported_rooms(path: Path) -> set[str]:
         else:
             continue
         found |= {n.split(".")[1] for n in names if "." in n}
-    return found if "drawing" in {name.split(".")[1] for name in imported_modules(path)} else found - {"drawing"}
+    return found
 
 
 BEGIN_WITH_A_SEARCH = {"loss/shifts.py", "loss/vectors_gaussian.py", "loss/normal.py"}
@@ -87,7 +94,12 @@ def dependent_verifier(files: list[Path]) -> list[str]:
 def imported_modules(path: Path) -> set[str]:
     """The modules of fugu that importing a file imports, or that it names as "module:name" and imports when they are
     met: not those under TYPE_CHECKING or inside functions."""
-    whole = ast.parse(path.read_text())
+    return _modules_in(path.read_text())
+
+
+@cache
+def _modules_in(text: str) -> set[str]:
+    whole = ast.parse(text)
     texts = (node.value for node in ast.walk(whole) if isinstance(node, ast.Constant) and isinstance(node.value, str))
     found = {place[1] for text in texts if (place := re.fullmatch(r"(fugu(?:\.\w+)+):\w+", text))}
     waiting: list[ast.AST] = [whole]

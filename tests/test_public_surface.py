@@ -157,7 +157,8 @@ def test_the_layer_check_notices_a_breach(tmp_path, monkeypatch):
 def test_no_file_uses_pickle_eval_or_a_seeded_generator():
     banned = {"eval", "exec", "pickle", "default_rng", "seed", "RandomState"}
     for path in Path(fugu.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)) if any(word in text for word in banned) else ():
             used = {ast.Name: "id", ast.Attribute: "attr"}.get(type(node))
             names = (
                 {getattr(node, used)}

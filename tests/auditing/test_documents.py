@@ -53,13 +53,15 @@ def test_the_search_sees_an_answer_that_is_no_verdict(tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:12])
 def test_no_number_is_worked_out_before_it_is_measured(kind, text, tmp_path):
-    """Put in place of every number written as text, one document for each; 2 kB hang the reader without the bound."""
+    """Put in place of numbers written as text, one document for each; 2 kB hang the reader without the bound.
+
+    A number gets one of the texts, and every text comes to every kind."""
     from document_fuzz import _get, _kind_of, _put, places
 
     path, start = tmp_path / "c.json", time.monotonic()
     body = originals()[kind]
     ways = [way for way in places(body) if isinstance(_get(body, way), str) and _kind_of(body, way) == "number"]
-    for way in ways[:12]:
+    for way in ways[HOSTILE.index(text) % len(ways) :: len(HOSTILE)][:6]:
         changed = copy.deepcopy(body)
         _put(changed, way, text)
         path.write_text(json.dumps(sealed(changed)))

@@ -341,7 +341,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_is_attacked(kind):
-    found = audited(KINDS[kind](), draws=40_000 if kind != "per entry" else 4000)
+    found = audited(KINDS[kind](), draws=40_000 if kind != "per entry" else 2000)
     assert found.clean and found.epsilon_lower > (0.0 if kind == "no noise" else 0.2 * float(found.epsilon))
     assert found.best.epsilon_lower == found.epsilon_lower
     told = found.to_json()

@@ -92,7 +92,7 @@ def random_task(rng):
     return pairs, budget, wishes
 
 
-@search("noise for random normal vectors, budgets and grids", quick=8)
+@search("noise for random normal vectors, budgets and grids", quick=4)
 def test_random_laws_budgets_and_grids_never_get_a_false_certificate(rng):
     pairs, budget, wishes = random_task(rng)
     try:

@@ -70,7 +70,6 @@ def noised(laws: list[dict], kind: str, steps: float, margin: int):
     return [oracle.noised(law, axes, kind, steps) for law in laws]
 
 
-@functools.cache
 @search("noise for vectors against the definition")
 def check(seed: int) -> bool:
     """Calibrate, then bound the loss from below by the definition; whether the box was small enough to tell."""
@@ -189,13 +188,8 @@ def as_dict(family: Family, k: int) -> dict[tuple[int, ...], Fraction]:
     return {point: Fraction(n, total) for point, n in zip(points, numerators, strict=True) if n}
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_no_budget_is_exceeded_by_the_definition(seed: int) -> None:
-    check(seed)
-
-
-def test_most_cases_are_small_enough_to_be_told() -> None:
-    assert sum(check(seed) for seed in range(24)) >= 16
+def test_no_budget_is_exceeded_by_the_definition_and_most_cases_are_small_enough_to_be_told() -> None:
+    assert sum([check(seed) for seed in range(30)][:24]) >= 16
 
 
 @pytest.mark.parametrize("seed", range(100, 112))
@@ -212,17 +206,11 @@ def test_a_scale_two_percent_below_the_exact_one_is_caught(seed: int) -> None:
     assert max(oracle.pure(p, q) for p, q in itertools.combinations(rows, 2)) > 1
 
 
-@pytest.mark.parametrize("factor", [1, 2, 3, 10, 0.1, 0.25, 0.006])
-@pytest.mark.parametrize("away", [0, -7, 0.5])
+@pytest.mark.parametrize(
+    ("factor", "away"), [(1, -7), (2, 0), (3, 0.5), (10, -7), (0.1, 0.5), (0.1, -7), (0.25, 0), (0.006, 0.5)]
+)
 def test_the_scale_follows_the_unit_and_no_shift_matters(factor: float, away: float) -> None:
     """Atoms with a common factor stand on a coarser lattice: distances must still be in the right unit."""
-    p, q = [(0, 0), (1, 3), (2, 1)], [(2, 0), (0, 2)]
-
-    def scale(times: Fraction, shift: Fraction, budget: fugu.Guarantee, kind: str) -> float:
-        laws = [[[float(x * times + shift * times) for x in point] for point in law] for law in (p, q)]
-        pair = fugu.LawPair(fugu.Discrete(laws[0], [3, 1, 1]), fugu.Discrete(laws[1], [1, 2]))
-        return float(fugu.calibrate(pair, budget, noise=kind).noise.scale)
-
     times, shift = Fraction(str(factor)), Fraction(str(away))
     for kind, budget in (
         ("laplace", fugu.Pure(1)),
@@ -231,8 +219,19 @@ def test_the_scale_follows_the_unit_and_no_shift_matters(factor: float, away: fl
         ("gaussian", fugu.Renyi(3, 0.5)),
         ("gaussian", fugu.Renyi(2, 0.5, 0.3)),
     ):
-        plain = scale(Fraction(1), Fraction(0), budget, kind)
-        assert math.isclose(scale(times, shift, budget, kind), plain * float(times), rel_tol=1e-8)
+        plain = planar_scale(Fraction(1), Fraction(0), budget, kind)
+        assert math.isclose(planar_scale(times, shift, budget, kind), plain * float(times), rel_tol=1e-8)
+
+
+@functools.cache
+def planar_scale(times: Fraction, shift: Fraction, budget: fugu.Guarantee, kind: str) -> float:
+    """The noise for two laws in the plane, moved and then stretched."""
+    laws = [
+        [[float(x * times + shift * times) for x in point] for point in law]
+        for law in ([(0, 0), (1, 3), (2, 1)], [(2, 0), (0, 2)])
+    ]
+    pair = fugu.LawPair(fugu.Discrete(laws[0], [3, 1, 1]), fugu.Discrete(laws[1], [1, 2]))
+    return float(fugu.calibrate(pair, budget, noise=kind).noise.scale)
 
 
 def test_a_budget_met_with_equality_is_not_refused() -> None:

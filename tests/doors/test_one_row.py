@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -62,22 +61,18 @@ OTHER_READERS = {
 """Functions that read whole tables without a schema: of public data only."""
 
 
-@cache
-def called():
-    """Every function of the source with the names it calls: "room/file.py:function"."""
-    found = {}
-    for path in SRC.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef):
-                names = found.setdefault(f"{path.relative_to(SRC)}:{node.name}", set())
-                functions = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
-                names.update(getattr(f, "id", getattr(f, "attr", None)) for f in functions)
-    return found
-
-
 def calls(name):
-    """Which functions of the source call one of this name."""
-    return {function for function, names in called().items() if name in names}
+    """Which functions of the source call one of this name: "room/file.py:function"."""
+    found = set()
+    for path in SRC.rglob("*.py"):
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)) if name in text else ():
+            functions = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
+            if isinstance(node, ast.FunctionDef) and any(
+                name in (getattr(f, "id", 0), getattr(f, "attr", 0)) for f in functions
+            ):
+                found.add(f"{path.relative_to(SRC)}:{node.name}")
+    return found
 
 
 def test_every_function_that_opens_private_data_has_a_case():

@@ -32,10 +32,10 @@ def hockey_stick(p, q, epsilon):
     return mp.fsum(max(mp.zero, x - e * y) for x, y in zip(p, q, strict=True))
 
 
-def least_q(p, orders, symmetric=False):
-    """The least q <= p such that the two-cell pair (p, q) satisfies every bound, by bisection in log q."""
+def least_q(p, orders, symmetric=False, halvings=90):
+    """The least q <= p such that the two-cell pair (p, q) satisfies every bound, by bisection in log q, from above."""
     low, high = mp.log(p) - 2000, mp.log(p)
-    for _ in range(130):
+    for _ in range(halvings):
         middle = (low + high) / 2
         q = mp.exp(middle)
         pair, other = (p, 1 - p), (q, 1 - q)
@@ -49,16 +49,16 @@ def least_q(p, orders, symmetric=False):
 def best_delta(orders, epsilon, symmetric=False, steps=90):
     """max p - e^eps q over allowed two-cell pairs, from below: every value tried is attained by a pair of laws.
 
-    The height is concave in p where it is positive; golden section on the logit of p, started from a grid."""
+    The height is concave in p where it is positive; golden section on the logit of p, started from a rough grid."""
     e = mp.exp(mp.mpf(epsilon))
     orders = {a: mp.mpf(r) for a, r in orders.items()}
 
-    def height(x):
+    def height(x, halvings=90):
         p = 1 / (1 + mp.exp(-x))
-        return p - e * least_q(p, orders, symmetric)
+        return p - e * least_q(p, orders, symmetric, halvings)
 
     grid = [mp.mpf(x) for x in range(-40, 41, 4)]
-    values = [height(x) for x in grid]
+    values = [height(x, halvings=30) for x in grid]
     k = max(range(len(grid)), key=lambda i: values[i])
     low, high = grid[max(k - 1, 0)], grid[min(k + 1, len(grid) - 1)]
     ratio = (mp.sqrt(5) - 1) / 2
@@ -73,7 +73,7 @@ def best_delta(orders, epsilon, symmetric=False, steps=90):
             high, two, at_two = two, one, at_one
             one = high - ratio * (high - low)
             at_one = height(one)
-        if high - low < 1e-12:
+        if high - low < 1e-11:
             break
     return max([at_one, at_two, *values])
 

@@ -32,7 +32,7 @@ PRIORS = {
 GUARANTEES = [
     fugu.Pure(0.2), fugu.Approx(0.2, 1e-9), fugu.Renyi(2, 0.1), fugu.RenyiCurve({2: 0.1, 8: 0.4}), fugu.ZCDP(0.05)
 ]  # fmt: skip
-CONTAINERS = {"list": list, "tuple": tuple, "dict": lambda priors: dict(enumerate(priors))}
+CONTAINERS = [list, tuple, lambda priors: dict(enumerate(priors))]
 
 
 def losses(guarantee):
@@ -42,12 +42,13 @@ def losses(guarantee):
     return {"epsilon": float(guarantee.epsilon), "delta": float(guarantee.delta)}
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("kind", PRIORS)
 @pytest.mark.parametrize("dp", GUARANTEES, ids=lambda dp: type(dp).__name__)
-def test_several_priors_are_worth_the_worst_of_them(dp, kind, container):
+def test_several_priors_are_worth_the_worst_of_them(dp, kind):
+    """Containers in turn: each of them holds every kind of priors, and meets every guarantee."""
+    container = CONTAINERS[(GUARANTEES.index(dp) + list(PRIORS).index(kind)) % 3]
     alone = [losses(fugu.translate(prior, dp)) for prior in PRIORS[kind]]
-    together = losses(fugu.translate(CONTAINERS[container](PRIORS[kind]), dp))
+    together = losses(fugu.translate(container(PRIORS[kind]), dp))
     for name, loss in together.items():
         assert loss == pytest.approx(max(one[name] for one in alone if name in one), rel=1e-9)
     assert set(together) >= set.intersection(*map(set, alone))
@@ -85,7 +86,8 @@ def test_no_kind_is_registered_twice():
     """The second registration silently takes the place of the first."""
     twice = {}
     for path in Path(fugu.__file__).parent.rglob("*.py"):
-        found = Counter(registrations(ast.parse(path.read_text(encoding="utf-8"))))
+        text = path.read_text(encoding="utf-8")
+        found = Counter(registrations(ast.parse(text)) if ".register" in text else ())
         twice |= {(path.name, *key): n for key, n in found.items() if n > 1}
     assert not twice
     wrong = "@f.register\ndef _(x: ZCDP): ...\n@f.register\ndef _(y: ZCDP | int): ...\n"
