@@ -133,8 +133,8 @@ def test_the_worst_law_is_the_worst_mixture(case):
     assert at(0.5) < float(case["value"])  # the mean of the laws is not enough
 
 
-@search("labels without an order, four sums against all cells", quick=40)
-def test_four_sums_are_enough_for_labels(rng):
+@search("labels without an order against all cells", quick=40)
+def test_labels_have_the_loss_of_all_cells(rng):
     n = int(rng.integers(2, 40))
     counts = rng.integers(0, int(rng.choice([3, 50])), (2, n))
     counts[:, rng.integers(n)] += 1
@@ -233,9 +233,11 @@ def test_ends_of_the_scale(epsilon):
     if epsilon == "0":
         out = [law.floats() @ found.matrix for law in problem.laws]
         assert np.allclose(*out, atol=1e-13)
-    if epsilon in ("40", "800"):
-        assert expected(problem, found.matrix) < 1e-12
-    assert found.gap < 1e-12
+    least = 1e-12
+    if epsilon in ("40", "800"):  # held to a ratio of 1e8: more is beyond the tolerance of the solver
+        least = 1e-8 * problem.loss.max()
+        assert expected(problem, found.matrix) < least
+    assert found.gap < least
 
 
 def test_nothing_to_protect_is_published_as_it_is():

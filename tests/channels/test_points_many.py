@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 from channels.point_oracle import excess, expected, on_line
-from fugu.channels.cells import solve_grid
+from fugu.channels.cells import _merged, solve_grid, solve_sifted
 from fugu.channels.find import find
-from fugu.channels.one_pair import RaySearch
 from fugu.channels.program import PointLaws
-from fugu.channels.rays import PointPair, is_far, merged
 
 
 def shifted(n, secrets=2, seed=0, epsilon=".5", **more):
@@ -89,22 +87,19 @@ def test_sifted_cells_reach_the_value_of_all_cells():
 
 
 def test_a_coarse_solution_alone_is_not_the_optimum():
-    problem = shifted(200)
-    pair = PointPair.of(PointLaws.of(problem), 0)
-    truth = expected(problem, find(problem).matrix)
-    coarse = RaySearch(merged(pair), far=True)
-    assert abs(coarse.run(1e-5).value / truth - 1) > 1e-3
+    laws = PointLaws.of(shifted(200))
+    coarse = _merged(laws)
+    truth = laws.loss(solve_sifted(laws).matrix)
+    assert abs(coarse.loss(solve_sifted(coarse, 1e-5).matrix) / truth - 1) > 1e-3
 
 
-def test_far_and_near_are_told_apart_and_agree():
-    for problem, far in ((shifted(200), True), (local(300), False)):
-        pair = PointPair.of(PointLaws.of(problem), 0)
-        assert is_far(pair) is far
-        values = [RaySearch(pair, far=way).run().value for way in (True, False)]
-        assert values[0] == pytest.approx(values[1], rel=1e-11)
+@pytest.mark.parametrize("problem", [shifted(200), local(300)], ids=["far", "near"])
+def test_cells_begun_without_a_coarse_problem_end_at_the_same_loss(problem):
+    losses = [expected(problem, find(one).matrix) for one in (problem, replace(problem, points=None, outputs=None))]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-11)
 
 
-def test_many_labels_take_four_sums():
+def test_many_labels_are_settled_too():
     rng = np.random.default_rng(0)
     problem = on_line(range(600), rng.poisson(5, (2, 600)).tolist(), ".5", loss="zero-one")
     found = find(replace(problem, points=None, outputs=None))

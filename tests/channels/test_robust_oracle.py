@@ -13,11 +13,8 @@ from channels.channel_brute import corners, least_loss
 from channels.channel_draws import draw_problem
 from fugu.channels.bounds import lower, value
 from fugu.channels.find import find
-from fugu.channels.interior import Interior
 from fugu.channels.problem import ChannelProblem
 from fugu.channels.repair import holds, repaired
-from fugu.channels.robust import WholeProgram
-from fugu.channels.sets import Promises
 from fugu.laws.discrete import Discrete
 from fugu.laws.sets import Ball, Box, Intersection
 from hunting import search
@@ -83,23 +80,6 @@ def test_no_member_loses_more_and_some_member_loses_all():
     used = [no_member_loses_more.used for seed in range(25) if no_member_loses_more(np.random.default_rng(seed))]
     assert len(used) >= 8 and max(used) <= 1 + 1e-9
     assert sum(part > 1 - 1e-7 for part in used) >= 0.8 * len(used)
-
-
-@search("two solvers of robust channels", quick=12)
-def test_the_method_for_this_shape_agrees_with_a_general_solver(rng):
-    problem = replace(draw_problem(rng), monotone=False)
-    if problem.weight is None:
-        return 0
-    promises = Promises(problem)
-    matrix, duals, error = Interior(promises).solve()
-    whole = WholeProgram(promises).solve()
-    cost = problem.weight[:, None] * problem.loss
-    if error >= 1e-7:  # it says so, and the general solver is used
-        assert find(problem).gap < 1e-6 * (float(problem.loss.max()) + 1e-12)
-        return 0
-    assert np.all(duals >= 0)
-    assert (cost * matrix).sum() == pytest.approx((cost * whole.matrix).sum(), abs=1e-6 * (cost.max() + 1e-12))
-    return 1
 
 
 def test_one_bound_for_all_laws_at_once_is_dearer_and_is_not_used():

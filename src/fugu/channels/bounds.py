@@ -126,7 +126,9 @@ class ExactPrices:
         for factors, laws, sign in ((self.up, self.p, 1.0), (self.down, self.q, -1.0)):
             for factor, law in zip(factors, laws, strict=True):
                 if any(factor):
-                    known = {id(p): [0.0] * self.problem.n if p is None else [float(a) for a in p] for p in law}
+                    nowhere = [Fraction(0)] * self.problem.n
+                    members = {id(chosen): nowhere if chosen is None else chosen for chosen in law}  # each once
+                    known = {key: [float(a) for a in chosen] for key, chosen in members.items()}
                     part = _floats([factor])[0] * np.array([known[id(chosen)] for chosen in law]).T
                     near, size, count = near + sign * part, size + part, count + 1
         for table in (self.cap, self.rise):

@@ -21,7 +21,6 @@ from fugu.channels.program import (
     run,
     sparse,
 )
-from fugu.channels.rays import spread
 from fugu.errors import NotProvable
 from fugu.laws.masses import Masses
 from fugu.progress import on_time, report
@@ -33,10 +32,12 @@ from fugu.progress import on_time, report
 SMALL = 64
 """Points whose cells are all taken at once."""
 _COARSE_GAP = 1e-4
-_FIRST, _MORE = 6, 2
+_FIRST, _MORE = 6, 4
 """Cells of each row and column to begin with, and those added in a round."""
 _FINER = 2.0**12
 """By how much costs and cells are larger in the last rounds: the tolerances of the solver are absolute."""
+_TIE = 1e-9
+"""Of cells that pay alike those near the diagonal are taken: then rows differ in what they are given."""
 _ROUNDS = 1000
 _DUAL, _PRIMAL = 1, 4  # strategies of the solver
 _USED = 1e-9
@@ -44,7 +45,7 @@ _USED = 1e-9
 
 def solve_sifted(laws: PointLaws, gap: float = 0.0) -> RoughChannel:
     """The channel of least loss and its prices, or one about this close to it, relatively."""
-    if laws.problem.n <= SMALL or laws.problem.monotone:
+    if laws.problem.n * laws.problem.m <= SMALL**2 or laws.problem.monotone:
         return solve_grid(laws)
     search = _Sift(laws)
     search.rounds(gap)
@@ -60,6 +61,8 @@ class _Sift:
         rows, problem = self.rows, laws.problem
         self.shape = (rows.kept.size, problem.m)
         self.cells = np.zeros(0, dtype=np.int64)
+        ends = (np.linspace(0.0, 1.0, size) for size in self.shape)
+        self.apart = _TIE * rows.scale * np.abs(np.subtract.outer(*ends))
         self.turn, self.finer = 0, 1.0
         self.solver = new_solver()
         self.solver.setOptionValue("simplex_strategy", _DUAL)
@@ -79,7 +82,8 @@ class _Sift:
         found = solve_sifted(_merged(self.laws), _COARSE_GAP)
         assert found.prices is not None
         assert found.prices.ratio is not None
-        ratio = spread(found.prices.ratio, m)
+        places = np.arange(m)  # the prices of every second output, laid out over all of them
+        ratio = np.array([np.interp(places, places[::2], row) for row in found.prices.ratio])
         cheap = self._least(self.laws.priced(Prices(ratio=ratio, mix=found.prices.mix)))
         place = np.full(problem.n, -1)
         place[self.rows.kept] = np.arange(self.rows.kept.size)
@@ -98,6 +102,7 @@ class _Sift:
 
     def _chosen(self, cost: Floats, count: int) -> Ints:
         n, m = self.shape
+        cost = cost + self.apart
         of_row = np.argpartition(cost, min(count, m) - 1, axis=1)[:, :count]
         of_column = np.argpartition(cost, min(count, n) - 1, axis=0)[:count]
         return np.unique(np.append(np.arange(n)[:, None] * m + of_row, of_column * m + np.arange(m)))

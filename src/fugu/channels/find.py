@@ -9,11 +9,8 @@ import numpy as np
 
 from fugu.channels.bounds import lower, value
 from fugu.channels.cells import solve_sifted
-from fugu.channels.one_pair import RaySearch, solve_pair
-from fugu.channels.pricing import MasterState
 from fugu.channels.problem import ChannelProblem, Prices, RoughChannel, power_below
 from fugu.channels.program import INFINITE, Floats, PointLaws, Program
-from fugu.channels.rays import PointPair
 from fugu.channels.repair import repaired
 from fugu.errors import NotProvable, UsageError
 from fugu.laws.masses import Masses
@@ -47,10 +44,8 @@ def find(problem: ChannelProblem) -> RoughChannel:
             else replace(free, prices=replace(free.prices, ratio=None, upper=None, lower=None))
         )
     laws = PointLaws.of(problem)
-    if problem.monotone or (laws.binding.any() and laws.only_pair is None):
+    if problem.monotone or laws.binding.any():
         return solve_sifted(laws)
-    if laws.only_pair is not None:
-        return solve_pair(laws, laws.only_pair)
     # no pair can bind: every point goes to its best output, which is the best under every law
     matrix = np.zeros((problem.n, problem.m))
     matrix[np.arange(problem.n), np.argmin(problem.loss, axis=1)] = 1.0
@@ -63,10 +58,13 @@ def find(problem: ChannelProblem) -> RoughChannel:
 
 # Outputs for the squared error: the published values are free, so they are found together with the channel.
 #
-# For one pair of laws and a ray with telling point h and partner x the best output is the conditional mean, and the ray
-# costs A B / (A + B) (h - x)^2 for each unit, A = w_h / a_h, B = w_x / |a_x|. Outputs are added where a ray at its mean
-# would pay, until none does: the channel is then the best over all real outputs. For several secrets the outputs are a
-# grid of step s, which costs at most s^2 / 4 more, and the means of the columns that were found.
+# With a = p - e^epsilon q and b = q - e^epsilon p a column k >= 0 of a channel for one pair of laws needs a.k <= 0 and
+# b.k <= 0, so the extreme columns are single points that tell neither and rays: a telling point h, a_h > 0, and a
+# partner x, a_x < 0, in the proportion 1 / a_h : 1 / |a_x|, or the same with b
+# (docs/proofs/optimal-channels.md#1-few-atoms-behind-every-output). The best output of a ray is its conditional mean,
+# where it costs A B / (A + B) (h - x)^2 for each unit, A = w_h / a_h, B = w_x / |a_x|. Outputs are added where a ray at
+# its mean would pay, until none does: the channel is then the best over all real outputs. For several secrets the
+# outputs are a grid of step s, which costs at most s^2 / 4 more, and the means of the columns that were found.
 
 
 _ROUNDS = 60
@@ -110,34 +108,39 @@ def _of_pair(problem: ChannelProblem, points: Floats, c: int) -> Floats:
     outputs = points
     for _ in range(_ROUNDS):
         laws = PointLaws.of(with_outputs(problem, outputs))
-        pair = PointPair.of(laws, c)
-        search = RaySearch(pair)
-        state = search.run()
-        used = outputs[search.master.matrix().max(axis=0) > _USED]
-        new = _paying_means(pair, state, points[laws.active])
+        channel = solve_sifted(laws)
+        assert channel.prices is not None
+        used = outputs[channel.matrix[laws.active].max(axis=0) > _USED]
+        new = _paying_means(laws, c, channel.prices)
         if not new.size:
             return np.asarray(used)
         outputs = np.unique(np.concatenate([points, used, new]))
     return outputs
 
 
-def _paying_means(pair: PointPair, state: MasterState, points: Floats) -> Floats:
-    """The means of the rays that would pay, the best one of every telling point and of every partner."""
-    found = [np.zeros(0)]
-    for side in (0, 1):
-        tell, hide = pair.tellers[side], pair.partners[side]
+def _paying_means(laws: PointLaws, c: int, prices: Prices) -> Floats:
+    """The means of the rays that would pay at these prices, the best one of every telling point and of every partner;
+    only the pair in rows c and c + 1 of `problem.ordered()` can bind."""
+    problem, active = laws.problem, laws.active
+    assert problem.points is not None
+    weight, points = laws.weight(prices)[active], problem.points[active]
+    u = laws.priced(prices).min(axis=1)[active]  # what a unit of each point costs
+    least = -_PAYS * max(float(problem.loss.max()) * float(weight.mean()), np.finfo(np.float64).tiny)
+    means = [np.zeros(0)]
+    for rate in laws.excess[c : c + 2, active]:
+        tell, hide = np.flatnonzero(rate > 0), np.flatnonzero(rate < 0)
         if not tell.size or not hide.size:
             continue
-        up, down = pair.rate[side, tell], -pair.rate[side, hide]
-        dear, spare = (state.weight[tell] / up)[:, None], state.weight[hide] / down
+        up, down = rate[tell], -rate[hide]
+        dear, spare = (weight[tell] / up)[:, None], weight[hide] / down
         both = np.maximum(dear + spare, np.finfo(np.float64).tiny)
-        value = dear * (spare / both) * (points[tell][:, None] - points[hide]) ** 2
-        value -= (state.u[tell] / up)[:, None] + state.u[hide] / down
-        value *= np.minimum(up[:, None], down)
+        gain = dear * (spare / both) * (points[tell][:, None] - points[hide]) ** 2
+        gain -= (u[tell] / up)[:, None] + u[hide] / down
+        gain *= np.minimum(up[:, None], down)
         mean = (dear * points[tell][:, None] + spare * points[hide]) / both
-        for best in ((np.arange(tell.size), value.argmin(axis=1)), (value.argmin(axis=0), np.arange(hide.size))):
-            found.append(mean[best][value[best] < -_PAYS * pair.scale])
-    return np.unique(np.concatenate(found))
+        for best in ((np.arange(tell.size), gain.argmin(axis=1)), (gain.argmin(axis=0), np.arange(hide.size))):
+            means.append(mean[best][gain[best] < least])
+    return np.unique(np.concatenate(means))
 
 
 # Channels for single laws with a cap on what any belief can learn, as one linear program with rows of size 1.

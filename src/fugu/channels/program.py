@@ -79,13 +79,16 @@ class PointLaws:
         weight = self.problem.weight
         return float(np.max(self.law @ rows)) if weight is None else float(weight @ rows)
 
+    def weight(self, prices: Prices) -> NDArray[np.float64]:
+        """The weight of the points: given, or that of the worst mixture of the laws."""
+        if self.problem.weight is not None:
+            return self.problem.weight
+        assert prices.mix is not None
+        return np.asarray(prices.mix @ self.law / prices.mix.sum())
+
     def priced(self, prices: Prices, columns: slice = slice(None)) -> NDArray[np.float64]:
         """w_x loss(x, y) + sum_c alpha_{c,y} a_c(x): what the cells of some outputs cost with their promises."""
-        weight = self.problem.weight
-        if weight is None:
-            assert prices.mix is not None
-            weight = prices.mix @ self.law / prices.mix.sum()
-        cells = weight[:, None] * self.problem.loss[:, columns]
+        cells = self.weight(prices)[:, None] * self.problem.loss[:, columns]
         if prices.ratio is not None and prices.ratio.size:
             cells += self.excess.T @ prices.ratio[:, columns]
         if prices.rise is not None:
@@ -126,14 +129,6 @@ class PointLaws:
             matrix[idle] = 0.0
             matrix[idle, np.argmin(self.problem.loss[idle], axis=1)] = 1.0
         matrix /= matrix.sum(axis=1, keepdims=True)
-        return matrix
-
-    def spread(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows for the points that some law takes, as rows of all points."""
-        if self.active.all():
-            return rows
-        matrix = np.zeros((self.problem.n, self.problem.m))
-        matrix[self.active] = rows
         return matrix
 
 

@@ -98,7 +98,11 @@ class Judge:
         if min(column) == max(column):  # the same under every law
             return [Fraction(0)] * len(self.ordered)
         used = {s for pair in self.ordered for s in pair}
-        ends = {s: [end(column) for end in self.sides[s]] for s in used}
+        ends = {}
+        for s in used:
+            largest, least = self.sides[s]
+            top = largest(column)
+            ends[s] = top, top if least is largest else least(column)  # of a single law both are its mean
         return [ends[s][0] - self.ratio * ends[t][1] for s, t in self.ordered]
 
     def _spent(self, over: list[list[Fraction]], total: int) -> list[int]:

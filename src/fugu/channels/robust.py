@@ -3,31 +3,28 @@
     min sum_y cost_y.k_y   subject to   sum_y k_y = 1,   G z_y >= 0 for every output y,   z_y = (k_y, ...)
 
 With delta there is a slack for each pair and output, whose sum over the outputs is at most delta: it bounds the sum
-over y of [max p.k_y - e^epsilon min q.k_y]_+, which is at least the delta of every pair of members. So it is sound."""
+over y of [max p.k_y - e^epsilon min q.k_y]_+, which is at least the delta of every pair of members. So it is sound.
+
+Solved by Clarabel's interior points (Goulart and Chen 2024): what comes out is a proposal like that of any solver,
+which `repair` and `bounds` make exact, so a vertex is not needed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
-from fugu.channels.bounds import lower
 from fugu.channels.cone import Cone, LinearForm, Vector
-from fugu.channels.interior import Interior
 from fugu.channels.problem import ChannelProblem, Prices, RoughChannel, largest_mean
-from fugu.channels.program import INFINITE, Floats, Ints, Program, new_solver, pull
-from fugu.channels.sets import Extreme, Planes, Promises, extreme, provable, round_ball
+from fugu.channels.program import INFINITE, Floats, Ints, Program, pull, sparse
+from fugu.channels.sets import Promises, extreme, provable
 from fugu.errors import NotProvable, OutOfReach
-from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses
-from fugu.laws.sets import Ball, Hull
+from fugu.progress import report
 
 _CELLS = 160_000
 """Points times outputs, a minute or two."""
-_HOPE = 0.25
-"""What finer planes around a Kullback-Leibler ball may be expected to gain."""
 _LEAST = 1e-9
 """Interior points leave outputs that hardly occur; those below this chance everywhere are dropped."""
 
@@ -48,14 +45,10 @@ def solve_robust(problem: ChannelProblem) -> RoughChannel:
         )
     if (problem.epsilon == 0 and problem.delta == 0) or problem.cap == 0:
         return constant(problem)
-    tries = [solved(replace(problem, laws=laws)) for laws in provable(problem.laws)]
-    least = min(each.value for each in tries)
-    tries = [finer(each) if each.round and each.value * (1 - _HOPE) < least else each for each in tries]
-    best = min(tries, key=lambda each: each.value)
-    prices = best.prices()
-    if best.round:
-        prices = max(prices, from_within(best), key=lambda known: lower(problem, known))
-    matrix = cleaned(best.matrix)
+    tries = [replace(problem, laws=laws) for laws in provable(problem.laws)]
+    found = [(RobustProgram(each).solved(), each) for each in tries]
+    (matrix, prices), _ = min(found, key=lambda both: expected(both[1], both[0][0]))
+    matrix = cleaned(matrix)
     return RoughChannel(matrix, prices, _gap(problem, matrix, prices))
 
 
@@ -76,7 +69,7 @@ def constant(problem: ChannelProblem) -> RoughChannel:
     matrix = np.zeros(problem.loss.shape)
     if problem.weight is None:
         same = replace(problem, pairs=(), cap=Fraction(0), monotone=False, delta=Fraction(0))
-        matrix[:] = cleaned(solved(same).matrix.mean(axis=0)[None, :])
+        matrix[:] = cleaned(RobustProgram(same).solved()[0].mean(axis=0)[None, :])
     else:
         matrix[:, np.argmin(problem.weight @ problem.loss)] = 1.0
     if problem.cap != 0 or problem.weight is None:
@@ -109,36 +102,58 @@ def _gap(problem: ChannelProblem, matrix: Floats, prices: Prices) -> float:
     return expected(problem, matrix) - (float(terms.min(axis=1).sum()) - spent)
 
 
-# The promises once for each output, what links the outputs, and the loss, as one linear program for HiGHS.
+def expected(problem: ChannelProblem, matrix: Floats) -> float:
+    """The expected loss of a channel, in doubles; under the worst of the laws if the problem has no weight."""
+    means = (matrix * problem.loss).sum(axis=1)
+    if problem.weight is not None:
+        return float(problem.weight @ means)
+    return max(largest_mean(law, means) for law in problem.laws)
 
 
-class WholeProgram(Program):
-    """min cost with sum_y k_y = 1 and G z_y >= 0; delta, the worst of the laws and order where they are asked for.
+# The promises once for each output, what links the outputs, and the loss, as one conic program.
 
-    Interior points without crossover: the answer is a proposal, made exact by `repair`, so a vertex is not needed."""
 
-    def __init__(self, promises: Promises) -> None:
+_NEAR, _ENOUGH = 1e-12, 1e-6
+"""Distance from the optimum at which the solver stops, and up to which an answer counts where it comes no nearer."""
+
+_WORK = "finding a channel for sets of laws"
+
+
+class RobustProgram(Program):
+    """min cost with sum_y k_y = 1 and the rows of the promises for every output; delta, the worst of the laws and order
+    where they are asked for."""
+
+    def __init__(self, problem: ChannelProblem) -> None:
         super().__init__()
-        self.promises, self.problem = promises, promises.problem
-        cone, n, m = promises.cone, self.problem.n, self.problem.m
-        self.cells = np.arange(m) * cone.size + promises.k[:, None]
-        self._copies(cone, m, [promises.planes[s][:m] for s in promises.plane_laws])
+        self.problem, self.promises = problem, Promises(problem)
+        self.bells: list[Ints] = []
+        """Triples of rows in the exponential cone."""
+        cone, n, m = self.promises.cone, problem.n, problem.m
+        self.cells = np.arange(m) * cone.size + self.promises.k[:, None]
+        self._copies(cone, m)
         self.enter(self.rows(n, 1.0, 1.0)[:, None], self.cells, 1.0)
-        if (slack := promises.slack) is not None:  # sum_y of the slack of each ordered pair <= delta
+        if (slack := self.promises.slack) is not None:  # sum_y of the slack of each ordered pair <= delta
             there = np.arange(m) * cone.size + slack[:, None]
-            self.enter(self.rows(slack.size, -INFINITE, float(self.problem.delta))[:, None], there, 1.0)
-        self.worst = self._worst() if self.problem.weight is None else None
+            self.enter(self.rows(slack.size, -INFINITE, float(problem.delta))[:, None], there, 1.0)
+        cells = problem.loss if problem.weight is None else problem.weight[:, None] * problem.loss
+        self.scale = max(float(cells.max()), 1e-300)
+        self.worst = self._worst() if problem.weight is None else None
         self.rising: Ints | None = None
-        if self.problem.monotone:  # F(j|x) - F(j|x + 1) = d(x, j) >= 0, as differences of neighbouring j
+        if problem.monotone:  # F(j|x) - F(j|x + 1) = d(x, j) >= 0, as differences of neighbouring j
             fall = self.variables(np.zeros((n - 1) * (m - 1))).reshape(n - 1, m - 1)
             self.rising = row = self.rows((n - 1) * m, 0.0, 0.0).reshape(n - 1, m)
             self.enter(row, self.cells[:-1], -1.0)
             self.enter(row, self.cells[1:], 1.0)
             self.enter(row[:, :-1], fall, 1.0)
             self.enter(row[:, 1:], fall, -1.0)
+        self.cost = np.zeros(self.columns)
+        if self.worst is not None:
+            self.cost[self.worst] = 1.0
+        else:
+            self.cost[self.cells] = cells / self.scale
 
-    def _copies(self, cone: Cone, count: int, planes: list[Floats]) -> tuple[Ints, Ints]:
-        """The rows G z >= 0 of a cone, `count` times, with the planes of each copy; the places of rows and columns."""
+    def _copies(self, cone: Cone, count: int) -> tuple[Ints, Ints]:
+        """The rows of a cone, `count` times; the places of rows and columns."""
         rows = self.rows(count * cone.count, 0.0, INFINITE)
         floor = np.full(cone.size, -np.inf)
         for places in cone.positive:
@@ -147,28 +162,20 @@ class WholeProgram(Program):
         copy = np.arange(count)[:, None]
         r, c, v = cone.triplets()
         self.enter(rows[0] + r + copy * cone.count, columns[0] + c + copy * cone.size, v)
-        copy = copy[:, :, None]
-        for (there, parts), values in zip(cone.planes, planes, strict=True):
-            row, column = there + copy * cone.count, parts[:, None] + copy * cone.size
-            self.enter(rows[0] + row, columns[0] + column, -values)
+        for three in cone.bells:
+            self.bells.append((rows[0] + three + copy[:, :, None] * cone.count).reshape(-1, 3))
+            self.low[self.bells[-1]] = -INFINITE
         return rows, columns
 
     def _worst(self) -> int:
         """T >= max p.l for every law, l_x = sum_y loss(x, y) K(y|x), losses scaled to 1; the place of T."""
         n, cone = self.problem.n, Cone()
-        means = cone.new(np.arange(n))
-        top = cone.new(1)
-        extremes: list[Extreme] = []
-        held = []
-        for law in self.problem.laws:
-            known = self.promises.planes.get(len(extremes))
-            count = 0 if known is None else known.shape[1]
-            extremes.append(extreme(cone, law, Vector(((1.0, means),)), count))
-            held.append(cone.require(LinearForm.of(top, 1.0) - extremes[-1].form))
-        planes = [self.promises.planes[s][self.problem.m :] for s in sorted(self.promises.planes)]
-        rows, columns = self._copies(cone, 1, planes)
+        means, top = cone.new(n), cone.new(1)
+        extremes = [extreme(cone, law, Vector(((1.0, means),))) for law in self.problem.laws]
+        held = [cone.require(LinearForm.of(top, 1.0) - one.form) for one in extremes]
+        rows, columns = self._copies(cone, 1)
         link = self.rows(n, 0.0, 0.0)
-        self.enter(link[:, None], self.cells, self.problem.loss / max(float(self.problem.loss.max()), 1e-300))
+        self.enter(link[:, None], self.cells, self.problem.loss / self.scale)
         self.enter(link, columns[means], -1.0)
         self.read = cone, extremes, held, means, rows
         return int(columns[top[0]])
@@ -178,200 +185,68 @@ class WholeProgram(Program):
         cone, extremes, held, means, rows = self.read
         duals = np.clip(y[rows], 0.0, None)[None, :]
         mix, entries = duals[0, held], cone.triplets()
-        found = [
+        members = [
             end.weighed(cone, entries, means, duals[:, row], duals)[0] for end, row in zip(extremes, held, strict=True)
         ]
-        return mix, np.clip(np.array(found) / np.maximum(mix[:, None], 1e-300), 0.0, 1.0)
+        return mix, np.clip(np.array(members) / np.maximum(mix[:, None], 1e-300), 0.0, 1.0)
 
-    def solve(self) -> RobustSolution:
-        """A solution by interior points, and its duals in units of the loss."""
-        problem, cost = self.problem, np.zeros(self.columns)
-        cells = problem.loss if problem.weight is None else problem.weight[:, None] * problem.loss
-        scale = max(float(cells.max()), 1e-300)
-        if self.worst is not None:
-            cost[self.worst] = 1.0
-        else:
-            cost[self.cells] = cells / scale
-        x, y = interior(self, cost)
-        cone = self.promises.cone
-        duals = np.clip(scale * y[: problem.m * cone.count].reshape(problem.m, cone.count), 0.0, None)
+    def solved(self) -> tuple[Floats, Prices]:
+        """A channel (points, outputs) of least loss, and what the duals say, in units of the loss."""
+        x, y = self.interior()
+        problem, promises = self.problem, self.promises
+        rows = problem.m * promises.cone.count
+        duals = np.clip(self.scale * y[:rows].reshape(problem.m, -1), 0.0, None)
         mix, mixed = (None, None) if self.worst is None else self._members(y)
-        rise = None if self.rising is None else np.clip(np.diff(scale * y[self.rising], axis=1), 0.0, None)
-        return RobustSolution(self.promises, x[self.cells], duals, mix, mixed, rise)
-
-
-def interior(program: Program, cost: Floats) -> tuple[Floats, Floats]:
-    """Variables and duals near the optimum of a program; `NotProvable` if the solver does not come near one."""
-    import highspy
-
-    solver = new_solver("ipx")
-    solver.setOptionValue("run_crossover", "off")
-    solver.setOptionValue("ipm_optimality_tolerance", 1e-9)
-    program.load(solver, cost)
-    solver.run()
-    status, solution = solver.getModelStatus(), solver.getSolution()
-    near = status in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kUnknown)
-    if not near or not solution.dual_valid:
-        raise NotProvable(f"the linear program was not solved: {solver.modelStatusToString(status)}")
-    return np.array(solution.col_value), np.array(solution.row_dual)
-
-
-# One solution of a robust program, and how it is read.
-
-
-_CLOSE = 1e-7
-"""Distance from the optimum, relative to the largest cost, at which an answer is taken."""
-_WIDE = 60
-"""Rows over many points, for instance laws of a hull, up to which the narrow border of `layout` is narrow."""
-
-
-@dataclass(frozen=True, eq=False)
-class RobustSolution:
-    """The promises, a channel (points, outputs), the duals of the cone's rows (outputs, rows), and of the links."""
-
-    promises: Promises
-    matrix: Floats
-    duals: Floats
-    mix: Floats | None = None
-    mixed: Floats | None = None
-    rise: Floats | None = None
-
-    @cached_property
-    def value(self) -> float:
-        """The expected loss in doubles."""
-        return expected(self.promises.problem, self.matrix)
-
-    @property
-    def round(self) -> bool:
-        """Whether some law is a set that planes only approach."""
-        return any(round_ball(law) is not None for law in self.promises.problem.laws)
-
-    @property
-    def vectors(self) -> Floats:
-        """The columns of the channel, and the mean losses."""
-        means = (self.matrix * self.promises.problem.loss).sum(axis=1)
-        return np.concatenate([self.matrix.T, means[None, :]])
-
-    def prices(self) -> Prices:
-        """What the duals say."""
-        return Prices(
-            ratio=self.promises.ratios(self.duals),
-            upper=self.promises.members(self.duals, 1),
-            lower=self.promises.members(self.duals, -1),
-            cap=self.promises.caps(self.duals),
-            mix=self.mix,
-            mixed=self.mixed,
-            rise=self.rise,
+        prices = Prices(
+            ratio=promises.ratios(duals),
+            upper=promises.members(duals, 1),
+            lower=promises.members(duals, -1),
+            cap=promises.caps(duals),
+            mix=mix,
+            mixed=mixed,
+            rise=None if self.rising is None else np.clip(np.diff(self.scale * y[self.rising], axis=1), 0.0, None),
         )
+        return x[self.cells], prices
 
+    def interior(self) -> tuple[Floats, Floats]:
+        """Variables and duals of the rows near the optimum; `NotProvable` if the solver does not come near one."""
+        import clarabel
+        from scipy.sparse import csc_array, eye_array, vstack
 
-def solved(problem: ChannelProblem, planes: Planes | None = None) -> RobustSolution:
-    """By the method that knows the shape of the program; where it does not come near, or has no place for what is
-    asked, by a general solver. Sets are polyhedral, or approached by `planes` besides, as in `Promises`."""
-    promises = Promises(problem, planes)
-    narrow = len(promises.cone.wide) <= _WIDE
-    if narrow and problem.weight is not None and not problem.monotone and not planes:
-        matrix, duals, error = Interior(promises).solve()
-        if error < _CLOSE:
-            return RobustSolution(promises, matrix, duals)
-    return WholeProgram(promises).solve()
-
-
-def expected(problem: ChannelProblem, matrix: Floats) -> float:
-    """The expected loss of a channel, in doubles; under the worst of the laws if the problem has no weight."""
-    means = (matrix * problem.loss).sum(axis=1)
-    if problem.weight is not None:
-        return float(problem.weight @ means)
-    return max(largest_mean(law, means) for law in problem.laws)
-
-
-# Planes around Kullback-Leibler balls, where a solution needs them.
-#
-# f(p) = -sum c ln p is convex, so at a law z on the edge of the ball KL(c, p) <= r every p of the ball has
-# f(z) + f'(z).(p - z) <= f(p) <= f(z), that is sum_x (c_x / z_x) p_x >= 1. The member that a program uses and that lies
-# outside the ball is cut off by the plane at z on its way from the centre, and planes touch the ball where the channel
-# does; the program over the smaller set is solved again (Kelley 1960). From within, the hull of members at which the
-# channel touches gives a bound from below.
-
-
-_ROUNDS, _GAIN = 8, 1e-4
-"""How often planes are added, and the gain at which that ends."""
-_WITHIN = 3
-"""How often members are added to the hull."""
-_STEPS = 50
-_NEAR = 1e-6
-"""How far from the edge, relative to the radius, a law may be to get a plane."""
-_SAFE = 1e-10
-"""Planes are moved outward by this much: the doubles behind them are good to 1e-13."""
-
-
-def finer(solution: RobustSolution) -> RobustSolution:
-    """The channel for balls with planes around them, round after round while it gains: where the channel touches a
-    ball, and where its duals use a law outside; four for each output."""
-    planes: Planes = {}
-    for _ in range(_ROUNDS):
-        problem, vectors = solution.promises.problem, solution.vectors
-        members = [solution.promises.members(solution.duals, side) for side in (1, -1)]
-        for s, law in enumerate(problem.laws):
-            if (ball := round_ball(law)) is not None:
-                last = np.zeros((1, problem.n)) if solution.mixed is None else solution.mixed[s : s + 1]
-                ends = [cuts(ball, np.concatenate([side[s], last])) for side in members]
-                touching = [_planes(ball, np.array([ball.extreme(v) for v in way])) for way in (vectors, -vectors)]
-                four = np.stack([*touching, *ends], axis=1)
-                planes[s] = np.concatenate([planes[s], four], axis=1) if s in planes else four
-        more = solved(problem, planes)
-        if more.value > (1 - _GAIN) * solution.value:
-            return more if more.value < solution.value else solution
-        solution = more
-    return solution
-
-
-def from_within(solution: RobustSolution) -> Prices:
-    """Prices for the hulls of members at which the channel touches the balls: what no channel for them goes below, none
-    for the balls does."""
-    problem = solution.promises.problem
-    members: dict[int, Floats] = {}
-    for _ in range(_WITHIN):
-        vectors, laws = solution.vectors, list(problem.laws)
-        for s, law in enumerate(problem.laws):
-            ball = round_ball(law)
-            if ball is not None:
-                ends = np.array([ball.extreme(sign * v) for v in vectors for sign in (1.0, -1.0)])
-                members[s] = np.concatenate([members[s], ends]) if s in members else ends
-                members[s] = np.unique(members[s].round(9), axis=0)
-                laws[s] = Hull([Discrete(ball.values, law / law.sum()) for law in members[s]], ball.values)
-        solution = solved(replace(problem, laws=tuple(laws)))
-    return solution.prices()
-
-
-def cuts(ball: Ball, members: Floats) -> Floats:
-    """For each law a plane h.p >= 1 around the ball KL(centre, p) <= radius that cuts it off if it lies outside; one in
-    each row, and a row of zeros gets a plane that says nothing."""
-    centre, sums = ball.weights, members.sum(axis=1, keepdims=True)
-    laws = np.where(sums > 0.5, members / np.maximum(sums, 0.5), centre)
-    inside, outside = np.zeros(len(laws)), np.ones(len(laws))
-    for _ in range(_STEPS):
-        middle = (inside + outside) / 2
-        within = _divergence(centre, centre + middle[:, None] * (laws - centre)) <= ball.radius
-        inside, outside = np.where(within, middle, inside), np.where(within, outside, middle)
-    return _planes(ball, centre + inside[:, None] * (laws - centre))
-
-
-def _planes(ball: Ball, edge: Floats) -> Floats:
-    """The planes at laws of the edge; sum p >= 1, which says nothing, where a law is not on it or has no plane."""
-    centre, seen = ball.weights, ball.weights > 0
-    far = _divergence(centre, edge)
-    fit = (edge[:, seen] > 0).all(axis=1) & (np.abs(far - ball.radius) <= _NEAR * ball.radius)
-    rows = np.ones_like(edge)
-    rows[fit] = 0.0
-    rows[np.ix_(fit, seen)] = centre[seen] / edge[np.ix_(fit, seen)]
-    rows[fit] *= 1 + 2 * np.maximum(far[fit] - ball.radius, 0.0)[:, None] + _SAFE
-    return rows
-
-
-def _divergence(centre: Floats, laws: Floats) -> Floats:
-    seen = centre > 0
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        parts = centre[seen] * (np.log(centre[seen]) - np.log(laws[:, seen]))
-    total: Floats = np.where(np.isnan(parts), np.inf, parts).sum(axis=1)
-    return total
+        start, index, value = sparse(self.entries, self.columns)
+        rows = csc_array((value, index, start), shape=(self.low.size, self.columns)).tocsr()
+        equal = self.low == self.high
+        bells = np.concatenate([np.zeros((0, 3), dtype=np.int64), *self.bells])
+        parts = [  # places, sign: sign (row - limit) is 0, not negative, or in the exponential cone
+            (np.flatnonzero(equal), 1.0, self.low),
+            (np.flatnonzero(~equal & (self.low > -INFINITE)), -1.0, self.low),
+            (np.flatnonzero(~equal & (self.high < INFINITE)), 1.0, self.high),
+            (bells.ravel(), -1.0, np.zeros(self.low.size)),
+        ]
+        bounded = np.flatnonzero(self.floor > -INFINITE)
+        wall = eye_array(self.columns, format="csr")[bounded]
+        blocks = [sign * rows[places] for places, sign, _ in parts]
+        blocks.insert(3, -wall)
+        right = [sign * limits[places] for places, sign, limits in parts]
+        right.insert(3, -self.floor[bounded])
+        sizes = [len(limits) for limits in right]
+        cones = [clarabel.ZeroConeT(sizes[0]), clarabel.NonnegativeConeT(sum(sizes[1:4]))]
+        cones += [clarabel.ExponentialConeT()] * len(bells)
+        settings = clarabel.DefaultSettings()
+        settings.verbose, settings.direct_solve_method = False, "qdldl"  # one thread: the same answer every time
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _NEAR
+        settings.linesearch_backtrack_step = 0.95  # the way to a logarithm's corner is narrow: outputs that never occur
+        settings.min_switch_step_length, settings.min_terminate_step_length = 1e-3, 1e-7
+        whole, nothing = vstack(blocks, format="csc"), csc_array((self.columns, self.columns))
+        report(_WORK, 0, 1)
+        solution = clarabel.DefaultSolver(nothing, self.cost, whole, np.concatenate(right), cones, settings).solve()
+        report(_WORK, 1, 1)
+        gap = abs(solution.obj_val - solution.obj_val_dual)
+        if not max(gap, solution.r_prim, solution.r_dual) < _ENOUGH:
+            raise NotProvable(f"the program for sets of laws was not solved: {solution.status}")
+        z = np.split(np.array(solution.z), np.cumsum(sizes)[:-1])
+        del z[3]
+        duals = np.zeros(self.low.size)
+        for (places, sign, _), part in zip(parts, z, strict=True):
+            duals[places] -= sign * part
+        return np.array(solution.x), duals

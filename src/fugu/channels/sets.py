@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial, reduce
+from functools import partial, reduce
 
 import numpy as np
 
@@ -23,9 +22,9 @@ from fugu.laws.sets.law_set import LawSet
 # For limits L <= F <= U of the CDF within a box:              max = min_k' sum lower (k - k') + c (k - k')_+
 #                                                                    + k'_n + sum -L_i dk'_i + (U_i - L_i) (-dk'_i)_+.
 # For a hull: the max over its laws. For an intersection: min over k = k' + k'' of max_A k' + max_B k''.
-# A Kullback-Leibler ball is not polyhedral: a box, a total variation ball and planes around it stand for it; for planes
-# h_j.p >= 1: max = min t - sum b_j over b >= 0 with t - sum b_j h_j >= k. Here (.)_+ is a new variable, and the min
-# of k is -max of -k. Each is duality of linear programs, so nothing is lost (docs/proofs/robust-channels.md).
+# For a Kullback-Leibler ball, sum c ln(c / p) <= r:           max = min_{t, l} t + l (r - 1) + sum c l ln(l / (t - k)).
+# Here (.)_+ and l ln(l / (t - k)) are new variables, and the min of k is -max of -k. Each is duality of convex
+# programs, so nothing is lost (docs/proofs/robust-channels.md).
 
 
 Bound = Callable[[Cone, Vector], LinearForm]
@@ -79,21 +78,18 @@ def _paid(mask: Flags, rows: Places, column: Places, values: Floats, duals: Floa
     return duals[:, mask] @ matrix
 
 
-def extreme(cone: Cone, law: Masses | LawSet, column: Vector, planes: int = 0, side: int = 1) -> Extreme:
-    """At least max p.k over the set; with side -1 at most min p.k, which is -max p.(-k).
-
-    The cone gets the variables and rows; `column` is k, one linear function for each point; `planes`: how many planes
-    h.p >= 1 hold the set in besides. Their entries differ from output to output, so they are entered by whoever copies
-    the cone (`cone.planes`)."""
+def extreme(cone: Cone, law: Masses | LawSet, column: Vector, side: int = 1) -> Extreme:
+    """At least max p.k over the set; with side -1 at most min p.k, which is -max p.(-k). The cone gets the variables
+    and rows; `column` is k, one linear function for each point."""
     first = cone.count
-    form = _bound(law, planes)(cone, column if side > 0 else column.negative())
+    form = _bound(law)(cone, column if side > 0 else column.negative())
     return Extreme(form if side > 0 else -1.0 * form, first, cone.count)
 
 
-def _bound(law: Masses | LawSet, planes: int) -> Bound:
+def _bound(law: Masses | LawSet) -> Bound:
     if isinstance(law, Masses):
         return partial(_hull, law.floats()[None, :])
-    parts = outer_sets(law)
+    parts = law.sets if isinstance(law, Intersection) else (law,)
     boxes = [part for part in parts if isinstance(part, Box)]
     bands = [part for part in parts if isinstance(part, Band)]
     bounds: list[Bound] = []
@@ -102,10 +98,9 @@ def _bound(law: Masses | LawSet, planes: int) -> Bound:
         lower = np.max([box.lower for box in boxes] or [np.zeros(size)], axis=0)
         upper = np.min([box.upper for box in boxes] or [np.ones(size)], axis=0)
         bounds.append(partial(_path, lower, upper, bands) if bands else partial(_box, lower, upper))
-    bounds += [partial(_ball, part.weights, part.radius) for part in parts if isinstance(part, Ball)]
+    balls = [part for part in parts if isinstance(part, Ball)]
+    bounds += [partial(_ball if part.distance == "tv" else _kl, part.weights, part.radius) for part in balls]
     bounds += [partial(_hull, part.weights) for part in parts if isinstance(part, Hull)]
-    if planes:
-        bounds.append(partial(_planes, planes))
     return reduce(lambda one, two: partial(_both, one, two), bounds)
 
 
@@ -122,15 +117,24 @@ def _ball(weights: Floats, radius: float, cone: Cone, v: Vector) -> LinearForm:
     top, level = cone.above(v), cone.new(1)
     form = v.dot(weights) + LinearForm.of(top, radius) - LinearForm.of(level, radius)
     seen = np.flatnonzero(weights)
-    below = cone.new(seen, positive=True)
+    below = cone.new(seen.size, positive=True)
     cone.require_all(v.at(seen), ((1.0, below), (-1.0, level)))
     return form + LinearForm.of(below, weights[seen])
+
+
+def _kl(weights: Floats, radius: float, cone: Cone, v: Vector) -> LinearForm:
+    level, price, seen = cone.new(1), cone.new(1, positive=True), np.flatnonzero(weights)
+    logs = cone.new(seen.size)
+    cone.require_bells(logs, price, v.at(seen), level)
+    if (rest := np.flatnonzero(weights == 0)).size:
+        cone.require_all(v.at(rest).negative(), ((1.0, level),))
+    return LinearForm.of(level, 1.0) + LinearForm.of(price, radius - 1.0) + LinearForm.of(logs, weights[seen])
 
 
 def _box(lower: Floats, upper: Floats, cone: Cone, v: Vector) -> LinearForm:
     free, width = max(0.0, 1.0 - float(lower.sum())), upper - lower
     level, wide = cone.new(1), np.flatnonzero(width > 0)
-    over = cone.new(wide, positive=True)
+    over = cone.new(wide.size, positive=True)
     cone.require_all(v.at(wide).negative(), ((1.0, over), (1.0, level)))
     return v.dot(lower) + LinearForm.of(level, free) + LinearForm.of(over, width[wide])
 
@@ -139,10 +143,9 @@ def _path(lower: Floats, upper: Floats, bands: list[Band], cone: Cone, v: Vector
     low = np.max([band.lower for band in bands], axis=0)
     high = np.min([band.upper for band in bands], axis=0)
     width, gap = upper - lower, high - low
-    n = v.size
-    other = cone.new(np.arange(n))
+    other = cone.new(v.size)
     wide, loose = np.flatnonzero(width > 0), np.flatnonzero(gap[:-1] > 0)
-    over, falls = cone.new(wide, positive=True), cone.new(loose, positive=True)
+    over, falls = cone.new(wide.size, positive=True), cone.new(loose.size, positive=True)
     cone.require_all(v.at(wide).negative(), ((1.0, over), (1.0, other[wide])))
     cone.require_all(Vector(((1.0, other[loose + 1]), (-1.0, other[loose]))), ((1.0, falls),))
     step = np.diff(low, prepend=0.0)  # k'_n - sum L_i (k'_(i+1) - k'_i) = sum k'_i (L_i - L_(i-1)), as L_n = 1
@@ -150,14 +153,8 @@ def _path(lower: Floats, upper: Floats, bands: list[Band], cone: Cone, v: Vector
     return form + LinearForm.of(over, width[wide]) + LinearForm.of(falls, gap[loose])
 
 
-def _planes(count: int, cone: Cone, v: Vector) -> LinearForm:
-    level, parts = cone.new(1), cone.new(count, positive=True)
-    cone.planes.append((cone.require_all(v.negative(), ((1.0, level),)), parts))
-    return LinearForm.of(level, 1.0) - LinearForm.of(parts, 1.0)
-
-
 def _both(one: Bound, two: Bound, cone: Cone, v: Vector) -> LinearForm:
-    part = cone.new(np.arange(v.size))
+    part = cone.new(v.size)
     return one(cone, Vector((*v.terms, (-1.0, part)))) + two(cone, Vector(((1.0, part),)))
 
 
@@ -167,24 +164,17 @@ def _both(one: Bound, two: Bound, cone: Cone, v: Vector) -> LinearForm:
 _LARGEST_POWER = 30.0
 """e^30 in a row is as far as doubles go beside 1; a larger budget is held to it, which is sound and costs nothing."""
 
-Planes = dict[int, Floats]
-
 
 class Promises:
     """z = (k, ...) with G z >= 0: column k of a channel keeps the promises, for every member of the sets.
 
     For each law an upper form N >= max p.k and a lower one D <= min p.k, for each ordered pair (s, t) the row
     D_t - e^-epsilon N_s >= 0 (with a slack for delta). The members of two laws are chosen independently, and a law is
-    never held against itself: one bound t_y for all laws at once would be dearer.
+    never held against itself: one bound t_y for all laws at once would be dearer."""
 
-    - `planes`: for laws that are not polyhedral, by place: h with h.p >= 1 for all their members, as an array
-      (outputs + 1, planes, points), the last for the mean losses. `plane_laws` names the law of each of `cone.planes`.
-    """
-
-    def __init__(self, problem: ChannelProblem, planes: Planes | None = None) -> None:
-        self.problem, self.cone, self.planes = problem, Cone(), planes or {}
-        self.plane_laws: list[int] = []
-        self.k = self.cone.new(np.arange(problem.n), positive=True)
+    def __init__(self, problem: ChannelProblem) -> None:
+        self.problem, self.cone = problem, Cone()
+        self.k = self.cone.new(problem.n, positive=True)
         self.column = Vector(((1.0, self.k),))
         self.ratio = float(np.exp(min(float(problem.epsilon), _LARGEST_POWER)))
         ordered = problem.ordered()
@@ -204,11 +194,7 @@ class Promises:
 
     def _held(self, s: int, side: int, shared: bool) -> tuple[Extreme, LinearForm, int | None]:
         """The form of a law, the form to use in pairs, and the row that links them if the law is in several pairs."""
-        law = self.problem.laws[s]
-        before = len(self.cone.planes)
-        count = self.planes[s].shape[1] if s in self.planes else 0
-        found = extreme(self.cone, law, self.column, count, side)
-        self.plane_laws += [s] * (len(self.cone.planes) - before)
+        found = extreme(self.cone, self.problem.laws[s], self.column, side)
         if not shared:
             return found, found.form, None
         one = LinearForm.of(self.cone.new(1, positive=True), 1.0)
@@ -251,28 +237,6 @@ class Promises:
         return found
 
 
-# Sets of laws with flat faces around any set: what a linear program can hold.
-
-
-_STEPS = 60
-
-
-def outer_sets(law: LawSet) -> list[LawSet]:
-    """Boxes, bands, total variation balls and hulls whose intersection holds the set; it is the set, except for
-    Kullback-Leibler balls, which get a box and a ball: TV <= sqrt(radius / 2) (Pinsker)."""
-    parts = list(law.sets) if isinstance(law, Intersection) else [law]
-    found: list[LawSet] = []
-    for part in parts:
-        if isinstance(part, Ball) and part.distance == "kl":
-            # each p(x) with kl(c(x), p(x)) <= radius: joining all other values brings no two laws farther apart
-            ends = [np.array([_end(c, part.radius, side) for c in part.weights.tolist()]) for side in (-1, 1)]
-            found.append(Box(part.values, np.clip(ends[0] * (1 - 1e-9), 0, 1), np.clip(ends[1] * (1 + 1e-9), 0, 1)))
-            found.append(Ball(part.centre(), min(1.0, math.sqrt(part.radius / 2) * (1 + 1e-12))))
-        else:
-            found.append(part)
-    return found
-
-
 def provable(laws: tuple[Masses | LawSet, ...]) -> list[tuple[Masses | LawSet, ...]]:
     """The laws with sets around them whose `top` is exact: an intersection with balls or hulls proves no more than the
     best of its parts, so each part is tried. One entry if every set is such a set already."""
@@ -284,25 +248,3 @@ def provable(laws: tuple[Masses | LawSet, ...]) -> list[tuple[Masses | LawSet, .
             parts = [*([Intersection(limits)] if limits else []), *law.others]
         choices.append(parts)
     return [tuple(parts[min(i, len(parts) - 1)] for parts in choices) for i in range(max(map(len, choices), default=1))]
-
-
-def round_ball(law: Masses | LawSet) -> Ball | None:
-    """The Kullback-Leibler ball of a set that is one; None for all others."""
-    return law if isinstance(law, Ball) and law.distance == "kl" else None
-
-
-@cache
-def _end(c: float, radius: float, side: int) -> float:
-    """The p farthest from c on one side with c ln(c / p) + (1 - c) ln((1 - c) / (1 - p)) <= radius, by bisection; the
-    end that is too far is kept."""
-    inside, outside = c, (1.0 if side > 0 else 0.0)
-    if (side > 0 and c == 1) or (side < 0 and c == 0):
-        return c
-    for _ in range(_STEPS):
-        p = (inside + outside) / 2
-        left = c * math.log(c / p) if c > 0 else 0.0
-        if left + ((1 - c) * math.log((1 - c) / (1 - p)) if c < 1 else 0.0) <= radius:
-            inside = p
-        else:
-            outside = p
-    return outside
