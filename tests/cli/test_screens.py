@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
 import unicodedata
-from contextlib import suppress
+from contextlib import chdir, suppress
 
 import numpy as np
 import pytest
@@ -18,15 +15,16 @@ from fugu.cli import options
 from fugu.cli.console import Screen, err, escape, out, warn_of_formulas
 from fugu.data import write_csv
 from fugu.errors import UsageError
+from golden.doors import command, screens
 
 EVIL = "v[red]\x1b[31m\u202e\x9b2J:warning:"
 HOSTILE = ("1e100000000", "-1e100000000", "1e-100000000", "9" * 100_000, "1/" + "9" * 100_000, "1e400", "1e-400", "nan")
 
 
-def run(*words, cwd=None):
-    made = {**os.environ, "FORCE_COLOR": "", "COLUMNS": "200"}
-    return subprocess.run([sys.executable, "-c", "from fugu.cli import main; main()", *words], cwd=cwd, env=made,
-                          capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
+def run(*words, cwd):
+    """Exit code, output and errors of a command in this folder."""
+    with chdir(cwd), screens(200):
+        return command(*words)
 
 
 def hidden(text):
@@ -59,12 +57,12 @@ def folder(tmp_path_factory):
     ids=lambda words: words[0],
 )  # fmt: skip
 def test_no_command_sends_what_a_file_hides_to_the_terminal(words, folder):
-    done = run(*words, cwd=folder)
-    assert done.stdout or done.stderr
-    assert hidden(done.stdout) == [] and hidden(done.stderr) == [], (done.stdout, done.stderr)
-    assert "Traceback" not in done.stderr
+    _code, shown, said = run(*words, cwd=folder)
+    assert shown or said
+    assert hidden(shown) == [] and hidden(said) == [], (shown, said)
+    assert "Traceback" not in said
     if words[-1] == "--json":
-        assert json.loads(done.stdout)["report"]["missing"][0][0] == EVIL  # the same text for a program
+        assert json.loads(shown)["report"]["missing"][0][0] == EVIL  # the same text for a program
 
 
 def test_markup_and_emoji_of_others_are_text(capsys):
@@ -144,9 +142,11 @@ def test_published_files_hold_no_character_that_a_terminal_obeys(asked, tmp_path
     fugu.Schema({"ward": {"kind": "category", "values": [RED, TURNED]}}).save(tmp_path / "schema.toml")
     words = ("release", "today.csv", "--reference", "ref.csv", "--protect", "ill", "--epsilon", "1",
              "--ledger", "books.db", "--budget", "9", "--allow-no-noise", "-o", "out.csv")  # fmt: skip
-    done = run(*words, *asked, cwd=tmp_path)
-    assert done.returncode == 0 and "spelled out" in done.stderr, done.stderr
+    code, _, said = run(*words, *asked, cwd=tmp_path)
+    assert code == 0 and "spelled out" in said, said
     text = (tmp_path / "out.csv").read_text(encoding="utf-8")
     assert hidden(text) == [] and "\\x1b[31mred" in text and "a\\u202eb" in text
-    checks = run("verify", "out.certificate.json", "--published", "out.csv", "--ledger", "books.db", cwd=tmp_path)
-    assert checks.returncode == 0 and "fails" not in checks.stdout, checks.stdout
+    code, checks, _ = run(
+        "verify", "out.certificate.json", "--published", "out.csv", "--ledger", "books.db", cwd=tmp_path
+    )
+    assert code == 0 and "fails" not in checks, checks

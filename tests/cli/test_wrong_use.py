@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 from typer.testing import CliRunner
 
 import fugu.cli.app as cli
 from fugu.errors import FuguError
+from golden.doors import command, screens
 
 PUBLISH = ["--publish", "v", "--protect", "s", "--epsilon", "0.5"]
 QUERY = ["--query", "mean(v)", "--protect", "s", "--epsilon", "0.5"]
@@ -42,13 +41,10 @@ def run(*words):
     return found.exit_code, found.stdout
 
 
-def in_a_process(*words):
-    """The command with its output in pipes, as scripts see it, and a narrow terminal."""
-    return subprocess.run(
-        [sys.executable, "-c", "from fugu.cli import main; main()", *words],
-        capture_output=True, text=True, encoding="utf-8", check=False,
-        env={**os.environ, "COLUMNS": "40", "PYTHONUTF8": "1"},
-    )  # fmt: skip
+def narrow(*words):
+    """Exit code, output and errors of the command as scripts see it: in no terminal, and a narrow one."""
+    with screens(40):
+        return command(*words)
 
 
 def charged(request="a", output="out.csv"):
@@ -178,15 +174,14 @@ def test_a_certificate_of_sequences_is_proved_and_one_that_was_edited_is_refused
 
 
 def test_a_refusal_in_a_pipe_is_one_line(folder):
-    long = in_a_process("release", "today.csv", *PUBLISH, "-o", "out.csv")
-    assert long.returncode == 2 and len(long.stderr) > 100 and long.stderr.count("\n") == 1
-    after_work = in_a_process("compare", "ref.csv", "--publish", "w", "--protect", "s", "--epsilon", "1")
-    assert after_work.returncode == 2 and after_work.stderr.startswith("error: no column 'w'")
-    assert after_work.stderr.count("\n") == 1 and after_work.stdout == ""
+    code, _, said = narrow("release", "today.csv", *PUBLISH, "-o", "out.csv")
+    assert code == 2 and len(said) > 100 and said.count("\n") == 1
+    code, shown, said = narrow("compare", "ref.csv", "--publish", "w", "--protect", "s", "--epsilon", "1")
+    assert code == 2 and said.startswith("error: no column 'w'") and said.count("\n") == 1 and shown == ""
 
 
 def test_a_file_that_cannot_be_written_is_named_by_its_folder(folder):
     (folder / "file").write_text("")
-    failed = in_a_process("demo", "-o", "file/inside")
-    assert failed.returncode == 2 and "Traceback" not in failed.stderr
-    assert failed.stderr.startswith("error: a file in 'file' could not be read or written") and "check" in failed.stderr
+    code, _, said = narrow("demo", "-o", "file/inside")
+    assert code == 2 and "Traceback" not in said
+    assert said.startswith("error: a file in 'file' could not be read or written") and "check" in said

@@ -137,20 +137,25 @@ def command(*words: str) -> tuple[int, str, str]:
 
 
 @contextmanager
+def screens(width: int) -> Iterator[None]:
+    """Screens of this width without colours: those of the commands were measured when they were made."""
+    from fugu.cli import console
+
+    plain = {"COLUMNS": str(width), "NO_COLOR": "1", "FORCE_COLOR": "", "TERM": "dumb"}
+    with (
+        patch.dict(os.environ, plain),
+        patch.object(console.out, "_width", width),
+        patch.object(console.err, "_width", width),
+        patch.object(sys.modules["__main__"], "__package__", ""),  # by which click would call the command
+    ):
+        yield
+
+
+@contextmanager
 def steady(seed: int) -> Iterator[None]:
     """Bits of the operating system come from this seed; screens are wide and have no colours."""
     bits = random.Random(seed).randbytes
-    wide = {"COLUMNS": "400", "NO_COLOR": "1", "TERM": "dumb"}
-    from fugu.cli import console  # its screens were measured when they were made
-
-    with (
-        patch("os.urandom", bits),
-        patch("random._urandom", bits),
-        patch.dict(os.environ, wide),
-        patch.object(console.out, "_width", 400),
-        patch.object(console.err, "_width", 400),
-        patch.object(sys.modules["__main__"], "__package__", ""),  # by which click would call the command
-    ):
+    with patch("os.urandom", bits), patch("random._urandom", bits), screens(400):
         yield
 
 
