@@ -12,10 +12,9 @@ import pytest
 from scipy.optimize import linprog, minimize_scalar
 
 from channels.point_oracle import CASES, counted, every_pair, excess, expected, least_loss, on_line, printed
-from fugu.channels.bounds import lower
 from fugu.channels.cells import pairwise, solve_grid
 from fugu.channels.find import find, squared_outputs, with_outputs
-from fugu.channels.problem import ChannelProblem, Prices
+from fugu.channels.problem import ChannelProblem
 from fugu.channels.program import PointLaws
 from hunting import search
 
@@ -173,45 +172,6 @@ def test_several_secrets_get_means_as_outputs():
     problem = on_line(case["points"], case["counts"], ".5", loss="squared")
     better = with_outputs(problem, squared_outputs(problem))
     assert expected(better, find(better).matrix) < 0.9 * expected(problem, find(problem).matrix)
-
-
-def pooled_bound(problem):
-    """Prices g of the laws with sum g^- >= e^epsilon sum g^+ over all adversaries together: a wrong version."""
-    n, m = problem.loss.shape
-    law, ratio = np.array([one.floats() for one in problem.laws]), math.exp(float(problem.epsilon))
-    size = len(law)
-    rows, limits = [], []
-    for x in range(n):
-        for y in range(m):
-            row = np.zeros(n + 2 * size * m)
-            row[x] = 1.0
-            row[n + y : n + size * m : m] = -law[:, x]
-            row[n + size * m + y :: m] = law[:, x]
-            rows.append(row)
-            limits.append(problem.weight[x] * problem.loss[x, y])
-    for y in range(m):
-        row = np.zeros(n + 2 * size * m)
-        row[n + y : n + size * m : m], row[n + size * m + y :: m] = ratio, -1.0
-        rows.append(row)
-        limits.append(0.0)
-    cost = np.concatenate([-np.ones(n), np.zeros(2 * size * m)])
-    bounds = [(None, None)] * n + [(0, 1e3)] * (2 * size * m)
-    found = linprog(cost, np.array(rows), np.array(limits), bounds=bounds)
-    plus, minus = found.x[n:].reshape(2, size, m)
-    return -found.fun, plus - minus
-
-
-def test_one_condition_for_all_adversaries_together_proves_too_much():
-    rng = np.random.default_rng(3)
-    worst = 1.0
-    for _ in range(10):
-        counts = rng.integers(1, 30, (4, 5))
-        problem = on_line(range(5), counts.tolist(), ".3", pairs=[(0, 1), (2, 3)])
-        truth = expected(problem, find(problem).matrix)
-        claimed, shares = pooled_bound(problem)
-        worst = max(worst, claimed / truth)
-        assert lower(problem, Prices(shares=shares)) <= truth * (1 + 1e-9)  # the proof asks it of each adversary
-    assert worst > 1.2
 
 
 def test_prices_of_pairs_add_up_to_those_of_the_laws():

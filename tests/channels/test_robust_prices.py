@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from channels.channel_brute import corners, least_loss
 from channels.channel_draws import draw_problem, draw_set
@@ -50,83 +49,6 @@ def test_no_prices_prove_more_than_the_truth(rng):
     for _ in range(3):
         assert float(lower(problem, random_prices(rng, problem, found))) <= truth + 1e-7 * scale
     return 3
-
-
-def groups_of_two(rng):
-    """Two adversaries with two secrets each, point laws."""
-    n = int(rng.integers(2, 5))
-    points = np.arange(n) * 1.0
-    laws = tuple(masses(rng.integers(1, 30, n).tolist(), n) for _ in range(4))
-    loss = np.abs(points[:, None] - points)
-    return ChannelProblem(laws, ((0, 1), (2, 3)), Fraction(1, 2), loss, np.full(n, 1 / n))
-
-
-@search("shares of several adversaries", quick=40)
-def test_shares_need_their_condition_for_each_adversary(rng):
-    problem = groups_of_two(rng)
-    shares = rng.normal(0, 0.5, (4, problem.m))
-    assert float(lower(problem, Prices(shares=shares))) <= least_loss(problem) + 1e-7
-
-
-def best_shares(problem, groups):
-    """The shares of the largest bound, with the condition for each of these groups, by a linear program."""
-    n, m, size = problem.n, problem.m, len(problem.laws)
-    laws, ratio = [law.floats() for law in problem.laws], np.exp(float(problem.epsilon))
-    variables = n + 2 * size * m  # the terms, g^+ and g^- of each law and output
-    rows, right = [], []
-    for x in range(n):
-        for y in range(m):
-            row = np.zeros(variables)
-            row[x] = 1.0
-            for s in range(size):
-                row[n + s * m + y] -= laws[s][x]
-                row[n + (size + s) * m + y] += laws[s][x]
-            rows.append(row)
-            right.append(problem.weight[x] * problem.loss[x, y])
-    for group in groups:
-        for y in range(m):
-            row = np.zeros(variables)
-            for s in group:
-                row[n + s * m + y] += ratio
-                row[n + (size + s) * m + y] -= 1.0
-            rows.append(row)
-            right.append(0.0)
-    cost = np.concatenate([-np.ones(n), np.zeros(2 * size * m)])
-    bounds = [(None, None)] * n + [(0, 10)] * (2 * size * m)
-    found = linprog(cost, A_ub=np.array(rows), b_ub=right, bounds=bounds).x[n:].reshape(2, size, m)
-    return found[0] - found[1]
-
-
-def test_shares_pooled_over_adversaries_prove_what_is_false(monkeypatch):
-    rng, beyond = np.random.default_rng(0), 0
-    for _ in range(10):
-        problem = groups_of_two(rng)
-        truth = least_loss(problem)
-        fair = best_shares(problem, [[0, 1], [2, 3]])
-        assert float(lower(problem, Prices(shares=fair))) == pytest.approx(truth, abs=1e-7)
-        pooled = best_shares(problem, [[0, 1, 2, 3]])
-        assert float(lower(problem, Prices(shares=pooled))) <= truth + 1e-7
-        with monkeypatch.context() as patch:
-            patch.setitem(vars(problem), "groups", [[0, 1, 2, 3]])
-            patch.setattr(ChannelProblem, "complete", lambda *_: True)
-            beyond += float(lower(problem, Prices(shares=pooled))) > truth + 1e-4
-    assert beyond > 2
-
-
-def test_shares_of_one_group_are_as_good_as_prices_of_pairs():
-    points = np.arange(3.0)
-    laws = tuple(masses(c, 3) for c in ([5, 3, 2], [2, 3, 5], [1, 8, 1]))
-    loss = np.abs(points[:, None] - points)
-    problem = ChannelProblem(laws, ((0, 1), (0, 2), (1, 2)), Fraction(1, 2), loss, np.full(3, 1 / 3))
-    prices = find(problem).prices
-    ratio = np.exp(0.5)
-    shares = np.zeros((3, 3))
-    for alpha, (s, t) in zip(prices.ratio, problem.ordered(), strict=True):
-        shares[s] += alpha
-        shares[t] -= ratio * alpha
-    assert float(lower(problem, Prices(shares=shares))) == pytest.approx(float(lower(problem, prices)), abs=1e-9)
-    with pytest.raises(UsageError, match="every two laws"):
-        lower(replace(problem, pairs=((0, 1), (1, 2))), Prices(shares=shares))
 
 
 def test_members_that_are_not_moved_into_their_set_prove_what_is_false(monkeypatch):
@@ -221,11 +143,9 @@ def test_prices_of_the_wrong_shape_are_refused():
         laws, ((0, 1),), Fraction(1, 2), np.abs(points[:, None] - points), None, cap=Fraction(1), monotone=True,
         points=points, outputs=points,
     )  # fmt: skip
-    for name in ("ratio", "mix", "mixed", "upper", "cap", "rise", "shares"):
+    for name in ("ratio", "mix", "mixed", "upper", "cap", "rise"):
         given = {"ratio": np.ones((2, 3)), name: np.ones((7, 7))}
         with pytest.raises(UsageError):
             lower(problem, Prices(**given))
     with pytest.raises(UsageError):
         lower(problem, Prices(ratio=np.full((2, 3), np.nan)))
-    with pytest.raises(UsageError, match="single laws"):
-        lower(problem, Prices(shares=np.ones((2, 3))))

@@ -18,12 +18,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache, partial
 from typing import cast
 
 import numpy as np
 
+from fugu.calibration.channel import Asked, solved
 from fugu.calibration.comparison import (
     AT_95,
     ATOMS,
@@ -41,21 +41,21 @@ from fugu.calibration.offer import Wishes
 from fugu.calibration.registry import ARITHMETIC, told
 from fugu.calibration.scales import Scales
 from fugu.calibration.translates import directions, swaps
-from fugu.channels.problem import ChannelProblem
+from fugu.channels.problem import Errors
 from fugu.documents.remap import Remap, WeighedNoise
 from fugu.errors import FuguError, NotProvable
 from fugu.guarantee.asks import Ask
 from fugu.guarantee.curve import Guarantee
 from fugu.laws.family import Family, SetFamily
 from fugu.laws.pair import PairsLike, Shifted, as_pairs
-from fugu.laws.shapes import Shape, averaged, mean_law, shapes
+from fugu.laws.shapes import Shape, mean_law, shapes
 from fugu.loss.door import epsilon
 from fugu.mechanism.intake import Context
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import kind_of
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
-from fugu.numbers.exact import Real, float_down, float_up
+from fugu.numbers.exact import Real
 from fugu.scenario.confidence import counts_of_a_table, sampled_of, with_sets
 from fugu.scenario.property import PropertyModel
 from fugu.scenario.scenario import Scenario
@@ -220,38 +220,10 @@ def limit_of(given: Sequence[Shape], ask: Ask) -> tuple[float, float, float]:
     atoms, most = len(family.points), MOST_OF_SEVERAL if len(family.laws) > 2 or ask.delta else MOST_OF_A_PAIR
     if atoms > most:
         raise NotProvable(f"not worked out unasked for {atoms} atoms, above {most}; ask fugu.optimal_channel for it")
-    from fugu.channels.bounds import lower, value  # a solver is imported with them
-    from fugu.channels.find import find
-    from fugu.channels.repair import repaired
-
-    problem = problem_of(family, ask)
-    found = find(problem)
-    rows, _ = repaired(problem, found.matrix)
-    least = Fraction(0) if found.prices is None else lower(problem, found.prices)
-    apart = ChannelProblem(
-        problem.laws, problem.pairs, problem.epsilon, problem.loss**2, problem.weight, delta=problem.delta
-    )
-    return float_up(value(problem, rows)), float_up(value(apart, rows)), float_down(least)
-
-
-def problem_of(family: Family, ask: Ask) -> ChannelProblem:
-    """Least expected absolute error under the mean law, with the atoms as outputs, which loses nothing: the cost of a
-    column is convex and piecewise linear in the output, with kinks at atoms."""
-    values = family.points.astype(np.float64)
-    parts = averaged(family.laws)
-    total = sum(parts)
-    weight = np.array([part / total for part in parts])
-    pairs = tuple(dict.fromkeys((min(pair), max(pair)) for pair, _ in family.different))
-    return ChannelProblem(
-        family.laws,
-        pairs,
-        ask.epsilon,
-        np.abs(values[:, None] - values[None, :]),
-        weight,
-        delta=ask.delta,
-        points=values,
-        outputs=values,
-    )
+    wishes = Asked(loss="absolute")  # the atoms as outputs lose nothing (docs/proofs/optimal-channels.md)
+    channel, optimum = solved(wishes.problem((family,), ask), wishes)
+    squared = Errors(channel, family.points, family.laws).expected("squared")
+    return optimum.value, squared, optimum.lower or 0.0
 
 
 _ANY = "every value of the range against every other, whatever is believed: range / epsilon"

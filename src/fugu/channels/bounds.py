@@ -141,7 +141,7 @@ class ExactPrices:
 
 
 def _pair_prices(problem: ChannelProblem, prices: Prices) -> tuple[Table, tuple[Table, Table]]:
-    """alpha of each ordered pair (none in the form of shares), and what they add up to for each law."""
+    """alpha of each ordered pair, and what they add up to for each law."""
     ratio, m, ordered = power_above(problem.epsilon), problem.m, problem.ordered()
     up = [[Fraction(0)] * m for _ in problem.laws]
     down = [[Fraction(0)] * m for _ in problem.laws]
@@ -154,14 +154,6 @@ def _pair_prices(problem: ChannelProblem, prices: Prices) -> tuple[Table, tuple[
                 if a:
                     up[s][y] += a
                     down[t][y] += ratio * a
-    if prices.shares is not None:
-        check("shares", prices.shares, (len(problem.laws), m))
-        if problem.delta or problem.robust:
-            raise UsageError("shares are prices for single laws and delta 0; give a price for each pair")
-        for group in problem.groups:
-            if not problem.complete(group):
-                raise UsageError("shares need every two laws of a group to be a pair; give a price for each pair")
-            _add_shares(group, prices.shares, ratio, up, down)
     return alpha, (up, down)
 
 
@@ -169,16 +161,6 @@ def _paid(prices: list[Fraction], ratio: Fraction) -> Fraction:
     """The largest part <= 1 of the positive prices with sum price^- >= ratio part sum price^+."""
     gain, pay = sum((a for a in prices if a > 0), Fraction(0)), -sum((a for a in prices if a < 0), Fraction(0))
     return Fraction(1) if pay >= ratio * gain else pay / (ratio * gain)
-
-
-def _add_shares(group: list[int], shares: NDArray[np.float64], ratio: Fraction, up: Table, down: Table) -> None:
-    """g_s of the laws of ONE group: sum g^- >= E sum g^+ is made true, output by output, by less of g^+."""
-    for y in range(shares.shape[1]):
-        g = [Fraction(float(shares[s, y])) for s in group]
-        part = _paid(g, ratio)
-        for s, a in zip(group, g, strict=True):
-            up[s][y] += max(a, Fraction(0)) * part
-            down[s][y] += max(-a, Fraction(0))
 
 
 def _weight(problem: ChannelProblem, prices: Prices) -> list[Fraction]:

@@ -1,19 +1,15 @@
-"""The channel of least loss for a problem, by the solver that suits it; its outputs, and a cap on any belief."""
+"""The channel of least loss for a problem, by the solver that suits it; its outputs."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 
-from fugu.channels.bounds import lower, value
 from fugu.channels.cells import solve_sifted
-from fugu.channels.problem import ChannelProblem, Prices, RoughChannel, power_below
-from fugu.channels.program import INFINITE, Floats, PointLaws, Program
-from fugu.channels.repair import repaired
-from fugu.errors import NotProvable, UsageError
-from fugu.laws.masses import Masses
+from fugu.channels.problem import ChannelProblem, Prices, RoughChannel
+from fugu.channels.program import Floats, PointLaws
+from fugu.errors import UsageError
 
 
 def find(problem: ChannelProblem) -> RoughChannel:
@@ -33,10 +29,8 @@ def find(problem: ChannelProblem) -> RoughChannel:
     if problem.robust or problem.cap is not None:
         from fugu.channels.robust import solve_robust  # scipy is imported with it
 
-        if problem.cap is None:
+        if problem.cap is None or problem.cap > problem.epsilon:
             return solve_robust(problem)
-        if problem.cap > problem.epsilon:
-            return solve_capped(problem) or solve_robust(problem)
         free = solve_robust(replace(problem, pairs=()))  # what holds for any two beliefs holds for these
         return (
             free
@@ -141,92 +135,3 @@ def _paying_means(laws: PointLaws, c: int, prices: Prices) -> Floats:
         for best in ((np.arange(tell.size), gain.argmin(axis=1)), (gain.argmin(axis=0), np.arange(hide.size))):
             means.append(mean[best][gain[best] < least])
     return np.unique(np.concatenate(means))
-
-
-# Channels for single laws with a cap on what any belief can learn, as one linear program with rows of size 1.
-#
-# Laws that hardly differ leave rows p - e^epsilon q far below the tolerance of any solver, beside a delta that is as
-# small: a violation of 1e-10 is then all of the budget, and its repair costs most of the channel. So each pair's rows
-# are divided by the largest of their entries, which are worked out in rationals first, and so is its share of delta.
-
-
-_CELLS = 2500
-"""Points times outputs: beyond, the method of `robust` is faster, and takes sets of laws."""
-_POWER = 30.0
-
-
-def solve_capped(problem: ChannelProblem) -> RoughChannel | None:
-    """The best channel of the program in doubles, with its prices; None where there is no such program, or no answer.
-    The problem has a cap above 0 and single laws, without an order."""
-    single = all(isinstance(law, Masses) for law in problem.laws)
-    if not single or problem.monotone or problem.cap == 0 or problem.n * problem.m > _CELLS:
-        return None
-    rows = CappedRows(problem)
-    try:
-        answers = rows.answers(rows.cost)
-    except NotProvable:
-        return None
-    made = []
-    for x, y, _ in answers:
-        chances = np.clip(x[rows.k], 0.0, None)
-        made.append((chances / chances.sum(axis=1, keepdims=True), rows.prices(y)))
-    losses = [value(problem, repaired(problem, matrix)[0]) for matrix, _ in made]
-    matrix, prices = made[int(np.argmin([float(loss) for loss in losses]))][0], [prices for _, prices in made]
-    least = max(prices, key=lambda known: lower(problem, known))
-    return RoughChannel(matrix, least, float(min(losses) - lower(problem, least)))
-
-
-class CappedRows(Program):
-    """min cost.k with every promise a row. Variables: the channel k (n, m), the largest of each column, the slack of
-    each pair and output, and, for the worst of the laws, the loss that none exceeds."""
-
-    def __init__(self, problem: ChannelProblem) -> None:
-        super().__init__()
-        self.problem, n, m = problem, problem.n, problem.m
-        laws = [[Fraction(int(x)) / law.total for x in law.parts] for law in problem.laws if isinstance(law, Masses)]
-        ratio = power_below(problem.epsilon) if problem.epsilon <= _POWER else Fraction(float(np.exp(_POWER)))
-        self.held: list[tuple[int, Floats, float]] = []
-        """Of each ordered pair that can bind: its place, (p - e^epsilon q) / size, and the size."""
-        for c, (s, t) in enumerate(problem.ordered()):
-            over = [p - ratio * q for p, q in zip(laws[s], laws[t], strict=True)]
-            size = max(map(abs, over))
-            if sum((x for x in over if x > 0), Fraction(0)) > problem.delta:
-                self.held.append((c, np.array([float(x / size) for x in over]), float(size)))
-        self.k = self.variables(np.zeros(n * m)).reshape(n, m)
-        top = self.variables(np.zeros(m))
-        slack = self.variables(np.zeros(len(self.held) * m)).reshape(len(self.held), m)
-        self.enter(self.rows(n, 1.0, 1.0)[:, None], self.k, 1.0)
-        self.under, self.over = (self.rows(n * m, 0.0, INFINITE).reshape(n, m) for _ in range(2))
-        self.enter(self.under, self.k, -1.0)  # k <= top
-        self.enter(self.under, top, 1.0)
-        self.enter(self.over, self.k, 1.0)  # e^-cap top <= k
-        self.enter(self.over, top, -float(np.exp(-min(float(problem.cap or 0), _POWER))))
-        self.pairs = self.rows(len(self.held) * m, 0.0, INFINITE).reshape(len(self.held), m)
-        for i, (_, told, large) in enumerate(self.held):
-            self.enter(self.pairs[i], self.k, -told[:, None])
-            if problem.delta:
-                self.enter(self.pairs[i], slack[i], 1.0)
-                self.enter(self.rows(1, -INFINITE, float(problem.delta) / large), slack[i], 1.0)
-        cells = problem.loss if problem.weight is None else problem.weight[:, None] * problem.loss
-        self.scale = max(float(cells.max()), 1e-300)
-        self.cost = np.zeros(self.columns + (problem.weight is None))
-        if problem.weight is not None:
-            self.cost[self.k] = cells / self.scale
-        else:
-            worst = self.variables(np.zeros(1))
-            self.cost[worst] = 1.0
-            self.means = self.rows(len(laws), 0.0, INFINITE)
-            for row, law in zip(self.means, laws, strict=True):
-                chances = np.array([float(x) for x in law])
-                self.enter(row, self.k, -chances[:, None] * problem.loss / self.scale)
-            self.enter(self.means, worst, 1.0)
-
-    def prices(self, dual: Floats) -> Prices:
-        """The duals in units of the loss."""
-        problem = self.problem
-        ratio = np.zeros((2 * len(problem.pairs), problem.m))
-        for i, (c, _, size) in enumerate(self.held):
-            ratio[c] = np.clip(dual[self.pairs[i]], 0.0, None) * self.scale / size
-        cap = (dual[self.under] - dual[self.over]) * self.scale
-        mix = np.clip(dual[self.means], 0.0, None) if problem.weight is None else None
-        return Prices(ratio=ratio, cap=cap, mix=mix)

@@ -119,8 +119,6 @@ class Prices:
     one; they are read as exact binary numbers and clipped to what the theorem asks for.
 
     - `ratio`: alpha >= 0, one row for each of `problem.ordered()`, one column for each output.
-    - `shares`: in place of `ratio`, one row g for each law (point laws only, every group of laws protected in all
-      pairs): sum_s g_s^- >= e^epsilon sum_s g_s^+ within each group and output.
     - `mix`: for the worst of the laws, the weight of each law; `mixed` its member (laws, points) where laws are sets.
     - `upper`, `lower`: (laws, outputs, points), for sets: the member of the numerator and of the denominator.
     - `cap`: (points, outputs), the price of the cap with its sign.
@@ -128,7 +126,6 @@ class Prices:
     """
 
     ratio: NDArray[np.float64] | None = None
-    shares: NDArray[np.float64] | None = None
     mix: NDArray[np.float64] | None = None
     mixed: NDArray[np.float64] | None = None
     upper: NDArray[np.float64] | None = None
@@ -143,12 +140,12 @@ class RoughChannel:
 
     - `matrix`: n rows that sum to 1 up to rounding, m columns.
     - `prices`: the dual, for `bounds.lower`; None if the solver has none.
-    - `gap`: the solver's own distance from the optimum, for progress and tests only.
+    - `gap`: of single laws the solver's own distance from the optimum, by which its answers are chosen.
     """
 
     matrix: NDArray[np.float64]
     prices: Prices | None
-    gap: float
+    gap: float = np.nan
 
 
 def atoms(law: Masses | LawSet) -> int:

@@ -10,17 +10,19 @@ which `repair` and `bounds` make exact, so a vertex is not needed."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
+from fugu.channels.bounds import lower, value
 from fugu.channels.cone import Cone, LinearForm, Vector
-from fugu.channels.problem import ChannelProblem, Prices, RoughChannel, largest_mean
-from fugu.channels.program import INFINITE, Floats, Ints, Program, pull, sparse
+from fugu.channels.problem import ChannelProblem, Prices, RoughChannel
+from fugu.channels.program import INFINITE, Floats, Ints, Program, sparse
+from fugu.channels.repair import repaired
 from fugu.channels.sets import Promises, extreme, provable
 from fugu.errors import NotProvable, OutOfReach
-from fugu.laws.masses import Masses
 from fugu.progress import report
 
 _CELLS = 160_000
@@ -45,11 +47,12 @@ def solve_robust(problem: ChannelProblem) -> RoughChannel:
         )
     if (problem.epsilon == 0 and problem.delta == 0) or problem.cap == 0:
         return constant(problem)
-    tries = [replace(problem, laws=laws) for laws in provable(problem.laws)]
-    found = [(RobustProgram(each).solved(), each) for each in tries]
-    (matrix, prices), _ = min(found, key=lambda both: expected(both[1], both[0][0]))
-    matrix = cleaned(matrix)
-    return RoughChannel(matrix, prices, _gap(problem, matrix, prices))
+    found = [one for laws in provable(problem.laws) for one in RobustProgram(replace(problem, laws=laws)).solutions()]
+    matrices, prices = [cleaned(matrix) for matrix, _ in found], [known for _, known in found]
+    if len(found) == 1:
+        return RoughChannel(matrices[0], prices[0])
+    matrix = min(matrices, key=lambda each: value(problem, repaired(problem, each)[0]))
+    return RoughChannel(matrix, max(prices, key=lambda known: lower(problem, known)))
 
 
 def cleaned(matrix: Floats) -> Floats:
@@ -69,50 +72,20 @@ def constant(problem: ChannelProblem) -> RoughChannel:
     matrix = np.zeros(problem.loss.shape)
     if problem.weight is None:
         same = replace(problem, pairs=(), cap=Fraction(0), monotone=False, delta=Fraction(0))
-        matrix[:] = cleaned(RobustProgram(same).solved()[0].mean(axis=0)[None, :])
+        matrix[:] = cleaned(RobustProgram(same).solutions()[0][0].mean(axis=0)[None, :])
     else:
         matrix[:, np.argmin(problem.weight @ problem.loss)] = 1.0
     if problem.cap != 0 or problem.weight is None:
-        return RoughChannel(matrix, None, np.inf)
+        return RoughChannel(matrix, None)
     cost = problem.weight[:, None] * problem.loss
-    prices = Prices(cap=cost.mean(axis=0) - cost)
-    return RoughChannel(matrix, prices, _gap(problem, matrix, prices))
-
-
-def _gap(problem: ChannelProblem, matrix: Floats, prices: Prices) -> float:
-    """The loss of the channel less the bound of the prices, in doubles."""
-    laws = [law.floats() if isinstance(law, Masses) else None for law in problem.laws]
-    weight = problem.weight
-    if weight is None and prices.mix is not None and prices.mixed is not None:
-        members = [mixed if law is None else law for law, mixed in zip(laws, prices.mixed, strict=True)]
-        weight = (prices.mix / prices.mix.sum()) @ np.array(members)
-    if weight is None:
-        return np.inf
-    terms = weight[:, None] * problem.loss
-    spent, ratio = 0.0, float(np.exp(min(float(problem.epsilon), 600.0)))
-    if prices.ratio is not None and prices.upper is not None and prices.lower is not None:
-        spent = float(problem.delta) * float(prices.ratio.max(axis=1).sum())
-        for alpha, (s, t) in zip(prices.ratio, problem.ordered(), strict=True):
-            p, q = prices.upper[s].T, prices.lower[t].T
-            terms = terms + alpha * (p - ratio * q)
-    if prices.cap is not None:
-        terms = terms + prices.cap
-    if prices.rise is not None:
-        terms = terms + pull(prices.rise)
-    return expected(problem, matrix) - (float(terms.min(axis=1).sum()) - spent)
-
-
-def expected(problem: ChannelProblem, matrix: Floats) -> float:
-    """The expected loss of a channel, in doubles; under the worst of the laws if the problem has no weight."""
-    means = (matrix * problem.loss).sum(axis=1)
-    if problem.weight is not None:
-        return float(problem.weight @ means)
-    return max(largest_mean(law, means) for law in problem.laws)
+    return RoughChannel(matrix, Prices(cap=cost.mean(axis=0) - cost))
 
 
 # The promises once for each output, what links the outputs, and the loss, as one conic program.
 
 
+_FEW = 2500
+"""Points times outputs of single laws up to which the simplex method is as fast."""
 _NEAR, _ENOUGH = 1e-12, 1e-6
 """Distance from the optimum at which the solver stops, and up to which an answer counts where it comes no nearer."""
 
@@ -190,23 +163,29 @@ class RobustProgram(Program):
         ]
         return mix, np.clip(np.array(members) / np.maximum(mix[:, None], 1e-300), 0.0, 1.0)
 
-    def solved(self) -> tuple[Floats, Prices]:
-        """A channel (points, outputs) of least loss, and what the duals say, in units of the loss."""
-        x, y = self.interior()
+    def solutions(self) -> list[tuple[Floats, Prices]]:
+        """Channels (points, outputs) of least loss, each with what its duals say, in units of the loss. Of few points
+        and single laws from vertices: where epsilon is 0 and delta next to nothing, a little beside one is too far."""
         problem, promises = self.problem, self.promises
-        rows = problem.m * promises.cone.count
-        duals = np.clip(self.scale * y[:rows].reshape(problem.m, -1), 0.0, None)
-        mix, mixed = (None, None) if self.worst is None else self._members(y)
-        prices = Prices(
-            ratio=promises.ratios(duals),
-            upper=promises.members(duals, 1),
-            lower=promises.members(duals, -1),
-            cap=promises.caps(duals),
-            mix=mix,
-            mixed=mixed,
-            rise=None if self.rising is None else np.clip(np.diff(self.scale * y[self.rising], axis=1), 0.0, None),
-        )
-        return x[self.cells], prices
+        found, answers = [], []
+        if not problem.robust and not problem.monotone and problem.n * problem.m <= _FEW:
+            with suppress(NotProvable):
+                answers = [(x, y) for x, y, _ in self.answers(self.cost)]
+        for x, y in answers or [self.interior()]:
+            duals = np.clip(self.scale * y[: problem.m * promises.cone.count].reshape(problem.m, -1), 0.0, None)
+            mix, mixed = (None, None) if self.worst is None else self._members(y)
+            rise = None if self.rising is None else np.clip(np.diff(self.scale * y[self.rising], axis=1), 0.0, None)
+            prices = Prices(
+                ratio=promises.ratios(duals),
+                upper=promises.members(duals, 1),
+                lower=promises.members(duals, -1),
+                cap=promises.caps(duals),
+                mix=mix,
+                mixed=mixed,
+                rise=rise,
+            )
+            found.append((x[self.cells], prices))
+        return found
 
     def interior(self) -> tuple[Floats, Floats]:
         """Variables and duals of the rows near the optimum; `NotProvable` if the solver does not come near one."""
