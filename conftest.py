@@ -4,17 +4,23 @@ measured in benchmarks only) and draw the same cases in every run of `make test`
 
 from __future__ import annotations
 
+import functools
+import gc
 import itertools
 import os
 import sys
 from pathlib import Path
 
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent / "tests"))
 settings.register_profile("fugu", deadline=None, print_blob=True, derandomize=True)
 settings.load_profile("fugu")
+typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
+"""Thousands of commands run in one process: their options are laid out once."""
 
 
 @pytest.fixture(scope="session")
@@ -110,7 +116,7 @@ _AT_LENGTH = (
     "test_chain_forgets.py::test_a_given_start_of_many_states_loses_nothing",
     "test_property_command.py::test_a_column_of_two_values_hides_the_rarer_one",
     "test_property_command.py::test_statistics_may_be_one_text",
-    "test_metrics.py::test_the_ordering_of_the_methods_on_an_eleven_state_chain",
+    "test_baselines.py::test_the_ordering_of_the_methods_on_an_eleven_state_chain",
     "test_gaussian_sums.py::test_draws_have_the_law_and_the_interval_holds",
     "test_asked_before.py::test_a_translation_is_a_function_of_prior_and_epsilon[9 values",
     "test_entry_budget.py::test_no_budget_for_each_entry_exceeds_what_was_asked[10]",
@@ -196,6 +202,12 @@ _AT_LENGTH = (
     "test_fit.py::test_faults_of_what_is_drawn_one_by_one",
 )
 """What others show in a short form, at length: run by `make test-long` only, so that `make test` ends in time."""
+
+
+def pytest_collection_finish():
+    """What was imported and collected stays until the end: no search for garbage looks at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -799,7 +799,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("Dispatch.seen", "a check that stops a release", "Exception", "KeyError"),
     ("Dispatch.seen", "a check on everybody's stderr", "return seen.to_json()", "show(seen)"),
     ["checking/test_check.py"],
-    ("log_tail", "chance of one table only", "c - k", "c"),
+    ("log_tail", "chance of one table only", "sizes[:, None] - k", "sizes[:, None]"),
     ("shared_rows", "lists of all that there is", "log_tail(mine, theirs) < math.log(CHANCE) and not _expected(shared, pairs)", "log_tail(mine, theirs) < math.log(CHANCE)"),
     ("_more", "unseen categories are an alarm", "theirs.once / theirs.cells", "0.0"),
     ("_of_numbers", "moved numbers are not looked at", "not low <= _number(known, cells[k], decimal) <= high", "False"),

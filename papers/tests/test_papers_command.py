@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import typer.main
 from typer.testing import CliRunner
 
 from fugu.cli import console
@@ -82,6 +83,7 @@ def test_what_is_not_there_is_answered_with_near_names(words, kind, part):
 
 def test_without_the_package_the_commands_are_listed_and_say_what_to_install(monkeypatch):
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
+    typer.main.get_command.cache_clear()  # the tests lay commands out once (conftest.py)
     for name in ("papers", "errata", "reproduce"):
         done = CliRunner().invoke(app, [name])
         assert isinstance(done.exception, MissingExtra) and "pip install fugu-papers" in str(done.exception)

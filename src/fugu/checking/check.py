@@ -284,11 +284,14 @@ def log_tail(mine: NDArray[np.int64], theirs: NDArray[np.int64]) -> float:
         return 0.0
     share = float(mine.sum() / both.sum())
     sizes, times = np.unique(both[some], return_counts=True)
-    laws = [(np.minimum(k := np.arange(c + 1), c - k), binom.logpmf(k, c, share)) for c in sizes.tolist()]
+    k = np.arange(sizes[-1] + 1)
+    alike, masses = (
+        np.minimum(k, sizes[:, None] - k),
+        binom.logpmf(k, sizes[:, None], share),
+    )  # more than there are: -inf
 
     def exponent(rate: float) -> float:
-        made = (n * float(logsumexp(rate * x + mass)) for n, (x, mass) in zip(times.tolist(), laws, strict=True))
-        return sum(made, -rate * seen)
+        return float(times @ logsumexp(rate * alike + masses, axis=1)) - rate * seen
 
     return min(0.0, float(minimize_scalar(exponent, bounds=(0.0, 60.0), method="bounded").fun))
 
