@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import fugu
 from fugu import Approx, MarkovChain
 from fugu.documents.document import digest_of
 from fugu.errors import CertificateError, NotProvable
@@ -91,6 +92,9 @@ FORGERIES = {
     "larger steps": lambda b: b["accountant"].update(learning_rate=b["accountant"]["learning_rate"] * 1.1),
     "too large steps": lambda b: b["accountant"].update(learning_rate=50.0),
     "smaller batches": lambda b: b["accountant"].update(batch_size=1),
+    "larger batches than there are records, less noise": lambda b: b["accountant"].update(
+        batch_size=3000, noise=b["accountant"]["noise"] / 100
+    ),
     "larger clip": lambda b: (b["objective"].update(clip=2.0), b["objective"]["loss"].update(clip=2.0)),
     "larger ball": lambda b: b["objective"].update(radius=50.0),
     "no penalty": lambda b: b["objective"].update(penalty=0.0),
@@ -115,6 +119,20 @@ def test_a_resealed_forgery_is_refused(name):
     certificate.verify()
     with pytest.raises(CertificateError):
         resealed(certificate, FORGERIES[name]).verify()
+
+
+def test_a_batch_that_no_records_fill_is_neither_certified_nor_verified():
+    objective = Objective(Squared(0.25), 0.25, 0.1, 1.0)
+    c = objective.constants
+    plan = NoisySGD(5, 0.5, c.lipschitz, c.smoothness, c.strong_convexity, domain=2.0, records=10, batch_size=1000)
+    proved = plan.for_budget(Approx(1, 1e-4))
+    with pytest.raises(NotProvable, match="batch_size"):
+        TrainingCertificate.issue("LinearRegression", Approx(1, 1e-4), objective, proved)
+    known = fitted().certificate_
+    forged = resealed(known, FORGERIES["larger batches than there are records, less noise"])
+    with pytest.raises(CertificateError, match="batch_size"):
+        forged.verify()
+    assert not fugu.verify(forged).holds
 
 
 def test_a_smaller_sensitivity_for_a_normal_prior_is_refused():

@@ -99,6 +99,8 @@ def assumptions(private: str, prior: Coupled, reading: bool) -> tuple[str, ...]:
 
 VERSION = 1
 _MOST = {"steps": 2 * 10**6, "records": 10**7, "batch_size": 10**7}
+_SHORT = "batch_size is above the number of records: no batch has so many, and a sum divided by more needs less noise"
+"""Why: a step divides by batch_size, so one that nothing ever fills would shrink every gradient, and its noise."""
 _PATIENCE = 20.0
 """Seconds for one proof. To find the noise that a certificate states takes dozens of them."""
 WHOLE = "both"
@@ -181,6 +183,8 @@ class TrainingCertificate(Promising):
             raise NotProvable("this training is not proved to meet the budget; take the noise from for_budget")
         if any((getattr(accountant, name) or 0) > most for name, most in _MOST.items()):
             raise NotProvable(f"certificates are for at most {_MOST['steps']:g} steps and {_MOST['records']:g} records")
+        if accountant.records is not None and accountant.batch_size > accountant.records:
+            raise NotProvable(_SHORT)
         parameters, private = accountant.belief.parameters(), objective.private
         body = {
             "kind": "training",
@@ -249,6 +253,8 @@ class TrainingCertificate(Promising):
             whole = {name: found[name] for name in _MOST}
             if any(type(x) is not int or x > _MOST[name] for name, x in whole.items()):
                 raise CertificateError(f"steps and records must be whole numbers, of at most {_MOST['steps']:g} steps")
+            if whole["batch_size"] > whole["records"]:
+                raise CertificateError(_SHORT)
             return NoisySGD(**whole, **numbers, prior=prior_of(self.body["prior"]["parameters"]))
 
     def own_lines(self) -> list[str]:
