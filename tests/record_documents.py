@@ -15,7 +15,7 @@ from fugu.queries.features import CellAxis, Coded, Is, Placed
 from fugu.queries.noised_question import LAPLACE, NoisedQuestion
 from fugu.queries.record_proofs import StatedLaw, Type
 from fugu.queries.records_certificate import RecordsCertificate
-from fugu.translation.records.pricer import price
+from fugu.translation.records.pricer import Pricer
 from fugu.translation.records.problem import joined
 
 AGE = Coded("age", Fraction(0), Fraction(10), 10)
@@ -48,7 +48,7 @@ def questions():
 
 
 def state(asked=None, columns=("age", "job", "ward", "sick", "sex"), apart=Fraction(0)):
-    """What a session would hand over after these questions, every proof found by `price`."""
+    """What a session would hand over after these questions, every proof found by a `Pricer`."""
     asked = questions() if asked is None else asked
     known = {f.name for q in asked for f in q.features if set(f.columns) <= set(columns)}
     laws = [({}, POOLED), ({"ward": "a"}, IN_A), ({"ward": "b"}, IN_B)]
@@ -64,7 +64,7 @@ def state(asked=None, columns=("age", "job", "ward", "sick", "sex"), apart=Fract
             if plain or (group and group["ward"] != ward):
                 continue
             for pair in permutations(given, 2):
-                found = price(states, given[pair[0]], given[pair[1]], charges)
+                found = Pricer(states, given[pair[0]], given[pair[1]]).price(charges)
                 proofs.append((k, pair, charges, found.epsilon, found.proof))
                 spent = max(spent, Fraction(found.epsilon))
     return RecordsCertificate.issue(

@@ -123,8 +123,8 @@ def test_a_resealed_forgery_is_refused(name):
 
 def test_a_batch_that_no_records_fill_is_neither_certified_nor_verified():
     objective = Objective(Squared(0.25), 0.25, 0.1, 1.0)
-    c = objective.constants
-    plan = NoisySGD(5, 0.5, c.lipschitz, c.smoothness, c.strong_convexity, domain=2.0, records=10, batch_size=1000)
+    c = objective
+    plan = NoisySGD(5, 0.5, c.lipschitz, c.smoothness, c.penalty, domain=2.0, records=10, batch_size=1000)
     proved = plan.for_budget(Approx(1, 1e-4))
     with pytest.raises(NotProvable, match="batch_size"):
         TrainingCertificate.issue("LinearRegression", Approx(1, 1e-4), objective, proved)
@@ -177,8 +177,8 @@ def test_an_edit_without_the_digest_is_refused_before_any_proof(tmp_path):
 
 def test_no_certificate_is_issued_for_noise_that_is_too_small():
     objective = Objective(Squared(1.0), 1.0, 0.1, 1.0)
-    c = objective.constants
-    plan = NoisySGD(5, 0.5, c.lipschitz, c.smoothness, c.strong_convexity, domain=2.0, records=10, batch_size=10)
+    c = objective
+    plan = NoisySGD(5, 0.5, c.lipschitz, c.smoothness, c.penalty, domain=2.0, records=10, batch_size=10)
     budget = Approx(1.0, 1e-5)
     enough = plan.for_budget(budget)
     TrainingCertificate.issue("x", budget, objective, enough).verify()

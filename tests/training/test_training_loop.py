@@ -31,8 +31,8 @@ def problem(count, size, labels=False):
 
 
 def accountant(objective, records, steps, batch, noise=0.05, rate=None, **changed):
-    c = objective.constants
-    stated = {"lipschitz": c.lipschitz, "smoothness": c.smoothness, "strong_convexity": c.strong_convexity}
+    c = objective
+    stated = {"lipschitz": c.lipschitz, "smoothness": c.smoothness, "strong_convexity": c.penalty}
     rate = rate or 1.2 / c.smoothness
     rest = {"noise": noise, "domain": 2 * objective.radius, "records": records, "batch_size": batch}
     return NoisySGD(steps, rate, **{**stated, **rest, **changed})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,7 +78,8 @@ def test_half_the_curvature_or_slope_would_be_noticed():
 def test_clipped_gradients_keep_lipschitz_smoothness_and_sensitivity(loss, clip):
     radius, count = 3.0, 1500
     objective = Objective(loss, clip, 0.0, radius)
-    found = objective.constants
+    features = replace(objective, private="features", width=1.0).sensitivity
+    target = replace(objective, private="target").sensitivity / 2
     v, w = unit_rows(count, 4) * radius, unit_rows(count, 4) * radius
     x, x2 = unit_rows(count, 4), unit_rows(count, 4)
     x2 = np.where(rng.uniform(size=(count, 1)) < 0.5, x2, x + 1e-3 * x2)
@@ -85,16 +87,16 @@ def test_clipped_gradients_keep_lipschitz_smoothness_and_sensitivity(loss, clip)
     _, y = points(loss, count)
     at_v, at_w = gradients(objective, v, x, y), gradients(objective, w, x, y)
     apart = np.linalg.norm(v - w, axis=1)
-    assert np.linalg.norm(at_v, axis=1).max() <= found.lipschitz * (1 + 1e-12)
-    assert np.all(np.linalg.norm(at_v - at_w, axis=1) <= found.smoothness * apart * (1 + 1e-9) + 1e-12)
+    assert np.linalg.norm(at_v, axis=1).max() <= objective.lipschitz * (1 + 1e-12)
+    assert np.all(np.linalg.norm(at_v - at_w, axis=1) <= objective.smoothness * apart * (1 + 1e-9) + 1e-12)
     assert np.all(np.sum((at_v - at_w) * (v - w), axis=1) >= -1e-12)  # the gradient of a convex function
     moved = np.linalg.norm(at_v - gradients(objective, v, x2, y), axis=1)
-    assert np.all(moved <= found.features * np.linalg.norm(x - x2, axis=1) * (1 + 1e-9) + 1e-12)
+    assert np.all(moved <= features * np.linalg.norm(x - x2, axis=1) * (1 + 1e-9) + 1e-12)
     if not loss.labels:
         _, y2 = points(loss, count)
         moved = np.linalg.norm(at_v - gradients(objective, v, x, y2), axis=1)
-        assert np.all(moved <= found.target * np.abs(y - y2) + 1e-12)
-        assert np.any(moved > 0.5 * found.target * np.abs(y - y2)) or clip < 0.5
+        assert np.all(moved <= target * np.abs(y - y2) + 1e-12)
+        assert np.any(moved > 0.5 * target * np.abs(y - y2)) or clip < 0.5
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -154,10 +156,10 @@ def test_a_share_of_the_declared_range_moves_the_gradient_by_that_share_of_the_s
 
 
 def test_constants_of_private_targets_use_the_swing():
-    assert Objective(Logistic(), 1.0, 0.0, 1.0, "target").constants.lipschitz == 0.5
-    assert Objective(Logistic(), 1.0, 0.0, 1.0, "features").constants.lipschitz == 1.0
-    assert Objective(Logistic(), 0.2, 0.0, 1.0, "target").constants.lipschitz == 0.2
-    assert math.isinf(Objective(Logistic(), 1.0, 0.0, 1.0).constants.target)
+    assert Objective(Logistic(), 1.0, 0.0, 1.0, "target").lipschitz == 0.5
+    assert Objective(Logistic(), 1.0, 0.0, 1.0, "features").lipschitz == 1.0
+    assert Objective(Logistic(), 0.2, 0.0, 1.0, "target").lipschitz == 0.2
+    assert math.isinf(Objective(Logistic(), 1.0, 0.0, 1.0).sensitivity)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_constants_of_private_targets_use_the_swing():
 )
 def test_constants_out_of_range_are_refused(bad):
     with pytest.raises(UsageError):
-        _ = Objective(Logistic(), **{"clip": 1.0, "penalty": 0.1, "radius": 1.0, **bad}).constants
+        Objective(Logistic(), **{"clip": 1.0, "penalty": 0.1, "radius": 1.0, **bad})
     with pytest.raises(UsageError):
         Squared(-1.0)
 

@@ -251,16 +251,16 @@ def test_the_unit_of_a_normal_prior_cannot_be_forged():
     with pytest.raises(CertificateError, match="'prior'"):
         resealed(certificate, lambda b: b["prior"]["parameters"].update(distance="999999999/1000000000")).verify()
     objective = Objective(Squared(1.0), 1.0, 0.1, 1.0)
-    c = objective.constants
+    c = objective
     plan = {"domain": 2.0, "records": 2, "batch_size": 2, "noise": 1.0, "sensitivity": objective.sensitivity}
     joint = Joint(JointTable([[0.4, 0.1], [0.1, 0.4]]), [[0.0, 0.0], [0.0, 0.0]])  # all values at distance 0
-    free = NoisySGD(5, 0.5, c.lipschitz, c.smoothness, c.strong_convexity, prior=joint, **plan)
+    free = NoisySGD(5, 0.5, c.lipschitz, c.smoothness, c.penalty, prior=joint, **plan)
     assert free.delta_at(0) < 1e-9 and not keeps(objective, free)
     with pytest.raises(NotProvable):
         TrainingCertificate.issue("LinearRegression", Approx(1.0, 1e-5), objective, free)
     with pytest.raises(NotProvable):
         train(np.zeros((2, 1)), np.zeros(2), objective, free)
-    assert keeps(objective, NoisySGD(5, 0.5, c.lipschitz, c.smoothness, c.strong_convexity, prior=AR1(0.3), **plan))
+    assert keeps(objective, NoisySGD(5, 0.5, c.lipschitz, c.smoothness, c.penalty, prior=AR1(0.3), **plan))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,13 @@ from itertools import product
 
 import numpy as np
 
+from fugu.translation.records.pricer import Pricer
+
+
+def price(states, p, q, charges):
+    """What is judged here: the price that is proved."""
+    return Pricer(states, p, q).price(charges)
+
 
 def distances(states, charges):
     """Lam between all states, charge by charge from what the charges say."""

@@ -8,10 +8,10 @@ from fractions import Fraction
 import metric_oracle
 import numpy as np
 import pytest
+from metric_oracle import price
 
 from fugu.errors import CertificateError
 from fugu.translation.records.checking import check
-from fugu.translation.records.pricer import price
 from fugu.translation.records.problem import Jump, Rate, charge_from
 
 F = Fraction

@@ -9,9 +9,10 @@ from itertools import product
 
 import metric_oracle
 import numpy as np
+from metric_oracle import price
 
 from fugu.translation.records.checking import check
-from fugu.translation.records.pricer import Pricer, price
+from fugu.translation.records.pricer import Pricer
 from fugu.translation.records.problem import Apart, Jump, Rate
 from hunting import search
 

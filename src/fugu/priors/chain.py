@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, overload
 from weakref import WeakValueDictionary
@@ -273,3 +274,36 @@ def _start(initial: Any, kernels: Array, states: tuple[Hashable, ...]) -> tuple[
             "which covers every start"
         )
     return law, error
+
+
+@dataclass
+class StepProducts:
+    """Products of steps of a chain: of those that end with one, or, `ahead`, of those that begin with it. Where steps
+    differ up to `most` of them are kept, of the step that was asked last."""
+
+    chain: MarkovChain
+    most: int = 32
+    ahead: bool = False
+    _powers: list[Product] = field(default_factory=list)
+    _last: int = 0
+
+    def of(self, m: int, d: int) -> Product:
+        """Of d steps, the nearest of which is step m; quick where the one beyond it was asked last."""
+        if self.chain.homogeneous:
+            while len(self._powers) < d:
+                step = self.chain.step(1)
+                self._powers.append(step if not self._powers else self._powers[-1].then(step))
+        elif self._last != m:
+            found, step = self._powers, self.chain.step(m)
+            if self._last == (m + 1 if self.ahead else m - 1):
+                found = [step, *(step.then(p) if self.ahead else p.then(step) for p in found)]
+            elif self.ahead:
+                found = [step]
+                for t in range(m + 1, min(m + self.most, self.chain.length)):
+                    found.append(found[-1].then(self.chain.step(t)))
+            else:
+                found = [step]
+                for t in range(m - 1, max(0, m - self.most), -1):
+                    found.append(self.chain.step(t).then(found[-1]))
+            self._last, self._powers = m, found[: self.most]
+        return self._powers[d - 1]

@@ -123,7 +123,10 @@ class GaussianField(Belief):
             raise UsageError("the secret's own entry cannot be among those that are seen")
         if not seen:
             return Fraction(0)
-        left = own - explained(self.covariance, node, seen)
+        across = exact([[self.covariance[node][j]] for j in seen])
+        solved = solve(exact([[self.covariance[j][k] for k in seen] for j in seen]), across)
+        assert solved is not None  # c lies in the range of S_LL, also where entries of L follow from others
+        left = own - rows_of(across.transpose() * solved)[0][0]  # c' S_LL^-1 c is what x_L explains
         if left <= 0:
             raise NotProvable("these entries determine each other exactly: no noise on others hides one of them")
         return 1 / left - 1 / own
@@ -256,21 +259,10 @@ def _positive(x: Real, name: str, zero: bool = False) -> Fraction:
     return found
 
 
-# How much of the variance of one entry of a Gaussian field others explain: in rationals, or from above in balls.
-
-Covariance = Sequence[Sequence[Fraction]]
 _WORKING = 2048
 
 
-def explained(covariance: Covariance, node: int, seen: Sequence[int]) -> Fraction:
-    """c' S_LL^-1 c, exactly: the variance of x_i that x_L explains, also where entries of L follow from others."""
-    across = exact([[covariance[node][j]] for j in seen])
-    solved = solve(exact([[covariance[j][k] for k in seen] for j in seen]), across)
-    assert solved is not None  # c lies in the range of S_LL
-    return rows_of(across.transpose() * solved)[0][0]
-
-
-def above(covariance: Covariance, node: int, seen: Sequence[int]) -> Fraction | None:
+def above(covariance: Sequence[Sequence[Fraction]], node: int, seen: Sequence[int]) -> Fraction | None:
     """A double at or above 1 / Var(x_i | x_L) - 1 / Var(x_i); None where balls do not tell the variance from 0."""
     own = covariance[node][node]
     with balls.precision(_WORKING):

@@ -39,7 +39,7 @@ class Independent(Coupled):
 
     def influence_curve(self, max_b: int | None = None) -> InfluenceCurve:
         """0: the others say nothing about a record."""
-        return _groups_of(1, max_b)
+        return InfluenceCurve(lambda _: math.inf, 1, max_b)
 
     def weigh(self, run: Run, weigh: Callable[[Case], Price]) -> list[Price]:
         if run.rates_rise:
@@ -111,7 +111,7 @@ class Groups(Coupled):
 
     def influence_curve(self, max_b: int | None = None) -> InfluenceCurve:
         """+inf below the size of the largest group, 0 from there on."""
-        return _groups_of(int(np.bincount(self.labels).max()), max_b)
+        return InfluenceCurve(lambda _: math.inf, int(np.bincount(self.labels).max()), max_b)
 
     def weigh(self, run: Run, weigh: Callable[[Case], Price]) -> list[Price]:
         records = run.records
@@ -165,7 +165,7 @@ class DependentGroups(Belief):
 
     def influence_curve(self, max_b: int | None = None) -> InfluenceCurve:
         """+inf below the size of a group, 0 from there on."""
-        return _groups_of(self.size, max_b)
+        return InfluenceCurve(lambda _: math.inf, self.size, max_b)
 
 
 class IndependentBlocks(SeveralPriors):
@@ -214,8 +214,3 @@ class IndependentBlocks(SeveralPriors):
     def entries(self) -> int:
         """Those of all blocks, as far as they say it."""
         return sum(getattr(prior, "entries", None) or 0 for prior in self.priors)
-
-
-def _groups_of(size: int, max_b: int | None) -> InfluenceCurve:
-    """Any dependence inside groups of at most `size`, none between them."""
-    return InfluenceCurve(lambda _: math.inf, size, max_b)

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, NotProvable, UnknownName
 from fugu.numbers.exact import MatrixLike
-from fugu.priors.chain import MarkovChain, Start
+from fugu.priors.chain import MarkovChain, Start, StepProducts
 from fugu.priors.prior import Belief, of_supports
 from fugu.priors.products import (
     STEP,
     Floats,
-    Product,
     Quilts,
     RoundedFloats,
     assemble,
@@ -188,8 +187,6 @@ class HiddenMarkov(Belief):
         return np.where(np.isfinite(found), np.maximum(found, 0.0), found)
 
 
-# The Markov quilts of a chain with their exact leakages.
-#
 # Proofs: docs/proofs/quilts.md#chains.
 
 _CELLS = 400_000
@@ -212,32 +209,22 @@ class ChainQuilts:
             self.reach = next((d for d, r in enumerate(self._right_powers, 1) if r.max() < _NOTHING), self.reach)
 
     @cached_property
-    def _powers(self) -> list[Product]:
-        found = [self.chain.step(1)]
-        while len(found) < self.reach:
-            found.append(found[-1].then(self.chain.step(1)))
-        return found
+    def _steps(self) -> StepProducts:
+        return StepProducts(self.chain, self.reach)
 
     @cached_property
     def _right_powers(self) -> list[Floats]:
-        return [p.ratios() for p in self._powers]
+        return [self._steps.of(1, d).ratios() for d in range(1, self.reach + 1)]
 
     def sides(self, t: int) -> tuple[Floats, Floats]:
         """Upper bounds of the left leakages, a = 1, 2, ..., and of the right ones, b = 1, 2, ...: (distance, k, k)."""
         chain, size = self.chain, self.chain.size
-        lefts, rights = min(self.reach, t - 1), min(self.reach, chain.length - t)
+        lefts, rights = range(1, min(self.reach, t - 1) + 1), range(1, min(self.reach, chain.length - t) + 1)
         if chain.homogeneous:
-            right = self._right_powers[:rights]
-            back = self._powers[:lefts]
+            right, back = self._right_powers[: len(rights)], [self._steps.of(1, d) for d in lefts]
         else:
-            right, back = [], []
-            ahead = behind = None
-            for d in range(rights):
-                ahead = chain.step(t + d) if ahead is None else ahead.then(chain.step(t + d))
-                right.append(ahead.ratios())
-            for d in range(lefts):
-                behind = chain.step(t - 1 - d) if behind is None else chain.step(t - 1 - d).then(behind)
-                back.append(behind)
+            ahead, behind = (StepProducts(chain, self.reach, side) for side in (True, False))
+            right, back = [ahead.of(t, d).ratios() for d in rights], [behind.of(t - 1, d) for d in lefts]
         shift = np.zeros((size, size))
         with np.errstate(invalid="ignore"):
             if not chain.free:

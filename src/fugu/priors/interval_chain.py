@@ -104,8 +104,8 @@ class IntervalChain(Belief):
             if first.lower.shape != (size,) or first.upper.shape != (size,):
                 raise BadLaw(f"initial must be 'any', 'stationary', a law over the {size} states, or two limits of it")
             _check(Limits(first.lower[None], first.upper[None]), "the limits of initial", ("",))
-            _fixed(first)
-        _fixed(rows)
+            first = Limits(*map(fixed, first))
+        rows = Limits(*map(fixed, rows))
         known = "every step of the chain lies between the limits stated, and steps may differ from entry to entry"
         made = cls.__new__(cls)
         vars(made).update(
@@ -141,7 +141,7 @@ class IntervalChain(Belief):
     @cached_property
     def rows(self) -> Limits:
         """The same rows between limits that some of them reach."""
-        return _fixed(tightened(Limits(self.lower, self.upper)))
+        return Limits(*map(fixed, tightened(Limits(self.lower, self.upper))))
 
     @cached_property
     def diameter(self) -> float:
@@ -156,9 +156,7 @@ class IntervalChain(Belief):
     @cached_property
     def supports(self) -> NDArray[np.bool_]:
         """(n, k): which states an entry takes under some of the chains; the last row serves for all entries beyond."""
-        found = np.asarray(self.laws(_SUPPORTS).upper > 0)
-        found.flags.writeable = False
-        return found
+        return fixed(np.asarray(self.laws(_SUPPORTS).upper > 0))
 
     @property
     def skipped(self) -> tuple[str, ...]:
@@ -187,8 +185,7 @@ class IntervalChain(Belief):
 
     def with_length(self, length: int) -> IntervalChain:
         """The same limits for sequences of another `length`."""
-        rows = Limits(self.lower.copy(), self.upper.copy())
-        said = self.assumptions[2:]
+        rows, said = Limits(self.lower, self.upper), self.assumptions[2:]
         return IntervalChain.between(rows, length, self._first, self.start, self.states, said, self.counted)
 
 
@@ -198,12 +195,6 @@ _BEGINS = {
     "stationary": "the law of every entry is one that a step between the limits keeps: the chain has run for long",
     "given": "the law of the first entry lies between the limits stated",
 }
-
-
-def _fixed(limits: Limits) -> Limits:
-    for limit in limits:
-        limit.flags.writeable = False
-    return limits
 
 
 def beginning(initial: Any) -> tuple[Limits | None, Start]:

@@ -84,7 +84,7 @@ class JointTable(Belief):
 
     def index(self, variable: int | str) -> int:
         """The axis of a `variable`, by position or name."""
-        return place(variable, self.names)
+        return place(variable, {name: axis for axis, name in enumerate(self.names)})
 
     def marginal(self, *variables: int | str) -> JointTable:
         """The joint law of some of the variables (`variables`, by position or name), in the order of the axes."""

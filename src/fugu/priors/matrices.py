@@ -109,8 +109,6 @@ def solve(a: fmpq_mat, b: fmpq_mat) -> fmpq_mat | None:
     return found
 
 
-# What a Gaussian vector says of one linear statistic, given another: exact, in rationals.
-
 Vector = Sequence[Real]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
@@ -96,8 +97,7 @@ class BayesianNetwork(Belief):
 
     def index(self, variable: int | str) -> int:
         """The position of a `variable`, by position or name."""
-        known = self._places.get(variable) if isinstance(variable, str) else None
-        return place(variable, self.names) if known is None else known
+        return place(variable, self._places)
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -175,10 +175,7 @@ class BayesianNetwork(Belief):
         return Quilts(len(self.nodes), cards, np.stack(leaks), tuple(tuple(sorted(g)) for _, g in chosen))
 
     def _cells(self, scope: Iterable[int]) -> int:
-        found = 1
-        for v in scope:
-            found *= self.sizes[v]
-        return found
+        return math.prod(self.sizes[v] for v in scope)
 
     def _product(self, factors: Sequence[Factor], target: tuple[int, ...]) -> RoundedFloats:
         """The product of factors summed over everything outside `target`; only the last step sums."""

@@ -216,13 +216,13 @@ class Belief:
         return {}
 
 
-def place(variable: int | str, names: tuple[str, ...]) -> int:
+def place(variable: int | str, places: Mapping[str, int]) -> int:
     """The place of a variable that is given by its name or by its place."""
-    if isinstance(variable, str) and variable in names:
-        return names.index(variable)
-    if is_whole(variable, 0, len(names) - 1):
+    if isinstance(variable, str) and variable in places:
+        return places[variable]
+    if is_whole(variable, 0, len(places) - 1):
         return int(variable)
-    raise UnknownName("variable", variable, names)
+    raise UnknownName("variable", variable, tuple(places))
 
 
 class SeveralPriors(Belief):

@@ -57,21 +57,16 @@ def _coded(column: Column) -> tuple[Counts, int]:
     return codes + 1, len(distinct) + 1
 
 
-def labels(table: Table, columns: Sequence[str], which: Counts, size: int) -> list[str]:
-    """Each combination in words."""
-    first = np.empty(size, dtype=np.int64)
-    first[which[::-1]] = np.arange(len(which))[::-1]
-    parts = []
-    for column in map(table.exact, columns):
-        shown = zip(column.values[first].tolist(), column.missing[first].tolist(), strict=True)
-        parts.append([None if gone else value for value, gone in shown])
-    return [", ".join(f"{n}={v!r}" for n, v in zip(columns, cells, strict=True)) for cells in zip(*parts, strict=True)]
-
-
 def grouped(table: Table, by: Sequence[str], secrets: Secrets, states: Counts) -> Iterator[RecordLaw]:
     """The laws in each public group, on the states that occur there."""
     which, size = places(table, by)
-    named = labels(table, by, which, size)
+    first = np.empty(size, dtype=np.int64)  # a row of each group, which says its cells
+    first[which[::-1]] = np.arange(len(which))[::-1]
+    parts = []
+    for column in map(table.exact, by):
+        shown = zip(column.values[first].tolist(), column.missing[first].tolist(), strict=True)
+        parts.append([None if gone else value for value, gone in shown])
+    named = [", ".join(f"{n}={v!r}" for n, v in zip(by, cells, strict=True)) for cells in zip(*parts, strict=True)]
     order = np.argsort(which.astype(np.uint16) if size <= _FEW else which, kind="stable")  # by digits, if they are few
     for group, rows in enumerate(np.split(order, np.cumsum(np.bincount(which, minlength=size))[:-1])):
         own, here = _ranked(states[rows], int(states[rows].max()) + 1)

@@ -32,8 +32,6 @@ from fugu.training.bound import StepNoise, above, least_epsilon, least_noise, pr
 from fugu.training.joint_coupling import Joint
 from fugu.visible import brief
 
-# Noisy stochastic gradient descent of which only the last iterate is published: what it reveals, and the noise needed.
-#
 #     V = Pi(W_{t-1}),   W_t = V - eta_t (1/m sum_{j in batch t} grad l(V, x_j) + grad r(V)) + N_t,   published:
 #     Pi(W_T).
 #

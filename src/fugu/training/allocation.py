@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from fugu.errors import BadNoise, UsageError
 from fugu.loss.search.normal import fast_gaussian_delta
 from fugu.loss.shifts import gaussian_delta
+from fugu.numbers.exact import Real
 
 # Which noise hides which shift: the least sum of a_t^2 / scale_t^2 over all ways to pay for the shifts in time.
 #
@@ -112,7 +112,12 @@ class Steps:
         if s.max() > _FARTHEST:
             raise UsageError("shifts above 1e100 cannot be told from infinity; choose another unit")
         s = np.where((s > 0) & (s < 1 / _FARTHEST), 1 / _FARTHEST, s)  # more than it was: safe, and far from underflow
-        b, c = (_per_step(x, s.size, name) for x, name in ((scales, "noise"), (contraction, "contraction")))
+        given = {"noise": np.atleast_1d(array(scales, "noise"))}
+        given["contraction"] = np.atleast_1d(array(contraction, "contraction"))
+        for name, each in given.items():
+            if each.shape not in ((1,), (s.size,)):
+                raise UsageError(f"{name} must be one number or one for each of the {s.size} steps")
+        b, c = (each[:1] if bool((each == each[0]).all()) else each for each in given.values())
         if b.min() <= 0:
             raise BadNoise("noise must be above 0 at every step: it is the standard deviation added to the iterate")
         if not (b.min() > 1 / _FARTHEST and b.max() < _FARTHEST):
@@ -182,13 +187,6 @@ def array(given: Any, name: str) -> Floats:
     return found
 
 
-def _per_step(given: Any, steps: int, name: str) -> Floats:
-    found = np.atleast_1d(array(given, name))
-    if found.shape not in ((1,), (steps,)):
-        raise UsageError(f"{name} must be one number or one for each of the {steps} steps")
-    return found[:1] if bool((found == found[0]).all()) else found
-
-
 # What a coupling costs: for every move the square that the noise must hide, with its chance.
 #
 # Under Gaussian noise of standard deviation s, a move whose least allocation has the sum of squares q makes the outputs
@@ -229,10 +227,12 @@ class Squares:
             exponents = (alpha - 1) * (alpha * (1 + 2 * UNIT)) * (self.values / scale / scale / 2 * (1 + 8 * UNIT))
         return mixed(self.chances, np.where(self.values > 0, np.maximum(exponents, _TINY), 0.0), alpha - 1)
 
-    def delta(self, scale: float, epsilon: Fraction) -> float:
-        """The bound on delta(epsilon), from above, every term proved in balls."""
+    def delta(self, scale: float, epsilon: Real) -> float:
+        """The bound on delta(epsilon), from above, every term proved in balls; equal squares together."""
+        values, which = np.unique(self.values, return_inverse=True)
+        sums = np.bincount(which.reshape(-1), weights=self.chances) * (1 + self.chances.size * UNIT)
         total = 0.0
-        for q, p in _gathered(self.values, self.chances):
+        for q, p in zip(values.tolist(), sums.tolist(), strict=True):
             found = (
                 gaussian_delta(epsilon, max(_TINY, math.sqrt(q) * (1 + 2 * UNIT) / scale * (1 + 4 * UNIT)))
                 if q
@@ -257,16 +257,6 @@ def mixed(chances: Floats, exponents: Floats, order: float) -> float:
     total = float(np.sum(chances * np.exp(exponents - most)))
     slack = (32 + 4 * chances.size + 4 * most) * UNIT
     return max(0.0, most + math.log(total + UNIT) + slack) / order * (1 + 4 * UNIT)
-
-
-def _gathered(values: Floats, chances: Floats) -> list[tuple[float, float]]:
-    """Equal squares together, their chances added up."""
-    order = np.argsort(values, kind="stable")
-    values, chances = values[order], chances[order]
-    starts = np.concatenate(([True], values[1:] != values[:-1]))
-    index = np.cumsum(starts) - 1
-    sums = np.bincount(index, weights=chances) * (1 + chances.size * UNIT)
-    return list(zip(values[starts].tolist(), sums.tolist(), strict=True))
 
 
 # A bounded domain: at any time the iterates are at most its diameter apart, whatever came before.

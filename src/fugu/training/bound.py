@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from fugu.training.accountant import NoisySGD
 
 
-# What the last iterate of a noisy contraction reveals about all that was fed into it (corrected Theorem 5.2).
-
 _FAR = 1e60
 StepNoise = Real | VectorLike | Gaussian | Laplace
 """What each step adds to the iterate: a standard deviation, one per step, or continuous noise."""

@@ -157,20 +157,20 @@ class PrivateLinear(Reads):
         penalty, radius = penalty_and_radius(records, weights, self._reach, self.penalty, self.radius)
         width = Scaling.of(1, max_norm=1, intercept=self.fit_intercept).width
         objective = Objective(loss, self.clip, penalty, radius, self.private, width)
-        found = objective.constants
         sensitivity = objective.sensitivity if prior.gaussian else None
-        ratio = 1.0 if sensitivity is None else sensitivity / (2 * found.lipschitz)
+        ratio = 1.0 if sensitivity is None else sensitivity / (2 * objective.lipschitz)
         pace = 0.4 * records * float(self.epsilon) / (weights * together(prior, records, ratio))
-        chosen = choose(records, pace, found.smoothness, self.epochs, self.batch_size, self.learning_rate)
+        smoothness = objective.smoothness
+        steps, size, rate = choose(records, pace, smoothness, self.epochs, self.batch_size, self.learning_rate)
         accountant = NoisySGD(
-            chosen.steps,
-            chosen.learning_rate,
-            found.lipschitz,
-            found.smoothness,
-            found.strong_convexity,
+            steps,
+            rate,
+            objective.lipschitz,
+            smoothness,
+            penalty,
             domain=2 * radius,
             records=records,
-            batch_size=chosen.batch_size,
+            batch_size=size,
             prior=prior,
             sensitivity=sensitivity,
         )
@@ -190,7 +190,20 @@ class PrivateLinear(Reads):
                 "keep a normal prior with private='features'"
             )
         if order is not None:
-            _check_order(order, records, prior.ordered and not self.ordered)
+            times = np.asarray(order)
+            if times.shape != (records,):
+                raise UsageError(f"order must hold one value for each of the {records} rows")
+            try:
+                sorted_ = bool(np.all(times[:-1] <= times[1:]))
+            except TypeError:
+                raise UsageError("order must hold values that can be compared, such as times") from None
+            if not sorted_:
+                raise UsageError("the rows are not in the order given: sort X, y and order by order first")
+            if prior.ordered and not self.ordered and bool(np.any(times[:-1] == times[1:])):
+                raise UsageError(
+                    "order repeats a time and does not say which of these rows comes first: give finer times, or say "
+                    "ordered=True too if the rows stand in the order that the prior speaks of"
+                )
         elif prior.ordered and not self.ordered:
             raise UsageError(
                 "this prior speaks of records in order: sort the rows by time and say ordered=True, or give fit(..., "
@@ -209,23 +222,6 @@ class PrivateLinear(Reads):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         return tags
-
-
-def _check_order(order: Any, records: int, distinct: bool) -> None:
-    found = np.asarray(order)
-    if found.shape != (records,):
-        raise UsageError(f"order must hold one value for each of the {records} rows")
-    try:
-        sorted_ = bool(np.all(found[:-1] <= found[1:]))
-    except TypeError:
-        raise UsageError("order must hold values that can be compared, such as times") from None
-    if not sorted_:
-        raise UsageError("the rows are not in the order given: sort X, y and order by order first")
-    if distinct and bool(np.any(found[:-1] == found[1:])):
-        raise UsageError(
-            "order repeats a time and does not say which of these rows comes first: give finer times, or say "
-            "ordered=True too if the rows stand in the order that the prior speaks of"
-        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -22,8 +22,6 @@ from fugu.numbers.checks import is_texts
 from fugu.numbers.exact import Real, VectorLike
 from fugu.training.scaling import Scaling, TargetScaling
 
-# X and y of any container as columns, and the rules by which the estimators read them.
-#
 # What is refused here is refused for a public fact: a container, a shape, a declared label. What stands in the cells is
 # never looked at before the schema is fixed, and then each cell is read by itself (`fugu.data.private`).
 
@@ -58,7 +56,8 @@ class Features:
         if isinstance(X, list | tuple):
             if not X:
                 raise BadTable("Found array with 0 sample(s) while a minimum of 2 is required")
-            lengths = {_length(row) for row in X}
+            flat = [isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1) for row in X]
+            lengths = {len(row) if is_flat else -1 for row, is_flat in zip(X, flat, strict=True)}
             if lengths == {-1}:
                 raise BadTable(_TWO)
             if len(lengths) > 1:
@@ -119,12 +118,6 @@ def _array(data: Any, name: str) -> NDArray[Any]:
         return np.asarray(data)
     except Exception:
         raise BadTable(f"{name} must be an array, a frame or a list, got {type(data).__name__}") from None
-
-
-def _length(row: Any) -> int:
-    """How many cells a row has; -1 for what is neither a list nor an array of one dimension."""
-    flat = isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1)
-    return len(row) if flat else -1
 
 
 @dataclass(frozen=True)

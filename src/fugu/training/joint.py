@@ -9,30 +9,25 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, fmpz
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.errors import BadLaw, BadNoise, NotProvable, UsageError
 from fugu.guarantee import Renyi
-from fugu.guarantee.asks import check_epsilon, outward
+from fugu.guarantee.asks import check_epsilon
 from fugu.laws import Discrete
 from fugu.laws.family import Family, distinct
 from fugu.laws.masses import Masses
 from fugu.loss.atoms import bare_divergences, prove_delta
 from fugu.loss.cost import finite_order, log_cost
 from fugu.loss.search.normal import fast_gaussian_log_delta
-from fugu.loss.shifts import gaussian_delta
 from fugu.noise import Laplace
-from fugu.numbers import balls
-from fugu.numbers.exact import Real, VectorLike, as_fraction, is_whole, meant_up
-from fugu.training.allocation import Floats, Steps, covered
+from fugu.numbers.exact import Real, VectorLike, as_fraction, float_up, is_whole, meant_up
+from fugu.training.allocation import UNIT, Floats, Squares, Steps, covered, mixed
 from fugu.training.bound import StepNoise, scales_of, shift_bound
 from fugu.training.joint_coupling import MOST_PAIRS, apart
 from fugu.transport.coupling import SubCoupling, one_total
 from fugu.transport.plan import bottleneck_plan, optimal_plan
 
-# Two explicit joint laws of a whole data sequence: what the last iterate leaks under the best coupling of the two.
-#
 # For every coupling pi of the JOINT laws of X_1, ..., X_T given the two secrets, and noise independent of the data,
 #
 #     D_alpha <= 1 / (alpha - 1) log E_pi exp((alpha - 1) B_alpha(s)),      delta(epsilon) <= E_pi delta_G(epsilon, mu),
@@ -144,7 +139,6 @@ Shift = Callable[[Floats, Floats], ArrayLike]
 Indices = NDArray[np.int64]
 _BLOCK = 1 << 16
 _FARTHEST = 1e100
-_BITS = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,36 +222,38 @@ class SequencePair:
 
     def squares(self, plan: SubCoupling) -> Floats:
         """mu^2 of every cell of a coupling, from above."""
-        self._require(plan)
         if self._laplace:
             raise BadNoise("mu and delta are proved here for Gaussian noise; for Laplace noise ask for a divergence")
         return self._each(plan, lambda row: covered(row, scales_of(self.noise), self.contraction))
 
     def divergence(self, plan: SubCoupling, alpha: Fraction) -> float:
-        """1 / (alpha - 1) log E exp((alpha - 1) B_alpha) of a coupling, from above."""
+        """1 / (alpha - 1) log E exp((alpha - 1) B_alpha) of a coupling, from above; never the plain mean."""
+        order = float_up(alpha)  # D_alpha does not decrease in alpha
         if not self._laplace:
-            return log_mean_exp(self.squares(plan), plan, alpha / 2, alpha)
-        self._require(plan)
+            return self._cost(plan).renyi(1.0, order)
 
         def known(row: Floats) -> float:
-            return float(shift_bound(row, self.noise, alpha, self.contraction, dimension=self.dimension).epsilon)
+            return float(shift_bound(row, self.noise, order, self.contraction, dimension=self.dimension).epsilon)
 
-        return log_mean_exp(self._each(plan, known), plan, Fraction(1), alpha)
+        return mixed(_chances(plan), self._each(plan, known) * (order - 1) * (1 + 4 * UNIT), order - 1)
 
     def delta(self, plan: SubCoupling, epsilon: Real) -> float:
         """E delta_G(epsilon, mu) of a coupling, from above."""
-        return mean_delta(self.squares(plan), plan, epsilon)
+        return self._cost(plan).delta(1.0, epsilon)
 
-    def _require(self, plan: SubCoupling) -> None:
-        """Refuse what is not a coupling of the two laws: its marginals are compared in integers."""
+    def _cost(self, plan: SubCoupling) -> Squares:
+        """The squares of a coupling, with their chances."""
+        return Squares(_chances(plan), self.squares(plan))
+
+    def _each(self, plan: SubCoupling, cost: Callable[[Floats], float]) -> Floats:
+        """What every cell of a plan costs. What is no coupling of the two laws is refused: its marginals are compared
+        in integers."""
         a, b, total = one_total(self.a, self.b)
         scale = Fraction(plan.total, total)
         if plan.kept != 1 or scale.denominator != 1:
             raise NotProvable("a coupling must move all of the mass of both laws; this plan does not")
         whole = scale.numerator
         plan.checked(a.astype(object) * whole, b.astype(object) * whole, plan.total)
-
-    def _each(self, plan: SubCoupling, cost: Callable[[Floats], float]) -> Floats:
         rows, where = np.unique(self.shifts(plan.rows, plan.columns), axis=0, return_inverse=True)
         return np.array([cost(row) for row in rows], dtype=np.float64)[np.asarray(where).ravel()]
 
@@ -280,30 +276,9 @@ class SequencePair:
         return found.reshape(len(self.x), len(self.y))
 
 
-def log_mean_exp(values: Floats, plan: SubCoupling, factor: Fraction, alpha: Fraction) -> float:
-    """log E exp((alpha - 1) factor value) / (alpha - 1) over the cells of a plan, in balls; never the plain mean.
-
-    Where all exponents are small it is log1p of a mean of expm1, so that an alpha near 1 loses nothing."""
-    top = float(values.max())
-    if not math.isfinite(top):
-        return math.inf
-    cells = list(zip(values.tolist(), plan.masses.tolist(), strict=True))
-    with balls.precision(_BITS):
-        rate, total = balls.of((alpha - 1) * factor), arb(fmpz(plan.total))
-        if rate * top < 1:
-            mean = sum((arb(fmpz(m)) * (rate * v).expm1() for v, m in cells), arb(0)) / total
-            found = mean.log1p()
-        else:
-            mean = sum((arb(fmpz(m)) * (rate * (balls.of(v) - top)).exp() for v, m in cells), arb(0)) / total
-            found = mean.log() + rate * top
-        return meant_up(max(0.0, balls.upper(found / balls.of(alpha - 1))))
-
-
-def mean_delta(squares: Floats, plan: SubCoupling, epsilon: Real) -> float:
-    """E delta_G(epsilon, mu) over the cells of a plan; every delta is proved, and they are added in rationals."""
-    known = {s: gaussian_delta(epsilon, math.nextafter(math.sqrt(s), math.inf)) for s in set(squares.tolist()) if s}
-    cells = zip(squares.tolist(), plan.masses.tolist(), strict=True)
-    return min(1.0, outward(sum((m * Fraction(known[s]) for s, m in cells if s), Fraction(0)) / plan.total))
+def _chances(plan: SubCoupling) -> Floats:
+    """The masses of the cells of a plan as chances, from above."""
+    return np.array([float_up(Fraction(mass, plan.total)) for mass in plan.masses.tolist()])
 
 
 def fast_allocation(shifts: Floats, steps: Steps) -> Floats:

@@ -18,10 +18,8 @@ from fugu.shown import Shown
 if TYPE_CHECKING:
     from fugu.training.accountant import NoisySGD
 
-# Convex losses of a linear model, phi(z, y) at z = w.x, with the constants that the accountant needs.
-#
-# Rows have norm at most 1. One record's gradient is phi'(z, y) x, so the data part is Lipschitz with the bound on phi'
-# (`slope`) and smooth with the bound on phi'' (`curvature`).
+# A loss is phi(z, y) at z = w.x. Rows have norm at most 1. One record's gradient is phi'(z, y) x, so the data part is
+# Lipschitz with the bound on phi' (`slope`) and smooth with the bound on phi'' (`curvature`).
 #
 # Clipping keeps both properties. Clipping the gradient of one record to norm L is
 #
@@ -155,19 +153,6 @@ class Hinge(ConvexLoss):
         return -y * np.clip((1 - y * z) / self.width, 0.0, 1.0)
 
 
-@dataclass(frozen=True)
-class Constants:
-    """What a loss, a clip and a penalty promise for rows of norm at most 1 and weights of norm at most `radius`."""
-
-    lipschitz: float
-    smoothness: float
-    strong_convexity: float
-    features: float
-    """How far the gradient of a record moves per unit of its features."""
-    target: float
-    """How far it moves per unit of its target; inf for labels."""
-
-
 def _positive(x: float, name: str) -> None:
     if not is_numeric(x) or not (math.isfinite(x) and x > 0):
         raise UsageError(f"{name} must be a finite number above 0")
@@ -175,7 +160,13 @@ def _positive(x: float, name: str) -> None:
 
 @dataclass(frozen=True)
 class Objective:
-    """What is minimised: the mean loss with gradients clipped to norm `clip`, plus penalty |w|^2 / 2, on a ball."""
+    """What is minimised: the mean loss with gradients clipped to norm `clip`, plus penalty |w|^2 / 2, on a ball of
+    `radius`; it is strongly convex with the penalty.
+
+    >>> whole, target = (Objective(Logistic(), 1.0, 0.01, 5.0, part) for part in ("both", "target"))
+    >>> whole.lipschitz, target.lipschitz, whole.smoothness
+    (1.0, 0.5, 0.26)
+    """
 
     loss: ConvexLoss
     clip: float
@@ -185,30 +176,22 @@ class Objective:
     width: float = 2.0
     """The largest distance between the features of two records: see `Scaling.width`."""
 
-    @property
-    def constants(self) -> Constants:
-        """What the accountant needs to know, of the loss with every gradient clipped, plus the penalty.
-
-        `lipschitz` is half the largest distance between two gradients of a record: min(clip, slope), and where only the
-        target is private, so that the features stay, min(clip, slope, swing / 2).
-
-        >>> Objective(Logistic(), 1.0, 0.01, 5.0).constants
-        Constants(lipschitz=1.0, smoothness=0.26, strong_convexity=0.01, features=2.25, target=inf)
-        >>> Objective(Logistic(), 1.0, 0.01, 5.0, "target").constants.lipschitz
-        0.5
-        """
+    def __post_init__(self) -> None:
         _positive(self.clip, "clip")
         _positive(self.radius, "radius")
         if not (math.isfinite(self.penalty) and self.penalty >= 0):
             raise UsageError("penalty must be a finite number >= 0")
-        loss, reach = self.loss, self.reach
-        return Constants(
-            lipschitz=min(reach, loss.swing / 2) if self.private == "target" else reach,
-            smoothness=loss.curvature + self.penalty,
-            strong_convexity=self.penalty,
-            features=loss.curvature * self.radius + loss.slope,
-            target=math.inf if loss.labels else loss.curvature,
-        )
+
+    @property
+    def lipschitz(self) -> float:
+        """Half the largest distance between two gradients of a record: min(clip, slope), and where only the target is
+        private, so that the features stay, min(clip, slope, swing / 2)."""
+        return min(self.reach, self.loss.swing / 2) if self.private == "target" else self.reach
+
+    @property
+    def smoothness(self) -> float:
+        """That of the loss with every gradient clipped, plus the penalty, for rows of norm at most 1."""
+        return self.loss.curvature + self.penalty
 
     @property
     def reach(self) -> float:
@@ -222,8 +205,12 @@ class Objective:
         Features cross `width`, a target crosses 2 ([-1, 1]). A normal prior counts distances in this unit: with
         distance 1 the secret may be any two values within the declared bounds, with 0.1 a tenth of the range apart.
         """
-        found = self.constants
-        parts = {"features": found.features * self.width, "target": found.target * 2}
+        loss = self.loss
+        # per unit of features a gradient moves by curvature radius + slope, per unit of the target by the curvature
+        parts = {
+            "features": (loss.curvature * self.radius + loss.slope) * self.width,
+            "target": math.inf if loss.labels else loss.curvature * 2,
+        }
         return parts.get(self.private, sum(parts.values()))
 
     def caps(self, rows: Floats) -> Floats | None:
@@ -250,11 +237,11 @@ def keeps(objective: Objective, accountant: NoisySGD) -> bool:
     """Whether the objective keeps what the accountant takes for granted about it.
 
     Distances are in the unit of `Objective.sensitivity` for normal priors only."""
-    found, sensitivity = objective.constants, accountant.sensitivity
+    sensitivity = accountant.sensitivity
     return (
-        accountant.lipschitz >= found.lipschitz
-        and accountant.smoothness >= found.smoothness
-        and accountant.strong_convexity <= found.strong_convexity
+        accountant.lipschitz >= objective.lipschitz
+        and accountant.smoothness >= objective.smoothness
+        and accountant.strong_convexity <= objective.penalty
         and (accountant.domain is None or accountant.domain >= 2 * objective.radius)
         and (sensitivity is None or (accountant.belief.gaussian and sensitivity >= objective.sensitivity))
     )
@@ -285,10 +272,9 @@ def auc(scores: Floats, second: NDArray[np.bool_]) -> float:
     negative = len(second) - positive
     if not positive or not negative:
         return math.nan
-    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    ranks = (last - (counts - 1) / 2)[place]
-    return float((ranks[second].sum() - positive * (positive + 1) / 2) / (positive * negative))
+    from scipy.stats import rankdata
+
+    return float((rankdata(scores)[second].sum() - positive * (positive + 1) / 2) / (positive * negative))
 
 
 def verdict(gain: float, half: float, measure: str) -> str:

@@ -15,8 +15,6 @@ from fugu.errors import MissingExtra, NotProvable, UsageError
 from fugu.priors.groups import Independent
 from fugu.training.accountant import NoisySGD, prior_from
 
-# An accountant for Opacus that counts what the last iterate of a linear model reveals, not every step of its training.
-#
 # One step of Opacus' `DPOptimizer` around plain SGD (learning rate e, weight decay l, divisor k), written out:
 #
 #     W <- W - e ((1/k) sum_{j in batch} clip(g_j) + l W) + N(0, (e noise_multiplier max_grad_norm / k)^2 I).

@@ -97,6 +97,8 @@ def assumptions(private: str, prior: Coupled, reading: bool) -> tuple[str, ...]:
 # accountant anew from the parameters and proves again, and it writes the document anew, words included, and compares: a
 # document that says more than its numbers prove is refused. The digest detects edits; it is not a signature.
 
+Floats = NDArray[np.float64]
+T = TypeVar("T")
 VERSION = 1
 _MOST = {"steps": 2 * 10**6, "records": 10**7, "batch_size": 10**7}
 _SHORT = "batch_size is above the number of records: no batch has so many, and a sum divided by more needs less noise"
@@ -270,16 +272,15 @@ class TrainingCertificate(Promising):
     def verify(self) -> Approx:
         """The guarantee, proved anew from the parameters; CertificateError if any part does not hold."""
         TrainingCertificate.parse(self.body)
-        found = Approx(math.inf, 0)
         with within(_PATIENCE):
-            for _, _, step in STEPS:
-                found = self.timed(step) or found
-        return found
+            self.timed(self.check_words)
+            self.timed(self.check_constants)
+            return self.timed(self.proved_now)
 
-    def timed(self, step: Callable[[TrainingCertificate], Approx | None]) -> Approx | None:
+    def timed(self, step: Callable[[], T]) -> T:
         """One step of the verification; whatever goes wrong, or takes too long, is a CertificateError."""
         with within(_PATIENCE), reading():
-            return step(self)
+            return step()
 
     def check_constants(self) -> None:
         """The constants that the accountant was given are those of the objective, or larger."""
@@ -290,27 +291,26 @@ class TrainingCertificate(Promising):
         """The delta at the epsilon stated, from an accountant that is built anew; the figures stated must cover it."""
         no_laws(given, "a training")
         try:
-            found = self.timed(TrainingCertificate.proved_now)
-            self.timed(TrainingCertificate.check_budget)
+            found = self.timed(self.proved_now)
             with reading():
                 reason = f"a training, for adversaries who believe: {self.prior}"
         except CertificateError as error:
             return Proved.nothing(str(error), worst_pair=self.neighbours)
-        assert found is not None
         return Proved(float(found.epsilon), float(found.delta), self.neighbours, "holds", reason)
 
     def late(self, proved: Proved, given: PairsLike | None = None) -> Iterator[Check]:
         """The words and the constants; what is stated as proved was compared with the proof."""
         del given
-        for name, says, step in STEPS[:2]:
-            yield name, says, partial(self.timed, step)
-        name, says, _ = STEPS[2]
-        yield name, says, lambda: self._check_figures(proved)
-        yield from self.own_words()
 
-    def _check_figures(self, proved: Proved) -> None:
-        if proved.budget != "holds":
-            raise CertificateError(proved.reason)
+        def figures() -> None:
+            if proved.budget != "holds":
+                raise CertificateError(proved.reason)
+
+        yield "words", "every part is written as the parameters would have it", partial(self.timed, self.check_words)
+        constants = partial(self.timed, self.check_constants)
+        yield "constants", "the constants are those of the objective, or larger", constants
+        yield "stated figures", "what is stated as proved is not below what is proved now", figures
+        yield from self.own_words()
 
     def told(self) -> Told:
         """Who is protected stands in the document; the noise is that of every step."""
@@ -337,17 +337,15 @@ class TrainingCertificate(Promising):
         return int(self["accountant"]["records"])
 
     def proved_now(self) -> Approx:
-        """What is proved now at the epsilon stated; CertificateError if that is not what is stated."""
+        """What is proved now at the epsilon stated; CertificateError if that is not what is stated, or if that does not
+        meet the budget."""
         stated = self.proved
         found = Approx(stated.epsilon, self.accountant.delta_at(stated.epsilon))
         if not fits(found, stated):
             raise CertificateError("the certificate states a smaller epsilon or delta than can be proved")
-        return found
-
-    def check_budget(self) -> None:
-        """What is stated as proved meets the budget."""
-        if not fits(self.proved, self.budget):
+        if not fits(stated, self.budget):
             raise CertificateError("what is proved does not meet the budget that the certificate states")
+        return found
 
     def check_words(self) -> None:
         """Every part must be written, to the letter, as the parameters would have it written."""
@@ -375,17 +373,6 @@ class TrainingCertificate(Promising):
             raise CertificateError("the certificate names another model than the one it was proved for")
 
 
-Step = tuple[str, str, Callable[[TrainingCertificate], Approx | None]]
-"""The name of a step of the verification, what is true if it passes, and the step: a CertificateError if it does not;
-the step that proves answers with what is proved."""
-STEPS: tuple[Step, ...] = (
-    ("words", "every part is written as the parameters would have it", TrainingCertificate.check_words),
-    ("constants", "the constants are those of the objective, or larger", TrainingCertificate.check_constants),
-    ("stated figures", "what is stated as proved is not below what is proved now", TrainingCertificate.proved_now),
-    ("budget", "what is proved is within the budget", TrainingCertificate.check_budget),
-)
-
-
 def _objective_json(objective: Objective) -> dict[str, Any]:
     fields = _LOSSES[objective.loss.name][1]
     loss = {"kind": objective.loss.name, **{name: float(getattr(objective.loss, name)) for name in fields}}
@@ -410,9 +397,6 @@ def _number(x: Any) -> Any:
 #
 # `fugu.Ledger` is what `Keeper` describes. What a training is charged as follows from its certificate alone, see
 # `fugu.ledger.charge.Charge.of_training`.
-
-Floats = NDArray[np.float64]
-T = TypeVar("T")
 
 
 class Keeper(Protocol):

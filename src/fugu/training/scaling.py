@@ -62,7 +62,13 @@ class Scaling:
             if not _LEAST <= longest <= _MOST:
                 raise UsageError(f"max_norm must be a number above 0, between {_LEAST:g} and {_MOST:g}")
             return Scaling(np.zeros(size), np.full(size, share), None, None, longest, intercept)
-        low, high = (_each(side, size) for side in _two(bounds, "bounds"))
+        ends = _two(bounds, "bounds")
+        try:
+            low, high = (np.broadcast_to(np.asarray(end, dtype=np.float64), (size,)) for end in ends)
+        except (TypeError, ValueError):
+            raise UsageError(f"bounds must be numbers, or one number for each of the {size} features") from None
+        if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            raise UsageError("bounds must be finite")
         if not np.all(low < high):
             raise UsageError("bounds need low < high for every feature; leave out a feature that never varies")
         centre = low / 2 + high / 2 if intercept else np.zeros(size)
@@ -90,7 +96,14 @@ class Scaling:
         if self.max_norm is None:
             inside = (np.clip(features, self.low, self.high) - self.centre) * self.factor
         else:
-            inside = _into_ball(features, self.max_norm) * self.factor
+            # longer rows are scaled onto the sphere; no length is squared before it is tame
+            largest = np.max(np.abs(features), axis=1, keepdims=True, initial=0.0)
+            shape = features / np.where(largest > 0, largest, 1.0)
+            length = np.sqrt(np.sum(shape * shape, axis=1, keepdims=True))
+            with np.errstate(over="ignore"):  # no warning that tells of a long row
+                outside = largest * length > self.max_norm
+                ball = np.where(outside, shape / np.where(length > 0, length, 1.0), features / self.max_norm)
+            inside = ball * self.factor
         if not self.intercept:
             return np.ascontiguousarray(inside)
         return np.hstack([inside, np.full((len(inside), 1), self._constant)])
@@ -153,32 +166,12 @@ def _shrink(size: int) -> float:
     return 1 - 1e-12 - size * 2.0**-52
 
 
-def _into_ball(features: Floats, longest: float) -> Floats:
-    """Rows divided by `longest`; longer ones are scaled onto the sphere. No length is squared before it is tame."""
-    largest = np.max(np.abs(features), axis=1, keepdims=True, initial=0.0)
-    shape = features / np.where(largest > 0, largest, 1.0)
-    length = np.sqrt(np.sum(shape * shape, axis=1, keepdims=True))
-    with np.errstate(over="ignore"):  # no warning that tells of a long row
-        outside = largest * length > longest
-        return np.where(outside, shape / np.where(length > 0, length, 1.0), features / longest)
-
-
 def _two(pair: Any, name: str) -> tuple[Any, Any]:
     try:
         low, high = pair
     except (TypeError, ValueError):
         raise UsageError(f"{name} must be a pair (low, high)") from None
     return low, high
-
-
-def _each(side: Any, size: int) -> Floats:
-    try:
-        found = np.broadcast_to(np.asarray(side, dtype=np.float64), (size,))
-    except (TypeError, ValueError):
-        raise UsageError(f"bounds must be numbers, or one number for each of the {size} features") from None
-    if not np.all(np.isfinite(found)):
-        raise UsageError("bounds must be finite")
-    return found
 
 
 def _number(x: Any, name: str) -> float:
@@ -206,15 +199,6 @@ _FEWEST, _MOST_STEPS, _MOST_BATCHES = 8, 400, 20
 _RARE = 0.05
 
 
-@dataclass(frozen=True)
-class Choices:
-    """The numbers that a training runs with."""
-
-    steps: int
-    batch_size: int
-    learning_rate: float
-
-
 def choose(
     records: int,
     pace: float,
@@ -222,11 +206,12 @@ def choose(
     epochs: Any = None,
     batch_size: Any = None,
     learning_rate: Any = None,
-) -> Choices:
-    """Fill in what is None. `pace`: the number of whole-data steps that would be best.
+) -> tuple[int, int, float]:
+    """Steps, batch size and learning rate: what is None is filled in. `pace`: the number of whole-data steps that would
+    be best.
 
     >>> choose(1000, 67, 1.0), choose(100_000, 4000, 1.0)
-    (Choices(steps=67, batch_size=1000, learning_rate=1.5), Choices(steps=400, batch_size=10000, learning_rate=1.5))
+    ((67, 1000, 1.5), (400, 10000, 1.5))
     """
     wanted = min(_MOST_STEPS, max(_FEWEST, math.ceil(min(pace, _MOST_STEPS))))
     if batch_size is None:
@@ -243,7 +228,7 @@ def choose(
             f"learning_rate is {rate:g}, above 2 / smoothness = {2 / smoothness:g}: such steps push runs apart and "
             "nothing is proved; give a smaller one, or None"
         )
-    return Choices(steps, size, rate)
+    return steps, size, rate
 
 
 def penalty_and_radius(records: int, weights: int, reach: float, penalty: Any, radius: Any) -> tuple[float, float]:

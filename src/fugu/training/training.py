@@ -17,8 +17,6 @@ from fugu.progress import report
 from fugu.training.accountant import NoisySGD
 from fugu.training.losses import Objective, keeps
 
-# The training loop: projected noisy gradient descent, the very process that the accountant speaks of.
-#
 #     V = Pi(W_{t-1}),   W_t = V - eta (1/m sum_{j in batch t} g_j(V) + penalty V) + N_t,   the model is Pi(W_T),
 #
 # with Pi the projection onto the ball of `radius`, g_j the clipped gradient of record j, N_t normal with standard
@@ -45,10 +43,22 @@ def train(
     """The weights after all steps. `draw` returns standard normal vectors (for tests); by default the system's.
 
     `noiseless` leaves the noise out, for the model that a private one is compared with: it has no guarantee at all.
+    What the accountant did not account for is refused.
     """
-    check_promises(rows, targets, objective, accountant)
+    if accountant.noise is None:
+        raise NotProvable("the accountant has no noise yet; call for_budget first")
+    if accountant.records != len(rows):
+        raise UsageError(f"the accountant speaks of {accountant.records} records, there are {len(rows)}")
+    if np.ndim(cast(ArrayLike, accountant.learning_rate)) or not is_number(accountant.noise):
+        raise UsageError("training uses one learning rate, and normal noise of one standard deviation, for all steps")
+    if not float(np.max(np.einsum("ij,ij->i", rows, rows), initial=0.0)) <= 1:
+        raise UsageError("rows must have norm at most 1; scale them with fugu.training.scaling")
+    if not float(np.max(np.abs(targets), initial=0.0)) <= 1:
+        raise UsageError("targets must lie in [-1, 1]; scale them with fugu.training.scaling")
+    if not keeps(objective, accountant):
+        raise NotProvable("the accountant's constants are smaller than those of the objective: they prove nothing here")
     rate, size = float(cast(Real, accountant.learning_rate)), accountant.batch_size
-    scale = 0.0 if noiseless else float(cast(Real, accountant.noise))
+    scale = 0.0 if noiseless else float(accountant.noise)
     if not noiseless and scale < _FINEST * min(objective.radius, accountant.steps * rate * objective.reach):
         raise NotProvable("the noise is so small beside the weights that floats would swallow it; ask for more privacy")
     stream = draw if draw is not None else NormalStream(rows.shape[1], accountant.steps)
@@ -72,22 +82,6 @@ def train(
             report("training", t, accountant.steps)
     report("training", accountant.steps, accountant.steps)
     return objective.project(weights)
-
-
-def check_promises(rows: Floats, targets: Floats, objective: Objective, accountant: NoisySGD) -> None:
-    """Refuse to run what the accountant did not account for."""
-    if accountant.noise is None:
-        raise NotProvable("the accountant has no noise yet; call for_budget first")
-    if accountant.records != len(rows):
-        raise UsageError(f"the accountant speaks of {accountant.records} records, there are {len(rows)}")
-    if np.ndim(cast(ArrayLike, accountant.learning_rate)) or not is_number(accountant.noise):
-        raise UsageError("training uses one learning rate, and normal noise of one standard deviation, for all steps")
-    if not float(np.max(np.einsum("ij,ij->i", rows, rows), initial=0.0)) <= 1:
-        raise UsageError("rows must have norm at most 1; scale them with fugu.training.scaling")
-    if not float(np.max(np.abs(targets), initial=0.0)) <= 1:
-        raise UsageError("targets must lie in [-1, 1]; scale them with fugu.training.scaling")
-    if not keeps(objective, accountant):
-        raise NotProvable("the accountant's constants are smaller than those of the objective: they prove nothing here")
 
 
 # Normal numbers for training, in floats, from the operating system's randomness.

@@ -17,7 +17,7 @@ from fugu.numbers import balls
 from fugu.numbers.exact import Real, meant_up
 from fugu.priors.chain import MarkovChain
 from fugu.priors.prior import Recorded
-from fugu.translation.influence import influence, members
+from fugu.translation.influence import influence
 from fugu.translation.profiles.lines import of_approx
 from fugu.translation.profiles.total import epsilon_at, least_delta
 from fugu.translation.pure import pure_bound, translated_pure
@@ -77,8 +77,6 @@ def _share(eps: Fraction, e: Fraction, cells: int) -> arb:
     return (-y * n).exp() * (x * n).expm1() / x.expm1()
 
 
-# (epsilon, delta) per entry under a prior.
-#
 # If a release is (eps, d)-DP per entry on the whole product domain, then b entries give (b eps, d_b) with d_b = d (e^(b
 # eps) - 1) / (e^eps - 1), and a window of b entries with leakage a(b) gives
 # (docs/proofs/translation.md#epsilon-and-delta)
@@ -111,7 +109,7 @@ def group_delta(epsilon: Fraction, delta: Fraction, b: int) -> float:
 
 
 def translated_approx(prior: Any, dp: Approx, most: Real | None = None) -> Approx:
-    """The least epsilon found with a delta of at most `most`, over independent blocks the worst.
+    """The least epsilon found under one prior with a delta of at most `most`.
 
     Without `most`: at the delta of the least b eps + a(b) whose d_b is below 1."""
     if most is not None:
@@ -120,9 +118,6 @@ def translated_approx(prior: Any, dp: Approx, most: Real | None = None) -> Appro
         return Approx(translated_pure(prior, dp.epsilon), 0)
     if isinstance(prior, Recorded):  # independent records of known laws: delta shrinks as epsilon does
         return bounds.approx(prior.laws(), dp, most)
-    if (several := members(prior)) is not None:
-        found = [translated_approx(p, dp, most) for p in several]
-        return Approx(max((f.epsilon for f in found), key=exact), max((f.delta for f in found), key=exact))
     return _least(prior, dp, most)
 
 

@@ -19,9 +19,8 @@ Proofs: docs/proofs/fields.md#theorem-1, docs/proofs/fields.md#theorem-2.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.asks import check_delta, exact, outward, plain
@@ -33,9 +32,6 @@ from fugu.priors.gaussian_field import GaussianField
 from fugu.translation.approx import group_delta
 from fugu.translation.influence import members
 from fugu.translation.renyi import finite, group_cost
-
-Alone = Callable[[Any, Guarantee, "Real | None"], Guarantee]
-"""The translation under one prior that is no field."""
 
 
 def has_field(prior: object) -> bool:
@@ -66,25 +62,18 @@ def _fields(prior: object) -> list[GaussianField]:
     return [f for p in members(prior) or () for f in _fields(p)]
 
 
-def translated_field(prior: object, dp: Guarantee, delta: Real | None, alone: Alone) -> Guarantee:
-    """What a guarantee for each entry is worth under a field, or under several priors with a field among them.
-
-    `delta`: with `Approx`, that of the answer; `alone` translates under the priors that are no fields."""
-    several = members(prior)
-    if several is not None:
-        return worst_of([translated_field(p, dp, delta, alone) for p in several])
-    if not isinstance(prior, GaussianField):
-        return alone(prior, dp, delta)
+def translated_field(field: GaussianField, dp: Guarantee, delta: Real | None) -> Guarantee:
+    """What a guarantee for each entry is worth under a field; `delta`: with `Approx`, that of the answer."""
     if isinstance(dp, Approx):
-        return _approx(prior, dp, delta)
+        return _approx(field, dp, delta)
     if not dp.renyi or math.isinf(dp.orders[0][0]):
-        raise refused(prior)
+        raise refused(field)
     if isinstance(dp, ZCDP):
-        return ZCDP(prior.zcdp(dp.rho))
+        return ZCDP(field.zcdp(dp.rho))
     if isinstance(dp, Renyi):
-        return Renyi(dp.alpha, _curve(RenyiCurve({dp.alpha: dp.epsilon}, dp.delta), prior)[dp.alpha])
+        return Renyi(dp.alpha, _curve(RenyiCurve({dp.alpha: dp.epsilon}, dp.delta), field)[dp.alpha])
     if isinstance(dp, RenyiCurve):
-        return RenyiCurve(_curve(dp, prior))
+        return RenyiCurve(_curve(dp, field))
     raise UsageError(f"dp must be a guarantee, got {type(dp).__name__}")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -71,39 +72,22 @@ def pure_bound(prior: object) -> Bound:
     if isinstance(prior, Belief):
         for kind, new in TABLED:
             if isinstance(prior, kind):
-                return _kept(prior, new)
+                if "bound" not in prior._remembered:
+                    prior._remembered["bound"] = cache(new(prior))
+                kept: Bound = prior._remembered["bound"]
+                return kept
     if (several := members(prior)) is not None:
         parts = [pure_bound(p) for p in several]
         return lambda epsilon: max(part(epsilon) for part in parts)
     if isinstance(prior, Quilted):
-        return _by_quilts(_Listed(prior, tuple(prior.nodes)))
+        return _by_quilts(prior, tuple(prior.nodes))
     curve = influence(prior)  # type: ignore[arg-type]  # refuses what has none
     return lambda epsilon: _by_curve(curve, epsilon, group(epsilon, curve.length))
 
 
-def _kept(belief: Belief, new: Callable[[Any], Bound]) -> Bound:
-    tables = belief._remembered
-    if "bound" not in tables:
-        tables["bound"], tables["answers"] = new(belief), {}
-    bound: Bound = tables["bound"]
-    answers: dict[Fraction, float] = tables["answers"]
-
-    def known(epsilon: Fraction) -> float:
-        if epsilon not in answers:
-            answers[epsilon] = bound(epsilon)
-        return answers[epsilon]
-
-    return known
-
-
-class _Listed:
-    """Some entries of a prior that lists their quilts; each is asked once, when it is needed."""
-
-    def __init__(self, prior: Quilted, nodes: tuple[int, ...]) -> None:
-        self.nodes, self.quilts = nodes, cache(prior.quilts)
-
-
-def _by_quilts(listed: _Listed) -> Bound:
+def _by_quilts(prior: Quilted, nodes: tuple[int, ...]) -> Bound:
+    """By the quilts of some entries; each entry is asked once, when it is needed."""
+    listed = SimpleNamespace(nodes=nodes, quilts=cache(prior.quilts))
     return lambda epsilon: guarantee(listed, [epsilon])
 
 
@@ -174,16 +158,16 @@ def _network_bound(network: BayesianNetwork) -> Bound:
     try:
         forest = network.forest
     except NotProvable:  # a probability below what floats can tell: the quilts say so, or do without it
-        return _by_quilts(_Listed(network, network.nodes))
+        return _by_quilts(network, network.nodes)
     trees, few = forest.around(), len(network.nodes) <= _MOST_QUILTED
     values = max((network.sizes[v] for v in trees), default=0)
     large = len(trees) * values**2 > _MOST_ENTRIES
     if not trees or (large and few):
-        return _by_quilts(_Listed(network, network.nodes))
+        return _by_quilts(network, network.nodes)
     solve, most = None if large else TreeContraction(forest), max(trees.values())
-    quilts = _Listed(network, network.nodes).quilts if few and values > 2 else None
+    quilts = cache(network.quilts) if few and values > 2 else None
     rest = tuple(v for v in network.nodes if v not in trees)
-    others = _by_quilts(_Listed(network, rest))
+    others = _by_quilts(network, rest)
 
     def bound(epsilon: Fraction) -> float:
         best = group(epsilon, most)
@@ -197,7 +181,8 @@ def _network_bound(network: BayesianNetwork) -> Bound:
 
 def _hidden_bound(model: HiddenMarkov) -> Bound:
     """The translation under a hidden chain."""
-    solve, listed = HiddenContraction(model), _Listed(model, model.nodes)
+    solve, quilts = HiddenContraction(model), cache(model.quilts)
+    others = _by_quilts(model, model.nodes)
     exact = model.chain.size == 2 and not model.chain.free
 
     def bound(epsilon: Fraction) -> float:
@@ -207,8 +192,8 @@ def _hidden_bound(model: HiddenMarkov) -> Bound:
         try:
             tables = solve(float_up(epsilon))
         except NotProvable:  # a state of a probability below what floats can tell
-            return min(best, guarantee(listed, [epsilon]))
-        return min(best, worst(tables, float_up(epsilon), None if exact else listed.quilts))
+            return min(best, others(epsilon))
+        return min(best, worst(tables, float_up(epsilon), None if exact else quilts))
 
     return bound
 

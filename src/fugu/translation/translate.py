@@ -23,6 +23,7 @@ from fugu.guarantee.curve import ZCDP, Guarantee, RenyiCurve
 from fugu.guarantee.kinds import Approx, Pure, Renyi, is_guarantee
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, float_up
+from fugu.priors.gaussian_field import GaussianField
 from fugu.priors.prior import Believed, Recorded
 from fugu.progress import stage
 from fugu.translation.approx import translated_approx
@@ -82,34 +83,33 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
     """
     if delta is not None and not isinstance(dp, Approx):
         raise UsageError("delta= chooses among (epsilon, delta) answers; it goes with Approx only")
-    if has_field(prior):
-        if is_number(dp):
-            raise refused(prior)
-        if not is_guarantee(dp):
-            return _alone(prior, dp, delta)  # says what is wrong with it
-        return translated_field(prior, dp, delta, _alone)
     if is_number(dp):
+        if has_field(prior):
+            raise refused(prior)
         return translated_pure(prior, dp)
-    return _alone(prior, dp, delta)
+    if not is_guarantee(dp):
+        raise UsageError(
+            f"dp must be a number (pure epsilon per entry) or Pure, Approx, Renyi, RenyiCurve; got {type(dp).__name__}"
+        )
+    return _alike(prior, dp, delta)
 
 
-def _alone(prior: Any, dp: object, delta: Real | None) -> Guarantee:
-    """What a guarantee for each entry is worth under a prior without Gaussian fields, as one of its own kind."""
+def _alike(prior: Any, dp: Guarantee, delta: Real | None) -> Guarantee:  # noqa: PLR0911  (one for each kind)
+    """What a guarantee for each entry is worth under a prior, as one of its own kind."""
+    several = members(prior)
+    if several is not None and (isinstance(dp, Approx | ZCDP) or has_field(prior)):
+        return worst_of([_alike(one, dp, delta) for one in several])
+    if isinstance(prior, GaussianField):
+        return translated_field(prior, dp, delta)
     if isinstance(dp, Approx):
         return translated_approx(prior, dp, delta)
     if isinstance(dp, Pure):
         return Pure(translated_pure(prior, dp.epsilon))
     if isinstance(dp, Renyi):
         return translated_renyi(prior, dp)
-    if isinstance(dp, ZCDP) and not isinstance(prior, Recorded):  # b entries cost b^2 rho, whatever b is
-        if (several := members(prior)) is not None:
-            return worst_of([_alone(one, dp, delta) for one in several])
-        return translate_zcdp(prior, dp.rho, [alpha for alpha, _ in dp.points])
-    if isinstance(dp, RenyiCurve):
+    if not isinstance(dp, ZCDP) or isinstance(prior, Recorded):
         return translated_curve(prior, dp)
-    raise UsageError(
-        f"dp must be a number (pure epsilon per entry) or Pure, Approx, Renyi, RenyiCurve; got {type(dp).__name__}"
-    )
+    return translate_zcdp(prior, dp.rho, [alpha for alpha, _ in dp.points])  # b entries cost b^2 rho, whatever b is
 
 
 @overload

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.priors.chain import MarkovChain
+from fugu.priors.chain import MarkovChain, StepProducts
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.products import STEP, Product, largest
 from fugu.translation.contraction.kernel import (
@@ -26,7 +26,7 @@ from fugu.translation.contraction.kernel import (
     up,
 )
 from fugu.translation.contraction.side import NEAR
-from fugu.translation.contraction.start import AnyStart, StepProducts, through_any
+from fugu.translation.contraction.start import AnyStart, through_any
 
 # The contraction accountant of a hidden chain: releases are per-entry DP in what is seen, the secret may be hidden.
 #

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.priors.chain import MarkovChain
-from fugu.priors.products import Product, largest
+from fugu.priors.chain import MarkovChain, StepProducts
+from fugu.priors.products import largest
 from fugu.translation.contraction.kernel import (
     Array,
     KeptRows,
@@ -70,42 +70,6 @@ def through_any(alpha: Array, diameter: Array) -> Array:
         found = 2 * np.log1p(np.expm1(alpha / 2) * share) * (1 + slack) + 4e-323
     least = np.minimum(alpha, diameter)
     return np.where(np.isfinite(found), np.minimum(found, least), least)
-
-
-_MOST_DIFFERING = 32
-
-
-@dataclass
-class StepProducts:
-    """Products of steps of a chain: of those that end with one, or, `ahead`, of those that begin with it. Where steps
-    differ up to `most` of them are kept, of the step that was asked last."""
-
-    chain: MarkovChain
-    most: int = _MOST_DIFFERING
-    ahead: bool = False
-    _powers: list[Product] = field(default_factory=list)
-    _last: int = 0
-
-    def of(self, m: int, d: int) -> Product:
-        """Of d steps, the nearest of which is step m; quick where the one beyond it was asked last."""
-        if self.chain.homogeneous:
-            while len(self._powers) < d:
-                step = self.chain.step(1)
-                self._powers.append(step if not self._powers else self._powers[-1].then(step))
-        elif self._last != m:
-            found, step = self._powers, self.chain.step(m)
-            if self._last == (m + 1 if self.ahead else m - 1):
-                found = [step, *(step.then(p) if self.ahead else p.then(step) for p in found)]
-            elif self.ahead:
-                found = [step]
-                for t in range(m + 1, min(m + self.most, self.chain.length)):
-                    found.append(found[-1].then(self.chain.step(t)))
-            else:
-                found = [step]
-                for t in range(m - 1, max(0, m - self.most), -1):
-                    found.append(self.chain.step(t).then(found[-1]))
-            self._last, self._powers = m, found[: self.most]
-        return self._powers[d - 1]
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial, reduce
@@ -53,43 +53,30 @@ def least_delta(chain: MarkovChain, entry: EntryProfile) -> float:
     return 1.0
 
 
-def renyi_at(
-    chain: MarkovChain, entry: EntryProfile, alphas: Mapping[Fraction, list[HigherOrder]]
-) -> dict[Fraction, float]:
-    """Bounds on D_alpha, over all nodes and pairs, at several finite orders; inf where none is proved.
-
-    Parameters: `chain`; `entry`; `alphas`, the orders, each with proved divergences of larger orders."""
-    found = dict.fromkeys(alphas, math.inf)
-    sure = float(entry.one.b[0]) == 0  # a pure epsilon: no tail
-    within = {a: min(most for most in _FLOORS if a <= most) for a in alphas}
-    for most, floor in _FLOORS.items():
-        near = entry.above(floor)  # one for all these orders: its levels are kept
-        for alpha in (a for a in alphas if within[a] == most and (sure or any(order > a for order, _ in alphas[a]))):
-            value = partial(divergence, alpha=alpha, tails=alphas[alpha])
-            with suppress(NotProvable):
-                found[alpha] = ChainProfile.of(chain).worst(near, value)
-    return found
-
-
 def lesser(
     chain: MarkovChain,
     entry: EntryProfile,
-    orders: Iterable[Real],
+    orders: Collection[Real],
     known: Mapping[Real, Real],
     tails: Mapping[Real, Real],
 ) -> dict[Real, Real]:
-    """Order by order the lesser of a divergence that is known and of what the profile of an entry says.
+    """Order by order, over all nodes and pairs, the lesser of a divergence that is known and of what the profile of an
+    entry says.
 
     Parameters: `chain`; `entry`; `orders`, finite; `known`, proved divergences, perhaps not at every order; `tails`,
     proved divergences of any orders, for the tails."""
     more = [(exact(a), float_up(exact(e))) for a, e in tails.items()]
-    found = renyi_at(chain, entry, {exact(a): more for a in orders})
-    better = {
-        a: outward(Fraction(e))
-        for a in orders
-        if math.isfinite(e := found[exact(a)]) and (a not in known or Fraction(e) < exact(known[a]))
-    }
-    return {a: better.get(a, known.get(a, math.inf)) for a in orders if a in better or a in known}
+    least = {a: known[a] for a in orders if a in known}
+    sure = float(entry.one.b[0]) == 0  # a pure epsilon: no tail
+    within = {a: min(most for most in _FLOORS if exact(a) <= most) for a in orders}
+    for most, floor in _FLOORS.items():
+        near = entry.above(floor)  # one for all these orders: its levels are kept
+        for a in (a for a in orders if within[a] == most and (sure or any(order > exact(a) for order, _ in more))):
+            with suppress(NotProvable):
+                found = ChainProfile.of(chain).worst(near, partial(divergence, alpha=exact(a), tails=more))
+                if math.isfinite(found) and (a not in known or Fraction(found) < exact(known[a])):
+                    least[a] = outward(Fraction(found))
+    return {a: least[a] for a in orders if a in least}
 
 
 # What per-entry privacy is worth under one chain, event by event: the two sides and the cell itself, composed.

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 
@@ -27,9 +26,16 @@ from fugu.translation.records.problem import (
 )
 from fugu.visible import Json
 
+# The price of all charges on one record together, Lam their sum:
+#
+#     e^T = max { p.g / q.g : g(x) <= e^Lam(x, y) g(y) } = min over plans pi with row sums p
+#           of the largest sum over x of e^Lam(x, y) pi(x, y) / q(y).
+#
+# T never exceeds the sum of their per-record epsilons, never falls when a charge is added, and rises by at most the new
+# charge's own epsilon.
+#
 # Proofs: docs/proofs/metric-charges.md#the-price.
 
-Effort = Literal["best", "quick"]
 _DIGITS = ((700, 15), (4_000, 9))
 """Digits of the weights of plans on at most so many states; 7 beyond."""
 _AS_OWN = 1e-13
@@ -61,22 +67,21 @@ class Pricer:
         states: the value of each feature at each state.
         p: whole-number counts of the states given s.
         q: the same given t.
+
+    >>> from fractions import Fraction
+    >>> from fugu.translation.records.problem import Rate
+    >>> pricer = Pricer({"age": np.arange(4)}, np.array([4, 3, 2, 1]), np.array([1, 2, 3, 4]))
+    >>> round(pricer.price([Rate("age", Fraction(1, 2), 3)]).epsilon, 9)
+    0.476475614
     """
 
     def __init__(self, states: States, p: Ints, q: Ints) -> None:
         self._states, self._p, self._q = states, counts(p, "s"), counts(q, "t")
         self._found: dict[object, PricedPlan] = {}
 
-    def price(self, charges: Sequence[RecordCharge], *, effort: Effort = "best") -> RecordPrice:
-        """The least epsilon that can be proved for p against q, all charges together.
-
-        Parameters:
-            charges: everything that was released.
-            effort: "best", or "quick" for closed forms only.
-        """
-        if effort not in ("best", "quick"):
-            raise UsageError(f'effort must be "best" or "quick", got {effort!r}')
-        return self._priced(PricingProblem.of(self._states, self._p, self._q, charges), charges, effort)
+    def price(self, charges: Sequence[RecordCharge]) -> RecordPrice:
+        """The least epsilon that can be proved for p against q; `charges`: everything that was released, together."""
+        return self._priced(PricingProblem.of(self._states, self._p, self._q, charges), charges)
 
     def largest(
         self,
@@ -106,7 +111,7 @@ class Pricer:
         def tried(problem: PricingProblem) -> Callable[[Fraction], tuple[Fraction, float]]:
             def at(rate: Fraction) -> tuple[Fraction, float]:
                 together = [*charges, new(rate)]
-                found = self._priced(problem.at(together), together, "best")
+                found = self._priced(problem.at(together), together)
                 return as_fraction(found.epsilon), found.slopes[-1]
 
             return at
@@ -122,20 +127,23 @@ class Pricer:
             precision = max(precision, _MANY)
         return largest_rate(tried(whole), target, low, most, precision, first)
 
-    def _priced(self, problem: PricingProblem, charges: Sequence[RecordCharge], effort: Effort) -> RecordPrice:
-        bound, low = self._bound(problem, effort)
+    def _priced(self, problem: PricingProblem, charges: Sequence[RecordCharge]) -> RecordPrice:
+        bound, low = self._bound(problem)
         epsilon = checked(problem, bound.proof)
         known = {c.shape: slope for c, slope in zip(problem.charges, bound.slopes.tolist(), strict=True)}
         slopes = tuple(known.get(c.shape, 1.0 if isinstance(c, Apart) else 0.0) for c in charges)
         return RecordPrice(epsilon, bound.proof, slopes, min(low + float(problem.apart), epsilon))
 
-    def _bound(self, problem: PricingProblem, effort: Effort) -> tuple[Bound, float]:
+    def _bound(self, problem: PricingProblem) -> tuple[Bound, float]:
         """The best bound there is, in doubles, and what no bound is below."""
-        known = closed_forms(problem)
-        own, best = known[0], min(known, key=lambda bound: bound.value)
+        most = np.array([c.most if isinstance(c, Rate) else 1 for c in problem.charges], dtype=np.float64)
+        own = Bound(float(problem.own - problem.apart), {"how": "sum"}, most)
+        rising = monotone(problem)
+        known = [own, threshold(problem), *([] if rising is None else [rising])]
+        best = min(known, key=lambda bound: bound.value)
         exact = [bound.value for bound in known if bound.exact]
         low = min(exact, default=0.0)
-        if effort == "best" and not exact and problem.charges and problem.size <= MOST:
+        if not exact and problem.charges and problem.size <= MOST:
             key = (problem.size, *(c.shape for c in problem.charges))
             found = self._found[key] = find(problem, self._found.get(key))  # from the last plan for such charges
             low, plan = found.lower, found.plan
@@ -156,37 +164,6 @@ def _slopes(problem: PricingProblem, found: PricedPlan) -> Floats:
     return slopes
 
 
-# `price`: a proved epsilon for all charges on one record together, with a proof that `check` reads.
-#
-#     e^T = max { p.g / q.g : g(x) <= e^Lam(x, y) g(y) } = min over plans pi with row sums p
-#           of the largest sum over x of e^Lam(x, y) pi(x, y) / q(y)
-#
-# where Lam is the sum of the charges. T never exceeds the sum of their per-record epsilons, never falls when a charge
-# is added, and rises by at most the new charge's own epsilon.
-#
-# Proofs: docs/proofs/metric-charges.md#the-price.
-
-
-def price(states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge], *, effort: Effort = "best") -> RecordPrice:
-    """The least epsilon that can be proved for p against q, all charges together.
-
-    Parameters:
-        states: the value of each feature at each state.
-        p: whole-number counts of the states given s.
-        q: the same given t.
-        charges: everything that was released.
-        effort: "best", or "quick" for closed forms only.
-
-    >>> from fractions import Fraction
-    >>> from fugu.translation.records.problem import Rate
-    >>> states = {"age": np.arange(4)}
-    >>> sums = [Rate("age", Fraction(1, 2), 3)]
-    >>> round(price(states, np.array([4, 3, 2, 1]), np.array([1, 2, 3, 4]), sums).epsilon, 9)
-    0.476475614
-    """
-    return Pricer(states, p, q).price(charges, effort=effort)
-
-
 # Prices in closed form, in doubles: what they are about, and how they grow with each charge.
 #
 # `checking` proves them; here they are compared with each other and with plans.
@@ -202,14 +179,6 @@ class Bound:
     proof: Json
     slopes: Floats
     exact: bool = False
-
-
-def closed_forms(problem: PricingProblem) -> list[Bound]:
-    """Every closed form that applies."""
-    most = np.array([c.most if isinstance(c, Rate) else 1 for c in problem.charges], dtype=np.float64)
-    found = [Bound(float(problem.own - problem.apart), {"how": "sum"}, most), threshold(problem)]
-    rising = monotone(problem)
-    return found if rising is None else [*found, rising]
 
 
 def threshold(problem: PricingProblem) -> Bound:
