@@ -20,8 +20,7 @@ from fugu.errors import UsageError
 from fugu.files import check_apart
 from fugu.guarantee import ZCDP, Approx
 from fugu.numbers.exact import Real, as_fraction, float_down, read_number
-from fugu.priors.gaussian_field import GaussianField
-from fugu.priors.gaussian_records import FieldInfluence
+from fugu.priors.gaussian_field import FieldInfluence, GaussianField
 from fugu.progress import report, stage
 from fugu.queries.sequence_prior import Chain, believed, chain_json, steps_of
 from fugu.question import Question

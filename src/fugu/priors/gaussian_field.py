@@ -17,7 +17,7 @@ from fugu.guarantee.asks import outward, plain
 from fugu.numbers import balls
 from fugu.numbers.exact import MatrixLike, Real, as_fraction, is_whole
 from fugu.priors.matrices import exact, read_covariance, rows_of, solve
-from fugu.priors.prior import Belief
+from fugu.priors.prior import Belief, InfluenceCurve, whole
 
 # Given x_i = u or v, the law of x_L is normal with the same covariance and means apart, so for every order alpha
 #
@@ -225,6 +225,10 @@ class GaussianField(Belief):
         except NotProvable:
             return rho / self.size**2
 
+    def influence_curve(self, max_b: int | None = None) -> FieldInfluence:
+        """What the other entries say of one, computed up to `max_b`; `UsageError` without a width."""
+        return FieldInfluence(self, max_b)
+
     def wide(self, width: Real | None = None) -> Fraction:
         """The width of the secrets, as given or as that of the field; `UsageError` where there is none."""
         if width is not None:
@@ -317,3 +321,50 @@ def ranked(covariance: NDArray[np.float64]) -> Ranked:
                 if near not in found[i] or kappa < found[i][near][0]:
                     found[i][near] = (max(float(kappa), 0.0), tuple(j for j in range(size) if j not in inside))
     return found
+
+
+# What the other entries of a Gaussian field say of one: nothing bounded as ratios, one number in the Rényi sense.
+#
+# Proofs: docs/proofs/fields.md#what-the-others-say.
+
+
+class FieldInfluence(InfluenceCurve):
+    """What the other entries of a field say of one, once b entries around it are set aside.
+
+    `field`: a `GaussianField` with a width; `max_b`: how far it is worth computing, None for all.
+
+    As ratios it is infinite until nothing is seen (or where the others say nothing), so as an `InfluenceCurve` it
+    promises no pure epsilon beyond the group bound. In the Rényi sense it is finite: `rho(b)`.
+
+    >>> found = FieldInfluence(GaussianField.ar1(5, 0.5, width=0.1))
+    >>> found(1), round(found.rho(1), 9), round(found.rho(2), 9), found.rho(5)
+    (inf, 0.003333333, 0.002, 0.0)
+    """
+
+    _field: GaussianField
+
+    def __init__(self, field: GaussianField, max_b: int | None = None) -> None:
+        field.wide()
+        super().__init__(lambda b: 0.0 if self.rho(b) == 0 else math.inf, field.size, max_b)
+        vars(self).update(_field=field)
+
+    def rho(self, b: int) -> float:
+        """max over entries of width^2 kappa_i(b) / 2, rounded up: D_alpha(x_L | u || x_L | v) <= alpha rho(b).
+
+        `b`: how many entries are set aside, the secret's own among them, a whole number of at least 1."""
+        field, near = self._field, min(whole(b, "b"), self.length)
+        w = field.wide()
+        try:
+            worst = max(field.least(i, near) for i in field.nodes)
+        except NotProvable:
+            return math.inf
+        return outward(w * w * worst / 2)
+
+    @property
+    def rhos(self) -> list[tuple[int, float]]:
+        """(b, rho(b)) for b up to max_b, and (length, 0)."""
+        last = self.length - 1 if self.max_b is None else min(self.max_b, self.length - 1)
+        return [*((b, self.rho(b)) for b in range(1, last + 1)), (self.length, 0.0)]
+
+    def __repr__(self) -> str:
+        return f"FieldInfluence({self.length} entries)"

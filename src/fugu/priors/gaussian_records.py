@@ -1,4 +1,4 @@
-"""Jointly normal records moved by one coupling (corrected Proposition 6.4), and what others say of one entry."""
+"""Jointly normal records moved by one coupling (corrected Proposition 6.4)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from fugu.errors import NotProvable, UsageError
-from fugu.guarantee.asks import outward, plain
+from fugu.errors import UsageError
+from fugu.guarantee.asks import plain
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, as_fraction, float_up, read_number
 from fugu.priors.coupling import Case, Coupled, Floats, Price, Run, positions
 from fugu.priors.gaussian_field import GaussianField
-from fugu.priors.prior import InfluenceCurve, whole
 from fugu.priors.transitions import UNIT
 from fugu.visible import Json
 
@@ -144,50 +143,3 @@ class Correlated(Coupled):
 def _check_distance(distance: Any) -> None:
     if not is_number(distance) or not 0 < distance < math.inf:
         raise UsageError("distance, between two values of one record, must be a finite number above 0")
-
-
-# What the other entries of a Gaussian field say of one: nothing bounded as ratios, one number in the Rényi sense.
-#
-# Proofs: docs/proofs/fields.md#what-the-others-say.
-
-
-class FieldInfluence(InfluenceCurve):
-    """What the other entries of a field say of one, once b entries around it are set aside.
-
-    `field`: a `GaussianField` with a width; `max_b`: how far it is worth computing, None for all.
-
-    As ratios it is infinite until nothing is seen (or where the others say nothing), so as an `InfluenceCurve` it
-    promises no pure epsilon beyond the group bound. In the Rényi sense it is finite: `rho(b)`.
-
-    >>> found = FieldInfluence(GaussianField.ar1(5, 0.5, width=0.1))
-    >>> found(1), round(found.rho(1), 9), round(found.rho(2), 9), found.rho(5)
-    (inf, 0.003333333, 0.002, 0.0)
-    """
-
-    _field: GaussianField
-
-    def __init__(self, field: GaussianField, max_b: int | None = None) -> None:
-        field.wide()
-        super().__init__(lambda b: 0.0 if self.rho(b) == 0 else math.inf, field.size, max_b)
-        vars(self).update(_field=field)
-
-    def rho(self, b: int) -> float:
-        """max over entries of width^2 kappa_i(b) / 2, rounded up: D_alpha(x_L | u || x_L | v) <= alpha rho(b).
-
-        `b`: how many entries are set aside, the secret's own among them, a whole number of at least 1."""
-        field, near = self._field, min(whole(b, "b"), self.length)
-        w = field.wide()
-        try:
-            worst = max(field.least(i, near) for i in field.nodes)
-        except NotProvable:
-            return math.inf
-        return outward(w * w * worst / 2)
-
-    @property
-    def rhos(self) -> list[tuple[int, float]]:
-        """(b, rho(b)) for b up to max_b, and (length, 0)."""
-        last = self.length - 1 if self.max_b is None else min(self.max_b, self.length - 1)
-        return [*((b, self.rho(b)) for b in range(1, last + 1)), (self.length, 0.0)]
-
-    def __repr__(self) -> str:
-        return f"FieldInfluence({self.length} entries)"

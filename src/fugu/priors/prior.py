@@ -95,27 +95,14 @@ def whole(b: int, name: str) -> int:
     return int(b)
 
 
-# What every prior answers: a belief about a whole table, or a set of beliefs, all of which are protected against.
-#
-# A prior is public knowledge and never changes. It says what it takes for granted (`assumptions`), which secrets it
-# gives probability 0 (`skipped`), and how many entries it speaks of (`entries`, None where it does not say). What a
-# room asks of it beyond that is a protocol of its own, and a prior answers as many of them as it can:
-#
-# - `Curved`, `Quilted`: what the rest of the table says about one entry, as a curve or quilt by quilt.
-#   `fugu.influence`,
-#   `fugu.translate`, `fugu.dp_budget` and the ledger ask for one of them. Chains are measured by `fugu.translation`
-#   itself, which knows more about them than a curve.
-# - `Several`: the worst of its members counts.
-# - `Recorded`: the records are independent, and the law of one record given each secret is known.
-# - `Together`: it prices charges for each entry by itself, all at once, knowing what each release reads of an entry.
-# - `coupling.Coupled`: how far all records move, in one coupling, if one of them changes. `fugu.iterate` asks for it.
-#
-# A new prior is one file here: a subclass of `Belief`, mostly a frozen dataclass, with an `example`; the tests find it.
+# What a room asks of a prior beyond `Prior` is a protocol of its own; a prior answers as many of them as it can. How
+# records move when one of them changes, which `fugu.iterate` asks, is `coupling.Coupled`. A new prior is one file here:
+# a subclass of `Belief`, mostly a frozen dataclass, with an `example`; the tests find it.
 
 
 @runtime_checkable
 class Prior(Protocol):
-    """A belief about a whole table, or a set of beliefs."""
+    """A belief about a whole table, or a set of beliefs, all of which are protected against; public, and unchanging."""
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -136,7 +123,7 @@ class Prior(Protocol):
 
 @runtime_checkable
 class Curved(Protocol):
-    """A prior that knows its influence curve."""
+    """A prior that knows its influence curve. Chains are measured by `fugu.translation`, which knows more of them."""
 
     def influence_curve(self, max_b: int | None = None) -> InfluenceCurve:
         """a(b), from above: see `InfluenceCurve`; worth computing up to `max_b`."""

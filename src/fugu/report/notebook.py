@@ -26,7 +26,7 @@ from fugu.laws.discrete import Discrete
 from fugu.laws.normal import Normal, NormalMixture
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.release import Release
-from fugu.priors.gaussian_records import FieldInfluence
+from fugu.priors.gaussian_field import FieldInfluence
 from fugu.priors.prior import InfluenceCurve
 from fugu.queries.answer import Answer, columns_of
 from fugu.queries.answer import Cell as Number

@@ -57,11 +57,6 @@ def influence(prior: Prior | Curved | Quilted, max_b: int | None = None) -> Infl
         points = curve(prior, max_b)  # a step function of the sizes of quilts
         least = lambda b: min((a for size, a in points if size <= b), default=float("inf"))  # noqa: E731
         return InfluenceCurve(least, len(prior.nodes), max_b)
-    from fugu.priors.gaussian_field import GaussianField
-    from fugu.priors.gaussian_records import FieldInfluence
-
-    if isinstance(prior, GaussianField):
-        return FieldInfluence(prior, max_b)
     raise UsageError(
         f"no influence curve for {type(prior).__name__}: expected a MarkovChain, a ChainSet, DependentGroups, "
         "IndependentBlocks, a network or a joint table"

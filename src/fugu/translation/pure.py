@@ -91,32 +91,25 @@ def _by_quilts(prior: Quilted, nodes: tuple[int, ...]) -> Bound:
     return lambda epsilon: guarantee(listed, [epsilon])
 
 
-def _interval_bound(chain: IntervalChain) -> Bound:
-    """The translation under all chains between the limits."""
-    solve, curve = IntervalContraction(chain), influence(chain, min(_MOST_B, chain.length))
-    return lambda epsilon: _by_curve(curve, epsilon, _by_contraction(solve, epsilon, chain.length))
-
-
-def _by_contraction(solve: Contraction | IntervalContraction, epsilon: Fraction, length: int) -> float:
-    """The lesser of the group bound and what the recursion proves."""
-    best = group(epsilon, length)
-    if epsilon > 0:
-        with suppress(NotProvable):  # the other bounds stand
-            found = solve(float_up(epsilon))
-            best = min(best, outward(epsilon) if found == float_up(epsilon) else found)
-    return best
-
-
-def _chain_bound(chain: MarkovChain) -> Bound:
-    """The translation under one chain."""
-    solve = Contraction(chain)
-    steps = 1 if chain.homogeneous else chain.length
-    most = min(_MOST_B, _MOST_CURVE_WORK // (chain.size**3 * steps))
-    alike = chain.stationary and chain.size <= MOST_PAIRWISE  # the recursion then holds every useful window already
-    curve = None if alike or most < 1 else influence(chain, min(most, chain.length))
+def _sequence_bound(chain: MarkovChain | IntervalChain) -> Bound:
+    """The translation under one chain, or under all chains between limits: the least of the group bound, of what the
+    recursion proves, and of the influence curve."""
+    solve: Contraction | IntervalContraction
+    if isinstance(chain, IntervalChain):
+        solve, most = IntervalContraction(chain), _MOST_B
+    else:
+        solve, steps = Contraction(chain), 1 if chain.homogeneous else chain.length
+        most = min(_MOST_B, _MOST_CURVE_WORK // (chain.size**3 * steps))
+        if chain.stationary and chain.size <= MOST_PAIRWISE:  # the recursion then holds every useful window already
+            most = 0
+    curve = None if most < 1 else influence(chain, min(most, chain.length))
 
     def bound(epsilon: Fraction) -> float:
-        best = _by_contraction(solve, epsilon, chain.length)
+        best = group(epsilon, chain.length)
+        if epsilon > 0:
+            with suppress(NotProvable):  # the other bounds stand
+                found = solve(float_up(epsilon))
+                best = min(best, outward(epsilon) if found == float_up(epsilon) else found)
         return best if curve is None else _by_curve(curve, epsilon, best)
 
     return bound
@@ -199,8 +192,8 @@ def _hidden_bound(model: HiddenMarkov) -> Bound:
 
 
 TABLED: tuple[tuple[type[Belief], Callable[[Any], Bound]], ...] = (
-    (MarkovChain, _chain_bound),
-    (IntervalChain, _interval_bound),
+    (MarkovChain, _sequence_bound),
+    (IntervalChain, _sequence_bound),
     (BayesianNetwork, _network_bound),
     (HiddenMarkov, _hidden_bound),
 )

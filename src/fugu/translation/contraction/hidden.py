@@ -26,7 +26,7 @@ from fugu.translation.contraction.kernel import (
     up,
 )
 from fugu.translation.contraction.side import NEAR
-from fugu.translation.contraction.start import AnyStart, through_any
+from fugu.translation.contraction.start import AnyStart, most_reached, through_any
 
 # The contraction accountant of a hidden chain: releases are per-entry DP in what is seen, the secret may be hidden.
 #
@@ -77,7 +77,7 @@ class HiddenContraction:
         for t in range(1, self.length + 1):
             support = self.sides[0].support(t)
             names = after[self.length - t], before[t - 1]
-            key: tuple[object, ...] = (*names, support.tobytes(), self._given_seen(t)[0])
+            key: tuple[object, ...] = (*names, support.tobytes(), self._seen[min(t, len(self._seen)) - 1][0])
             if key not in known:
                 beyond = up(later[names[0]] + earlier[names[1]])
                 known[key] = self._total(t, own, beyond, support, epsilon)
@@ -98,7 +98,7 @@ class HiddenContraction:
             every = np.minimum(up(own + beyond), up(self.length * epsilon))
             return np.where(pairs_of(support), shortest_paths(every, support), 0.0)
         beyond = np.where(pairs_of(support), shortest_paths(beyond, support), 0.0)
-        _, kernel, error = self._given_seen(t)
+        _, kernel, error = self._seen[min(t, len(self._seen)) - 1]
         seen = np.asarray(kernel.any(axis=1))
         out = np.zeros((len(kernel), len(kernel)))
         apart = np.nonzero(pairs_of(seen))
@@ -113,18 +113,16 @@ class HiddenContraction:
 
     @cached_property
     def _seen(self) -> list[tuple[bytes, Array, float]]:
-        """P(X_t = x | Y_t = y) in row y for each t (one if stationary): a name, the kernel, and its relative error."""
+        """P(X_t = x | Y_t = y) in row y for each t (one if stationary): a name, the kernel, and its relative error; an
+        empty one where hidden states are protected."""
         if self.model.protect == "hidden":
-            return []
+            return [(b"", np.zeros((0, 0)), 0.0)]
         found = []
         for t in range(1, 2 if self.chain.stationary else self.length + 1):
             law = self.model.given_seen(t)
             error = 1.01 * coarse(law.roundings) * STEP
             found.append((law.values.tobytes() + str(error).encode(), law.values, error))
         return found
-
-    def _given_seen(self, t: int) -> tuple[bytes, Array, float]:
-        return self._seen[0 if self.chain.stationary else t - 1] if self._seen else (b"", np.zeros((0, 0)), 0.0)
 
 
 # The two sides of a hidden state: what passes from it to the states after it, and to those before it.
@@ -294,11 +292,7 @@ class EarlierAny(HiddenSide):
         for d, loss in zip(jumps, losses, strict=True):
             # Theorem 5 of contraction.md: all losses between states that x or x' reach count as the largest of them
             diameter, reach = self.start.diameter(m, d)
-            most = np.full_like(diameter, loss.max())
-            if self.pairwise:
-                either = (reach[:, None, :] | reach[None, :, :]).reshape(-1, self.k)  # (x, x') by z
-                each = [loss[np.ix_(some, some)].max(initial=0.0) for some in either]
-                most = np.array(each).reshape(self.k, self.k)
+            most = most_reached(loss, reach) if self.pairwise else np.full_like(diameter, loss.max())
             parts.append(through_any(most, diameter))
         found = np.stack(parts)
         limit = self.start.limit

@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 #    steps grows with the logarithm of the length.
 #
 # Which d are tried is free, each is a bound: all of them now and then, else those that were best for some pair lately.
-#
-# Proofs: docs/proofs/contraction.md#by-number.
 
 FAR = (48, 64, 96, 128, 192, 256)
 """Larger numbers of kernels taken at once, where there are so many further nodes: windows of slow chains."""

@@ -227,8 +227,6 @@ def levels_scalar(side: Side, epsilon: float, nodes: int) -> SideLevels:
 #
 # a = K_x(A), b = K_x'(A) (docs/proofs/contraction.md#many-values). Of all (a, b) only the upper corners of their convex
 # hull matter. They are found once, a few rows at a time, and then any alpha costs nothing.
-#
-# Proofs: docs/proofs/contraction.md#many-values.
 
 _AT_ONCE = 400_000
 """Entries (x, x', y) that are sorted together."""
@@ -321,8 +319,6 @@ class Frontiers:
 # l is a bound, p g <= l p' g for every g between q and 1, as soon as R(A(l)) <= l; and R(A) is at most the least such
 # l, whatever A is. So l = R(A(l)) again and again grows to the least bound, in a few steps (Dinkelbach 1967); it is a
 # bound once it no longer grows (docs/proofs/contraction.md#without-sorting).
-#
-# Proofs: docs/proofs/contraction.md#without-sorting.
 
 _PAIRS_AT_ONCE = 200_000
 """Entries (pair, y) that are looked at together."""

@@ -156,7 +156,7 @@ class AnyStart(Start):
         losses = losses_of(beyond, epsilon)
         found = np.stack(
             [
-                up((d - 1) * epsilon) + through_any(_most(loss, self.diameter(m, d)[1]), self.diameter(m, d)[0])
+                up((d - 1) * epsilon) + through_any(most_reached(loss, self.diameter(m, d)[1]), self.diameter(m, d)[0])
                 for d, loss in zip(ds, losses, strict=True)
             ]
         )
@@ -184,7 +184,7 @@ class AnyStart(Start):
         return self._known[key]
 
 
-def _most(losses: Array, reach: Mask) -> Array:
+def most_reached(losses: Array, reach: Mask) -> Array:
     """For (x, x') the largest loss between values that x or x' reach."""
     to_x = np.where(reach[:, :, None], losses[None], 0.0).max(axis=1)  # (x, z'): over z that x reaches
     both = np.where(reach[None], to_x[:, None, :], 0.0).max(axis=2)  # (x, x'): and z' that x' reaches

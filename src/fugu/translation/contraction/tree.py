@@ -275,8 +275,6 @@ def _alike(nodes: Places, key: Places) -> list[Places]:
 #
 # Rows are sorted once for all epsilons, as long as there is room. The relative error of a product counts the roundings
 # of its kernels and of their sums; the laws of the nodes in between cancel (docs/proofs/trees.md#rounding).
-#
-# Proofs: docs/proofs/trees.md#rounding.
 
 Mask = NDArray[np.bool_]
 Places = NDArray[np.intp]
