@@ -16,7 +16,7 @@ from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee import rho_of
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.ledger.fingerprint import prior_digest
-from fugu.priors.gaussian_records import FieldInfluence
+from fugu.priors.gaussian_field import FieldInfluence
 
 FIELD = GaussianField.ar1(6, 0.5, width=0.2)
 CHAIN = fugu.MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=5)
