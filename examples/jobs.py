@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import fugu
-from fugu.queries.noised_question import LINES
+from fugu.queries.kinds import KINDS
 from fugu.queries.statistics_release import Believed, open_query
 
 Columns = dict[str, list[str] | list[float]]
@@ -168,7 +168,7 @@ def ordinary(job: Job, private: Columns) -> list[float]:
     for question in job.questions:
         kind = str(question["query"]).split("(")[0]
         low, high = question.get("bounds", (0, 1))  # type: ignore[misc]
-        steps = (high - low) / float(str(question.get("step", 1))) if kind in LINES else 2
+        steps = (high - low) / float(str(question.get("step", 1))) if KINDS[kind].summed else 2
         found.append(error(share / steps) * unit(question, private))
     return found
 

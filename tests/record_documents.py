@@ -12,7 +12,8 @@ from fugu.data import Schema
 from fugu.documents.document import digest_of
 from fugu.guarantee import Pure
 from fugu.queries.features import CellAxis, Coded, Is, Placed
-from fugu.queries.noised_question import LAPLACE, NoisedQuestion
+from fugu.queries.kinds import LAPLACE
+from fugu.queries.noised_question import NoisedQuestion
 from fugu.queries.record_proofs import StatedLaw, Type
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.translation.records.pricer import Pricer

@@ -14,7 +14,9 @@ from test_one_row import REFERENCE, ROW, TODAY, outcome
 import fugu
 from fugu.noise.selection import permute_and_flip
 from fugu.queries import answer as drawing
-from fugu.queries.statistic import Options, StatisticQuestion, plan_of
+from fugu.queries.kinds import Options
+from fugu.queries.noised_question import plan_of
+from fugu.queries.statistic import StatisticQuestion
 from fugu.session.books import open_session, public_facts
 from hunting import search
 

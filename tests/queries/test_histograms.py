@@ -13,8 +13,9 @@ import fugu
 from fugu.errors import NoiselessRelease, UnknownName, UsageError
 from fugu.loss.cells import largest, worth
 from fugu.queries import group_noise as tables
-from fugu.queries.answer import Cell, consistent, nearest
+from fugu.queries.answer import consistent, nearest
 from fugu.queries.groups import rows_of
+from fugu.queries.kinds import Cell
 from law_route import prepare
 
 EPSILON = Fraction(1, 2)

@@ -18,8 +18,7 @@ from fugu.documents.document import later
 from fugu.documents.kinds import SCHEMAS
 from fugu.iterate import LinearRegression
 from fugu.numbers.text import factor, number
-from fugu.queries.answer import half_width
-from fugu.queries.noised_question import LAPLACE
+from fugu.queries.kinds import LAPLACE, half_width
 from fugu.queries.sequences import ArgMax, Count, Histogram, Mean, Numbers, RandomisedResponse, States, Sum
 from fugu.report import page
 from fugu.report.page import PAGES

@@ -14,10 +14,11 @@ from fugu.data import Schema
 from fugu.errors import BudgetExceeded, UsageError
 from fugu.noise.bits import RngBits
 from fugu.noise.selection import draw_one
-from fugu.queries.answer import cells_of, draw, utilities
+from fugu.queries.answer import cells_of, draw
 from fugu.queries.features import feature_from
-from fugu.queries.noised_question import NoisedQuestion
-from fugu.queries.statistic import Options, StatisticQuestion, plan_of
+from fugu.queries.kinds import Options
+from fugu.queries.noised_question import NoisedQuestion, plan_of
+from fugu.queries.statistic import StatisticQuestion
 
 RNG = np.random.default_rng(2)
 
@@ -128,7 +129,7 @@ def test_the_utility_of_a_quantile_moves_by_at_most_one_and_is_best_at_the_quant
         codes = rng.integers(0, 11, 9)
         moved = codes.copy()
         moved[0] = rng.integers(0, 11)
-        one, two = (utilities(np.bincount(c, minlength=11), noised) for c in (codes, moved))
+        one, two = (noised.facts.utilities(noised, np.bincount(c, minlength=11)) for c in (codes, moved))
         assert max(abs(a - b) for a, b in zip(one, two, strict=True)) <= 1
         assert one[int(np.median(codes))] == max(one) == 0
 

@@ -13,15 +13,14 @@ import math
 
 import numpy as np
 
-from fugu.queries.answer import utilities
-from fugu.queries.noised_question import FLIP, LINES
+from fugu.queries.kinds import FLIP
 from selection_laws import permute_and_flip_law
 
 
 def likelihoods(noised, group, states, others):
     """One row for each outcome of the question, one column for each state: likelihoods up to a common factor."""
     rates = noised.rates[group]
-    if noised.kind in LINES:
+    if noised.facts.summed:
         parts = []
         for feature, rate in zip(noised.features, rates, strict=True):
             values = states[feature.name]
@@ -34,7 +33,7 @@ def likelihoods(noised, group, states, others):
         columns = []
         for value in values:
             counts = np.bincount(np.append(others[feature.name], value).astype(int), minlength=size)
-            columns.append([float(m) for m in permute_and_flip_law(utilities(counts, noised), rates[0])])
+            columns.append([float(m) for m in permute_and_flip_law(noised.facts.utilities(noised, counts), rates[0])])
         return np.array(columns).T
     cells = sorted(set(values.tolist()))
     a = math.exp(float(rates[0]))

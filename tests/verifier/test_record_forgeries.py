@@ -13,7 +13,8 @@ import fugu
 from fugu.documents.kinds import read
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
-from fugu.queries.noised_question import OUTSIDE, NoisedQuestion
+from fugu.queries.kinds import OUTSIDE
+from fugu.queries.noised_question import NoisedQuestion
 from fugu_verify import BadCertificate, prove_again
 from record_documents import AGE, JOB, body_of, certificate, parsed, questions, sealed, state
 

@@ -29,7 +29,8 @@ from fugu.ledger.state import CHARGED
 from fugu.ledger.store import LockedView
 from fugu.ledger.values import decode
 from fugu.numbers.exact import read_number
-from fugu.queries.answer import Cell, columns_of
+from fugu.queries.answer import columns_of
+from fugu.queries.kinds import Cell
 from fugu.queries.property_release import statistic_columns
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_claims import sequence_columns

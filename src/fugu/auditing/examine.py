@@ -27,7 +27,8 @@ from fugu.errors import CertificateError, FuguError
 from fugu.ledger.values import decode
 from fugu.queries.answer import cells_of
 from fugu.queries.features import Placed
-from fugu.queries.noised_question import FLIP, NoisedQuestion
+from fugu.queries.kinds import FLIP
+from fugu.queries.noised_question import NoisedQuestion
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.statistic import StatisticQuestion
@@ -221,11 +222,11 @@ def _same_cells(asked: NoisedQuestion, found: Counter[tuple[str, str]]) -> bool:
     """Whether the file has each cell of each group once; of a top list, as many labels as asked for."""
     groups = Counter(group for group, _ in found)
     feature = asked.features[0]
-    if isinstance(feature, Placed) and asked.kind != "top":
+    if isinstance(feature, Placed) and asked.facts.tabulated:
         wanted = Counter((visible(group), visible(cell)) for group in asked.rates for cell in feature.labels)
         right = found == wanted
     else:
-        many = int(StatisticQuestion.parse(asked.query).at or 1) if asked.kind == "top" and asked.law != FLIP else 1
+        many = int(asked.at or 1) if isinstance(feature, Placed) and asked.law != FLIP else 1
         labels = set(map(visible, feature.labels)) if isinstance(feature, Placed) else {""}
         right = (
             groups == Counter(dict.fromkeys(map(visible, asked.rates), many)) and {cell for _, cell in found} <= labels

@@ -34,8 +34,9 @@ from fugu.numbers.exact import as_fraction, read_number
 from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import GapChains
 from fugu.progress import report
-from fugu.queries.answer import draw, utilities
-from fugu.queries.noised_question import FLIP, LINES, OUTSIDE, NoisedQuestion
+from fugu.queries.answer import draw
+from fugu.queries.kinds import FLIP, OUTSIDE
+from fugu.queries.noised_question import NoisedQuestion
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import BudgetedSequenceCertificate, SequenceCertificate
 from fugu.queries.sequence_claims import query_from
@@ -272,11 +273,11 @@ def _asked(asked: NoisedQuestion, schema: Schema, draws: int, source: BitSource)
     noised = np.concatenate(made)
     for g, group in enumerate(groups):
         label, rates = f"{asked.query}{f' in {group}' if group else ''}", asked.rates[group]
-        if asked.kind in LINES:
+        if asked.facts.summed:
             for k, (own, rate) in enumerate(zip(codes, rates, strict=True)):
                 yield from _laplace(f"{label}, sum {k + 1}", noised[:, g, k] - int(own.sum()), rate, g == 0)
         elif asked.law == FLIP:
-            scores = utilities(counts, asked)
+            scores = asked.facts.utilities(asked, counts)
             yield from _selected(label, scores, rates[0], "permute-and-flip", noised[:, g, 0], g == 0)
         else:
             yield from _laplace(f"{label}, cells", (noised[:, g] - counts).ravel(), rates[0], g == 0)

@@ -29,8 +29,9 @@ from fugu.noise.kind import Floats
 from fugu.numbers.exact import read_number, read_whole
 from fugu.progress import report
 from fugu.publication.account import open_column
-from fugu.queries.answer import Cell, columns_of
+from fugu.queries.answer import columns_of
 from fugu.queries.features import Coded, Is
+from fugu.queries.kinds import Cell
 from fugu.queries.statistic import StatisticQuestion
 from fugu.scenario.query import ColumnQuery
 
@@ -84,7 +85,7 @@ def _sums(
         held = [coding.number(code) if cells is None else cells[0 if code else 1] for code in rows]
         codes = coding.of(schema, _read(folder, schema, coding.column, held))
         drawn = float(run(mechanism, np.array([float(codes.sum())]), source)[0])
-        share = len(codes) if statistic.averaged else 1
+        share = len(codes) if statistic.facts.divided else 1
         shown = coding.total(drawn, len(codes)) / share
         told = Fraction(float(_published(folder, [("", shown)])[0])) * share
         found[k] = round((told - coding.low * len(codes)) / coding.step)
@@ -145,7 +146,7 @@ def _statistic_route(certificate: Certificate) -> Route | str:
     schema = Schema.from_json(certificate.body["reading"])
     column = statistic.columns[0]
     known = schema.fields[column]
-    if statistic.tabulated:
+    if statistic.facts.tabulated:
         labels = [str(label) for label in stated["cells"]]
         listed = known.values is None or set(labels[:-1]) <= set(known.values)
         whole = len(labels) > 2 and labels[-1] == OTHER and not any(" to " in label for label in labels)

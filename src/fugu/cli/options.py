@@ -199,7 +199,6 @@ def bounds(text: str | None) -> tuple[Real, Real] | None:
 
 Asked = dict[str, object]
 """One question for `Session.ask_all`: "query", and "bounds", "step" or "bins" where it takes them."""
-_NUMBERS, _TABLES = ("sum", "mean", "variance", "quantile"), ("histogram", "crosstab", "top")
 ALL = ""
 """Under this name stands what is said of every column."""
 
@@ -308,15 +307,16 @@ def questions_of(
     for asked in parsed:
         found: Asked = {"query": str(asked)}
         first = asked.columns[0] if asked.columns else ALL
-        if asked.kind in _NUMBERS:
+        facts = asked.facts
+        if facts.numbers:
             if (ends := ranges.get(first, ranges.get(ALL))) is not None:
                 found["bounds"] = tuple(ends)
             if (width := steps.get(first, steps.get(ALL))) is not None:
                 found["step"] = width[0]
-        elif asked.kind in _TABLES and len(asked.columns) == 1:
+        elif not facts.summed and len(asked.columns) == 1:
             if (cuts := edges.get(first, edges.get(ALL))) is not None:
                 found["bins"] = cuts
-        elif asked.kind in _TABLES and (own := {name: edges[name] for name in asked.columns if name in edges}):
+        elif not facts.summed and (own := {name: edges[name] for name in asked.columns if name in edges}):
             found["bins"] = own
         told.append(found)
     return told

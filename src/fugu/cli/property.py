@@ -33,7 +33,7 @@ from fugu.mechanism.intake import shares_json
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real
 from fugu.progress import report, stage
-from fugu.queries.answer import Cell
+from fugu.queries.kinds import Cell
 from fugu.queries.property_release import (
     PropertyQuestion,
     deviations_of,

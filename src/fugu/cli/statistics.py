@@ -26,7 +26,8 @@ from fugu.guarantee.composition import PUBLIC, both
 from fugu.ledger.charge import Charge
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.publication.files import Outgoing
-from fugu.queries.answer import Answer, Cell, columns_of
+from fugu.queries.answer import Answer, columns_of
+from fugu.queries.kinds import Cell
 from fugu.queries.noised_question import exact_numbers, question_told
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.statistic import GRAMMAR, StatisticQuestion, what_and_by

@@ -21,7 +21,8 @@ from fugu.ledger.registration import known_budget
 from fugu.mechanism import Mechanism, Release
 from fugu.numbers.exact import Real
 from fugu.publication.account import ReleaseAccount, open_column, release_private
-from fugu.queries.answer import Answer, Cell
+from fugu.queries.answer import Answer
+from fugu.queries.kinds import Cell
 from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.statistics_release import Believed, open_query, require_odds
 

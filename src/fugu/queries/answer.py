@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
 from fugu.data.frame import FrameKind, KindName, PublishedColumn
@@ -22,9 +19,10 @@ from fugu.mechanism import Mechanism
 from fugu.noise.bits import OS, BitSource
 from fugu.noise.selection import draw_one, permute_and_flip
 from fugu.numbers.checks import is_count
-from fugu.queries.features import Codes, Feature, Placed, SquaredFeature
-from fugu.queries.noised_question import FLIP, LINES, NoisedQuestion
-from fugu.queries.sequence_query import error_bound, laplace_sampler
+from fugu.queries.features import Codes
+from fugu.queries.kinds import FLIP, Cell
+from fugu.queries.noised_question import NoisedQuestion
+from fugu.queries.sequence_query import laplace_sampler
 from fugu.queries.statistic import StatisticQuestion
 from fugu.shown import Shown, figure_of
 from fugu.visible import Json, brief, several
@@ -113,21 +111,6 @@ def columns_of(cells: tuple[Cell, ...]) -> dict[str, list[str] | list[float]]:
         if name not in ("group", "cell") or any(column):
             found[name] = column
     return found
-
-
-# `Cell`: one released number.
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One released number: its group, its value, and an interval for it that holds with 95 %."""
-
-    group: str
-    cell: str
-    value: float
-    low: float
-    high: float
-    scale: float
 
 
 # Counts that fit together: the nearest ones that are not negative and have the totals that are public anyway.
@@ -225,8 +208,6 @@ def _placed(cell: Cell, value: float, most: int, nonnegative: bool) -> Cell:
 # the table again.
 
 
-LEVEL = 0.95
-"""How often an interval holds."""
 _OFTEN = 200
 """Fewer draws of one rate than this are drawn without tables, if there are many rates."""
 
@@ -240,7 +221,7 @@ def draw(
     `names`; a row counts in its own group alone. `source`: where bits come from."""
     codes = [feature.of(reading, table) for feature in noised.features]
     rates = [noised.rates[name] for name in names]
-    if noised.kind in LINES:
+    if noised.facts.summed:
         totals = np.zeros((len(codes), len(names)), dtype=np.int64)
         for total, own in zip(totals, codes, strict=True):
             np.add.at(total, group, own)
@@ -250,7 +231,7 @@ def draw(
     counts = np.bincount(group * size + codes[0], minlength=len(names) * size).reshape(len(names), size)
     if noised.law == FLIP:
         found = zip(counts, rates, strict=True)
-        return [[permute_and_flip(utilities(row, noised), rate[0], source)] for row, rate in found]
+        return [[permute_and_flip(noised.facts.utilities(noised, row), rate[0], source)] for row, rate in found]
     noised_counts: list[list[int]] = (counts + _noise([found[0] for found in rates], size, source)).tolist()
     return noised_counts
 
@@ -270,68 +251,7 @@ def _noise(rates: Sequence[Fraction], size: int, source: BitSource) -> Codes:
     return found
 
 
-def utilities(counts: NDArray[np.int64], noised: NoisedQuestion) -> list[Fraction]:
-    """What a selection is made by, from the counts of the cells. Of a top list the count of each label: one record
-    moves each by at most 1. Of a quantile minus how far the wanted rank lies outside the ranks of a point's cell: a
-    record that moves changes the numbers below and up to a point by at most 1 each, and so the utility."""
-    if noised.kind != "quantile":
-        return [Fraction(int(c)) for c in counts[: len(choices(noised.features[0]))]]
-    upto = np.cumsum(counts)
-    wanted = int(upto[-1]) * (StatisticQuestion.parse(noised.query).at or Fraction(1, 2))
-    below = np.concatenate([[0], upto[:-1]])
-    return [-max(Fraction(0), int(a) - wanted, wanted - int(b)) for a, b in zip(below, upto, strict=True)]
-
-
-def choices(feature: Feature) -> list[str]:
-    """The names of the cells that a top list chooses from: all but the one for everything else."""
-    assert isinstance(feature, Placed)
-    return feature.labels if feature.axes[0].edges is not None else feature.labels[:-1]
-
-
 def cells_of(noised: NoisedQuestion, drawn: Mapping[str, Sequence[int]], rows: Mapping[str, int]) -> tuple[Cell, ...]:
     """The released numbers with their intervals; post-processing of what was drawn, and of public sizes."""
-    most = int(StatisticQuestion.parse(noised.query).at or 1) if noised.kind == "top" else None
-    return tuple(cell for group, found in drawn.items() for cell in _cells(noised, group, found, rows[group], most))
-
-
-def _cells(noised: NoisedQuestion, group: str, drawn: Sequence[int], rows: int, most: int | None) -> list[Cell]:
-    """The numbers of one group; `most`: how many of the top.
-
-    Of what was chosen by rank no interval of values follows, and of the top one no count is released: `scale` is in
-    rows. A variance lies in its interval if both sums lie within theirs at half the error each."""
-    first, rate = noised.features[0], noised.rates[group][0]
-    if noised.law == FLIP:
-        label, value = ("", first.number(drawn[0])) if most is None else (choices(first)[drawn[0]], math.nan)
-        return [Cell(group, label, value, math.nan, math.nan, 1 / float(rate))]
-    if noised.kind == "variance":
-        squared = noised.features[1]
-        assert isinstance(squared, SquaredFeature)
-        one, two = (half_width(rate, (1 + LEVEL) / 2) / rows for rate in noised.rates[group])
-        mean, moment = drawn[0] / rows - squared.centre, drawn[1] / rows
-        low, high = moment - two - (abs(mean) + one) ** 2, moment + two - max(abs(mean) - one, 0.0) ** 2
-        unit = float(squared.coded.step) ** 2
-        scale = unit / float(noised.rates[group][1]) / rows
-        return [Cell(group, "", (moment - mean**2) * unit, low * unit, high * unit, scale)]
-    averaged, scale = noised.kind in ("mean", "proportion"), float(first.step) / float(rate)
-    cells = feature_cells(first, group, drawn, rows, averaged, half_width(rate), scale)
-    return cells if most is None else sorted(cells[: len(choices(first))], key=lambda cell: -cell.value)[:most]
-
-
-def feature_cells(
-    feature: Feature, group: str, drawn: Sequence[float], rows: int, averaged: bool, half: float, scale: float
-) -> list[Cell]:
-    """The noised counts of a group's cells, or the noised sum of its codes as a sum or a mean of its `rows` numbers.
-
-    `half`: of the interval, in codes; `scale`: of the noise, in numbers."""
-    if isinstance(feature, Placed):
-        labels = zip(feature.labels, drawn, strict=True)
-        return [Cell(group, label, float(v), float(v - half), float(v + half), scale) for label, v in labels]
-    far, share = float(feature.step) * half, rows if averaged else 1
-    value = feature.total(drawn[0], rows)
-    return [Cell(group, "", value / share, (value - far) / share, (value + far) / share, scale / share)]
-
-
-@lru_cache(maxsize=4096)
-def half_width(rate: Fraction, level: float = LEVEL) -> float:
-    """h with P(abs(noise) <= h) >= level, in steps."""
-    return error_bound(rate, level=level)
+    kind = noised.facts
+    return tuple(cell for group, numbers in drawn.items() for cell in kind.cells(noised, group, numbers, rows[group]))

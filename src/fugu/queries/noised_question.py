@@ -1,4 +1,4 @@
-"""`NoisedQuestion`: one question with its features and its noise, what it charges a record, and how that is said.
+"""`QuestionPlan`, `NoisedQuestion`: a question with its features and its noise, and what it charges a record.
 
 | kind | noise | charge for a record that changes from x to x' |
 |---|---|---|
@@ -21,36 +21,20 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, final
 
-from fugu.errors import CertificateError
+from fugu.data import Schema, Table
+from fugu.errors import CertificateError, ColumnNotFound
 from fugu.guarantee.composition import called_exact
 from fugu.numbers.exact import read_number
-from fugu.queries.features import Coded, Feature, Gridded, Is, Placed, SquaredFeature, feature_from
+from fugu.queries.features import Feature, feature_from
+from fugu.queries.kinds import FLIP, KINDS, LAPLACE, OUTSIDE, Options, StatisticKind
+from fugu.queries.statistic import StatisticQuestion
 from fugu.translation.records.problem import Apart, Jump, Rate, RecordCharge
 from fugu.visible import Json
 
-LAPLACE: Final = "lattice-laplace"
-FLIP: Final = "permute-and-flip"
-OUTSIDE: Final = "outside"
-LINES: Final = ("count", "proportion", "sum", "mean", "variance")
-TABLES: Final = ("histogram", "crosstab", "top", "quantile")
-KINDS: Final = (*LINES, *TABLES, OUTSIDE)
 EXACT: Final = 0.5
 """A number whose noise is 0 with a larger probability is called exact."""
 EVEN: Final = Fraction("1.09861228866")
 """A rate just below ln 3: lattice Laplace noise of rate r is 0 with probability tanh(r / 2), at ln 3 one half."""
-_LAWS = {**dict.fromkeys(LINES, (LAPLACE,)), "histogram": (LAPLACE,), "crosstab": (LAPLACE,)} | {
-    "top": (LAPLACE, FLIP),
-    "quantile": (FLIP,),
-    OUTSIDE: (OUTSIDE,),
-}
-FEATURES: dict[str, tuple[tuple[type[Feature], ...], ...]] = {
-    **dict.fromkeys(("count", "proportion"), ((Is,),)),
-    **dict.fromkeys(("sum", "mean"), ((Coded,),)),
-    "variance": ((Coded, SquaredFeature),),
-    **dict.fromkeys(("histogram", "crosstab", "top"), ((Placed,),)),
-    "quantile": ((Gridded,), (Coded,)),
-}
-"""The functions of one record that each kind of question sums, counts or ranks."""
 
 
 @final
@@ -70,16 +54,27 @@ class NoisedQuestion:
     rates: Mapping[str, tuple[Fraction, ...]]
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS or self.law not in _LAWS[self.kind]:
+        if self.kind not in KINDS or self.law not in self.facts.laws:
             raise CertificateError("a question has a kind and a noise that fugu does not know together")
-        wanted = 2 if self.kind == "variance" else 1
-        several = self.kind != OUTSIDE and len(self.features) != wanted
-        if several or not self.features or any(len(found) != wanted for found in self.rates.values()):
+        wanted = {len(listed) for listed in self.facts.features}  # of a mechanism from outside any number
+        fits = not wanted or len(self.features) in wanted
+        rates = len(self.features) if self.facts.summed else 1
+        if not fits or not self.features or any(len(listed) != rates for listed in self.rates.values()):
             raise CertificateError("a question does not have the features and rates of its kind")
         if any(rate <= 0 for found in self.rates.values() for rate in found):
             raise CertificateError("a rate of noise is positive")
         if (self.by is None) != (set(self.rates) == {""}):
             raise CertificateError("a question without groups has one set of rates, and one with groups names them")
+
+    @property
+    def facts(self) -> StatisticKind:
+        """The facts of its kind."""
+        return KINDS[self.kind]
+
+    @cached_property
+    def at(self) -> Fraction | None:
+        """The number that its words name."""
+        return StatisticQuestion.parse(self.query).at
 
     def __hash__(self) -> int:
         return self._hash
@@ -160,7 +155,7 @@ def charges_of(
 
 def metric_charges(kind: str, features: tuple[Feature, ...], rates: tuple[Fraction, ...]) -> tuple[RecordCharge, ...]:
     """What noise charges for each change of a record: see the table at the head of this part."""
-    if kind in LINES:
+    if KINDS[kind].summed:
         return tuple(Rate(f.name, rate, f.top) for f, rate in zip(features, rates, strict=True))
     return (Jump(tuple(f.name for f in features), rates[0] * (1 if kind == OUTSIDE else 2)),)
 
@@ -196,13 +191,52 @@ def question_told(asked: NoisedQuestion, since: bool = True) -> Json:
     size = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
     words = "a mechanism that fugu does not draw, on the word of whoever charged it"
     if asked.law == LAPLACE:
-        whole = dict.fromkeys(("histogram", "crosstab", "top"), "every count")
-        whole |= dict.fromkeys(("count", "proportion"), "the count")
-        sums = {"variance": "a sum and a sum of squares, the first"}.get(asked.kind, "the sum")
-        steps = "" if asked.kind in whole else " in steps of the values"
-        words = f"Laplace noise of scale {size}{steps} on {whole.get(asked.kind, sums)}"
+        steps = " in steps of the values" if asked.facts.numbers else ""
+        words = f"Laplace noise of scale {size}{steps} on {asked.facts.noised}"
     elif asked.law == FLIP:
         words = f"a choice by counts blurred at a scale of {size} records"
     said = {"exact": asked.exact} if since and asked.exact > EXACT else {}
     words += f" ({called_exact(asked.exact)})" if said else ""
     return {"query": asked.query, "words": words, "groups": len(asked.rates), "own": str(asked.most), **said}
+
+
+@final
+@dataclass(frozen=True)
+class QuestionPlan:
+    """A question with its features, its noise, and the share of its epsilon that each noise has."""
+
+    question: StatisticQuestion
+    features: tuple[Feature, ...]
+    law: str
+    shares: tuple[Fraction, ...]
+
+    def rates(self, epsilon: Fraction) -> tuple[Fraction, ...]:
+        """The rate of each noise at which the question's own epsilon is this one."""
+        if self.question.facts.summed:
+            return tuple(epsilon * share / f.top for f, share in zip(self.features, self.shares, strict=True))
+        return (epsilon / 2,)
+
+    @property
+    def noisy(self) -> Fraction | None:
+        """The largest epsilon of its own at which no noise is 0 with probability above one half; None for choices."""
+        return None if self.law == FLIP else EVEN / max(self.rates(Fraction(1)))
+
+    def charges(self, epsilon: Fraction, modelled: Collection[str]) -> tuple[RecordCharge, ...]:
+        """What it costs at this epsilon of its own."""
+        return charges_of(self.question.kind, self.features, self.rates(epsilon), modelled) if epsilon else ()
+
+    def noised(self, epsilons: Mapping[str, Fraction]) -> NoisedQuestion:
+        """The question with the noise that follows from its own epsilon in each group."""
+        asked = self.question
+        rates = {group: self.rates(epsilon) for group, epsilon in epsilons.items()}
+        return NoisedQuestion(str(asked), asked.kind, asked.by, self.features, self.law, rates)
+
+
+def plan_of(question: StatisticQuestion, reading: Schema, reference: Table, options: Options) -> QuestionPlan:
+    """How the question is answered; `UsageError` or `BadTable` if it makes no sense for these columns.
+
+    `reading`: how records are read. `reference`: the public table, read. `options`: what the question says besides."""
+    for column in question.columns:
+        if column not in reading.fields:
+            raise ColumnNotFound(column, tuple(reading.fields))
+    return QuestionPlan(question, *question.facts.plan(question, reading, reference, options))

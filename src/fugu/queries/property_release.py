@@ -24,7 +24,7 @@ from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.kind import Noise
 from fugu.noise.lattice import rounding_error
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
-from fugu.queries.answer import Cell
+from fugu.queries.kinds import Cell
 from fugu.scenario.property import from_property
 from fugu.scenario.property_statistic import RecordStatistic, condition
 from fugu.scenario.scenario import Scenario

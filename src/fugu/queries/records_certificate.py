@@ -35,15 +35,8 @@ from fugu.laws.pair import PairsLike
 from fugu.numbers.exact import Real, as_fraction, float_up, read_number
 from fugu.priors.records import ASSUMPTIONS, LEAST_ROWS, REFERENCE
 from fugu.queries.features import Feature, Is, feature_from
-from fugu.queries.noised_question import (
-    FEATURES,
-    OUTSIDE,
-    NoisedQuestion,
-    exact_numbers,
-    modelled,
-    own_of,
-    question_told,
-)
+from fugu.queries.kinds import OUTSIDE
+from fugu.queries.noised_question import NoisedQuestion, exact_numbers, modelled, own_of, question_told
 from fugu.queries.record_proofs import RECORDS, Load, ProofStep, ProvedPair, StatedLaw, Type, largest_proved
 from fugu.queries.statistic import StatisticQuestion
 from fugu.translation.records.checking import said
@@ -298,7 +291,7 @@ class RecordsCertificate(Promising):
                 continue
             words, columns = StatisticQuestion.parse(asked.query), [feature.columns for feature in asked.features]
             kinds = tuple(type(feature) for feature in asked.features)
-            if (words.kind, words.by) != (asked.kind, asked.by) or kinds not in FEATURES[asked.kind]:
+            if (words.kind, words.by) != (asked.kind, asked.by) or kinds not in asked.facts.features:
                 raise CertificateError(f"the question {brief(asked.query)} is answered as if it were another")
             if any(read != words.columns for read in columns) or not set(words.columns) <= set(schema.fields):
                 raise CertificateError(f"the question {brief(asked.query)} looks at other columns than it names")

@@ -20,15 +20,17 @@ from fugu.data.sources import TableLike
 from fugu.documents.certificate import Certificate
 from fugu.documents.promises import second, warnings_of
 from fugu.documents.sentences import APART, INDEPENDENT_RECORDS, PRIVATE_NUMBERS, SIZES, UNPROTECTED
-from fugu.errors import BadBudget, CertificateError, NoiselessRelease, PriorNotPublic
+from fugu.errors import BadBudget, CertificateError, MissingValues, NoiselessRelease, PriorNotPublic
 from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real, as_fraction, read_number
-from fugu.queries.answer import Answer, Cell, feature_cells
+from fugu.queries.answer import Answer
 from fugu.queries.features import Coded, Is, Placed
 from fugu.queries.group_noise import Beliefs, GroupNoise, Mask
 from fugu.queries.groups import Rows, expected_groups, find_groups, known_groups, require_public_groups, same_rows
-from fugu.queries.statistic import Options, StatisticQuestion, plan_of, require_known
+from fugu.queries.kinds import Cell, Options, feature_cells
+from fugu.queries.noised_question import plan_of
+from fugu.queries.statistic import StatisticQuestion
 from fugu.scenario.query import require_one_row_each
 from fugu.utility.usable import RowsFor
 from fugu.visible import Json
@@ -65,7 +67,7 @@ class ProvedStatistic:
         """Refuse to publish an exact number, unless that was said aloud; decided by public facts."""
         if not allowed and any(made.noise.scale == 0 for made in self.mechanisms.values()):
             cells = "what is believed of one record's cell hides its secret already"
-            hidden = cells if self.statistic.tabulated else "the other records alone hide each one"
+            hidden = cells if self.statistic.facts.tabulated else "the other records alone hide each one"
             raise NoiselessRelease(
                 f"{hidden} in a group of {self.statistic}; the exact number would be published. Say so "
                 "with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon or delta"
@@ -105,7 +107,7 @@ class ProvedStatistic:
         """What was drawn for a group, with its intervals: counts are whole, and nothing of them is rounded."""
         noise, feature = self.mechanisms[group].noise, self.believed.feature
         half, scale = noise.quantile(0.95), float(noise.scale) * float(feature.step)
-        return feature_cells(feature, group, drawn, self.sizes[group], self.statistic.averaged, half, scale)
+        return feature_cells(feature, group, drawn, self.sizes[group], self.statistic.facts.divided, half, scale)
 
     def answer(self, cells: tuple[Cell, ...], came: FrameKind, note: str) -> Answer:
         """The cells that were drawn, with all that is said of them."""
@@ -144,7 +146,7 @@ def open_query(
     mechanisms, codes = believed.mechanisms(sizes, budget), feature.of(believed.reading, private.table)
     numbers = {
         name: np.bincount(codes[rows], minlength=feature.top + 1).astype(np.float64)
-        if statistic.tabulated
+        if statistic.facts.tabulated
         else np.array([float(codes[rows].sum())])
         for name, rows in groups.items()
     }
@@ -155,6 +157,16 @@ def require_odds(budget: Pure | Approx) -> None:
     """Refuse a budget that is no epsilon, with or without a delta."""
     if not is_guarantee(budget) or budget.renyi:
         raise BadBudget(f"a query takes fugu.Pure or fugu.Approx, got {type(budget).__name__}; convert with to_approx")
+
+
+def require_known(schema: Schema, reference: Table, columns: tuple[str, ...]) -> None:
+    """Missing cells of the reference need a meaning, which the schema or `missing` gives; private ones have one."""
+    for name in columns:
+        if reference.exact(name).missing.any() and schema.fields[name].missing is None:
+            raise MissingValues(
+                f"column {name!r} of the reference has missing cells; say what they count as (missing=<value>, or in "
+                "the schema), or drop those rows"
+            )
 
 
 # What is believed about a statistic: everything that follows from the question and the reference, before a private
@@ -228,6 +240,11 @@ class Believed:
             schema=None if schema is None else Schema.from_json(schema),
         )
 
+    @property
+    def tabulated(self) -> bool:
+        """Whether it is one count for each of several cells."""
+        return self.statistic.facts.tabulated
+
     @cached_property
     def feature(self) -> Coded | Is | Placed:
         """How one record counts in a sum, or the cells of a table of counts, where many numbers need edges."""
@@ -239,7 +256,7 @@ class Believed:
     @property
     def skipped(self) -> tuple[str, ...]:
         """Secrets without a row in the reference; a table of counts then uses no belief, and skips none."""
-        if self.statistic.tabulated:
+        if self.tabulated:
             return ()
         return tuple(label for label, mask in self.masks.items() if not mask.any())
 
@@ -255,14 +272,14 @@ class Believed:
 
     def noise(self, budget: Pure | Approx) -> GroupNoise:
         """From which the mechanism of every group is worked out."""
-        feature, tabulated, secrets = self.feature, self.statistic.tabulated, self.masks
+        feature, tabulated, secrets = self.feature, self.tabulated, self.masks
         told: Json = {"query": str(self.statistic)}
         if isinstance(feature, Placed):
             told |= {"cells": feature.labels}
             secrets = {**self._declared, **secrets}
         else:
             told |= {"low": str(feature.low), "step": str(feature.step), "steps": feature.top}
-            told |= {"averaged": self.statistic.averaged}
+            told |= {"averaged": self.statistic.facts.divided}
         none = (UNPROTECTED + ", ".join(self.skipped),) if self.skipped else ()
         stated = (INDEPENDENT_RECORDS, SIZES, PRIVATE_NUMBERS if self.public_prior else APART, *none)
         codes = feature.of(self.reading, self.known)
@@ -301,7 +318,7 @@ class Believed:
         a predicate in code."""
         if self.spec.json is None:
             return None
-        feature, summed = self.feature, not self.statistic.tabulated
+        feature, summed = self.feature, not self.tabulated
         ends = [str(feature.low), str(feature.low + feature.step * feature.top)]
         return {
             "query": str(self.statistic), "protect": self.spec.json, "by": self.by,

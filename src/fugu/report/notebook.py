@@ -29,7 +29,7 @@ from fugu.mechanism.release import Release
 from fugu.priors.gaussian_field import FieldInfluence
 from fugu.priors.prior import InfluenceCurve
 from fugu.queries.answer import Answer, columns_of
-from fugu.queries.answer import Cell as Number
+from fugu.queries.kinds import Cell as Number
 from fugu.queries.noised_question import EXACT
 from fugu.queries.sequence_query import SequenceAnswer
 from fugu.scenario.scenario import Scenario

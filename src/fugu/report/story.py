@@ -31,8 +31,8 @@ from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers.exact import read_number
 from fugu.numbers.text import clean, number, percent
 from fugu.numbers.text import epsilon as epsilon_of
-from fugu.queries.answer import half_width
-from fugu.queries.noised_question import FLIP, LAPLACE, NoisedQuestion, question_told
+from fugu.queries.kinds import FLIP, LAPLACE, half_width
+from fugu.queries.noised_question import NoisedQuestion, question_told
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_claims import query_from, same_query
 from fugu.queries.sequence_counts import Mean, RandomisedResponse

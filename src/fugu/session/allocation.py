@@ -18,11 +18,10 @@ from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import both
 from fugu.numbers.exact import Real, as_fraction, number
 from fugu.queries.features import Coded, SquaredFeature
-from fugu.queries.noised_question import NoisedQuestion, own_of
+from fugu.queries.noised_question import NoisedQuestion, QuestionPlan, own_of
 from fugu.queries.pricing import Charges, Pricing, Types, envelope
 from fugu.queries.pricing import exact as exact_price
 from fugu.queries.record_proofs import StatedLaw
-from fugu.queries.statistic import QuestionPlan
 from fugu.queries.table_belief import TableHistory
 from fugu.session.books import SessionBooks, exceeded, people_elsewhere
 from fugu.translation.records.pricer import largest_rate
@@ -202,7 +201,7 @@ def relative_error(books: SessionBooks, room: Room, plan: QuestionPlan) -> float
     """c with a relative error of about c / (own epsilon), as the reference and the public number of rows show."""
     belief, feature = books.belief, plan.features[-1]
     rows = sum(room.types.rows) / max(len(_names(room, plan)), 1)
-    if not isinstance(feature, Coded | SquaredFeature) or plan.question.kind == "quantile":
+    if not isinstance(feature, Coded | SquaredFeature) or not plan.question.facts.summed:
         return 2 * (feature.top + 1) / rows
     if not set(feature.columns) <= set(belief.table.columns):
         return feature.top / rows

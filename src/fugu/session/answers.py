@@ -15,9 +15,10 @@ from fugu.errors import UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.composition import UNCHARGED, both
 from fugu.numbers.exact import Real, as_fraction, read_number
-from fugu.queries.answer import Cell, columns_of
+from fugu.queries.answer import columns_of
+from fugu.queries.kinds import Bins, Cell
 from fugu.queries.noised_question import EXACT
-from fugu.queries.statistic import Bins, StatisticQuestion
+from fugu.queries.statistic import StatisticQuestion
 from fugu.shown import Shown, figure_of
 from fugu.utility.usable import Usable
 from fugu.visible import Json, brief, several

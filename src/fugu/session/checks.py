@@ -26,11 +26,12 @@ from fugu.guarantee.asks import exact
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, read_number
 from fugu.queries.features import Feature, Placed
-from fugu.queries.noised_question import LAPLACE, NoisedQuestion
+from fugu.queries.kinds import LAPLACE, Options
+from fugu.queries.noised_question import NoisedQuestion, plan_of
 from fugu.queries.pricing import TypeLaws
 from fugu.queries.record_proofs import StatedLaw
 from fugu.queries.records_certificate import RecordsCertificate
-from fugu.queries.statistic import Options, StatisticQuestion, plan_of
+from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.table_belief import TableBelief, reading_of
 from fugu.session.answers import SessionAnswer
 from fugu.utility.figures import CHANCE, GRADES, NOISE, ROUGHLY, Figures, statistic
@@ -124,7 +125,6 @@ def _counts(law: StatedLaw) -> Counter[tuple[object, ...]]:
 # Which published answers of a session lie far from what its reference makes plausible; all of it is public.
 
 
-_KINDS: Final = ("count", "proportion", "sum", "mean", "histogram", "crosstab")
 _MOST: Final = 200
 """Numbers of one answer, or groups over all questions, that are looked at."""
 
@@ -136,7 +136,7 @@ def implausible(session: Session, answers: Sequence[SessionAnswer]) -> tuple[str
     said = []
     for answer in answers:
         asked = known.get(str(answer.question))
-        if asked is None or asked.law != LAPLACE or asked.kind not in _KINDS:
+        if asked is None or asked.law != LAPLACE or not (asked.facts.tabulated or _moments(asked)):
             continue
         for cell in answer.cells[:_MOST]:
             name = ", ".join(filter(None, (asked.query, cell.group, cell.cell)))
@@ -171,12 +171,12 @@ def _expected(belief: TableBelief, asked: NoisedQuestion, rows: int, group: str,
     noise = Laplace(1 / asked.rates[group][0], grid=1).quantile
     if isinstance(first, Placed) and cell not in first.labels:
         return None
-    if isinstance(first, Placed) or asked.kind in ("count", "proportion"):
+    if isinstance(first, Placed) or not asked.facts.numbers:
         wanted = first.labels.index(cell) if isinstance(first, Placed) else 1
         laws = [(float((part == wanted).sum()), float(len(part))) for part in parts]
         return plausible_count(laws, rows, unit, noise)
     means, spread = [float(part.mean()) for part in parts], max(float(part.std()) for part in parts)
-    low = float(first.low) * (1 if asked.kind == "mean" else rows)
+    low = float(first.low) * (1 if asked.facts.divided else rows)
     ends = (low + rows * unit * min(means), low + rows * unit * max(means))
     reach = noise(1 - FAR / 2) * unit
     return plausible_sum(*ends, spread, rows * unit, rows, reference, reach) if math.isfinite(spread) else None
@@ -199,7 +199,6 @@ OneRecord = tuple[NDArray[np.float64], NDArray[np.float64]] | None
 BASIS = "the laws of one record, counted on the reference"
 OVER_ALL = "; over all its rows, where it has too few of a group, or no such groups"
 """What the law of a number is then, which says nothing of single groups."""
-_SHARES = ("mean", "proportion")
 RANKS = "a quantile is right up to ranks: its noise is in rows, so no interval of values follows from it"
 _CHOSEN = "it is answered by a choice, or from several noised numbers"
 
@@ -281,7 +280,7 @@ def _levers(
     if cap is None or 2 * spent <= cap:
         twice = f"--epsilon {float(2 * exact(certificate.budget.epsilon)):g}"
         yield lever("twice the epsilon", twice, Fraction(2), worst.rows, "odds may change by the factor squared")
-    if asked.by is not None and asked.kind in _SHARES:
+    if asked.by is not None and asked.facts.divided:
         alone = f"--query {shlex.quote(asked.query.removesuffix(f' by {asked.by}'))}"
         whole = rows_in(certificate, None, "")
         yield lever("one number for all groups", alone, Fraction(1), whole, "no group has a number of its own")
@@ -298,7 +297,7 @@ def statistics(asked: NoisedQuestion, sizes: Mapping[str, int], law: Callable[[s
 
     `asked`: the question with its noise. `sizes`: how many records each group has. `law`: the codes of one record of a
     group and their shares, or None where nothing is believed of it."""
-    if asked.law != LAPLACE or asked.kind == "variance":
+    if asked.law != LAPLACE or len(asked.features) > 1:
         return
     for group, rows in sizes.items():
         noise = Laplace(1 / asked.rates[group][0], grid=1)
@@ -315,14 +314,18 @@ def rows_in(certificate: RecordsCertificate, by: str | None, group: str) -> int:
 
 def unit_of(asked: NoisedQuestion, rows: int) -> float:
     """What one step of the noise is in the published number."""
-    step = float(asked.features[0].step)
-    return step / max(rows, 1) if asked.kind in _SHARES else step
+    return asked.facts.unit(asked, rows)
+
+
+def _moments(asked: NoisedQuestion) -> bool:
+    """Whether the number is a sum over records, or a mean: the law of one record says what to expect of it."""
+    return asked.facts.summed and len(asked.features) == 1
 
 
 def _believed(asked: NoisedQuestion, rows: int, law: OneRecord) -> tuple[float | None, float | None]:
     """What the laws say of the number, and how far chance alone moves it; of counts in cells, an even share."""
     first = asked.features[0]
-    if asked.kind not in ("count", "proportion", "sum", "mean"):
+    if not _moments(asked):
         return rows / len(first.labels) if isinstance(first, Placed) and first.labels else None, None
     if law is None:
         return None, None
@@ -330,7 +333,7 @@ def _believed(asked: NoisedQuestion, rows: int, law: OneRecord) -> tuple[float |
     centre = float(shares @ codes)
     variance = float(shares @ (codes - centre) ** 2)
     unit = unit_of(asked, rows)
-    low = float(first.low) * (1 if asked.kind == "mean" else rows)
+    low = float(first.low) * (1 if asked.facts.divided else rows)
     return low + rows * centre * unit, CHANCE * math.sqrt(rows * variance) * unit
 
 

@@ -23,12 +23,13 @@ from fugu.ledger.accountant import Terms
 from fugu.ledger.registration import Opening, known_already, released_by_law
 from fugu.ledger.sharing import Elsewhere
 from fugu.ledger.state import CHARGED
-from fugu.queries.answer import Cell, cells_of, draw
-from fugu.queries.noised_question import EXACT, NoisedQuestion
+from fugu.queries.answer import cells_of, draw
+from fugu.queries.kinds import Cell
+from fugu.queries.noised_question import EXACT, NoisedQuestion, QuestionPlan
 from fugu.queries.pricing import Worth
 from fugu.queries.record_proofs import StatedLaw
 from fugu.queries.records_certificate import RecordsCertificate
-from fugu.queries.statistic import QuestionPlan, StatisticQuestion
+from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.table_belief import Charged, TableBelief
 from fugu.session.allocation import room_for
 from fugu.session.answers import SessionAnswer

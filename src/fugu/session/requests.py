@@ -24,9 +24,10 @@ from fugu.guarantee.asks import exact
 from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease
 from fugu.numbers.exact import Real, number
-from fugu.queries.features import Feature, SquaredFeature, Whole, whole
-from fugu.queries.noised_question import FLIP, OUTSIDE, NoisedQuestion
-from fugu.queries.statistic import KINDS, Options, QuestionPlan, StatisticQuestion, plan_of
+from fugu.queries.features import Feature, Whole, whole
+from fugu.queries.kinds import FLIP, OUTSIDE, Options
+from fugu.queries.noised_question import NoisedQuestion, QuestionPlan, plan_of
+from fugu.queries.statistic import TOTALS, StatisticQuestion
 from fugu.queries.statistics_release import Believed, rehearse
 from fugu.queries.table_belief import TableBelief
 from fugu.session.allocation import allotted, read_weights
@@ -199,7 +200,7 @@ def _law(
     schema: Schema | None, unit: str | None, rows: int,
 ) -> tuple[float | None, str]:  # fmt: skip
     """The error of the law route, which has the question to itself; None, with the reason, where it has no answer."""
-    if asked.kind not in KINDS:
+    if asked.kind not in TOTALS:
         return None, f"the law route has no {asked.kind}"
     if isinstance(options.bins, Mapping):
         return None, "the law route takes bins for one column"
@@ -215,14 +216,11 @@ def _law(
 def _of_group(noised: NoisedQuestion, rates: tuple[Fraction, ...], rows: int) -> float:
     if noised.law == FLIP:
         return 1 / float(rates[0])
-    feature, moved = noised.features[-1], 1 / math.sinh(min(float(rates[-1]), 700.0))
-    if noised.kind == "variance" and isinstance(feature, SquaredFeature):
-        return moved * float(feature.coded.step) ** 2 / rows
-    return moved * float(feature.step) / (rows if noised.kind in ("mean", "proportion") else 1)
+    return noised.facts.unit(noised, rows) / math.sinh(min(float(rates[-1]), 700.0))
 
 
 def _unit(plan: QuestionPlan) -> str:
     if plan.law == FLIP:
         return "ranks"
-    counts = ("count", "histogram", "crosstab", "top")
-    return "records" if plan.question.kind in counts else plan.question.kind
+    kind = plan.question.facts
+    return kind.name if kind.numbers or kind.divided else "records"

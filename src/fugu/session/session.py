@@ -27,9 +27,10 @@ from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease, process
 from fugu.numbers.exact import Real
 from fugu.progress import in_sight
-from fugu.queries.noised_question import NoisedQuestion
+from fugu.queries.kinds import Bins, Options
+from fugu.queries.noised_question import NoisedQuestion, QuestionPlan, plan_of
 from fugu.queries.records_certificate import RecordsCertificate
-from fugu.queries.statistic import Bins, Options, QuestionPlan, StatisticQuestion, plan_of
+from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.table_belief import ExpectedGroups
 from fugu.session.allocation import allotted, least_noise, read_weights
 from fugu.session.answers import Kinds, SessionAnswer
