@@ -33,6 +33,7 @@ from fugu import errors
 from fugu.calibration import registry
 from fugu.loss import door
 from fugu.noise import kind
+from fugu.queries.kinds import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = ("clinic_reference.csv", "clinic_today.csv")
@@ -97,11 +98,11 @@ def run_page(page: str, name: str) -> None:
 def add_file(block: Block) -> None:
     """A new file of the package, in a folder beside it; registries look again."""
     path = Path.cwd() / "added" / block.file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(block.body, encoding="utf-8")
     package = importlib.import_module(".".join(("fugu", *Path(block.file).parent.parts)))
     assert not any((Path(place) / path.name).exists() for place in package.__path__), f"{block.file} is there already"
-    package.__path__ = [*package.__path__, str(path.parent)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(block.body, encoding="utf-8")
+    package.__path__ = [*dict.fromkeys((*package.__path__, str(path.parent)))]
     forget()
 
 
@@ -117,10 +118,12 @@ def own_package() -> Iterator[None]:
     """Files that a page adds to the package are gone after it."""
     rooms = [importlib.import_module(f"fugu.{name}") for name in ADDED_TO]
     paths, modules = [list(room.__path__) for room in rooms], set(sys.modules)
-    methods, kinds = list(registry.methods()), dict(kind.kinds())
+    methods, kinds, statistics = list(registry.methods()), dict(kind.kinds()), dict(KINDS)
     try:
         yield
     finally:
+        KINDS.clear()
+        KINDS.update(statistics)
         for room, path in zip(rooms, paths, strict=True):
             room.__path__ = path
         for name in set(sys.modules) - modules:

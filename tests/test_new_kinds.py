@@ -14,6 +14,7 @@ import fugu.cli.app as cli
 from forging import consistent
 from fugu.errors import NotProvable
 from fugu.report import page
+from record_documents import parsed
 from test_docs import CONTRIBUTING, add_file, blocks, own_package
 
 TABLES = Path(fugu.__file__).parent / "examples"
@@ -28,7 +29,8 @@ def added(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shown = [block for block in blocks(CONTRIBUTING.read_text(encoding="utf-8")) if block.file]
     assert sorted(block.file for block in shown) == [
-        "calibration/methods/half.py", "noise/binomial.py", "priors/pairs.py", "queries/sequence_visitors.py",
+        "calibration/methods/half.py", "noise/binomial.py", "priors/pairs.py", "queries/above.py",
+        "queries/sequence_visitors.py",
     ]  # fmt: skip
     with own_package():
         for block in shown:
@@ -214,3 +216,78 @@ def test_a_new_prior_is_translated_charged_and_shown(tmp_path):
     verdict = fugu.verify(release.certificate)
     assert not verdict.holds, "the user says that the sum is private, and nobody can prove it"
     assert page(release.certificate)
+
+
+@pytest.fixture
+def above():
+    """CONTRIBUTING's statistic, listed."""
+    from fugu.queries.above import Above
+
+    from fugu.queries.kinds import KINDS
+
+    KINDS["above"] = Above()
+    return KINDS["above"]
+
+
+def lost(law, s: str, t: str, rate: float) -> float:
+    """The loss of a noised sum of one record's codes, from the definition: at every whole number that may go out."""
+    (codes,) = law.states.values()
+    p, q = (law.given[secret] / law.given[secret].sum() for secret in (s, t))
+    kernel = np.exp(-rate * np.abs(np.arange(-9, 11)[:, None] - codes))
+    return float(np.abs(np.log((kernel @ p) / (kernel @ q))).max())
+
+
+def test_a_new_statistic_is_priced_by_the_definition_and_verified(above):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        ages = rng.integers(20, 90, 400).tolist()
+        secrets = ["y" if rng.random() < (0.9 if age > 64 else 0.2) else "n" for age in ages]
+        session = fugu.Session({"age": ages[:50]}, {"ill": secrets, "age": ages}, "ill", fugu.Pure(1))
+        answer = session.ask("above(age, 64)", 0.4)
+        (law,), (asked,) = session.certificate.laws, session.certificate.questions
+        rate, spent = float(asked.rates[""][0]), float(session.spent().epsilon)
+        loss = max(lost(law, "y", "n", rate), lost(law, "n", "y", rate))
+        assert loss <= spent + 1e-9 <= 0.4 + 2e-9
+        assert lost(law, "y", "n", 1.1 * rate) > loss, "less noise loses more"
+        assert fugu.verify(session.certificate).holds
+        assert abs(answer.value - sum(age > 64 for age in ages[:50])) < 40 / rate
+        body = json.loads(session.certificate.to_json())
+        body["questions"][0]["rates"][""] = [str(2 * asked.rates[""][0])]
+        assert not fugu.verify(parsed(body)).holds
+
+
+def test_the_threshold_of_a_new_statistic_is_where_it_says(above):
+    ages = [64, 64.001, 65, None, float("inf"), "no number"] * 20
+    session = fugu.Session({"age": ages}, {"ill": ["y", "n"] * 60, "age": [60, 70, 64, 66] * 30}, "ill", fugu.Pure(99))
+    answer = session.ask("above(age, 64)", 40, allow_no_noise=True)
+    missing = 20 * 2 if session._belief.reading.fields["age"].replacement > 64 else 0
+    assert answer.value == 60 + missing
+    for wrong in ("above(age)", "above(age, much)", "above(sex, 1)"):
+        with pytest.raises(fugu.errors.FuguError):
+            session.ask(wrong)
+
+
+def test_a_new_statistic_is_rehearsed_judged_audited_and_shown(above):
+    reference = {"ill": ["y", "n"] * 200, "age": [70, 40, 50, 65] * 100, "ward": ["a", "a", "b", "b"] * 100}
+    session = fugu.Session({"age": [50, 80] * 40, "ward": ["a"] * 80}, reference, "ill", fugu.Pure(1))
+    would = session.rehearse(["above(age, 64) by ward"], 0.5)
+    assert would.usable.figures and not would.answered
+    answer = session.ask("above(age, 64) by ward", 0.5)
+    assert answer.usable.figures[0].rows == 80 and answer.to_json()["query"] == "above(age, 64) by ward"
+    assert answer._repr_html_() and session.usable.figures
+    audit = fugu.audit(session.certificate, draws=20_000, rng=np.random.default_rng(1))
+    assert audit.clean and not audit.fit.refuted
+    assert "above(age, 64) by ward" in page(session.certificate)
+
+
+def test_a_new_statistic_goes_through_the_commands(above):
+    told = ("--query", "count, above(chol, 240) by sex", "--protect", "smoker", "--reference", REFERENCE)
+    run("release", TODAY, *told, "--epsilon", 1, "--no-ledger", "-o", "out.csv", "--json")
+    assert "above(chol, 240) by sex" in Path("out.csv").read_text()
+    checked = json.loads(
+        run("verify", "out.certificate.json", "--published", "out.csv", "--reference", REFERENCE, "--json")
+    )
+    assert checked["holds"]
+    run("report", "out.certificate.json", "-o", "again.html")
+    run("audit", "out.certificate.json", "--draws", 20_000)
+    run("compare", REFERENCE, *told[:4], "--epsilon", 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -113,10 +114,7 @@ def what_and_by(text: object) -> tuple[str, str | None]:
 
 def _number(kind: StatisticKind, text: str) -> Fraction:
     """The quantile or the number of top cells that a question names."""
-    try:
-        number = read_number(text)
-    except UsageError:
-        number = Fraction(0)
-    if not kind.allows(number):
-        raise UsageError(f"{kind.name} takes a column and {kind.number}, got {text!r}")
-    return number
+    with suppress(UsageError):
+        if kind.allows(number := read_number(text)):
+            return number
+    raise UsageError(f"{kind.name} takes a column and {kind.number}, got {text!r}")
