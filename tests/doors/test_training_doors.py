@@ -483,7 +483,7 @@ def test_the_harness_sees_a_mean_in_place_of_a_missing_cell_and_a_refusal(monkey
         return found, targets
 
     def strict(self, table, *rest):
-        if "perhaps" in self.schema.open(table).raw(self.wanted.target).to_list():
+        if "perhaps" in self.schema.open(table).raw(self.training.target).to_list():
             raise BadTable("a label that is in no class")
         return rows(self, table, *rest)
 
