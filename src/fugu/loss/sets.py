@@ -343,10 +343,7 @@ def outside(law_set: LawSet, where: SetOutputs, measure: Measure) -> arb:
 
 def _side(law_set: LawSet, kernel: DecayKernel, measure: RenyiMeasure, mirrored: bool) -> tuple[int, int, int]:
     """(reach, s, the place of the value s steps away) that needs the least reach, at one end."""
-    n = law_set.size
-    place = np.arange(n)
-    held = place[None, :] <= place[:, None] if mirrored else place[None, :] >= place[:, None]
-    masses = np.maximum(law_set.bottoms(held.astype(np.float64)), 0.0)
+    masses = np.maximum(law_set.ends[mirrored], 0.0)
     apart = law_set.values - law_set.values[0] if mirrored else law_set.values[-1] - law_set.values
     a, c = float(measure.alpha), float(kernel.decay or 1)
     with np.errstate(divide="ignore"):

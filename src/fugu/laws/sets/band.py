@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, final
@@ -15,36 +14,8 @@ from numpy.typing import NDArray
 from fugu.errors import BadLaw
 from fugu.fixed import fixed
 from fugu.laws.discrete import Discrete
-from fugu.laws.sets.law_set import (
-    Floats,
-    LimitedLaws,
-    declared,
-    groups,
-    law_of,
-    member,
-    radius_up,
-    vector,
-    whole,
-)
+from fugu.laws.sets.law_set import Floats, LimitedLaws, Path, declared, groups, law_of, member, radius_up, whole
 from fugu.numbers.exact import Real, VectorLike, as_fraction
-
-
-@dataclass(frozen=True, eq=False)
-class QuantileWindows:
-    """Levels of probability, and between which declared values the quantile of each level may lie.
-
-    On level j, of width `mass[j]` (integers over `total`), the quantile is any of values[first[j]], ...,
-    values[last[j]]. Both ends do not decrease with the level."""
-
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    mass: list[int]
-    total: int
-
-    @cached_property
-    def weights(self) -> Floats:
-        """The widths as doubles."""
-        return np.array([m / self.total for m in self.mass])
 
 
 @final
@@ -58,10 +29,7 @@ class Band(LimitedLaws):
     Raises `BadLaw` if no law lies between. Limits are carried over by monotonicity (`lower` to the right, `upper` to
     the left), which changes no law of the band.
 
-    The maximum is exact. A law is in the band iff its quantile function lies, level by level, between the inverse of
-    `upper` and the inverse of `lower`: a window of values that only moves to the right. Taking in each window the
-    leftmost value with the largest v gives a quantile function that does not decrease (whatever lies to the left of
-    the last choice was in the last window too, and smaller), so sum p v <= integral of the window maxima is attained.
+    The maximum is exact (`Path`).
 
     >>> band = Band([0, 1, 2], [0.25, 0.5, 1], [0.5, 0.75, 1])
     >>> band.top([1, 0, 0]), band.top([0, 1, 0]), band.bottom([0, 1, 0])
@@ -82,39 +50,13 @@ class Band(LimitedLaws):
         self._hold(values=values, lower=fixed(low), upper=fixed(high))
 
     @cached_property
-    def windows(self) -> QuantileWindows:
-        """The levels between two neighbouring limits, with the values that their quantiles may take."""
-        levels = np.unique(np.concatenate([self.lower, self.upper]))
-        levels = levels[levels > 0]
-        (row,), total = whole(levels)
-        mass = [b - a for a, b in zip([0, *row[:-1]], row, strict=True)]
-        first, last = (fixed(np.searchsorted(row, levels)) for row in (self.upper, self.lower))
-        return QuantileWindows(first, last, mass, total)
-
-    def top(self, v: Sequence[Fraction | int]) -> Fraction:
-        """max_p sum p v, exactly. `v`: one rational per declared value."""
-        numbers, common = vector(v, self.size)
-        best = _maxima(numbers, self.windows)
-        mass = self.windows.mass
-        return Fraction(sum(m * numbers[j] for m, j in zip(mass, best, strict=True)), self.windows.total * common)
-
-    def tops(self, v: Floats) -> Floats:
-        """max_p sum p v in doubles, for every row of `v` (m, n)."""
-        rows = np.atleast_2d(np.asarray(v, dtype=np.float64))
-        first, last = self.windows.first, self.windows.last
-        found = np.empty((len(rows), len(first)))
-        level = np.frexp(last - first + 1)[1] - 1  # windows of length 2^level to 2^(level + 1) - 1
-        table = rows
-        for step in range(int(level.max()) + 1):
-            here = np.flatnonzero(level == step)
-            found[:, here] = np.maximum(table[:, first[here]], table[:, last[here] + 1 - 2**step])
-            table = np.maximum(table[:, : -(2**step)], table[:, 2**step :])
-        return found @ self.windows.weights
+    def path(self) -> Path:
+        """The same laws as paths of their cumulated probabilities."""
+        return Path.of(np.zeros(self.size), np.ones(self.size), self.lower, self.upper)
 
     def extremes(self, rows: Floats) -> Floats:
-        """For every row of vectors a law of the band that attains the maximum, in doubles."""
-        weights = self.windows.weights
-        return np.stack([np.bincount(_maxima(row, self.windows), weights, self.size) for row in rows.tolist()])
+        """For every row of vectors the law that attains the maximum, in doubles."""
+        return np.stack([self.path.extreme(row) for row in rows])
 
     def at(self, places: NDArray[np.int64], values: VectorLike) -> Band:
         """Values joined: the limits at the last value of each group. Exact: limits in between can be kept by a law
@@ -140,23 +82,6 @@ class Band(LimitedLaws):
         (low, high), total = whole(self.lower, self.upper)
         middle = [a + b for a, b in zip(low, high, strict=True)]
         return law_of(self.values, [b - a for a, b in zip([0, *middle[:-1]], middle, strict=True)], 2 * total)
-
-
-def _maxima(v: list[int] | list[float], windows: QuantileWindows) -> list[int]:
-    """The leftmost largest entry in every window: a queue of those that nothing after them beats."""
-    found: list[int] = []
-    queue: list[int] = []
-    head, reached = 0, -1
-    for first, last in zip(windows.first.tolist(), windows.last.tolist(), strict=True):
-        for j in range(reached + 1, last + 1):
-            while len(queue) > head and v[queue[-1]] < v[j]:
-                queue.pop()
-            queue.append(j)
-        reached = max(reached, last)
-        while queue[head] < first:
-            head += 1
-        found.append(queue[head])
-    return found
 
 
 def winf_ball(law: Discrete, radius: Real, values: VectorLike) -> Band:
