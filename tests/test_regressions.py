@@ -28,7 +28,7 @@ from fugu import (
     renyi,
     verify,
 )
-from fugu.errors import BadLaw, BadNoise, CertificateError, FuguError
+from fugu.errors import BadLaw, BadNoise, CertificateError, FuguError, NotProvable
 from fugu.laws.masses import Masses
 from fugu.noise import Lattice
 from fugu.numbers.exact import as_fraction
@@ -179,3 +179,26 @@ def test_values_beyond_whole_steps_are_refused_in_words(noise):
     with pytest.raises(BadNoise, match="too fine for values this far apart"):
         renyi(noise, far, 2)
     assert 4 <= epsilon(Laplace(1, grid=1), LawPair(Discrete([0]), Discrete([4]))) < 4.000001
+
+
+@pytest.mark.parametrize(
+    ("loss", "why"),
+    [
+        (
+            lambda: renyi(Laplace(1e299), LawPair(Discrete([0, 1e300], [1, 3]), Discrete([0, 1e300])), 1e9),
+            "many points",
+        ),
+        (
+            lambda: renyi(Gaussian(1e-300, grid=1), LawPair(Discrete([0, 1]), Discrete([0, 1], [1, 3])), 2),
+            "beyond the range",
+        ),
+        (
+            lambda: delta(Gaussian(1e-300, grid=1), LawPair(Discrete([0, 1]), Discrete([0, 1], [1, 3])), 1),
+            "beyond the range",
+        ),
+    ],
+    ids=["order", "divergence", "delta"],
+)
+def test_losses_beyond_the_range_of_doubles_are_refused_in_words(loss, why):
+    with pytest.raises(NotProvable, match=why):
+        loss()

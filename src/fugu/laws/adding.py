@@ -18,9 +18,6 @@ from fugu.laws.spectrum import KAPPA, TAIL, SumSpectrum, SumWindow, Term, enclos
 from fugu.numbers import balls
 from fugu.numbers.exact import decimal_step, float_up, integers
 
-# Sums of independent whole numbers: in exact integers where they are few, else by one FFT with a certified error.
-
-
 FEW_BITS = 2**24
 """Up to this many bits of output (2 MB) the exact law is as fast as the FFT."""
 MOST_BITS = 2**31
@@ -45,7 +42,14 @@ def convolve_exact(terms: Sequence[Term], most_bits: int = MOST_BITS) -> Certifi
     """
     _, bits = exact_sizes(terms)
     if _steps(terms) < min(bits // 64, _MOST_STEPS):
-        found = _sparse(terms)
+        found = {0: 1}  # few atoms that lie far apart: one product at a time
+        for term in terms:
+            for _ in range(term.times):
+                before, found = found, {}
+                for j, b in zip(term.at, term.parts, strict=True):
+                    for i, a in before.items():
+                        found[i + j] = found.get(i + j, 0) + a * b
+        found = dict(sorted(found.items()))
     elif bits <= most_bits:
         factors = [fmpz_poly(term.dense()) ** term.times for term in terms]
         while len(factors) > 1:
@@ -67,18 +71,6 @@ def _steps(terms: Sequence[Term]) -> int:
         points *= math.comb(term.times + len(term.at) - 1, term.times)
         steps += points * len(term.at) * term.times
     return steps
-
-
-def _sparse(terms: Sequence[Term]) -> dict[int, int]:
-    """Few atoms that lie far apart: one product at a time."""
-    found = {0: 1}
-    for term in terms:
-        for _ in range(term.times):
-            before, found = found, {}
-            for j, b in zip(term.at, term.parts, strict=True):
-                for i, a in before.items():
-                    found[i + j] = found.get(i + j, 0) + a * b
-    return dict(sorted(found.items()))
 
 
 def convolve_fft(terms: Sequence[Term], tail: float = TAIL) -> CertifiedSum:
@@ -127,9 +119,6 @@ def roundoff(wave: SumSpectrum, window: SumWindow, length: int) -> float:
 def _norm(half: NDArray[np.float64]) -> float:
     """The 2-norm of a spectrum of real numbers, of which only the first half is kept."""
     return math.sqrt(2 * float(half @ half) - float(half[0]) ** 2 - float(half[-1]) ** 2) * UP
-
-
-# The law of a sum of independent terms: their atoms on one lattice, convolved exactly or with a certified error.
 
 
 METHODS = {"auto": FEW_BITS, "exact": MOST_BITS, "fft": 0}
@@ -199,9 +188,6 @@ def placed_law(found: CertifiedSum, start: int, grid: int, step: Fraction, error
     return values, found.masses, error
 
 
-# A few laws convolved term by term in doubles: nothing cancels, so every mass keeps its relative accuracy.
-
-
 _MOST_PRODUCTS = 2**31
 _MOST_PLACES = 2**25
 Row = tuple[NDArray[np.int64], NDArray[np.float64]]
@@ -232,9 +218,6 @@ def convolve_direct(rows: Sequence[Row]) -> CertifiedSum | None:
         dense[at] = probabilities
         found = np.convolve(found, dense)
     return placed(np.arange(len(found), dtype=np.int64), found, 1.01 * units * UNIT, 0.0)
-
-
-# `Sum`: the law of a sum of whole numbers, and how far it may be from the truth.
 
 
 UNIT = 2.0**-53

@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 from fugu.errors import BadLaw, BadNoise, CertificateError
 from fugu.numbers.exact import Real, as_fraction, read_whole
 
-# `Components`: one view of all laws with a bell shape, and what every law answers for itself.
-
-
 Floats = NDArray[np.float64]
 
 
@@ -71,31 +68,28 @@ class Components:
     smooth: ClassVar[bool] = True
 
     @cached_property
-    def _exact(self) -> tuple[tuple[Fraction, ...], ...]:
+    def exact(self) -> tuple[tuple[Fraction, ...], ...]:
         """The rows of weights, means and standard deviations, as the decimals they were given as."""
         return tuple(zip(*(map(as_fraction, part) for part in self.law.parts()), strict=True))
 
     @property
     def exact_weights(self) -> tuple[Fraction, ...]:
         """The weights as Fractions that sum to 1."""
-        return self._exact[0]
+        return self.exact[0]
 
     @property
     def exact_means(self) -> tuple[Fraction, ...]:
         """The means as the decimals they were given as."""
-        return self._exact[1]
+        return self.exact[1]
 
     @property
     def exact_stds(self) -> tuple[Fraction, ...]:
         """The standard deviations as the decimals they were given as."""
-        return self._exact[2]
+        return self.exact[2]
 
     def components(self) -> Components:
         """Itself."""
         return self
-
-
-# `OnePair`: what two laws without atoms that must look alike have in common, whatever they are laws of.
 
 
 class Compared:
@@ -153,9 +147,6 @@ class OnePair(Compared):
         raise BadNoise("laws without atoms need a lattice, and this certificate has none")
 
 
-# `SeveralPairs`: what families of laws have in common, whatever they are laws of: which pairs differ, one by one.
-
-
 class SeveralPairs(Compared):
     """Laws by their places, and the pairs of them that must look alike. A frozen dataclass says which pairs differ."""
 
@@ -198,9 +189,6 @@ def pairs_from(found: dict[str, Any], count: int) -> tuple[tuple[tuple[int, int]
     if any(i == j for i, j in pairs):
         raise CertificateError("the certificate compares a law with itself, which no noise can tell apart")
     return pairs, labels
-
-
-# Where values lie: the nearest supported one, and how far values are spread.
 
 
 _BLOCK = 10_000_000

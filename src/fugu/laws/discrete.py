@@ -17,8 +17,6 @@ from fugu.laws.masses import Masses, masses
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, VectorLike, as_fraction, is_whole
 
-# `Discrete`: a law with finitely many atoms, held exactly.
-
 
 @final
 class Discrete(Described):
@@ -181,9 +179,6 @@ def _distinct(atoms: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, NDA
         fresh = np.any(ordered[1:] != ordered[:-1], axis=1)
     starts = None if np.all(fresh) else np.concatenate(([True], fresh))
     return order, starts
-
-
-# Sums over independent users: the law of X_1 + ... + X_n, exact where it is small, else with a certified error.
 
 
 def sum_of(laws: Sequence[Discrete], method: str = "auto") -> Discrete:

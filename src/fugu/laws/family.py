@@ -18,9 +18,6 @@ from fugu.laws.sets.law_set import LawSet
 from fugu.noise.lattice import MAX_INDEX, Lattice
 from fugu.numbers.exact import as_fraction
 
-# `Family`: laws on one common support and the pairs among them, of numbers or of vectors.
-
-
 _VECTORS = "vectors"
 
 
@@ -103,12 +100,9 @@ class Family(SeveralPairs):
 
     def on(self, lattice: Lattice) -> Family:
         """The laws pushed through rounding onto the lattice: integer points, masses that meet added exactly."""
-        if self.translates:
-            return self._translates_on(lattice)
-        return self._at(lattice.index(self.points))
-
-    def _translates_on(self, lattice: Lattice) -> Family:
-        """Rounding commutes with a shift only if the shift is a whole number of grid steps in every coordinate."""
+        if not self.translates:
+            return self._at(lattice.index(self.points))
+        # rounding commutes with a shift only if the shift is a whole number of grid steps in every coordinate
         shift = (self.points[-1] - self.points[0]).reshape(-1)
         steps = [as_fraction(float(x)) / lattice.grid for x in shift]
         if any(s.denominator != 1 for s in steps):
@@ -242,9 +236,6 @@ def value_range(item: Any) -> float:
     means = np.concatenate((item.p.means, item.q.means))
     far = float(np.ptp(means)) + 4 * float(max(item.p.stds.max(), item.q.stds.max()))
     return far / float(item.lattice.grid)
-
-
-# `SetFamily`: sets of laws on the same declared values, and the pairs among them.
 
 
 @dataclass(frozen=True, eq=False)

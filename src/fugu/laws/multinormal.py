@@ -19,9 +19,6 @@ from fugu.noise.lattice import Lattice
 from fugu.numbers.checks import is_number, listed
 from fugu.numbers.exact import MatrixLike, VectorLike, as_fraction, read_number
 
-# `MultivariateNormal`: a normal law of a vector, its mean and covariance held exactly; pairs of such laws.
-
-
 Row = tuple[Fraction, ...]
 Matrix = tuple[Row, ...]
 _STATED = "normal-vectors"
@@ -194,9 +191,6 @@ def _row(values: Any, what: str) -> Row:
     if not found:
         raise BadLaw(f"{what} is empty; give one number for each coordinate")
     return tuple(found)
-
-
-# Normal laws of sums of records of two classes, as exact rationals: mean and covariance from those of one record.
 
 
 @final

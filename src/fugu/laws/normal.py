@@ -21,8 +21,6 @@ from fugu.noise.lattice import Lattice
 from fugu.numbers.checks import is_count, is_iterable, listed
 from fugu.numbers.exact import Real, as_fraction, read_number
 
-# `Normal` and `NormalMixture`: beliefs with a bell shape, held exactly; `components`: one view of all such laws.
-
 
 @final
 @dataclass(frozen=True)
@@ -50,8 +48,14 @@ class Normal(Described):
 
     @staticmethod
     def fit(values: ArrayLike) -> Normal:
-        """The normal law with the mean and standard deviation of reference `values`, an array of finite numbers."""
-        return Normal(*fitted_normal(values))
+        """The normal law with the mean and standard deviation (n - 1) of reference `values`, an array of finite
+        numbers.
+
+        >>> Normal.fit([1, 2, 3])
+        Normal(mean=2.0, std=1.0)
+        """
+        column = _column(values, least=2)
+        return Normal(_short(column.mean()), _short(column.std(ddof=1)))
 
     def read(self) -> Components | Discrete:
         """Its one component; the point mass that it is if it has no spread."""
@@ -103,18 +107,34 @@ class NormalMixture(Described):
 
     @staticmethod
     def fit(values: ArrayLike, components: int | Literal["bic"] = 3) -> NormalMixture:
-        """A mixture fitted to reference `values` (extra `fit`).
+        """A mixture fitted to reference `values` by expectation maximisation (scikit-learn, extra `fit`).
 
         `components`: how many, a whole number of at least 1; "bic" chooses 1 to 6 by the Bayesian information
-        criterion. Raises `BadLaw` where there are too few values, `MissingExtra` without scikit-learn."""
-        return NormalMixture(*fitted_mixture(values, components))
+        criterion -2 ln likelihood + parameters ln n, of which the least wins (Schwarz 1978). No component is narrower
+        than the resolution of the values allows. Raises `BadLaw` where there are too few values, `MissingExtra`
+        without scikit-learn."""
+        model = _fitted(_column(values, least=2), components)
+        return _mixture(model.weights_, model.means_[:, 0], np.sqrt(model.covariances_[:, 0, 0]))
 
     @staticmethod
     def fit_shared(groups: Mapping[str, ArrayLike], components: int | Literal["bic"] = 3) -> dict[str, NormalMixture]:
-        """One background mixture with means adapted to each group of reference values (extra `fit`).
+        """One background mixture with means adapted to each group of reference values: common weights and spreads
+        (GMM-UBM; extra `fit`).
+
+        mean_k(s) = (n_k m_k(s) + r m_k) / (n_k + r), with n_k, m_k(s) the expected count and mean of component k among
+        the values of secret s, and r = 16 (Reynolds, Quatieri, Dunn 2000): the setting of Ding 2024, Corollary 2.
 
         `groups`: {secret: values}; `components` as in `fit`. Returns {secret: law}."""
-        return {name: NormalMixture(*fitted) for name, fitted in fitted_shared(groups, components).items()}
+        columns = {name: _column(values, least=1) for name, values in groups.items()}
+        if len(columns) < 2:
+            raise UsageError("a shared model needs at least two groups of values")
+        model = _fitted(np.concatenate(list(columns.values())), components)
+        laws, spreads = {}, np.sqrt(model.covariances_[:, 0, 0])
+        for name, column in columns.items():
+            share = model.predict_proba(column[:, None])
+            means = (share.T @ column + _RELEVANCE * model.means_[:, 0]) / (share.sum(axis=0) + _RELEVANCE)
+            laws[name] = _mixture(model.weights_, means, spreads)
+        return laws
 
     def read(self) -> Components | Discrete:
         """Its components; the law with atoms that it is if none has spread."""
@@ -193,9 +213,6 @@ def _plain(exact: Fraction) -> Real:
     return nearest if as_fraction(nearest) == exact else exact
 
 
-# `Analytic`: a pair of laws of a real number, at least one with a Gaussian component.
-
-
 @dataclass(frozen=True, eq=False)
 class Analytic(OnePair):
     """A pair of laws of a real number; on a lattice once `lattice` is set."""
@@ -239,7 +256,7 @@ class Analytic(OnePair):
     def mark(self, digest: Digest) -> None:
         """Add what is stated to a digest."""
         for law in (self.p, self.q):
-            digest.update(repr(_exact(law)).encode())
+            digest.update(repr(law.exact).encode())
 
     def differs(self, number: int, other: Any, its: int, comparable: bool) -> bool:  # noqa: ARG002
         """Whether this law of the pair is surely not that one of another."""
@@ -254,16 +271,12 @@ class Analytic(OnePair):
     @property
     def exact(self) -> tuple[tuple[tuple[Fraction, ...], ...], ...]:
         """The weights, means and standard deviations of both laws."""
-        return _exact(self.p), _exact(self.q)
+        return self.p.exact, self.q.exact
 
     @property
     def same(self) -> bool:
         """Whether the two laws are given by the same components."""
-        return _exact(self.p) == _exact(self.q)
-
-
-def _exact(law: Components) -> tuple[tuple[Fraction, ...], ...]:
-    return law.exact_weights, law.exact_means, law.exact_stds
+        return self.p.exact == self.q.exact
 
 
 # Fitting bell-shaped beliefs to reference values: one normal, a mixture, or one background model adapted by secret.
@@ -271,56 +284,23 @@ def _exact(law: Components) -> tuple[tuple[Fraction, ...], ...]:
 # A fitted law is a belief like any other: the guarantee is for it, not for the data it was fitted on.
 
 
-Mixture = tuple[list[int], list[float], list[float]]
-"""Weights as whole parts, means, standard deviations."""
-
 _DIGITS = 12
 _LARGEST_CHOICE = 6
 _RELEVANCE = 16.0
 """How many observations a background mean is worth when it is adapted (Reynolds, Quatieri, Dunn 2000)."""
 
 
-def fitted_normal(values: ArrayLike) -> tuple[float, float]:
-    """The mean and the standard deviation (n - 1) of the values.
-
-    >>> fitted_normal([1, 2, 3])
-    (2.0, 1.0)
-    """
-    column = _column(values, least=2)
-    return _short(column.mean()), _short(column.std(ddof=1))
-
-
-def fitted_mixture(values: ArrayLike, components: int | str = 3) -> Mixture:
-    """A Gaussian mixture by expectation maximisation (scikit-learn); components="bic" chooses 1 to 6 of them.
-
-    BIC = -2 ln likelihood + parameters ln n; the least one wins (Schwarz 1978). No component is narrower than the
-    resolution of the values allows (`least_std`)."""
-    column = _column(values, least=2)
-    counts = _counts(components, len(column))
-    models = [_model(column, count) for count in counts]
-    best = min(models, key=lambda model: float(model.bic(column[:, None])))
-    return _mixture(best.weights_, best.means_[:, 0], np.sqrt(best.covariances_[:, 0, 0]))
-
-
-def fitted_shared(groups: Mapping[str, ArrayLike], components: int | str = 3) -> dict[str, Mixture]:
-    """One background mixture for all secrets, its means adapted to each: common weights and spreads (GMM-UBM).
-
-    mean_k(s) = (n_k m_k(s) + r m_k) / (n_k + r), with n_k, m_k(s) the expected count and mean of component k among the
-    values of secret s, and r = 16 (Reynolds, Quatieri, Dunn 2000): the setting of Ding 2024, Corollary 2."""
-    columns = {name: _column(values, least=1) for name, values in groups.items()}
-    if len(columns) < 2:
-        raise UsageError("a shared model needs at least two groups of values")
-    pooled = np.concatenate(list(columns.values()))
-    models = [_model(pooled, count) for count in _counts(components, len(pooled))]
-    best = min(models, key=lambda model: float(model.bic(pooled[:, None])))
-    spreads = np.sqrt(best.covariances_[:, 0, 0])
-    adapted = {}
-    for name, column in columns.items():
-        share = best.predict_proba(column[:, None])
-        count = share.sum(axis=0)
-        means = (share.T @ column + _RELEVANCE * best.means_[:, 0]) / (count + _RELEVANCE)
-        adapted[name] = _mixture(best.weights_, means, spreads)
-    return adapted
+def _fitted(column: NDArray[np.float64], components: int | str) -> Any:
+    """The model of the values with the least information criterion among the numbers of components that may be."""
+    if components == "bic":
+        counts = list(range(1, min(_LARGEST_CHOICE, len(column)) + 1))
+    elif not is_count(components):
+        raise UsageError(f"components must be a whole number of at least 1, or 'bic', got {components!r}")
+    elif components > len(column):
+        raise BadLaw(f"{components} components cannot be fitted to {len(column)} values; use fewer")
+    else:
+        counts = [components]
+    return min((_model(column, count) for count in counts), key=lambda model: float(model.bic(column[:, None])))
 
 
 def _model(column: NDArray[np.float64], components: int) -> Any:
@@ -361,20 +341,10 @@ def least_std(column: NDArray[np.float64]) -> float:
     return min(float(np.diff(values).min()) / math.sqrt(12), float(column.std()))
 
 
-def _mixture(weights: NDArray[Any], means: NDArray[Any], stds: NDArray[Any]) -> Mixture:
+def _mixture(weights: NDArray[Any], means: NDArray[Any], stds: NDArray[Any]) -> NormalMixture:
     """Weights as whole parts of 10^12, so that they sum to one exactly; means and spreads to 12 digits."""
     parts = np.maximum(1, np.rint(weights * 10**_DIGITS)).astype(np.int64)
-    return parts.tolist(), [_short(m) for m in means], [_short(s) for s in stds]
-
-
-def _counts(components: int | str, size: int) -> list[int]:
-    if components == "bic":
-        return list(range(1, min(_LARGEST_CHOICE, size) + 1))
-    if not is_count(components):
-        raise UsageError(f"components must be a whole number of at least 1, or 'bic', got {components!r}")
-    if components > size:
-        raise BadLaw(f"{components} components cannot be fitted to {size} values; use fewer")
-    return [components]
+    return NormalMixture(parts.tolist(), [_short(m) for m in means], [_short(s) for s in stds])
 
 
 def _column(values: ArrayLike, least: int) -> NDArray[np.float64]:

@@ -59,13 +59,10 @@ class Shifted(Described):
         """The shift as a vector, also of one number."""
         return self.by if isinstance(self.by, tuple) else (self.by,)
 
-    def origin(self) -> Shifted:
-        """No shift, in the same form."""
-        return Shifted(0 if self.by == self.coordinates[0] else (0,) * self.dimension)
-
     def as_pair(self) -> LawPair:
         """The translate and the law itself."""
-        return LawPair(self.origin(), self, f"shift by {self.by}")
+        origin = Shifted(0 if self.by == self.coordinates[0] else (0,) * self.dimension)
+        return LawPair(origin, self, f"shift by {self.by}")
 
 
 Law = Discrete | Shifted | Normal | NormalMixture | MultivariateNormal | CellLaw | LawSet
@@ -107,10 +104,6 @@ class LawPair:
         """1 for a published number, d for a published vector."""
         return self.p.dimension
 
-    def as_pair(self) -> LawPair:
-        """Itself."""
-        return self
-
 
 @runtime_checkable
 class HasLawPairs(Protocol):
@@ -133,4 +126,4 @@ def as_pairs(source: PairsLike) -> tuple[LawPair, ...]:
     for item in items:
         if not isinstance(item, LawPair | Shifted):
             raise UsageError(f"expected a Scenario or law pairs, got {type(item).__name__}")
-    return tuple(item.as_pair() for item in items)
+    return tuple(item if isinstance(item, LawPair) else item.as_pair() for item in items)

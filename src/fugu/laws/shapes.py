@@ -23,9 +23,6 @@ from fugu.laws.sets.law_set import LawSet
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import as_fraction
 
-# `shapes`: law pairs sorted into what a loss can be computed on: atoms, sets, Gaussian components, normal vectors.
-
-
 Item = Family | Analytic
 Number = Item | SetFamily
 """Laws of one number, or sets of them."""
@@ -39,7 +36,7 @@ def shapes(pairs: Sequence[LawPair]) -> tuple[Shape, ...]:
         return tuple(_normal(pair, pairs[0].dimension) for pair in pairs)
     if any(isinstance(law, CellLaw) for pair in pairs for law in (pair.p, pair.q)):
         require_one_dimension(pairs)
-        return (_cell_family(pairs),)
+        return (CellFamily(*_numbered(pairs, _counts)),)
     return items(pairs)
 
 
@@ -70,9 +67,6 @@ def items(pairs: Sequence[LawPair]) -> tuple[Number, ...]:
         else:
             atoms.append(LawPair(p, q, pair.label))
     return (*(families(atoms) if atoms else ()), *smooth)
-
-
-# Law pairs as families: laws on one common support, sets of laws on the same declared values.
 
 
 _CELLS = 20_000_000
@@ -163,15 +157,10 @@ def _family(pairs: Sequence[LawPair], union: NDArray[np.float64] | None = None) 
     return Family(support, rows, numbers, labels, errors=tuple(law.error for law in laws))
 
 
-def _cell_family(pairs: Sequence[LawPair]) -> CellFamily:
-    """All pairs as one family; raises `BadLaw` unless every law is a `CellLaw`."""
-
-    def counts(law: Law, _: str) -> Counts:
-        if not isinstance(law, CellLaw):
-            raise BadLaw(f"a law of cells pairs only with laws of cells, and {type(law).__name__} is none")
-        return law.counts
-
-    return CellFamily(*_numbered(pairs, counts))
+def _counts(law: Law, _: str) -> Counts:
+    if not isinstance(law, CellLaw):
+        raise BadLaw(f"a law of cells pairs only with laws of cells, and {type(law).__name__} is none")
+    return law.counts
 
 
 def _set_of(law: Law, values: NDArray[np.float64], label: str) -> LawSet:
@@ -191,9 +180,6 @@ def _set_of(law: Law, values: NDArray[np.float64], label: str) -> LawSet:
     from fugu.laws.sets.hull import Hull
 
     return Hull([law], values)
-
-
-# The mean law: the average of all laws of a problem, the weight of errors unless one is declared.
 
 
 _LONGEST = 512

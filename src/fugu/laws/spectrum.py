@@ -75,7 +75,11 @@ def in_doubles(found: Sequence[Factor], length: int) -> SumSpectrum:
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         for factor in found:
             largest = int(np.argmax(factor.row))
-            rest, turns = _wrapped(factor, largest, length)
+            weights = factor.row.copy()  # around a circle, without the largest atom, which sits at 0
+            weights[largest] = 0.0
+            places = (factor.places - factor.at[largest]) % length
+            rest = np.bincount(places, weights=weights, minlength=length).astype(np.float64)
+            turns = 1 + (factor.at[-1] - factor.at[0]) // length  # how often atoms may meet there
             z = np.fft.rfft(rest) + factor.row[largest]
             d = 1.001 * (kappa * float(np.linalg.norm(rest)) + factor.blur + (turns + 6) * _UNIT)
             c = np.abs(z) + d
@@ -103,31 +107,20 @@ def in_balls(found: Sequence[Factor], k: int, roots: Roots, shift: int) -> tuple
     return nearest, balls.upper(abs(value - acb(nearest.real, nearest.imag)))
 
 
-def _wrapped(factor: Factor, largest: int, length: int) -> tuple[NDArray[np.float64], int]:
-    """The row without its largest atom, which sits at 0, around a circle; and how often atoms may meet there."""
-    weights = factor.row.copy()
-    weights[largest] = 0.0
-    places = (factor.places - factor.at[largest]) % length
-    rest = np.bincount(places, weights=weights, minlength=length).astype(np.float64)
-    return rest, 1 + (factor.at[-1] - factor.at[0]) // length
-
-
 class Roots:
     """exp(-2 pi i j / N) for all whole j, N a power of two: products out of two tables of about sqrt(N) entries."""
 
     def __init__(self, length: int) -> None:
         self._mask = length - 1
         self._low = 1 << length.bit_length() // 2
-        self._fine = [_root(j, length) for j in range(self._low)]
-        self._coarse = [_root(j, length) for j in range(0, length, self._low)]
+        self._fine, self._coarse = (
+            [acb(arb(fmpq(-2 * j, length))).exp_pi_i() for j in places]
+            for places in (range(self._low), range(0, length, self._low))
+        )
 
     def __call__(self, j: int) -> acb:
         coarse, fine = divmod(j & self._mask, self._low)
         return self._coarse[coarse] * self._fine[fine]
-
-
-def _root(j: int, length: int) -> acb:
-    return acb(arb(fmpq(-2 * j, length))).exp_pi_i()
 
 
 def _power(z: NDArray[np.complex128], n: int) -> NDArray[np.complex128]:
@@ -140,9 +133,6 @@ def _power(z: NDArray[np.complex128], n: int) -> NDArray[np.complex128]:
         if n:
             z = z * z
     return result
-
-
-# `Factor`: a law whose characteristic function is raised to a power; many small laws are first joined into few.
 
 
 _FEW = 32
@@ -177,16 +167,17 @@ def factors(terms: Sequence[Term]) -> list[Factor]:
     prod_g z_g^n_g = prod_b (prod of the z_g whose n_g has digit b)^(2^b), and the inner product is the convolution of
     the laws, found in balls. (Very long laws are better left alone: their products cost more than their FFTs.)"""
     if len(terms) <= _FEW or sum(len(term.at) for term in terms) > _MOST_ATOMS:
-        return [_single(term) for term in terms]
+        return [
+            Factor(
+                term.at, [arb(fmpz(p)) for p in term.parts], arb(fmpz(term.total)), np.array(term.floats()),
+                term.times, 2 * _UNIT,
+            )
+            for term in terms
+        ]  # fmt: skip
     most = max(term.times for term in terms)
     with balls.precision(_BITS):
         buckets = [[term for term in terms if term.times >> b & 1] for b in range(most.bit_length())]
         return [_joined(bucket, 1 << b) for b, bucket in enumerate(buckets) if bucket]
-
-
-def _single(term: Term) -> Factor:
-    row = np.array(term.floats())
-    return Factor(term.at, [arb(fmpz(p)) for p in term.parts], arb(fmpz(term.total)), row, term.times, 2 * _UNIT)
 
 
 def _joined(terms: Sequence[Term], times: int) -> Factor:
@@ -221,9 +212,6 @@ def _stripped(law: arb_poly) -> tuple[int, arb_poly, arb]:
         last -= 1
     dropped = sum(parts[:first] + parts[last:], arb(0))
     return first, arb_poly(parts[first:last]), dropped
-
-
-# The window outside of which a sum of independent numbers has next to no mass, by Bennett's inequality.
 
 
 TAIL = 1e-17
@@ -291,9 +279,6 @@ def _distance(variance: arb, bound: arb, tail: float, span: int) -> tuple[int, f
         middle = (low + high) // 2
         low, high = (low, middle) if bennett(variance, bound, middle) <= tail else (middle, high)
     return high, balls.upper(bennett(variance, bound, high))
-
-
-# `Term`: some users of one kind, who add a whole number each to the sum.
 
 
 @dataclass(frozen=True)

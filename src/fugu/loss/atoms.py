@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -103,9 +103,6 @@ def _same(family: Family) -> list[str]:
     return [label for pair, label in zip(family.pairs, family.labels, strict=True) if pair not in different]
 
 
-# The running sum behind a proved delta: atoms, gaps between them, and the two tails, in ball arithmetic.
-
-
 _UNCERTAIN = 64
 
 
@@ -180,9 +177,6 @@ class GapSum:
         return (-self._rate * t).exp()
 
 
-# Decayed sums in ball arithmetic, block by block, so that a proof over a million atoms needs little memory.
-
-
 _BLOCK = 4096
 
 
@@ -252,6 +246,14 @@ def _backwards(mass: list[arb], factors: list[arb], right: arb) -> tuple[arb, li
         right = p + far
     beyond.reverse()
     return right, beyond
+
+
+def forwards(row: Sequence[arb], steps: Sequence[arb]) -> list[arb]:
+    """L_k = w_k + step_k L_{k-1}."""
+    sums = [row[0]]
+    for weight, step in zip(row[1:], steps, strict=True):
+        sums.append(weight + step * sums[-1])
+    return sums
 
 
 def ball_masses(law: Masses) -> list[arb]:

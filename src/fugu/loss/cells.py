@@ -286,9 +286,6 @@ class Ratios:
         return np.asarray(p * q[0] == q * p[0])
 
 
-# How much each cell speaks for one law: c = p - e^epsilon q, in doubles with a bound on what they err.
-
-
 Floats = NDArray[np.float64]
 UNIT = 2.0**-53
 

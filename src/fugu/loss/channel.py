@@ -171,9 +171,6 @@ def divergence(above: OutputMasses, below: OutputMasses, alpha: Fraction) -> flo
     return max(0.0, balls.upper(total.log() / (a - 1)))
 
 
-# What a channel tells at most, whatever is believed about the values that go in.
-
-
 def any_belief(channel: Channel) -> float:
     """The least epsilon, from above, with K(y | x) <= e^epsilon K(y | x') for all values and outputs; inf if none.
 

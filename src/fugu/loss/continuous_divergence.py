@@ -150,27 +150,23 @@ def gaussian(p: LogAtoms, q: LogAtoms, alpha: Fraction) -> float:
     first, last = ends[1][1], ends[0][1]
     f.check((last - first) / h)
     with balls.precision(128):
-        outside = arb(0)
+        # q^(1-alpha) e^{alpha (alpha-1) u^2/2} P(N > end - centre), from the two outermost atoms
+        # (docs/proofs/renyi.md#4-gaussian-noise-on-atoms-beyond-the-window)
+        order, outside = balls.of(alpha), arb(0)
         for sign, end, side in ends:
-            outside += _gaussian_tail(p, q, alpha, side, sign, end)
+            first_atom = (arb(float(p.high[side])) + arb(float(p.low[side]))) * sign
+            other_atom = (arb(float(q.high[side])) + arb(float(q.low[side]))) * sign
+            off = arb(0, abs(float(p.high[side])) * 2.0**-100 + abs(float(q.high[side])) * 2.0**-100)
+            u = first_atom - other_atom + off
+            mass = arb(float(q.logs[side])) * (1 + arb(0, 2.0**-48)) + arb(0, 2.0**-48)
+            distance = sign * arb(end) - first_atom - (order - 1) * u
+            grown = ((1 - order) * mass + order * (order - 1) * u * u / 2).exp()
+            outside += grown * (distance / arb(2).sqrt()).erfc() / 2
         values = f(h * np.arange(round(first / h), round(last / h) + 1, dtype=np.float64))
         total = float(log_sum(values[None, :])[0]) + math.log(h) + (values.size + 10) * UNIT
         total += 4 * UNIT * abs(total) - 0.5 * math.log(2 * math.pi) + 2 * UNIT - math.log1p(-relative)
         sum_ = arb(total).exp() + outside * (1 + arb(2 * relative))
         return _rounded(balls.upper(sum_.log()), alpha)
-
-
-def _gaussian_tail(p: LogAtoms, q: LogAtoms, alpha: Fraction, side: int, sign: float, end: float) -> arb:
-    """q^(1-alpha) e^{alpha (alpha-1) u^2/2} P(N > end - centre), from the two outermost atoms
-    (docs/proofs/renyi.md#4-gaussian-noise-on-atoms-beyond-the-window)."""
-    a = balls.of(alpha)
-    x = (arb(float(p.high[side])) + arb(float(p.low[side]))) * sign
-    y = (arb(float(q.high[side])) + arb(float(q.low[side]))) * sign
-    off = arb(0, abs(float(p.high[side])) * 2.0**-100 + abs(float(q.high[side])) * 2.0**-100)
-    u = x - y + off
-    mass = arb(float(q.logs[side])) * (1 + arb(0, 2.0**-48)) + arb(0, 2.0**-48)
-    distance = sign * arb(end) - x - (a - 1) * u
-    return ((1 - a) * mass + a * (a - 1) * u * u / 2).exp() * (distance / arb(2).sqrt()).erfc() / 2
 
 
 def laplace(p: LogAtoms, q: LogAtoms, alpha: Fraction) -> float:
@@ -188,6 +184,7 @@ def laplace(p: LogAtoms, q: LogAtoms, alpha: Fraction) -> float:
     ends = f(cuts[[0, -1]])
     near = 45.0
     while True:
+        f.check(8.0 * float(np.minimum(np.diff(cuts), 2 * near).sum()) / half)  # before anything is allocated
         left, right, middle = _pieces(cuts, near, 2 * half)
         f.check(16.0 * left.size)
         logs = quadrature(f, left, right) if left.size else np.zeros(0)

@@ -164,7 +164,17 @@ def log_cost(noise: ShiftNoise, alpha: Real, distances: NDArray[np.float64]) -> 
         k = as_fraction(noise.tail)
         nu = k * (a - 1) / 2
         if nu.denominator == 1:
-            return _polynomial(ratios(k, int(nu)), (z / float(unit)) ** 2)
+            # log(1 + r_0 w (1 + r_1 w (...))): Horner where that stays in range, else the same in logarithms
+            r, w = ratios(k, int(nu)), (z / float(unit)) ** 2
+            plain, logs = np.ones_like(w), np.zeros_like(w)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                log_w = np.log(w)
+                for ratio in reversed(r[1:]):
+                    plain = 1 + float(ratio) * w * plain
+                    logs = np.logaddexp(0.0, math.log(ratio) + log_w + logs)
+                plain = float(r[0]) * w * plain
+                logs = np.logaddexp(0.0, math.log(r[0]) + log_w + logs)
+            return np.where(plain < 1e300, np.log1p(plain), logs)
         found, where = np.unique(z, return_inverse=True)
         each = [float(ball_log_cost(noise, alpha, Fraction(d)).mid()) if d < math.inf else d for d in found.tolist()]
         return np.array(each, dtype=np.float64)[where].reshape(z.shape)
@@ -188,19 +198,6 @@ def _e2(x: NDArray[np.float64]) -> NDArray[np.float64]:
     for n in range(20, 2, -1):
         series = 1 + inner / n * series
     return np.where(np.abs(x) < 1, inner * inner / 2 * series, np.expm1(x) - x)
-
-
-def _polynomial(r: list[Fraction], w: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log(1 + r_0 w (1 + r_1 w (...))): Horner where that stays in range, else the same in logarithms."""
-    plain, logs = np.ones_like(w), np.zeros_like(w)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_w = np.log(w)
-        for ratio in reversed(r[1:]):
-            plain = 1 + float(ratio) * w * plain
-            logs = np.logaddexp(0.0, math.log(ratio) + log_w + logs)
-        plain = float(r[0]) * w * plain
-        logs = np.logaddexp(0.0, math.log(r[0]) + log_w + logs)
-    return np.where(plain < 1e300, np.log1p(plain), logs)
 
 
 # Generalised Cauchy noise under a shift: F_k(nu, w) = exp((a-1) D_a) with nu = k (a-1) / 2 and w = (shift / scale)^2.

@@ -213,8 +213,8 @@ class Units:
 
 def parts(law: Belief) -> Parts:
     """(mean, std) -> weight, exactly, with equal components joined: two laws are equal iff their parts are."""
-    view, found = law.components(), Parts()
-    for w, m, s in zip(view.exact_weights, view.exact_means, view.exact_stds, strict=True):
+    found = Parts()
+    for w, m, s in zip(*law.components().exact, strict=True):
         found[m, s] = found.get((m, s), Fraction(0)) + w
     return found
 

@@ -24,7 +24,7 @@ from fugu.noise import Gaussian, Laplace, LatticeNoise
 from fugu.numbers import balls
 from fugu.numbers.exact import float_up
 from fugu.progress import report
-from fugu.transport.coupling import Coupling, close_coupling, monotone
+from fugu.transport.coupling import Coupling, SubCoupling, close_coupling, compact, gathered, monotone
 from fugu.transport.matching import closeness_index
 from fugu.transport.plan import partial_plan
 from fugu.transport.wasserstein import w_inf_index
@@ -156,9 +156,6 @@ class _Gaps:
         return found
 
 
-# Rényi divergence of noised laws bounded by a coupling, in ball arithmetic: for laws too large for the tight sum.
-
-
 _PRECISION = 128
 
 
@@ -171,9 +168,7 @@ def coupling_bounds(family: Family, noise: LatticeNoise, alpha: Fraction) -> lis
     for pair, label in family.different:
         plan = monotone(family.points, family.laws[pair[0]], family.laws[pair[1]])
         distances, where = np.unique(plan.distances, return_inverse=True)
-        sums = [0] * len(distances)  # cells at the same distance are joined first, exactly
-        for k, mass in zip(where.tolist(), plan.masses.tolist(), strict=True):
-            sums[k] += mass
+        sums = gathered(where, plan.masses, len(distances)).tolist()  # cells at the same distance are joined first
         with balls.precision(_PRECISION):
             mean = arb(0)
             for k, (steps, mass) in enumerate(zip(distances.tolist(), sums, strict=True)):
@@ -214,15 +209,13 @@ def kept(family: Family, pair: tuple[int, int], noise: object, alpha: Fraction, 
     return Coupling(rows, columns, found.masses, distances[found.rows, found.columns], sum(found.masses.tolist()))
 
 
-def margins(family: Family, plan: Coupling, label: str) -> Family:
+def margins(family: Family, plan: Coupling | SubCoupling, label: str) -> Family:
     """The two normalised margins of a sub-coupling, as a pair of laws on the family's points."""
-    laws, kind = [], np.int64 if plan.total < 2**62 else object
-    for where in (plan.rows, plan.columns):
-        sums = [0] * len(family.points)
-        for k, mass in zip(where.tolist(), plan.masses.tolist(), strict=True):
-            sums[k] += mass
-        laws.append(Masses(np.array(sums, dtype=kind), Fraction(plan.total)))
-    return Family(family.points, tuple(laws), ((0, 1),), (label,))
+    total, size = int(plan.masses.sum()), len(family.points)
+    sums = (gathered(where, plan.masses, size) for where in (plan.rows, plan.columns))
+    return Family(
+        family.points, tuple(Masses(compact(each, total), Fraction(total)) for each in sums), ((0, 1),), (label,)
+    )
 
 
 def unmoved(family: Family, pair: tuple[int, int], delta: Fraction) -> float:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fugu.errors import BadBudget, BadNoise, NotProvable
+from fugu.errors import BadBudget, BadNoise, FuguError, NotProvable
 from fugu.guarantee import Approx
 from fugu.guarantee.asks import Ask, Divergences, PairLoss, Proof, Ratio
 from fugu.laws.family import Family
@@ -197,9 +197,6 @@ def shift_delta(noise: Noise, steps: int, epsilon: Fraction) -> float:
     return worst
 
 
-# `fugu.epsilon`, `fugu.delta` and `fugu.renyi`: the loss of a noise on law pairs, as floats at or above the truth.
-
-
 _LARGEST_EPSILON = 10**6
 
 
@@ -274,7 +271,15 @@ def _worst(noise: Noise, pairs: PairsLike, loss: Callable[[Leakage[Any, Any], Sh
     if math.isinf(float(noise.scale)):
         raise BadNoise("the scale is beyond the range of doubles")
     known = [(item, leakage(item.shape, noise.name)) for item in shapes(as_pairs(pairs))]
-    return max(worst_reading(item, lambda read, one=one: loss(one, read)) for item, one in known)  # type: ignore[misc]
+    try:
+        return max(worst_reading(item, lambda read, one=one: loss(one, read)) for item, one in known)  # type: ignore[misc]
+    except (ArithmeticError, ValueError) as error:
+        if isinstance(error, FuguError):
+            raise
+        raise NotProvable(
+            "values, masses, the scale or the order lie beyond the range in which this loss can be worked out; rescale "
+            "the values, choose a coarser grid, or ask for a smaller order"
+        ) from error
 
 
 # Masses below 2^-1022, which doubles hold with fewer digits: a loss that is stated covers every reading of them.

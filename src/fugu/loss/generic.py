@@ -203,7 +203,17 @@ def prove_window_delta(item: Family | Analytic, noise: Noise, epsilon: Fraction)
     with balls.precision(_PRECISION):
         laws, outside, pairs = ball_rows(item, reach)
         masses = [noise.mass(k) for k in range(-reach, reach + 1)]
-        _check_shape(item, noise, masses)
+        # Translates stand for every shift up to theirs, and normal laws for those between them (`fugu.scenario.moves`,
+        # `attributes`): the ends are the worst for log-concave noise. What a noise says of itself is held against its
+        # masses
+        concave = not any(b * b < a * c for a, b, c in zip(masses, masses[1:], masses[2:], strict=False))
+        if noise.log_concave and not concave:
+            raise NotProvable(f"{noise.name} noise says that it is log-concave, and its masses are not")
+        if not noise.log_concave and (isinstance(item, Analytic) or item.translates):
+            raise NotProvable(
+                f"{noise.name} noise does not say that it is log-concave, so a shorter shift may tell more: for "
+                "translates and laws with Gaussian components take another noise"
+            )
         kernel = arb_poly(masses)
         rest, e = noise.beyond(reach), balls.of(epsilon).exp()
         if sum(masses, rest) < 1:  # surely: too little of the noise would be looked at, and delta be too small
@@ -219,17 +229,3 @@ def prove_window_delta(item: Family | Analytic, noise: Noise, epsilon: Fraction)
                 deltas.append(balls.upper(total + outside[i] + rest + slack))
             losses.append(PairLoss(label, min(1.0, max(deltas)), (a, b)))
         return losses
-
-
-def _check_shape(item: Family | Analytic, noise: Noise, masses: list[arb]) -> None:
-    """Translates stand for every shift up to theirs, and normal laws for those between them (`fugu.scenario.moves`,
-    `attributes`): the ends are the worst for log-concave noise. What a noise says of itself is held against its
-    masses."""
-    concave = not any(b * b < a * c for a, b, c in zip(masses, masses[1:], masses[2:], strict=False))
-    if noise.log_concave and not concave:
-        raise NotProvable(f"{noise.name} noise says that it is log-concave, and its masses are not")
-    if not noise.log_concave and (isinstance(item, Analytic) or item.translates):
-        raise NotProvable(
-            f"{noise.name} noise does not say that it is log-concave, so a shorter shift may tell more: for translates "
-            "and laws with Gaussian components take another noise"
-        )

@@ -10,7 +10,6 @@ from itertools import pairwise
 from flint import acb, arb
 
 from fugu.errors import NotProvable
-from fugu.laws.components import Components
 from fugu.numbers import balls
 
 # Rényi divergences of continuous noise by rigorous integration in complex balls (`acb.integral`, Johansson 2018).
@@ -23,11 +22,6 @@ Row = tuple[Fraction, Fraction, Fraction]
 Density = Callable[[acb], acb]
 _BITS = 128
 _MOST = 20_000
-
-
-def rows(law: Components) -> list[Row]:
-    """(weight, mean, std) of every component, exactly."""
-    return list(zip(law.exact_weights, law.exact_means, law.exact_stds, strict=True))
 
 
 def two_normals(p: Row, q: Row, variance: Fraction, alpha: Fraction) -> float:
@@ -174,9 +168,6 @@ def laplace_renyi(p: list[Row], q: list[Row], scale: Fraction, alpha: Fraction) 
             beyond += b * (a * (most / (2 * b)).log() + (1 - a) * least.log()).exp()
         cuts = _cuts(low, high, min(float(s) for _, _, s in p + q))
         return integrated(f, g, cuts, beyond, alpha)
-
-
-# Two normals in closed form: int [n_1 - e^epsilon n_2]_+ for n_1 = N(m_1, s_1^2), n_2 = N(m_2, s_2^2).
 
 
 UNIT = 2.0**-53

@@ -46,7 +46,7 @@ def prove_gaussian_delta(item: Family | Analytic, precision: Fraction, epsilon: 
         reach = reach_of(float(precision))
         laws, outside, pairs = ball_rows(item, reach)  # refuses what is out of reach before anything is allocated
         kernel = [(-c * (k * k)).exp() for k in range(-reach, reach + 1)]
-        beyond = 2 * (-c * ((reach + 1) ** 2)).exp() / (1 - (-2 * c * (reach + 1)).exp())
+        beyond = 2 * gaussian_tail(c, arb(reach + 1))
         inside = sum(kernel, arb(0))
         low, high = _enclosed(kernel)
         rows = [_enclosed(row) for row in laws]
@@ -185,7 +185,13 @@ def prove_renyi_gaussian(family: Family, precision: Fraction, alpha: Fraction) -
     ends = {i: _ends(offsets, family, i) for i in used}
     window = gaussian_window(pairs, ends, float(precision), float(alpha))
     check_window(len(window) * len(used))
-    bits = needed_bits(offsets, family, window, float(precision))
+    worst = 0.0  # so many bits after the point that every noised mass of the window keeps some 128 bits of its own
+    for law in family.laws:
+        held = np.array(offsets, dtype=np.float64)[law.parts != 0]
+        far = max(float(np.max(np.diff(held), initial=0)) / 2, held[0] - window.first, window.last - held[-1])
+        logs = law.logs()
+        worst = max(worst, float(precision) * float(far) ** 2 - float(logs[np.isfinite(logs)].min()))
+    bits = 192 + math.ceil(worst / math.log(2))
     sums = PowerSum(pairs, alpha)
     noised: list[list[arb]] = [[] for _ in family.laws]
     for i in used:
@@ -200,8 +206,7 @@ def prove_renyi_gaussian(family: Family, precision: Fraction, alpha: Fraction) -
     for i, j in pairs:
         both = []
         for order in ((i, j), (j, i)):
-            (low, first), (high, last) = ends[order[0]]
-            del first, last
+            (low, _), (high, _) = ends[order[0]]
             (bottom, least), (top, most) = ends[order[1]]
             beyond = _beyond(window.last + 1 - high, high - top, most, c, a)
             beyond += _beyond(low - window.first + 1, bottom - low, least, c, a)
@@ -248,17 +253,6 @@ def gaussian_window(pairs: list[Pair], ends: dict[int, tuple[End, End]], c: floa
                     first = min(first, min(x, centre) - reach)
     check_window(last - first)
     return Span(math.floor(first), math.ceil(last))
-
-
-def needed_bits(offsets: list[int], family: Family, window: Span, c: float) -> int:
-    """Bits after the point such that every noised mass of the window keeps some 128 bits of its own."""
-    worst = 0.0
-    for law in family.laws:
-        held = np.array(offsets, dtype=np.float64)[law.parts != 0]
-        far = max(float(np.max(np.diff(held), initial=0)) / 2, held[0] - window.first, window.last - held[-1])
-        logs = law.logs()
-        worst = max(worst, c * float(far) ** 2 - float(logs[np.isfinite(logs)].min()))
-    return 192 + math.ceil(worst / math.log(2))
 
 
 def check_window(points: float) -> None:

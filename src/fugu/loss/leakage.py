@@ -122,9 +122,6 @@ def largest(losses: Iterable[PairLoss]) -> float:
     return max((loss.value for loss in losses), default=0.0)
 
 
-# From laws as the user gave them to what a loss is computed on: units, lattices, the laws behind an item.
-
-
 def on_grid(item: Any, grid: Fraction | None) -> Any:
     """Lattice indices for lattice noise, on which all atoms must lie; laws with spread are rounded onto it. For
     continuous noise as it is."""
@@ -176,9 +173,6 @@ def require_lattice(family: Family | SetFamily, grid: Fraction) -> None:
 def steps_below(scale: Real, unit: Fraction) -> float:
     """scale / unit, rounded down: a smaller scale loses more, so the loss stays an upper bound."""
     return max(0.0, float_down(as_fraction(scale) / unit))
-
-
-# What laws that are known up to total variation only cost, whatever the noise.
 
 
 def largest_slack(family: Any, epsilon: Real) -> float:

@@ -220,7 +220,13 @@ def hockey_stick(spectrum: Spectrum, epsilon: Fraction) -> arb:
         if spectrum.level != 0 or not (kappa < 0 if across > 0 else kappa > 0):
             return arb("nan")
         total += _between(spectrum, epsilon, peak, acb(start, height), acb(end, height), near.width(c))
-        rest = (kappa * end + _offset(spectrum, epsilon, arb(height)) - peak).exp() / (abs(kappa) * arb(height) ** 2)
+        offset, up = balls.of(epsilon), arb(height)  # K of the text above
+        for lam, k in spectrum.scales:
+            offset += k * (lam / (abs(lam - 1) * up)).log() / 2
+        for lam, g in spectrum.shifts:
+            b = 1 / (lam - 1)
+            offset += g * (lam * abs(b) ** 3 / (4 * up) - b * b / 2)
+        rest = (kappa * end + offset - peak).exp() / (abs(kappa) * up**2)
     if not total.is_finite() or not rest.is_finite():
         return arb("nan")
     return (total.imag + arb(0, rest.upper())) * peak.exp() / arb.pi()
@@ -274,17 +280,6 @@ def _log_moment(spectrum: Spectrum, volume: arb, s: acb, analytic: bool) -> acb:
     return (total - s * back * pull) / 2
 
 
-def _offset(spectrum: Spectrum, epsilon: Fraction, height: arb) -> arb:
-    """K of the module's text."""
-    total = balls.of(epsilon)
-    for lam, k in spectrum.scales:
-        total += k * (lam / (abs(lam - 1) * height)).log() / 2
-    for lam, g in spectrum.shifts:
-        b = 1 / (lam - 1)
-        total += g * (lam * abs(b) ** 3 / (4 * height) - b * b / 2)
-    return total
-
-
 def _path(near: FloatSpectrum, c: float, epsilon: float) -> tuple[float, float | None]:
     """T, and the signed length of the way across or None, with the least number of turns and halvings guessed."""
     kappa, width = near.slope(epsilon), near.width(c)
@@ -319,9 +314,6 @@ def _path(near: FloatSpectrum, c: float, epsilon: float) -> tuple[float, float |
     if other[least] < cost[best]:
         found = float(heights[least]), math.copysign(float(lengths[least]), -kappa)
     return found
-
-
-# Two normal laws of a vector, reduced exactly to eigenvalues and shifts.
 
 
 @dataclass(frozen=True)

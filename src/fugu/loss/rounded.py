@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fugu.errors import OutOfReach
 from fugu.laws.components import Components
 from fugu.laws.normal import Analytic
+from fugu.loss.atoms import forwards
 from fugu.noise.lattice import Lattice
 from fugu.numbers import balls
 
@@ -109,10 +110,7 @@ def _both(pair: Analytic, rate: Fraction, most_tilt: float = 60.0) -> list[_Sums
 def _scan(mass: list[arb], q: arb, before: arb) -> list[arb]:
     """L_k = p_k + q L_{k-1}, the first one with the ball [0, before] added."""
     top = before.upper()
-    found = [mass[0] + (top / 2).union(arb(0)).union(top)]
-    for m in mass[1:]:
-        found.append(m + q * found[-1])
-    return found
+    return forwards([mass[0] + (top / 2).union(arb(0)).union(top), *mass[1:]], [q] * (len(mass) - 1))
 
 
 # A law with Gaussian components after rounding onto a lattice: the masses of the cells, as balls and as floats.
@@ -157,7 +155,7 @@ def ball_cells(law: Components, lattice: Lattice, span: Span, rate: Fraction | N
     mass = [arb(0)] * len(span)
     ends = [[arb(0), arb(0)], [arb(0), arb(0)]]
     r = balls.of(rate or Fraction(0))
-    for weight, mean, std in zip(law.exact_weights, law.exact_means, law.exact_stds, strict=True):
+    for weight, mean, std in zip(*law.exact, strict=True):
         w = balls.of(weight)
         if std == 0:
             index = int(lattice.index(np.array([float(mean)]))[0])  # a point mass: in one cell, or beyond one end

@@ -13,7 +13,8 @@ from fugu.errors import OutOfReach
 from fugu.guarantee.asks import PairLoss
 from fugu.laws.family import SetFamily
 from fugu.laws.sets import LawSet
-from fugu.loss.sets_extremes import PRECISION, DecayKernel, Floats, Whole, forwards
+from fugu.loss.atoms import forwards, gaussian_tail
+from fugu.loss.sets_extremes import PRECISION, DecayKernel, Floats, Whole
 from fugu.loss.sets_reach import at_outputs, at_points
 from fugu.numbers import balls
 from fugu.progress import report
@@ -131,19 +132,14 @@ class SetOutputs:
         far = math.ceil(16 / math.sqrt(2 * float(self.kernel.decay))) + 2
         g = self.kernel.proved()
         inside = 1 + 2 * sum((g(k) for k in range(1, far + 1)), arb(0))
-        return (1 / inside).upper(), (1 / (inside + 2 * beyond(c, far))).lower()
+        return (1 / inside).upper(), (1 / (inside + 2 * gaussian_tail(c, arb(far + 1)))).lower()
 
     def tail(self) -> float:
         """The noise's mass farther out than the outputs, rounded up."""
         if self.kernel.power == 1 or self.kernel.decay is None:
             return 0.0
         with balls.precision(PRECISION):
-            return balls.upper(2 * beyond(balls.of(self.kernel.decay), self.reach) * self.norm()[0])
-
-
-def beyond(c: arb, far: int | arb) -> arb:
-    """At or above the sum of e^{-c k^2} over whole k > far >= 0: each is e^{-2 c (far + 1)} of the last, or less."""
-    return (-c * (far + 1) ** 2).exp() / (1 - (-2 * c * (far + 1)).exp())
+            return balls.upper(2 * gaussian_tail(balls.of(self.kernel.decay), arb(self.reach + 1)) * self.norm()[0])
 
 
 def outputs(family: SetFamily, kernel: DecayKernel, reach: int = 0) -> SetOutputs:
@@ -337,7 +333,7 @@ def outside(law_set: LawSet, where: SetOutputs, measure: Measure) -> arb:
         if not (far >= 0 and held > 0):
             return arb("inf")
         grown = (c * balls.of(a * (a - 1) * apart**2) + balls.of(1 - a) * balls.of(held).log()).exp()
-        total += grown * beyond(c, far)
+        total += grown * gaussian_tail(c, far + 1)
     return total * where.norm()[0]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from flint import arb, fmpz
 from numpy.typing import NDArray
 
+from fugu.loss.atoms import forwards
 from fugu.noise.gaussian import Gaussian
 from fugu.numbers import balls
 
@@ -74,15 +75,13 @@ class SeveralSets(Extremes):
     def proved(self, kernel: DecayKernel) -> Balls:
         """In balls; of shared laws the safe end of each counts."""
         most, least = zip(*(part.proved(kernel) for part in self.parts), strict=True)
+        highs, lows = zip(*most, strict=True), zip(*least, strict=True)
         with balls.precision(PRECISION):
             if self.shared:
-                highs, lows = ([[x.upper() for x in row] for row in most], [[x.lower() for x in row] for row in least])
-                return _columns(highs, arb.min), _columns(lows, arb.max)
-            return _columns(most, arb.max), _columns(least, arb.min)
-
-
-def _columns(rows: Sequence[Sequence[arb]], take: Callable[[arb, arb], arb]) -> list[arb]:
-    return [reduce(take, column) for column in zip(*rows, strict=True)]
+                return [reduce(arb.min, (x.upper() for x in column)) for column in highs], [
+                    reduce(arb.max, (x.lower() for x in column)) for column in lows
+                ]
+            return [reduce(arb.max, column) for column in highs], [reduce(arb.min, column) for column in lows]
 
 
 # Sums of noised masses as a form: which ranges of which rows of weights count at an output, and what lies at a place.
@@ -160,9 +159,6 @@ class Grid:
         """All but the points [first, last)."""
         whole = self.full(row)
         return Range(row, whole.start, first), Range(row, last, whole.stop)
-
-
-# `Kernel`: how the mass of lattice noise falls with the distance in lattice steps, not normalised.
 
 
 @dataclass(frozen=True)
@@ -359,17 +355,6 @@ def proved_by_scans(grid: Grid, forms: Sequence[Form], kernel: DecayKernel) -> l
                     total[k] += arb(fmpz(mass)) * decay(distance)
         found.append([share * value for value in total])
     return found
-
-
-def forwards(row: Sequence[arb], steps: Sequence[arb]) -> list[arb]:
-    """L_k = w_k + step_k L_{k-1}."""
-    sums = [row[0]]
-    for weight, step in zip(row[1:], steps, strict=True):
-        sums.append(weight + step * sums[-1])
-    return sums
-
-
-# Forms for any kernel: every point of every range is added up.
 
 
 def proved_by_sums(grid: Grid, forms: Sequence[Form], kernel: DecayKernel) -> list[list[arb]]:

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from fugu.errors import OutOfReach
 from fugu.laws.family import SetFamily
 from fugu.laws.sets import Ball, Band, Box, Hull, Intersection, LawSet
-from fugu.laws.sets.box import Path
-from fugu.laws.sets.law_set import whole
+from fugu.laws.sets.law_set import Path, whole
 from fugu.loss.sets_extremes import (
     PRECISION,
     Balls,
@@ -108,9 +107,6 @@ class Supported(Extremes):
             return most, [self.law_set.bottom_ball(row) for row in rows]
 
 
-# Balls in total variation: a mass of the radius may be moved from the centre to anywhere.
-
-
 def variation(law_set: Ball, points: Whole, outputs: Whole) -> Formed:
     """N = radius at the nearest point + the nearest 1 - radius of the centre; D the same with the farthest."""
     masses, total = law_set.masses
@@ -131,9 +127,6 @@ def variation(law_set: Ball, points: Whole, outputs: Whole) -> Formed:
         ),
         Form(grid.outside(0, start, stop), (far, Spot(free, widest))),
     )
-
-
-# Bands: limits of the distribution function at every value; the law is chosen level by level of probability.
 
 
 def band(law_set: Band, points: Whole, outputs: Whole) -> Formed:
@@ -178,9 +171,6 @@ def _farthest(grid: Grid, law_set: Band, low: list[int], high: list[int]) -> For
     )
 
 
-# Boxes: lower <= p <= upper at every value; what the lower limits leave of 1 lies near the output, or far.
-
-
 def box(law_set: Box, points: Whole, outputs: Whole) -> Formed:
     """N = S_lower + the nearest R of c, D = S_lower + the farthest R of c; R = 1 - sum lower, c = upper - lower."""
     (lower, upper), one = whole(law_set.lower, law_set.upper)
@@ -196,9 +186,6 @@ def box(law_set: Box, points: Whole, outputs: Whole) -> Formed:
     )
 
 
-# Hulls of named laws: the ratio is largest at one of them.
-
-
 def hull(law_set: Hull, points: Whole, outputs: Whole) -> SeveralSets:
     """N = the largest, D = the least noised mass of any of the laws."""
     parts = []
@@ -208,9 +195,6 @@ def hull(law_set: Hull, points: Whole, outputs: Whole) -> SeveralSets:
         everything = Form((grid.full(0),))
         parts.append(Formed(grid, everything, everything))
     return SeveralSets(parts, shared=False)
-
-
-# From a family of sets to the extremes of each, by the kind of set; remembered for as long as the family lives.
 
 
 _ATTAINED = 400

@@ -6,9 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-import numpy as np
 from flint import acb, arb
-from numpy.typing import NDArray
 
 from fugu.errors import BadBudget, BadNoise, NotProvable, UsageError
 from fugu.guarantee import pure_as_renyi
@@ -142,9 +140,15 @@ def _cauchy(noise: GeneralizedCauchy, z: Fraction, a: Fraction | None, d: int, n
     that is e-pure has D_a <= `pure_as_renyi(e, a)`.
     """
     k, u = as_fraction(noise.tail), z / as_fraction(noise.scale)
+
+    def largest(_: int) -> arb:
+        """R_inf: in one dimension the largest ratio is the squared top singular value of (1 u; 0 1) to k/2."""
+        share = balls.of(u / d) if norm == 1 or d == 1 else balls.of(u**2 / d).sqrt()
+        return (share / 2).asinh() * d * balls.of(k)
+
+    pure = balls.upper(refined(largest))
     if a is None:
-        return balls.upper(_cauchy_pure(k, u, d, norm))
-    pure = balls.upper(_cauchy_pure(k, u, d, norm))
+        return pure
     implied = min(pure, pure_as_renyi(Fraction(pure), a)) if pure < math.inf else pure
     nu = k * (a - 1) / 2
     if d == 1 and (nu > MOST_TERMS or (u > _FAR and nu.denominator > 1)):
@@ -170,16 +174,6 @@ def _cauchy(noise: GeneralizedCauchy, z: Fraction, a: Fraction | None, d: int, n
         return min(implied, balls.upper(found * d * balls.of(k / (2 * whole))))
 
 
-def _cauchy_pure(k: Fraction, u: Fraction, d: int, norm: int) -> arb:
-    """R_inf: in one dimension the largest ratio of densities is the squared top singular value of (1 u; 0 1) to k/2."""
-
-    def compute(_: int) -> arb:
-        share = balls.of(u / d) if norm == 1 or d == 1 else balls.of(u**2 / d).sqrt()
-        return (share / 2).asinh() * d * balls.of(k)
-
-    return refined(compute)
-
-
 # The curve of two normal laws that differ by a shift: delta(e, m) = sup_S N(m, 1)(S) - e^e N(0, 1)(S).
 #
 #     delta(e, m) = Phi(m/2 - e/m) - e^e Phi(-m/2 - e/m)          (Balle and Wang 2018, Theorem 8)
@@ -187,9 +181,6 @@ def _cauchy_pure(k: Fraction, u: Fraction, d: int, norm: int) -> arb:
 # in both orders, for vectors with m^2 = d' V^{-1} d. It increases in m and decreases in e. `gaussian_delta`,
 # `gaussian_mu` and `gaussian_epsilon` are proved in balls and rounded to the safe side; `fugu.loss.search.normal` has
 # doubles, to search with. Proofs: docs/proofs/normal-vectors.md#1-equal-covariances.
-
-
-Floats = NDArray[np.float64]
 
 
 def gaussian_delta(epsilon: Real, m: Real) -> float:
@@ -306,9 +297,6 @@ def _last(holds: Callable[[float], bool], guess: float) -> float:
 def _check_m(m: Real) -> None:
     if not isinstance(m, int | float | Fraction) or isinstance(m, bool) or not m >= 0:
         raise BadBudget(f"m, the shift in standard deviations, must be a number >= 0, got {m!r}")
-
-
-# The divergence of a custom noise from its shift: quadrature in balls, the declared tail, and the declared slope.
 
 
 _NEGLIGIBLE = Fraction(1, 2**60)

@@ -19,7 +19,6 @@ from fugu.noise.lattice import Lattice
 from fugu.numbers import balls
 from fugu.numbers.exact import float_up
 
-Noise = Laplace | Gaussian
 _ORDERS = ((0, 1), (1, 0))
 _MOST_BITS = 1024
 
@@ -166,7 +165,7 @@ class Bell:
 def bells(law: Components, lattice: Lattice, precision: Fraction | None) -> list[Bell]:
     """The components of a law in lattice steps, with the decay kappa after noise."""
     found = []
-    for weight, mean, std in zip(law.exact_weights, law.exact_means, law.exact_stds, strict=True):
+    for weight, mean, std in zip(*law.exact, strict=True):
         s, slack = std / lattice.grid, 0.0
         if precision is not None:
             decay, c = float(precision / (1 + 2 * precision * s * s)), float(precision)

@@ -18,7 +18,7 @@ from fugu.guarantee.kinds import pure_as_renyi
 from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses
-from fugu.loss.atoms import ball_masses, bare_divergences, prove_delta, prove_pure
+from fugu.loss.atoms import ball_masses, bare_divergences, forwards, prove_delta, prove_pure
 from fugu.loss.cost import ball_log_cost, log_cost
 from fugu.loss.shifts import shift_renyi
 from fugu.loss.vectors_gaussian import shift_delta, smooth_delta, smooth_plan, wide
@@ -262,15 +262,8 @@ def _spread_balls(dense: list[arb], axes: list[NDArray[np.int64]], rate: Fractio
 
 def _line(mass: list[arb], factors: list[arb]) -> list[arb]:
     """sum_k m_k q^{|y - x_k|} along one line of vertices."""
-    left, sums = arb(0), []
-    for k, m in enumerate(mass):
-        left = m + (factors[k - 1] * left if k else arb(0))
-        sums.append(left)
-    beyond = arb(0)
-    for k in range(len(mass) - 2, -1, -1):
-        beyond = factors[k] * (mass[k + 1] + beyond)
-        sums[k] = sums[k] + beyond
-    return sums
+    left, right = forwards(mass, factors), forwards(mass[::-1], factors[::-1])[::-1]
+    return [*(here + q * beyond for here, q, beyond in zip(left, factors, right[1:], strict=False)), left[-1]]
 
 
 def grid_of(family: Family) -> tuple[list[NDArray[np.int64]], tuple[NDArray[np.int64], ...]]:

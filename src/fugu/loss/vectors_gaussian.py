@@ -19,7 +19,7 @@ from fugu.noise import Gaussian
 from fugu.noise.matrix import CorrelatedGaussian
 from fugu.numbers import balls
 from fugu.numbers.exact import as_fraction
-from fugu.transport.coupling import SubCoupling
+from fugu.transport.coupling import SubCoupling, gathered
 from fugu.transport.matching import Space
 from fugu.transport.plan import optimal_plan
 
@@ -45,9 +45,7 @@ def smooth_delta(space: Space, unit: int, noise: Gaussian, epsilon: Fraction, pl
         raise NotProvable("the Gaussian noise is too narrow against its grid; choose a finer grid")
     apart = space.x[plan.rows] - space.y[plan.columns]
     squares, where = np.unique((apart * apart).sum(axis=1), return_inverse=True)  # below 2^62: `in_space`
-    sums = [0] * len(squares)
-    for k, mass in zip(np.asarray(where).ravel().tolist(), plan.masses.tolist(), strict=True):
-        sums[k] += mass
+    sums = gathered(np.asarray(where).ravel(), plan.masses, len(squares)).tolist()
     left, more = _left(epsilon)
     with balls.precision(_PRECISION):
         kappa = _kappa(space.x.shape[1])

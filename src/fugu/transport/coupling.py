@@ -16,9 +16,6 @@ from fugu.laws.masses import Masses
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import Real
 
-# `Coupling` and the monotone coupling of two laws on the line, with masses that are exact integers.
-
-
 _INT64 = 2**62
 """Common totals below this are held in int64; every partial sum then fits as well."""
 
@@ -66,7 +63,7 @@ def monotone(points: NDArray[Any], p: Masses, q: Masses) -> Coupling:
     a, b, total = one_total(p, q)
     if not len(a) == len(b) == len(points):
         raise BadLaw(f"laws of {len(a)} and {len(b)} atoms do not fit a support of {len(points)} points")
-    rows, columns, mass = _merge(a, b) if a.dtype == np.int64 else _north_west(a.tolist(), b.tolist())
+    rows, columns, mass = _merge(a, b) if a.dtype == np.int64 else north_west(a.tolist(), b.tolist())
     return Coupling(rows, columns, mass, _distance(points[rows], points[columns]), total)
 
 
@@ -142,7 +139,7 @@ def _distinct(x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def _north_west(a: list[int], b: list[int]) -> _Cells:
+def north_west(a: list[int], b: list[int]) -> _Cells:
     """The same cells in Python integers: pour each atom of a into the atoms of b, both from left to right."""
     rows, columns, mass = [], [], []
     j, room = -1, 0
@@ -172,9 +169,6 @@ def _distance(x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         v = d - high
         short = (high - (d - v)) - (low + v) > 0
         return np.where(short, np.nextafter(d, np.inf), d)
-
-
-# `SubCoupling`: part of the mass of two laws, moved; masses are exact integers over one total.
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,9 +221,6 @@ def gathered(index: NDArray[np.int64], masses: NDArray[Any], size: int) -> NDArr
 def compact(masses: NDArray[Any], total: int) -> NDArray[Any]:
     """The masses in int64 if every sum of them fits, else as Python integers."""
     return masses.astype(np.int64 if total < _INT64 else object)
-
-
-# The sub-coupling behind `closeness` on the line: all the mass that can be matched within a distance, cell by cell.
 
 
 def close_coupling(points: NDArray[np.int64], p: Masses, q: Masses, distance: int) -> Coupling:

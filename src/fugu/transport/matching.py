@@ -21,8 +21,6 @@ from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.transport.coupling import SubCoupling, _distance, compact, monotone, on_line, one_total
 from fugu.transport.flows import max_flow
 
-# `closeness`: the least distance that matches two laws up to a mass delta, exact on the line and in space.
-
 
 def closeness(p: Discrete, q: Discrete, delta: Real, norm: Real = 1) -> float:
     """The least W such that some coupling has P(|X - Y| <= W) >= 1 - delta; for delta 0 it is W_inf.
@@ -48,13 +46,12 @@ def closeness(p: Discrete, q: Discrete, delta: Real, norm: Real = 1) -> float:
     if in_plane(p, q):
         return bottleneck(in_space(p, q, norm), spare)[0]
     line = on_line(p, q, norm)
+    if line.unit is not None:
+        return float_up(line.unit * closeness_index(line.points, line.p, line.q, spare))
     match = _Match(line.points, line.p, line.q)
     allowed = match.total * spare.numerator // spare.denominator
-    widest = monotone(line.points, line.p, line.q).distances.max()
-    if line.unit is None:
-        top = int(widest.view(np.int64))
-        return _double(_least(top, lambda w: match.left_over(Fraction(_double(w))) <= allowed))
-    return float_up(line.unit * _least(int(widest), lambda w: match.left_over(Fraction(w)) <= allowed))
+    top = int(monotone(line.points, line.p, line.q).distances.max().view(np.int64))
+    return _double(_least(top, lambda w: match.left_over(Fraction(_double(w))) <= allowed))
 
 
 def closeness_index(points: NDArray[np.int64], p: Masses, q: Masses, delta: Fraction) -> int:
@@ -86,7 +83,11 @@ class _Match:
 
     def __init__(self, points: NDArray[Any], p: Masses, q: Masses) -> None:
         a, b, self.total = one_total(p, q)
-        at, self.unit = _positions(points)
+        at, self.unit = points.tolist(), Fraction(1)  # a power of two for doubles, which are whole multiples of it
+        if points.dtype != np.int64:
+            ratios = [x.as_integer_ratio() for x in at]
+            finest = max(d for _, d in ratios)
+            at, self.unit = [n * (finest // d) for n, d in ratios], Fraction(1, finest)
         self.x, self.a = _held(at, a.tolist())
         self.y, self.b = _held(at, b.tolist())
 
@@ -131,15 +132,6 @@ def _matched(x: list[int], a: list[int], y: list[int], b: list[int], reach: int)
             right = b[j]
 
 
-def _positions(points: NDArray[Any]) -> tuple[list[int], Fraction]:
-    """The points as whole multiples of one unit: 1 for lattice indices, a power of two for doubles."""
-    if points.dtype == np.int64:
-        return points.tolist(), Fraction(1)
-    ratios = [float(x).as_integer_ratio() for x in points.tolist()]
-    finest = max(d for _, d in ratios)
-    return [n * (finest // d) for n, d in ratios], Fraction(1, finest)
-
-
 def _held(at: list[int], mass: list[int]) -> tuple[list[int], list[int]]:
     pairs = [(x, m) for x, m in zip(at, mass, strict=True) if m]
     return [x for x, _ in pairs], [m for _, m in pairs]
@@ -165,9 +157,6 @@ def _delta(delta: Real) -> Fraction:
     return as_fraction(delta)
 
 
-# The least distance within which two laws of vectors can be matched, wholly or up to a mass delta.
-
-
 _Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]
 
 
@@ -179,7 +168,18 @@ def bottleneck(space: Space, delta: Fraction) -> tuple[float, SubCoupling]:
     the pairs. Pairs farther than the first distance found to suffice are never listed. For delta 0 it is W_inf.
     """
     needed = space.total - space.total * delta.numerator // delta.denominator
-    pairs = _bracket(space, needed)
+    keys = []  # the least at which atoms of mass `needed` have some partner, for each side; then wider by quarters
+    for nearest, mass in zip(space.nearest(), (space.a, space.b), strict=True):
+        order = np.argsort(nearest, kind="stable")
+        place = np.searchsorted(np.cumsum(mass[order]), needed) if needed > 0 else 0
+        keys.append(nearest[order][place].item())
+    key = max(keys)
+    while True:
+        pairs = space.near(key)
+        count = len(pairs[0])
+        if _may_hold(space, pairs, count, needed) and int(_flow(space, pairs, count, needed).sum()) >= needed:
+            break
+        key = space.wider(key)
     ends = np.append(np.flatnonzero(pairs[2][1:] != pairs[2][:-1]), len(pairs[2]) - 1)
     low, high = -1, len(ends) - 1  # the pairs up to ends[high] suffice
     best = _flow(space, pairs, int(ends[high]) + 1, needed)
@@ -194,24 +194,6 @@ def bottleneck(space: Space, delta: Fraction) -> tuple[float, SubCoupling]:
     plan = _plan(space, pairs, best, needed)
     farthest = space.distance(pairs[2][ends[high]])
     return farthest, SubCoupling(space.rows[plan.rows], space.columns[plan.columns], plan.masses, plan.total)
-
-
-def _bracket(space: Space, needed: int) -> _Pairs:
-    """All pairs up to a distance that suffices: from the distance most atoms need at least, wider by quarters."""
-    key = max(_enough(nearest, mass, needed) for nearest, mass in zip(space.nearest(), (space.a, space.b), strict=True))
-    while True:
-        pairs = space.near(key)
-        count = len(pairs[0])
-        if _may_hold(space, pairs, count, needed) and int(_flow(space, pairs, count, needed).sum()) >= needed:
-            return pairs
-        key = space.wider(key)
-
-
-def _enough(nearest: NDArray[Any], mass: NDArray[Any], needed: int) -> Any:
-    """The least key at which atoms of mass `needed` have some partner."""
-    order = np.argsort(nearest, kind="stable")
-    reached = np.cumsum(mass[order])
-    return nearest[order][np.searchsorted(reached, needed)].item() if needed > 0 else nearest.min().item()
 
 
 def _may_hold(space: Space, pairs: _Pairs, count: int, needed: int) -> bool:
@@ -299,7 +281,7 @@ class Space:
     def near(self, key: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
         """All pairs whose key is at most `key`, and their keys, in increasing order of the keys."""
         left, right, scale = self._trees
-        reach = self._length(key) * scale * _WIDER + 1e-150
+        reach = (math.sqrt(key) if self.squared else float(key)) * scale * _WIDER + 1e-150
         if left.count_neighbors(right, reach, p=self.norm) > _MOST_PAIRS:
             raise NotProvable(
                 f"more than {_MOST_PAIRS:,} pairs of atoms lie within the distance in question; "
@@ -338,9 +320,6 @@ class Space:
             low[None], high[None], self.a, self.b, self.total, self.norm, self.unit, self.rows, self.columns
         )
         return corners.keys(np.array([0]), np.array([0]))[0].item()
-
-    def _length(self, key: Any) -> float:
-        return math.sqrt(key) if self.squared else float(key)
 
     @cached_property
     def _trees(self) -> tuple[Any, Any, float]:

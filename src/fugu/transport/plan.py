@@ -86,9 +86,6 @@ def log_mean(logs: NDArray[np.float64], masses: NDArray[Any], total: int) -> flo
     return math.nextafter(value + 2 * _UNIT * size, math.inf)
 
 
-# `partial_plan`: the cheapest way to move all but a mass delta, with exact integers.
-
-
 def bottleneck_plan(costs: NDArray[np.float64], p: Masses, q: Masses) -> SubCoupling:
     """The coupling whose largest cost is least: a bisection over maximum flows (Strassen 1965, Theorem 11)."""
     a, b, total = one_total(p, q)
@@ -134,9 +131,6 @@ def partial_plan(log_cost: LogCost, p: Masses, q: Masses, delta: Real) -> SubCou
     return plan.checked(*big, whole - total * spare.numerator)
 
 
-# The search for a least-cost plan: nearest cells first, then all cells that a plan of these would gain from.
-
-
 _Cells = tuple[NDArray[np.int64], NDArray[np.int64]]
 _NEAREST = 12
 _FULL = 4_200_000
@@ -156,11 +150,22 @@ def search(costs: Costs, a: list[int], b: list[int]) -> tuple[NDArray[np.int64],
     logs = np.where((first[0] == costs.n) & (first[1] == costs.m), -np.inf, costs.logs(*first))
     value, near = _value(logs, list(tree.mass.values())), costs.logs(*known)
     costs.level(value, math.log(sum(a)), near)
-    known = _joined(m, known, first, _spare(costs))
+    known = _joined(m, known, first)
+    if costs.spare:  # the cells of the spare row and column, their common cell included
+        i, j = np.arange(costs.n), np.arange(costs.m + 1)
+        spare = np.concatenate([i, np.full(len(j), costs.n)]), np.concatenate([np.full(len(i), costs.m), j])
+        known = _joined(m, known, spare)
     tree.hang(costs.of(*first))
     rounds, most = 40 if n * m <= _FULL else 2, _PIVOTS * (n + m) + 1000
     for _ in range(_LEVELS):
-        known, most = _improved(costs, tree, known, rounds, most)
+        for left in range(rounds, -1, -1):  # pivot among the known cells, then add those that would help
+            most -= optimise(tree, *known, costs.of(*known), most)
+            if most <= 0 or left == 0:
+                break
+            more = _priced(costs, np.array(tree.potential), n)
+            if not len(more[0]):
+                break
+            known = _joined(m, known, more)
         rows, columns, masses = tree.plan()
         before, value = value, _value(costs.logs(rows, columns), masses.tolist())
         if most <= 0 or not value < before - 1:
@@ -169,20 +174,6 @@ def search(costs: Costs, a: list[int], b: list[int]) -> tuple[NDArray[np.int64],
         tree.cost[1:] = costs.of(*tree.arcs()).tolist()
         tree.refresh()
     return rows, columns, masses
-
-
-def _improved(costs: Costs, tree: Tree, known: _Cells, rounds: int, most: int) -> tuple[_Cells, int]:
-    """Pivot among the known cells, then add those that would help; the cells known at the end, the pivots left."""
-    for _ in range(rounds + 1):
-        most -= optimise(tree, *known, costs.of(*known), most)
-        if most <= 0 or rounds == 0:
-            break
-        rounds -= 1
-        more = _priced(costs, np.array(tree.potential), costs.shape[0])
-        if not len(more[0]):
-            break
-        known = _joined(costs.shape[1], known, more)
-    return known, most
 
 
 def _start(costs: Costs, a: list[int], b: list[int], known: _Cells) -> tuple[Tree, _Cells]:
@@ -226,14 +217,6 @@ def _nearest(costs: Costs) -> _Cells:
     return _joined(costs.m, (np.concatenate(rows), np.concatenate(columns)))
 
 
-def _spare(costs: Costs) -> _Cells:
-    """The cells of the spare row and column, their common cell included."""
-    if not costs.spare:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    i, j = np.arange(costs.n), np.arange(costs.m + 1)
-    return np.concatenate([i, np.full(len(j), costs.n)]), np.concatenate([np.full(len(i), costs.m), j])
-
-
 def _priced(costs: Costs, potential: NDArray[np.float64], n: int) -> _Cells:
     """In every row and column the cells that the plan would gain most from, over all cells."""
     rows, columns = [], []
@@ -258,9 +241,6 @@ def _joined(width: int, *cells: _Cells) -> _Cells:
     """All cells once, in order."""
     key = np.unique(np.concatenate([i * (width + 1) + j for i, j in cells]))
     return key // (width + 1), key % (width + 1)
-
-
-# Costs given as logarithms, at the atoms that have mass, with or without a place to leave mass behind.
 
 
 LogCost = ArrayLike | Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]

@@ -21,9 +21,6 @@ from fugu.transport.flows import starts
 from fugu.transport.matching import Space, bottleneck, in_plane, in_space
 from fugu.transport.plan import optimal_plan
 
-# `wasserstein`: the transport distance between two laws, of numbers or of vectors, rounded up.
-
-
 _BITS = 256
 
 
@@ -60,7 +57,8 @@ def wasserstein(p: Discrete, q: Discrete, order: Real = math.inf, norm: Real = 2
     line = on_line(p, q, norm)
     plan = monotone(line.points, line.p, line.q)
     unit = Fraction(1) if line.unit is None else line.unit
-    largest = _times(plan.distances.max(), unit)
+    farthest = plan.distances.max()  # doubles come with unit 1 and are rounded up already
+    largest = float_up(int(farthest) * unit) if isinstance(farthest, np.integer) else float(farthest)
     if math.isinf(order) or largest in (0.0, math.inf):
         return largest
     return min(largest, mean_cost(plan, as_fraction(order), unit))
@@ -90,11 +88,6 @@ def planned(space: Space, order: Fraction) -> float:
         mean = sum((balls.of(m) * d for m, d in powers), start=arb(0)) / balls.of(plan.total)
         root = mean if order == 1 else mean ** (1 / balls.of(order))
         return min(largest, balls.upper(root * unit.numerator / unit.denominator))
-
-
-def _times(distance: Any, unit: Fraction) -> float:
-    """distance * unit rounded up; doubles come with unit 1 and are rounded up already."""
-    return float_up(int(distance) * unit) if isinstance(distance, np.integer) else float(distance)
 
 
 def mean_cost(plan: Coupling, order: Fraction, unit: Fraction) -> float:

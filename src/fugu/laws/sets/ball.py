@@ -18,9 +18,6 @@ from fugu.laws.sets.law_set import Floats, LawSet, exact, groups, hexed, law_jso
 from fugu.numbers.balls import of, precision
 from fugu.numbers.exact import Real, VectorLike
 
-# `Ball`: the laws near one law, in total variation or in Kullback-Leibler divergence.
-
-
 _KINDS = ("tv", "kl")
 
 
@@ -221,9 +218,6 @@ def within(centre: Sequence[Fraction], law: Sequence[Fraction], radius: float) -
                 return bool(gap > 0)
         bits *= 2
     return False
-
-
-# Linear functions over a ball in total variation.
 
 
 def top_in_variation(masses: Sequence[int], total: int, radius: Fraction, v: Sequence[int]) -> Fraction:

@@ -29,8 +29,6 @@ from fugu.laws.sets.law_set import (
 )
 from fugu.numbers.exact import VectorLike, float_down, float_up
 
-# `Box`: limits of every probability.
-
 
 @final
 class Box(LimitedLaws):
@@ -114,9 +112,6 @@ class Box(LimitedLaws):
         if not room:
             return law_of(self.values, lower, total)
         return law_of(self.values, [a * room + w * free for a, w in zip(lower, width, strict=True)], total * room)
-
-
-# `Intersection`: the laws that several sets share.
 
 
 @final

@@ -35,9 +35,6 @@ from fugu.numbers.balls import lower, of, precision
 from fugu.numbers.checks import is_number, is_share, listed, plain
 from fugu.numbers.exact import Real, VectorLike, as_fraction, float_down, float_up, is_whole, read_number, read_whole
 
-# Confidence sets: the laws that reference rows cannot rule out.
-
-
 Limits = TypeVar("Limits", Box, Band)
 MOST_ROWS = 10**12
 
@@ -247,9 +244,6 @@ class Sampled:
         return Sampled(
             level, values, Fixed(counts), bool(found["ordered"]), bool(found["disjoint"]), shift, str(found["declared"])
         )
-
-
-# Whether a stated confidence set may be believed: proved again from the counts.
 
 
 def check_confidence(

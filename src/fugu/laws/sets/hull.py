@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, final
@@ -20,8 +20,6 @@ from fugu.laws.sets.box import Box, Intersection
 from fugu.laws.sets.law_set import Floats, LawSet, declared, groups, hexed, law_json, law_of, member, vector
 from fugu.numbers.exact import VectorLike, echelon, read_whole
 from fugu.visible import several
-
-# `Hull`: the mixtures of named laws.
 
 
 @final
@@ -113,9 +111,6 @@ def _fractions(masses: Masses) -> list[Fraction]:
     return [Fraction(p, total) for p in parts]
 
 
-# Whether a law is a mixture of others, decided in rationals.
-
-
 def is_mixture(law: Sequence[Fraction], laws: Sequence[Sequence[Fraction]]) -> bool:
     """Whether law = sum_k c_k laws[k] for some c >= 0 (which then sum to 1, as all are laws).
 
@@ -126,14 +121,11 @@ def is_mixture(law: Sequence[Fraction], laws: Sequence[Sequence[Fraction]]) -> b
     >>> is_mixture([half, half], [[1, 0], [third, 2 * third]]), is_mixture([0, 1], [[1, 0], [third, 2 * third]])
     (True, False)
     """
+    count = len(laws)
     found = echelon([[Fraction(row[i]) for row in laws] + [Fraction(law[i])] for i in range(len(law))])
-    return all(pivot < len(laws) for pivot, _ in found) and _feasible([row for _, row in found])
-
-
-def _feasible(rows: list[list[Fraction]]) -> bool:
-    """Whether the equations have a solution that is nowhere negative."""
-    table = [[-x for x in row] if row[-1] < 0 else row for row in rows]
-    count = len(table[0]) - 1
+    if any(pivot == count for pivot, _ in found):
+        return False
+    table = [[-x for x in row] if row[-1] < 0 else row for _, row in found]
     basis = [count + i for i in range(len(table))]  # artificial variables, one per equation
     while True:
         gains = [
@@ -155,36 +147,29 @@ def _feasible(rows: list[list[Fraction]]) -> bool:
         basis[out] = enter
 
 
-# Sets of laws read back from JSON.
-
-
 def law_set_from(found: dict[str, Any]) -> LawSet:
     """The set that `to_json` wrote, checked like one that a user gives; `CertificateError` for anything else.
 
     `found`: the JSON object of one set."""
     try:
-        return _READERS[found["kind"]](found)
+        kind = found["kind"]
+        if kind == Intersection.kind:
+            sets = [law_set_from(part) for part in found["sets"]]
+            return Intersection(sets, _law(sets[0].values, found["middle"]) if "middle" in found else None)
+        values = declared([float.fromhex(x) for x in found["values"]])
+        if kind == Ball.kind:
+            return Ball(_law(values, found["centre"]), Fraction(float.fromhex(found["radius"])), found["distance"])
+        if kind == Hull.kind:
+            return Hull([_law(values, law) for law in found["laws"]], values)
+        lower, upper = (np.array([float.fromhex(x) for x in found[name]]) for name in ("lower", "upper"))
+        if not len(values) == len(lower) == len(upper):
+            raise BadLaw("values and limits differ in number")
+        if not all(np.all((row >= 0) & (row <= 1)) for row in (lower, upper)):
+            raise BadLaw("a limit is outside its range")
+        return {Box.kind: Box, Band.kind: Band}[kind].exactly(values, lower, upper)
     except (KeyError, TypeError, AttributeError, OverflowError, UsageError, ValueError, RecursionError) as error:
         why = f": {error}" if isinstance(error, BadLaw) else ""
         raise CertificateError(f"a set of laws in the document cannot be read{why}") from None
-
-
-def _doubles(texts: list[str], most: float = 1.0) -> Floats:
-    row = np.array([float.fromhex(x) for x in texts], dtype=np.float64)
-    if row.ndim != 1 or not np.all((row >= 0) & (row <= most)):
-        raise BadLaw("a limit is outside its range")
-    return row
-
-
-def _values(found: dict[str, Any]) -> Floats:
-    return declared([float.fromhex(x) for x in found["values"]])
-
-
-def _limits(found: dict[str, Any]) -> tuple[Floats, Floats, Floats]:
-    values, lower, upper = _values(found), _doubles(found["lower"]), _doubles(found["upper"])
-    if not len(values) == len(lower) == len(upper):
-        raise BadLaw("values and limits differ in number")
-    return values, lower, upper
 
 
 def _law(values: Floats, found: dict[str, Any]) -> Discrete:
@@ -192,27 +177,3 @@ def _law(values: Floats, found: dict[str, Any]) -> Discrete:
     if len(parts) != len(values) or min(parts) < 0 or sum(parts) != total or total <= 0:
         raise BadLaw("its masses are not those of a law")
     return law_of(values, parts, total)
-
-
-def _hull(found: dict[str, Any]) -> Hull:
-    values = _values(found)
-    return Hull([_law(values, law) for law in found["laws"]], values)
-
-
-def _ball(found: dict[str, Any]) -> Ball:
-    radius = Fraction(float.fromhex(found["radius"]))
-    return Ball(_law(_values(found), found["centre"]), radius, found["distance"])
-
-
-def _intersection(found: dict[str, Any]) -> Intersection:
-    sets = [law_set_from(part) for part in found["sets"]]
-    return Intersection(sets, _law(sets[0].values, found["middle"]) if "middle" in found else None)
-
-
-_READERS: dict[str, Callable[[dict[str, Any]], LawSet]] = {
-    Box.kind: lambda found: Box.exactly(*_limits(found)),
-    Band.kind: lambda found: Band.exactly(*_limits(found)),
-    Hull.kind: _hull,
-    Ball.kind: _ball,
-    Intersection.kind: _intersection,
-}

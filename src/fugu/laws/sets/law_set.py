@@ -24,9 +24,6 @@ from fugu.numbers.balls import of
 from fugu.numbers.checks import is_iterable, is_real, listed, plain
 from fugu.numbers.exact import Real, VectorLike, as_fraction, float_down, float_up
 
-# `LawSet`: a closed convex set of laws on declared values, known by its support function.
-
-
 Floats = NDArray[np.float64]
 
 
@@ -288,9 +285,6 @@ def law_json(law: Discrete) -> dict[str, object]:
     """The masses of a law over their total, as whole numbers in hexadecimal."""
     parts, total = law.masses.whole()
     return {"parts": [hex(p) for p in parts], "total": hex(total)}
-
-
-# What a user gives as the limits of a set of laws: read exactly, rounded outward where a double cannot hold it.
 
 
 def declared(values: VectorLike) -> Floats:

@@ -85,7 +85,12 @@ def levels(n: int, error: Fraction) -> Levels:
     error_float = float(error)
     # About how much the roundings of the recursion may cost
     if error_float < 1e-3 and (1.5e-10 * max(1.0, n / 30_000)) > error_float / 100:
-        return _union(n, error)
+        # every rank at error / (number of ranks): P(U_(r) < a) = P(Binomial(n, a) >= r) is proved for each
+        ranks = _ranks(n)
+        each = error / len(ranks)
+        low = np.array([clopper_pearson(r, n, each)[0] for r in ranks.tolist()])
+        high = np.array([clopper_pearson(r - 1, n, each)[1] for r in ranks.tolist()])
+        return Levels(n, 0.0, fixed(ranks), fixed(low), fixed(high))
     x = (
         math.log(float(np.interp(math.log(n), *_GUESSES)))
         + math.log(error_float)
@@ -147,15 +152,6 @@ def _coverage(n: int, eta: float) -> float:
     """A proved lower bound of the probability that all limits hold."""
     found = _levels(n, eta)
     return noncrossing(found.ranks, found.low, found.high, n)[0]
-
-
-def _union(n: int, error: Fraction) -> Levels:
-    """Every rank at error / (number of ranks): P(U_(r) < a) = P(Binomial(n, a) >= r) is proved for each."""
-    ranks = _ranks(n)
-    each = error / len(ranks)
-    low = np.array([clopper_pearson(r, n, each)[0] for r in ranks.tolist()])
-    high = np.array([clopper_pearson(r - 1, n, each)[1] for r in ranks.tolist()])
-    return Levels(n, 0.0, fixed(ranks), fixed(low), fixed(high))
 
 
 def _rounded_down(eta: float) -> float:
@@ -288,15 +284,13 @@ def _guesses(counts: NDArray[np.int64], n: int, least: arb, side: int) -> Floats
 def _limit(count: int, n: int, least: arb, guess: float, side: int) -> float:
     """The guess, moved away from count / n until the bound is proved; else the end of the range on that side."""
     share = Fraction(count, n)
+    p = of(share)
     for nudge in _NUDGES:
         q = guess + (guess - count / n) * nudge
-        there = 0 < q < 1 and (Fraction(q) - share) * side > 0
-        if there and _divergence(of(share), arb(q), count, n) * n >= least:
+        if not (0 < q < 1 and (Fraction(q) - share) * side > 0):
+            continue
+        kl = p * (p / arb(q)).log() if count else arb(0)
+        kl += (1 - p) * ((1 - p) / (1 - arb(q))).log() if count < n else 0
+        if kl * n >= least:
             return q
     return float(side > 0)
-
-
-def _divergence(p: arb, q: arb, count: int, n: int) -> arb:
-    """kl(p, q) with p = count / n."""
-    found = p * (p / q).log() if count else arb(0)
-    return found + ((1 - p) * ((1 - p) / (1 - q)).log() if count < n else 0)

@@ -14,9 +14,6 @@ from fugu.numbers.balls import of, precision, upper
 from fugu.numbers.checks import is_share
 from fugu.numbers.exact import Real, as_fraction, is_whole
 
-# Clopper-Pearson boxes: exact binomial limits of every probability, all at once by a union bound.
-
-
 _LIMIT_BITS = 96
 _NUDGES = range(1, 24)
 
@@ -169,9 +166,6 @@ def checked_error(error: Real) -> Fraction:
     if not is_share(error):
         raise UsageError(f"the probability of error must be strictly between 0 and 1, got {error!r}")
     return as_fraction(error)
-
-
-# Radii of balls around the observed frequencies that hold the law of the rows, by the number of rows and values.
 
 
 def variation_radius(n: int, k: int, error: Real) -> float:

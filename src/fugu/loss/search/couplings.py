@@ -16,6 +16,7 @@ from fugu.laws.components import Floats
 from fugu.laws.normal import Belief, Normal
 from fugu.loss.densities import parts
 from fugu.numbers.exact import Real, as_fraction, float_up
+from fugu.transport.coupling import north_west
 
 # The least continuous scale that meets (epsilon, delta), by a search that only ever returns a scale that was checked.
 #
@@ -143,21 +144,9 @@ def coupled_scale(p: Belief, q: Belief, epsilon: Real, delta: Real) -> CoupledSc
 
 def monotone(a: Sequence[Fraction], c: Sequence[Fraction]) -> Plan:
     """The north-west corner coupling of two exact lists of weights with equal sums."""
-    plan: Plan = {}
-    m = n = 0
-    left, right = (a[0], c[0]) if a and c else (Fraction(0), Fraction(0))
-    while m < len(a) and n < len(c):
-        take = min(left, right)
-        if take > 0:
-            plan[m, n] = take
-        left, right = left - take, right - take
-        if left == 0:
-            m += 1
-            left = a[m] if m < len(a) else left
-        if right == 0:
-            n += 1
-            right = c[n] if n < len(c) else right
-    return plan
+    total = math.lcm(*(x.denominator for x in (*a, *c)))
+    cells = north_west(*([int(x * total) for x in weights] for weights in (a, c)))
+    return {(m, n): Fraction(mass, total) for m, n, mass in zip(*(each.tolist() for each in cells), strict=True)}
 
 
 def largest_average(plan: Plan, a: Sequence[Fraction], c: Sequence[Fraction], cost: Floats) -> float:
@@ -252,7 +241,13 @@ def theorem1_scale(p: Normal, q: Normal, epsilon: Real, delta: Real, form: str =
     if spread == 0:
         return shift / eps * _UP
     if form == "two-sided" and d > 0:
-        return two_sided_scale([(1.0, shift, spread)], eps, d)
+        from scipy.special import ndtr
+
+        def excess(r: float) -> float:
+            """P(|S Z + D| > r) - delta."""
+            return float(ndtr((shift - r) / spread) + ndtr(-(shift + r) / spread)) * (1 + 1e-13) - d
+
+        return 0.0 if excess(0.0) <= 0 else least_scale(excess, shift + spread) / eps * _UP
     return (shift + spread * tau(d, form)) / eps * _UP
 
 
@@ -269,26 +264,6 @@ def tau(delta: float, form: str = "quantile") -> float:
     from scipy.special import ndtri
 
     return max(0.0, -float(ndtri(delta / 2))) * _UP
-
-
-def two_sided_scale(terms: list[tuple[float, float, float]], epsilon: float, delta: float) -> float:
-    """r/epsilon with sum_k w_k P(|S_k Z + D_k| > r) <= delta, terms (w, D, S); S = 0 is the step 1{D > r}."""
-    from scipy.special import ndtr
-
-    top = max(d + s for _, d, s in terms)
-
-    def outside(r: float, shift: float, spread: float) -> float:
-        """P(|S Z + D| > r)."""
-        if spread == 0:
-            return float(shift > r)
-        return float(ndtr((shift - r) / spread) + ndtr(-(shift + r) / spread))
-
-    def excess(r: float) -> float:
-        return sum(w * outside(r, d, s) for w, d, s in terms) * (1 + 1e-13) - delta
-
-    if excess(0.0) <= 0 or top == 0:
-        return 0.0
-    return least_scale(excess, top) / epsilon * _UP if epsilon else math.inf
 
 
 def average_scale(terms: list[tuple[float, float, float]], epsilon: float, delta: float) -> float:

@@ -66,7 +66,9 @@ def _worst(family: Family, total: NDArray[np.float64], error: float) -> PairLoss
 def _worst_log(family: Family, logs: NDArray[np.float64], silent: bool) -> PairLoss:
     """The same from logarithms, for ratios beyond the range of doubles."""
     worst = PairLoss(family.labels[0], 0.0, family.pairs[0])
-    error = log_error(logs.shape[1])
+    # of `log_decayed_sums`, relative to |ln S| + 1: each of the log2(n) passes rounds an exponent (3 units), a
+    # difference (1) and a logaddexp (2), all at most as large as the result
+    error = (8 * max(1, logs.shape[1].bit_length()) + 20) * UNIT
     for pair, label in family.different:
         i, j = pair
         with np.errstate(invalid="ignore", over="ignore"):
@@ -281,20 +283,13 @@ def _doubling(points: NDArray[Any], weights: NDArray[np.float64], scale: float) 
 
 
 def log_decayed_sums(points: NDArray[Any], logs: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    """ln S_k from ln p_k by doubling in log space, for sums that a double cannot hold; see `log_error` for how exact
-    it is."""
+    """ln S_k from ln p_k by doubling in log space, for sums that a double cannot hold."""
     # ln sum_{j>k} p_j e^{-(x_j - x_k)/b}: the mirrored prefix moved by one atom
     full = _log_prefix(-points[::-1], logs[:, ::-1], scale)[:, ::-1]
     strict = np.full_like(full, -np.inf)
     with np.errstate(over="ignore"):
         strict[:, :-1] = full[:, 1:] - (points[1:] - points[:-1]).astype(np.float64) / scale
     return np.logaddexp(_log_prefix(points, logs, scale), strict)
-
-
-def log_error(count: int) -> float:
-    """The error of `log_decayed_sums` on `count` atoms, relative to |ln S| + 1: each of the log2(count) passes
-    rounds an exponent (3 units), a difference (1) and a logaddexp (2), all at most as large as the result."""
-    return (8 * max(1, count.bit_length()) + 20) * UNIT
 
 
 def _log_prefix(points: NDArray[Any], logs: NDArray[np.float64], scale: float) -> NDArray[np.float64]:

@@ -162,9 +162,6 @@ def _order(d: Floats, a: Floats, b: Floats, epsilon: float) -> float:
     )
 
 
-# The curve of two normal laws that differ by a shift, in doubles, to search with; `loss.shifts.gaussian` proves.
-
-
 _FAR = -30.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 

@@ -115,9 +115,6 @@ def dual(found: NoisedExtremes, order: tuple[int, int], measure: Measure) -> tup
     return slope(*at)[0], at
 
 
-# The largest and the least noised mass over a set of laws, in doubles: O(n) for a scale where there are windows.
-
-
 Pair = tuple[Floats, Floats]
 
 
@@ -164,9 +161,6 @@ def _summed(grid: Grid, form: Form, kernel: DecayKernel) -> Floats:
     return total
 
 
-# The pure loss over sets of laws in doubles, and where it is attained: to search with, and to attack with.
-
-
 _TINY = 1e-280
 
 
@@ -210,9 +204,6 @@ def _law(weights: Floats) -> Floats:
     held = np.maximum(weights, 0.0)
     law: Floats = held / held.sum()
     return law
-
-
-# The least value of a convex function of two numbers: cuts through the centre of gravity.
 
 
 _MOST = 250

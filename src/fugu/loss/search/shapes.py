@@ -103,9 +103,6 @@ def gaussian_scale(distance: float, ask: Ask) -> float:
     return max(distance * math.sqrt(a / (2 * e)) for a, e in ask.orders)
 
 
-# The losses of lattice Laplace noise on laws with Gaussian components, in floating point, to search with.
-
-
 _TINY = 1e-250
 _SLACK = 1e-11
 """Relative slack on sums that rounding may have made too small; the proof decides, this only saves a second try."""
@@ -175,9 +172,6 @@ def _tilted(pair: Analytic, law: Components, span: Span, rate: float, right: boo
     return total
 
 
-# The least Gaussian noise of a histogram, by few looks at a loss that takes time and is smooth in the scale.
-
-
 _CLOSE = 1e-6
 _WIDEST = 1e6
 
@@ -207,9 +201,6 @@ def least_gaussian(loss: Callable[[float], float], target: float, start: float) 
     while height(found) > 0:
         found *= 1 + _CLOSE
     return found
-
-
-# The pure loss of Laplace noise on laws of vectors, in doubles, to search with; `loss.vectors.exact` proves.
 
 
 def fast_vector_pure(family: Family, steps: float) -> float:
@@ -243,9 +234,6 @@ def _spread(dense: NDArray[np.float64], axes: list[NDArray[np.int64]], steps: fl
         total[:-1] = np.logaddexp(left[:-1], right[1:] - gaps.reshape(-1, *[1] * (rows.ndim - 1)))
         dense = np.moveaxis(total, 0, number)
     return dense
-
-
-# How far the values of two laws lie apart, in lattice steps: where a search for a scale begins.
 
 
 def over(distance: float, epsilon: Fraction) -> float:

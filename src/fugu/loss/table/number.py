@@ -83,7 +83,7 @@ class NumberLeakage(Leakage[Any, Any]):
         """Lattice noise in balls; continuous noise on atoms by quadrature with a proved error, on components in closed
         form or by rigorous integration, both orders."""
         from fugu.loss import continuous_divergence, divergence
-        from fugu.loss.integrals import gaussian_renyi, laplace_renyi, rows
+        from fugu.loss.integrals import gaussian_renyi, laplace_renyi
 
         if noise.grid is not None or (noise.silent and isinstance(item, Family)):
             return largest(divergence.renyi_bounds(on_grid(item, noise.grid), noise, alpha))
@@ -93,7 +93,7 @@ class NumberLeakage(Leakage[Any, Any]):
             return continuous_divergence.divergence_of_atoms(item, scale, tail, alpha, formula)
         if item.same:
             return 0.0
-        p, q = rows(item.p), rows(item.q)
+        p, q = (list(zip(*law.exact, strict=True)) for law in (item.p, item.q))
         if scale and added:
             return max(laplace_renyi(p, q, scale, alpha), laplace_renyi(q, p, scale, alpha))
         if scale == 0 and any(r[2] == 0 for r in p + q):

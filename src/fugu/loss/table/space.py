@@ -4,7 +4,6 @@ correlated."""
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from typing import final
 
@@ -14,7 +13,6 @@ from flint import arb
 from fugu.errors import BadNoise, NotProvable
 from fugu.guarantee.asks import PairLoss
 from fugu.laws.family import Family
-from fugu.laws.masses import Masses
 from fugu.laws.multinormal import Matrix, NormalPair
 from fugu.loss.leakage import Leakage
 from fugu.loss.normal import normal_divergence, prove_normal_delta
@@ -25,7 +23,6 @@ from fugu.noise.lattice import Lattice
 from fugu.noise.matrix import CorrelatedGaussian, DirectedLaplace
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, decimal_step, float_up, integers
-from fugu.transport.coupling import compact
 from fugu.transport.matching import bottleneck
 
 _NO_RATIO = "Gaussian noise gives no pure guarantee unless the laws are equal; give a delta > 0, or a Renyi budget"
@@ -51,11 +48,9 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
     def conditioned(self, item: Family, noise: Laplace | Gaussian, alpha: Fraction, delta: Fraction) -> Family:
         """The pair given the events of probability at least 1 - delta that bring the laws closest: the normalised
         margins of a sub-coupling of least distance (`fugu.loss.divergence`)."""
-        plan = bottleneck(space_of(item, item.pairs[0], noise.norm), delta)[1]
-        size, total = len(item.points), int(plan.masses.sum())
-        sums = plan.row_masses(size), plan.column_masses(size)
-        laws = tuple(Masses(compact(each, total), Fraction(total)) for each in sums)
-        return replace(item, laws=laws, pairs=((0, 1),), errors=(0.0, 0.0))
+        from fugu.loss.divergence import margins
+
+        return margins(item, bottleneck(space_of(item, item.pairs[0], noise.norm), delta)[1], item.labels[0])
 
     def limit(self, item: Family, noise: Laplace | Gaussian) -> Fraction | None:
         """Of Laplace noise W_inf x rate in exact rationals where that is less than the ratio on the product grid."""
