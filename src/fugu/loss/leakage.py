@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from abc import ABC
 from collections.abc import Iterable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Generic, TypeVar, cast
 
@@ -23,6 +22,7 @@ from fugu.numbers.exact import Real, as_fraction, decimal_step, float_down, inte
 
 NO_NOISE = "epsilon 0 asks for identical outputs, and these laws differ: no finite noise does that"
 Laws = TypeVar("Laws")
+Placed = TypeVar("Placed", Family, SetFamily)
 Drawn = TypeVar("Drawn")
 _RATIOS = Ratio(Fraction(1), Fraction(0))
 
@@ -134,7 +134,7 @@ def on_grid(item: Any, grid: Fraction | None) -> Any:
     steps = [(Fraction(x) - Fraction(whole.points[0].item())) * unit / grid for x in whole.points.tolist()]
     if steps and max(map(abs, steps)) >= 2**63:
         raise BadNoise(f"a grid of {float(grid):g} is too fine for values this far apart; choose a coarser grid")
-    return replace(item, points=np.array([int(s) for s in steps], dtype=np.int64))
+    return item.placed(np.array([int(s) for s in steps], dtype=np.int64))
 
 
 def discrete_laws(family: Family) -> list[tuple[Discrete, Discrete]]:
@@ -145,14 +145,14 @@ def discrete_laws(family: Family) -> list[tuple[Discrete, Discrete]]:
     return [(laws[i], laws[j]) for (i, j), _ in family.different] or [(laws[0], laws[0])]
 
 
-def in_units(family: Family) -> tuple[Family, Fraction]:
+def in_units(family: Placed) -> tuple[Placed, Fraction]:
     """The family with whole-number points and their unit where all atoms are decimals; else as it is, unit 1.
 
     1000000.2 - 1000000.1 is 0.1 for the user and not for the doubles: distances are taken between whole numbers."""
     step = decimal_step(family.points)
     if step is None:
         return family, Fraction(1)
-    return replace(family, points=integers(family.points, step)), step
+    return family.placed(integers(family.points, step)), step
 
 
 def require_lattice(family: Family | SetFamily, grid: Fraction) -> None:

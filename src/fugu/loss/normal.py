@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import acb, arb, fmpq, fmpq_mat, fmpq_poly
+from flint import acb, arb, arb_poly, fmpq, fmpq_mat, fmpq_poly
 
 from fugu.errors import BadBudget, BadLaw, BadNoise, NotProvable
 from fugu.guarantee.asks import check_alpha, check_epsilon
@@ -396,9 +396,9 @@ def spectrum(gap: Gap) -> Spectrum:
         level = -_fraction(top(1) / bottom.derivative()(1))
     while chi(1) == 0:
         chi = chi / line
-    slope = bottom.derivative()
+    numerator, slope = (arb_poly([arb(c) for c in poly.coeffs()]) for poly in (top, bottom.derivative()))
     rest = bottom / line if bottom(1) == 0 else bottom
-    shifts = tuple((lam, -_at(top, lam) / _at(slope, lam)) for lam, _ in _roots(rest))
+    shifts = tuple((lam, -numerator(lam) / slope(lam)) for lam, _ in _roots(rest))
     found = Spectrum(tuple(_roots(chi)), shifts, level)
     if not all(lam > 0 for lam, _ in found.scales) or not all(g > 0 for _, g in shifts):
         raise NotProvable("the covariances are too close to singular for the working precision")
@@ -416,13 +416,6 @@ def _roots(poly: fmpq_poly) -> list[tuple[arb, int]]:
         return []
     found: Any = poly.numer().complex_roots()
     return [(r.real, int(k)) for r, k in found]
-
-
-def _at(poly: fmpq_poly, x: arb) -> arb:
-    total = arb(0)
-    for c in reversed(poly.coeffs()):
-        total = total * x + arb(c)
-    return total
 
 
 def _fraction(x: fmpq) -> Fraction:

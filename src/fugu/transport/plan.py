@@ -49,27 +49,21 @@ def plan_log_cost(plan: SubCoupling | Coupling, log_cost: LogCost) -> float:
 
     log_cost: a matrix, a function of two index arrays, or one number for each cell of the plan. Divide by the mass
     kept to condition on it: subtract log of `kept`.
+
+    With t = l + log m for a cell of log cost l and mass m, and T = max t, the sum is e^T sum e^(t - T). Errors of t are
+    at most u (2 |log m| + |t|), those of exp(t - T) relative to it u (|t - T| + 4), of a sum by pairs 32 u of its terms
+    below 2^32 of them; |t| <= |T| + |t - T|. Weighted by the terms, sum (T - t) e^(t - T) / sum e^(t - T) bounds the
+    middle part. The slack is twice all that, u = 2^-53, and what underflows is added back.
     """
     if not callable(log_cost) and np.ndim(log_cost) == 1:
         logs = np.asarray(log_cost, dtype=np.float64)
         logs = at_cells(lambda rows, columns: logs, plan.rows, plan.columns)  # noqa: ARG005
     else:
         logs = at_cells(log_cost, plan.rows, plan.columns)
-    return log_mean(logs, plan.masses, plan.total)
-
-
-def log_mean(logs: NDArray[np.float64], masses: NDArray[Any], total: int) -> float:
-    """log sum m e^l / total at or above the exact value, for integers m > 0.
-
-    With t = l + log m and T = max t the sum is e^T sum e^(t - T). Errors of t are at most u (2 |log m| + |t|),
-    those of exp(t - T) relative to it u (|t - T| + 4), of a sum by pairs 32 u of its terms below 2^32 of them;
-    |t| <= |T| + |t - T|. Weighted by the terms, sum (T - t) e^(t - T) / sum e^(t - T) bounds the middle part. The
-    slack is twice all that, u = 2^-53, and what underflows is added back.
-    """
-    if masses.dtype == object:
-        weights = np.array([math.log(int(m)) for m in masses.tolist()], dtype=np.float64)
+    if plan.masses.dtype == object:
+        weights = np.array([math.log(int(m)) for m in plan.masses.tolist()], dtype=np.float64)
     else:
-        weights = np.log(masses.astype(np.float64))
+        weights = np.log(plan.masses.astype(np.float64))
     terms = logs + weights
     top = float(terms.max())
     if math.isinf(top):
@@ -80,7 +74,7 @@ def log_mean(logs: NDArray[np.float64], masses: NDArray[Any], total: int) -> flo
         mean = float(parts.sum())
         spread = float(-(parts * below).sum()) / mean
     lost = len(parts) * 1e-300
-    heaviest = math.log(total)
+    heaviest = math.log(plan.total)
     value = top + math.log(mean + lost) - heaviest
     size = abs(top) + 2 * spread + 4 * heaviest + math.log(mean) + abs(value) + 64
     return math.nextafter(value + 2 * _UNIT * size, math.inf)
@@ -222,7 +216,7 @@ def _priced(costs: Costs, potential: NDArray[np.float64], n: int) -> _Cells:
     rows, columns = [], []
     u, v = potential[: costs.n], potential[n : n + costs.m]
     for lo, hi in costs.blocks():
-        price = costs.prices(lo, hi)
+        price = costs.cut(costs.block(lo, hi))
         gain = price - u[lo:hi, None] - v
         gain[gain > -(2.0**-45) * (price + np.abs(u[lo:hi, None]) + np.abs(v))] = 0.0
         depth = min(4, costs.m)
@@ -282,17 +276,14 @@ class Costs:
 
     def of(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
         """The costs the search works with: doubles, shifted and cut."""
-        return self._cut(self.logs(i, j))
+        return self.cut(self.logs(i, j))
 
-    def _cut(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def cut(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Costs from their logarithms, shifted and cut."""
         cap = self.cap if np.isfinite(self.cap) else 0.0
         with np.errstate(under="ignore"):
             costs = np.exp(np.minimum(np.minimum(logs, cap) - self.shift, _CEILING + 50))  # beyond 1e18 doubles jump
         return np.where(logs > cap, costs * 4, costs)
-
-    def prices(self, lo: int, hi: int) -> NDArray[np.float64]:
-        """The costs the search works with, of the real rows lo .. hi - 1 against all real columns."""
-        return self._cut(self.block(lo, hi))
 
     def blocks(self) -> list[tuple[int, int]]:
         """Ranges of rows whose costs fit in memory at once."""

@@ -6,19 +6,17 @@ import math
 from fractions import Fraction
 from typing import Any, final
 
-import numpy as np
-
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee.asks import Ask, Divergences, PairLoss
 from fugu.laws.family import SetFamily, value_range
 from fugu.loss import search
-from fugu.loss.leakage import NO_NOISE, Leakage, require_lattice
+from fugu.loss.leakage import NO_NOISE, Leakage, in_units, on_grid
 from fugu.loss.search import sets
 from fugu.loss.sets import Excess, Measure, RenyiMeasure, bounded, dual, envelope, outputs, outside, prove_pure, reach
 from fugu.loss.sets_extremes import PRECISION, DecayKernel
 from fugu.noise import Gaussian, Laplace
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction, decimal_step, float_up, integers
+from fugu.numbers.exact import Real, as_fraction, decimal_step, float_up
 from fugu.progress import report
 
 
@@ -99,8 +97,16 @@ class SetsLaplace(SetsDecay):
 
     def given(self, item: SetFamily, noise: Laplace | Gaussian) -> tuple[SetFamily, Laplace | Gaussian]:
         """Both in steps; the pure losses of lattice and continuous noise agree."""
-        whole, unit = in_steps(item, noise)
-        return whole, noise if noise.silent else type(noise)(as_fraction(noise.scale) / unit, grid=1)
+        if decimal_step(item.points) is None:
+            raise NotProvable(
+                "sets of laws with declared values that are no short decimals: round the values onto a grid"
+            )
+        whole, unit = in_units(item)
+        if noise.silent:
+            return whole, noise
+        if noise.grid is not None:
+            whole, unit = on_grid(item, noise.grid), noise.grid
+        return whole, type(noise)(as_fraction(noise.scale) / unit, grid=1)
 
     def delta_at(self, item: SetFamily, noise: Laplace | Gaussian, epsilon: Real) -> float:
         """A bound on delta, of lattice noise."""
@@ -158,20 +164,6 @@ class SetsGaussian(SetsLaplace):
     def epsilon(self, item: SetFamily, noise: Gaussian) -> float:
         """Infinite, unless nothing is added."""
         return super().epsilon(item, noise) if noise.silent else math.inf
-
-
-def in_steps(item: SetFamily, noise: Laplace | Gaussian) -> tuple[SetFamily, Fraction]:
-    """The sets on whole numbers of steps, and the step: that of lattice noise, on which all declared values must lie;
-    else the decimal step of the values."""
-    step = decimal_step(item.points)
-    if step is None:
-        raise NotProvable("sets of laws with declared values that are no short decimals: round the values onto a grid")
-    whole = integers(item.points, step)
-    if noise.grid is None or noise.silent:
-        return item.placed(whole), step
-    require_lattice(item.placed(whole), noise.grid / step)
-    steps = [(Fraction(x) - int(whole[0])) * step / noise.grid for x in whole.tolist()]
-    return item.placed(np.array([int(s) for s in steps], dtype=np.int64)), noise.grid
 
 
 def _finite(x: float) -> float:
