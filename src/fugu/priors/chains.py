@@ -6,11 +6,10 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, UsageError
 from fugu.numbers.exact import MatrixLike, is_whole
-from fugu.priors.chain import STATIONARY, MarkovChain, Start
+from fugu.priors.chain import STATIONARY, Array, MarkovChain, Start
 from fugu.priors.prior import SeveralPriors
 
 # Proofs: docs/proofs/influence.md#sets-of-priors.
@@ -90,7 +89,6 @@ class ChainSet(SeveralChains):
 #
 # Proofs: docs/proofs/gaps.md#powers, docs/proofs/gaps.md#patterns-that-cover-others.
 
-Array = NDArray[np.float64]
 Steps = tuple[int, ...]
 _PATTERNS, _ENTRIES = 256, 20_000
 _WORK = 10_000

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NoReturn, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import NotProvable
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.priors.prior import Belief
 from fugu.visible import Json
 
@@ -134,8 +134,10 @@ class Coupled(Belief):
 
     @classmethod
     def of(cls, *_: Any, **parameters: Any) -> Coupled:
-        """The prior that `parameters` wrote down, its kind left out."""
-        return cls(**parameters)
+        """The prior that `parameters` wrote down, all of them but its kind; numbers exactly."""
+        if is_dataclass(cls) and {field.name for field in fields(cls)} != set(parameters):
+            raise TypeError("these are not the parameters of this prior")
+        return cls(**{name: x if isinstance(x, list) else read_number(x) for name, x in parameters.items()})
 
 
 def positions(

@@ -11,18 +11,17 @@ from typing import Any
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from fugu.errors import UsageError
 from fugu.guarantee.asks import plain
 from fugu.numbers import balls
 from fugu.numbers.checks import is_number
-from fugu.numbers.exact import Real, as_fraction, float_up, read_number
+from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import ChainSet
 from fugu.priors.coupling import Case, Coupled, Move, Price, Run, positions
 from fugu.priors.prior import whole
-from fugu.priors.products import Product, largest
+from fugu.priors.products import Array, Mask, Product, largest
 from fugu.priors.transitions import UNIT
 from fugu.visible import Json
 
@@ -99,10 +98,6 @@ class Mixing(Windowed):
     @classmethod
     def example(cls) -> Mixing:
         return cls(Fraction(3, 10))
-
-    @classmethod
-    def of(cls, coefficient: str) -> Mixing:
-        return cls(read_number(coefficient))
 
     def __post_init__(self) -> None:
         if not is_number(self.coefficient) or not 0 <= self.coefficient < 1:
@@ -199,8 +194,6 @@ class Chained(Windowed):
 #
 # Proofs: docs/proofs/contraction.md#coefficients.
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 _BITS = 96
 
 

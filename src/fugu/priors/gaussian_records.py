@@ -51,10 +51,6 @@ class AR1(Coupled):
     def example(cls) -> AR1:
         return cls(Fraction(3, 10))
 
-    @classmethod
-    def of(cls, rho: str, distance: str) -> AR1:
-        return cls(read_number(rho), read_number(distance))
-
     def field(self, records: int) -> GaussianField:
         """The same law of that many `records`, with variance 1, entry by entry and exact."""
         return GaussianField.ar1(records, self.rho)

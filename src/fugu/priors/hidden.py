@@ -22,6 +22,7 @@ from fugu.priors.products import (
     assemble,
     combine,
     laws,
+    leaks,
     log_ratios,
     padded,
 )
@@ -127,7 +128,7 @@ class HiddenMarkov(Belief):
         """The quilts of entry t: windows of observed entries, shielded by the hidden states at their ends."""
         if self.protect == "hidden":
             return self._hidden.quilts(node)
-        length, seen = self.chain.length, self.emission.values.shape[1]
+        length = self.chain.length
         lefts, rights = range(min(_REACH, node - 1) + 1), range(min(_REACH, length - node) + 1)
         law, one = self._law(node), RoundedFloats(np.eye(self.chain.size))
         back, kernel = [RoundedFloats(law.values[None, :], law.roundings)], one  # P(X_t = x), as a column
@@ -138,13 +139,14 @@ class HiddenMarkov(Belief):
         for b in rights[1:]:
             kernel = combine("xm,mr->xr", kernel, self._step(node + b - 1))
             ahead.append(kernel)  # P(X_{t+b} = r | X_t = x)
-        cards, leaks = [length], [np.where(log_ratios(self._seen(node)) == -np.inf, -np.inf, 0.0)]
+        cards, costs = [length], [np.where(log_ratios(self._seen(node)) == -np.inf, -np.inf, 0.0)]
         for a in lefts:
             for b in rights:
                 if a or b:
                     cards.append((a or node) + (b or length - node + 1) - 1)
-                    leaks.append(self._leak(back[a], ahead[b]).reshape(seen, seen))
-        return Quilts(length, np.array(cards), np.stack(leaks))
+                    both = combine("lx,xr->xlr", back[a], ahead[b])
+                    costs.append(leaks(combine("xlr,xy->ylr", both, self.emission)))
+        return Quilts(length, np.array(cards), np.stack(costs))
 
     @cached_property
     def _hidden(self) -> ChainQuilts:
@@ -175,16 +177,6 @@ class HiddenMarkov(Belief):
 
     def _step(self, t: int) -> RoundedFloats:
         return RoundedFloats(self.chain.transition(t), self.chain.size + 4)
-
-    def _leak(self, back: RoundedFloats, ahead: RoundedFloats) -> Any:
-        """max over (l, r) of log P(l, r | Y_t = y) / P(l, r | Y_t = y'), from above."""
-        both = combine("lx,xr->xlr", back, ahead)
-        joint = combine("xlr,xy->ylr", both, self.emission)
-        rows = joint.values.reshape(joint.values.shape[0], -1)
-        sums = rows.sum(axis=1)
-        law = RoundedFloats(rows / np.where(sums > 0, sums, 1.0)[:, None], 2 * joint.roundings + rows.shape[1] + 1)
-        found = log_ratios(law)
-        return np.where(np.isfinite(found), np.maximum(found, 0.0), found)
 
 
 # Proofs: docs/proofs/quilts.md#chains.

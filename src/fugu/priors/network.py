@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
+from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.numbers.exact import TensorLike, is_whole
 from fugu.priors.prior import Belief, of_variables, place
-from fugu.priors.products import STEP, Floats, Quilts, RoundedFloats, combine, laws, log_ratios
+from fugu.priors.products import STEP, Floats, Quilts, RoundedFloats, combine, laws, leaks
 
 # Proofs: docs/proofs/quilts.md#networks and docs/proofs/trees.md#setting.
 
@@ -140,12 +141,7 @@ class BayesianNetwork(Belief):
         """max_q log P(X_Q = q | X_i = x) / P(X_Q = q | X_i = x') for every ordered pair (x, x'), from above.
 
         X_i is the `variable`, X_Q the `others`."""
-        node = self.index(variable)
-        table = self.joint([node, *others])
-        rows = table.values.reshape(self.sizes[node], -1)
-        sums = np.where(rows.any(axis=1), rows.sum(axis=1), 1.0)
-        found = log_ratios(RoundedFloats(rows / sums[:, None], 2 * table.roundings + rows.shape[1] + 1))
-        return np.where(np.isfinite(found), np.maximum(found, 0.0), found)
+        return leaks(self.joint([variable, *others]))
 
     @lru_cache(maxsize=64)  # noqa: B019  (a network is small and does not change)
     def quilts(self, node: int, most: int | None = None) -> Quilts:
@@ -314,21 +310,17 @@ Parents = Sequence[Sequence[int]]
 
 def ordered(parents: Parents, names: Sequence[str]) -> tuple[int, ...]:
     """The nodes, each after its parents; a cycle is an error that names its members."""
-    below, waiting = children(parents), [len(set(above)) for above in parents]
+    sorter = TopologicalSorter(dict(enumerate(parents)))
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        members = ", ".join(repr(names[v]) for v in sorted(set(error.args[1])))
+        raise UsageError(f"the parents form a cycle among {members}; remove one of the arrows") from None
     placed: list[int] = []
-    ready = [v for v, count in enumerate(waiting) if count == 0]
-    while ready:
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready())
         placed += ready
-        following = []
-        for v in ready:
-            for child in set(below[v]):
-                waiting[child] -= 1
-                if waiting[child] == 0:
-                    following.append(child)
-        ready = sorted(following)
-    if len(placed) < len(parents):
-        members = ", ".join(repr(names[v]) for v in sorted(set(range(len(parents))) - set(placed)))
-        raise UsageError(f"the parents form a cycle among {members}; remove one of the arrows")
+        sorter.done(*ready)
     return tuple(placed)
 
 

@@ -194,6 +194,16 @@ def log_ratios(laws: RoundedFloats) -> Floats:
     return found
 
 
+def leaks(joint: RoundedFloats) -> Floats:
+    """max_z log P(z | x) / P(z | x') for all pairs x, x', from above, of the masses of (x, z), x along the first axis;
+    at least 0, and -inf for pairs with an impossible value."""
+    rows = joint.values.reshape(joint.values.shape[0], -1)
+    sums = rows.sum(axis=1)
+    law = RoundedFloats(rows / np.where(sums > 0, sums, 1.0)[:, None], 2 * joint.roundings + rows.shape[1] + 1)
+    found = log_ratios(law)
+    return np.where(np.isfinite(found), np.maximum(found, 0.0), found)
+
+
 def outward(logs: Floats, roundings: int) -> Floats:
     """Logarithms of counted numbers, moved up past every rounding."""
     with np.errstate(invalid="ignore"):

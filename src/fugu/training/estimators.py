@@ -27,7 +27,7 @@ from fugu.numbers.exact import Real
 from fugu.priors.coupling import Coupled
 from fugu.priors.groups import Groups
 from fugu.training.accountant import NoisySGD, PriorLike, prior_from
-from fugu.training.inputs import Column, Features, Labels, Range, Samples, numbers_of, read, rules, target_of
+from fugu.training.inputs import Column, Features, Floats, Labels, Range, Samples, numbers_of, read, rules, target_of
 from fugu.training.losses import Assessment, ConvexLoss, Hinge, Logistic, Objective, Squared, of_labels, of_numbers
 from fugu.training.record import SECRETS, Keeper, TrainingCertificate, charged
 from fugu.training.scaling import Scaling, TargetScaling, choose, penalty_and_radius, together
@@ -41,7 +41,6 @@ except ImportError as error:
         "the estimators need scikit-learn 1.6 or later; install it with: pip install 'fugu-privacy[fit]'"
     ) from error
 
-Floats = NDArray[np.float64]
 _HARMLESS = ("X has ", "The feature names ", "Feature names ")
 """How those messages of scikit-learn begin that speak of names and of the number of features."""
 

@@ -10,7 +10,6 @@ from functools import cached_property, partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.data.schema import Schema
 from fugu.data.secrets import rules
@@ -32,7 +31,7 @@ from fugu.priors.coupling import Coupled
 from fugu.priors.groups import Independent
 from fugu.progress import within
 from fugu.training.accountant import NoisySGD, prior_of
-from fugu.training.losses import FLOAT_MODEL, ConvexLoss, Hinge, Logistic, Objective, Squared, keeps
+from fugu.training.losses import FLOAT_MODEL, ConvexLoss, Floats, Hinge, Logistic, Objective, Squared, keeps
 from fugu.visible import Json
 
 # What a training promises and what it takes for granted, in words: made from its parameters, for the certificate.
@@ -97,7 +96,6 @@ def assumptions(private: str, prior: Coupled, reading: bool) -> tuple[str, ...]:
 # accountant anew from the parameters and proves again, and it writes the document anew, words included, and compares: a
 # document that says more than its numbers prove is refused. The digest detects edits; it is not a signature.
 
-Floats = NDArray[np.float64]
 T = TypeVar("T")
 VERSION = 1
 _MOST = {"steps": 2 * 10**6, "records": 10**7, "batch_size": 10**7}

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.data.field import Field
 from fugu.errors import UsageError
 from fugu.numbers.checks import is_numeric
 from fugu.numbers.exact import is_whole
-from fugu.priors.coupling import Case, Coupled, Run
+from fugu.priors.coupling import Case, Coupled, Floats, Run
 from fugu.training.allocation import Height
 
 # Public scaling: features and targets brought to the unit ball by declared numbers, never by numbers from the data.
@@ -24,7 +23,6 @@ from fugu.training.allocation import Height
 # have norm at most 1, in floats too: everything is shrunk by more than all roundings together, so that no row is too
 # long.
 
-Floats = NDArray[np.float64]
 _LEAST, _MOST = 1e-150, 1e150
 """Declared lengths beyond these would underflow or overflow on the way."""
 

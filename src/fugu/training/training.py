@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fugu.errors import NotProvable, UsageError
 from fugu.noise.bits import OS, BitSource
@@ -15,7 +15,7 @@ from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real
 from fugu.progress import report
 from fugu.training.accountant import NoisySGD
-from fugu.training.losses import Objective, keeps
+from fugu.training.losses import Floats, Objective, keeps
 
 #     V = Pi(W_{t-1}),   W_t = V - eta (1/m sum_{j in batch t} g_j(V) + penalty V) + N_t,   the model is Pi(W_T),
 #
@@ -26,7 +26,6 @@ from fugu.training.losses import Objective, keeps
 # Record j belongs to batch j // m, step t uses batch t mod ceil(n / m), and every sum is divided by m, also that of a
 # last batch with fewer records: then one record weighs the same in every batch.
 
-Floats = NDArray[np.float64]
 Block = tuple[Floats, Floats, Floats | None]
 _BLOCK, _FINEST = 4096, 2.0**-40
 

@@ -21,13 +21,12 @@ from fugu.data.schema import Schema
 from fugu.errors import BadTable, UsageError
 from fugu.numbers.exact import Real, VectorLike
 from fugu.training.estimators import Reads
-from fugu.training.inputs import Column, Range, Samples, listed
+from fugu.training.inputs import Column, Floats, Range, Samples, listed
 from fugu.training.scaling import Scaling
 
 from sklearn.base import TransformerMixin  # isort: skip  (estimators says what is missing)
 from sklearn.utils.validation import check_is_fitted  # isort: skip
 
-Floats = NDArray[np.float64]
 _OTHER = "(other)"
 
 

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.priors.chain import MarkovChain, StepProducts
 from fugu.priors.hidden import HiddenMarkov
@@ -25,7 +24,7 @@ from fugu.translation.contraction.kernel import (
     sort_rows,
     up,
 )
-from fugu.translation.contraction.side import NEAR
+from fugu.translation.contraction.side import NEAR, Mask
 from fugu.translation.contraction.start import AnyStart, most_reached, through_any
 
 # The contraction accountant of a hidden chain: releases are per-entry DP in what is seen, the secret may be hidden.
@@ -133,7 +132,6 @@ class HiddenContraction:
 # Proofs: docs/proofs/trees.md#hidden-chains, docs/proofs/contraction.md#a-given-start and
 # docs/proofs/contraction.md#any-start.
 
-Mask = NDArray[np.bool_]
 _JUMPS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 30)
 _MOST_WORK = 2_000_000
 _FEW_STATES = 12

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.errors import NotProvable
 from fugu.priors.interval_chain import IntervalChain
@@ -21,7 +20,7 @@ from fugu.translation.contraction.kernel import (
     up,
     with_own_cell,
 )
-from fugu.translation.contraction.side import SideLevels, losses_of
+from fugu.translation.contraction.side import Mask, SideLevels, losses_of
 from fugu.translation.contraction.start import through_any
 
 # The rows of every step lie in their boxes, chosen freely for each state and each step (time-varying; homogeneous
@@ -44,7 +43,6 @@ from fugu.translation.contraction.start import through_any
 #
 # Proofs: docs/proofs/contraction.md#rows-known-up-to-limits.
 
-Mask = NDArray[np.bool_]
 _MOST_STEPS = 1_500
 _FEW_PLACES = 6
 """Laws of how many entries are told apart where there are many values; the last serves for all beyond."""
@@ -293,7 +291,7 @@ def spread(rows: Limits) -> Operator:
     return lambda losses: by_variation(float(losses.max()), eta)
 
 
-def _subsets(k: int) -> NDArray[np.bool_]:
+def _subsets(k: int) -> Mask:
     """All sets of k values but none and all: (2^k - 2, k)."""
     numbers = np.arange(1, 2**k - 1)
     return np.asarray((numbers[:, None] >> np.arange(k)) & 1, dtype=bool).reshape(-1, k)

@@ -19,7 +19,7 @@ from fugu.translation.contraction.kernel import (
     times,
     up,
 )
-from fugu.translation.contraction.side import backward_kernel
+from fugu.translation.contraction.side import Mask, backward_kernel
 
 # For a node i and a neighbour j let F_ij(x, x') be the largest log E[f | X_i = x] / E[f | X_i = x'] over all f of the
 # cells beyond the edge whose logarithm changes by at most eps per cell. Then (docs/proofs/trees.md#messages)
@@ -276,7 +276,6 @@ def _alike(nodes: Places, key: Places) -> list[Places]:
 # Rows are sorted once for all epsilons, as long as there is room. The relative error of a product counts the roundings
 # of its kernels and of their sums; the laws of the nodes in between cancel (docs/proofs/trees.md#rounding).
 
-Mask = NDArray[np.bool_]
 Places = NDArray[np.intp]
 MOST_KERNELS = 3 * 10**6
 """Entries of sorted rows; beyond, no further jumps are tried, and rows are sorted anew when they are asked for."""
