@@ -19,7 +19,7 @@ from fugu import Discrete
 from fugu.errors import BadLaw, NotProvable, UnknownName, UsageError
 from fugu.laws import adding, poisson_binomial, sum_of
 from fugu.laws.adding import convolve_exact, convolve_fft
-from fugu.laws.spectrum import KAPPA, Roots, Term, bennett, enclose, factors, in_balls, in_doubles, spectrum
+from fugu.laws.spectrum import KAPPA, Term, bennett, enclose, factors, in_balls, in_doubles, spectrum, unit_roots
 from fugu.numbers import balls
 from fugu.numbers.exact import as_fraction
 
@@ -286,7 +286,7 @@ class TestPieces:
         found = factors([Term.of(at, [p for p in numerators if p], n)])
         rough = in_doubles(found, 256)
         with balls.precision(128):
-            roots = Roots(256)
+            roots = unit_roots(256)
             for k in range(129):
                 value, error = in_balls(found, k, roots, rough.shift)
                 assert error < 1e-15

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +53,7 @@ def spectrum(found: Sequence[Factor], length: int, most_balls: int = _MOST_BALLS
     affordable = most_balls // sum(len(factor.parts) + 8 for factor in found)
     values, errors = rough.values.copy(), rough.errors.copy()
     with balls.precision(_BITS):
-        roots = Roots(length)
+        roots = unit_roots(length)
         for k in order[: min(wanted, affordable)].tolist():
             values[k], errors[k] = in_balls(found, k, roots, rough.shift)
     return SumSpectrum(values, errors, rough.shift, rough.lost)
@@ -97,7 +97,7 @@ def in_doubles(found: Sequence[Factor], length: int) -> SumSpectrum:
     return SumSpectrum(values, errors, shift % length, math.fsum(f.times * f.lost for f in found) * 1.001)
 
 
-def in_balls(found: Sequence[Factor], k: int, roots: Roots, shift: int) -> tuple[complex, float]:
+def in_balls(found: Sequence[Factor], k: int, roots: Callable[[int], acb], shift: int) -> tuple[complex, float]:
     """One frequency, exactly but for rounding to a double. (Horner's rule would turn the boxes, which grow with it.)"""
     value = roots(-k * shift)
     for factor in found:
@@ -107,20 +107,13 @@ def in_balls(found: Sequence[Factor], k: int, roots: Roots, shift: int) -> tuple
     return nearest, balls.upper(abs(value - acb(nearest.real, nearest.imag)))
 
 
-class Roots:
+def unit_roots(length: int) -> Callable[[int], acb]:
     """exp(-2 pi i j / N) for all whole j, N a power of two: products out of two tables of about sqrt(N) entries."""
-
-    def __init__(self, length: int) -> None:
-        self._mask = length - 1
-        self._low = 1 << length.bit_length() // 2
-        self._fine, self._coarse = (
-            [acb(arb(fmpq(-2 * j, length))).exp_pi_i() for j in places]
-            for places in (range(self._low), range(0, length, self._low))
-        )
-
-    def __call__(self, j: int) -> acb:
-        coarse, fine = divmod(j & self._mask, self._low)
-        return self._coarse[coarse] * self._fine[fine]
+    low = 1 << length.bit_length() // 2
+    fine, coarse = (
+        [acb(arb(fmpq(-2 * j, length))).exp_pi_i() for j in places] for places in (range(low), range(0, length, low))
+    )
+    return lambda j: coarse[(j & (length - 1)) // low] * fine[j & (low - 1)]
 
 
 def _power(z: NDArray[np.complex128], n: int) -> NDArray[np.complex128]:

@@ -85,9 +85,54 @@ def _laplace(family: Family, rate: Fraction, alpha: Fraction) -> list[float]:
     sums = PowerSum([pair for pair, _ in family.different], alpha)
     if not sums.pairs:
         return []
-    q = (-balls.of(rate)).exp()
+    slope, laws, powers = balls.of(rate), len(family.laws), [arb(1)]
+    room = LARGEST - laws * min(len(family.points), LARGEST // (2 * laws))
+    q = (-slope).exp()
     tail = q / (1 - q)
-    inside = _Gaps(sums, rate, len(family.laws), len(family.points))
+
+    def power(t: int) -> arb:
+        """q^t."""
+        if t < len(powers):
+            return powers[t]
+        found = (-slope * t).exp()
+        if t == len(powers) and t < 100_000:
+            powers.append(found)
+        return found
+
+    def inside(left: list[arb], beyond: list[arb], gap: int) -> None:
+        """The points strictly between two neighbouring atoms, from both ends; `beyond` is what comes from the right,
+        measured at the left atom."""
+        nonlocal room
+        grown = (slope * gap).exp()
+        ends = (left, [b * grown for b in beyond])  # L at the left atom, R at the right one
+        back = ([x / grown for x in left], beyond)  # L at the right atom, R at the left one
+        done, near = 0, math.ceil(_NEAR / rate) + 1
+        while True:
+            near = min(near, gap // 2)
+            room -= 2 * (near - done) * laws
+            if room < 0:
+                raise NotProvable(
+                    f"the Rényi divergence of lattice Laplace noise needs more than {LARGEST:,} lattice points here; "
+                    "choose a coarser grid, or bins"
+                )
+            edges: dict[Pair, arb] = {}
+            for t in range(done + 1, near + 1):
+                for side in (0,) if 2 * t == gap else (0, 1):
+                    own, other = ends[side], back[1 - side]
+                    terms = sums.terms([a * power(t) + b / power(t) for a, b in zip(own, other, strict=True)])
+                    for order, term in terms.items():
+                        sums.sums[order] += term
+                        edges[order] = arb.max(edges[order], term) if t == near and order in edges else term
+            middle = gap - 1 - 2 * near
+            if middle <= 0:
+                return
+            small = balls.of(_NOTHING)
+            if all(middle * edge <= small * sums.sums[order] for order, edge in edges.items()):
+                for order, edge in edges.items():
+                    sums.sums[order] += middle * edge
+                return
+            done, near = near, 2 * near
+
     last: dict[Pair, arb] = {}
     for _, lefts, beyonds, gaps in blocks(family, rate, "proving a Rényi divergence"):
         for k, gap in enumerate(gaps):
@@ -97,63 +142,10 @@ def _laplace(family: Family, rate: Fraction, alpha: Fraction) -> list[float]:
                 sums.sums[order] += term if last else term * (1 + tail)
             last = here
             if gap > 1:
-                inside.add(left, beyond, gap)
+                inside(left, beyond, gap)
     for order, term in last.items():
         sums.sums[order] += term * tail
     return sums.divergences(family, (1 - q) / (1 + q))
-
-
-class _Gaps:
-    """The points strictly between two neighbouring atoms."""
-
-    def __init__(self, sums: PowerSum, rate: Fraction, laws: int, atoms: int) -> None:
-        self._sums, self._rate, self._exact = sums, balls.of(rate), rate
-        self._laws, self._left = laws, LARGEST - laws * min(atoms, LARGEST // (2 * laws))
-        self._powers = [arb(1)]
-
-    def add(self, left: list[arb], beyond: list[arb], gap: int) -> None:
-        """Visit the gap from both ends; `beyond` is what comes from the right, measured at the left atom."""
-        grown = (self._rate * gap).exp()
-        ends = (left, [b * grown for b in beyond])  # L at the left atom, R at the right one
-        back = ([x / grown for x in left], beyond)  # L at the right atom, R at the left one
-        done, near = 0, math.ceil(_NEAR / self._exact) + 1
-        while True:
-            near = min(near, (gap - 1 + 1) // 2)
-            points = 2 * (near - done) * self._laws
-            self._left -= points
-            if self._left < 0:
-                raise NotProvable(
-                    f"the Rényi divergence of lattice Laplace noise needs more than {LARGEST:,} lattice points here; "
-                    "choose a coarser grid, or bins"
-                )
-            edges: dict[Pair, arb] = {}
-            for t in range(done + 1, near + 1):
-                power = self._power(t)
-                both = [(0, t)] if 2 * t == gap else [(0, t), (1, t)]
-                for side, _ in both:
-                    own, other = ends[side], back[1 - side]
-                    terms = self._sums.terms([a * power + b / power for a, b in zip(own, other, strict=True)])
-                    for order, term in terms.items():
-                        self._sums.sums[order] += term
-                        edges[order] = arb.max(edges[order], term) if t == near and order in edges else term
-            middle = gap - 1 - 2 * near
-            if middle <= 0:
-                return
-            small = balls.of(_NOTHING)
-            if all(middle * edge <= small * self._sums.sums[order] for order, edge in edges.items()):
-                for order, edge in edges.items():
-                    self._sums.sums[order] += middle * edge
-                return
-            done, near = near, 2 * near
-
-    def _power(self, t: int) -> arb:
-        """q^t."""
-        if t < len(self._powers):
-            return self._powers[t]
-        found = (-self._rate * t).exp()
-        if t == len(self._powers) and t < 100_000:
-            self._powers.append(found)
-        return found
 
 
 _PRECISION = 128

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -115,6 +117,21 @@ class SetOutputs:
             found[-1] += beyond
         return found
 
+    @cached_property
+    def floats(self) -> tuple[float, Floats]:
+        """What the kernel is multiplied by, and how often every output counts, in doubles."""
+        norm, times = 1.0, np.ones(len(self.at))
+        if self.kernel.decay is not None:
+            c = float(self.kernel.decay)
+            if self.kernel.scans:
+                norm, beyond = math.tanh(c / 2), 1 / math.expm1(min(c, 700.0))
+                times[0] += beyond
+                times[-1] += beyond
+            else:
+                far = math.ceil(8.7 / math.sqrt(2 * c)) + 2
+                norm = 1 / float(self.kernel.floats(np.arange(-far, far + 1)).sum())
+        return norm, times
+
     @property
     def reach(self) -> int:
         """How far beyond the declared values outputs are looked at."""
@@ -162,11 +179,12 @@ def outputs(family: SetFamily, kernel: DecayKernel, reach: int = 0) -> SetOutput
 
 @dataclass(frozen=True, eq=False)
 class Bounded:
-    """At or above N, and at or below D, of every set at every output, normalised: exact numbers."""
+    """At or above N, and at or below D, of every set at every output, normalised: exact numbers in proofs, doubles to
+    search with."""
 
     where: SetOutputs
-    most: list[list[arb]]
-    least: list[list[arb]]
+    most: list[Any]
+    least: list[Any]
 
 
 def bounded(family: SetFamily, where: SetOutputs) -> Bounded:

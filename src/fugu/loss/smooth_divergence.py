@@ -228,7 +228,13 @@ def tail(p: list[Bell], q: list[Bell], window: Span, alpha: Fraction, c: arb | N
             other = _widest(q, sign)
             if other is None:
                 return arb("inf")
-            logs = [_log_term(b, other, sign, end + k, a, c) for k in (0, 1)]
+            logs = []  # alpha ln(upper bound of P's component) + (1-alpha) ln(lower bound of Q's) at two points
+            for place in (end, end + 1):
+                inner = balls.of(place - sign * b.mean - Fraction(1, 2))
+                outer = balls.of(place - sign * other.mean + Fraction(1, 2))
+                high = _log_size(b, c, upper=True) - _decay(b, c) * inner * inner
+                low = _log_size(other, c, upper=False) - _decay(other, c) * outer * outer
+                logs.append(a * high + (1 - a) * low)
             fall = a * _decay(b, c) - (a - 1) * _decay(other, c)
             ratio = logs[1] - logs[0]
             if not (fall > 0 and ratio < 0 and end - sign * b.mean >= 1 and end - sign * other.mean >= 1):
@@ -240,15 +246,6 @@ def tail(p: list[Bell], q: list[Bell], window: Span, alpha: Fraction, c: arb | N
 def _decay(b: Bell, c: arb | None) -> arb:
     s = balls.of(b.std)
     return 1 / (2 * s * s) if c is None else c / (1 + 2 * c * s * s)
-
-
-def _log_term(b: Bell, other: Bell, sign: int, end: int, a: arb, c: arb | None) -> arb:
-    """alpha ln(upper bound of P's component) + (1-alpha) ln(lower bound of Q's) at the point sign * end."""
-    half = Fraction(1, 2)
-    inner, outer = balls.of(end - sign * b.mean - half), balls.of(end - sign * other.mean + half)
-    high = _log_size(b, c, upper=True) - _decay(b, c) * inner * inner
-    low = _log_size(other, c, upper=False) - _decay(other, c) * outer * outer
-    return a * high + (1 - a) * low
 
 
 def _log_size(b: Bell, c: arb | None, upper: bool) -> arb:

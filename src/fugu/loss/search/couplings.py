@@ -48,17 +48,12 @@ def least_scale(excess: Callable[[float], float], guess: float) -> float:
         good, good_value = bad, bad_value
         bad = bad / 4
         bad_value = excess(bad)
-    return math.exp(_close(lambda x: excess(math.exp(x)), (math.log(bad), bad_value), (math.log(good), good_value)))
-
-
-def _close(value: Callable[[float], float], bad: tuple[float, float], good: tuple[float, float]) -> float:
-    """The end x with value(x) <= 0 of a bracket closed to the tolerance (Chandrupatla, 1997)."""
-    (a, fa), (b, fb) = bad, good
+    (a, fa), (b, fb) = (math.log(bad), bad_value), (math.log(good), good_value)
     (c, fc), t = (a, fa), 0.5
     safe = b
     for _ in range(200):
         x = a + t * (b - a)
-        fx = value(x)
+        fx = excess(math.exp(x))
         if fx <= 0:
             safe = x
         if (fx > 0) == (fa > 0):
@@ -76,7 +71,7 @@ def _close(value: Callable[[float], float], bad: tuple[float, float], good: tupl
             if phi * phi < xi and (1 - phi) ** 2 < 1 - xi:
                 t = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
         t = min(1 - share, max(share, t))
-    return safe
+    return math.exp(safe)
 
 
 # Sound transport bounds for mixtures: couple the components first, the normals inside them second.

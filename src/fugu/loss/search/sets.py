@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from fugu.laws.family import SetFamily
 from fugu.laws.sets import LawSet
 from fugu.loss.search.laplace import Decayed, decayed_sums
-from fugu.loss.sets import Measure, Point, SetOutputs, outputs, prove_pure, reach
+from fugu.loss.sets import Bounded, Measure, Point, SetOutputs, outputs, prove_pure, reach
 from fugu.loss.sets_extremes import (
     DecayKernel,
     Extremes,
@@ -40,56 +39,29 @@ def fast_loss(family: SetFamily, kernel: DecayKernel, measure: Measure, enough: 
     return worst
 
 
-@dataclass(frozen=True, eq=False)
-class NoisedExtremes:
-    """N and D of every set at every output, normalised, and how often each output counts."""
-
-    where: SetOutputs
-    norm: float
-    times: Floats
-    most: list[Floats]
-    least: list[Floats]
-
-
-def noised(family: SetFamily, where: SetOutputs) -> NoisedExtremes:
+def noised(family: SetFamily, where: SetOutputs) -> Bounded:
     """N and D at the outputs."""
-    found = [extreme_masses(one, where.kernel) for one in at_outputs(family, where.at)]
-    norm, times = 1.0, np.ones(len(where.at))  # what the kernel is multiplied by, and how often each output counts
-    if where.kernel.decay is not None:
-        c = float(where.kernel.decay)
-        if where.kernel.scans:
-            norm, beyond = math.tanh(c / 2), 1 / math.expm1(min(c, 700.0))
-            times[0] += beyond
-            times[-1] += beyond
-        else:
-            far = math.ceil(8.7 / math.sqrt(2 * c)) + 2
-            norm = 1 / float(where.kernel.floats(np.arange(-far, far + 1)).sum())
-    return NoisedExtremes(
-        where, norm, times, [norm * n for n, _ in found], [norm * np.maximum(d, 0.0) for _, d in found]
-    )
+    found, norm = [extreme_masses(one, where.kernel) for one in at_outputs(family, where.at)], where.floats[0]
+    return Bounded(where, [norm * n for n, _ in found], [norm * np.maximum(d, 0.0) for _, d in found])
 
 
-def envelope(law_set: LawSet, found: NoisedExtremes, order: tuple[int, int], measure: Measure) -> float:
+def envelope(law_set: LawSet, found: Bounded, order: tuple[int, int], measure: Measure) -> float:
     """The first bound."""
     i, j = order
     psi = measure.psi(found.most[i], found.least[j])
-    return float(law_set.tops(_spreads(found, psi)[None, :])[0]) if np.all(np.isfinite(psi)) else math.inf
+    if not np.all(np.isfinite(psi)):
+        return math.inf
+    where, (norm, times) = found.where, found.where.floats
+    spread = psi * times * norm  # then sum_y g(y - x) psi(y) at every declared value x
+    if where.kernel.decay is not None and where.kernel.scans:
+        row = spread[None, :]
+        spread = decayed_sums(where.at, row, where.kernel.steps).total(row)[0][where.points - where.at[0]]
+    elif where.kernel.decay is not None:
+        spread = where.kernel.floats(np.abs(where.points[:, None] - where.at[None, :])) @ spread
+    return float(law_set.tops(spread[None, :])[0])
 
 
-def _spreads(found: NoisedExtremes, psi: Floats) -> Floats:
-    """sum_y g(y - x) psi(y) at every declared value x, normalised."""
-    where, weighted = found.where, psi * found.times * found.norm
-    if where.kernel.decay is None:
-        return weighted
-    if where.kernel.scans:
-        row = weighted[None, :]
-        seen: Floats = decayed_sums(where.at, row, where.kernel.steps).total(row)[0][where.points - where.at[0]]
-        return seen
-    spread: Floats = where.kernel.floats(np.abs(where.points[:, None] - where.at[None, :])) @ weighted
-    return spread
-
-
-def dual(found: NoisedExtremes, order: tuple[int, int], measure: Measure) -> tuple[float, Point]:
+def dual(found: Bounded, order: tuple[int, int], measure: Measure) -> tuple[float, Point]:
     """The second bound, and where it is least; infinite where it is out of reach."""
     (i, j), nowhere = order, (math.inf, (0.0, 0.0))
     p = np.stack([found.least[i], found.least[i], found.most[i], found.most[i]])
@@ -108,7 +80,7 @@ def dual(found: NoisedExtremes, order: tuple[int, int], measure: Measure) -> tup
         """The second bound at tau and tau', and a subgradient."""
         height = f - tau * p + other * q
         best = np.argmax(height, axis=0)[None, :]
-        value, up, down = (np.take_along_axis(x, best, axis=0)[0] @ found.times for x in (height, p, q))
+        value, up, down = (np.take_along_axis(x, best, axis=0)[0] @ found.where.floats[1] for x in (height, p, q))
         return float(tau - other + value), (float(1 - up), float(down - 1))
 
     at = least(slope, widths)

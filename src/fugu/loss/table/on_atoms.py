@@ -49,7 +49,14 @@ class LineAtoms(LineDecay):
     def divergence(self, item: Family, noise: AtomLaplace, alpha: Fraction) -> list[PairLoss]:
         """The sum over all outputs, or W_inf / scale where that is less: K(y|x) <= e^{|x-x'|/b} K(y|x')."""
         fitting = spread_out(item, noise)
-        summed = prove_renyi_on_atoms(fitting, None if noise.silent else noise.rate, alpha)
+        require_exact(fitting)
+        with balls.precision(working_bits(alpha)):
+            sums = PowerSum([pair for pair, _ in fitting.different], alpha)
+            cells = _cells(fitting, None if noise.silent else noise.rate, "proving a Rényi divergence")
+            for mass, s in cells:
+                for order, term in sums.terms(s).items():
+                    sums.sums[order] += mass * term
+            summed = _listed(fitting, dict(zip(sums.pairs, sums.divergences(fitting), strict=True)))
         if noise.silent:
             return summed
         coupled = {loss.pair: loss.value for loss in super().pure(fitting, noise, Fraction(0))}
@@ -127,17 +134,6 @@ def prove_delta_on_atoms(family: Family, rate: Fraction | None, epsilon: Fractio
         values = [balls.upper(total + family.slack(order, e)) for total, order in zip(sums, orders, strict=True)]
     found = {pair: min(1.0, max(values[2 * k], values[2 * k + 1])) for k, (pair, _) in enumerate(family.different)}
     return _listed(family, found)
-
-
-def prove_renyi_on_atoms(family: Family, rate: Fraction | None, alpha: Fraction) -> list[PairLoss]:
-    """For each pair a bound on D_alpha of the two noised laws, in both orders, for a finite order above 1."""
-    require_exact(family)
-    with balls.precision(working_bits(alpha)):
-        sums = PowerSum([pair for pair, _ in family.different], alpha)
-        for mass, s in _cells(family, rate, "proving a Rényi divergence"):
-            for order, term in sums.terms(s).items():
-                sums.sums[order] += mass * term
-        return _listed(family, dict(zip(sums.pairs, sums.divergences(family), strict=True)))
 
 
 def _cells(family: Family, rate: Fraction | None, what: str) -> Iterator[tuple[arb, list[arb]]]:
