@@ -9,35 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Column, Table
-from fugu.data.cells import Categories
-from fugu.data.private import Private, label_of
+from fugu.data.private import label_of
 from fugu.data.secrets import Secrets
-from fugu.errors import BadTable, UsageError
+from fugu.errors import UsageError
 
 # The public groups of a query: which rows of the private table and of the reference belong to each.
 
 
-MOST_GROUPS = 100_000
 ANY = "(any group)"
 """Stands for the groups of a column of which nothing is public before the table is opened."""
 Rows = NDArray[np.int64]
 """The numbers of rows, in order."""
-
-
-def find_groups(reference: Table, private: Private, by: str | None) -> dict[str, Rows]:
-    """The rows of each group of the private table, which is public, under the name that it has in the reference."""
-    if len(private) == 0:
-        raise BadTable("the table has no rows")
-    if by is None:
-        return {"": np.arange(len(private))}
-    codes, names = private.public(by).codes(strict=False)
-    if len(names) > MOST_GROUPS:
-        raise UsageError(f"column {by!r} makes {len(names)} groups; at most {MOST_GROUPS} are released at once")
-    labels = [label_of(name) for name in names.tolist()]
-    found: dict[str, Rows] = {}
-    for (label, _), rows in zip(known_groups(reference, by, labels), rows_of(codes, len(labels)), strict=True):
-        found[label] = rows if label not in found else np.union1d(found[label], rows)
-    return found
 
 
 def expected_groups(known: Mapping[str, int], declared: Iterable[str], rows: int) -> dict[str, int]:
@@ -55,20 +37,6 @@ def expected_groups(known: Mapping[str, int], declared: Iterable[str], rows: int
     share = 1 if sizes or not more else rows // len(more)
     found = {name: max(size, 1) for name, size in (sizes | dict.fromkeys(more, share)).items()}
     return found or {ANY: rows}
-
-
-def known_groups(reference: Table, by: str, labels: Sequence[str]) -> list[tuple[str, Rows | None]]:
-    """Each group under the name it has in the reference, and its rows there; None if the reference has no groups."""
-    if by not in reference.columns:
-        return [(label, None) for label in labels]
-    codes, names = reference.exact(by).codes(strict=False)
-    known = [label_of(name) for name in names.tolist()]
-    rows = rows_of(codes, len(known))
-    there = Categories(known).places(list(labels)).tolist()
-    nowhere = np.zeros(0, dtype=np.int64)
-    return [  # "1.0" and "1" are one group
-        (own, nowhere) if place < 0 else (known[place], rows[place]) for own, place in zip(labels, there, strict=True)
-    ]
 
 
 def rows_of(codes: NDArray[np.int64], count: int) -> list[Rows]:

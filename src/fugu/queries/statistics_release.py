@@ -14,23 +14,24 @@ from fugu.data import Schema, Table
 from fugu.data.cells import OTHER
 from fugu.data.field import Field
 from fugu.data.frame import FrameKind
-from fugu.data.private import Private, label_of, open_private
-from fugu.data.secrets import Protect, ProtectLike, read_protect
+from fugu.data.private import Private, open_private
+from fugu.data.secrets import Protect, ProtectLike, Secrets, read_protect
 from fugu.data.sources import TableLike
 from fugu.documents.certificate import Certificate
 from fugu.documents.promises import second, warnings_of
 from fugu.documents.sentences import APART, INDEPENDENT_RECORDS, PRIVATE_NUMBERS, SIZES, UNPROTECTED
-from fugu.errors import BadBudget, CertificateError, MissingValues, NoiselessRelease, PriorNotPublic
+from fugu.errors import BadBudget, BadTable, CertificateError, MissingValues, NoiselessRelease, PriorNotPublic
 from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.queries.answer import Answer
 from fugu.queries.features import Coded, Is, Placed
 from fugu.queries.group_noise import Beliefs, GroupNoise, Mask
-from fugu.queries.groups import Rows, expected_groups, find_groups, known_groups, require_public_groups, same_rows
+from fugu.queries.groups import Rows, require_public_groups, rows_of, same_rows
 from fugu.queries.kinds import Cell, Options, feature_cells
 from fugu.queries.noised_question import plan_of
 from fugu.queries.statistic import StatisticQuestion
+from fugu.queries.table_belief import ExpectedGroups, Grouping, PublicGroups
 from fugu.scenario.query import require_one_row_each
 from fugu.utility.usable import RowsFor
 from fugu.visible import Json
@@ -120,7 +121,7 @@ class ProvedStatistic:
 def rehearse(believed: Believed, budget: Pure | Approx, rows: int) -> ProvedStatistic:
     """What would be proved for a table of so many rows whose groups are as expected; no table is opened."""
     require_odds(budget)
-    sizes = believed.expected(rows)
+    sizes = dict(believed.expected(rows).sizes)
     return ProvedStatistic(believed, believed.mechanisms(sizes, budget), sizes)
 
 
@@ -135,21 +136,25 @@ def open_query(
     if rows is not None:
         rows.require(len(private))
     require_one_row_each(private.table, unit)
-    groups = find_groups(believed.known, private, by)
+    if len(private) == 0:
+        raise BadTable("the table has no rows")
+    grouping = believed.grouped(private)
     tables = (believed.known, private.table)
     if not believed.public_prior and same_rows(*([t.exact(n) for n in statistic.columns] for t in tables)):
         raise PriorNotPublic(
             "the reference is the very table to be released, so noise or cells depend on it. Give another table, or "
             "public_prior=True (--public-prior) if what it says counts as public knowledge"
         )
-    sizes = {name: len(rows) for name, rows in groups.items()}
+    sizes, place = dict(grouping.sizes), grouping.rows
+    assert place is not None  # of the private rows
     mechanisms, codes = believed.mechanisms(sizes, budget), feature.of(believed.reading, private.table)
-    numbers = {
-        name: np.bincount(codes[rows], minlength=feature.top + 1).astype(np.float64)
-        if statistic.facts.tabulated
-        else np.array([float(codes[rows].sum())])
-        for name, rows in groups.items()
-    }
+    cells = feature.top + 1 if believed.tabulated else 1
+    totals = np.zeros(len(sizes) * cells, dtype=np.int64)  # counts of cells, or the sum of codes
+    if believed.tabulated:
+        np.add.at(totals, place * cells + codes, 1)
+    else:
+        np.add.at(totals, place, codes)
+    numbers = dict(zip(sizes, totals.reshape(len(sizes), cells).astype(np.float64), strict=True))
     return ProvedStatistic(believed, mechanisms, sizes, numbers), private
 
 
@@ -180,8 +185,8 @@ _RECIPE = ("query", "protect", "by", "bounds", "step", "bins", "unit", "schema",
 class Believed:
     """A question about records, as `fugu.answer` is told it, and what one reference says of it.
 
-    `reading`: how records are read for this query: as declared, then as the reference shows. `known`: the reference,
-    read; `masks`: its rows that hold each secret."""
+    `reading`: how records are read for this query: as declared, then as the reference shows. `cells`: the reference as
+    it stands; `known`: read; `secrets`: those of its rows."""
 
     statistic: StatisticQuestion
     protect: ProtectLike
@@ -194,9 +199,10 @@ class Believed:
     schema: Schema | None
     missing: str | float | None
     reading: Schema
+    cells: Table
     known: Table
     spec: Protect
-    masks: Mapping[str, Mask]
+    secrets: Secrets
 
     @staticmethod
     def of(
@@ -224,7 +230,7 @@ class Believed:
         secrets = spec.find(known)
         require_public_groups(by, secrets, known)
         asked = (statistic, protect, by, bounds, step, bins, public_prior, unit, schema, missing)
-        return Believed(*asked, reading, known, spec, secrets.masks())
+        return Believed(*asked, reading, cells, known, spec, secrets)
 
     @staticmethod
     def again(recipe: Mapping[str, Any], reference: TableLike) -> Believed:
@@ -239,6 +245,11 @@ class Believed:
             step=None if step is None else as_fraction(read_number(step)),
             schema=None if schema is None else Schema.from_json(schema),
         )
+
+    @cached_property
+    def masks(self) -> Mapping[str, Mask]:
+        """The rows of the reference that hold each secret."""
+        return self.secrets.masks()
 
     @property
     def tabulated(self) -> bool:
@@ -294,24 +305,26 @@ class Believed:
         declared = (label for label in schema.fields[protect].values or () if label != OTHER)
         return dict.fromkeys(declared, np.zeros(len(self.known), dtype=bool))
 
-    def _rows(self, groups: Iterable[str]) -> list[tuple[str, Rows | None]]:
-        """The rows of the reference that belong to each group."""
+    def expected(self, rows: int) -> Grouping:
+        """The groups to expect in a table of so many rows: the reference's, scaled, and those declared."""
         if self.by is None:
-            return [("", None)]
-        labels = list(groups)
-        return [(name, rows) for name, (_, rows) in zip(labels, known_groups(self.known, self.by, labels), strict=True)]
+            return Grouping({"": rows}, None)
+        return ExpectedGroups(self.reading, self.cells, self.secrets, rows).of(self.by)
 
-    def expected(self, rows: int) -> dict[str, int]:
-        """The sizes of the groups to expect in a table of so many rows: the reference's, scaled, and those declared."""
-        by = self.by
-        if by is None:
-            return {"": rows}
-        counts: dict[str, int] = {}
-        if by in self.known.columns:
-            codes, names = self.known.exact(by).codes(strict=False)
-            each = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
-            counts = dict(zip(map(label_of, names.tolist()), each, strict=True))
-        return expected_groups(counts, self.reading.fields[by].values or (), rows)
+    def grouped(self, private: Private) -> Grouping:
+        """The groups of the private table, which are public, under the names that they have in the reference."""
+        if self.by is None:
+            return Grouping({"": len(private)}, None, np.zeros(len(private), dtype=np.int64))
+        return PublicGroups(self.reading, self.cells, self.secrets, private).of(self.by)
+
+    def _rows(self, groups: Iterable[str]) -> list[tuple[str, Rows | None]]:
+        """The rows of the reference that belong to each group; None where it cannot tell."""
+        labels = self.expected(len(self.known)).known
+        if labels is None:
+            return [(name, None) for name in groups]
+        names, codes = np.unique(labels.astype(str), return_inverse=True)
+        rows = dict(zip(names.tolist(), rows_of(codes.reshape(-1), len(names)), strict=True))
+        return [(name, rows.get(name, np.zeros(0, dtype=np.int64))) for name in groups]
 
     def recipe(self, groups: Mapping[str, int]) -> Json | None:
         """The question and the public sizes of the groups, in JSON types, so that beliefs can be fitted again; None for
