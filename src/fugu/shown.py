@@ -7,6 +7,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from fugu.errors import UsageError
+
 if TYPE_CHECKING:
     from fugu.drawing.charts import Figure
 
@@ -21,7 +23,6 @@ VIEWS = {
         "Check": "check",
         "Comparison": "comparison",
         "Document": "document",
-        "FieldInfluence": "field_influence",
         "InfluenceCurve": "influence",
         "Mechanism": "mechanism",
         "Release": "release",
@@ -38,19 +39,22 @@ class Shown:
 
     __slots__ = ()
 
+    def plot(self) -> Figure:
+        """The figure of this object, for notebooks; `save` writes it. Its title says what is drawn.
+
+        Raises `UsageError` for what has no figure, and where nothing can be drawn: vectors, names, infinite numbers."""
+        draw = self._sheet().plot
+        if draw is None:
+            raise UsageError(f"{type(self).__name__} has no figure; print it, or show it in a notebook")
+        figure: Figure = draw()
+        return figure
+
     def _repr_html_(self) -> str:
-        return str(_view(self).html())
+        return str(self._sheet().html())
 
-
-def figure_of(thing: Shown) -> Figure:
-    """What `plot()` answers: the figure of the object."""
-    figure: Figure = _view(thing).plot()
-    return figure
-
-
-def _view(thing: Shown) -> Any:
-    for kind in type(thing).__mro__:
-        if kind.__name__ in VIEWS and kind.__module__.startswith("fugu."):
-            module, _, name = VIEWS[kind.__name__].partition(":")
-            return getattr(import_module(module), name)(thing)
-    raise NotImplementedError(f"{type(thing).__name__} has no line in VIEWS")
+    def _sheet(self) -> Any:
+        for kind in type(self).__mro__:
+            if kind.__name__ in VIEWS and kind.__module__.startswith("fugu."):
+                module, _, name = VIEWS[kind.__name__].partition(":")
+                return getattr(import_module(module), name)(self)
+        raise NotImplementedError(f"{type(self).__name__} has no line in VIEWS")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fugu.auditing.bounds import accuracy_implies, error_of, implied_epsilon
+from fugu.auditing.contest import exact_score
 from fugu.auditing.guessers import (
     Hypothesis,
     Protection,
@@ -115,12 +116,12 @@ def attack(
     rng = generator_of(rng)
     names = _names(attacks, directions, steps)
     level = error_of(confidence) / (2 * len(names))
-    clean = tuple(draw(law, shadow, rng) for law in laws)
+    clean = draw(laws[0], shadow, rng), draw(laws[1], shadow, rng)
     if clean[0].shape != clean[1].shape:
         one, other = (1 if values.ndim == 1 else values.shape[1] for values in clean)
         raise UsageError(f"the hypotheses give {one} and {other} statistics; they must agree")
     unprotected = shadows == _CLEAN
-    train = clean if unprotected else tuple(protect(mechanism, values, rng) for values in clean)
+    train = clean if unprotected else (protect(mechanism, clean[0], rng), protect(mechanism, clean[1], rng))
     right = int(rng.binomial(test, 0.5))
     fresh = [protect(mechanism, draw(law, n, rng), rng) for law, n in zip(laws, (right, test - right), strict=True)]
     if len({x.shape[1:] for x in (*train, *fresh)}) != 1:
@@ -128,12 +129,12 @@ def attack(
     attempts = []
     for name in names:
         if name == "logistic":
-            score, note = logistic(train[0], train[1])
+            score, note = logistic(*train)
         elif name == "decoder":
             ends = _widened(np.concatenate(clean)) if bounds is None else bounds
-            score, note = decoder(train[0], train[1], directions, steps, ends)  # type: ignore[arg-type]
+            score, note = decoder(*train, directions, steps, ends)  # type: ignore[arg-type]
         else:
-            score, note = likelihood_ratio(train[0], train[1], None if unprotected else laws, mechanism)
+            score, note = likelihood_ratio(*train, None if unprotected else exact_score(laws, mechanism))
         attempts.append(_attempt(name, note, score, train, fresh, level, at))
     known_epsilon = None if promised is None else promised.to_approx(at).epsilon
     return AttackReport(tuple(attempts), promised, known_epsilon, at, confidence, shadow, test)

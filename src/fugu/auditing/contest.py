@@ -14,18 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.auditing.bounds import EventCurve
-from fugu.auditing.guessers import normal_draws
+from fugu.auditing.guessers import Hypothesis, Protection, Score, normal_draws
 from fugu.documents.certificate import Certificate
 from fugu.documents.remap import Remap
 from fugu.errors import NotAttackable
 from fugu.laws.cells import CellFamily
 from fugu.laws.components import Components, nearest
+from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family, SetFamily
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
 from fugu.laws.normal import Analytic
 from fugu.loss.search.sets import worst_laws
 from fugu.loss.sets_extremes import DecayKernel
+from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.kind import Floats, Noise
+from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 from fugu.noised import CHUNK, log_sums
 from fugu.numbers.exact import read_number
@@ -339,6 +342,27 @@ def _contest(item: object, certificate: Certificate) -> Contest:
     else:
         raise NotAttackable(f"not attackable, because there is no sampler of laws of kind {type(item).__name__}")
     return Atoms(label, atoms, (p, q), Publication.of(certificate), spreads, note)
+
+
+def exact_score(laws: tuple[Hypothesis, Hypothesis], mechanism: Protection) -> Score | None:
+    """ln p/q of outputs, where both laws have atoms that are numbers and the noise is of the lattice, or none; else
+    None."""
+    p, q = laws
+    if not isinstance(p, Discrete) or not isinstance(q, Discrete) or p.dimension > 1:
+        return None
+    channel = Publication(Laplace(0), None, None)
+    if mechanism is not None:
+        if not isinstance(mechanism, Mechanism) or mechanism.post or mechanism.lattice is None:
+            return None
+        noise, remap = mechanism.noise, mechanism.remap
+        if noise.silent or noise.tabled or noise.halves:
+            return None
+        channel = Publication(noise, mechanism.lattice, mechanism.support, None if remap is None else remapped(remap))
+    atoms = np.union1d(p.values, q.values)
+    weights = np.zeros((2, len(atoms)))
+    for row, law in zip(weights, (p, q), strict=True):
+        np.add.at(row, np.searchsorted(atoms, law.values), law.weights)
+    return Atoms("", atoms, (weights[0], weights[1]), channel).score
 
 
 def worst_exchanged(item: SetFamily, certificate: Certificate) -> tuple[Floats, Floats]:

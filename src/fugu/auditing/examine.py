@@ -184,38 +184,38 @@ def _published(release: ReleaseDocument, place: Path | None) -> list[tuple[str, 
 
 
 def _answers(release: ReleaseDocument, certificate: RecordsCertificate, place: Path | None) -> None:
+    """CertificateError unless the file answers the recipe's questions, each of them charged, with all its cells."""
     with reading():
-        published = _published(release, place)
-        for line in published:
-            if StatisticQuestion.parse(line[0]).sized and not line[3] == line[4] == line[5]:
-                raise CertificateError("the published file has an interval for a number of rows, which is public")
+        lines = _published(release, place)
+        if any(StatisticQuestion.parse(line[0]).sized and not line[3] == line[4] == line[5] for line in lines):
+            raise CertificateError("the published file has an interval for a number of rows, which is public")
+        asked: dict[str, list[NoisedQuestion]] = {}
+        for one in certificate.questions:
+            asked.setdefault(visible(one.query), []).append(one)
+        published = dict.fromkeys(line[0] for line in lines)
+        for query in published:
+            own = [line[1:4] for line in lines if line[0] == query]
+            cells = Counter(line[:2] for line in own)
+            if query in asked:
+                if set(cells.values()) <= {times := max(cells.values())} and times <= len(asked[query]):
+                    cells = Counter(set(cells))  # the same question so many times in one list, each of them charged
+                if not any(_same_cells(one, cells) for one in asked[query]):
+                    raise CertificateError(
+                        f"the published file does not have each group and cell of {brief(query)} once"
+                    )
+            elif (said := StatisticQuestion.parse(query)).sized:
+                _same_sizes(certificate, said, {group: value for group, _, value in own})
+                if any(cell for _, cell, _ in own) or len(own) > len({group for group, _, _ in own}):
+                    raise CertificateError(
+                        f"the published file has lines of {brief(query)} that are no numbers of rows"
+                    )
+            else:
+                raise CertificateError(
+                    f"the published file answers {brief(query)}, which the certificate does not charge"
+                )
         recipe = release["question"]["recipe"]
-        _compare(certificate, [line[:3] for line in published], [line[3] for line in published], recipe)
-
-
-def _compare(
-    certificate: RecordsCertificate, listed: list[tuple[str, str, str]], values: list[float], recipe: Json | None
-) -> None:
-    asked: dict[str, list[NoisedQuestion]] = {}
-    for one in certificate.questions:
-        asked.setdefault(visible(one.query), []).append(one)
-    published = dict.fromkeys(query for query, _, _ in listed)
-    for query in published:
-        rows = [k for k, line in enumerate(listed) if line[0] == query]
-        if query in asked:
-            cells = Counter(listed[k][1:] for k in rows)
-            if set(cells.values()) <= {times := max(cells.values())} and times <= len(asked[query]):
-                cells = Counter(set(cells))  # the same question so many times in one list, each of them charged
-            if not any(_same_cells(one, cells) for one in asked[query]):
-                raise CertificateError(f"the published file does not have each group and cell of {brief(query)} once")
-        elif (said := StatisticQuestion.parse(query)).sized:
-            _same_sizes(certificate, said, {listed[k][1]: values[k] for k in rows})
-            if any(listed[k][2] for k in rows) or len(rows) > len({listed[k][1] for k in rows}):
-                raise CertificateError(f"the published file has lines of {brief(query)} that are no numbers of rows")
-        else:
-            raise CertificateError(f"the published file answers {brief(query)}, which the certificate does not charge")
-    if recipe is not None and set(published) != {visible(found["query"]) for found in recipe["questions"]}:
-        raise CertificateError("the published file answers other questions than the recipe names")
+        if recipe is not None and set(published) != {visible(found["query"]) for found in recipe["questions"]}:
+            raise CertificateError("the published file answers other questions than the recipe names")
 
 
 def _same_cells(asked: NoisedQuestion, found: Counter[tuple[str, str]]) -> bool:

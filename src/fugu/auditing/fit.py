@@ -3,7 +3,7 @@ drawn from at fixed inputs, through the intake, the clip and the draw of a relea
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -72,11 +72,9 @@ class Trial:
             self.notes.append("the noise at its cap is drawn; the swaps that lower it are recounted by fugu verify")
         if mechanism.remap is not None:
             inputs, outputs, chances = remapped(mechanism.remap)
-            rows = spread(range(len(inputs)), _INPUTS)
-            for row in rows:
-                law = tempered(chances[row] / chances[row].sum())
-                name = f"{label}remapped {inputs[row]:g}"
-                yield from self._row(mechanism, name, float(inputs[row]), outputs, law, len(rows), False)
+            laws = chances / chances.sum(axis=1, keepdims=True)
+            way = partial(self._rows, mechanism, f"{label}remapped", inputs, outputs)
+            yield from way(lambda row: tempered(laws[row]), _INPUTS, False)
             mechanism = replace(mechanism, remap=None)
         if isinstance(noise, Mixture):
             yield from self._mixed(mechanism, noise, label)
@@ -91,7 +89,7 @@ class Trial:
         elif d > 1:
             yield from self._vectors(mechanism, lattice, label)
         else:
-            inputs = clipped(_numbers(lattice, support), mechanism.context.shares)
+            inputs = clipped(_inputs(lattice, support), mechanism.context.shares)
             each = max(1, self.draws // len(inputs))
             cells = StepLaw.of((1, next(noise.along_each(1))[1]))
             for k, value in enumerate(inputs.tolist()):
@@ -116,40 +114,38 @@ class Trial:
         noise, support = mechanism.noise, mechanism.support
         places = noise.outputs(np.zeros(0, dtype=np.int64), 0.0, _NUMBERS)[0]
         values = lattice.value(places) if support is None else nearest(support, lattice.value(places))
-        rows = spread(range(len(places)), _ROWS)
 
         def at(row: int, factor: float) -> Floats:
             moved = noise.rescaled(as_fraction(noise.scale) * as_fraction(factor))
             return np.asarray(np.exp(moved.log_kernel(places[row : row + 1], places)[:, 0]))
 
-        for k, row in enumerate(rows):
-            name, law = f"{label}atom {values[row]:g}", partial(at, row)
-            yield from self._row(mechanism, name, float(values[row]), values, law, len(rows), k == 0)
+        yield from self._rows(mechanism, f"{label}atom", values, values, lambda row: partial(at, row), _ROWS)
 
     def _tabled(self, mechanism: Mechanism, channel: Channel, label: str) -> Iterator[Stream]:
-        outputs, table, values = np.array(channel.outputs), channel.conditional(), mechanism.errors.support
-        rows = spread(range(len(values)), _ROWS)
-        if len(rows) < len(values):
-            self.notes.append(f"{len(rows)} rows of the table were drawn from, of {len(values)}")
-        for k, row in enumerate(rows):
-            value = float(values[row])
-            law = tempered(table[row])
-            yield from self._row(mechanism, f"{label}row of {value:g}", value, outputs, law, len(rows), k == 0)
+        table, values = channel.conditional(), mechanism.errors.support
+        if len(values) > _ROWS:
+            self.notes.append(f"{_ROWS} rows of the table were drawn from, of {len(values)}")
+        outputs = np.array(channel.outputs)
+        yield from self._rows(mechanism, f"{label}row of", values, outputs, lambda row: tempered(table[row]), _ROWS)
 
-    def _row(
-        self, mechanism: Mechanism, name: str, value: float, outputs: Floats, law: Rows, rows: int, first: bool
-    ) -> Iterator[Stream]:
-        """One of so many rows of a table; without noise the output nearest to the value would go out."""
-        seen = _places(outputs, self._run(mechanism, value, max(1, self.draws // rows)))
-        own = int(np.argmin(np.abs(outputs - value)))
-        yield from tabled(name, law, own, seen, first=first)
+    def _rows(
+        self, mechanism: Mechanism, name: str, inputs: Floats, outputs: Floats, law: Callable[[int], Rows], most: int,
+        first: bool = True,
+    ) -> Iterator[Stream]:  # fmt: skip
+        """Some rows of a table; without noise the output nearest to the value would go out."""
+        rows = spread(range(len(inputs)), most)
+        for k, row in enumerate(rows):
+            value = float(inputs[row])
+            seen = _places(outputs, self._run(mechanism, value, max(1, self.draws // len(rows))))
+            own = int(np.argmin(np.abs(outputs - value)))
+            yield from tabled(f"{name} {value:g}", law(row), own, seen, first=first and k == 0)
 
     def _vectors(self, mechanism: Mechanism, lattice: Lattice, label: str) -> Iterator[Stream]:
         """N = sum b_j Z_j, seen along axes, and along sums and differences of axes: independence is part of the law."""
         d, noise = mechanism.dimension, mechanism.noise
         each = list(noise.along_each(d))
         independent = len(each) == d and all(own is each[0][1] for _, own in each)
-        inputs = clipped(_rows(lattice, mechanism.support, d), mechanism.context.shares)
+        inputs = clipped(_inputs(lattice, mechanism.support, d), mechanism.context.shares)
         count = max(1, min(self.draws, _NUMBERS // d) // len(inputs))
         found = [_steps(lattice, value, self._run(mechanism, value, count)) for value in inputs]
         steps, off = np.concatenate([s for s, _ in found]), sum(o for _, o in found)
@@ -179,7 +175,7 @@ class Trial:
             law = StepLaw(
                 tuple((s, StepLaw.of((1, p.noise)).sums[0][1]) for s, p in zip(shares, noise.halves, strict=True))
             )
-            value = float(_numbers(one.lattice, one.support)[0])
+            value = float(_inputs(one.lattice, one.support)[0])
             steps, off = _steps(one.lattice, value, self._run(mechanism, value, count))
             yield from law.streams(f"{label}coin", steps, off, first=False)
         elif one.noise.tabled and two.noise.tabled:
@@ -198,17 +194,12 @@ class Trial:
             self.notes.append("not audited: the coin of the mixture, because its halves publish on different lattices")
 
 
-def _numbers(lattice: Lattice, support: Floats | None) -> Floats:
+def _inputs(lattice: Lattice, support: Floats | None, d: int = 1) -> Floats:
     """Values that noise is added to: of the support, or lattice points near and far."""
-    if support is None:
-        return lattice.value(np.array([0, 1, -7, 1000]))
-    return support[spread(range(len(support)), _INPUTS)]
-
-
-def _rows(lattice: Lattice, support: Floats | None, d: int) -> Floats:
-    if support is None:
-        return lattice.value(np.stack([np.zeros(d, dtype=np.int64), np.arange(d) * 3 - 1]))
-    return support[spread(range(len(support)), 4)]
+    if support is not None:
+        return support[spread(range(len(support)), _INPUTS if d == 1 else _INPUTS // 2)]
+    near = np.array([0, 1, -7, 1000]) if d == 1 else np.stack([np.zeros(d, dtype=np.int64), np.arange(d) * 3 - 1])
+    return lattice.value(near)
 
 
 def _steps(lattice: Lattice, value: float | Floats, out: Floats) -> tuple[Steps, int]:

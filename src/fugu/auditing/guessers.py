@@ -15,13 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from fugu.errors import MissingExtra, UnknownName, UsageError
 from fugu.fixed import fixed
-from fugu.laws.components import nearest
 from fugu.laws.discrete import Discrete
 from fugu.laws.multinormal import MultivariateNormal
 from fugu.laws.pair import Law, LawPair, Shifted
 from fugu.mechanism.mechanism import Mechanism
-from fugu.noise.kind import Floats, Noise
-from fugu.noised import Noised
+from fugu.noise.kind import Floats
 from fugu.numbers.checks import is_row
 from fugu.scenario.scenario import Scenario
 
@@ -175,13 +173,10 @@ def logistic(x1: Floats, x0: Floats) -> tuple[Score, str]:
     return lambda x: np.asarray(model.decision_function(features(x))), ""
 
 
-def likelihood_ratio(
-    x1: Floats, x0: Floats, laws: tuple[Hypothesis, Hypothesis] | None, mechanism: Protection
-) -> tuple[Score, str]:
-    """ln p1/p0 of the outputs: the exact ratio of lattice noise on laws with atoms, else counts, else fitted normals.
+def likelihood_ratio(x1: Floats, x0: Floats, known: Score | None) -> tuple[Score, str]:
+    """ln p1/p0 of the outputs: the exact ratio where it is `known`, else counts, else fitted normals.
 
     The best test at every level is a threshold of the true ratio (Neyman and Pearson 1933)."""
-    known = None if laws is None else _known(laws, mechanism)
     if known is not None:
         return known, "exact laws"
     if x1.ndim == 1:
@@ -206,38 +201,6 @@ def decoder(x1: Floats, x0: Floats, directions: ArrayLike, steps: ArrayLike, bou
         return np.where(read.decoded, inner(read.values), 0.0)
 
     return score, note
-
-
-def _known(laws: tuple[Hypothesis, Hypothesis], mechanism: Protection) -> Score | None:
-    """The exact log ratio where both laws have atoms that are numbers and the noise is of the lattice, or none."""
-    p, q = laws
-    if not isinstance(p, Discrete) or not isinstance(q, Discrete) or p.dimension > 1:
-        return None
-    if mechanism is None:
-
-        def mass(law: Discrete, y: Floats) -> Floats:
-            at = np.minimum(np.searchsorted(law.values, y), len(law.values) - 1)
-            known = np.where(law.values[at] == y, law.weights[at], 0.0)
-            return np.log(known, out=np.full(len(y), -_CLIP), where=known > 0)
-
-        return lambda y: np.clip(mass(p, y) - mass(q, y), -_CLIP, _CLIP)
-    if not isinstance(mechanism, Mechanism) or mechanism.post or mechanism.lattice is None:
-        return None
-    lattice, support, noise = mechanism.lattice, mechanism.support, mechanism.noise
-    if not isinstance(noise, Noise) or noise.silent or noise.tabled or noise.halves:
-        return None
-    moved = [lattice.index(law.values if support is None else nearest(support, law.values)) for law in (p, q)]
-    points = np.unique(np.concatenate(moved))
-    rows = np.zeros((2, len(points)))
-    for row, law, at in zip(rows, (p, q), moved, strict=True):
-        np.add.at(row, np.searchsorted(points, at), law.weights)
-    noised = Noised(points, rows, noise)
-
-    def score(y: Floats) -> Floats:
-        told = noised.log_ratio(lattice.index(y))
-        return np.clip(np.where(np.isnan(told), 0.0, told), -_CLIP, _CLIP)
-
-    return score
 
 
 def _counted(x1: Floats, x0: Floats, seen: Floats) -> Score:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +14,8 @@ from fugu.guarantee import Guarantee
 from fugu.guarantee.asks import exact
 from fugu.guarantee.composition import promise
 from fugu.numbers.exact import Real
-from fugu.shown import Shown, figure_of
+from fugu.shown import Shown
 from fugu.visible import Json, brief, finite
-
-if TYPE_CHECKING:
-    from fugu.drawing.charts import Figure
 
 
 @dataclass(frozen=True)
@@ -60,10 +56,6 @@ class AttackReport(Shown):
     def __repr__(self) -> str:
         found = f"accuracy {self.accuracy:.4f}, epsilon >= {self.epsilon_lower:.4f}"
         return f"AttackReport({len(self.attempts)} attacks, best {self.best.attack!r}: {found})"
-
-    def plot(self) -> Figure:
-        """The epsilon that each attack shows, below what is promised: a figure for notebooks."""
-        return figure_of(self)
 
     @property
     def best(self) -> Attempt:
@@ -264,24 +256,18 @@ class Audit(Shown):
             f"{self.draws} draws, {_named(self.worst.label)})"
         )
 
-    def plot(self) -> Figure:
-        """What the attack shows, what so many draws should show, and what is proved: a figure for notebooks."""
-        return figure_of(self)
-
     def rows(self) -> tuple[tuple[str, str], ...]:
         """What a table shows, line by line."""
         lines = [
             ("promised", self.promises or promise(self.guarantee)),
             ("proved", f"epsilon {float(self.epsilon):.10g} at delta {float(self.delta):.3g}"),
         ]
-        lines += self._attack_rows() if self.attacked else []
-        lines += self.fit.rows() if self.fit is not None else []
-        return (*lines, *(("note", note) for note in self.notes))
-
-    def _attack_rows(self) -> list[tuple[str, str]]:
+        fit = (*(self.fit.rows() if self.fit is not None else ()), *(("note", note) for note in self.notes))
+        if not self.attacked:
+            return (*lines, *fit)
         worst, best = self.worst, self.best
         rates = f"{best.right[0]} of {best.right[1]} outputs against {best.wrong[0]} of {best.wrong[1]}"
-        lines = [
+        lines += [
             ("attacked", f"epsilon >= {self.epsilon_lower:.6g} with confidence {float(self.confidence):.10g}"),
             ("tightness", f"{self.tightness:.4f} (attacked / proved)"),
             ("supremum", _loss(worst.supremum, "over all events, in doubles")),
@@ -306,7 +292,7 @@ class Audit(Shown):
             lines.append(("float noise", f"for contrast, textbook noise in doubles: {betrayed}"))
         if (files := self.through_files) is not None:
             lines.append(("through files", f"epsilon >= {files.epsilon_lower:.6g} from {files.draws} draws"))
-        return lines
+        return (*lines, *fit)
 
     def __str__(self) -> str:
         return "\n".join([*(f"{name:<14}{text}" for name, text in self.rows()), self.verdict])

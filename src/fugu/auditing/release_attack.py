@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from fugu.auditing.fit import SHARE, fit_of
 from fugu.auditing.guessers import generator_of
 from fugu.auditing.outcome import AttackedPair, Audit, ThroughFiles
 from fugu.auditing.questions import LEAST, nearer, oftener, staged
-from fugu.auditing.through_files import DEFAULT, bare, followed, rebuilt, route_of, run, through
+from fugu.auditing.through_files import DEFAULT, bare, followed, rebuilt, route_of, run
 from fugu.auditing.trial import TESTS, EventAttempt, Halves, contrast, divergences, fight, look
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
@@ -150,9 +152,8 @@ def law_attack(
         raise NotAttackable(
             "not attackable here, because attacks are known for noise of one scale, and this has several"
         )
-    guarantee, notes = certificate.budget, []
+    guarantee, delta, notes = certificate.budget, certificate.budget.delta, []
     epsilon: Real = proved
-    delta = guarantee.delta
     if guarantee.renyi:
         delta = outward(exact(delta) + _SLACK)
         epsilon = guarantee.to_approx(delta).epsilon
@@ -190,8 +191,9 @@ def law_attack(
     found = None
     if files is not None:
         asked, released, count = files[1] or worst, files[0], DEFAULT if through_files is None else through_files
-        made = (through(released, mechanism, asked.inputs(side, count // 2, rng), bits) for side in (0, 1))
-        both = Halves.of(*made)
+        with tempfile.TemporaryDirectory() as folder:  # which does not stay
+            sides = (asked.inputs(side, count // 2, rng) for side in (0, 1))
+            both = Halves.of(*(released(bare(mechanism), values, bits, Path(folder)) for values in sides))
         tried = tuple(fight(asked.label, both, asked.score(both.outputs), (alpha - in_process) / TESTS, delta))
         found = ThroughFiles(count, max(a.epsilon_lower for a in tried), tried)
     if worst.curves is None:
@@ -237,10 +239,9 @@ def _shown(
 
 
 def _pair(contest: Contest, delta: Real, draws: int) -> AttackedPair:
-    if contest.curves is None:
-        return AttackedPair(contest.label, None, None, draws)
-    supremum, likely = (max(c.loss(float(delta), least) for c in contest.curves) for least in (0.0, LIKELY))
-    return AttackedPair(contest.label, supremum, likely, draws)
+    both = contest.curves
+    most, likely = (both and max(c.loss(float(delta), least) for c in both) for least in (0.0, LIKELY))
+    return AttackedPair(contest.label, most, likely, draws)
 
 
 def _lattices(certificate: Certificate) -> tuple[Lattice, ...]:

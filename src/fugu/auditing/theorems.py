@@ -163,11 +163,7 @@ _STEPS = (Fraction(1, 16), Fraction(1, 32), Fraction(1, 64))
 _ENOUGH = 2
 _FEW = tuple((Fraction(1, n), Fraction(1, n)) for n in (4, 16, 64))
 """1/p and 1/r where nothing is searched: laws of vectors."""
-STEPS: dict[str, Callable[[Any], float]] = {
-    "laplace": lambda noise: float(1 / noise.rate),
-    "gaussian": lambda noise: math.sqrt(0.5 / float(noise.precision)),
-}
-"""The scale in lattice steps, by the noise."""
+_SEARCHED = ("laplace", "gaussian")
 
 
 def best_a4(item: Shape, noise: Noise, alpha: Fraction, distance: Distance) -> float:
@@ -175,7 +171,7 @@ def best_a4(item: Shape, noise: Noise, alpha: Fraction, distance: Distance) -> f
 
     `theorem_a4` reads floats as decimals, so every computed bound is first raised to one that means no less."""
     found = math.inf
-    ranked = [(u, w) for _, u, w in _ranked(item, noise, alpha, distance)[:_ENOUGH]] if noise.name in STEPS else []
+    ranked = [(u, w) for _, u, w in _ranked(item, noise, alpha, distance)[:_ENOUGH]] if noise.name in _SEARCHED else []
     for u, w in ranked or _FEW:
         p, q, r = _exponents(u, w)
         ahead, order, behind = orders_a4(alpha, p, q, r)
@@ -221,7 +217,7 @@ def _estimate(
         return math.inf
     try:
         ask = Divergences(((as_fraction(order), Fraction(1)),), Fraction(0))
-        epsilon = leakage(item.shape, noise.name).guess(item, STEPS[noise.name](noise), ask)
+        epsilon = leakage(item.shape, noise.name).guess(item, noise.spread_in_steps, ask)
     except NotProvable:
         return math.inf
     return theorem_a4(alpha, *exponents, there, max(0.0, epsilon), back) if math.isfinite(epsilon) else math.inf

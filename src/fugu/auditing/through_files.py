@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -50,12 +49,6 @@ Released = Callable[[Mechanism, Floats, BitSource, Path], Floats]
 Route = tuple[Released, Atoms | None]
 """How values get into files and outputs out of them; and what is fought through files, None for the pair that was
 attacked most."""
-
-
-def through(released: Released, mechanism: Mechanism, values: Floats, source: BitSource) -> Floats:
-    """One output per value, through a folder that does not stay."""
-    with tempfile.TemporaryDirectory() as folder:
-        return released(bare(mechanism), values, source, Path(folder))
 
 
 def _column(query: ColumnQuery, mechanism: Mechanism, values: Floats, source: BitSource, folder: Path) -> Floats:

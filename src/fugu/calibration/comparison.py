@@ -16,11 +16,10 @@ from fugu.data.sources import FrameLike
 from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable
 from fugu.guarantee.curve import Guarantee
-from fugu.shown import Shown, figure_of
+from fugu.shown import Shown
 from fugu.visible import Json, several
 
 if TYPE_CHECKING:
-    from fugu.drawing.charts import Figure
     from fugu.utility.usable import Usable
 
 
@@ -182,10 +181,6 @@ class Comparison(Shown):
         columns["beside"] = [apart for _, apart in every]
         columns["best"] = [row is taken for row, _ in every]
         return to_frame(columns, kind)
-
-    def plot(self) -> Figure:
-        """The expected error of each method, and of ordinary differential privacy, as bars: a figure for notebooks."""
-        return figure_of(self)
 
     def _plain(self, row: Row) -> Json:
         told = {"name": called(row.method, row.noise), "times_limit": self.times_limit(row)}

@@ -29,11 +29,9 @@ from fugu.guarantee.curve import budget_json
 from fugu.laws.shapes import Shape
 from fugu.noise.kind import OBJECTIVES, Objective, finite_or_none
 from fugu.numbers.exact import read_number, read_whole
-from fugu.shown import figure_of
 from fugu.visible import Json
 
 if TYPE_CHECKING:
-    from fugu.drawing.charts import Figure
     from fugu.laws.pair import PairsLike
 
 _SAME = read_number(1e-9)
@@ -428,12 +426,6 @@ class Certificate(LawsDocument):
     def warnings(self) -> tuple[str, ...]:
         """Why the promise protects hardly anybody, if so: worked out from the budget and the noise, not read."""
         return warnings_of(self)
-
-    def plot(self) -> Figure:
-        """What somebody may come to believe of two secrets, against what was believed before: a figure for notebooks.
-
-        A Rényi budget is shown at delta 1e-5, or at twice its own."""
-        return figure_of(self)
 
     def amended(
         self, assumptions: tuple[str, ...], unit: str, reading: Json | None = None, statistic: Json | None = None

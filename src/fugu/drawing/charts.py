@@ -68,15 +68,15 @@ class Figure(ABC):
         box = f"0 0 {WIDE:.0f} {height + top:.0f}"
         moved = tag("g", inside, transform=f"translate(0 {top:.1f})")
         drawn = tag("g", heading, moved, class_="chart")
-        return tag("svg", *told, drawn, xmlns="http://www.w3.org/2000/svg", class_=_SCOPE, viewBox=box, role="img",
-                   aria_label=f"{self.title}. {self.about}")  # fmt: skip
+        return str(tag("svg", *told, drawn, xmlns="http://www.w3.org/2000/svg", class_=_SCOPE, viewBox=box, role="img",
+                       aria_label=f"{self.title}. {self.about}"))  # fmt: skip
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the figure to `path`, an SVG file."""
         write_text(path, self.svg + "\n")
 
     def _repr_html_(self) -> str:
-        return joined(tag("figure", Html(self.svg), style="margin: .5rem 0"))
+        return str(tag("figure", Html(self.svg), style="margin: .5rem 0"))
 
     def __repr__(self) -> str:
         return f"Figure({self.title!r})"
@@ -221,15 +221,8 @@ def _folded(frame: Frame, ticks: tuple[Tick, ...]) -> tuple[tuple[str, ...], ...
     return folded if max(map(len, folded)) <= _FOLDS else ()
 
 
-@dataclass(frozen=True)
-class Bar:
-    """One line: its name, the length of its bar, where its diamond stands (None: it has none)."""
-
-    name: str
-    size: float
-    other: float | None
-    look: str
-    told: str
+Bar = tuple[str, float, float | None, str, str]
+"""Its name, its length, where its diamond stands (None: it has none), its look, and what is said at the pointer."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -245,16 +238,15 @@ class Rows(Figure):
         bar_key = partial(_block, "bar a")
         names, y = legend([(self.keys[0], bar_key), (self.keys[1], lambda x, y: _diamond(x + 11, y, ""))], width)
         top, parts = y, []
-        for bar in self.bars:
-            lines = wrapped(bar.name, width - 2 * _SIDE)
+        for name, size, other, look, told in self.bars:
+            lines = wrapped(name, width - 2 * _SIDE)
             parts.append(written(lines, _SIDE, y + SIZE))
             y += LEADING * len(lines) + 2
-            long = max(room * self.axis.at(bar.size), 1.0)
-            title = tag("title", bar.told) if pointed else None
-            parts.append(tag("rect", title, class_=f"bar {bar.look}", x=first, y=y, width=long, height=_BAR))
-            if bar.other is not None:
-                at = first + room * self.axis.at(bar.other)
-                parts.append(_diamond(at, y + _BAR / 2, bar.told if pointed else ""))
+            long = max(room * self.axis.at(size), 1.0)
+            title = tag("title", told) if pointed else None
+            parts.append(tag("rect", title, class_=f"bar {look}", x=first, y=y, width=long, height=_BAR))
+            if other is not None:
+                parts.append(_diamond(first + room * self.axis.at(other), y + _BAR / 2, told if pointed else ""))
             y += _BAR + _GAP
         ticks, _ = self.axis.across(room)
         grid = []

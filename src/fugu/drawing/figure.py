@@ -19,23 +19,30 @@ _FEW = 40
 
 
 def bars(
-    title: str, axis: str, sizes: Sequence[tuple[str, float, float | None, bool]], keys: tuple[str, str]
-) -> Figure:
+    title: str, axis: str, sizes: Sequence[tuple[str, float | None, float | None, bool]], keys: tuple[str, str],
+    name: str = "bars",
+) -> Figure:  # fmt: skip
     """One bar per line, on a log axis: its name, its size, where its diamond stands, whether it is the one taken.
 
-    `keys`: what a bar is, and what a diamond."""
-    known = [line for line in sizes if 0 < line[1] < math.inf]
-    if not known:
+    `keys`: what a bar is, and what a diamond; `name`: that of the figure."""
+
+    def shown(x: float | None) -> bool:
+        return x is not None and 0 < x < math.inf
+
+    known = [(said, size, other if shown(other) else None, taken) for said, size, other, taken in sizes if shown(size)]
+    lengths = [x for _, size, other, _ in known for x in (size, other) if x is not None]
+    if not lengths:
         raise UsageError("there is nothing to draw: no size is above 0 and finite")
-    lengths = [x for _, size, other, _ in known for x in (size, other) if x is not None and 0 < x < math.inf]
     low, high = max(min(lengths), max(lengths) * 1e-5) / 2.5, max(lengths) * 2
-    drawn = []
-    for name, size, other, taken in known:
-        at = other if other is not None and 0 < other < math.inf else None
-        said = f"{keys[0]} {number(size, digits=4)}" + ("" if at is None else f", {keys[1]} {number(at, digits=4)}")
-        drawn.append(Bar(clean(name, 80), size, at, "b" if taken else "a", said))
-    about = "; ".join(f"{bar.name}: {bar.told}" for bar in drawn)
-    return Rows("bars", title, about, tuple(drawn), Axis(f"{axis} (log scale)", low, high, log=True), keys)
+    drawn: list[Bar] = []
+    for said, size, other, taken in known:
+        assert size is not None
+        told = f"{keys[0]} {number(size, digits=4)}" + (
+            "" if other is None else f", {keys[1]} {number(other, digits=4)}"
+        )
+        drawn.append((clean(said, 80), size, other, "b" if taken else "a", told))
+    about = "; ".join(f"{bar[0]}: {bar[-1]}" for bar in drawn)
+    return Rows(name, title, about, tuple(drawn), Axis(axis, low, high, log=True), keys)
 
 
 def intervals(

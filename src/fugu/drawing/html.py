@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from markupsafe import escape
+from markupsafe import Markup, escape
 
 from fugu.numbers.text import clean
 from fugu.visible import visible
@@ -17,16 +17,8 @@ from fugu.visible import visible
 # around and end no element.
 
 
-class Html(str):
-    """Markup of fugu's own, in which every text from outside is escaped already."""
-
-    __slots__ = ()
-
-    def __html__(self) -> str:
-        """Itself: templates take it as it is."""
-        return self
-
-
+Html = Markup
+"""Markup of fugu's own, in which every text from outside is escaped already; what is pasted onto it is text."""
 Inside = str | int | float | None | Iterable["Inside"]
 """What can stand in an element: text, markup, nothing, or several of these."""
 _VOID = {"meta", "input", "br", "col"}
@@ -36,39 +28,32 @@ _VOID = {"meta", "input", "br", "col"}
 def escaped(text: object) -> Html:
     """A text as markup that shows exactly it; markup as it is.
 
-    >>> escaped("<b>A&B</b>"), escaped(Html("<b>x</b>"))
-    ('&lt;b&gt;A&amp;B&lt;/b&gt;', '<b>x</b>')
+    >>> print(escaped("<b>A&B</b>"), escaped(Html("<b>x</b>")))
+    &lt;b&gt;A&amp;B&lt;/b&gt; <b>x</b>
     """
-    return Html(escape(text if hasattr(text, "__html__") else visible(text, keep="\n")))
+    return escape(text if hasattr(text, "__html__") else visible(text, keep="\n"))
 
 
 def joined(*parts: Inside) -> Html:
     """Parts one after another; None is nothing.
 
-    >>> joined("a<", None, [1, Html("<br>")])
-    'a&lt;1<br>'
+    >>> print(joined("a<", None, [1, Html("<br>")]))
+    a&lt;1<br>
     """
-    return Html("".join(_flat(parts)))
-
-
-def _flat(parts: Iterable[Inside]) -> Iterable[str]:
-    for part in parts:
-        if part is None:
-            continue
-        if isinstance(part, str | int | float):
-            yield escaped(part)
-        else:
-            yield from _flat(part)
+    plain = (
+        escaped(part) if isinstance(part, str | int | float) else joined(*part) for part in parts if part is not None
+    )
+    return Html("".join(plain))
 
 
 def tag(element: str, /, *inside: Inside, **attributes: str | int | float | bool | None) -> Html:
     """One element. Attributes: a last `_` is dropped, others become `-`; None and False are left out, True has no
     value; numbers are written with at most two decimals.
 
-    >>> tag("p", "a < b", class_="lead", aria_label='"')
-    '<p class="lead" aria-label="&#34;">a &lt; b</p>'
-    >>> tag("input", type="radio", checked=True, disabled=False)
-    '<input type="radio" checked>'
+    >>> print(tag("p", "a < b", class_="lead", aria_label='"'))
+    <p class="lead" aria-label="&#34;">a &lt; b</p>
+    >>> print(tag("input", type="radio", checked=True, disabled=False))
+    <input type="radio" checked>
     """
     start = f"<{element}"
     for name, value in attributes.items():

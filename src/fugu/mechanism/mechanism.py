@@ -28,12 +28,11 @@ from fugu.mechanism.release import Once, Published, Release, Simulated
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.kind import OBJECTIVES, Noise, Objective, check_level, check_objective
 from fugu.noise.lattice import Lattice, rounding_error
-from fugu.shown import Shown, figure_of
+from fugu.shown import Shown
 from fugu.visible import brief
 
 if TYPE_CHECKING:
     from fugu.documents.channel import Optimum
-    from fugu.drawing.charts import Figure
     from fugu.mechanism.record_swap import SwapEstimate
 
 Column = NDArray[np.float64]
@@ -263,10 +262,6 @@ class Mechanism(Shown):
         column, scalar = self._column(values, already_mapped)
         drawn = self._released(column, scalar, RngBits(rng))
         return Simulated(drawn.values, scalar, drawn.interval)
-
-    def plot(self) -> Figure:
-        """How far a published value may lie from the exact one, with each probability: a figure for notebooks."""
-        return figure_of(self)
 
     @property
     def moved(self) -> str:

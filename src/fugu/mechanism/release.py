@@ -20,13 +20,12 @@ from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import UNCHARGED
 from fugu.numbers.exact import as_fraction
-from fugu.shown import Shown, figure_of
+from fugu.shown import Shown
 from fugu.visible import brief
 
 if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
     from fugu.documents.per_entry import PerEntryCertificate
-    from fugu.drawing.charts import Figure
 
 _SHOWN = 5
 """Rows that a notebook shows."""
@@ -99,12 +98,6 @@ class Release(Shown):
         a patient number. Raises `MissingExtra` for a kind that is not installed, `UsageError` for others."""
         found: FrameLike | dict[str, PublishedColumn] = self.came.frame(self._columns(), kind, index)
         return found
-
-    def plot(self) -> Figure:
-        """How often each published value, or range of values, occurs: a figure for notebooks.
-
-        Of vectors the first coordinates are shown, each by itself. Raises `UsageError` for published names."""
-        return figure_of(self)
 
     def _columns(self) -> dict[str, PublishedColumn]:
         query = self.certificate.body.get("query")

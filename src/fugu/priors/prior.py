@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from fugu.errors import UnknownName, UsageError
 from fugu.numbers import balls
 from fugu.numbers.exact import is_whole
-from fugu.shown import Shown, figure_of
+from fugu.shown import Shown
 
 if TYPE_CHECKING:
-    from fugu.drawing.charts import Figure
     from fugu.guarantee import Guarantee
     from fugu.priors.products import Quilts
     from fugu.priors.records import RecordLaw
@@ -79,10 +78,6 @@ class InfluenceCurve(Shown):
         """(b, a(b)) for b up to max_b (64 if that was not given), and (length, 0)."""
         last = min(self.length - 1, _SHOWN if self.max_b is None else self.max_b)
         return [*((b, self(b)) for b in range(1, last + 1)), (self.length, 0.0)]
-
-    def plot(self) -> Figure:
-        """The finite part of the curve as a figure, for notebooks (`save` writes it)."""
-        return figure_of(self)
 
     def __repr__(self) -> str:
         return f"InfluenceCurve(length {self.length}, {len(self._known)} values computed)"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,12 +23,8 @@ from fugu.queries.kinds import FLIP, Cell
 from fugu.queries.noised_question import NoisedQuestion
 from fugu.queries.sequence_query import laplace_sampler
 from fugu.queries.statistic import StatisticQuestion
-from fugu.shown import Shown, figure_of
+from fugu.shown import Shown
 from fugu.visible import Json, brief, several
-
-if TYPE_CHECKING:
-    from fugu.drawing.charts import Figure
-
 
 # `Answer`: the released numbers of one query, each with its interval, and the mechanisms that made them.
 
@@ -89,10 +84,6 @@ class Answer(Shown):
     def columns(self) -> dict[str, list[str] | list[float]]:
         """The numbers as columns of a table; group and cell only where there are any."""
         return columns_of(self.cells)
-
-    def plot(self) -> Figure:
-        """Every released number in the interval that holds the exact one with 95 %: a figure for notebooks."""
-        return figure_of(self)
 
     def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, PublishedColumn]:
         """The numbers as a frame, one row each: group and cell where there are any, value, low and high.

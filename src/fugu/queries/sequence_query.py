@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,7 @@ from fugu.noise.gaussian import at_least
 from fugu.noise.laplace import Laplace, LatticeLaplaceSampler
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequence_data import Numbers, States
-from fugu.shown import Shown, figure_of
-
-if TYPE_CHECKING:
-    from fugu.drawing.charts import Figure
-
+from fugu.shown import Shown
 
 # `SequenceQuery` and what it becomes: a mechanism that is epsilon-DP per entry, and its answer.
 #
@@ -173,10 +169,6 @@ class SequenceAnswer(PerEntryRelease, Shown):
         if self.interval is None:
             return None
         return self.value + self.interval[0], self.value + self.interval[1]
-
-    def plot(self) -> Figure:
-        """The released numbers in their 95 % intervals: a figure for notebooks; `BadNoise` for selections."""
-        return figure_of(self)
 
     def table(self) -> dict[Any, Any]:
         """Label to value, for answers with several parts."""

@@ -120,11 +120,11 @@ def views(certificate: Certificate, most: int = MOST) -> tuple[View, ...]:
     for part in running:
         chance = f"noise of scale {part.scale:.4g}, " if len(running) > 1 else ""
         for item in part.certificate.laws:
-            lost = losses(item, part.noise, epsilon)
+            lost = losses(item, part.certificate.in_steps, epsilon)
             marked = np.array([label == certificate.worst_pair for label in item.labels])
             for k in np.lexsort((-lost, ~marked))[:most].tolist():
                 label = item.labels[k] or f"pair {k + 1}"
-                for margin in margins(item, k, part.noise, part.certificate.lattice):
+                for margin in margins(item, k, part.certificate.in_steps, part.certificate.lattice):
                     loss = lost[k] if margin[2] is None else losses(*margin[:2], epsilon)[0]
                     listed.append((not marked[k], -float(loss), (margin, label, part, chance)))
             listed = sorted(listed, key=lambda entry: entry[:2])[:most]

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -88,6 +88,16 @@ def release_facts(
         said += [f"{f'group {group!r}: ' if group else ''}{text}" for text in each.exact_values]
     alone = len(held) == len(laws) == 1 and not exchanged  # a channel has a section of its own
     records = [each for each in held.values() if isinstance(each, RecordsCertificate)]
+    noises, proofs = [], []  # a line for each group: how much noise it has, and its proof with its page
+    for ran in list(body["mechanisms"])[:MOST]:
+        own, name, figures = laws.get(ran["group"]), ran["group"] or "all", ran["proved"]
+        sizes = (None,) * 4 if own is None or own.kind == "correlated" else amounts(own)[0]
+        noises.append([name, ran["noise"]["words"], *("-" if x is None else text.number(x) for x in sizes)])
+        proved = [
+            text.number(float(read_number(figures[part])), "up", digits) if figures else "withheld"
+            for part, digits in (("epsilon", 6), ("delta", 3))
+        ]
+        proofs.append([name, *proved, ran["worst pair"] or "withheld", ran["proof"]])
     release = {
         "body": body, "certificates": certificates, "names": names or {}, "released": released, "audit": audit,
         "entries": entries,
@@ -108,8 +118,8 @@ def release_facts(
         "whatever_is_believed": whatever_is_believed(laws),
         "own_lines": {line for each in marks for line in each["assumptions"]},
         "own_parts": list(dict.fromkeys(name for each in marks for name in each["parts"])),
-        "noise_rows": [_noise_row(each, laws) for each in list(body["mechanisms"])[:MOST]],
-        "proved_rows": [_proved_row(each) for each in list(body["mechanisms"])[:MOST]],
+        "noise_rows": noises,
+        "proved_rows": proofs,
         "ledger_rows": [
             [e["request"], e["state"], e["charge"], e["at"][:16].replace("T", " "),
              "this release" if e["request"] == (body["ledger"] or {}).get("request") else "another"]
@@ -143,27 +153,6 @@ def _usefulness(
     return Usable(figures, found[0].basis, ordinary=ordinary, why=found[0].why)
 
 
-def _noise_row(mechanism: Json, laws: Mapping[str, Certificate]) -> list[str]:
-    """How much noise a group has."""
-    group, said = mechanism["group"], mechanism["noise"]["words"]
-    certificate = laws.get(group)
-    if certificate is None or certificate.kind == "correlated":
-        return [group or "all", said, "-", "-", "-", "-"]
-    shown = amounts(certificate)[:4]
-    return [group or "all", said, *("-" if x is None else text.number(x) for x in shown)]
-
-
-def _proved_row(mechanism: Json) -> list[str]:
-    """The proof of a group with its page."""
-    figures = mechanism["proved"]
-    epsilon, delta = (float(read_number(figures[part])) if figures else None for part in ("epsilon", "delta"))
-    return [
-        mechanism["group"] or "all", "withheld" if epsilon is None else text.number(epsilon, "up", 6),
-        "withheld" if delta is None else text.number(delta, "up"), mechanism["worst pair"] or "withheld",
-        mechanism["proof"],
-    ]  # fmt: skip
-
-
 def dossier_page(body: Json, certificates: Mapping[str, Document] | None, **shown: Any) -> str:
     """The whole page; see `release_facts`."""
     with guarded("release document"):
@@ -178,66 +167,48 @@ def whatever_is_believed(laws: Mapping[str, Certificate]) -> Json | None:
     if not laws:
         return None
     plain = [group for group, found in laws.items() if uses_no_beliefs(found)]
-    losses = [amounts(found).reach for group, found in laws.items() if group not in plain]
+    losses = [amounts(found)[1] for group, found in laws.items() if group not in plain]
     known = [loss for loss in losses if loss is not None]
     return {
         "plain": plain, "others": bool(losses), "reach": max(known) if known and len(known) == len(losses) else None
     }  # fmt: skip
 
 
-class Amounts(NamedTuple):
-    """The noise of one group in the units of what is published; None where it is not known."""
+def amounts(certificate: Certificate) -> tuple[tuple[float, float, float | None, float | None], float | None]:
+    """The noise of one certificate in the units of what is published: error, half width, spread of the values, and the
+    average error of Laplace noise that protects every two values within their range, whatever is believed; and how far
+    apart two values can be at most, in scales of the Laplace noise: the loss under any beliefs. None where unknown.
 
-    error: float
-    half: float
-    spread: float | None
-    ordinary: float | None
-    """The average error of Laplace noise that protects every two values within the range, whatever is believed."""
-    reach: float | None
-    """How far apart two values can be at most, in scales of the Laplace noise: the loss under any beliefs. None where
-    nothing keeps values within the range."""
-
-
-def amounts(certificate: Certificate) -> Amounts:
-    """Read off one certificate. Laplace noise of scale b on values within a range R gives epsilon = R / b to anybody,
-    whatever they believe (Dwork, McSherry, Nissim, Smith 2006); one record moves two counts by one each: R = 2."""
+    Laplace noise of scale b on values within a range R gives epsilon = R / b to anybody, whatever they believe (Dwork,
+    McSherry, Nissim, Smith 2006); one record moves two counts by one each: R = 2. Values cannot lie farther apart where
+    a release moves every value to the support, nor where one record adds a clipped number to a sum. Elsewhere the
+    believed values bound nothing, and the halves of a mixture may round them onto other lattices."""
     unit, epsilon = float(published_unit(certificate)), float(certificate.budget.epsilon)
     running = parts(certificate)
     error = sum(float(part.share) * part.error for part in running) * unit
     half = max(part.half for part in running) * unit
-    first = running[0].certificate
+    first, stated = running[0].certificate, certificate.body.get("statistic") or {}
     if certificate.runs == "channel":
         most = max(any_belief(part.certificate.noise) for part in running)
-        return Amounts(error, half, None, None, most if most <= WORTHLESS else None)
-    spread, ordinary, limit = None, None, None
+        return (error, half, None, None), most if most <= WORTHLESS else None
     laws = [i for i in first.laws if isinstance(i, Family | SetFamily) and not i.translates]
+    spread, noise = None, None if certificate.parts else certificate.noise
     if any(item.shape == "cells" for item in first.laws):
-        width, noise = float(_MOVED_COUNTS), certificate.noise
-        limit = width / float(noise.scale) if noise.name == "laplace" and not noise.silent else None
+        width, limited = float(_MOVED_COUNTS), True
     elif first.lattice is None or certificate.dimension > 1 or len(laws) < len(first.laws):
-        return Amounts(error, half, None, None, None)
+        return (error, half, None, None), None
     else:
-        step, stated = float(first.lattice.grid) * unit, certificate.body.get("statistic") or {}
+        step = float(first.lattice.grid) * unit
         low, high = min(float(i.points.min()) for i in laws), max(float(i.points.max()) for i in laws)
         width = (float(stated["steps"]) if "steps" in stated else high - low) * step  # of the farthest two values
-        spread, limit = max(item.spread() for item in laws) * step, _reach(certificate, width)
-    if width and epsilon and math.isfinite(epsilon):
-        ordinary = width / epsilon
-    return Amounts(error, half, spread, ordinary, limit)
-
-
-def _reach(certificate: Certificate, width: float) -> float | None:
-    """width / scale of Laplace noise, both in the units of what is published; None where values may lie farther apart.
-
-    They cannot where a release moves every value to the support, nor where one record adds a clipped number to a sum.
-    Elsewhere the believed values bound nothing, and the halves of a mixture may round them onto other lattices."""
-    enforced = certificate.body.get("support") is not None or "steps" in (certificate.body.get("statistic") or {})
-    if certificate.kind != "additive" or not enforced:
-        return None
-    noise = certificate.noise
-    if noise.name != "laplace" or noise.silent:
-        return None
-    return width / (float(noise.scale) * float(published_unit(certificate)))
+        spread = max(item.spread() for item in laws) * step
+        enforced = certificate.body.get("support") is not None or "steps" in stated
+        limited = certificate.kind == "additive" and enforced
+    reach = None
+    if limited and noise is not None and noise.name == "laplace" and not noise.silent:
+        reach = width / (float(noise.scale) * unit)
+    ordinary = width / epsilon if width and epsilon and math.isfinite(epsilon) else None
+    return (error, half, spread, ordinary), reach
 
 
 def uses_no_beliefs(certificate: Certificate) -> bool:
@@ -346,11 +317,8 @@ def publish(
         ledger=_entry(ledger, request),
     )
     names = {"certificate": files.certificate.name, "private": files.private.name}
-
-    def page(document: ReleaseDocument) -> str:
-        return dossier_page(*documents_in(document), names=names)
-
-    return write_files(files, going, drafted(files.published, columns), columns, page)
+    draft = drafted(files.published, columns)
+    return write_files(files, going, draft, columns, lambda sealed: dossier_page(*documents_in(sealed), names=names))
 
 
 def _beliefs(certificates: Mapping[str, Certificate], reference: PathLike | None, public: bool) -> Beliefs:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from fugu.calibration.lattice import Problem, on
@@ -65,17 +65,6 @@ class RunningNoise:
     stated: bool
     """Whether a table or laws state the errors in place of the noise."""
 
-    @cached_property
-    def noise(self) -> Any:
-        """The noise of this part, as the laws in lattice indices see it."""
-        return self.certificate.in_steps
-
-    @property
-    def size(self) -> float:
-        """What the scales in a certificate are: of noise that knows its coordinates the root of E ||N||_2^2."""
-        noise = self.certificate.noise
-        return math.sqrt(noise.expected_error("squared")) if isinstance(noise, Matrix) else self.scale
-
 
 def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[RunningNoise, ...]:
     """The noises that may run, each with its probability; a mixture has several, and those of share 0 are left out."""
@@ -117,56 +106,13 @@ def _coordinates(certificate: Certificate, noise: Any, d: int, scale: float) -> 
     return tuple(zip(names, scales, errors, halves, strict=True))
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What the page states. Errors are in the units of the column and speak of the noise; rounding comes on top."""
-
-    query: str
-    secret: str
-    epsilon: float
-    delta: float
-    proved: float
-    """The proved epsilon, which may be below the promised one."""
-    leak: float
-    """max |ln(f_A / f_B)| over all values and all protected pairs; may be above epsilon if delta is positive."""
-    unlimited: str
-    """Why `leak` is inf: "only", "tails" or "error" (see `shapes.why_unlimited`); "" where it is finite."""
-    error: float
-    """E|N|; of a vector the sum over its coordinates."""
-    half: float
-    """At least 95 % of the noise lies within +-half, in all coordinates at once."""
-    unchanged: float
-    """Probability that the noise is 0."""
-    silent: float
-    """Probability that no noise is drawn at all: 1 for scale 0, the share of such a half in a mixture."""
-    grid: float
-    """The coarsest lattice on which values are published; 0 if they go out as they are."""
-    pairs: int
-    mixed: bool
-    post: tuple[str, ...]
-    noises: tuple[tuple[str, float], ...]
-    """Each noise that may run in words, and its scale."""
-    empirical: dict[str, Any] | None
-    """What the noise loses under the values that fitted beliefs were fitted to: epsilon (inf where no finite one
-    holds), delta, and whether the promise `holds` for them too. The guarantee is not for these."""
-    renyi: tuple[tuple[float, float], ...] = ()
-    """(alpha, epsilon) of a Rényi promise; `epsilon` and `delta` are then what it implies for the odds."""
-    left_out: float = 0.0
-    """The delta of a Rényi promise itself."""
-    dimension: int = 1
-    """How many numbers are published together."""
-    released: bool = True
-    """Whether this noise is ever drawn; an analysis is on paper only."""
-    coordinates: tuple[tuple[Coordinate, ...], ...] = ()
-    """For each noise that may run, its coordinates; one line where all have the same."""
-    remap: str = ""
-    """The losses by which outputs are moved to the value where they are least; "" where they are not."""
-    covariances: tuple[tuple[tuple[float, ...], ...], ...] = ()
-    """For each correlated noise that may run, its covariance."""
+Facts = SimpleNamespace
+"""What `facts` reads off a certificate."""
 
 
 def facts(certificate: Certificate, query_name: str | None = None, secret_name: str | None = None) -> Facts:
-    """Read a certificate; names not given come from the recipe in it, if it has one."""
+    """What the page states. Errors are in the units of the column and speak of the noise; rounding comes on top. Names
+    not given come from the recipe in the certificate, if it has one."""
     promise = certificate.budget.simplest()
     budget, divergences = odds_of(promise), _renyi(promise)
     running = parts(certificate)
@@ -174,7 +120,7 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
     query, recipe = bodies[0].get("query"), bodies[0].get("recipe")
     protect = recipe.get("protect") if isinstance(recipe, dict) else None
     hidden = ", ".join(map(str, protect)) if isinstance(protect, list) else protect if isinstance(protect, str) else ""
-    items = [(part.noise, item) for part in running for item in part.certificate.laws]
+    items = [(part.certificate.in_steps, item) for part in running for item in part.certificate.laws]
     leaks = [(limit(item, noise), noise, item) for noise, item in items]
     reasons = [why_unlimited(item, noise) for most, noise, item in leaks if math.isinf(most)]
     lattices = [part.certificate.lattice if noise.released else None
@@ -191,32 +137,44 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
     return Facts(
         query=query_name or str((query if isinstance(query, dict) else {}).get("publish") or VALUE),
         secret=secret_name or hidden or SECRET,
+        # of a Rényi promise what it implies for the odds; its (alpha, epsilon), and the delta of itself
         epsilon=float(budget.epsilon),
         delta=float(budget.delta),
+        renyi=divergences,
+        left_out=float(promise.delta) if divergences else 0.0,
+        # the proved epsilon, which may be below the promised one
         proved=min(math.inf if divergences else float(certificate.proved["epsilon"]), float(budget.epsilon)),
+        # max |ln(f_A / f_B)| over all values and all protected pairs, which may be above epsilon if delta is positive;
+        # and why it is inf, "only", "tails" or "error" (see `shapes.why_unlimited`), "" where it is finite
         leak=max(most for most, _, _ in leaks),
         unlimited="only" if "only" in reasons else reasons[0] if reasons else "",
+        # E|N|, of a vector the sum over its coordinates; at least 95 % of the noise lies within +-half, in all
+        # coordinates at once; the chance that the noise is 0, and that none is drawn at all (of a half of a mixture)
         error=sum(float(part.share) * part.error for part in running),
         half=max(part.half for part in running),
         unchanged=sum(float(part.share) * part.unchanged for part in running),
-        silent=float(sum(part.share for part in running if part.noise.silent)),
+        silent=float(sum(part.share for part, noise in zip(running, noises, strict=True) if noise.silent)),
+        # the coarsest lattice on which values are published; 0 if they go out as they are
         grid=max(float(lattice.grid) if lattice else 0.0 for lattice in lattices),
         pairs=sum(len(item.pairs) for _, item in items) // len(running),
         mixed=len(running) > 1,
         post=tuple(str(step) for step in certificate.body.get("post", ())),
+        # each noise that may run in words, and its scale; its coordinates, one line where all have the same; of
+        # correlated ones the covariance; and whether all are ever drawn: an analysis is on paper only
         noises=tuple(named),
-        empirical=max(fitted, key=lambda e: (not e["holds"], e["epsilon"], e["delta"]), default=None),
-        renyi=divergences,
-        left_out=float(promise.delta) if divergences else 0.0,
-        dimension=certificate.dimension,
-        released=all(noise.released for noise in noises),
         coordinates=tuple(part.coordinates for part in running),
-        remap=" or ".join(dict.fromkeys(moved)),
         covariances=tuple(
             tuple(tuple(map(float, row)) for row in noise.covariance())
             for noise in noises
             if isinstance(noise, CorrelatedGaussian)
         ),
+        released=all(noise.released for noise in noises),
+        dimension=certificate.dimension,
+        # what the noise loses under the values that fitted beliefs were fitted to: epsilon (inf where no finite one
+        # holds), delta, and whether the promise `holds` for them too; the guarantee is not for these
+        empirical=max(fitted, key=lambda e: (not e["holds"], e["epsilon"], e["delta"]), default=None),
+        # the losses by which outputs are moved to the value where they are least; "" where they are not
+        remap=" or ".join(dict.fromkeys(moved)),
     )
 
 
@@ -284,7 +242,9 @@ def methods(certificate: Certificate, comparison: Comparison | None = None) -> t
     if certificate.parts:
         return ()
     (amount,) = parts(certificate)
-    noise = certificate.noise
+    noise, own = certificate.noise, amount.scale
+    if isinstance(noise, Matrix):  # a certificate states the root of E ||N||_2^2 of noise that knows its coordinates
+        own = math.sqrt(noise.expected_error("squared"))
     plain = not amount.stated and not isinstance(noise, Matrix)
     name = (noise.of_one if isinstance(noise, DirectedLaplace) else noise).name.capitalize()
     found, places = [], {m.name: m.place for m in registered()}
@@ -294,10 +254,10 @@ def methods(certificate: Certificate, comparison: Comparison | None = None) -> t
         if scale is None or math.isinf(scale):
             found.append(MethodRow(method, name, math.inf, math.inf, None, used or None, "no finite scale", used))
             continue
-        size, error = (amount.size, amount.error) if used else (scale, None)
+        size, error = (own, amount.error) if used else (scale, None)
         if not used and plain:
             error = float(certificate.dimension * noise.rescaled(size).expected_error())
-        more = not noise.tabled and not isinstance(noise, Matrix) and noise.ordered and size >= amount.size
+        more = not noise.tabled and not isinstance(noise, Matrix) and noise.ordered and size >= own
         found.append(MethodRow(method, name, size, error, None, used or more or None, "", used))
     return tuple(found)
 

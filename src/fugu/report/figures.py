@@ -26,7 +26,8 @@ from fugu.auditing.moved import (
 from fugu.auditing.theorems import delta_within, straight
 from fugu.documents.certificate import Certificate
 from fugu.drawing.axis import Axis, padded
-from fugu.drawing.charts import Bar, Chart, Heat, Panel, Rows
+from fugu.drawing.charts import Chart, Figure, Heat, Panel
+from fugu.drawing.figure import bars
 from fugu.drawing.marks import Bars, Level, Line, Mark, Note, Points
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee import Guarantee
@@ -176,28 +177,22 @@ def _told(x: float, log: float) -> str:
     return f"value {_short(float(x))}: {what}"
 
 
-def methods_figure(lines: Sequence[MethodRow], query: str, mark: str) -> Rows | None:
+def methods_figure(lines: Sequence[MethodRow], query: str, mark: str) -> Figure | None:
     """Expected absolute error (bars) and scale (diamonds) of each method; None if none adds noise.
 
     `lines`: the methods; `query`: what is published, which the axis names the units of; `mark`: what is
     said of the one used."""
-    errors = [(line, line.error) for line in lines if line.error is not None and 0 < line.error < math.inf]
-    if not errors:
+    if not any(line.error is not None and 0 < line.error < math.inf for line in lines):
         return None
-    sizes = [x for line, error in errors for x in (error, line.scale) if 0 < x < math.inf]
-    low, high = max(min(sizes), max(sizes) * 1e-5) / 2.5, max(sizes) * 2
     several = len({line.noise for line in lines}) > 1
-    bars = []
-    for line, error in errors:
-        name = clean(line.method) + (f", {line.noise}" if several else "") + (f" ★ {mark}" if line.used else "")
-        scale = "" if math.isnan(line.scale) else f", scale {number(line.scale, digits=4)}"
-        told = f"average error {number(error, digits=4)}{scale}"
-        other = line.scale if 0 < line.scale < math.inf else None
-        bars.append(Bar(name, error, other, "b" if line.used else "a", told))
-    axis = Axis(f"units of {clean(query, 28)} (each mark is a multiple of the one before)", low, high, log=True)
-    about = "; ".join(f"{bar.name}: {bar.told}" for bar in bars)
-    return Rows("methods", "Average error and scale of the noise, by method", about, tuple(bars), axis,
-                ("average error", "scale of the noise"))  # fmt: skip
+    sizes = [
+        (clean(line.method) + (f", {line.noise}" if several else "") + (f" ★ {mark}" if line.used else ""), line.error,
+         line.scale, line.used)
+        for line in lines
+    ]  # fmt: skip
+    axis = f"units of {clean(query, 28)} (each mark is a multiple of the one before)"
+    keys = ("average error", "scale of the noise")
+    return bars("Average error and scale of the noise, by method", axis, sizes, keys, "methods")
 
 
 # The figure "loss against the distance of the adversary's beliefs", from the certificate's promise and its laws.
@@ -229,7 +224,7 @@ class LossCurve:
 def curve(certificate: Certificate, points: int = POINTS) -> LossCurve | None:
     """The losses for distances from 0 to about twice the noise; None where nothing finite is known beyond 0."""
     running, budget = parts(certificate), certificate.budget.simplest()
-    if not certificate.spatial or any(p.noise.silent or p.certificate.lattice is None for p in running):
+    if not certificate.spatial or any(p.certificate.noise.silent or p.certificate.lattice is None for p in running):
         return None
     try:
         binned = any(raw_edges(part.certificate) for part in running)
@@ -268,7 +263,7 @@ def _loss_within(part: RunningNoise, budget: Guarantee, finite: bool, slips: boo
     the distance for all its pairs, where there is a bounded one; of vectors from the promise where the noise has a
     rate; anew where there are few atoms and a delta is proved in no time."""
     laws: tuple[Any, ...] = part.certificate.laws
-    noise, rate, vectors = part.noise, part.noise.rate, part.certificate.runs == "vector"
+    noise, rate, vectors = part.certificate.in_steps, part.certificate.in_steps.rate, part.certificate.runs == "vector"
     size = sum(len(item.points) * len(item.pairs) if item.atoms else _EACH for item in laws)
     anew, cells, slack = size <= _FEW_CELLS, None, 0.0
     if not vectors:

@@ -122,9 +122,10 @@ def comparison(methods: Comparison) -> Sheet:
         if r.proven or r in methods.ordinary
     ]
     title = f"How far the noise of each method moves a published value on average, for {methods.budget!r}"
+    axis = "units of the published value (log scale)"
     return Sheet(
         f"Comparison for {methods.budget!r}", facts, head, rows, notes,
-        plot=lambda: bars(title, "units of the published value", sizes, ("average error", "scale of the noise")),
+        plot=lambda: bars(title, axis, sizes, ("average error", "scale of the noise")),
     )  # fmt: skip
 
 
@@ -298,22 +299,16 @@ def audit(outcome: Audit) -> Sheet:
 
 
 def influence(bound: InfluenceCurve) -> Sheet:
-    """a(b), as a table; drawn is its finite part."""
-    about = f"An upper bound, which is 0 from {bound.length} entries on."
-    across = "entries set aside, b (each mark is a multiple of the one before)"
+    """a(b), or of a field rho(b) in zCDP, as a table; drawn is its finite part."""
+    if isinstance(bound, FieldInfluence):
+        about = f"In zCDP: an upper bound on the Rényi divergence over its order, 0 from {bound.length} entries on."
+        title, points, head = "Influence in a field", bound.rhos, "rho, at most"
+        axes = ("entries set aside, b", "what the others say, rho(b)")
+    else:
+        about = f"An upper bound, which is 0 from {bound.length} entries on."
+        title, points, head = "Influence curve", bound.points, "influence, at most"
+        axes = ("entries set aside, b (each mark is a multiple of the one before)", "influence of the others, a(b)")
     return Sheet(
-        "Influence curve", [("entries", bound.length)], ("entries set aside", "influence, at most"),
-        [(str(b), a) for b, a in bound.points],
-        plot=lambda: curve(_INFLUENCE, about, bound.points, across, "influence of the others, a(b)", log=True),
-    )  # fmt: skip
-
-
-def field_influence(bound: FieldInfluence) -> Sheet:
-    """rho(b), in zCDP, as a table."""
-    about = f"In zCDP: an upper bound on the Rényi divergence over its order, 0 from {bound.length} entries on."
-    axes = ("entries set aside, b", "what the others say, rho(b)")
-    return Sheet(
-        "Influence in a field", [("entries", bound.length)], ("entries set aside", "rho, at most"),
-        [(str(b), r) for b, r in bound.rhos],
-        plot=lambda: curve(_INFLUENCE, about, bound.rhos, *axes, log=True),
+        title, [("entries", bound.length)], ("entries set aside", head), [(str(b), a) for b, a in points],
+        plot=lambda: curve(_INFLUENCE, about, points, *axes, log=True),
     )  # fmt: skip

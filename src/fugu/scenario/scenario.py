@@ -17,11 +17,10 @@ from fugu.laws import Discrete, Law, LawPair, Normal
 from fugu.lazily import Imported
 from fugu.numbers.checks import is_list
 from fugu.scenario.query import ColumnQuery
-from fugu.shown import Shown, figure_of
+from fugu.shown import Shown
 from fugu.visible import brief, several, visible
 
 if TYPE_CHECKING:
-    from fugu.drawing.charts import Figure
     from fugu.laws.sets.confidence import Sampled
     from fugu.scenario import attributes, distributions, moves, table, users
     from fugu.scenario import property as properties
@@ -203,10 +202,6 @@ class Scenario(Shown):
         if isinstance(self.pairs, str):
             return _NAMED[self.pairs](laws)
         return [(a, b) for a, b in self.pairs if a in laws and b in laws]
-
-    def plot(self) -> Figure:
-        """The laws of the first adversary as a figure, for notebooks (`save` writes it); `UsageError` for vectors."""
-        return figure_of(self)
 
     def __repr__(self) -> str:
         published = f", publish={brief(self.query.publish)}" if self.query else ""

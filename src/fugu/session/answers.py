@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from fugu.data.frame import FrameKind, KindName, PublishedColumn
 from fugu.data.sources import FrameLike
@@ -19,13 +19,9 @@ from fugu.queries.answer import columns_of
 from fugu.queries.kinds import Bins, Cell
 from fugu.queries.noised_question import EXACT
 from fugu.queries.statistic import StatisticQuestion
-from fugu.shown import Shown, figure_of
+from fugu.shown import Shown
 from fugu.utility.usable import Usable
 from fugu.visible import Json, brief, several
-
-if TYPE_CHECKING:
-    from fugu.drawing.charts import Figure
-
 
 # `SessionAnswer`: the released numbers of one question of a session, what they cost, and what is left.
 
@@ -75,12 +71,6 @@ class SessionAnswer(Shown):
         was asked, or, if that was a file, the first of pandas, polars and pyarrow that is installed."""
         found: FrameLike | dict[str, PublishedColumn] = self.came.frame(columns_of(self.cells), kind)
         return found
-
-    def plot(self) -> Figure:
-        """Every released number in the interval that holds the exact one with 95 %: a figure for notebooks.
-
-        A number without an interval (a quantile) is drawn alone. Raises `UsageError` where no number was released."""
-        return figure_of(self)
 
     def to_json(self) -> Json:
         """The answer in JSON types; what is not known is null."""

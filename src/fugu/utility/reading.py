@@ -24,7 +24,6 @@ from fugu.loss.channel import law_list
 from fugu.noise.kind import Noise
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import rounding_error
-from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers.exact import read_number, read_whole
 from fugu.utility.figures import CHANCE, Figures, categories, coordinate, of_joint, statistic
 from fugu.utility.joint import Floats, PointLaw, PublishedJoint, added, added_to_normals, histogram, moved
@@ -117,18 +116,8 @@ def _coordinates(certificate: Certificate) -> tuple[Figures, ...]:
     d = certificate.dimension
     names = names if len(names) == d else [str(j + 1) for j in range(d)]
     spreads = _spreads(certificate.laws, d, float(certificate.lattice.grid) if certificate.lattice else 1.0)
-    drawn = certificate.in_steps
-    if isinstance(drawn, DirectedLaplace):
-        each = list(zip(map(math.sqrt, drawn.variances()), drawn.each_quantile(LEVEL), strict=True))
-    elif certificate.runs == "vector":
-        noise = certificate.noise
-        each = [(math.sqrt(noise.expected_error("squared")), noise.quantile(LEVEL))] * d
-    else:
-        covariance = certificate.noise.covariance()
-        deviations = [math.sqrt(float(covariance[j][j])) for j in range(d)]
-        each = [(s, CHANCE * s + float(certificate.noise.grid)) for s in deviations]
-    listed = list(zip(names, spreads, each, strict=True))[:_MOST]
-    return tuple(coordinate(name, spread, *found) for name, spread, found in listed)
+    each = zip(names, spreads, certificate.noise.deviations(d), certificate.noise.each_quantile(LEVEL, d), strict=True)
+    return tuple(coordinate(*found) for found in list(each)[:_MOST])
 
 
 def _spreads(laws: Sequence[object], d: int, step: float) -> list[float]:

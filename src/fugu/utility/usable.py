@@ -108,8 +108,18 @@ class Usable:
         return replace(self, levers=tuple(best), untried=untried)
 
     def lines(self) -> Lines:
-        """The verdict, every figure as a label and a text, and what would help."""
-        listed = [("verdict", self.verdict), *self._figures()]
+        """The verdict, every figure of a few groups or numbers as a label and a text, of many one line each, and what
+        would help."""
+        listed, several = [("verdict", self.verdict)], len(self.figures) > 1
+        if len(self.figures) <= _FEW:
+            listed += [
+                (f"{each.name}: {label}" if several and each.name and each.name != label else label, text)
+                for each in self.figures
+                for label, text in each.lines
+            ]
+        else:
+            listed += [(each.name or "all", each.verdict) for each in self.figures[:_SHOWN]]
+            listed += [("", f"and {rest} more")] if (rest := len(self.figures) - _SHOWN) > 0 else []
         if self.ordinary is not None:
             text = f"would have {short(self.ordinary)} times the average error, and use no beliefs"
             listed.append(("ordinary differential privacy", text))
@@ -117,19 +127,6 @@ class Usable:
         if self.untried:
             listed.append(("not tried", "; ".join(self.untried)))
         return tuple(listed)
-
-    def _figures(self) -> Lines:
-        """Every figure of a few groups or numbers; of many, one line each."""
-        if len(self.figures) <= _FEW:
-            several = len(self.figures) > 1
-            return tuple(
-                (f"{each.name}: {label}" if several and each.name and each.name != label else label, text)
-                for each in self.figures
-                for label, text in each.lines
-            )
-        rest = len(self.figures) - _SHOWN
-        more = (("", f"and {rest} more"),) if rest > 0 else ()
-        return (*((each.name or "all", each.verdict) for each in self.figures[:_SHOWN]), *more)
 
     def to_json(self) -> Json:
         """Plain data; infinite numbers as null."""
