@@ -38,12 +38,12 @@ def test_noised_masses_are_the_sums_they_stand_for(seed):
     assert laws.sum(axis=1) == pytest.approx([1, 1], abs=1e-12)
     for most in (400, 7):
         drawn = curves.laws(view, most)
-        assert len(drawn.after.values) <= most
+        assert len(drawn[1].values) <= most
         ends = view.values(index)
-        for k, middle in enumerate(drawn.after.values):
-            inside = np.abs(ends - middle) < drawn.after.width / 2
-            assert inside.sum() == drawn.after.group
-            assert drawn.after.heights[:, k] == pytest.approx(laws[:, inside].sum(axis=1), abs=1e-12)
+        for k, middle in enumerate(drawn[1].values):
+            inside = np.abs(ends - middle) < drawn[1].width / 2
+            assert inside.sum() == drawn[1].group
+            assert drawn[1].heights[:, k] == pytest.approx(laws[:, inside].sum(axis=1), abs=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.3, 1, 3])
@@ -190,6 +190,6 @@ def test_hundred_thousand_atoms_are_fast():
     drawn, found = curves.laws(view), curves.ratio(view)
     curves.guess(view)
     assert time.perf_counter() - start < 5
-    assert max(len(drawn.after.values), len(found.values), len(found.atoms)) <= 400
-    assert drawn.before.heights.sum(axis=1) == pytest.approx([1, 1])
+    assert max(len(drawn[1].values), len(found.values), len(found.atoms)) <= 400
+    assert drawn[0].heights.sum(axis=1) == pytest.approx([1, 1])
     assert found.largest == pytest.approx(certificate.proved["epsilon"], abs=1e-6)

@@ -11,7 +11,7 @@ import pytest
 import fugu
 from fugu.documents.certificate import Certificate
 from fugu.loss import epsilon
-from fugu.report.dossier import amounts, uses_no_beliefs, whatever_is_believed
+from fugu.report.dossier import uses_no_beliefs, whatever_is_believed
 from fugu.report.template import sentence
 from law_route import prepare
 
@@ -27,6 +27,11 @@ LIMITED, ANYBODY, UNKNOWN = (
 def said(**certificates):
     """The words of the section, for certificates by group."""
     return sentence("wrong", whatever_is_believed(certificates), of="sections.html")
+
+
+def reach(**certificates):
+    """The limit on the loss against anybody."""
+    return whatever_is_believed(certificates)["reach"]
 
 
 def answers(query, budget=fugu.Pure(1), thin=False, **more):
@@ -47,17 +52,17 @@ def unmoved(certificate):
 
 def test_values_that_are_moved_to_the_believed_ones_are_hidden_by_the_noise_alone():
     certificate = fugu.calibrate(GRADES, fugu.Pure(0.3), noise="laplace").certificate
-    reach = amounts(certificate)[1]
-    assert reach == pytest.approx(4 / float(certificate.noise.scale))
+    most = reach(one=certificate)
+    assert most == pytest.approx(4 / float(certificate.noise.scale))
     assert LIMITED in said(one=certificate)
     worst = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([4]))
-    assert epsilon(certificate.noise, worst) <= reach * (1 + 1e-12)
+    assert epsilon(certificate.noise, worst) <= most * (1 + 1e-12)
 
 
 def test_values_that_are_taken_as_they_are_have_no_limit():
     """An observer who believes in a value far away learns more than the believed range says: the wrong version lied."""
     certificate = unmoved(fugu.calibrate(GRADES, fugu.Pure(0.3), noise="laplace").certificate)
-    assert amounts(certificate)[1] is None
+    assert reach(one=certificate) is None
     assert UNKNOWN in said(one=certificate)
     assert LIMITED not in said(one=certificate)
     believed = 4 / float(certificate.noise.scale)
@@ -65,17 +70,33 @@ def test_values_that_are_taken_as_they_are_have_no_limit():
     assert epsilon(certificate.noise, far) > 5 * believed
 
 
-def test_halves_of_a_mixture_on_lattices_of_their_own_have_no_limit():
+def test_halves_of_a_mixture_are_limited_on_lattices_of_their_own():
     """3.5 is rounded to 4 by the half whose step is 1: its values lie farther apart than those of the first half."""
     fine = fugu.calibrate(HALVES, fugu.Pure(0.3), noise="laplace", grid=0.5)
     coarse = fugu.calibrate(HALVES, fugu.Pure(0.3), noise="laplace", grid=1)
     mixed = fugu.mix(0.5, fine, coarse).certificate
     assert {part.lattice.grid for part in mixed.parts} == {1, Fraction(1, 2)}
-    assert amounts(mixed)[1] is None
-    assert UNKNOWN in said(one=mixed)
-    assert LIMITED not in said(one=mixed)
-    (spread,) = {float(np.ptp(mixed.parts[1].laws[0].points))}
-    assert spread > 3.5
+    far = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([4]))
+    near = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([3.5]))
+    assert epsilon(coarse.noise, far) <= reach(one=mixed) * (1 + 1e-12)
+    assert epsilon(fine.noise, near) <= reach(one=mixed) * (1 + 1e-12)
+    assert LIMITED in said(one=mixed)
+    open_ended = fugu.mix(0.5, *(fugu.calibrate(fugu.Shifted(1), fugu.Pure(e)) for e in (1, 2))).certificate
+    assert reach(one=open_ended) is None
+    assert UNKNOWN in said(one=open_ended)
+
+
+def test_a_limit_with_a_remainder_is_no_factor_of_the_odds():
+    """Gaussian noise limits no ratio, whatever the second promise says with a delta."""
+    certificate = fugu.calibrate(GRADES, fugu.Approx(0.5, 1e-3), noise="gaussian").certificate
+    assert certificate.anybody.delta > 0
+    assert reach(one=certificate) is None
+    assert UNKNOWN in said(one=certificate)
+
+
+def test_one_group_without_a_limit_leaves_all_without_one():
+    certificate = fugu.calibrate(GRADES, fugu.Pure(0.3), noise="laplace").certificate
+    assert reach(one=certificate, two=unmoved(certificate)) is None
 
 
 def test_a_clipped_number_in_a_sum_is_hidden_by_the_noise_alone():
@@ -83,7 +104,7 @@ def test_a_clipped_number_in_a_sum_is_hidden_by_the_noise_alone():
     assert not any(map(uses_no_beliefs, found.values()))
     for certificate in found.values():
         assert certificate.support is None
-        assert amounts(certificate)[1] == pytest.approx(100 / float(certificate.noise.scale))
+        assert reach(one=certificate) == pytest.approx(100 / float(certificate.noise.scale))
     assert LIMITED in said(**found)
 
 
@@ -115,11 +136,12 @@ def test_laws_that_are_believed_to_be_translates_are_beliefs():
     assert ANYBODY not in said(one=certificate)
 
 
-def test_points_nearer_than_the_farthest_are_beliefs():
+@pytest.mark.parametrize("budget", [fugu.Pure(1), fugu.Approx(1, 1e-6)])
+def test_points_nearer_than_the_farthest_are_beliefs(budget):
     """Who believes that a secret decides the age, 20 or 60, of ages within 0 and 100, believes something."""
     known = {"sex": ["F", "M"] * 60, "age": [20, 60] * 60}
     table = {"sex": ["F", "M"] * 30, "age": [20, 60] * 30}
-    found = prepare(table, "sum(age)", "sex", fugu.Pure(1), known, bounds=(0, 100), step=1)
+    found = prepare(table, "sum(age)", "sex", budget, known, bounds=(0, 100), step=1)
     certificates = {group: each.certificate for group, each in found.mechanisms.items()}
     assert not any(map(uses_no_beliefs, certificates.values()))
     assert ANYBODY not in said(**certificates)

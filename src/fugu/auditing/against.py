@@ -4,7 +4,7 @@ against every adversary whose beliefs are close to the assumed ones."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -84,9 +84,7 @@ def proved(laws: Sequence[Shape], noise: Noise, budget: Guarantee) -> Guarantee:
     asked = budget.simplest()
     ask = asked.asks()
     if isinstance(ask, Divergences):
-        pieces = conditioned(laws, noise, ask)
-        worst = {alpha: max(losses[alpha] for _, _, losses in pieces) for alpha, _ in ask.orders}
-        return stated(asked, worst, max(left_out for _, left_out, _ in pieces))
+        return _divergences(laws, noise, asked, ask)
     proof = bound(laws, noise, ask)
     if proof.delta == 0 and proof.holds:
         return Pure(min(meant_up(proof.epsilon), asked.epsilon, key=exact))
@@ -123,13 +121,17 @@ def conditioned(laws: Sequence[Shape], noise: Noise, target: Divergences) -> lis
     return pieces
 
 
-def stated(budget: Guarantee, losses: dict[Fraction, float], left_out: Fraction) -> Renyi | RenyiCurve:
-    """Divergences as a guarantee of the budget's kind."""
+def _divergences(
+    laws: Sequence[Shape], noise: Noise, asked: Guarantee, target: Divergences,
+    loss: Callable[[Shape, float, Fraction], float] = lambda item, known, alpha: known,  # noqa: ARG005
+) -> Guarantee:  # fmt: skip
+    """A guarantee of the budget's kind: of every order the largest loss, from a law and its divergence there."""
+    pieces = conditioned(laws, noise, target)
+    worst = {alpha: max(loss(item, known[alpha], alpha) for item, _, known in pieces) for alpha, _ in target.orders}
+    left_out = max(left_out for _, left_out, _ in pieces)
     delta = plain_number(left_out) if left_out else 0.0
-    listed = {alpha: meant_up(losses[as_fraction(alpha)]) for alpha, _ in budget.orders if as_fraction(alpha) in losses}
-    if isinstance(budget, Renyi):
-        return Renyi(budget.alpha, listed[budget.alpha], delta)
-    return RenyiCurve(listed, delta)
+    listed = {alpha: meant_up(worst[as_fraction(alpha)]) for alpha, _ in asked.orders if as_fraction(alpha) in worst}
+    return Renyi(asked.alpha, listed[asked.alpha], delta) if isinstance(asked, Renyi) else RenyiCurve(listed, delta)
 
 
 def _measured(item: Shape, noise: Noise, target: Divergences, left_out: Fraction = Fraction(0)) -> Kept:
@@ -211,11 +213,9 @@ def moved_within(half: Certificate, budget: Guarantee, far: Reach) -> Guarantee:
         return proved(laws, noise, budget)
     target = asked.asks()
     if isinstance(target, Divergences):
-        pieces = conditioned(laws, noise, target)
-        found = {}
-        for alpha, _ in target.orders:
-            found[alpha] = max(renyi_within(item, losses[alpha], noise, alpha, far) for item, _, losses in pieces)
-        return stated(asked, found, max(left_out for _, left_out, _ in pieces))
+        return _divergences(
+            laws, noise, asked, target, lambda item, loss, alpha: renyi_within(item, loss, noise, alpha, far)
+        )
     if asked.delta == 0:
         for item in laws:
             if isinstance(item, Family):
@@ -235,13 +235,10 @@ def _diverged(half: Certificate, budget: Guarantee, distance: Fraction, order: R
     target = asked.asks()
     if isinstance(target, Divergences):
         target = replace(target, delta=Fraction(0))  # likely events of one belief need not be so in another
-        pieces, found = conditioned(laws, noise, target), {}
-        for alpha, _ in target.orders:
-            each = (
-                _diverged_renyi(one, losses[alpha], noise, alpha, distance, order, span) for one, _, losses in pieces
-            )
-            found[alpha] = max(each)
-        return stated(asked, found, Fraction(0))
+        return _divergences(
+            laws, noise, asked, target,
+            lambda item, loss, alpha: _diverged_renyi(item, loss, noise, alpha, distance, order, span),
+        )  # fmt: skip
     if not math.isinf(order):
         raise NotProvable("a divergence of finite order bounds no probability ratio; give order=inf, or a Renyi budget")
     known = proved(laws, noise, asked)

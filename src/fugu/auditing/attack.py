@@ -105,16 +105,17 @@ def attack(
         if guarantee is not None:
             raise UsageError("a mechanism brings its own guarantee; guarantee= is for functions")
         promised = mechanism.guarantee
-    at = _delta(promised, delta)
-    if mechanism is not None and not callable(mechanism) and not isinstance(mechanism, Mechanism):
+    elif mechanism is not None and not callable(mechanism):
         raise UsageError(f"expected a Mechanism, a function (values, rng) or None, got {type(mechanism).__name__}")
+    at = delta
+    if at is None and promised is not None and not promised.pure:  # Rényi implies something only above its own delta
+        at = outward(exact(promised.delta) + Fraction(1, 1000)) if promised.renyi else promised.delta
+    at = at or 0.0
     for name, size in (("shadow", shadow), ("test", test)):
         if not is_count(size, _LEAST):
             raise UsageError(f"{name} must be a whole number of at least {_LEAST}, got {size!r}")
-    if shadows not in (known := ("protected", _CLEAN)):
-        raise UnknownName("kind of shadows", shadows, known)
     rng = generator_of(rng)
-    names = _names(attacks, directions, steps)
+    names = _names(attacks, directions, steps, shadows)
     level = error_of(confidence) / (2 * len(names))
     clean = draw(laws[0], shadow, rng), draw(laws[1], shadow, rng)
     if clean[0].shape != clean[1].shape:
@@ -173,16 +174,9 @@ def _thresholds(s1: Floats, s0: Floats, n1: int, n0: int, level: float, delta: f
     return float(seen[np.argmax(above[0] - above[1])]), float(seen[np.argmax(np.maximum(*ratios))])
 
 
-def _delta(promised: Guarantee | None, delta: Real | None) -> Real:
-    """The delta asked for, else that of the guarantee; a Rényi guarantee implies something only above its own."""
-    if delta is not None:
-        return delta
-    if promised is None or promised.pure:
-        return 0.0
-    return outward(exact(promised.delta) + Fraction(1, 1000)) if promised.renyi else promised.delta
-
-
-def _names(attacks: str | Iterable[str], directions: object, steps: object) -> tuple[str, ...]:
+def _names(attacks: str | Iterable[str], directions: object, steps: object, shadows: str) -> tuple[str, ...]:
+    if shadows not in (known := ("protected", _CLEAN)):
+        raise UnknownName("kind of shadows", shadows, known)
     if (directions is None) != (steps is None):
         raise UsageError("the decoder needs both directions= (of the noise) and steps= (of the statistics)")
     asked = (attacks,) if isinstance(attacks, str) else tuple(attacks)

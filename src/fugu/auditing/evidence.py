@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,6 +25,8 @@ Fault = tuple[str, float]
 """What is wrong and by how much: LESS, MORE or SKIPPED, and a fraction."""
 LESS, MORE, SKIPPED = "less", "more", "skipped"
 FAULTS: tuple[Fault, ...] = tuple((kind, f) for f in FRACTIONS for kind in (LESS, MORE, SKIPPED))
+Rows = Callable[[float], Floats]
+"""From a factor of the scale to the law of an outcome."""
 _SHRUNK = (1.0, 1 / 30, 1 / 1000)
 """The weights of p in the mixtures of all laws, as shares of the draws."""
 _SHARE_OF_ALL = -math.log(2 * len(FAULTS))
@@ -32,6 +34,16 @@ _SHARE_OF_ALL = -math.log(2 * len(FAULTS))
 _ROUNDING = 1e-11
 """What doubles may get wrong in ln q/p of one draw; it is taken off."""
 _TILTS = np.concatenate([np.geomspace(1e-4, 0.05, 30), np.linspace(0.06, 1.5, 145)])
+
+
+def faulty(law: Rows, exact: Floats | None = None) -> dict[Fault, Floats]:
+    """What a law would be under each fault; `exact`: what goes out without noise, None where none is left out."""
+    faults: dict[Fault, Floats] = {}
+    for f in FRACTIONS:
+        faults[LESS, f], faults[MORE, f] = law(1 - f), law(1 / (1 - f))
+        if exact is not None:
+            faults[SKIPPED, f] = (1 - f) * law(1.0) + f * exact
+    return faults
 
 
 @dataclass(frozen=True, eq=False)

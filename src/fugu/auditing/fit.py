@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 
 from fugu.auditing.contest import remapped
-from fugu.auditing.evidence import FRACTIONS, Fit, Stream, needed
+from fugu.auditing.evidence import FRACTIONS, Fit, Rows, Stream, needed
 from fugu.auditing.questions import answers
-from fugu.auditing.streams import Rows, StepLaw, Steps, spread, tabled, tempered
+from fugu.auditing.streams import StepLaw, Steps, spread, tabled, tempered
 from fugu.auditing.through_files import bare, run
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document

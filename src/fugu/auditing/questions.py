@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.auditing.evidence import FRACTIONS, LESS, MORE, Fault, Stream
+from fugu.auditing.evidence import Stream, faulty
 from fugu.auditing.streams import StepLaw, in_pairs, spread, tabled, tempered
 from fugu.auditing.trial import Halves
 from fugu.data.schema import Schema
@@ -191,17 +191,15 @@ def _outputs(
     return numbers, np.array(sides[0], dtype=np.float64), np.array(sides[1], dtype=np.float64)
 
 
-def oftener(halves: Halves) -> Floats:
-    """ln of how much oftener an answer came from the first side, on the first half."""
+def learnt(halves: Halves, numbers: bool) -> Floats:
+    """Of numbers how much nearer (l1) each is to the first side's median than to the second's; of names ln of how much
+    oftener each came from the first side; as the first half shows."""
     one, other = halves.counts[0]
-    return np.asarray(np.log(one + 0.5) - np.log(other + 0.5))
-
-
-def nearer(halves: Halves) -> Floats:
-    """How much nearer (l1) an output is to the first side's median than to the second's, as the first half shows."""
+    if not numbers:
+        return np.asarray(np.log(one + 0.5) - np.log(other + 0.5))
     rows = halves.outputs.reshape(len(halves.outputs), -1)
-    one, other = (np.median(np.repeat(rows, counts, axis=0), axis=0) for counts in halves.counts[0])
-    return np.asarray(np.abs(rows - other).sum(axis=1) - np.abs(rows - one).sum(axis=1))
+    first, second = (np.median(np.repeat(rows, counts, axis=0), axis=0) for counts in (one, other))
+    return np.asarray(np.abs(rows - second).sum(axis=1) - np.abs(rows - first).sum(axis=1))
 
 
 # Draws of documents without laws of values: the noise of each question of a session, of sequences, of a training.
@@ -275,12 +273,14 @@ def _asked(asked: NoisedQuestion, schema: Schema, draws: int, source: BitSource)
         label, rates = f"{asked.query}{f' in {group}' if group else ''}", asked.rates[group]
         if asked.facts.summed:
             for k, (own, rate) in enumerate(zip(codes, rates, strict=True)):
-                yield from _laplace(f"{label}, sum {k + 1}", noised[:, g, k] - int(own.sum()), rate, g == 0)
+                steps = noised[:, g, k] - int(own.sum())
+                yield from StepLaw.of((1, Laplace(1 / rate, 1))).streams(f"{label}, sum {k + 1}", steps, first=g == 0)
         elif asked.law == FLIP:
             scores = asked.facts.utilities(asked, counts)
             yield from _selected(label, scores, rates[0], "permute-and-flip", noised[:, g, 0], g == 0)
         else:
-            yield from _laplace(f"{label}, cells", (noised[:, g] - counts).ravel(), rates[0], g == 0)
+            steps = (noised[:, g] - counts).ravel()
+            yield from StepLaw.of((1, Laplace(1 / rates[0], 1))).streams(f"{label}, cells", steps, first=g == 0)
 
 
 def _sequence(
@@ -302,7 +302,12 @@ def _sequence(
         method = query.way if query.way in METHODS else "exponential"
         yield from _selected(label, [Fraction(c) for c in counts], amount / (2 * query.rounds), method, seen, True)
     elif isinstance(query, RandomisedResponse):
-        yield from _responses(query, amount, data, answered, label)
+        known, codes = list(query.domain.names), np.array([code for user in data for code in user])
+        told = np.array([[known.index(state) for user in value for state in user] for value in answered])
+        for code in spread(range(len(known)), _GROUPS):
+            law = np.full(len(known), float(query.law(amount)[1]))
+            law[code] = float(query.law(amount)[0])
+            yield from tabled(f"{label} of {known[code]}", tempered(law), code, told[:, codes == code].ravel())
     else:
         over, step = (sum(map(len, data)) if isinstance(query, Mean) else 1), Fraction(1)
         exact = query.evaluate(data)
@@ -326,10 +331,7 @@ def normal_numbers(draws: int, source: BitSource) -> Iterator[Stream]:
     numbers = np.concatenate([stream() for _ in range(max(1, draws // 1024))])
     edges = ndtri(np.arange(1, _NORMAL_CELLS) / _NORMAL_CELLS)
     law = np.full(_NORMAL_CELLS, 1 / _NORMAL_CELLS)
-    faults: dict[Fault, Floats] = {}
-    for f in FRACTIONS:
-        for kind, factor in ((LESS, 1 - f), (MORE, 1 / (1 - f))):
-            faults[kind, f] = np.diff(np.concatenate([[0.0], ndtr(edges / factor), [1.0]]))
+    faults = faulty(lambda factor: np.diff(np.concatenate([[0.0], ndtr(edges / factor), [1.0]])))
     cells = np.searchsorted(edges, numbers)
     yield Stream("normal numbers", law, faults, np.bincount(cells, minlength=_NORMAL_CELLS))
     yield in_pairs("normal numbers", law, cells)
@@ -362,23 +364,6 @@ def _selected(
         return selection_law(scores, rate / as_fraction(factor), method)
 
     yield from tabled(f"{label}, selection", rows, best, seen, first=first)
-
-
-def _responses(
-    query: RandomisedResponse, epsilon: Fraction, data: Any, answered: list[Any], label: str
-) -> Iterator[Stream]:
-    own, other = (float(x) for x in query.law(epsilon))
-    names = {name: k for k, name in enumerate(query.domain.names)}
-    told = np.array([[names[state] for user in value for state in user] for value in answered])
-    codes = np.array([code for user in data for code in user])
-    for code in spread(range(len(names)), _GROUPS):
-        law = np.full(len(names), other)
-        law[code] = own
-        yield from tabled(f"{label} of {query.domain.names[code]}", tempered(law), code, told[:, codes == code].ravel())
-
-
-def _laplace(label: str, steps: Any, rate: Fraction, first: bool) -> Iterator[Stream]:
-    yield from StepLaw.of((1, Laplace(1 / rate, 1))).streams(label, steps, first=first)
 
 
 def _cells(schema: Schema, name: str) -> list[str]:

@@ -15,7 +15,7 @@ from fugu.auditing.contest import CELLS, Contest, Curves, contests
 from fugu.auditing.fit import SHARE, fit_of
 from fugu.auditing.guessers import generator_of
 from fugu.auditing.outcome import AttackedPair, Audit, ThroughFiles
-from fugu.auditing.questions import LEAST, nearer, oftener, staged
+from fugu.auditing.questions import LEAST, learnt, staged
 from fugu.auditing.through_files import DEFAULT, bare, followed, rebuilt, route_of, run
 from fugu.auditing.trial import TESTS, EventAttempt, Halves, contrast, divergences, fight, look
 from fugu.documents.certificate import Certificate
@@ -124,16 +124,16 @@ def entry_attack(
     count, level = min(draws, most), alpha / TESTS
     numbers, first, second = outputs(count // 2, bits)
     halves = Halves.of(first, second)
-    scores = nearer(halves) if numbers else oftener(halves)
+    scores = learnt(halves, numbers)
     attempts = tuple(fight(label, halves, scores, level, 0))
     fewer = [f"queries of sequences run one by one, so {count} draws were made"] if count < draws else []
-    learnt = "scores are learnt on the first half; draws needed are measured there"
+    where = "scores are learnt on the first half; draws needed are measured there"
     return {
         "guarantee": promised, "epsilon": proved, "delta": 0, "draws": count, "attempts": attempts,
         "pairs": (AttackedPair(label, None, None, count),),
         "epsilon_lower": max(a.epsilon_lower for a in attempts),
         **_shown(halves.measured(scores), count, proved, level),
-        "notes": (*fewer, learnt, "not run through files, because sequences are attacked in process"),
+        "notes": (*fewer, where, "not run through files, because sequences are attacked in process"),
     }  # fmt: skip
 
 

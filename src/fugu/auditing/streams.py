@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.auditing.evidence import FRACTIONS, LESS, MORE, SKIPPED, Fault, Stream
+from fugu.auditing.evidence import Fault, Rows, Stream, faulty
 from fugu.noise.kind import Floats, Noise
 from fugu.numbers.exact import as_fraction
 
 Steps = NDArray[np.int64]
-Rows = Callable[[float], Floats]
-"""From a factor of the scale to the law of an outcome."""
 _EQUAL, _RAREST, _RARE = 64, 16, 20
 """Cells of equal probability; 2^-this is the rarest of the others; how often the rarest of a table should come."""
 _REACH = 37.0
@@ -69,11 +67,14 @@ class StepLaw:
 
     def upper(self, k: int) -> float:
         """P(steps >= k), k >= 1."""
-        return sum(
-            share * (_upper(*parts[0], k) if len(parts) == 1 else float(self._tails[i][min(k, self.reach + 1)]))
-            for i, (share, parts) in enumerate(self.sums)
-            if parts
-        )
+        total = 0.0
+        for i, (share, parts) in enumerate(self.sums):
+            if len(parts) == 1:  # P(times Z >= k)
+                times, noise = parts[0]
+                total += share * noise.tail((-(-k // abs(times)) - 1) * float(noise.grid or 1)) / 2
+            elif parts:
+                total += share * float(self._tails[i][min(k, self.reach + 1)])
+        return total
 
     @cached_property
     def _tails(self) -> tuple[Floats, ...]:
@@ -125,11 +126,6 @@ class StepLaw:
         yield in_pairs(label, masses, cells)
 
 
-def _upper(times: int, noise: Noise, k: int) -> float:
-    """P(times Z >= k), k >= 1."""
-    return noise.tail((-(-k // abs(times)) - 1) * float(noise.grid or 1)) / 2
-
-
 StepCells = tuple[Steps, Floats, dict[Fault, Floats], Floats | None]
 """Edges, of which cell i holds the steps from edges[i - 1] to edges[i] - 1; the probabilities of the cells, and those
 under each fault; and of the remainders, where they are worked out."""
@@ -148,11 +144,7 @@ def step_cells(law: StepLaw) -> StepCells:
         return edges, masses, {}, None
     exact = np.zeros(len(edges) + 1)
     exact[int(np.searchsorted(edges, 0, side="right"))] = 1.0
-    faults: dict[Fault, Floats] = {}
-    for f in FRACTIONS:
-        faults[LESS, f] = _between(law.scaled(1 - f), edges)
-        faults[MORE, f] = _between(law.scaled(1 / (1 - f)), edges)
-        faults[SKIPPED, f] = (1 - f) * masses + f * exact
+    faults = faulty(lambda f: masses if f == 1 else _between(law.scaled(f), edges), exact)
     return edges, masses, faults, law.classes(_CLASSES) if law.listed else None
 
 
@@ -180,15 +172,17 @@ def tabled(
 ) -> Iterator[Stream]:
     """Outcomes of a finite law; `own`: the place of what goes out without noise, `seen`: -1 for no known outcome."""
     law = rows(1.0)
-    law = law / law.sum()
-    faults: dict[Fault, Floats] = {}
+    law = np.asarray(law / law.sum())
     exact = np.zeros(len(law))
     exact[own] = 1.0
-    for f in FRACTIONS:
-        for kind, factor in ((LESS, 1 - f), (MORE, 1 / (1 - f))):
-            other = np.where(law > 0, rows(factor), 0.0)
-            faults[kind, f] = other / other.sum()
-        faults[SKIPPED, f] = (1 - f) * law + f * exact
+
+    def other(factor: float) -> Floats:
+        if factor == 1:
+            return law
+        found = np.where(law > 0, rows(factor), 0.0)
+        return np.asarray(found / found.sum())
+
+    faults = faulty(other, exact)
     known = seen[seen >= 0]
     counts = np.bincount(known, minlength=len(law))
     off = int(counts[law <= 0].sum()) + len(seen) - len(known)

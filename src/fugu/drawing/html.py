@@ -116,17 +116,16 @@ class Sheet:
                      for name, said in self.facts]  # fmt: skip
             parts.append(tag("table", tag("tbody", lines)))
         if self.head:
-            parts.append(self._table())
+            columns = tag("tr", [tag("th", clean(name), scope="col", style=_LEFT) for name in self.head])
+            rows = (
+                [tag("td", shown(cell), style=_LEFT if isinstance(cell, str) else _CELL) for cell in line]
+                for line in self.rows[:MOST]
+            )
+            parts.append(tag("table", tag("thead", columns), tag("tbody", [tag("tr", row) for row in rows])))
+            if (more := len(self.rows) - MOST) > 0:
+                parts.append(tag("p", tag("small", f"and {more} more; to_frame() or columns() has all")))
         parts += [tag("p", tag("small", clean(text, 2 * _LONG))) for text in self.notes]
         return joined(tag("div", "\n".join(["", ""]), parts, class_="fugu"))
-
-    def _table(self) -> Html:
-        columns = tag("tr", [tag("th", clean(name), scope="col", style=_LEFT) for name in self.head])
-        lines = [tag("tr", [tag("td", shown(cell), style=_LEFT if isinstance(cell, str) else _CELL) for cell in line])
-                 for line in self.rows[:MOST]]  # fmt: skip
-        more = len(self.rows) - MOST
-        rest = tag("p", tag("small", f"and {more} more; to_frame() or columns() has all")) if more > 0 else None
-        return joined(tag("table", tag("thead", columns), tag("tbody", lines)), rest)
 
 
 def shown(cell: Cell) -> str:

@@ -128,7 +128,18 @@ def views(certificate: Certificate, most: int = MOST) -> tuple[View, ...]:
                     loss = lost[k] if margin[2] is None else losses(*margin[:2], epsilon)[0]
                     listed.append((not marked[k], -float(loss), (margin, label, part, chance)))
             listed = sorted(listed, key=lambda entry: entry[:2])[:most]
-    return tuple(_view(*chosen) for _, _, chosen in listed)
+    found = []
+    for _, _, ((item, added, coordinate, note), label, part, chance) in listed:
+        shown, noise, factor = drawable(item, added)
+        lattice = part.certificate.lattice
+        if factor != 1 and lattice is not None:
+            lattice = Lattice(lattice.grid * factor, lattice.origin)
+        pair, endless = atoms(shown, noise)
+        which = "" if coordinate is None else f", coordinate {coordinate + 1}"
+        why = why_unlimited(item, added) if np.isinf(largest := limit(item, added)) else ""
+        found.append(View(chance + label + which, *secrets_of(label), pair, lattice, noise, endless, largest, why,
+                          coordinate, note))  # fmt: skip
+    return tuple(found)
 
 
 def secrets_of(label: str) -> tuple[str, str]:
@@ -140,21 +151,6 @@ def secrets_of(label: str) -> tuple[str, str]:
     if (named := secrets_named(label)) is not None and named[1] != named[2]:
         return named[1], named[2]
     return "the first secret", "the second secret"
-
-
-def _view(margin: Margin, label: str, part: RunningNoise, chance: str) -> View:
-    item, added, coordinate, note = margin
-    shown, noise, factor = drawable(item, added)
-    lattice = part.certificate.lattice
-    if factor != 1 and lattice is not None:
-        lattice = Lattice(lattice.grid * factor, lattice.origin)
-    pair, endless = atoms(shown, noise)
-    most = limit(item, added)
-    which = "" if coordinate is None else f", coordinate {coordinate + 1}"
-    return View(
-        chance + label + which, *secrets_of(label), pair=pair, lattice=lattice, noise=noise,
-        endless=endless, limit=most, coordinate=coordinate, note=note,
-        unlimited=why_unlimited(item, added) if np.isinf(most) else "")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,12 +165,8 @@ class Outline:
     """What that is in the units of the column."""
 
 
-@dataclass(frozen=True, eq=False)
-class Laws:
-    """The two laws of a pair before noise and after it; the same thing if there is no noise."""
-
-    before: Outline
-    after: Outline
+Laws = tuple[Outline, Outline]
+"""The two laws of a pair before noise and after it; the same thing if there is no noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,11 +210,11 @@ def laws(view: View, most: int = DRAWN) -> Laws:
         heights = np.array([np.bincount(place, weights=row, minlength=len(first)) for row in weights])
         before = outline(first, group, heights)
     if not view.noisy:
-        return Laws(before, before)
+        return before, before
     reach = window(view.noise)
     first, group = groups(view.shown[0] - reach, view.shown[1] + reach, most)
     edges = np.append(first - 1, first[-1] + group - 1)
-    return Laws(before, outline(first, group, np.maximum(np.diff(distribution(view, edges), axis=1), 0.0)))
+    return before, outline(first, group, np.maximum(np.diff(distribution(view, edges), axis=1), 0.0))
 
 
 def groups(start: int, stop: int, most: int) -> tuple[Indices, int]:

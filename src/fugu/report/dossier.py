@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,22 +16,21 @@ from fugu.documents.document import Document
 from fugu.documents.kinds import inner
 from fugu.documents.parts import published_unit
 from fugu.documents.plain_json import guarded
-from fugu.documents.promises import WORTHLESS, Promising, weakest
+from fugu.documents.promises import Promising, span, weakest
 from fugu.documents.release import ReleaseDocument
 from fugu.documents.sentences import holds_private_numbers
 from fugu.errors import UsageError
 from fugu.files import check_apart
 from fugu.guarantee import weaknesses
+from fugu.guarantee.asks import exact
 from fugu.guarantee.composition import promise
 from fugu.guarantee.curve import budget_from
-from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family, SetFamily
-from fugu.laws.shapes import Shape
 from fugu.ledger import Books, Ledger, books
-from fugu.loss.channel import any_belief
+from fugu.loss.door import shift_delta
 from fugu.mechanism.release import Release
 from fugu.numbers import text
-from fugu.numbers.exact import read_number
+from fugu.numbers.exact import float_up, read_number
 from fugu.publication.files import Beliefs, Files, Outgoing, drafted
 from fugu.publication.files import publish as write_files
 from fugu.queries.answer import Answer
@@ -91,7 +90,7 @@ def release_facts(
     noises, proofs = [], []  # a line for each group: how much noise it has, and its proof with its page
     for ran in list(body["mechanisms"])[:MOST]:
         own, name, figures = laws.get(ran["group"]), ran["group"] or "all", ran["proved"]
-        sizes = (None,) * 4 if own is None or own.kind == "correlated" else amounts(own)[0]
+        sizes = (None,) * 4 if own is None or own.kind == "correlated" else amounts(own)
         noises.append([name, ran["noise"]["words"], *("-" if x is None else text.number(x) for x in sizes)])
         proved = [
             text.number(float(read_number(figures[part])), "up", digits) if figures else "withheld"
@@ -161,96 +160,51 @@ def dossier_page(body: Json, certificates: Mapping[str, Document] | None, **show
 
 
 def whatever_is_believed(laws: Mapping[str, Certificate]) -> Json | None:
-    """What an observer with any other beliefs learns, in odds. None if there are no laws to be wrong about; else
-    `plain`, groups whose promise uses no beliefs; whether there are `others`; and of those the `reach`, the loss that
-    the noise alone allows, None where no limit is known."""
+    """What an observer with any other beliefs learns, in odds: the second promise of every certificate. None if there
+    are no laws to be wrong about; else `plain`, groups whose promise uses no beliefs; whether there are `others`; and
+    of those the `reach`, the largest loss that is promised, None where one has none, or one with a remainder."""
     if not laws:
         return None
     plain = [group for group, found in laws.items() if uses_no_beliefs(found)]
-    losses = [amounts(found)[1] for group, found in laws.items() if group not in plain]
-    known = [loss for loss in losses if loss is not None]
+    others = [found.anybody for group, found in laws.items() if group not in plain]
+    losses = [float_up(exact(limit.epsilon)) for limit in others if limit is not None and limit.pure]
     return {
-        "plain": plain, "others": bool(losses), "reach": max(known) if known and len(known) == len(losses) else None
+        "plain": plain, "others": bool(others), "reach": max(losses) if losses and len(losses) == len(others) else None
     }  # fmt: skip
 
 
-def amounts(certificate: Certificate) -> tuple[tuple[float, float, float | None, float | None], float | None]:
-    """The noise of one certificate in the units of what is published: error, half width, spread of the values, and the
-    average error of Laplace noise that protects every two values within their range, whatever is believed; and how far
-    apart two values can be at most, in scales of the Laplace noise: the loss under any beliefs. None where unknown.
+def uses_no_beliefs(certificate: Certificate) -> bool:
+    """Whether the promise is ordinary differential privacy of a statistic: what is promised against anybody implies it,
+    or its delta is proved for the farthest that one record can move it, the worst shift of Laplace noise."""
+    limit, budget = certificate.anybody, certificate.budget
+    if limit is None or "statistic" not in certificate.body:
+        return False
+    steps, noise = span(certificate), certificate.noise
+    if limit <= budget or budget.renyi or not budget.delta or steps is None or certificate.dimension > 1:
+        return limit <= budget
+    return noise.log_concave and exact(shift_delta(noise, int(steps), exact(budget.epsilon))) <= exact(budget.delta)
 
-    Laplace noise of scale b on values within a range R gives epsilon = R / b to anybody, whatever they believe (Dwork,
-    McSherry, Nissim, Smith 2006); one record moves two counts by one each: R = 2. Values cannot lie farther apart where
-    a release moves every value to the support, nor where one record adds a clipped number to a sum. Elsewhere the
-    believed values bound nothing, and the halves of a mixture may round them onto other lattices."""
+
+def amounts(certificate: Certificate) -> tuple[float, float, float | None, float | None]:
+    """The noise of one certificate in the units of what is published: error, half width, spread of the values, and the
+    average error of Laplace noise that protects every two values within their range, whatever is believed; the last two
+    None where they are not known. Laplace noise of scale b on values within a range R gives epsilon = R / b to anybody
+    (Dwork, McSherry, Nissim, Smith 2006); one record moves two counts by one each: R = 2."""
     unit, epsilon = float(published_unit(certificate)), float(certificate.budget.epsilon)
-    running = parts(certificate)
+    running, stated = parts(certificate), certificate.body.get("statistic") or {}
     error = sum(float(part.share) * part.error for part in running) * unit
-    half = max(part.half for part in running) * unit
-    first, stated = running[0].certificate, certificate.body.get("statistic") or {}
-    if certificate.runs == "channel":
-        most = max(any_belief(part.certificate.noise) for part in running)
-        return (error, half, None, None), most if most <= WORTHLESS else None
+    half, first = max(part.half for part in running) * unit, running[0].certificate
     laws = [i for i in first.laws if isinstance(i, Family | SetFamily) and not i.translates]
-    spread, noise = None, None if certificate.parts else certificate.noise
+    spread, width = None, 0.0
     if any(item.shape == "cells" for item in first.laws):
-        width, limited = float(_MOVED_COUNTS), True
-    elif first.lattice is None or certificate.dimension > 1 or len(laws) < len(first.laws):
-        return (error, half, None, None), None
-    else:
+        width = float(_MOVED_COUNTS)
+    elif first.lattice is not None and certificate.dimension == 1 and len(laws) == len(first.laws):
         step = float(first.lattice.grid) * unit
         low, high = min(float(i.points.min()) for i in laws), max(float(i.points.max()) for i in laws)
         width = (float(stated["steps"]) if "steps" in stated else high - low) * step  # of the farthest two values
         spread = max(item.spread() for item in laws) * step
-        enforced = certificate.body.get("support") is not None or "steps" in stated
-        limited = certificate.kind == "additive" and enforced
-    reach = None
-    if limited and noise is not None and noise.name == "laplace" and not noise.silent:
-        reach = width / (float(noise.scale) * unit)
     ordinary = width / epsilon if width and epsilon and math.isfinite(epsilon) else None
-    return (error, half, spread, ordinary), reach
-
-
-def uses_no_beliefs(certificate: Certificate) -> bool:
-    """Whether the promise is ordinary differential privacy of a statistic: proved for two points as far apart as one
-    record can move it. Whatever is believed of one record then mixes such moves and smaller ones, which lose no more.
-
-    A record moves a sum by at most its range, and a table of counts by at most 2 in the sum of absolute differences.
-    Laws of anything else may be points apart too; that nothing lies farther apart is then a belief."""
-    stated = certificate.body.get("statistic") or {}
-    if certificate.kind == "vector" and "cells" in stated:
-        return any(_farthest(item, certificate) for item in certificate.laws)
-    most = _MOVED_COUNTS if "cells" in stated else stated.get("steps")
-    lattice = certificate.lattice
-    if certificate.kind != "additive" or most is None or lattice is None:
-        return False
-    if "cells" in stated and certificate.noise.name != "laplace":
-        return False
-    return any(gap * lattice.grid >= read_number(most) for item in certificate.laws for gap in _gaps(item))
-
-
-def _farthest(item: Shape, certificate: Certificate) -> bool:
-    """Whether some pair of laws of a record's cell loses as much as any other could: two cells for sure, or, where no
-    delta is allowed and ratios are limited, no cell in common."""
-    if not isinstance(item, CellFamily):
-        return False
-    ratios = certificate.budget.delta == 0 and certificate.noise.name == "laplace"
-    for i, j in item.pairs:
-        held = [law > 0 for law in (item.laws[i], item.laws[j])]
-        sure = ratios or all(int(cells.sum()) == 1 for cells in held)
-        if sure and not (held[0] & held[1]).any() and not certificate.noise.silent:
-            return True
-    return False
-
-
-def _gaps(item: Shape) -> Iterator[int]:
-    """How far apart two laws of a pair are, in steps of the lattice, where each is one point."""
-    if not isinstance(item, Family):
-        return
-    places = [item.points[law.parts != 0] for law in item.laws]
-    for i, j in item.pairs:
-        if len(places[i]) == len(places[j]) == 1 and not item.blurred((i, j)):
-            yield abs(int(places[i][0]) - int(places[j][0]))
+    return error, half, spread, ordinary
 
 
 def publish(

@@ -46,12 +46,17 @@ MOST_COVARIANCES = 60
 
 def laws_figure(view: View, curve: Laws, f: Facts, categories: Sequence[str] = (), name: str = "laws") -> Chart:
     """Both laws, before noise above and after noise below; one panel if there is no noise."""
-    panels = [("before noise (never published)", curve.before), ("with noise (what is published)", curve.after)]
-    panels = panels if view.noisy else [("as published", curve.after)]
-    across = _values_axis(view, (curve.before, curve.after), f, categories)
+    panels = [("before noise (never published)", curve[0]), ("with noise (what is published)", curve[1])]
+    panels = panels if view.noisy else [("as published", curve[1])]
+    window, ends = curve[1].values, list[float]()  # from the first value drawn to the last, with room for bars
+    for law in curve:
+        if len(law.values):
+            wide = bar_width(law.values, float(np.ptp(window))) * 1.25 if len(law.values) <= FEW else 0.0
+            ends += [float(law.values[0]) - wide, float(law.values[-1]) + wide]
+    across = _axis(view, f, *padded(min(ends), max(ends), 0.0), window, categories)
     a, b = clean(view.first, 40), clean(view.second, 40)
     told = f"Probability of each value if the answer is “{a}” and if it is “{b}”"
-    drawn = [_panel(view, law, curve.after.values, across, heading, law is panels[-1][1]) for heading, law in panels]
+    drawn = [_panel(view, law, window, across, heading, law is panels[-1][1]) for heading, law in panels]
     where = "Above before noise, below with noise as published." if view.noisy else "There is no noise."
     return Chart(name, told, f"{where} The caption says how far apart the two are.", tuple(drawn))
 
@@ -128,17 +133,6 @@ def covariance_figure(f: Facts, names: Sequence[str]) -> Heat | None:
     shown = tuple(clean(name, 28) for name in names)
     about = "Each square is a pair of coordinates; the table and the caption say what colours mean."
     return Heat("covariance", "Covariance of the noise between coordinates", about, shown, f.covariances[0])
-
-
-def _values_axis(view: View, laws: Sequence[Outline], f: Facts, categories: Sequence[str]) -> Axis:
-    """From the first value drawn to the last, with room for bars."""
-    span = float(np.ptp(laws[-1].values))
-    ends: list[float] = []
-    for law in laws:
-        if len(law.values):
-            wide = bar_width(law.values, span) * 1.25 if len(law.values) <= FEW else 0.0
-            ends += [float(law.values[0]) - wide, float(law.values[-1]) + wide]
-    return _axis(view, f, *padded(min(ends), max(ends), 0.0), laws[-1].values, categories)
 
 
 def _axis(view: View, f: Facts, low: float, high: float, values: Floats, categories: Sequence[str]) -> Axis:

@@ -54,10 +54,13 @@ def scenario(asked: Scenario) -> Sheet:
     facts += [("secrets", len(asked.secrets)), ("pairs that must look alike", len(asked.law_pairs()))]
     many = len(asked.adversaries) > 1
     rows = [
-        (f"adversary {i}: {secret}" if many else secret, _OWN if asked.public_prior else _law_in_words(law))
+        (f"adversary {i}: {secret}" if many else secret,
+         _OWN if asked.public_prior
+         else f"{len(law.values)} values, mean {float(law.mean()):.6g}, standard deviation {law.std():.6g}"
+         if isinstance(law, Discrete) and law.dimension == 1 else repr(law))
         for i, beliefs in enumerate(asked.adversaries, start=1)
         for secret, law in beliefs.items()
-    ]
+    ]  # fmt: skip
     notes = [f"left out: {secret}: {why}" for secret, why in asked.report.skipped]
     notes += [f"assumed: {text}" for text in asked.assumptions]
     head = ("secret", "what is believed of the published value")
@@ -80,12 +83,6 @@ def _believed_figure(asked: Scenario) -> Figure:
     value = "the published value" if asked.query is None else asked.query.publish
     title = f"What is believed of {value}, given each secret, before any noise"
     return laws(title, value, drawn, "density" if smooth else "probability")
-
-
-def _law_in_words(law: object) -> str:
-    if isinstance(law, Discrete) and law.dimension == 1:
-        return f"{len(law.values)} values, mean {float(law.mean()):.6g}, standard deviation {law.std():.6g}"
-    return repr(law)
 
 
 def _densities(beliefs: Mapping[str, object]) -> list[tuple[str, list[float], list[float]]]:

@@ -79,7 +79,11 @@ class Usable:
                 figures, basis = read(certificate, rows)
             except NotProvable as reason:
                 return Usable((), "", why=str(reason))
-        return Usable(figures, basis, ordinary=_ordinary(certificate, figures))
+        (first, *others), epsilon, ordinary = figures, float(certificate.budget.epsilon), None
+        if not others and first.kind == COLUMN and not certificate.budget.renyi and 0 < epsilon < math.inf:
+            width = first.high - first.low  # local differential privacy of a bounded column: range / epsilon
+            ordinary = width / epsilon / first.error if first.error > 0 and math.isfinite(width) else None
+        return Usable(figures, basis, ordinary=ordinary)
 
     @property
     def worst(self) -> Figures | None:
@@ -149,15 +153,6 @@ class Usable:
         head = f"how usable it is, on {self.basis}" if self.basis else "how usable it is"
         width = max((len(label) for label, _ in self.lines()), default=0)
         return "\n".join([head, *(f"  {label:<{width}}  {text}" for label, text in self.lines())])
-
-
-def _ordinary(certificate: Certificate, figures: tuple[Figures, ...]) -> float | None:
-    """range / epsilon of a bounded column over the average error: what local differential privacy would have."""
-    (first, *others), epsilon = figures, float(certificate.budget.epsilon)
-    if others or first.kind != COLUMN or certificate.budget.renyi or not 0 < epsilon < math.inf:
-        return None
-    width = first.high - first.low
-    return width / epsilon / first.error if first.error > 0 and math.isfinite(width) else None
 
 
 # For how many rows a rehearsal is: the declared public number of the private table, else the reference's, and said.
