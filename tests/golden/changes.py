@@ -16,5 +16,11 @@ EXPECTED: tuple[Change, ...] = (
     Change(
         "*/mix/*", "noise*", "a mixture is a noise like others: it says so, and its scale is the larger of its halves'"
     ),
+    Change(
+        "doors/hidden/*",
+        "json.usable.figures.*.half",
+        "correlated noise states the interval of each number itself, with a billionth for rounding",
+        within=1e-8,
+    ),
     Change("doors/wrong/*", "errors", "an option that does not fit is refused with its panel", "*(see * in --help)"),
 )

@@ -7,8 +7,8 @@ import fugu
 from fugu.auditing import guarantee_against, guarantee_within
 from fugu.drawing.marks import path
 from fugu.report import page
-from fugu.report.facts import REMAINDER, facts
-from fugu.report.figures import LossCurve, curve, nearby_figure
+from fugu.report.facts import REMAINDER, Facts, facts
+from fugu.report.figures import curve, nearby_figure
 from fugu.report.template import sentence
 
 VALUES = list(range(8))
@@ -61,7 +61,7 @@ def test_the_line_never_falls_short_between_points():
 
 
 def test_no_distance_is_drawn_or_told_farther_than_it_was_proved():
-    found = LossCurve((0.0, 1.000005, 1.66666), (0.5, 0.7, 0.9), 0.5, "ε")
+    found = Facts(distances=(0.0, 1.000005, 1.66666), losses=(0.5, 0.7, 0.9), promised=0.5, measure="ε", binned=False)
     (panel,) = nearby_figure(found, facts(fugu.calibrate(PAIR, fugu.Pure(0.5)).certificate)).panels
     assert panel.marks[1].xs == (0.0, 1.0, 1.6666) and panel.across.high == 1.6666
     text = sentence("nearby_caption", found, facts(fugu.calibrate(PAIR, fugu.Pure(0.5)).certificate).query)

@@ -114,7 +114,7 @@ def test_views_of_normal_vectors_are_bell_curves_with_wider_ones_after_noise():
     for view in views(mechanism.certificate):
         j = view.coordinate
         law = curves.laws(view)
-        for hist, more in ((law.before, 0.0), (law.after, float(mechanism.noise.covariance()[j][j]))):
+        for hist, more in ((law[0], 0.0), (law[1], float(mechanism.noise.covariance()[j][j]))):
             mean = float(hist.heights[0] @ hist.values) / hist.heights[0].sum()
             spread = float(hist.heights[0] @ (hist.values - mean) ** 2) / hist.heights[0].sum()
             assert mean == pytest.approx(0, abs=0.05) and spread == pytest.approx(COV[j][j] + more, rel=0.2)

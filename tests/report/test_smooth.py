@@ -171,7 +171,10 @@ def test_noise_is_named():
     assert "Gaussian noise" in told["atoms, Gaussian"] and "bell curve" in told["atoms, Gaussian"]
     assert "Laplace noise" in told["coin"] and "Gaussian noise" in told["coin"]
     assert "no noise" in told["normals, no noise"]
-    assert [type(part.noise).__name__ for part in parts(made("coin").certificate)] == ["Laplace", "Gaussian"]
+    assert [type(part.certificate.noise).__name__ for part in parts(made("coin").certificate)] == [
+        "Laplace",
+        "Gaussian",
+    ]
 
 
 def test_loss_under_the_reference_itself_stands_beside_the_promise():

@@ -158,9 +158,6 @@ def _of_model(path: Path, model: dict[str, Any]) -> Exhibit:
     )
 
 
-# The published files and the private table, held against what a release document says of them.
-
-
 def published_checks(found: Exhibit, given: str | os.PathLike[str] | None) -> Iterator[Checked]:
     """One line for each published file: the file that is given, or the one of that name beside the document."""
     if given is not None and not Path(given).is_file():
@@ -228,17 +225,13 @@ def _differences(file: dict[str, Any], place: Path) -> list[str]:
     return found
 
 
-# The reference, held against a document: whether it is the file that is named, and whether its laws are those that
-# were proved. What differs is said in aggregate.
-
-
 Recipe = Mapping[str, Any]
 
 
 def reference_checks(
     found: Exhibit, certificates: Mapping[str, Document] | None, private: PrivatePart | None, reference: str
 ) -> Iterator[Checked]:
-    """The file, then the laws that it gives."""
+    """Whether it is the file that is named, then whether the laws that it gives were proved; in aggregate."""
     release = found.release
     if release is not None:
         says = "it is the one that is named, byte for byte"

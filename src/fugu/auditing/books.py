@@ -195,9 +195,6 @@ def _same_budget(document: ReleaseDocument, kind: str, charged: Guarantee) -> bo
     return same and read_number(proved.get("per entry delta", "0")) == exact(charged.delta)
 
 
-# The draw that a ledger keeps for a request, held against the published file: charged once, drawn once, this one.
-
-
 def _draw(document: ReleaseDocument, ledger: str) -> None:
     """CertificateError unless the one published file is what the ledger keeps for the request that is named.
 

@@ -139,10 +139,6 @@ def remapped(remap: Remap) -> ChanceTable:
     return remap.channel.shown, to, np.maximum(chances, 0.0)
 
 
-# Two laws that must look alike, as an attacker sees them: inputs to draw, and the score of an output. P is side 0, Q is
-# side 1.
-
-
 CELLS, _MOST_CELLS, _OF_VECTORS = 20_000_000, 200_000, 4_000_000
 """(output, atom) cells of all windows, outputs of a window of numbers, outputs of one of vectors."""
 Curves = tuple[EventCurve, EventCurve]
@@ -151,7 +147,8 @@ Curves = tuple[EventCurve, EventCurve]
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """Two laws with atoms (or normal laws, seen as atoms) and noise on a lattice."""
+    """Two laws with atoms (or normal laws, seen as atoms) and noise on a lattice: inputs to draw, and the score of an
+    output. P is side 0, Q is side 1."""
 
     label: str
     atoms: Floats

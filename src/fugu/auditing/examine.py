@@ -117,11 +117,6 @@ def _outside(
         yield from twice_checks(certificates)
 
 
-# The published answers of a session, held against its certificate: every number answers a question that was charged.
-#
-# A file that is bound by its SHA-256 could still hold answers that the certificate says nothing of.
-
-
 COLUMNS = ("query", "group", "cell", "value", "low", "high")
 
 
@@ -129,7 +124,8 @@ def answers_checks(
     found: Exhibit, release: ReleaseDocument, certificate: RecordsCertificate, given: PathLike | None,
     ledger: str | None,
 ) -> Iterator[Checked]:  # fmt: skip
-    """Lines for a release of many statistics."""
+    """Lines for a release of many statistics: a file that is bound by its SHA-256 could still hold answers that the
+    certificate says nothing of."""
     place = Path(given) if given is not None else None
     if place is None and found.folder is not None:
         place = found.folder / release.published[0]["name"]
@@ -274,14 +270,12 @@ def _covered(document: ReleaseDocument, certificate: SequenceCertificate, table:
         raise CertificateError(f"the table has a user with {longest} {points}, and the prior is for {stated['length']}")
 
 
-# Every certificate proved twice: by the verifier, and from the definition by code that shares nothing with it.
-
-
 _GRAVITY: tuple[Outcome, ...] = ("fails", "not checked", "holds")
 
 
 def twice_checks(certificates: Mapping[str, Document] | None) -> Iterator[Checked]:
-    """One line: the worst of all groups, and how many ended as it did."""
+    """Every certificate proved a second time, from the definition by code that shares nothing with the verifier. One
+    line: the worst of all groups, and how many ended as it did."""
     if certificates is None:
         yield "second proof", "not checked", "the certificates are withheld"
         return

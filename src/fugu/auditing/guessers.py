@@ -141,9 +141,6 @@ def _rows(values: Any, count: int) -> Floats:
     return rows[:, 0] if rows.ndim == 2 and rows.shape[1] == 1 else rows
 
 
-# Guessers: each learns from shadow outputs of both hypotheses a score that is larger where the first is likelier.
-
-
 Score = Callable[[Floats], Floats]
 _MOST_VALUES = 200
 _CLIP = 700.0

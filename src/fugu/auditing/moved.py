@@ -37,9 +37,6 @@ from fugu.scenario.query import ColumnQuery
 from fugu.transport.coupling import monotone
 from fugu.transport.matching import bottleneck
 
-# Raw values and the query of a certificate: which bins they go through before anything else.
-
-
 ONE_RECORD = "one record"
 """The unit of sums and tables over records (`fugu.answer`)."""
 

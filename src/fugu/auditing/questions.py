@@ -202,11 +202,6 @@ def learnt(halves: Halves, numbers: bool) -> Floats:
     return np.asarray(np.abs(rows - second).sum(axis=1) - np.abs(rows - first).sum(axis=1))
 
 
-# Draws of documents without laws of values: the noise of each question of a session, of sequences, of a training.
-#
-# Each is drawn on a small table or sequence that is made up here from what is public, by the function that answers.
-
-
 _ROWS, _GROUPS, _CHUNK = 5, 8, 20_000
 """Made-up rows of a group, groups of a question, groups drawn at once."""
 _ONE_BY_ONE = 40_000
@@ -218,8 +213,8 @@ _NORMAL_CELLS = 256
 
 
 def answers(document: Document, draws: int, source: BitSource, notes: list[str]) -> Iterator[Stream]:
-    """Every stream of a document whose questions are drawn from `draws` times in all; a note where something cannot be
-    counted."""
+    """Every stream of a document whose questions are drawn from `draws` times in all, each on a small table or sequence
+    made up from what is public, by the function that answers; a note where something cannot be counted."""
     if isinstance(document, Promising) and document.WHOLE_RUN:  # what its normal numbers are multiplied by is not drawn
         notes.append("not audited: what the training multiplies its normal numbers by, as that is a whole run")
         yield from normal_numbers(draws, source)

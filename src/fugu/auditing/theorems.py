@@ -228,9 +228,6 @@ def _exponents(u: Fraction, w: Fraction) -> tuple[Real, Real, Real]:
     return 1 / u if u else math.inf, 1 / (1 - u - w), 1 / w if w else math.inf
 
 
-# Values moved within a reach: the least of what couplings give (`moved`) and of the triangle inequalities above.
-
-
 _TRIED = (Fraction(1, 8), Fraction(1, 4), Fraction(3, 8))
 """Shares of epsilon that a shift may take, where the noise has no rate."""
 

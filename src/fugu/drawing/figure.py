@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from fugu.drawing.axis import Axis, padded
+from fugu.drawing.axis import Axis, Tick, padded
 from fugu.drawing.charts import Bar, Chart, Figure, Panel, Rows
 from fugu.drawing.marks import Level, Line, Mark, Points, Whiskers
 from fugu.errors import UsageError
@@ -19,12 +19,10 @@ _FEW = 40
 
 
 def bars(
-    title: str, axis: str, sizes: Sequence[tuple[str, float | None, float | None, bool]], keys: tuple[str, str],
-    name: str = "bars",
-) -> Figure:  # fmt: skip
-    """One bar per line, on a log axis: its name, its size, where its diamond stands, whether it is the one taken.
-
-    `keys`: what a bar is, and what a diamond; `name`: that of the figure."""
+    title: str, axis: str, sizes: Sequence[tuple[str, float | None, float | None, bool]], name: str = "bars"
+) -> Figure:
+    """One bar per method, on a log axis: its name, its average error, the scale of its noise, which is a diamond, and
+    whether it is the one taken. `name`: that of the figure."""
 
     def shown(x: float | None) -> bool:
         return x is not None and 0 < x < math.inf
@@ -37,11 +35,11 @@ def bars(
     drawn: list[Bar] = []
     for said, size, other, taken in known:
         assert size is not None
-        told = f"{keys[0]} {number(size, digits=4)}" + (
-            "" if other is None else f", {keys[1]} {number(other, digits=4)}"
-        )
+        scale = "" if other is None else f", scale {number(other, digits=4)}"
+        told = f"average error {number(size, digits=4)}{scale}"
         drawn.append((clean(said, 80), size, other, "b" if taken else "a", told))
     about = "; ".join(f"{bar[0]}: {bar[-1]}" for bar in drawn)
+    keys = ("average error", "scale of the noise")
     return Rows(name, title, about, tuple(drawn), Axis(axis, low, high, log=True), keys)
 
 
@@ -65,18 +63,20 @@ def intervals(
 
 
 def curve(
-    title: str, about: str, points: Sequence[tuple[float, float]], across: str, upward: str, log: bool = False
-) -> Figure:
-    """A line through points; those that are not finite are left out."""
+    title: str, about: str, points: Sequence[tuple[float, float]], across: str, upward: str, log: bool = False,
+    told: Sequence[str] = (), name: str = "curve", marks: tuple[Tick, ...] = (),
+) -> Figure:  # fmt: skip
+    """A line through points; those that are not finite are left out. `told`: of each finite point, what is said at the
+    pointer, if not its numbers; `marks`: of the axis across, if not its own."""
     known = [(float(x), float(y)) for x, y in points if math.isfinite(y)]
     if not known:
         raise UsageError("there is nothing to draw: no value is finite")
     xs, ys = zip(*known, strict=True)
-    told = tuple(f"{number(x, digits=4)}: {number(y, 'up', 4)}" for x, y in known)
-    line = Line(xs, ys, "a", dots=len(xs) <= _FEW, told=told)
+    numbers = [f"{number(x, digits=4)}: {number(y, 'up', 4)}" for x, y in known]
+    line = Line(xs, ys, "a", dots=len(xs) <= _FEW, told=tuple(told or numbers))
     low, high = (min(xs), max(*xs, 2 * min(xs))) if log else padded(min(xs), max(xs))
-    axes = Axis(across, low, high, log=log), Axis(upward, 0.0, 1.06 * (max(ys) or 1.0))
-    return Chart("curve", title, about, (Panel((line,), *axes, 260.0),))
+    axes = Axis(across, low, high, log, marks), Axis(upward, 0.0, 1.06 * (max(ys) or 1.0))
+    return Chart(name, title, about, (Panel((line,), *axes, 260.0),))
 
 
 def laws(title: str, axis: str, given: Sequence[tuple[str, Sequence[float], Sequence[float]]], height: str) -> Figure:

@@ -11,12 +11,6 @@ from markupsafe import Markup, escape
 from fugu.numbers.text import clean
 from fugu.visible import visible
 
-# `Html` and `tag`: markup that is built, never pasted. What is not markup already becomes text that cannot act.
-#
-# Every text passes `visible` first: names from tables and certificates can hide nothing, turn no direction of writing
-# around and end no element.
-
-
 Html = Markup
 """Markup of fugu's own, in which every text from outside is escaped already; what is pasted onto it is text."""
 Inside = str | int | float | None | Iterable["Inside"]
@@ -26,7 +20,8 @@ _VOID = {"meta", "input", "br", "col"}
 
 
 def escaped(text: object) -> Html:
-    """A text as markup that shows exactly it; markup as it is.
+    """A text as markup that shows exactly it; markup as it is. `visible` goes first: names from tables and certificates
+    can hide nothing, turn no direction of writing around and end no element.
 
     >>> print(escaped("<b>A&B</b>"), escaped(Html("<b>x</b>")))
     &lt;b&gt;A&amp;B&lt;/b&gt; <b>x</b>
@@ -74,11 +69,6 @@ def short(x: float) -> str:
     """
     text = f"{x:.2f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
-
-
-# `Sheet`: what a result is, on a few lines, for a notebook: facts, at most one table, remarks. Everything is escaped.
-#
-# Objects say what they are in words and numbers (`sheet`); how that looks is decided here, once.
 
 
 MOST = 30

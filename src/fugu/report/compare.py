@@ -17,6 +17,7 @@ from fugu.calibration.comparison import Comparison
 from fugu.calibration.driver import calibrate
 from fugu.drawing.axis import Axis
 from fugu.drawing.charts import Chart, Panel
+from fugu.drawing.figure import curve
 from fugu.drawing.marks import Level, Line, Mark, Points
 from fugu.errors import NotProvable
 from fugu.guarantee import Approx, Guarantee, Pure, RenyiCurve
@@ -132,13 +133,11 @@ def _people(laws: dict[str, Discrete], budget: Guarantee, publish: str) -> dict[
     points = noise_by_people(laws, float(budget.epsilon), delta)
     if len(points) < 2:
         return {"chart": None, "delta": delta, "enough": None}
-    xs, ys = tuple(float(n) for n, _ in points), tuple(e for _, e in points)
-    told = tuple(f"{n} people: average error {number(e)}" for n, e in points)
-    marks = tuple((x, f"{x:,.0f}") for x in xs)
-    axis = Axis("number of people in the total", xs[0], xs[-1], log=True, marks=marks)
-    upward = Axis(f"average error of the total, in units of {clean(publish, 40)}", 0.0, 1.06 * (max(ys) or 1.0))
-    panel = Panel((Line(xs, ys, "a", dots=True, told=told),), axis, upward, 260.0)
-    chart = Chart("people", "Average error of a total against the number of people", "; ".join(told), (panel,))
+    title, upward = "Average error of a total against the number of people", f"in units of {clean(publish, 40)}"
+    told = [f"{n} people: average error {number(e)}" for n, e in points]
+    axes = ("number of people in the total", f"average error of the total, {upward}")
+    marks = tuple((float(n), f"{n:,}") for n, _ in points)
+    chart = curve(title, "; ".join(told), points, *axes, True, told, "people", marks)
     return {"chart": chart, "delta": delta, "enough": next((n for n, e in points if e == 0), None)}
 
 
@@ -208,16 +207,13 @@ def influence_page(points: Sequence[tuple[int, float]], name: str) -> str:
     """A self-contained page with the finite part of the curve.
 
     `points`: (entries set aside, influence of the others); `name`: the sequences in words."""
-    known = [(float(b), a) for b, a in points if math.isfinite(a)]
+    known = [(b, a) for b, a in points if math.isfinite(a)]
     rows = [(str(b), number(a, "up", 6)) for b, a in points]
     chart = None
     if known:
-        xs, ys = tuple(b for b, _ in known), tuple(a for _, a in known)
-        told = tuple(f"b = {b:g}: at most {number(a, 'up', 6)}" for b, a in known)
-        title = "entries set aside, b (each mark is a multiple of the one before)"
-        across = Axis(title, min(xs), max(*xs, 2 * min(xs)), log=True)
-        upward = Axis("influence of the others, a(b)", 0.0, 1.06 * (max(ys) or 1.0))
-        about = f"It falls from {number(ys[0], 'up')} at {xs[0]:g} to {number(ys[-1], 'up')} at {xs[-1]:g}."
-        panel = Panel((Line(xs, ys, "a", dots=True, told=told),), across, upward, 300.0)
-        chart = Chart("curve", "Influence of the other entries against entries set aside", about, (panel,))
+        (first, high), (last, low) = known[0], known[-1]
+        about = f"It falls from {number(high, 'up')} at {first} to {number(low, 'up')} at {last}."
+        axes = ("entries set aside, b (each mark is a multiple of the one before)", "influence of the others, a(b)")
+        told = [f"b = {b}: at most {number(a, 'up', 6)}" for b, a in known]
+        chart = curve("Influence of the other entries against entries set aside", about, known, *axes, True, told)
     return render("influence.html", title=INFLUENCE, name=name, curve=chart, rows=rows)

@@ -16,7 +16,7 @@ from fugu.laws.family import Family
 from fugu.loss.search.laplace import decayed_sums, delta_loss
 from fugu.noise.lattice import Lattice
 from fugu.noised import Noised
-from fugu.report.facts import RunningNoise, parts
+from fugu.report.facts import Facts, RunningNoise, parts
 from fugu.report.shapes import (
     REACH,
     Floats,
@@ -169,26 +169,6 @@ Laws = tuple[Outline, Outline]
 """The two laws of a pair before noise and after it; the same thing if there is no noise."""
 
 
-@dataclass(frozen=True, eq=False)
-class LogRatio:
-    """ln(f_A / f_B) against the value: after noise as a curve, before noise at the atoms."""
-
-    values: Floats
-    after: Floats
-    atoms: Floats
-    before: Floats
-    """ln(p_A / p_B) where both are positive, +-inf where only one of them is."""
-    only_first: float
-    """Probability, if the first secret holds, of a value that is impossible under the second."""
-    only_second: float
-    thinned: bool
-    """Whether some points were left out for drawing; the extremes of the curve never are."""
-    largest: float
-    """max |ln(f_A / f_B)| over all values: what this pair really loses; inf where it has no known limit."""
-    drawn: float
-    """The largest shift in the picture; the curve is nan where a piece of it is missing."""
-
-
 def laws(view: View, most: int = DRAWN) -> Laws:
     """Both laws, each group's probability summed exactly: before noise at the atoms if they are few, else in at most
     64 groups; after noise in at most `most` groups of lattice points."""
@@ -240,8 +220,9 @@ def distribution(view: View, index: Indices) -> Floats:
     return np.asarray(sums[:, np.searchsorted(points, index)])
 
 
-def ratio(view: View, most: int = DRAWN) -> LogRatio:
-    """The log-ratio where the noise has it, thinned so that every peak of the curve stays; without noise at the atoms.
+def ratio(view: View, most: int = DRAWN) -> Facts:
+    """ln(f_A / f_B) against the value: after noise as a curve, thinned so that every peak stays; before noise, and
+    without any, at the atoms.
 
     Where it has no limit it is drawn where the two masses are not minute. Of laws without ends, before noise what is
     drawn and not minute: there no value is impossible, only beyond doubles."""
@@ -262,11 +243,20 @@ def ratio(view: View, most: int = DRAWN) -> LogRatio:
         order = np.argsort(atoms, kind="stable")
         curve, after = atoms[order], before[order]
     exact = view.tight and not endless and not view.unlimited
-    return LogRatio(
-        view.values(curve), after, view.values(atoms), before, float(weights[0][kinds[1]].sum()),
-        float(weights[1][kinds[2]].sum()), len(atoms) < len(points),
-        float(np.max(np.abs(after))) if exact else view.limit,
-        float(np.abs(after[np.isfinite(after)]).max(initial=0.0)))  # fmt: skip
+    return Facts(
+        values=view.values(curve),
+        after=after,
+        atoms=view.values(atoms),
+        before=before,  # ln(p_A / p_B) where both are positive, +-inf where only one of them is
+        # the probability, if one secret holds, of a value that is impossible under the other
+        only_first=float(weights[0][kinds[1]].sum()),
+        only_second=float(weights[1][kinds[2]].sum()),
+        thinned=len(atoms) < len(points),  # some points were left out for drawing; the extremes of the curve never are
+        # max |ln(f_A / f_B)| over all values, what this pair really loses, inf where it has no known limit; and the
+        # largest shift in the picture: the curve is nan where a piece of it is missing
+        largest=float(np.max(np.abs(after))) if exact else view.limit,
+        drawn=float(np.abs(after[np.isfinite(after)]).max(initial=0.0)),
+    )
 
 
 def _curve(view: View, most: int) -> tuple[Indices, Floats]:

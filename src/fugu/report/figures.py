@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -35,7 +34,7 @@ from fugu.loss.lattice_gaussian import width_of
 from fugu.loss.leakage import largest_slack
 from fugu.numbers.exact import as_fraction, decimal_up, float_up
 from fugu.numbers.text import VALUE, clean, factor, number, shortened
-from fugu.report.curves import FEW, Laws, LogRatio, Outline, View
+from fugu.report.curves import FEW, Laws, Outline, View
 from fugu.report.facts import Facts, MethodRow, RunningNoise, parts
 from fugu.report.shapes import visited
 
@@ -79,7 +78,7 @@ def _panel(view: View, law: Outline, window: Floats, across: Axis, heading: str,
     return Panel(tuple(marks), across, Axis(f"probability{per}", 0.0, 1.06 * top), 190.0, heading, last)
 
 
-def ratio_figure(view: View, curve: LogRatio, f: Facts, categories: Sequence[str] = (), name: str = "ratio") -> Chart:
+def ratio_figure(view: View, curve: Facts, f: Facts, categories: Sequence[str] = (), name: str = "ratio") -> Chart:
     """The log-ratio after noise as a line inside the promised band, before noise as points; what is beyond the
     axis is drawn as a triangle at its edge."""
     top = max(2.0 * f.epsilon, 1.3 * curve.drawn, 1e-3)
@@ -106,7 +105,7 @@ def ratio_figure(view: View, curve: LogRatio, f: Facts, categories: Sequence[str
     return Chart(name, told_to, f"A shaded band from −ε to ε is the promise. Largest shift: {largest}.", (panel,))
 
 
-def _points(curve: LogRatio, top: float, noisy: bool) -> list[Points]:
+def _points(curve: Facts, top: float, noisy: bool) -> list[Points]:
     name = "without noise" if noisy else "as published (no noise)"
     many = len(curve.atoms) > 2 * FEW
     found: list[Points] = []
@@ -185,8 +184,7 @@ def methods_figure(lines: Sequence[MethodRow], query: str, mark: str) -> Figure 
         for line in lines
     ]  # fmt: skip
     axis = f"units of {clean(query, 28)} (each mark is a multiple of the one before)"
-    keys = ("average error", "scale of the noise")
-    return bars("Average error and scale of the noise, by method", axis, sizes, keys, "methods")
+    return bars("Average error and scale of the noise, by method", axis, sizes, "methods")
 
 
 # The figure "loss against the distance of the adversary's beliefs", from the certificate's promise and its laws.
@@ -202,21 +200,10 @@ _MOST_CELLS, _FEW_CELLS, _EACH, _FEW_POINTS = 20_000_000, 500, 200, 20_000
 """Points times pairs: above the first nothing is coupled; up to the second, proofs are made anew."""
 
 
-@dataclass(frozen=True)
-class LossCurve:
-    """Proved losses by distance of the raw values; the first point is the promise itself."""
-
-    distances: tuple[float, ...]
-    losses: tuple[float, ...]
-    promised: float
-    measure: str
-    """What the losses are, for the axis."""
-    binned: bool = False
-    """Whether raw values go into bins before anything else."""
-
-
-def curve(certificate: Certificate, points: int = POINTS) -> LossCurve | None:
-    """The losses for distances from 0 to about twice the noise; None where nothing finite is known beyond 0."""
+def curve(certificate: Certificate, points: int = POINTS) -> Facts | None:
+    """Proved `losses` by `distances` of the raw values, from 0, where it is what is `promised`, to about twice the
+    noise; `measure`: what they are, for the axis; `binned`: whether raw values go into bins before anything else. None
+    where nothing finite is known beyond 0."""
     running, budget = parts(certificate), certificate.budget.simplest()
     if not certificate.spatial or any(p.certificate.noise.silent or p.certificate.lattice is None for p in running):
         return None
@@ -249,7 +236,8 @@ def curve(certificate: Certificate, points: int = POINTS) -> LossCurve | None:
         found.append((float(at), max(promised, loss)))
     if len(found) < 3:
         return None
-    return LossCurve(tuple(x for x, _ in found), tuple(y for _, y in found), promised, measure, binned)
+    distances, losses = zip(*found, strict=True)
+    return Facts(distances=distances, losses=losses, promised=promised, measure=measure, binned=binned)
 
 
 def _loss_within(part: RunningNoise, budget: Guarantee, finite: bool, slips: bool) -> Callable[[Fraction], float]:
@@ -295,7 +283,7 @@ def _loss_within(part: RunningNoise, budget: Guarantee, finite: bool, slips: boo
     return loss
 
 
-def nearby_figure(found: LossCurve, f: Facts) -> Chart:
+def nearby_figure(found: Facts, f: Facts) -> Chart:
     """The proved loss as steps over the distance, the promise as a dotted line; drawn heights are rounded up."""
     distances = tuple(float(shortened(Decimal(x), "down", 5)) for x in found.distances)  # never farther than was proved
     losses = tuple(float(decimal_up(v, 5)) for v in found.losses)

@@ -122,7 +122,7 @@ def comparison(methods: Comparison) -> Sheet:
     axis = "units of the published value (log scale)"
     return Sheet(
         f"Comparison for {methods.budget!r}", facts, head, rows, notes,
-        plot=lambda: bars(title, axis, sizes, ("average error", "scale of the noise")),
+        plot=lambda: bars(title, axis, sizes),
     )  # fmt: skip
 
 

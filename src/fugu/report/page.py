@@ -1,10 +1,9 @@
-"""`page`: the HTML of a report, from a document alone; `write`: put it on disk, whole or not at all.
+"""`page`: the HTML of a report, from a document alone.
 
 A document's page is the template of its kind and the facts that the kind's function reads off it."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ from fugu.documents.plain_json import guarded
 from fugu.documents.promises import Promising, warnings_of
 from fugu.documents.sentences import holds_private_numbers
 from fugu.errors import UsageError
-from fugu.files import write_text
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi
 from fugu.guarantee.asks import exact
 from fugu.guarantee.composition import weaknesses
@@ -83,11 +81,6 @@ def page(
         template, facts = PAGES[kind]
         found = facts(document, comparison, query_name, secret_name, rows)
         return render(template, **{"title": title, "document": document, "released": True, **found})
-
-
-def write(path: str | os.PathLike[str], html: str) -> None:
-    """Write a page, whole or not at all."""
-    write_text(path, html)
 
 
 def of_laws(

@@ -40,7 +40,7 @@ from fugu.queries.sequence_query import SequenceQuery, Several
 from fugu.queries.sequences import ArgMax, TopK
 from fugu.report.curves import View, views
 from fugu.report.facts import Coordinate, Facts, MethodRow, facts, methods, parts
-from fugu.report.figures import LossCurve, curve
+from fugu.report.figures import curve
 from fugu.utility.usable import Usable
 from fugu.visible import several
 
@@ -99,7 +99,7 @@ class Story:
         return SWAP not in self.certificate.body and (not isinstance(noise, DirectedLaplace) or noise.axes)
 
     @cached_property
-    def losses(self) -> LossCurve | None:
+    def losses(self) -> Facts | None:
         """What is left if the beliefs are off; not worked out where laws only bound what records can move, nor for
         noise of several scales."""
         noise = None if self.certificate.parts else self.certificate.noise

@@ -174,9 +174,6 @@ def added_to_normals(laws: Iterable[Components], noise: Noise) -> PublishedJoint
     return replace(added(places, total / total.sum(), step, 0.0, noise), endless=True)
 
 
-# What statistics of n published rows are worth: the law of a sample quantile and of a sample histogram, exactly.
-
-
 _DISTINCT, _CELLS = 20, 10
 
 

@@ -139,9 +139,6 @@ def _spreads(laws: Sequence[object], d: int, step: float) -> list[float]:
     return [math.sqrt(max(q / count - (m / count) ** 2, 0.0)) for m, q in zip(means, squares, strict=True)]
 
 
-# The joint law of a value and what is published of it, from the laws and the noise in a certificate.
-
-
 def believed(certificate: Certificate) -> PublishedJoint:
     """What one number of a certificate that is not a mixture is, and becomes; `NotProvable` where no law is known."""
     items, noise = certificate.laws, certificate.in_steps

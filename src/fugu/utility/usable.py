@@ -155,17 +155,15 @@ class Usable:
         return "\n".join([head, *(f"  {label:<{width}}  {text}" for label, text in self.lines())])
 
 
-# For how many rows a rehearsal is: the declared public number of the private table, else the reference's, and said.
-
-
 GROUPS = "groups and their sizes are the reference's, scaled to that: estimates"
 
 
 @final
 @dataclass(frozen=True)
 class RowsFor:
-    """`declared`: the public number of rows of the private table, None if it was not said; `reference`: the
-    reference's, which then stands in for it. `own`: the table is its own reference and counts as public.
+    """For how many rows a rehearsal is. `declared`: the public number of rows of the private table, None if it was not
+    said; `reference`: the reference's, which then stands in for it, and is said to. `own`: the table is its own
+    reference and counts as public.
 
     >>> print(RowsFor(None, 303))
     for 303 rows, the reference's; give --rows (rows=) for a table with another number
