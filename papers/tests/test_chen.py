@@ -15,7 +15,7 @@ import fugu
 from fugu import Discrete, Gaussian, Laplace, LawPair
 from fugu.calibration.covariance import gaussian_length, optimal_covariance
 from fugu.errors import UsageError
-from fugu.loss.shifts import classical_mu, gaussian_delta, gaussian_mu
+from fugu.loss.shifts import gaussian_delta, gaussian_mu
 from fugu.transport.matching import closeness
 from fugu_papers import chen, chen_errors
 from fugu_papers.chen_attack import ceiling
@@ -33,6 +33,7 @@ from fugu_papers.chen_truth import (
 )
 from fugu_papers.counted import packed, shipped
 from fugu_papers.experiment import Own, Row, Setting
+from fugu_papers.normal_curve import classical_mu
 from fugu_papers.reproduce import experiments, run
 from fugu_papers.shelf import Shelf
 

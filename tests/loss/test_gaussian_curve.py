@@ -11,8 +11,9 @@ from mpmath.ctx_mp import MPContext
 
 from fugu.errors import BadBudget
 from fugu.loss.search.normal import fast_gaussian_delta, fast_gaussian_log_delta, fast_gaussian_mu
-from fugu.loss.shifts import classical_mu, gaussian_delta, gaussian_epsilon, gaussian_mu
+from fugu.loss.shifts import gaussian_delta, gaussian_mu
 from fugu.numbers.exact import as_fraction
+from fugu_papers.normal_curve import classical_mu, gaussian_epsilon
 
 mp = MPContext()
 mp.dps = 60

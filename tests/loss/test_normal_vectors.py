@@ -24,7 +24,8 @@ from fugu.loss.normal import (
     renyi_delta,
 )
 from fugu.loss.search.normal import fast_normal_delta
-from fugu.loss.shifts import classical_mu, gaussian_delta, gaussian_epsilon, gaussian_mu
+from fugu.loss.shifts import gaussian_delta, gaussian_mu
+from fugu_papers.normal_curve import classical_mu, gaussian_epsilon
 from hunting import search
 
 mp = MPContext()

@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 
 from fugu.errors import MissingExtra, NotProvable, UsageError
-from fugu.loss.shifts import gaussian_delta, gaussian_epsilon
+from fugu.loss.shifts import gaussian_delta
 from fugu.priors.coupling import Move
 from fugu.priors.groups import Groups
 from fugu.training import opacus as room
 from fugu.training.allocation import covered
 from fugu.training.opacus import LinearTraining
+from fugu_papers.normal_curve import gaussian_epsilon
 
 DELTA = 1e-5
 

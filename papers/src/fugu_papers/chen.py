@@ -18,7 +18,7 @@ from fugu.guarantee import Approx, Pure
 from fugu.laws import Discrete, LawPair, MultivariateNormal
 from fugu.loss import delta as true_delta
 from fugu.loss import epsilon as true_epsilon
-from fugu.loss.shifts import classical_mu, gaussian_delta, gaussian_mu
+from fugu.loss.shifts import gaussian_delta, gaussian_mu
 from fugu.noise import Gaussian, Laplace
 from fugu.scenario.scenario import Scenario
 from fugu.transport.coupling import on_line
@@ -27,6 +27,7 @@ from fugu.transport.wasserstein import wasserstein
 from fugu_papers import chen_attack, chen_errors, chen_pictures
 from fugu_papers.charts import lines
 from fugu_papers.experiment import Outcome, Row, Setting, experiment
+from fugu_papers.normal_curve import classical_mu
 
 PARTS = (chen_errors, chen_attack, chen_pictures)
 """The other experiments; importing them registers them."""

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.calibration.covariance import gaussian_length, group, laplace_length, record_group
-from fugu.loss.shifts import classical_mu
 from fugu_papers.chen_data import Question
+from fugu_papers.normal_curve import classical_mu
 
 Floats = NDArray[np.float64]
 _FLAT = 1e-9

@@ -19,10 +19,10 @@ from fugu.auditing.guessers import decode
 from fugu.errors import UsageError
 from fugu.laws import LawPair
 from fugu.loss import delta as true_delta
-from fugu.loss.shifts import gaussian_epsilon
 from fugu.noise import Gaussian
 from fugu_papers.chen_data import Question, laws
 from fugu_papers.chen_noise import Added
+from fugu_papers.normal_curve import gaussian_epsilon
 
 Floats = NDArray[np.float64]
 _FAR = 4.0

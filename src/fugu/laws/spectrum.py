@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from fugu.numbers import balls
 
-# The characteristic function of a sum at the frequencies of an FFT, each value with a bound on its error.
-#
 # Z(w) = prod_g z_g(w)^n_g is first found in doubles, everywhere, with an error bound that is good enough where |Z| is
 # small: almost everywhere, because sums of many users have smooth laws. The few frequencies whose error still matters
 # are found again in balls.

@@ -16,8 +16,6 @@ from fugu.laws.masses import Masses
 from fugu.numbers import balls
 from fugu.progress import report
 
-# Upper bounds on the losses of lattice Laplace noise, proved in ball arithmetic. This is what a certificate states.
-#
 # Fast floats find a scale; nothing becomes a mechanism before these functions have bounded its loss, from the exact
 # masses and the exact rate alone, in both orders and for every pair.
 

@@ -1,4 +1,5 @@
-"""The Rényi divergence of continuous noise on laws with atoms, by quadrature with a proved error."""
+"""The Rényi divergence of continuous noise on laws with atoms, by quadrature with a proved error: floats at or above
+the truth, tight to about 1e-12."""
 
 from __future__ import annotations
 
@@ -20,8 +21,6 @@ from fugu.loss.leakage import discrete_laws, require_exact
 from fugu.numbers import balls
 from fugu.numbers.exact import UNIT, as_fraction
 
-# The Rényi divergence of continuous noise on laws with atoms: floats at or above the truth, tight to about 1e-12.
-#
 # Positions are in units of the noise's scale, each the exact sum of two doubles. Quadrature errors are relative and
 # proved (docs/proofs/renyi.md#6-continuous-gaussian-noise-on-atoms-unit-the-standard-deviation and the two sections
 # after it); rounding errors are bounded point by point: ln of a noised density L is right to

@@ -15,8 +15,6 @@ from fugu.laws.components import Floats
 from fugu.laws.normal import Belief
 from fugu.numbers.exact import Real, as_fraction, float_up
 
-# Noised laws: mixtures of normals plus Laplace or normal noise, as densities, logarithms and tail masses.
-#
 # With X ~ N(m, s^2), z = y - m, noise Lap(b), the density of X + noise is (A + B) / 2b and its cdf Phi(z/s) + (A - B)/2
 # where A = e^{s^2/2b^2 + z/b} Phi(-z/s - s/b) and B = A(-z)
 # (docs/proofs/gaussian.md#8-continuous-noise-on-normal-laws). Logarithms use erfcx where t = z/s + s/b > 0:

@@ -13,8 +13,6 @@ from fugu.laws.cells import Counts
 from fugu.loss.cells import UNIT, Floats, Mask, Ratios, hockey_stick, tilt
 from fugu.numbers import balls
 
-# delta of a histogram with lattice Laplace noise in every cell: a finite sum (docs/proofs/histograms.md).
-#
 # Every cell multiplies its part of the likelihood by e^r or e^-r, r = 1/b, so with c = p - e^epsilon q
 #
 #     delta(epsilon) = (e^r - e^-r) E (D - sum over cells of |c| G)_+,   D = HS_epsilon - (e^epsilon - 1) / (e^2r - 1),

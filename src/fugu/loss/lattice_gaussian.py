@@ -16,8 +16,6 @@ from fugu.loss.atoms import Pair, PowerSum, ball_masses, gaussian_tail, prove_de
 from fugu.loss.rounded import Span, ball_cells, prove_rounding, span_of
 from fugu.numbers import balls
 
-# delta of discrete Gaussian noise: the sum of positive parts over all lattice points, proved.
-#
 # The two noised laws are convolutions of cell masses with exp(-precision k^2). There is no closed form between atoms,
 # so every lattice point of a window is computed; what the noise or the law puts beyond the window is added to delta.
 

@@ -53,9 +53,19 @@ class Leakage(ABC, Generic[Laws, Drawn]):
         return None
 
     def limit(self, item: Laws, noise: Drawn) -> Fraction | None:
-        """The largest proved pure loss, as an exact rational where one is known; None if it is not finite."""
-        losses = [loss.value for loss in self.pure(item, noise, Fraction(0))]
-        return None if any(map(math.isinf, losses)) else max(map(Fraction, losses), default=Fraction(0))
+        """The largest proved pure loss as an exact rational, of every pair what a coupling costs where that is less;
+        None if it is not finite."""
+        worst = Fraction(0)
+        for loss in self.pure(item, noise, Fraction(0)):
+            known = [self.coupled(item, loss.pair, noise), None if math.isinf(loss.value) else Fraction(loss.value)]
+            if not any(value is not None for value in known):
+                return None
+            worst = max(worst, min(value for value in known if value is not None))
+        return worst
+
+    def coupled(self, item: Laws, pair: tuple[int, int], noise: Drawn) -> Fraction | None:
+        """The pure loss that the coupling of least distance implies, in exact rationals; None where none is known."""
+        return None
 
     def explain_pure(self, item: Laws, noise: Drawn) -> None:
         """Say why no pure loss is known, where that is not a matter of the scale: laws known up to an error have

@@ -20,8 +20,6 @@ from fugu.loss.shifts import ball_delta
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, meant_up
 
-# The loss between two normal laws of a vector after normal noise, proved: exact for every pair of covariances.
-#
 # `prove_normal_delta` bounds sup_S P(S) - e^epsilon Q(S) for P = N(mu_p, V_p + noise), Q = N(mu_q, V_q + noise), both
 # orders. Equal covariances: the Gaussian curve at m^2 = d' V^{-1} d, a rational number. Unequal covariances: the
 # contour integral of fugu.loss.normal; where that is not enclosed, the best that several Rényi divergences imply. Laws

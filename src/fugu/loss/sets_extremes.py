@@ -18,8 +18,6 @@ from fugu.loss.atoms import forwards
 from fugu.noise.gaussian import Gaussian
 from fugu.numbers import balls
 
-# `Extremes`: the largest and the least noised mass over a set of laws, at every output.
-#
 # N(y) = max over the set of sum_x p(x) g(y - x) and D(y) = min of the same, for a kernel g that is not normalised.
 
 

@@ -10,7 +10,7 @@ from flint import acb, arb
 
 from fugu.errors import BadBudget, BadNoise, NotProvable, UsageError
 from fugu.guarantee import pure_as_renyi
-from fugu.guarantee.asks import check_delta, check_epsilon
+from fugu.guarantee.asks import check_epsilon
 from fugu.loss.cost import (
     MOST_TERMS,
     ShiftNoise,
@@ -22,7 +22,7 @@ from fugu.loss.cost import (
     moment,
     refined,
 )
-from fugu.loss.search.normal import fast_gaussian_log_delta, fast_gaussian_mu
+from fugu.loss.search.normal import fast_gaussian_mu
 from fugu.noise.cauchy import BITS, CustomNoise, GeneralizedCauchy
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Noise
@@ -178,9 +178,9 @@ def _cauchy(noise: GeneralizedCauchy, z: Fraction, a: Fraction | None, d: int, n
 #
 #     delta(e, m) = Phi(m/2 - e/m) - e^e Phi(-m/2 - e/m)          (Balle and Wang 2018, Theorem 8)
 #
-# in both orders, for vectors with m^2 = d' V^{-1} d. It increases in m and decreases in e. `gaussian_delta`,
-# `gaussian_mu` and `gaussian_epsilon` are proved in balls and rounded to the safe side; `fugu.loss.search.normal` has
-# doubles, to search with. Proofs: docs/proofs/normal-vectors.md#1-equal-covariances.
+# in both orders, for vectors with m^2 = d' V^{-1} d. It increases in m and decreases in e. `gaussian_delta` and
+# `gaussian_mu` are proved in balls and rounded to the safe side; `fugu.loss.search.normal` has doubles, to search with.
+# Proofs: docs/proofs/normal-vectors.md#1-equal-covariances.
 
 
 def gaussian_delta(epsilon: Real, m: Real) -> float:
@@ -190,7 +190,7 @@ def gaussian_delta(epsilon: Real, m: Real) -> float:
     (0.126936737507, 0.0)
     """
     check_epsilon(epsilon)
-    _check_m(m)
+    check_shift(m)
     if m == 0 or math.isinf(epsilon):
         return 0.0 if not (math.isinf(m) and math.isinf(epsilon)) else 1.0
     if math.isinf(m):
@@ -232,52 +232,10 @@ def gaussian_mu(epsilon: Real, delta: Real) -> float:
         top = max(as_fraction(m), Fraction(m))
         return m == 0 or bool(ball_delta(as_fraction(epsilon), lambda: balls.of(top)) <= bound)
 
-    return _last(holds, guess)
+    return last_float(holds, guess)
 
 
-def gaussian_epsilon(delta: Real, m: Real) -> float:
-    """The least float e >= 0 that is proved to have delta(e, m) <= delta; inf if delta = 0 and m > 0.
-
-    >>> round(gaussian_epsilon(1e-3, 1), 12)
-    3.138670548583
-    """
-    check_delta(delta)
-    _check_m(m)
-    if m == 0:
-        return 0.0
-    if delta == 0 or math.isinf(m):
-        return math.inf
-    top = max(as_fraction(m), Fraction(m))
-    bound = balls.of(as_fraction(delta))
-
-    def fails(e: float) -> bool:
-        least = min(as_fraction(e), Fraction(e))
-        return not bool(ball_delta(least, lambda: balls.of(top)) <= bound)
-
-    if not fails(0.0):
-        return 0.0
-    shift, low, high, wanted = float(top), 0.0, 1.0, math.log(max(float(delta), 5e-324))
-    while fast_gaussian_log_delta(high, shift) > wanted:
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        over = bool(fast_gaussian_log_delta(middle, shift) > wanted)
-        low, high = (middle, high) if over else (low, middle)
-    return math.nextafter(_last(fails, high), math.inf)
-
-
-def classical_mu(epsilon: Real, delta: Real) -> float:
-    """epsilon / sqrt(2 ln(1.25 / delta)) (Dwork and Roth 2014, Theorem A.1), for comparison only.
-
-    It bounds nothing for a large epsilon: at (10, 1e-3) the true delta is 0.00336. Nothing that is stated may use it.
-
-    >>> gaussian_delta(10, classical_mu(10, 1e-3)) > 0.00336
-    True
-    """
-    return float(epsilon) / math.sqrt(2 * math.log(1.25 / float(delta)))
-
-
-def _last(holds: Callable[[float], bool], guess: float) -> float:
+def last_float(holds: Callable[[float], bool], guess: float) -> float:
     """The largest float next to which `holds` turns false, for a property that holds below a threshold near `guess`."""
     low = high = guess
     step = 2.0**-44
@@ -294,7 +252,7 @@ def _last(holds: Callable[[float], bool], guess: float) -> float:
     return low
 
 
-def _check_m(m: Real) -> None:
+def check_shift(m: Real) -> None:
     if not isinstance(m, int | float | Fraction) or isinstance(m, bool) or not m >= 0:
         raise BadBudget(f"m, the shift in standard deviations, must be a number >= 0, got {m!r}")
 

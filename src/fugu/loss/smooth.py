@@ -33,8 +33,6 @@ from fugu.loss.integrals import normal_hockey_stick
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, as_fraction
 
-# The tight losses of continuous noise on beliefs of any mixed kind: normal, mixture, discrete.
-#
 #     pure_epsilon = sup_y |ln f_p(y) / f_q(y)|,   hockey_stick = max over both orders of int [f_p - e^epsilon f_q]_+
 #
 # with f = law * noise. Two normals with normal noise have a closed form, in `two_normals`; every other pair is

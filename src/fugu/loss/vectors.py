@@ -29,8 +29,6 @@ from fugu.transport.coupling import SubCoupling
 from fugu.transport.matching import Space, bottleneck, in_space, kept_within
 from fugu.transport.plan import optimal_plan
 
-# Proved losses of independent lattice noise in every coordinate, on discrete laws of vectors, pair by pair.
-#
 # Points are lattice indices, distances whole steps. Laplace noise goes with the l1 norm, Gaussian noise with l2.
 
 

@@ -23,8 +23,6 @@ from fugu.transport.coupling import SubCoupling, gathered
 from fugu.transport.matching import Space
 from fugu.transport.plan import optimal_plan
 
-# delta(epsilon) of independent lattice Gaussian noise on laws of vectors: the analytic curve, averaged over a plan.
-#
 # Joint convexity of the hockey stick: delta(epsilon) <= E gdelta(epsilon, |X - Y| / sigma) for every coupling. On a
 # lattice, sigma^2 is replaced by sigma^2 - tau grid^2 and epsilon by epsilon - 2 kappa, kappa below 1e-30: the lattice
 # noise is, up to factors e^kappa, a post-processing of the narrower continuous one

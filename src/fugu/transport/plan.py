@@ -16,8 +16,6 @@ from fugu.transport.coupling import Coupling, SubCoupling, compact, one_total
 from fugu.transport.flows import Tree, max_flow, optimise
 from fugu.transport.matching import _delta
 
-# `optimal_plan` and what a plan costs: a coupling with exact marginals, its cost evaluated in logarithms, rounded up.
-#
 # By joint convexity any coupling gives a valid bound, so a plan that is not quite optimal costs noise, never the
 # guarantee. The objective of a solver is never published: with atoms of mass 1e-12 and costs of e^30 it can be far
 # below the truth. What counts is `plan_log_cost` of a plan whose integer marginals were checked.

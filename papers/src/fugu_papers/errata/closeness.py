@@ -7,13 +7,14 @@ from fractions import Fraction
 
 from fugu.laws import Discrete, LawPair
 from fugu.loss import epsilon
-from fugu.loss.shifts import classical_mu, gaussian_delta, gaussian_mu
+from fugu.loss.shifts import gaussian_delta, gaussian_mu
 from fugu.noise import Laplace
 from fugu.transport.coupling import on_line
 from fugu.transport.matching import unmatched
 from fugu.transport.wasserstein import wasserstein
 from fugu_papers.errata.finding import Finding, at_least, at_most, equal
 from fugu_papers.errata.registry import refutes
+from fugu_papers.normal_curve import classical_mu
 
 
 @refutes("D-section-4.1")

@@ -19,8 +19,6 @@ from fugu.laws.sets.limits import checked_error, clopper_pearson
 from fugu.numbers.balls import of, precision, upper
 from fugu.numbers.exact import UNIT, Real, VectorLike
 
-# Bands at equal local levels: each order statistic has the same chance to break its limits.
-#
 # For rows X_i = F^-1(U_i) with U_i uniform, U_(r) is a Beta(r, n + 1 - r) variable. Limits a_r, b_r at its quantiles
 # eta/2 and 1 - eta/2, with eta so small that all hold together with probability 1 - error, give for every x with c rows
 # up to x

@@ -18,8 +18,6 @@ from fugu.loss.densities import parts
 from fugu.numbers.exact import Real, as_fraction, float_up
 from fugu.transport.coupling import north_west
 
-# The least continuous scale that meets (epsilon, delta), by a search that only ever returns a scale that was checked.
-#
 # Every loss is non-increasing in the scale: Lap(c) = Lap(b) + W for c > b
 # (docs/proofs/laplace.md#1-more-noise-is-a-post-processing-of-less), and likewise for the normal
 # (docs/proofs/gaussian.md#6-more-gaussian-noise-continuous-yes-on-a-lattice-no).

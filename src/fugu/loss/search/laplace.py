@@ -15,8 +15,6 @@ from fugu.laws.family import Family
 from fugu.numbers import balls
 from fugu.numbers.exact import UNIT
 
-# The tight losses of Laplace noise in floating point, each at or above the truth by an a-priori error bound.
-#
 # Between atoms the noised density is A e^{-y/b} + B e^{y/b}, so the ratio of two of them is monotone in y there and
 # constant outside all atoms: the supremum over y is a maximum over atoms
 # (docs/proofs/laplace.md#2-the-supremum-of-the-ratio-is-attained-at-an-atom). On a lattice that holds the atoms

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from fugu.loss.integrals import normal_hockey_stick
 
-# The loss between two normal laws of vectors in doubles, to search with.
-#
 # With (lam, g) of fugu.loss.normal, den = lam - (lam - 1) s, and L = ln p/q,
 #
 #     ln M(s) = ln E_q e^{s L} = sum 1/2 ((1 - s) ln lam - ln den) + s (s - 1)/2 sum g / den,

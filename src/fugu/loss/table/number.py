@@ -116,23 +116,14 @@ class LineDecay(NumberLeakage):
             for loss in prove_pure(item, noise.rate)
         ]
 
-    def limit(self, item: Family, noise: Any) -> Fraction | None:
-        """W_inf x rate in exact rationals where that is less than the ratio at atoms."""
-        if noise.silent:
-            return super().limit(item, noise)
+    def coupled(self, item: Family, pair: tuple[int, int], noise: Any) -> Fraction | None:
+        """W_inf x rate; of laws known up to an error no largest distance is known."""
         from fugu.transport.wasserstein import w_inf_index
 
-        worst = Fraction(0)
-        for loss in self.pure(item, noise, Fraction(0)):
-            i, j = loss.pair
-            if i != j and not item.blurred((i, j)):
-                moved = w_inf_index(item.points, item.laws[i], item.laws[j]) * noise.rate
-                worst = max(worst, moved if math.isinf(loss.value) else min(moved, Fraction(loss.value)))
-            elif math.isinf(loss.value):
-                return None
-            else:
-                worst = max(worst, Fraction(loss.value))
-        return worst
+        i, j = pair
+        if noise.silent or i == j or item.blurred(pair):
+            return None
+        return w_inf_index(item.points, item.laws[i], item.laws[j]) * noise.rate
 
     def known(self, item: Family, ask: Ask) -> float | None:
         """Errors of the laws must leave room; equal outputs of different laws are impossible."""

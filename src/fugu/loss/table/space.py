@@ -52,15 +52,11 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
 
         return margins(item, bottleneck(space_of(item, item.pairs[0], noise.norm), delta)[1], item.labels[0])
 
-    def limit(self, item: Family, noise: Laplace | Gaussian) -> Fraction | None:
-        """Of Laplace noise W_inf x rate in exact rationals where that is less than the ratio on the product grid."""
+    def coupled(self, item: Family, pair: tuple[int, int], noise: Laplace | Gaussian) -> Fraction | None:
+        """Of Laplace noise W_inf x rate."""
         if noise.silent or isinstance(noise, Gaussian):
-            return super().limit(item, noise)
-        worst = Fraction(0)
-        for loss in self.pure(item, noise, Fraction(0)):
-            moved = Fraction(bottleneck(space_of(item, loss.pair, noise.norm), Fraction(0))[0]) * noise.rate
-            worst = max(worst, moved if math.isinf(loss.value) else min(moved, Fraction(loss.value)))
-        return worst
+            return None
+        return Fraction(bottleneck(space_of(item, pair, noise.norm), Fraction(0))[0]) * noise.rate
 
     def leak(self, item: Family, noise: Laplace | Gaussian) -> None:
         """None: only bounds are known."""
