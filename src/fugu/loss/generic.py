@@ -12,7 +12,7 @@ without noise."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, final
 
@@ -103,11 +103,13 @@ class GenericLeakage(Leakage[Any, Noise]):
 
     def _ratio(self, item: Family, pair: Pair, noise: Noise) -> float:
         """max |ln P/Q| over all outputs, where the noise has ends."""
+        if not noise_ends(noise, item):
+            return math.inf
         worst = arb(1)
         with balls.precision(_PRECISION):
             for p, q in self._outputs(item, pair, noise):
                 worst = balls.raised(balls.raised(worst, p, q), q, p)
-            return balls.upper(worst.log()) if noise_ends(noise, item) else math.inf
+            return balls.upper(worst.log())
 
     def _power(self, item: Family, pair: Pair, noise: Noise, alpha: Fraction) -> float:
         """ln(sum P^alpha Q^(1 - alpha)) / (alpha - 1), the larger order, where the noise has ends."""
@@ -119,10 +121,8 @@ class GenericLeakage(Leakage[Any, Noise]):
                 sums.add(both)
             return max(balls.divergence(total, alpha) for total in sums.sums.values())
 
-    def _outputs(self, item: Family, pair: Pair, noise: Noise) -> Iterator[list[arb]]:
-        """Both masses of every output that either law can give, each right relatively; nothing if they are endless."""
-        if not noise_ends(noise, item):
-            return
+    def _outputs(self, item: Family, pair: Pair, noise: Noise) -> Iterable[list[arb]]:
+        """Both masses of every output that either law can give, each right relatively, of noise that has ends."""
         ends = noise.reach(math.inf)
         masses = {k: noise.mass(k) for k in range(-ends, ends + 1)}
         sums: dict[int, list[arb]] = {}
@@ -134,7 +134,7 @@ class GenericLeakage(Leakage[Any, Noise]):
                     if not mass == 0:  # noqa: SIM201, a ball that may be 0 counts
                         both = sums.setdefault(x + step, [arb(0), arb(0)])
                         both[side] += part * mass
-        yield from sums.values()
+        return sums.values()
 
     # ---- searches, in doubles
 

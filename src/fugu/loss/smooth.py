@@ -329,9 +329,14 @@ def positive_part(plus: NoisedMixture, minus: NoisedMixture, tolerance: float = 
         left_over += float(excess[order][small].sum())
         keep = np.sort(order[~small])
         u, v = _cut(u[keep], v[keep])
-    u, v = _joined(np.concatenate([r[0] for r in runs]), np.concatenate([r[1] for r in runs]))
+    u, v = np.concatenate([r[0] for r in runs]), np.concatenate([r[1] for r in runs])
     sure = 0.0
-    if u.size:  # P - N from above; a narrow N is also at least width times infimum, which no e^epsilon can drown
+    if u.size:
+        order = np.argsort(u)  # cells that touch are one
+        u, v = u[order], v[order]
+        fresh = np.concatenate(([True], u[1:] != v[:-1]))
+        u, v = u[fresh], v[np.concatenate((fresh[1:], [True]))]
+        # P - N from above; a narrow N is also at least width times infimum, which no e^epsilon can drown
         (mine, up), (theirs, down) = plus.between(u, v), minus.between(u, v)
         floor = (v - u) * np.exp(np.minimum(side(minus, u, v).least, 700.0)) * (1 - 1e-12)
         sure = float(np.sum(np.maximum(0, mine + up - np.maximum(theirs - down, floor))))
@@ -367,13 +372,3 @@ def _cut(u: Floats, v: Floats) -> tuple[Floats, Floats]:
     left, right = marks[:, :-1].ravel(), marks[:, 1:].ravel()
     real = right > left
     return left[real], right[real]
-
-
-def _joined(u: Floats, v: Floats) -> tuple[Floats, Floats]:
-    """Cells that touch, as one."""
-    if u.size == 0:
-        return u, v
-    order = np.argsort(u)
-    u, v = u[order], v[order]
-    fresh = np.concatenate(([True], u[1:] != v[:-1]))
-    return u[fresh], v[np.concatenate((fresh[1:], [True]))]

@@ -48,18 +48,18 @@ def closeness(p: Discrete, q: Discrete, delta: Real, norm: Real = 1) -> float:
     line = on_line(p, q, norm)
     if line.unit is not None:
         return float_up(line.unit * closeness_index(line.points, line.p, line.q, spare))
-    match = _Match(line.points, line.p, line.q)
-    allowed = match.total * spare.numerator // spare.denominator
+    total, left_over = _matching(line.points, line.p, line.q)
+    allowed = total * spare.numerator // spare.denominator
     top = int(monotone(line.points, line.p, line.q).distances.max().view(np.int64))
-    return _double(_least(top, lambda w: match.left_over(Fraction(_double(w))) <= allowed))
+    return _double(_least(top, lambda w: left_over(Fraction(_double(w))) <= allowed))
 
 
 def closeness_index(points: NDArray[np.int64], p: Masses, q: Masses, delta: Fraction) -> int:
     """The least whole number of lattice steps W for which two laws on lattice indices are (W, delta)-close."""
     widest = int(monotone(points, p, q).distances.max())
-    match = _Match(points, p, q)
-    allowed = match.total * delta.numerator // delta.denominator
-    return widest if allowed == 0 else _least(widest, lambda w: match.left_over(Fraction(w)) <= allowed)
+    total, left_over = _matching(points, p, q)
+    allowed = total * delta.numerator // delta.denominator
+    return widest if allowed == 0 else _least(widest, lambda w: left_over(Fraction(w)) <= allowed)
 
 
 def unmatched(points: NDArray[Any], p: Masses, q: Masses, distance: Real) -> Fraction:
@@ -74,29 +74,26 @@ def unmatched(points: NDArray[Any], p: Masses, q: Masses, distance: Real) -> Fra
     >>> unmatched(np.arange(11), low, high, 0), unmatched(np.arange(11), low, high, 1)
     (Fraction(1, 10), Fraction(0, 1))
     """
-    match = _Match(points, p, q)
-    return Fraction(match.left_over(Fraction(distance)), match.total)
+    total, left_over = _matching(points, p, q)
+    return Fraction(left_over(Fraction(distance)), total)
 
 
-class _Match:
-    """Both laws as lists of integers, positions as multiples of `unit`: each question then costs one pass."""
+def _matching(points: NDArray[Any], p: Masses, q: Masses) -> tuple[int, Callable[[Fraction], int]]:
+    """One total of both laws, and the mass out of it that no coupling can bring within a distance: with positions as
+    multiples of one unit each such question costs one pass."""
+    a, b, total = one_total(p, q)
+    at, unit = points.tolist(), Fraction(1)  # a power of two for doubles, which are whole multiples of it
+    if points.dtype != np.int64:
+        ratios = [x.as_integer_ratio() for x in at]
+        finest = max(d for _, d in ratios)
+        at, unit = [n * (finest // d) for n, d in ratios], Fraction(1, finest)
+    (x, mine), (y, theirs) = _held(at, a.tolist()), _held(at, b.tolist())
 
-    def __init__(self, points: NDArray[Any], p: Masses, q: Masses) -> None:
-        a, b, self.total = one_total(p, q)
-        at, self.unit = points.tolist(), Fraction(1)  # a power of two for doubles, which are whole multiples of it
-        if points.dtype != np.int64:
-            ratios = [x.as_integer_ratio() for x in at]
-            finest = max(d for _, d in ratios)
-            at, self.unit = [n * (finest // d) for n, d in ratios], Fraction(1, finest)
-        self.x, self.a = _held(at, a.tolist())
-        self.y, self.b = _held(at, b.tolist())
+    def left_over(distance: Fraction) -> int:
+        reach = distance / unit
+        return total if distance < 0 else total - _matched(x, mine, y, theirs, reach.numerator // reach.denominator)
 
-    def left_over(self, distance: Fraction) -> int:
-        """The mass, out of `total`, that no coupling can bring within the distance."""
-        if distance < 0:
-            return self.total
-        reach = distance / self.unit
-        return self.total - _matched(self.x, self.a, self.y, self.b, reach.numerator // reach.denominator)
+    return total, left_over
 
 
 def _matched(x: list[int], a: list[int], y: list[int], b: list[int], reach: int) -> int:

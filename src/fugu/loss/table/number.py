@@ -123,7 +123,8 @@ class LineDecay(NumberLeakage):
         i, j = pair
         if noise.silent or i == j or item.blurred(pair):
             return None
-        return w_inf_index(item.points, item.laws[i], item.laws[j]) * noise.rate
+        moved: Fraction = w_inf_index(item.points, item.laws[i], item.laws[j]) * noise.rate
+        return moved
 
     def known(self, item: Family, ask: Ask) -> float | None:
         """Errors of the laws must leave room; equal outputs of different laws are impossible."""
