@@ -37,7 +37,7 @@ PAIR = LawPair(Discrete([0, 1, 4], [5, 3, 2]), Discrete([0, 1, 4], [2, 3, 5]), "
 
 
 def stated(pairs, budget=Pure(1)):
-    return problem(shapes(pairs), budget.asks(), Laplace, 1)
+    return problem(shapes(pairs), budget.asks(), Laplace, Fraction(1))
 
 
 def lattice(pairs):
@@ -163,7 +163,7 @@ def test_a_row_below_the_proved_scale_is_proved_by_itself_or_not_at_all(monkeypa
 def test_a_row_is_proved_for_all_laws_or_for_none():
     budget, pairs = Pure(0.4), [LawPair(Shifted(0), Shifted(1)), LawPair(Shifted(0), Shifted(9))]
     for order in (pairs, pairs[::-1]):
-        where = problem(shapes(order), budget.asks(), Laplace, 1)
+        where = problem(shapes(order), budget.asks(), Laplace, Fraction(1))
         (exact,) = [m for m in named("exact") if m.suits(where.items, budget.asks(), Laplace)]
         found = [Scaled(Laplace, where, exact, Proposal(d / 0.4), {}).row(budget.asks()).proven for d in (1, 9)]
         assert found == [False, True]

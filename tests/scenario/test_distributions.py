@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu import Approx, Discrete, Laplace, LawPair, Normal, Pure, Scenario, Shifted
-from fugu.errors import BadBudget, UnknownName, UsageError
-from fugu.scenario.distributions import LABELS, chained
+from fugu import Discrete, Laplace, LawPair, Normal, Pure, Scenario, Shifted
+from fugu.errors import UnknownName, UsageError
+from fugu.scenario.scenario import LABELS
 
 THETA = {"mu": Discrete([1, 2, 100], [6, 2, 2]), "nu": Discrete([1, 2, 3, 100], [4, 3, 2, 1])}
 PAIR = LawPair(THETA["mu"], THETA["nu"])
@@ -54,23 +54,6 @@ def test_ordered_pairs_are_symmetric_unless_said_otherwise_and_protected_anyway(
     assert len(listed.law_pairs()) == len(one.law_pairs()) == 1
     scales = {float(fugu.calibrate(s, Pure(1)).noise.scale) for s in (both, one, listed)}
     assert len(scales) == 1
-
-
-def test_chains_of_pairs():
-    found = chained(Approx(1, 1e-3))
-    assert (found.epsilon, float(found.delta)) == (2, pytest.approx((1 + math.e) * 1e-3, rel=1e-9))
-    assert float(found.delta) >= (1 + math.e) * 1e-3
-    assert chained(Pure(0.5), 3) == Pure(1.5)
-    assert chained(Approx(1, 1e-3), 1).delta == pytest.approx(1e-3)
-    with pytest.raises(BadBudget, match="more than 1"):
-        chained(Approx(5, 0.1), 4)
-    with pytest.raises(BadBudget):
-        chained(fugu.Renyi(2, 1))
-    with pytest.raises(UsageError):
-        chained(Pure(1), 0)
-    # attained: three distributions on two points, each step (0, d), the ends exactly 2 d apart
-    p, q, r = (Discrete([0, 1], w) for w in ([8, 2], [9, 1], [10, 0]))
-    assert fugu.delta(Laplace(0), LawPair(p, r), 0) == pytest.approx(2 * fugu.delta(Laplace(0), LawPair(p, q), 0))
 
 
 def test_what_distributions_may_be():

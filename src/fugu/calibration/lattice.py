@@ -26,8 +26,7 @@ from fugu.loss.search.laplace import delta_loss, pure_loss
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Kind
 from fugu.noise.laplace import Laplace
-from fugu.noise.lattice import Lattice, as_grid
-from fugu.numbers.exact import Real
+from fugu.noise.lattice import Lattice
 
 FINER = 16
 """A lattice is at most this part of the scale and of the spread of the values."""
@@ -104,11 +103,11 @@ def ladder(x: float) -> int:
     return next(m * power for m in (1, 2, 5, 10) if m * power >= x * (1 - 1e-9))
 
 
-def problem(given: tuple[Shape, ...], ask: Ask, kind: Kind, grid: Real | str = "auto") -> Problem:
-    """Choose the lattice. "auto": the coarsest that holds every atom; where there is none, or a law is unknown
+def problem(given: tuple[Shape, ...], ask: Ask, kind: Kind, grid: Fraction | None = None) -> Problem:
+    """Choose the lattice. Without a grid: the coarsest that holds every atom; where there is none, or a law is unknown
     (`Shifted`) or Gaussian, at most 1/16 of the scale, so that rounding costs at most 0.5 % of the scale."""
-    if grid != "auto" or isinstance(given[0], CellFamily):
-        return on(given, Lattice(as_grid(1 if grid == "auto" else grid)))
+    if grid is not None or isinstance(given[0], CellFamily):
+        return on(given, Lattice(grid or Fraction(1)))
     if isinstance(given[0], SetFamily):
         return _sets(given[0], ask, kind)
     atoms = [item for item in given if isinstance(item, Family)]

@@ -117,15 +117,19 @@ def _for_sets(source: PairsLike, given: tuple[Shape, ...], error: float, objecti
 def _searched(source: PairsLike, error: float, objective: Objective, delta: Real) -> Approx:
     """By bisection on the mechanism that would really run; the end that reaches the error is returned."""
 
-    def reaches(epsilon: float) -> bool:
-        return _reaches(source, Approx(epsilon, delta), error, objective)
+    why = f"no epsilon was found whose mechanism has an expected error of at most {error:g}"
+    reaches = lambda epsilon: _reaches(source, Approx(epsilon, delta), error, objective)  # noqa: E731
+    return Approx(_between(*_bracket(reaches, 4, _WIDEST, why), reaches), delta)
 
+
+def _bracket(reaches: Callable[[float], bool], times: int, most: float, why: str) -> tuple[float, float]:
+    """Two epsilons of which the second reaches the error and the first, if it is not 0, does not."""
     low, high = 0.0, 1.0
     while not reaches(high):
-        low, high = high, 4 * high
-        if high > _WIDEST:
-            raise NotProvable(f"no epsilon was found whose mechanism has an expected error of at most {error:g}")
-    return Approx(_between(low, high, reaches), delta)
+        low, high = high, times * high
+        if high > most:
+            raise NotProvable(why)
+    return low, high
 
 
 def _between(low: float, high: float, reaches: Callable[[float], bool], least: float = 1e-9) -> float:
@@ -175,14 +179,8 @@ def plan_channel(source: PairsLike, error: float, wishes: Asked, delta: Real = 0
         problem = asked.problem(given, Ratio(as_fraction(epsilon), slack))
         return Fraction(solved(problem, asked)[1].value) <= as_fraction(error)
 
-    low, high = 0.0, 1.0
-    if reaches(low):
-        high = low
-    while low < high and not reaches(high):
-        low, high = high, 2 * high
-        if high > _LARGEST:
-            raise NotProvable(f"no epsilon up to {_LARGEST:g} has a channel with an expected loss of at most {error:g}")
-    high = _between(low, high, reaches, 0.0)
+    why = f"no epsilon up to {_LARGEST:g} has a channel with an expected loss of at most {error:g}"
+    high = 0.0 if reaches(0.0) else _between(*_bracket(reaches, 2, _LARGEST, why), reaches, 0.0)
     return Approx(high, delta) if delta else Pure(high)
 
 

@@ -46,7 +46,7 @@ class Scales:
         stage: list[Scaled] = []
         for kind in self._kinds():
             try:
-                where = self._where(kind)
+                where = problem(self.given, self.ask, kind, self.wishes.grid)
                 found = self._wanted(where, kind, chosen)
                 there = {m.name for m in found}
                 rest = [m for m in found if m.beaten_by in there]
@@ -58,13 +58,10 @@ class Scales:
                 refusals.append(f"{kind.name}: {told(error)}")
                 continue
             made.append((kind, where, [m for m in rest if m not in needed]))
-        yield [*self._capped(stage), *self.beside()]
-        yield self._capped([each for kind, where, rest in made for each in scaled(where, self.ask, kind, rest)])
-
-    def _capped(self, found: list[Scaled]) -> list[Offer]:
-        """The offers with as much noise as the cap asks for, if there is one."""
         cap = self.wishes.cap
-        return [(each if cap is None else each.capped(cap)).offer for each in found]
+        yield [*(each.capped(cap).offer for each in stage), *self.beside()]
+        beaten = [each for kind, where, others in made for each in scaled(where, self.ask, kind, others)]
+        yield [each.capped(cap).offer for each in beaten]
 
     def everything(self) -> list[Any]:
         """Every method for every kind of noise that can meet the budget; rows for the kinds that are refused."""
@@ -73,7 +70,7 @@ class Scales:
             if not kind.considered or kind.refusal(self.ask) is not None or not self._covered(kind):
                 continue
             try:
-                where = self._where(kind)
+                where = problem(self.given, self.ask, kind, self.wishes.grid)
                 rows += _rows(scaled(where, self.ask, kind, suited(where.items, self.ask, kind)), self.ask)
             except (NotProvable, *ARITHMETIC) as error:
                 rows.append(refused("exact", kind.name, told(error)))
@@ -93,9 +90,6 @@ class Scales:
 
     def _covered(self, kind: Kind) -> bool:
         return all(covers(item.shape, kind.name) for item in self.given)
-
-    def _where(self, kind: Kind) -> Problem:
-        return problem(self.given, self.ask, kind, "auto" if self.wishes.grid is None else self.wishes.grid)
 
     def _wanted(self, where: Problem, kind: Kind, chosen: tuple[Method, ...] | None) -> list[Method]:
         known = suited(where.items, self.ask, kind)
@@ -182,9 +176,11 @@ class Scaled:
     """A scale of this kind of noise that is proved: at or above it, a kind of which larger scales are post-processings
     of smaller ones needs no proof of its own to be listed."""
 
-    def capped(self, cap: Fraction) -> Scaled:
+    def capped(self, cap: Fraction | None) -> Scaled:
         """The same with a scale of at least span / cap steps, at which two values of a record lose at most the cap: the
         noise is Laplace noise, on the lattice or on atoms. Without a support, and for other noise, nothing is left."""
+        if cap is None:
+            return self
         span, bounded = self._span(), self.kind.at(1, _UNIT).rate == 1  # the largest log-ratio is a step / scale
         if span is None or not bounded:
             why = "values are not kept within a support" if span is None else f"{self.kind.name} noise bounds no ratio"
@@ -254,8 +250,13 @@ class Scaled:
             unrounded = None
         if unrounded is not None and bound(unrounded, self._placed(silent, unrounded), ask).holds:
             lattice, laws = None, unrounded
-        if self.kind.released:
-            require_drawn(self.proposal.steps)
+        if self.kind.released and (steps := self.proposal.steps) > MOST_STEPS:
+            raise OutOfReach(
+                f"noise of {steps:.3g} lattice steps cannot be drawn, at most {MOST_STEPS:.3g} can: choose a coarser "
+                "grid, or a larger epsilon",
+                points=steps,
+                limit=MOST_STEPS,
+            )
         noise, proof = self.proved(ask, laws)
         if not self._within(noise):
             raise NotProvable(f"the {self.kind.name} scale {float(noise.scale):g} is too small for the cap")
@@ -324,14 +325,3 @@ class Scaled:
         except (NotProvable, *ARITHMETIC):
             return math.inf
         return None if any(x is None for x in each) else max(x for x in each if x is not None)
-
-
-def require_drawn(steps: float) -> None:
-    """Refuse a scale of more lattice steps than the samplers draw exactly."""
-    if steps > MOST_STEPS:
-        raise OutOfReach(
-            f"noise of {steps:.3g} lattice steps cannot be drawn, at most {MOST_STEPS:.3g} can: choose a coarser grid, "
-            "or a larger epsilon",
-            points=steps,
-            limit=MOST_STEPS,
-        )

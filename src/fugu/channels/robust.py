@@ -17,11 +17,10 @@ from fractions import Fraction
 import numpy as np
 
 from fugu.channels.bounds import lower, value
-from fugu.channels.cone import Cone, LinearForm, Vector
 from fugu.channels.problem import ChannelProblem, Prices, RoughChannel
 from fugu.channels.program import INFINITE, Floats, Ints, Program, sparse
 from fugu.channels.repair import repaired
-from fugu.channels.sets import Promises, extreme, provable
+from fugu.channels.sets import Cone, LinearForm, Promises, Vector, extreme, provable
 from fugu.errors import NotProvable, OutOfReach
 from fugu.progress import report
 

@@ -16,13 +16,14 @@ from fugu.fixed import Fixed
 from fugu.laws import Discrete, Law, LawPair, Normal
 from fugu.lazily import Imported
 from fugu.numbers.checks import is_list
+from fugu.numbers.exact import Real
 from fugu.scenario.query import ColumnQuery
 from fugu.shown import Shown
 from fugu.visible import brief, several, visible
 
 if TYPE_CHECKING:
     from fugu.laws.sets.confidence import Sampled
-    from fugu.scenario import attributes, distributions, moves, table, users
+    from fugu.scenario import attributes, moves, table, users
     from fugu.scenario import property as properties
     from fugu.scenario.property import PropertyModel
 
@@ -77,6 +78,11 @@ _NAMED: dict[str, Callable[[Iterable[str]], Iterable[tuple[str, str]]]] = {
     "all": lambda secrets: combinations(secrets, 2),
     "adjacent": pairwise,
 }
+LABELS = (
+    "as a Pufferfish scenario: the secret is the label that names the distribution, an adversary takes both labels of "
+    "a pair for equally likely, and the mechanism does not look at it"
+)
+_FOLLOWS = "the query then follows the law stated"
 _NOTHING = Report()
 _BY_HAND = (BY_HAND, INDEPENDENT)
 
@@ -163,7 +169,6 @@ class Scenario(Shown):
         gaussian_attributes = staticmethod(attributes.gaussian_attributes)
         attribute_summary = staticmethod(attributes.attribute_summary)
         from_property = staticmethod(properties.from_property)
-        from_distributions = staticmethod(distributions.from_distributions)
         from_recipe = staticmethod(table.from_recipe)
     else:  # each is imported with what it alone needs
         from_table = Imported("fugu.scenario.table:from_table")
@@ -175,8 +180,60 @@ class Scenario(Shown):
         gaussian_attributes = Imported("fugu.scenario.attributes:gaussian_attributes")
         attribute_summary = Imported("fugu.scenario.attributes:attribute_summary")
         from_property = Imported("fugu.scenario.property:from_property")
-        from_distributions = Imported("fugu.scenario.distributions:from_distributions")
         from_recipe = Imported("fugu.scenario.table:from_recipe")
+
+    @staticmethod
+    def from_distributions(
+        distributions: Mapping[str, Law | Sequence[Real]],
+        psi: Literal["all"] | Iterable[tuple[str, str]] = "all",
+        symmetric: bool = True,
+    ) -> Scenario:
+        """Distribution privacy: which of the named distributions the data come from.
+
+        `distributions`: {name: law of the query}, or {name: its values}, whose frequencies are the law; `psi`: "all",
+        or the ordered pairs of names that must look alike; `symmetric`: True adds (b, a) to each (a, b). False takes
+        the pairs as they are; noise protects both orders anyway, and the assumptions say which were asked for and
+        which come with it.
+
+        A mechanism M is (epsilon, delta)-distribution private for Psi if P(M(D) in S | D ~ theta) <= e^epsilon P(M(D')
+        in S | D' ~ theta') + delta for every event S and every (theta, theta') in Psi, over the data and the mechanism
+        (Chen and Ohrimenko 2023, Definition 3.2). What is published depends on the data through a query only, so the
+        law of the query under each theta is all that counts. The data come with a label that names their distribution,
+        and the secret is the label: the same promise (the paper's Theorem 3.1; a secret must be an event, and "drawn
+        from theta" is none of the data alone).
+
+        >>> from fugu import Discrete
+        >>> theta = {"mu": Discrete([1, 2], [1, 1]), "nu": Discrete([1, 2], [1, 2])}
+        >>> Scenario.from_distributions(theta, psi=[("mu", "nu")]).law_pairs()[0].label
+        'mu vs nu'
+        """
+        if not isinstance(distributions, Mapping):
+            raise UsageError("distributions must be a dict of names and laws of the query")
+        laws: dict[str, Law] = {}
+        for name, given in distributions.items():
+            if not isinstance(given, Law) and not is_list(given) and not hasattr(given, "tolist"):
+                raise UsageError(
+                    f"distribution {str(name)!r} needs the law of the query, or its values, got {type(given).__name__}"
+                )
+            laws[str(name)] = given if isinstance(given, Law) else Discrete(given)
+        names = tuple(laws)
+        found = named_pairs(psi, names, ("all",), "psi", "distribution")
+        pairs = list(combinations(names, 2)) if isinstance(found, str) else found
+        asked = set(pairs) | ({(b, a) for a, b in pairs} if symmetric else set())
+        alone = [(a, b) for a, b in pairs if (b, a) not in asked]
+        listed = "; ".join(f"({a}, {b})" for a, b in pairs)
+        beside = "; ".join(f"({b}, {a})" for a, b in alone)
+        orders = f"as ordered pairs; {beside} not asked for, and protected as well" if alone else "each in both orders"
+        return Scenario(
+            laws,
+            pairs,
+            assumptions=(
+                f"distributions: the data are drawn from one of {', '.join(names)}; {_FOLLOWS}",
+                f"Psi: {listed}, {orders}",
+                LABELS,
+                "the value is published once, computed from all records together",
+            ),
+        )
 
     def law_pairs(self) -> tuple[LawPair, ...]:
         """Every pair of laws that must look alike: all pairs of secrets asked for, under every adversary."""

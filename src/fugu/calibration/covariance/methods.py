@@ -18,7 +18,6 @@ from fugu.calibration.covariance.directions import (
     directional_uncertainty,
     eigenvector,
     expected_value_gaussian,
-    positive,
     up,
 )
 from fugu.calibration.covariance.optimal import optimal_covariance
@@ -148,7 +147,7 @@ def _records(everybody: bool) -> Finder:
         if model is None:
             raise NotProvable("this method needs the ranges of the records; make the scenario with from_property")
         reach = np.array([float(x) for x in model.reach]) / laws.unit
-        sigma = record_group(reach, model.size if everybody else model.swapped).gaussian(t)
+        sigma = record_group(reach, model.size if everybody else model.swapped).l2 / t * up(1)
         return np.asarray(sigma**2 * np.eye(laws.dimension))
 
     return find
@@ -187,14 +186,6 @@ class Sensitivity:
 
     l1: float
     l2: float
-
-    def laplace(self, epsilon: float) -> float:
-        """The scale of independent Laplace noise for the pure level epsilon."""
-        return self.l1 / positive(epsilon, "epsilon") * up(1)
-
-    def gaussian(self, t: float) -> float:
-        """The deviation of Gaussian noise at t = mu(epsilon, delta)."""
-        return self.l2 / positive(t, "t, the largest admissible distance,") * up(1)
 
 
 def group(ranges: ArrayLike, size: int, means: ArrayLike | None = None) -> Sensitivity:
