@@ -96,14 +96,20 @@ def vector_delta(
     laws = prove_delta(family, None, epsilon)[: len(family.different)]
     if noise.scale == 0:
         return laws
-    bare = {loss.pair: loss.value for loss in laws}
+    bare, found = {loss.pair: loss.value for loss in laws}, []
     if isinstance(noise, Laplace):
-        return _laplace_delta(family, noise, epsilon, target, bare)
+        for pair, label in family.different:
+            space = space_of(family, pair, 1)
+            missed = 1 - kept_within(space, math.floor(epsilon / noise.rate / unit_of(space)))
+            found.append(PairLoss(label, min(float_up(missed), bare[pair]), pair, met=missed <= target))
+        if all(loss.within(target) for loss in found):
+            return found
+        pure = [pure_as_delta(loss.value, epsilon) for loss in vector_pure(family, noise, epsilon)]
+        return [replace(loss, value=min(loss.value, other)) for loss, other in zip(found, pure, strict=True)]
     if wide(noise):
         return [PairLoss(label, min(bare[pair], _curve(family, pair, noise, epsilon)), pair)
                 for pair, label in family.different]  # fmt: skip
     losses = [vector_renyi(family, noise, alpha) for alpha in ORDERS]
-    found = []
     for k, (pair, label) in enumerate(family.different):
         values = {a: loss[k].value for a, loss in zip(ORDERS, losses, strict=True)}
         orders: dict[Real, Real] = {a: Fraction(value) for a, value in values.items() if math.isfinite(value)}
@@ -117,21 +123,6 @@ def _curve(family: Family, pair: tuple[int, int], noise: Gaussian, epsilon: Frac
     if len(space.x) * len(space.y) <= PLANNED:
         return smooth_delta(space, unit_of(space), noise, epsilon, smooth_plan(space, unit_of(space), noise, epsilon))
     return shift_delta(bottleneck(space, Fraction(0))[0], space.x.shape[1], noise, epsilon)
-
-
-def _laplace_delta(
-    family: Family, noise: Laplace, epsilon: Fraction, target: Fraction, bare: dict[tuple[int, int], float]
-) -> list[PairLoss]:
-    """The least of the coupling bound, the laws' own delta, and that of randomised response at the pure epsilon."""
-    found = []
-    for pair, label in family.different:
-        space = space_of(family, pair, 1)
-        missed = 1 - kept_within(space, math.floor(epsilon / noise.rate / unit_of(space)))
-        found.append(PairLoss(label, min(float_up(missed), bare[pair]), pair, met=missed <= target))
-    if all(loss.within(target) for loss in found):
-        return found
-    pure = [pure_as_delta(loss.value, epsilon) for loss in vector_pure(family, noise, epsilon)]
-    return [replace(loss, value=min(loss.value, other)) for loss, other in zip(found, pure, strict=True)]
 
 
 def pure_as_delta(pure: float, epsilon: Fraction) -> float:
