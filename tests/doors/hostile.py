@@ -129,6 +129,19 @@ CONTAINERS = (
     as_dict, as_objects, as_masked, as_pandas, inferred_pandas, categorical_pandas, as_polars, as_csv, as_gzip,
     as_parquet,
 )  # fmt: skip
+PACKED = (as_gzip, as_parquet)
+"""Read as the CSV file and the frame of polars that they hold: one case or two for each reader."""
+
+
+def ways(asked, packed):
+    """Every question in every container, those of this list in packed files too."""
+    return [(one, box) for one in asked for box in CONTAINERS if box not in PACKED or one in packed]
+
+
+def called(thing):
+    """The name of a case."""
+    shown = thing.items() if isinstance(thing, dict) else ()
+    return getattr(thing, "__name__", None) or " ".join(f"{k}={str(v)[:20]}" for k, v in shown) or str(thing)[:30]
 
 
 def _array(cells):

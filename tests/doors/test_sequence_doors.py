@@ -13,6 +13,7 @@ import random
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -188,17 +189,17 @@ def reference(kind):
 
 
 ROWS = (0, 13, 29)
+"""Cells stand in these in turn."""
 
 
 def test_a_file_of_text_has_each_cell_read_by_itself(kind, tmp_path):
     schema, states = reference(kind)
     rows = told(KINDS[kind])
     base = entries_of(as_csv(tmp_path / "base.csv", rows), schema, states)
-    for cell in (*TEXTS, *BYTES):
-        for row in ROWS:
-            new = [list(r) for r in rows]
-            new[row][2] = cell
-            row_moves_alone(base, entries_of(as_csv(tmp_path / "new.csv", new), schema, states), row)
+    for cell, row in zip((*TEXTS, *BYTES), cycle(ROWS), strict=False):
+        new = [list(r) for r in rows]
+        new[row][2] = cell
+        row_moves_alone(base, entries_of(as_csv(tmp_path / "new.csv", new), schema, states), row)
 
 
 @pytest.mark.parametrize("frame", [dict, as_pandas, inferred_pandas, as_polars])
@@ -209,11 +210,10 @@ def test_a_frame_of_any_cells_has_each_read_by_itself(kind, frame):
         data = columns([[u, t, held(s)] for u, t, s in rows])
         base = entries_of(frame(data), schema, states)
         assert base == entries_of(dict(columns(rows)), schema, states)  # 1, 1.0 and "1" are one state
-        for cell in CELLS:
-            for row in ROWS:
-                new = list(data["place"])
-                new[row] = cell
-                row_moves_alone(base, entries_of(frame({**data, "place": new}), schema, states), row)
+        for cell, row in zip(CELLS, cycle(ROWS), strict=False):
+            new = list(data["place"])
+            new[row] = cell
+            row_moves_alone(base, entries_of(frame({**data, "place": new}), schema, states), row)
 
 
 def test_a_parquet_file_of_numbers_or_texts_has_each_cell_read_by_itself(kind, tmp_path):
@@ -221,13 +221,12 @@ def test_a_parquet_file_of_numbers_or_texts_has_each_cell_read_by_itself(kind, t
     rows = told(KINDS[kind])
     base = entries_of(as_parquet(tmp_path / "base.parquet", columns(rows)), schema, states)
     for cells in (TEXTS, () if kind in ("text", "letters") else (None, math.nan, math.inf, 1e308, 1.5, 2.0**60)):
-        for cell in cells:
-            for row in ROWS:
-                held = str if isinstance(cell, str) else float
-                new = [[u, t, held(s)] for u, t, s in rows]
-                new[row][2] = cell
-                path = as_parquet(tmp_path / "new.parquet", columns(new))
-                row_moves_alone(base, entries_of(path, schema, states), row)
+        for cell, row in zip(cells, cycle(ROWS), strict=False):
+            held = str if isinstance(cell, str) else float
+            new = [[u, t, held(s)] for u, t, s in rows]
+            new[row][2] = cell
+            path = as_parquet(tmp_path / "new.parquet", columns(new))
+            row_moves_alone(base, entries_of(path, schema, states), row)
 
 
 def test_numbers_move_alone_and_within_the_bounds(tmp_path):

@@ -35,9 +35,9 @@ def test_a_translation_is_a_function_of_prior_and_epsilon(name):
     assert [fugu.translate(two, e) for e in reversed(EPSILONS)] == fresh[::-1]
 
 
-@pytest.mark.parametrize("name", list(PRIORS)[:2])
-@pytest.mark.parametrize("dp", [fugu.Approx(0.1, 1e-6), fugu.Renyi(4, 0.05)], ids=str)
-def test_so_is_that_of_other_guarantees(name, dp):
+@pytest.mark.parametrize(("place", "dp"), [(0, fugu.Approx(0.1, 1e-6)), (1, fugu.Renyi(4, 0.05))], ids=str)
+def test_so_is_that_of_other_guarantees(place, dp):
+    name = list(PRIORS)[place]
     one = PRIORS[name]()
     fugu.translate(one, 0.3)
     fugu.translate(one, fugu.Approx(0.4, 1e-4))

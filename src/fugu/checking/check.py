@@ -285,10 +285,8 @@ def log_tail(mine: NDArray[np.int64], theirs: NDArray[np.int64]) -> float:
     share = float(mine.sum() / both.sum())
     sizes, times = np.unique(both[some], return_counts=True)
     k = np.arange(sizes[-1] + 1)
-    alike, masses = (
-        np.minimum(k, sizes[:, None] - k),
-        binom.logpmf(k, sizes[:, None], share),
-    )  # more than there are: -inf
+    alike = np.minimum(k, sizes[:, None] - k)
+    masses = binom.logpmf(k, sizes[:, None], share)  # of more than there are: -inf
 
     def exponent(rate: float) -> float:
         return float(times @ logsumexp(rate * alike + masses, axis=1)) - rate * seen
