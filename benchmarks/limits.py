@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
@@ -16,11 +17,10 @@ import numpy as np
 import fugu
 from benchmarks.limits_svg import Curve, Panel, drawn
 from benchmarks.measure import Row, Size
-from fugu.calibration.compare import problem_of
+from fugu.calibration.channel import Asked
 from fugu.calibration.comparison import Comparison
 from fugu.channels.bounds import value
 from fugu.channels.find import find
-from fugu.channels.problem import ChannelProblem
 from fugu.channels.repair import repaired
 from fugu.laws.sets.confidence import clopper_box, secret_error
 from fugu.laws.shapes import shapes
@@ -59,15 +59,12 @@ def points(pair: fugu.LawPair, epsilon: str) -> dict[str, float]:
 def robust(column: dict[str, Any], epsilon: str) -> float:
     """E|error| of the robust channel: boxes that hold both laws with 95 %, and Laplace's own limit for any belief."""
     pair = laws(column)
-    family = shapes([pair])[0]
     error = secret_error(CONFIDENCE, 2, disjoint=True)
     boxes = tuple(clopper_box(np.array(column["values"], dtype=float), c, error) for c in column["secrets"].values())
-    plain = problem_of(family, fugu.Pure(Fraction(epsilon)).asks())  # type: ignore[arg-type]
+    plain = Asked("absolute").problem(shapes([pair]), fugu.Pure(Fraction(epsilon)).asks())
     scale = fugu.calibrate(pair, fugu.Pure(Fraction(epsilon)), noise="laplace").noise.scale
     cap = Fraction(max(column["values"]) - min(column["values"])) / Fraction(scale)
-    asked = ChannelProblem(
-        boxes, ((0, 1),), plain.epsilon, plain.loss, plain.weight, cap=cap, points=plain.points, outputs=plain.outputs
-    )
+    asked = replace(plain, laws=boxes, cap=cap)
     rows, _ = repaired(asked, find(asked).matrix)
     return float(value(asked, rows))
 
