@@ -44,8 +44,19 @@ def asks(
         listed: list[inspect.Parameter] = []
 
         def option(name: str, said: Ask, hint: Any, default: Any) -> None:
-            made = Annotated[hint, _option(name, said, metavar if name == argument else None)]
-            listed.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=made))
+            made: Any = typer.Argument(metavar=metavar, help=said.help)
+            if name != argument:
+                flags = said.flag.split() or [f"--{name.replace('_', '-')}"]
+                more: dict[str, Any] = {"metavar": said.metavar} if said.metavar else {}
+                if said.words:
+                    more["autocompletion"] = lambda: list(said.words)
+                if said.reads is not None:
+                    more["callback"] = _own_name(said.reads)
+                text = said.help.removeprefix(f"{said.panel}: ")
+                panel = said.panel or None
+                made = typer.Option(*flags, help=text[0].upper() + text[1:], rich_help_panel=panel, **more)
+            kind = inspect.Parameter.KEYWORD_ONLY
+            listed.append(inspect.Parameter(name, kind, default=default, annotation=Annotated[hint, made]))
 
         own = {**texts()["every"], **texts().get(command_name or command.__name__.strip("_"), {})}
         for parameter in inspect.signature(command).parameters.values():
@@ -79,20 +90,6 @@ def asks(
     return wrapped
 
 
-def _option(name: str, said: Ask, argument: str | None) -> Any:
-    """The option of a field for typer."""
-    if argument is not None:
-        return typer.Argument(metavar=argument, help=said.help)
-    flags = said.flag.split() or [f"--{name.replace('_', '-')}"]
-    more: dict[str, Any] = {"metavar": said.metavar} if said.metavar else {}
-    if said.words:
-        more["autocompletion"] = lambda: list(said.words)
-    if said.reads is not None:
-        more["callback"] = _own_name(said.reads)
-    text = said.help.removeprefix(f"{said.panel}: ")
-    return typer.Option(*flags, help=text[0].upper() + text[1:], rich_help_panel=said.panel or None, **more)
-
-
 def _own_name(reads: Callable[[str], str]) -> Callable[[str], str]:
     """fugu's name for what the papers call a noise or a method; of a method that is said on stderr."""
 
@@ -122,8 +119,10 @@ class ScenarioCommand(TyperCommand):
         values |= {name: [values[name]] for name in several & set(values)}  # options that may be given more than once
         for pair in _EITHER:
             for one, other in (pair, pair[::-1]):
-                if one in values and other not in values and _given(args, other):
-                    _say(f"--{other.replace('_', '-')}", repr(one), file.path.name)
+                option = f"--{other.replace('_', '-')}"
+                given = any(word == option or word.startswith(f"{option}=") for word in args)
+                if one in values and other not in values and given:
+                    _say(option, repr(one), file.path.name)
                     del values[one]
         ctx.default_map = values
         rest = list(super().parse_args(ctx, args))
@@ -145,11 +144,6 @@ def _named(args: list[str]) -> str | None:
         if word.startswith(f"{_SCENARIO}="):
             return word.partition("=")[2]
     return None
-
-
-def _given(args: list[str], name: str) -> bool:
-    option = "--" + name.replace("_", "-")
-    return any(word == option or word.startswith(f"{option}=") for word in args)
 
 
 def _say(option: str, instead: str, file: str) -> None:

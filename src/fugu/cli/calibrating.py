@@ -4,17 +4,18 @@ every rule allows an entry."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
 
 from rich.table import Table as Rich
 
 import fugu
+from fugu.calibration.channel import channel_offer
+from fugu.calibration.driver import asked
 from fugu.calibration.plan import plan_channel, rows_needed
 from fugu.cli import options
 from fugu.cli.column import (
-    beside,
     channel_asked,
     describe,
     figures,
@@ -42,6 +43,8 @@ from fugu.data import Schema
 from fugu.files import check_apart
 from fugu.guarantee import Approx, weaknesses
 from fugu.guarantee.composition import EACH_ENTRY, REFERENCE, both, promise
+from fugu.laws.shapes import shapes
+from fugu.mechanism.intake import Context
 from fugu.numbers.exact import as_fraction
 from fugu.progress import report, stage
 from fugu.publication.files import Beliefs, Outgoing
@@ -145,7 +148,11 @@ def _methods(question: Question, more: Comparing, as_json: bool) -> None:
     with progress("fitting beliefs"):
         scenario = scenario_of(question, table)
         stage("every method's noise")
-        found = beside(question, fugu.compare(scenario, budget, grid=question.grid, rows=rows), scenario, budget)
+        found = fugu.compare(scenario, budget, grid=question.grid, rows=rows)
+        if (channel := channel_asked(question)) is not None:  # its line, which `calibrate` does not take by itself
+            wishes, ask = replace(channel, names=Context.of(scenario).nominal), asked(budget)
+            listed = (*found.beside, channel_offer(shapes(scenario.law_pairs()), ask, wishes).row(ask))
+            found = replace(found, more=lambda: listed)
         _ = found.beside, found.ordinary, found.usable, found.certificate  # worked out while progress is shown
         said = (*weaknesses(budget, scenario.report.rows if rows is None else rows), *scenario.report.few)
         if more.figure is not None:
@@ -307,9 +314,17 @@ Line = tuple[Rule, tuple[str, ...], list[float], bool]
 def _lines(found: Sequence[Rule], parts: Sequence[SequenceQuery], groups: Sequence[Any]) -> Iterator[Line]:
     """Every rule with every way to answer that is worth showing; the last is the one that is released."""
     best = tuple(part.way if isinstance(part, TopK) else _VECTOR for part in parts)
+    counts = [isinstance(part, TopK | Histogram | Transitions) for part in parts]
+    tops = [isinstance(part, TopK) for part in parts]
     for place, rule in enumerate(found):
         report("rules", place, len(found))
-        for ways in _ways(rule.name, parts, best):
+        listed = [best]
+        if rule.name == QUILTS and any(counts):
+            listed.insert(0, tuple(SPLIT if many else way for many, way in zip(counts, best, strict=True)))
+        if rule.name in (CURVE, CONTRACTION) and any(tops):
+            for name in ("exponential", "permute-and-flip"):
+                listed.insert(-1, tuple(name if top else way for top, way in zip(tops, best, strict=True)))
+        for ways in dict.fromkeys(listed):
             asked = zip(parts, rule.entry, ways, groups, strict=True)
             errors = [expected_error(part, epsilon, way, group) for part, epsilon, way, group in asked]
             yield rule, ways, errors, rule.name == CONTRACTION and ways == best
@@ -326,15 +341,3 @@ def _table(title: str, parts: Sequence[SequenceQuery], lines: Sequence[Line]) ->
             style="bold" if released else None,
         )  # fmt: skip
     return table
-
-
-def _ways(rule: str, parts: Sequence[SequenceQuery], best: tuple[str, ...]) -> list[tuple[str, ...]]:
-    counts = [isinstance(part, TopK | Histogram | Transitions) for part in parts]
-    tops = [isinstance(part, TopK) for part in parts]
-    listed = [best]
-    if rule == QUILTS and any(counts):
-        listed.insert(0, tuple(SPLIT if many else way for many, way in zip(counts, best, strict=True)))
-    if rule in (CURVE, CONTRACTION) and any(tops):
-        for name in ("exponential", "permute-and-flip"):
-            listed.insert(-1, tuple(name if top else way for top, way in zip(tops, best, strict=True)))
-    return list(dict.fromkeys(listed))

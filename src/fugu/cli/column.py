@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import fugu
-from fugu.calibration.channel import Asked, channel_offer
+from fugu.calibration.channel import Asked
 from fugu.calibration.comparison import called
-from fugu.calibration.driver import asked
 from fugu.cli import options
 from fugu.cli.charging import drawn_once
 from fugu.cli.console import escape, out, print_json, progress, say, say_rules, spoken, usable_table, warn
@@ -21,9 +20,7 @@ from fugu.data.sources import TableLike
 from fugu.documents.promises import warnings_of
 from fugu.errors import BadTable, UsageError
 from fugu.guarantee import Guarantee
-from fugu.laws.shapes import shapes
 from fugu.mechanism import post
-from fugu.mechanism.intake import Context
 from fugu.mechanism.mechanism import Mechanism
 from fugu.progress import stage
 from fugu.publication.account import open_column, release_private
@@ -88,16 +85,6 @@ def made(question: Question, scenario: Scenario, budget: Guarantee) -> Mechanism
     return followed(question, found)
 
 
-def beside(question: Question, found: fugu.Comparison, scenario: Scenario, budget: Guarantee) -> fugu.Comparison:
-    """A comparison with the line of the channel, which `calibrate` does not take by itself."""
-    if (channel := channel_asked(question)) is None:
-        return found
-    wishes = replace(channel, names=Context.of(scenario).nominal)
-    row = channel_offer(shapes(scenario.law_pairs()), asked(budget), wishes).row(asked(budget))
-    listed = (*found.beside, row)
-    return replace(found, more=lambda: listed)
-
-
 def followed(question: Question, mechanism: Mechanism) -> Mechanism:
     """The mechanism and what is done with its numbers, which its certificate names; of dates, in dates and days."""
     if question.clip is None and question.round is None:
@@ -131,7 +118,16 @@ def figures(mechanism: Mechanism, rows: int | None = None, usable: Usable | None
     what would help, if that was measured."""
     certificate, noise = mechanism.certificate, mechanism.noise
     if noise.tabled:
-        stated = _channel_figures(mechanism)
+        optimum, most, channel = mechanism.optimum, mechanism.any_belief, mechanism.errors
+        stated: dict[str, Any] = {
+            "noise": "channel", "scale": None, "grid": None, "values": len(channel.support),
+            "outputs": len(channel.channel.outputs), "loss": optimum.loss, "weight": optimum.weighing,
+            "expected_loss": optimum.value, "lower_bound": optimum.lower,
+            "cap": None if optimum.cap is None else float(optimum.cap),
+            "any_belief": most if math.isfinite(most) else None, "unchanged": channel.unchanged,
+            "exact_values": _called(mechanism),
+            "error_quantiles": {str(level): error for level, error in mechanism.error_quantiles().items()},
+        }  # fmt: skip
     else:
         name = type(noise).__name__.lower() if noise.added else noise.name
         stated = {"noise": name, "scale": float(noise.scale), "grid": noise.grid}
@@ -186,19 +182,6 @@ def _describe_noise(mechanism: Mechanism, publish: str) -> None:
         out.print(f"[bold]{kind} noise of scale {noise.scale:.10g}[/] {where} publishes {under}.")
     if (table := mechanism.certificate.body.get("remap")) is not None:
         say(f"outputs are moved to the value of least {table['loss']} loss, by a table of {len(table['to'])} values")
-
-
-def _channel_figures(mechanism: Mechanism) -> dict[str, Any]:
-    optimum, most = mechanism.optimum, mechanism.any_belief
-    return {
-        "noise": "channel", "scale": None, "grid": None, "values": len(mechanism.errors.support),
-        "outputs": len(mechanism.errors.channel.outputs), "loss": optimum.loss, "weight": optimum.weighing,
-        "expected_loss": optimum.value, "lower_bound": optimum.lower,
-        "cap": None if optimum.cap is None else float(optimum.cap),
-        "any_belief": most if math.isfinite(most) else None, "unchanged": mechanism.errors.unchanged,
-        "exact_values": _called(mechanism),
-        "error_quantiles": {str(level): error for level, error in mechanism.error_quantiles().items()},
-    }  # fmt: skip
 
 
 def _describe_channel(mechanism: Mechanism, publish: str) -> None:

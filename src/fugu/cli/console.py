@@ -8,7 +8,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from importlib import resources
@@ -302,7 +302,11 @@ def spoken(text: str) -> str:
         part = _BARE.sub(lambda found: OPTIONS[found[1]], _GIVEN.sub(_given, part))
         return _FRACTION.sub(lambda found: f"{float(Fraction(int(found[1]), int(found[2]))):.6g}", part)
 
-    return _outside_quotes(promised(text), change)
+    text, done, made = promised(text), 0, ""
+    for quoted in _QUOTED.finditer(text):  # these stay; quotes of an argument's value belong to it
+        made += change(text[done : quoted.start()]) + quoted[0]
+        done = quoted.end()
+    return made + change(text[done:])
 
 
 def promised(text: str) -> str:
@@ -314,15 +318,6 @@ def promised(text: str) -> str:
     for found, said in _PROMISES:
         text = found.sub(said, text)
     return text
-
-
-def _outside_quotes(text: str, change: Callable[[str], str]) -> str:
-    """Change what stands outside quotes; quotes that are the value of an argument belong to it."""
-    done, made = 0, ""
-    for quoted in _QUOTED.finditer(text):
-        made += change(text[done : quoted.start()]) + quoted[0]
-        done = quoted.end()
-    return made + change(text[done:])
 
 
 def _given(found: re.Match[str]) -> str:

@@ -9,7 +9,6 @@ from importlib import resources
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 import fugu
 from fugu.cli.asking import asks
@@ -22,7 +21,7 @@ from fugu.ledger import fingerprints
 from fugu.mechanism import Certificate
 from fugu.publication.files import Beliefs, Files, Outgoing, drafted, publish
 from fugu.publication.releasing import release_column
-from fugu.report.curves import View, distribution, groups, views
+from fugu.report.curves import distribution, groups, views
 from fugu.visible import several
 
 _EPSILON = 0.5
@@ -107,7 +106,16 @@ _WIDTH = 64
 def laws(certificate: Certificate) -> str:
     """Four lines of bars: both laws before noise, both after; after noise they must look alike."""
     view = views(certificate, most=1)[0]
-    before, after = _heights(view)
+    # probabilities of equal cells along the axis, one row a law
+    points, weights = view.pair.points, view.pair.weights
+    first, group = groups(*view.shown, _WIDTH)
+    inside = (points >= view.shown[0]) & (points <= view.shown[1])
+    place = (points[inside] - first[0]) // group
+    before = np.array([np.bincount(place, weights=row[inside], minlength=len(first)) for row in weights])
+    after = before
+    if view.noisy:
+        edges = np.append(first - 1, first[-1] + group - 1)
+        after = np.maximum(np.diff(distribution(view, edges), axis=1), 0.0)
     names = (escape(view.first), escape(view.second))
     width = max(len(name) for name in names)
     lines = []
@@ -117,16 +125,3 @@ def laws(certificate: Certificate) -> str:
             levels = np.ceil(row / (row.max() or 1.0) * (len(_BARS) - 1)).astype(int)
             lines.append(f"  {name:<{width}} {''.join(_BARS[level] for level in levels)}")
     return "\n".join(lines) + "\n"
-
-
-def _heights(view: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Probabilities of equal cells along the axis before and after noise, one row a law."""
-    points, weights = view.pair.points, view.pair.weights
-    first, group = groups(*view.shown, _WIDTH)
-    inside = (points >= view.shown[0]) & (points <= view.shown[1])
-    place = (points[inside] - first[0]) // group
-    before = np.array([np.bincount(place, weights=row[inside], minlength=len(first)) for row in weights])
-    if not view.noisy:
-        return before, before
-    edges = np.append(first - 1, first[-1] + group - 1)
-    return before, np.maximum(np.diff(distribution(view, edges), axis=1), 0.0)

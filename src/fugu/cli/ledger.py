@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.table import Table
@@ -15,9 +13,8 @@ from fugu.cli.console import escape, out, print_json, say
 from fugu.errors import UsageError
 from fugu.files import check_apart
 from fugu.ledger import Books, books
-from fugu.ledger.books import Entry
 from fugu.ledger.keys import own_ledger
-from fugu.ledger.sharing import BEFORE, HELD, Account, accounts
+from fugu.ledger.sharing import BEFORE, HELD, accounts
 from fugu.ledger.store import File
 
 app = typer.Typer(
@@ -37,7 +34,13 @@ def show(ledger: str | None = None, every: bool = False, as_json: bool = False) 
         listed = [{"data": e.data, "request": e.request, "state": e.state, "kind": e.kind, "charge": e.guarantee,
                    "against anybody": e.anybody, "worth so far": e.worth, "at": e.at, "note": e.note,
                    "skipped": list(e.skipped)} for e in entries]  # fmt: skip
-        print_json({"data sets": list(map(_set_json, found)), "requests": listed})
+        sets = [{"name": a.own.name, "budget": a.own.budget, "requests": a.asked, "spent": a.spent,
+                 "spent is": a.why or (BEFORE if a.translated else HELD), "worth": a.worth, "left": a.left,
+                 "against anybody": a.anybody, "people also in": list(a.others), "cap": a.own.cap,
+                 "fingerprint": known.marks[0] if known.marks else None, "prior": known.prior,
+                 "believed": known.believed, "entries": known.entries}
+                for a in found for known in (a.own.known,)]  # fmt: skip
+        print_json({"data sets": sets, "requests": listed})
         return
     for account in found:
         own, known = account.own, account.own.known
@@ -46,25 +49,20 @@ def show(ledger: str | None = None, every: bool = False, as_json: bool = False) 
         for what, said in account.words():
             out.print(f"  {what:6}{escape(said)}", soft_wrap=True)
     shown = entries if every else entries[-_LAST:]
-    out.print(_requests(shown))
-    if more := len(entries) - len(shown):
-        out.print(f"the last {_LAST} requests; there are {more} more before them, which --all shows", soft_wrap=True)
-
-
-def _requests(entries: Sequence[Entry]) -> Table:
-    """Every request in one table; what it was worth under the prior only where some was."""
-    under = any(e.worth is not None for e in entries)
+    under = any(e.worth is not None for e in shown)  # what it was worth under the prior only where some was
     table = Table(header_style="bold")
     for name in ("data set", "request", "state", "charge", *(["worth with all before"] * under), "time (UTC)", "note"):
         table.add_column(name, overflow="fold")
-    for e in entries:
+    for e in shown:
         skipped = f"skipped, as never taken: {', '.join(e.skipped)}" if e.skipped else ""
         table.add_row(
             escape(e.data), escape(e.request), f"[{_COLOURS[e.state]}]{e.state}[/]",
             escape(f"{e.guarantee!r}, {e.kind}"), *([escape("" if e.worth is None else repr(e.worth))] * under),
             escape(e.at[:19].replace("T", " ")), escape("; ".join(filter(None, (e.note, skipped)))),
         )  # fmt: skip
-    return table
+    out.print(table)
+    if more := len(entries) - len(shown):
+        out.print(f"the last {_LAST} requests; there are {more} more before them, which --all shows", soft_wrap=True)
 
 
 @app.command("verify")
@@ -129,14 +127,3 @@ def _place(ledger: str | None) -> Path:
     if not own.exists():
         raise UsageError(f"you have no ledger of your own yet, at {str(own)!r}; name the file of another one")
     return own
-
-
-def _set_json(account: Account) -> dict[str, Any]:
-    own, known = account.own, account.own.known
-    return {
-        "name": own.name, "budget": own.budget, "requests": account.asked, "spent": account.spent,
-        "spent is": account.why or (BEFORE if account.translated else HELD), "worth": account.worth,
-        "left": account.left, "against anybody": account.anybody, "people also in": list(account.others),
-        "cap": own.cap, "fingerprint": known.marks[0] if known.marks else None, "prior": known.prior,
-        "believed": known.believed, "entries": known.entries,
-    }  # fmt: skip

@@ -181,20 +181,17 @@ def audit(
             table.add_row(escape(name), *figures, word)
         out.print(table)
     else:
-        _show(next(iter(found.values())))
+        (only,) = found.values()
+        table = Table(show_header=False, box=None, pad_edge=False)
+        table.add_column(style="bold", no_wrap=True)
+        table.add_column()
+        for name, text in only.rows():
+            table.add_row(name, escape(text))
+        out.print(table)
+        style = "bold green" if only.clean else "bold red"
+        out.print(f"[{style}]{escape(only.verdict)}[/]")
     if not all(each.clean for each in found.values()):
         raise typer.Exit(CertificateError.exit_code)
-
-
-def _show(found: fugu.Audit) -> None:
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
-    for name, text in found.rows():
-        table.add_row(name, escape(text))
-    out.print(table)
-    style = "bold green" if found.clean else "bold red"
-    out.print(f"[{style}]{escape(found.verdict)}[/]")
 
 
 _QUICK = 200_000
@@ -214,7 +211,8 @@ def report(
     if found.release is None and (ledger is not None or private is not None or attack):
         raise UsageError("--ledger, --private and --attack are for the page of a whole release")
     with progress():
-        html = page(found.document) if found.release is None else _dossier(found, ledger, private, attack)
+        document = found.release
+        html = page(found.document) if document is None else _dossier(found, document, ledger, private, attack)
     write(Path(output), html)
     if as_json:
         print_json({"page": output, "digest": found.document.body.get("digest")})
@@ -222,12 +220,12 @@ def report(
         say(f"wrote {output}")
 
 
-def _dossier(found: Exhibit, ledger: str | None, private: str | None, attack: bool) -> str:
+def _dossier(
+    found: Exhibit, document: ReleaseDocument, ledger: str | None, private: str | None, attack: bool
+) -> str:  # fmt: skip
     """The page of a release, with the names of the files that lie beside it."""
     from fugu.report.dossier import dossier_page
 
-    document = found.release
-    assert document is not None
     part = None if private is None else private_part(found, private)
     bodies = document.certificates if part is None else document.opened(part)
     shown = None if bodies is None else {group: inner(body) for group, body in bodies.items()}

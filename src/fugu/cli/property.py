@@ -76,7 +76,7 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
         missing=cast(Literal["error", "drop"], sharing.missing),  # other words are refused
     )
     wishes = Wishes.of(method, "auto", declared_exact, sharing.floor)
-    rng = _generator()
+    rng = np.random.Generator(np.random.PCG64())  # for the attack and the record swap only, which publish nothing
     with progress():
         report("noise", 0, 3 * _TICK)
         mechanism = fugu.calibrate(
@@ -113,11 +113,6 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
         print_json({**content(found), "files": list(files)})
     else:
         show(found, sharing.sweep, files)
-
-
-def _generator() -> np.random.Generator:
-    """For the draws of the attack and the record swap only, which publish nothing."""
-    return np.random.Generator(np.random.PCG64())
 
 
 def hidden_property(table: Table, hide: str) -> str:
@@ -238,7 +233,16 @@ def show(found: PropertyFigures, sweep: bool, files: tuple[str, ...]) -> None:
     if found.warning:
         out.print(f"[bold red]warning[/]: {escape(found.warning)}")
     out.print(usable_table(Usable.of(mechanism.certificate)))
-    say(_swapped(found.swap))
+    if isinstance(found.swap, str):
+        say(f"record swap, without a Gaussian model: none ({found.swap})")
+    else:
+        b = found.swap.bound
+        say(
+            f"record swap, with confidence {b.confidence:.10g}, no Gaussian model: Gaussian noise of sigma "
+            f"{b.value:.5g} on every statistic, expected l2 error {found.swap.error:.5g} (delta <= {b.bound:.3g} over "
+            f"{b.draws} draws of up to {b.records} swapped records; to release it, with draws of its own: --method "
+            "record-swap)"
+        )
     if found.attacks is not None:
         out.print(_attacked(*found.attacks))
     if sweep and found.by_tolerance is not None:
@@ -272,17 +276,6 @@ def _methods(found: PropertyFigures) -> Rich:
             remarks.setdefault(line.why, []).append(name)
     table.caption = "\n".join(escape(f"{', '.join(names)}: {spoken(why)}") for why, names in remarks.items())
     return table
-
-
-def _swapped(swap: SwapFigure | str) -> str:
-    if isinstance(swap, str):
-        return f"record swap, without a Gaussian model: none ({swap})"
-    b = swap.bound
-    return (
-        f"record swap, with confidence {b.confidence:.10g}, no Gaussian model: Gaussian noise of sigma {b.value:.5g} "
-        f"on every statistic, expected l2 error {swap.error:.5g} (delta <= {b.bound:.3g} over {b.draws} draws of up to "
-        f"{b.records} swapped records; to release it, with draws of its own: --method record-swap)"
-    )
 
 
 def _attacked(before: AttackReport, after: AttackReport) -> Rich:

@@ -194,7 +194,12 @@ def query_of(question: Question, state: str, known: Field, chain: Chain, other: 
                     raise UsageError(
                         f"the prior is about column {state!r} and says nothing of {of!r}; give --state {of!r}"
                     )
-                return (Mean if name == "mean" else Sum)(_numbers(state, known, chain, bounds))
+                if not known.numeric:
+                    raise UsageError(f"column {state!r} holds text; a mean or sum needs numbers")
+                seen: list[Any] = list(chain.states)
+                low, high = map(as_fraction, bounds or (min(seen), max(seen)))  # as declared, or the reference's
+                missing = min(max(as_fraction(float(known.replacement)), low), high)
+                return (Mean if name == "mean" else Sum)(Numbers(low, high, missing))
             case ("top", str(k), None):
                 return TopK(int(k), States(chain.states, other), question.method)
             case ("count", None, str(of)) if of:
@@ -228,15 +233,6 @@ def query_of(question: Question, state: str, known: Field, chain: Chain, other: 
             f"--weights has {several(len(shares), 'number')} for {several(len(texts), 'question')}; give one each"
         )
     return Several.of(parts, shares)
-
-
-def _numbers(state: str, known: Field, chain: Chain, bounds: tuple[Real, Real] | None) -> Numbers:
-    """The bounds declared, or the reference's; a missing number is what the schema says, or its median there."""
-    if not known.numeric:
-        raise UsageError(f"column {state!r} holds text; a mean or sum needs numbers")
-    found: list[Any] = list(chain.states)
-    low, high = map(as_fraction, bounds or (min(found), max(found)))
-    return Numbers(low, high, min(max(as_fraction(float(known.replacement)), low), high))
 
 
 def unprotected(skipped: list[str]) -> str:
@@ -284,13 +280,22 @@ def release_sequences(dispatch: Dispatch) -> None:
     """Fit the prior, turn epsilon into an epsilon for each entry, answer once, write OUT.csv and its certificate.
 
     A dry run, and the page to sign, are for sequences like the reference's: the table is opened after them."""
-    question, as_json = dispatch.question, dispatch.delivery.as_json
+    question, as_json, known = dispatch.question, dispatch.delivery.as_json, dispatch.question.reference
     plan, columns = split(question.asked), columns_of(question)
     show_plan(plan, question.asked, as_json)
     if dispatch.rehearses:
         with progress():
-            rehearsed = _proved(dispatch, columns, None if question.reference is not None else question.table)
-            dry = _expected(question, columns, rehearsed)
+            rehearsed = _proved(dispatch, columns, None if known is not None else question.table)
+            layout, expected = (
+                rehearsed.own.schema.sequence,
+                RowsFor(None, rehearsed.going.rows or 0, own=known is None),
+            )
+            states = layout.columns if layout.wide else (columns.state,)
+            dry = DryRun.of(expected, (columns.by, columns.order, layout.end, *states))
+            if known is not None:  # for sequences like the reference's, as long as --length says
+                more = "as declared" if question.length else "the reference's; give --length for longer ones"
+                most = f"at most {rehearsed.chain.length:,} entries, {more}"
+                dry = replace(dry, words=f"for {len(rehearsed.own.sequences):,} sequences of {most}")
             dispatch.sign(replace(rehearsed.going, basis=dry.basis), rehearsed.usable)
     if dispatch.delivery.dry_run:
         if as_json:
@@ -306,9 +311,8 @@ def release_sequences(dispatch: Dispatch) -> None:
     if not as_json:
         proved.say()
     if proved.own.opened is not None:
-        stated = question.reference
         seen = dispatch.look(
-            proved.own.opened, question.by, lambda: None if stated is None else columns.told.open(stated)
+            proved.own.opened, question.by, lambda: None if known is None else columns.told.open(known)
         )
         going = replace(going, check=seen)
     shown = sequence_columns(_spent(dispatch, columns, proved), question.asked)
@@ -366,17 +370,6 @@ def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> Pro
     else:
         usable = usable_mechanism(mechanism, chain, rows, budget)
     return ProvedSequences(own, chain, mechanism, certificate, going, usable)
-
-
-def _expected(question: Question, columns: EntryColumns, rehearsed: ProvedSequences) -> DryRun:
-    """What a dry run is for: sequences like the reference's, as long as --length says."""
-    layout = rehearsed.own.schema.sequence
-    rows = RowsFor(None, rehearsed.going.rows or 0, own=question.reference is None)
-    more = "as declared" if question.length else "the reference's; give --length for longer ones"
-    words = f"for {len(rehearsed.own.sequences):,} sequences of at most {rehearsed.chain.length:,} entries, {more}"
-    states = layout.columns if layout.wide else (columns.state,)
-    dry = DryRun.of(rows, (columns.by, columns.order, layout.end, *states))
-    return dry if rows.own else replace(dry, words=words)
 
 
 def _prior(question: Question, columns: EntryColumns, known: Timed, own: Timed, confidence: Real | None) -> Chain:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, astuple, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from rich.table import Table as Rich
 
@@ -41,17 +41,6 @@ from fugu.utility.usable import RowsFor, Usable
 from fugu.visible import Json, several
 
 COLUMNS = ("query", "group", "cell", "value", "low", "high")
-
-
-def _exactly(asked: Asked) -> Json:
-    """The question with exact numbers."""
-    bounds, step = asked.get("bounds"), asked.get("step")
-    return {
-        "query": asked["query"],
-        "bounds": None if bounds is None else [str(as_fraction(x)) for x in bounds],  # type: ignore[attr-defined]
-        "step": None if step is None else str(as_fraction(step)),  # type: ignore[arg-type]
-        "bins": asked.get("bins"),
-    }
 
 
 def release_records(dispatch: Dispatch) -> None:
@@ -198,8 +187,13 @@ def _of_records(
     question, schema, cap = dispatch.question, dispatch.schema, _cap(dispatch.question)
     weights = [str(as_fraction(weight)) for weight in given] if isinstance(given, list) else given
     rows, plan = sum(kind.rows for kind in certificate.types), joined(asked["query"] for asked in questions)
+    exactly = [
+        {"query": asked["query"], "bounds": None if ends is None else [str(as_fraction(x)) for x in ends],
+         "step": None if step is None else str(as_fraction(step)), "bins": asked.get("bins")}
+        for asked in questions for ends, step in [(cast(Any, asked.get("bounds")), cast(Any, asked.get("step")))]
+    ]  # fmt: skip
     recipe = None if certificate["protect"] is None else {
-        "what": certificate.kind, "grammar": GRAMMAR, "questions": [_exactly(asked) for asked in questions],
+        "what": certificate.kind, "grammar": GRAMMAR, "questions": exactly,
         "protect": certificate["protect"], "epsilon": str(as_fraction(epsilon)),
         **({} if weights is None else {"weights": weights}), **({} if cap is None else {"cap": str(as_fraction(cap))}),
         **({"allow_no_noise": True} if question.allow_no_noise else {}), "unit": question.unit,

@@ -14,10 +14,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-# One cell by itself: the number or the category it stands for, whatever it is.
-#
-# Both readings are total functions of the cell alone. No other cell, no type that an engine guessed for the column and
-# no cell whatever makes them raise: this is what keeps one person's record from deciding how another one is read.
+# Readings are total functions of the cell alone. No other cell, no type that an engine guessed for the column and no
+# cell whatever makes them raise: this is what keeps one person's record from deciding how another one is read.
 
 OTHER = "(other)"
 """What a cell becomes that is none of the declared categories, unless the schema names another one."""
@@ -163,13 +161,6 @@ def _plain(cell: Any) -> Any:
     return float.__pos__(cell) if issubclass(kind, float) else OTHER
 
 
-def is_time(cell: object) -> bool:
-    """Whether a cell is a date or a time of day."""
-    return isinstance(cell, datetime | date | time | np.datetime64)
-
-
-# `Categories`: declared categories, and the one way in which texts are compared with them.
-
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
@@ -234,8 +225,6 @@ def _time_text(text: str) -> str | None:
     whole = found.isoformat(" ")
     return whole.removesuffix(" 00:00:00") if found.tzinfo is None else whole
 
-
-# How often each value occurs in each group: whole numbers, counted exactly.
 
 Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Places of the values that occur, and how often each does."""

@@ -21,8 +21,6 @@ from fugu.errors import BadTable, MissingExtra
 from fugu.numbers.checks import is_iterable
 from fugu.visible import several
 
-# `Raw`: a column as its engine hands it over, before anybody says what its cells mean.
-
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,8 +121,6 @@ def _each(column: Any, rows: int) -> Iterable[Any]:
         except BaseException:
             yield OTHER
 
-
-# `Column`: one column of a table, held exactly, with a mask of what is missing.
 
 _ABSENT = {*ABSENT, "nan", "?", "."}
 """Words that mean "missing" in a column of a public CSV file whose other cells are numbers; in text only "" does."""
@@ -327,9 +323,6 @@ def _dates(name: str) -> BadTable:
         f"column {name!r} holds dates or times, which are not numbers; "
         "turn them into numbers (days since some day) or into text"
     )
-
-
-# A digest of a column, to notice that two columns are the same one.
 
 
 def column_digest(column: NDArray[Any]) -> str:

@@ -1,4 +1,5 @@
-"""What a row must satisfy for a secret to hold: exact tests on columns, and the texts that stand for them."""
+"""What a row must satisfy for a secret to hold: exact tests on columns, never true of a missing value, and the texts
+that stand for them."""
 
 from __future__ import annotations
 
@@ -20,8 +21,6 @@ from fugu.data.column import Column
 from fugu.data.moments import DAY, EPOCH, is_moment, seconds_of
 from fugu.errors import BadTable, CertificateError, ColumnNotFound, UsageError
 from fugu.numbers.checks import is_texts, plain
-
-# What a row must satisfy for a secret to hold: exact tests on columns, never true of a missing value.
 
 Mask = NDArray[np.bool_]
 

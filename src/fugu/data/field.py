@@ -375,7 +375,14 @@ def _listed(kind: str, name: str, values: Any, outside: Any, missing: Any, typic
     ordered = kind == "ordered"
     if not ordered and values is None and outside is None and missing is None:
         return {}
-    named = _named(name, values)
+    if values is None:
+        raise UsageError(f"column {name!r} needs values=[...], its categories")
+    if not is_iterable(values):
+        raise UsageError(f"the values of column {name!r} must be a list of categories")
+    found = tuple(canonical(value) for value in values)
+    if not found or len(set(found)) < len(found) or any(v is None for v in found):
+        raise UsageError(f"the values of column {name!r} must be different categories: texts or numbers")
+    named = tuple(map(str, found))
     near = ordered and outside == NEAREST
     told = ((_OUT, None if near else outside), (_MISSING, missing), (_UNRULED, typical))
     beyond, *rules = (_rule(name, *one, named if ordered else (*named, OTHER)) for one in told)
@@ -391,18 +398,6 @@ def _rule(name: str, where: str, choice: Any, allowed: tuple[str, ...]) -> str |
     if (found := canonical(choice)) not in allowed:
         raise UnknownName(f"category of column {name!r} for a cell {where}", choice, allowed)
     return found
-
-
-def _named(name: str, values: Any) -> tuple[str, ...]:
-    """The categories that are declared."""
-    if values is None:
-        raise UsageError(f"column {name!r} needs values=[...], its categories")
-    if not is_iterable(values):
-        raise UsageError(f"the values of column {name!r} must be a list of categories")
-    named = tuple(canonical(value) for value in values)
-    if not named or len(set(named)) < len(named) or any(v is None for v in named):
-        raise UsageError(f"the values of column {name!r} must be different categories: texts or numbers")
-    return tuple(map(str, named))
 
 
 _MAKERS: dict[str, Callable[..., Said]] = {

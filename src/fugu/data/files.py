@@ -26,8 +26,6 @@ from fugu.errors import BadTable
 from fugu.files import writing
 from fugu.visible import visible
 
-# CSV and Parquet files: CSV cut into cells of text, Parquet read through duckdb; written at once or not at all.
-
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
 _CHUNK = 100_000
@@ -61,7 +59,8 @@ def read_table(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> Table
     if not file.is_file():
         raise BadTable(f"{name!r} is not a regular file; give the path of a CSV or Parquet file")
     ending = name.lower().endswith(_CSV + _PARQUET)
-    if (not ending or dialect.names is None) and (kind := _spreadsheet(file)):
+    # of a file whose first line is a record only the ending is looked at: no record decides how it is read
+    if (not ending or dialect.names is None) and (kind := _SHEETS.get(_begin(file))):
         raise BadTable(
             f"{name!r} is {kind}; save the sheet as CSV (in the spreadsheet: save as, CSV UTF-8), and give that file"
         )
@@ -76,14 +75,12 @@ _SHEETS = {b"PK\x03\x04": "an Excel file, or another archive", b"\xd0\xcf\x11\xe
 """The first bytes of files that spreadsheets write."""
 
 
-def _spreadsheet(file: Path) -> str | None:
-    """What a spreadsheet's file is, by its first bytes; None for others. Of a file whose first line is a record, only
-    the ending is looked at by whoever asks: no record decides how it is read."""
+def _begin(file: Path) -> bytes:
     try:
-        with open(file, "rb") as begin:
-            return _SHEETS.get(begin.read(4))
+        with open(file, "rb") as opened:
+            return opened.read(4)
     except OSError:
-        return None
+        return b""
 
 
 def write_csv(path: str | os.PathLike[str], columns: Mapping[str, object], *, private: bool = False) -> None:

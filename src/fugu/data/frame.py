@@ -18,8 +18,6 @@ from fugu.errors import BadTable, ColumnNotFound, MissingExtra, UsageError
 from fugu.numbers.checks import is_path
 from fugu.visible import several
 
-# `Table`: the columns of any frame, by name.
-
 
 @final
 class Table:
@@ -193,8 +191,14 @@ class FrameKind:
             )
         if find_spec(name) is None:
             raise MissingExtra(f"a frame of {name} needs {name}, which is not installed; give another kind")
-        if name == "duckdb":
-            return _relation(listed)
+        if name == "duckdb":  # a relation of its own connection; texts as texts, which it takes for an enumeration
+            import duckdb
+
+            data = {column: np.asarray(cells) for column, cells in listed.items()}  # found by its name, below
+            texts = {column for column, cells in data.items() if cells.dtype.kind in "UO"}
+            parts = (f"CAST({quoted(n)} AS VARCHAR) AS {quoted(n)}" if n in texts else quoted(n) for n in data)
+            found: Any = duckdb.sql("SELECT * FROM data")
+            return found.project(", ".join(parts))
         eager: Any = nw.from_dict(listed, backend="pandas" if name == "dask" else name)  # type: ignore[arg-type]
         return eager.lazy(backend=name).to_native() if self.lazy or name == "dask" else eager.to_native()
 
@@ -215,14 +219,3 @@ def _plain(cells: PublishedColumn) -> Any:
     """Numbers as a copy of the array, names as texts: a frame never shares memory with a release."""
     array = np.asarray(cells)
     return array.copy() if isinstance(cells, np.ndarray) and array.dtype.kind in "biuf" else list(array.tolist())
-
-
-def _relation(columns: Mapping[str, Any]) -> Any:
-    """A relation of duckdb's own connection; texts as texts, which duckdb would take for an enumeration."""
-    import duckdb
-
-    data = {name: np.asarray(cells) for name, cells in columns.items()}  # found by its name, in the query below
-    texts = {name for name, cells in data.items() if cells.dtype.kind in "UO"}
-    parts = (f"CAST({quoted(n)} AS VARCHAR) AS {quoted(n)}" if n in texts else quoted(n) for n in data)
-    found: Any = duckdb.sql("SELECT * FROM data")
-    return found.project(", ".join(parts))

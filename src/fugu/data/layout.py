@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, final
 
@@ -125,17 +126,17 @@ class Layout:
         """Whether nothing is said: one row for each user and time."""
         return self == PLAIN
 
-    @property
+    @cached_property
     def step(self) -> TimeStep | None:
         """The step of the grid, if there is one."""
         return None if self.every is None else TimeStep.read(self.every)
 
-    @property
+    @cached_property
     def cuts(self) -> tuple[float, ...]:
         """The cut points of numbers; none if states are not binned."""
         return tuple(float(cut) for cut in self.bins)
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """The names of the bins, from low to high."""
         return labels(self.cuts)
@@ -246,9 +247,7 @@ PLAIN = Layout()
 """One row for each user and time."""
 
 
-# `EntryPlan`: which cell each entry of each sequence is taken from; a function of public columns alone.
-#
-# No state is looked at here: users, times, ends and the places of rows are declared public, and decide by themselves
+# A plan looks at no state: users, times, ends and the places of rows are declared public, and decide by themselves
 # how many entries there are, in which order, and which cell each of them shows. What a cell means is decided elsewhere,
 # cell by cell. So one changed cell changes the entries that show it and nothing else.
 

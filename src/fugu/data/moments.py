@@ -24,9 +24,7 @@ from fugu.numbers.checks import is_real
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.visible import brief
 
-# Dates and times as numbers: days since an origin, in whole steps, and back again.
-#
-# Reading is a total function of one cell, as in `cells`: what is no date is missing, and nothing raises.
+# Reading a date is a total function of one cell, as in `cells`: what is no date is missing, and nothing raises.
 
 EPOCH = date(1970, 1, 1)
 """The day that numbers count from where no origin is declared."""

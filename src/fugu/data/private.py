@@ -22,12 +22,10 @@ from fugu.data.schema import Schema
 from fugu.data.sources import TableLike
 from fugu.errors import BadTable
 
-# The one door to private data: `open_private`.
-#
-# Every way into fugu that takes private records (a file, a frame, an array) opens them here, through a schema that was
-# fixed before. What comes out is a function of each record alone, and is defined for every record. Only columns that
-# are declared public (the unit, a group, the user, the order) may be refused for what they hold, and then without a
-# cell of it. tests/doors enumerates the callers of this function: a new one needs a case in the one-row harness.
+# Every way into fugu that takes private records (a file, a frame, an array) opens them by `open_private`, through a
+# schema that was fixed before. What comes out is a function of each record alone, and is defined for every record. Only
+# columns that are declared public (the unit, a group, the user, the order) may be refused for what they hold, and then
+# without a cell of it. tests/doors enumerates the callers: a new one needs a case in the one-row harness.
 
 Floats = NDArray[np.float64]
 _LARGEST = float(np.finfo(np.float64).max)

@@ -8,12 +8,13 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, time
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
-from fugu.data.cells import is_missing, is_time, number_of, text_of
+from fugu.data.cells import is_missing, number_of, text_of
 from fugu.data.column import Column, Raw
 from fugu.data.field import TRUTH, Field, is_gone
 from fugu.data.files import read_table
@@ -27,8 +28,6 @@ from fugu.fixed import Fixed
 from fugu.numbers.checks import is_path, is_texts
 from fugu.visible import Json, brief, several
 
-# `Schema`: how records of a table are read, from public information alone.
-#
 # The way from a private record to its contribution is a function of that record alone, fixed before the private table
 # is opened, defined for every possible record. A schema is that function's first half: from cells as they stand in a
 # file or a frame to numbers and categories. It comes from a reference table or from a declaration, never from private
@@ -229,7 +228,7 @@ def _seen(public: Table, name: str, schema: Schema, rounded: bool) -> Field:
     raw = public.raw(name)
     gone = frozenset(schema.absent)
     present = [cell for cell in raw.cells or () if is_missing(cell) or not is_gone(cell, gone)]
-    timed = any(map(is_time, present))
+    timed = any(isinstance(cell, date | time | np.datetime64) for cell in present)
     if timed or (rounded and all_dates(raw, gone)):
         return Field.dates() if rounded else Field("time")
     comma = schema.decimal != "." and present and is_texts(present)

@@ -23,8 +23,6 @@ from fugu.errors import BadTable, MissingValues, TooManySecrets, UnknownName, Us
 from fugu.numbers.exact import Real
 from fugu.visible import Json
 
-# What `protect` may be, and which rows of a table hold which secret.
-
 REFUSE = "error"
 """What `missing` says by default: missing cells of the reference are an error."""
 MAX_SECRETS = 1000
@@ -252,7 +250,10 @@ def rule_of(name: str, known: Field, counted: bool = True) -> str | None:
     """
     if known.public:
         return None
-    instead = f"{_said(known, known.replacement)}, {_source(known)}"
+    source = "as the schema says" if known.missing is not None else "the reference's median"
+    if known.missing is None and known.typical is None:
+        source = "the category for all others" if known.unordered else "the middle of its domain"
+    instead = f"{_said(known, known.replacement)}, {source}"
     none = ", and in counts as none of the named values" if counted and known.missing is None else ""
     if known.numeric:
         drops = "; a number beyond the bounds counts as missing" if known.drops_outside and known.bounds else ""
@@ -306,14 +307,6 @@ def _said(known: Field, rule: float | str) -> str:
     if isinstance(rule, str):
         return repr(rule)
     return number_text(rule) if known.origin is None else days_text(known.origin, rule)
-
-
-def _source(known: Field) -> str:
-    if known.missing is not None:
-        return "as the schema says"
-    if known.typical is not None:
-        return "the reference's median"
-    return "the category for all others" if known.unordered else "the middle of its domain"
 
 
 # What a reference is too small for, or cut too much by: sentences about public data, which cost nothing.

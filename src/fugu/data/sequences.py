@@ -79,7 +79,10 @@ def sequence_schema(
         told = replace(told, sequence=layout)
     for name in public:
         told = told.with_field(name, Field("identifier" if name == by else "time"))
-    found = told.completed(Table({state: joined(opened, layout)}) if layout.wide else opened, (state,))
+    if layout.wide:  # all cells of its columns, one under the other
+        cells = [cell for name in layout.columns for cell in opened.raw(name).to_list()]
+        opened = Table({state: Raw.of("", cells)})
+    found = told.completed(opened, (state,))
     known = found.fields[state]
     if known.public:
         raise BadTable(f"column {state!r} must hold states: categories or numbers, not times or identifiers")
@@ -315,12 +318,6 @@ def state_between(known: Field, layout: Layout, state: str) -> Any:
     if not np.isfinite(number):
         raise UsageError(f"--between: column {state!r} holds numbers, so the state between intervals must be one")
     return _number(number, layout)
-
-
-def joined(table: Table, layout: Layout) -> Raw:
-    """All cells of the columns of a public wide table, one under the other."""
-    raws = [table.raw(name) for name in layout.columns]
-    return Raw.of("", [cell for raw in raws for cell in raw.to_list()])
 
 
 def spread(schema: Schema, state: str) -> Schema:

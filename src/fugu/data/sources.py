@@ -24,8 +24,6 @@ from narwhals.exceptions import DuplicateError, NarwhalsError
 from fugu.errors import BadTable, MissingExtra, UsageError
 from fugu.visible import brief
 
-# Where columns come from: a dict, a frame that narwhals reads, or a duckdb relation (without pyarrow).
-
 T = TypeVar("T")
 
 
@@ -64,7 +62,8 @@ def framed(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
         found = nw.from_native(data, pass_through=True)
         if isinstance(found, nw.DataFrame | nw.LazyFrame):
             return found
-        if not _streams(data):
+        # a table of an engine that narwhals does not know, and that hands over Arrow's columns
+        if not callable(getattr(type(data), "__arrow_c_stream__", None)) or not hasattr(data, "schema"):
             return None
         engines = [name for name in ("pyarrow", "polars") if find_spec(name) is not None]
         if not engines:
@@ -74,11 +73,6 @@ def framed(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
         raise BadTable("several columns have the same name; rename them") from None
     except NarwhalsError:
         return None
-
-
-def _streams(data: object) -> bool:
-    """Whether this is a table of an engine that narwhals does not know, and that hands over Arrow's columns."""
-    return callable(getattr(type(data), "__arrow_c_stream__", None)) and hasattr(data, "schema")
 
 
 @final
@@ -266,13 +260,12 @@ def _sweep(parent: Path) -> None:
                 os.close(held)
 
 
-# `Dialect`: how a text file is cut into cells, said before the file is opened.
-
-
 @final
 @dataclass(frozen=True)
 class Dialect:
-    """separator: None reads it off the first line, which names the columns. names: of a file without such a line."""
+    """How a text file is cut into cells, said before the file is opened.
+
+    separator: None reads it off the first line, which names the columns. names: of a file without such a line."""
 
     separator: str | None = None
     encoding: str = "utf-8"
