@@ -244,8 +244,7 @@ def _rules(question: Question, users: int | None, as_json: bool) -> None:
     _, allowed = question.asked, options.positive("epsilon", question.epsilon)
     columns, odds = columns_of(question), options.odds(question.epsilon, question.delta)
     budget = odds if isinstance(odds, Approx) else None
-    confidence = options.confidence(question.confidence)
-    options.require_no_smoothing(confidence, question.smoothing)
+    confidence = options.confidence(question.confidence, question.smoothing)
     with progress():
         stage("reading the sequences")
         _, known = columns.timed(str(question.reference))

@@ -19,7 +19,7 @@ import typer
 
 from fugu.cli import options
 from fugu.cli.commands import Booking
-from fugu.cli.console import note, print_json, say
+from fugu.cli.console import print_json, say
 from fugu.data import Schema, Table, csv_text
 from fugu.data.files import shown_columns
 from fugu.data.private import Private
@@ -27,7 +27,6 @@ from fugu.documents.release import ReleaseDocument, file_sha256, is_name
 from fugu.errors import AlreadyReleased, FuguError, UsageError
 from fugu.files import check_apart, writing
 from fugu.guarantee import Guarantee
-from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger.keys import ledger_path, own_ledger
 from fugu.ledger.registration import known_budget
 from fugu.mechanism import Mechanism, Release
@@ -94,12 +93,6 @@ def targets(what: str, output: str, suffix: str, over: bool, *read: str | None) 
     for file in files.all():
         check_apart(str(file), *read)
     return files
-
-
-def say_uncharged(account: ReleaseAccount | None, dry_run: bool) -> None:
-    """A note for a release that no ledger knows of."""
-    if account is None and not dry_run:
-        note(UNCHARGED)
 
 
 def data_name(data: str | None, table: str) -> str:

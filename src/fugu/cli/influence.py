@@ -34,8 +34,7 @@ _AT = (1, 2, 3, 5, 8, 12, 20, 35, 60, 100)
 def influence(question: Question, plot: str | None, as_json: bool) -> None:
     """The influence curve of a chain fitted on the reference, and what each entry may cost."""
     table, smoothing, start, length = str(question.reference), question.smoothing, question.start, question.length
-    asked, level = options.positive("epsilon", question.epsilon), options.confidence(question.confidence)
-    options.require_no_smoothing(level, smoothing)
+    asked, level = options.positive("epsilon", question.epsilon), options.confidence(question.confidence, smoothing)
     if plot is not None:
         check_apart(plot, table, question.schema)
     with progress():

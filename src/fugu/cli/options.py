@@ -84,18 +84,15 @@ def numbers(name: str, text: str | None) -> list[Real] | None:
     return None if text is None else [number(name, part) for part in text.split(",")]
 
 
-def confidence(text: str | None) -> Real | None:
-    """A number between 0 and 1, both excluded; None if it is not given."""
+def confidence(text: str | None, smoothing: float = 0.0) -> Real | None:
+    """A number between 0 and 1, both excluded; None if it is not given. It speaks of the true prior: one that is
+    smoothed is refused beside it."""
     value = maybe("--confidence", text)
     if value is not None and not 0 < value < 1:
         raise UsageError(f"--confidence must lie between 0 and 1, both excluded, such as 0.95; got {brief(text, 40)}")
-    return value
-
-
-def require_no_smoothing(confidence: Real | None, smoothing: float) -> None:
-    """Refuse a prior that is smoothed where a confidence speaks of the true one."""
-    if confidence is not None and smoothing:
+    if value is not None and smoothing:
         raise UsageError("--smoothing makes another prior, and --confidence covers the true one: give one of the two")
+    return value
 
 
 def positive(name: str, text: str) -> Real:
@@ -238,19 +235,16 @@ def joined(questions: Iterable[object]) -> str:
     return "; ".join(map(str, questions))
 
 
-def named(query: str | None, sequences: bool) -> Json:
-    """What the name of a request says of a question: its plan, and by which grammar it was read.
+def named(query: str | None, sequences: bool) -> tuple[Json, Json]:
+    """What the name of a request says of a question: its plan, and by which grammar it was read; and the same as fugu
+    0.3 named it, on the routes that name a request by its text: these had no "by" in a list.
 
     Questions of tables are written in one way whatever their spelling; those of sequences as they were typed."""
     if query is None:
-        return {}
-    texts = split(query)
-    return {"what": joined(texts if sequences else map(StatisticQuestion.parse, texts)), "grammar": GRAMMAR}
-
-
-def named_before(query: str | None) -> Json:
-    """The same as fugu 0.3 named it, on the routes that name a request by its text: these had no "by" in a list."""
-    return {} if query is None else {"what": query if len(_cut(query, ";")) == 1 else ", ".join(_cut(query, ";"))}
+        return {}, {}
+    texts, parts = split(query), _cut(query, ";")
+    now = joined(texts if sequences else map(StatisticQuestion.parse, texts))
+    return {"what": now, "grammar": GRAMMAR}, {"what": query if len(parts) == 1 else ", ".join(parts)}
 
 
 def show_plan(questions: Sequence[object], query: str, as_json: bool) -> None:

@@ -4,6 +4,7 @@ published, `fugu release --hide` publishes them once."""
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -71,7 +72,7 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
         sharing.size,
         values=options.numbers("values", sharing.values),
         tolerance=options.number("tolerance", sharing.tolerance),
-        bounds=_bounds(sharing.bounds or []),
+        bounds=_ends(sharing.bounds or [], r"(.*):([^:,]*),([^:]*)", "age:17,90"),
         replacement=sharing.replacement,
         missing=cast(Literal["error", "drop"], sharing.missing),  # other words are refused
     )
@@ -129,17 +130,6 @@ def hidden_property(table: Table, hide: str) -> str:
     rarer = names[int(np.argmin(np.bincount(codes[codes >= 0], minlength=2)))]
     text = f"{float(rarer):.17g}" if column.numeric and column.values.dtype != bool else str(rarer)
     return f"{column.name}={text}"
-
-
-def _bounds(texts: list[str]) -> dict[str, tuple[Real, Real]]:
-    found = {}
-    for text in texts:
-        column, colon, ends = text.rpartition(":")
-        low, comma, high = ends.partition(",")
-        if not colon or not comma or not column.strip():
-            raise UsageError(f'bounds are a column and two numbers, such as --bounds "age:17,90", got {text!r}')
-        found[column.strip()] = (options.number("bounds", low), options.number("bounds", high))
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,7 +303,7 @@ def _asked(dispatch: Dispatch) -> PropertyQuestion:
         dispatch.known, split(question.statistics), hide, size=question.size,
         tolerance=options.number("tolerance", question.tolerance),
         shares=options.numbers("shares", question.shares),
-        bounds=_ends(question.bounds),
+        bounds=None if question.bounds is None else _ends(question.bounds.split(","), *_PAIRS),
         missing=cast(Literal["error", "drop"], question.missing),  # other words are refused
         method=question.method, schema=dispatch.schema,
     )  # fmt: skip
@@ -415,16 +405,15 @@ def _say(known: PropertyQuestion, certificate: Certificate) -> None:
     say("assumptions: " + "; ".join(map(spoken, certificate.assumptions)))
 
 
-def _ends(text: str | None) -> dict[str, tuple[Real, Real]] | None:
-    """ "age:17:90,chol:100:400" as {column: ends}; a column may hold colons, its ends do not."""
-    if text is None:
-        return None
+_PAIRS = r"(.*):([^:]*):([^:]*)", "age:17:90,chol:100:400"
+
+
+def _ends(parts: list[str], form: str, like: str) -> dict[str, tuple[Real, Real]]:
+    """{column: ends} of texts of the `form`, `like` these; a column may hold colons, its ends do not."""
     found: dict[str, tuple[Real, Real]] = {}
-    for part in text.split(","):
-        pieces = part.rsplit(":", 2)
-        if len(pieces) != 3 or not pieces[0].strip():
-            raise UsageError(
-                f'bounds are a column and two numbers, such as --bounds "age:17:90,chol:100:400", got {part!r}'
-            )
-        found[pieces[0].strip()] = (options.number("bounds", pieces[1]), options.number("bounds", pieces[2]))
+    for part in parts:
+        match = re.fullmatch(form, part, re.DOTALL)
+        if match is None or not match[1].strip():
+            raise UsageError(f'bounds are a column and two numbers, such as --bounds "{like}", got {part!r}')
+        found[match[1].strip()] = (options.number("bounds", match[2]), options.number("bounds", match[3]))
     return found

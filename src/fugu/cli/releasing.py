@@ -23,7 +23,6 @@ from fugu.cli.charging import (
     account_of,
     data_name,
     ready,
-    say_uncharged,
     targets,
 )
 from fugu.cli.commands import Booking, Delivery
@@ -38,13 +37,14 @@ from fugu.cli.console import (
     warn_of_formulas,
     warn_of_private_counts,
 )
-from fugu.cli.options import named, named_before, split
+from fugu.cli.options import named, split
 from fugu.data import Schema, Table
 from fugu.data.layout import PLAIN
 from fugu.data.private import Private
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, UnknownName, UsageError
 from fugu.files import check_apart
+from fugu.guarantee.composition import UNCHARGED
 from fugu.numbers.exact import read_number
 from fugu.publication.files import Beliefs, Draft, Files, Outgoing, drafted, preview, publish
 from fugu.question import COLUMN, LAW, PROPERTY, RECORDS, SEQUENCES, STATISTICS, Question
@@ -88,8 +88,8 @@ class Dispatch:
 
     @property
     def table(self) -> str:
-        """The private table; UsageError where none was given."""
-        return required(self.question.table)
+        """The private table: whatever is no dry run was refused without it."""
+        return str(self.question.table)
 
     @property
     def closes(self) -> str:
@@ -246,16 +246,6 @@ class DryRun:
         say(f"the table must have {', '.join(map(repr, self.columns))}")
 
 
-def required(table: str | None) -> str:
-    """The table of a release; UsageError where none was given."""
-    if table is None:
-        raise UsageError(
-            "give the TABLE to release; only --dry-run, which reads public facts alone, goes without it (and not with "
-            "--public-prior, which fits beliefs on TABLE)"
-        )
-    return table
-
-
 _SHOWN = 40
 """Columns that are shown; of more, those first in which something was not read as it stands."""
 
@@ -318,13 +308,11 @@ def release(question: Question, books: Booking, delivery: Delivery) -> None:
             raise UsageError(f"--size says {question.size} records and --rows {question.rows}; give one of the two")
         question = replace(question, size=question.rows)
     public = None if schema is None else schema.to_json(), None if layout.plain else layout.to_json()
-    now, before = (
-        question.told(*public, said)
-        for said in (named(question.query, question.sequential), named_before(question.query))
-    )
+    now, before = (question.told(*public, said) for said in named(question.query, question.sequential))
     account = None if dry_run else account_of(books, budget, total, data, now, before, question.unit)
     ready(files, account, delivery.as_json, named=question.query is None or question.sequential)
-    say_uncharged(account, dry_run)
+    if account is None and not dry_run:
+        note(UNCHARGED)
     if question.kind == STATISTICS and question.publish is not None:
         _ = question.published  # refused, and says why
     question.refuse()
@@ -356,8 +344,11 @@ def _check_sources(question: Question, dry_run: bool) -> None:
         )
     if question.public_reference and question.reference is None:
         raise UsageError("--public-reference says that the file of --reference is public; give both")
-    if not dry_run or question.public_prior:
-        required(question.table)
+    if question.table is None and (not dry_run or question.public_prior):
+        raise UsageError(
+            "give the TABLE to release; only --dry-run, which reads public facts alone, goes without it (and not with "
+            "--public-prior, which fits beliefs on TABLE)"
+        )
 
 
 def statistic_route(question: Question, attack: bool, kept: bool) -> tuple[str, str]:

@@ -329,7 +329,7 @@ def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> Pro
     """The prior and the noise for the sequences of `table`; None for those of the reference in their place."""
     asked, account = dispatch.question, dispatch.account
     known, own, spare, rule = _read(columns, table, asked.reference, asked.other)
-    schema, confidence = known.schema, options.confidence(asked.confidence)
+    schema, confidence = known.schema, options.confidence(asked.confidence, asked.smoothing)
     chain = _prior(asked, columns, known, own, confidence)
     query = query_of(asked, columns.state, schema.fields[columns.state], chain, spare)
     query._read(own.sequences)  # a shape that the query is not for is found before anything is spent
@@ -381,7 +381,6 @@ def _prior(question: Question, columns: EntryColumns, known: Timed, own: Timed, 
     stated, smoothing, layout = question.length, question.smoothing, known.schema.sequence
     if confidence is not None and question.reference is None:
         raise UsageError(f"--confidence does not go with --public-prior: {OWN_TABLE}")
-    options.require_no_smoothing(confidence, smoothing)
     if layout.cuts and re.search(r"\b(mean|sum)\s*\(", question.asked):
         raise UsageError("--bins makes states of numbers; a mean or sum needs the numbers: leave out --bins")
     modelled = layout.gaps == MODELLED  # then missing entries count too

@@ -15,7 +15,7 @@ from rich.table import Table as Rich
 import fugu
 from fugu.cli import options
 from fugu.cli.charging import ReleaseAccount, ready
-from fugu.cli.console import escape, grid, note, out, print_json, progress, say, say_rules, usable_table, warn
+from fugu.cli.console import grid, note, out, print_json, progress, say, say_rules, usable_table, warn
 from fugu.cli.options import Asked, joined, questions_of, show_plan, split, split_before, weights_of
 from fugu.cli.releasing import UNNAMED, Dispatch, DryRun
 from fugu.data.secrets import cut_cells, few_rows
@@ -83,7 +83,6 @@ def release_records(dispatch: Dispatch) -> None:
     if delivery.dry_run:
         _show_rehearsed(dispatch, parsed, certificate, rehearsed, weak)
         return
-    _ = dispatch.table  # it is needed from here on
     seen = dispatch.seen(session.check)
     answers = session.ask_all(*told, allow_no_noise=silent)
     payer = paid(session.rehearse(*told, allow_no_noise=silent).request)  # answered: under which request, no more
@@ -355,11 +354,7 @@ def _show_dry(
 
 
 def _numbers(prepared: ProvedStatistic, cells: tuple[Cell, ...]) -> Rich:
-    columns = columns_of(cells)
-    table = grid(
-        f"{prepared.statistic} under {prepared.promised.promises}", (*columns, "noise scale"), ("group", "cell")
-    )
-    for k, cell in enumerate(cells):
-        values = [columns[name][k] for name in columns]
-        table.add_row(*(escape(v) if isinstance(v, str) else f"{v:.6g}" for v in values), f"{cell.scale:.4g}")
-    return table
+    columns, title = columns_of(cells), f"{prepared.statistic} under {prepared.promised.promises}"
+    texts = ((x if isinstance(x, str) else f"{x:.6g}" for x in row) for row in zip(*columns.values(), strict=True))
+    rows = ((*row, f"{cell.scale:.4g}") for row, cell in zip(texts, cells, strict=True))
+    return grid(title, (*columns, "noise scale"), ("group", "cell"), rows=rows)

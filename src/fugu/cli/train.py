@@ -13,9 +13,9 @@ from rich.table import Table as Rich
 
 from fugu._version import __version__
 from fugu.cli import options
-from fugu.cli.charging import ReleaseAccount, Through, account_of, data_name, ready, say_uncharged, targets
+from fugu.cli.charging import ReleaseAccount, Through, account_of, data_name, ready, targets
 from fugu.cli.commands import Booking, Training
-from fugu.cli.console import escape, grid, out, print_json, progress, say
+from fugu.cli.console import escape, grid, note, out, print_json, progress, say
 from fugu.cli.releasing import page_after
 from fugu.cli.train_reading import TrainingOptions, TrainingReading, TrainingRows, places
 from fugu.cli.train_rehearsal import ASKED, CONSTANT, TrainingRehearsal, costs, rehearse
@@ -23,6 +23,7 @@ from fugu.data import Schema, Table
 from fugu.data.field import Field
 from fugu.errors import BadTable, NotProvable, PriorNotPublic, UnknownName, UsageError
 from fugu.guarantee import Approx
+from fugu.guarantee.composition import UNCHARGED
 from fugu.publication.files import Beliefs, Files, Outgoing, drafted, publish
 from fugu.question import Question
 from fugu.training.record import SECRETS
@@ -141,7 +142,8 @@ def _account(
     account = account_of(books, budget, total, data, said, None, question.unit)
     if files is not None:
         ready(files, account, as_json)
-    say_uncharged(account, False)
+    if account is None:
+        note(UNCHARGED)
     return account
 
 

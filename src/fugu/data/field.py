@@ -124,8 +124,28 @@ class Field:
 
     def read(self, name: str, raw: Raw, decimal: str = ".", absent: Iterable[str] = ("",)) -> Column:
         """The column, cell by cell; what was missing is marked, and not filled in yet. Content never raises."""
-        reader = self._dates if self.dated else self._numbers if self.numeric else self._texts
-        return reader(name, raw, decimal, frozenset(absent))
+        gone = frozenset(absent)
+        if not self.numeric:
+            return self._texts(name, raw, decimal, gone)
+        if raw.array is None:
+            cells, codes = raw.factors()
+            image = self._day if self.dated else partial(meant, decimal=decimal)
+            each = [math.nan if is_gone(cell, gone) else image(cell) for cell in cells]
+            numbers = np.array(each, dtype=np.float64)[codes] + 0.0
+        else:
+            with np.errstate(over="ignore"):  # beyond the doubles is infinite; a warning would tell of a cell
+                numbers = raw.array.astype(np.float64) + 0.0
+            numbers[np.asarray(raw.masked) | self.dated] = np.nan  # a number is no date
+        low, high = self.bounds or (-math.inf, math.inf)
+        if not self.dated and self.drops_outside:
+            with np.errstate(invalid="ignore"):
+                numbers[(numbers < low) | (numbers > high)] = np.nan
+        missing = np.isnan(numbers)
+        numbers[missing] = 0.0
+        if not self.dated:  # a date has its place already
+            numbers = self._rounded(np.clip(numbers, low, high)) + 0.0
+            numbers[missing] = 0.0
+        return Column(name, numbers, missing, origin=self.origin)
 
     def filled(self, column: Column) -> Column:
         """With every missing cell replaced by what the schema says, or by the middle of the domain, or by "(other)"."""
@@ -191,34 +211,6 @@ class Field:
                 return math.nan
         low, high = self.bounds or (0.0, None)
         return placed(seconds, self.origin, low, high, self.step)
-
-    def _dates(self, name: str, raw: Raw, decimal: str, absent: frozenset[str]) -> Column:
-        del decimal
-        cells, codes = ([None], np.zeros(len(raw), dtype=np.int64)) if raw.array is not None else raw.factors()
-        each = [math.nan if is_gone(cell, absent) else self._day(cell) for cell in cells]
-        numbers = np.array(each, dtype=np.float64)[codes]
-        missing = np.isnan(numbers)
-        numbers[missing] = 0.0
-        return Column(name, numbers, missing, origin=self.origin)
-
-    def _numbers(self, name: str, raw: Raw, decimal: str, absent: frozenset[str]) -> Column:
-        if raw.array is not None:
-            with np.errstate(over="ignore"):  # beyond the doubles is infinite; a warning would tell of a cell
-                numbers = raw.array.astype(np.float64) + 0.0
-            numbers[np.asarray(raw.masked)] = np.nan
-        else:
-            cells, codes = raw.factors()
-            each = [math.nan if is_gone(cell, absent) else meant(cell, decimal) for cell in cells]
-            numbers = np.array(each, dtype=np.float64)[codes] + 0.0
-        if self.bounds is not None and self.drops_outside:
-            with np.errstate(invalid="ignore"):
-                numbers[(numbers < self.bounds[0]) | (numbers > self.bounds[1])] = np.nan
-        missing = np.isnan(numbers)
-        numbers[missing] = 0.0
-        low, high = self.bounds or (-math.inf, math.inf)
-        numbers = self._rounded(np.clip(numbers, low, high)) + 0.0
-        numbers[missing] = 0.0
-        return Column(name, numbers, missing)
 
     def _rounded(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Each number moved to the nearest of low, low + step, low + 2 step, ..., which are exact decimals."""

@@ -9,6 +9,7 @@ one is read.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
@@ -20,8 +21,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.cells import number_text
 from fugu.data.column import Column
-from fugu.data.moments import Times, TimeStep, labels, moment_of, read_cuts, times_of
+from fugu.data.moments import Times, TimeStep, moment_of, read_cuts, times_of
 from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
 from fugu.numbers.checks import is_texts
 from fugu.visible import Json
@@ -138,8 +140,17 @@ class Layout:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The names of the bins, from low to high."""
-        return labels(self.cuts)
+        """The names of the bins (-inf, c1), [c1, c2), ..., [cm, inf), from low to high; none without cut points."""
+        texts = [number_text(cut) for cut in self.cuts]
+        return (f"<{texts[0]}", *(f"{a}..{b}" for a, b in pairwise(texts)), f">={texts[-1]}") if texts else ()
+
+    def bin(self, number: float) -> str:
+        """The name of the bin of a number that is not NaN; a cut point belongs to the bin above it.
+
+        >>> [Layout(bins="0,10").bin(x) for x in (float("-inf"), -1.0, 0.0, 9.5, 10.0, float("inf"))]
+        ['<0', '<0', '0..10', '0..10', '>=10', '>=10']
+        """
+        return self.labels[bisect_right(self.cuts, number)]
 
     def sentences(self) -> tuple[str, ...]:
         """What a certificate says of the layout: what is public for it, and what the secret is."""

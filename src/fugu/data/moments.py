@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -17,7 +16,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.cells import number_of, number_text, text_of
+from fugu.data.cells import number_of, text_of
 from fugu.data.column import Column
 from fugu.errors import BadTable, UsageError
 from fugu.numbers.checks import is_real
@@ -186,9 +185,7 @@ class Times:
 
 
 def times_of(column: Column, decimal: str = ".") -> Times:
-    """The times of a public column: numbers, or ISO 8601, all with or all without a zone."""
-    if column.numeric:
-        return Times(tuple(_of_number(x) for x in column.values.tolist()), timed=False)
+    """The times of a public column of texts: numbers, or ISO 8601, all with or all without a zone."""
     texts = column.values.tolist()
     numbers = {text: _number(text, decimal) for text in set(texts)}
     if all(number is not None for number in numbers.values()):
@@ -249,20 +246,14 @@ def _seconds(moment: datetime) -> Fraction | int:
     return whole if not since.microseconds else whole + Fraction(since.microseconds, 1_000_000)
 
 
-def _of_number(number: float | int | bool) -> Fraction | int:
-    if isinstance(number, int):
-        return int(number)
-    if not math.isfinite(number):
-        raise BadTable("the column of times holds numbers that are not finite")
-    return int(number) if number.is_integer() else as_fraction(number)
-
-
 def _number(text: str, decimal: str) -> Fraction | int | None:
     """The finite number that a text spells, whole ones exactly; None if it is none."""
     if _WHOLE.fullmatch(text):
         return int(text)
     number = number_of(text, decimal)
-    return _of_number(number) if math.isfinite(number) else None
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() else as_fraction(number)
 
 
 # Cut points: every number has a bin, whatever it is, and the bins have names.
@@ -278,7 +269,17 @@ def read_cuts(said: object) -> tuple[float, ...]:
     """
     found: list[Real]
     if isinstance(said, str):
-        found = _equal(said) if ":" in said else [_exact(part) for part in said.split(",")]
+        parts = said.split(":" if ":" in said else ",")
+        if ":" in said and len(parts) != 3:
+            raise UsageError(f"bins of one width are LOW:HIGH:STEP, such as 0:4000:200, not {brief(said, 40)}")
+        found = [_exact(part) for part in parts]
+        if ":" in said:
+            low, high, step = found
+            if step <= 0 or high - low < 2 * step or (high - low) % step:
+                raise UsageError("--bins LOW:HIGH:STEP: HIGH must lie two or more whole steps above LOW")
+            if (high - low) / step > _MOST:
+                raise UsageError(f"--bins: at most {_MOST} bins are states of a chain")
+            found = [low + i * step for i in range(1, int((high - low) / step))]
     elif isinstance(said, list | tuple) and all(is_real(cut) for cut in said):
         found = list(said)
     else:
@@ -289,35 +290,6 @@ def read_cuts(said: object) -> tuple[float, ...]:
     if len(cuts) >= _MOST:
         raise UsageError(f"--bins: at most {_MOST} bins are states of a chain")
     return tuple(cut + 0.0 for cut in cuts)
-
-
-def labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
-    """The names of the bins (-inf, c1), [c1, c2), ..., [cm, inf), from low to high; none without cut points."""
-    if not cuts:
-        return ()
-    texts = [number_text(cut) for cut in cuts]
-    return (f"<{texts[0]}", *(f"{a}..{b}" for a, b in pairwise(texts)), f">={texts[-1]}")
-
-
-def bin_of(number: float, cuts: tuple[float, ...], names: tuple[str, ...]) -> str:
-    """The name of the bin of a number that is not NaN; a cut point belongs to the bin above it.
-
-    >>> [bin_of(x, (0.0, 10.0), labels((0.0, 10.0))) for x in (-math.inf, -1.0, 0.0, 9.5, 10.0, math.inf)]
-    ['<0', '<0', '0..10', '0..10', '>=10', '>=10']
-    """
-    return names[bisect_right(cuts, number)]
-
-
-def _equal(said: str) -> list[Real]:
-    parts = said.split(":")
-    if len(parts) != 3:
-        raise UsageError(f"bins of one width are LOW:HIGH:STEP, such as 0:4000:200, not {brief(said, 40)}")
-    low, high, step = (_exact(part) for part in parts)
-    if step <= 0 or high - low < 2 * step or (high - low) % step:
-        raise UsageError("--bins LOW:HIGH:STEP: HIGH must lie two or more whole steps above LOW")
-    if (high - low) / step > _MOST:
-        raise UsageError(f"--bins: at most {_MOST} bins are states of a chain")
-    return [low + i * step for i in range(1, int((high - low) / step))]
 
 
 def _double(cut: Real) -> float:

@@ -18,7 +18,7 @@ from fugu.data.column import Column, Raw
 from fugu.data.field import Field
 from fugu.data.frame import Table
 from fugu.data.layout import SECRET, EntryPlan, Layout, interval_plan, long_plan, secret_times, wide_plan
-from fugu.data.moments import bin_of, span_words, times_of
+from fugu.data.moments import span_words, times_of
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
 from fugu.data.sources import TableLike, require_decoded
@@ -306,7 +306,7 @@ def missing_state(known: Field, layout: Layout) -> Any:
 
 def _number(x: float, layout: Layout) -> Any:
     if layout.cuts:
-        return bin_of(x, layout.cuts, layout.labels)
+        return layout.bin(x)
     return int(x) if x.is_integer() and abs(x) <= EXACT else x
 
 
