@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from importlib import resources
 from typing import Any, Final, Literal, final
 
@@ -74,16 +74,9 @@ def ask(section: str, *routes: Route, default: Any = None, **more: Any) -> Any:
     return field(default=default, metadata={"ask": Ask(section=section, routes=routes, **more)})
 
 
-def _entry(**more: Any) -> Any:
-    return ask("question", SEQUENCES, named="always", **more)
-
-
-def _sequence(**more: Any) -> Any:
-    return ask("sequence", SEQUENCES, named="never", **more)
-
-
-def _hiding(**more: Any) -> Any:
-    return ask("", PROPERTY, named="never", **more)
+_entry = partial(ask, "question", SEQUENCES, named="always")
+_sequence = partial(ask, "sequence", SEQUENCES, named="never")
+_hiding = partial(ask, "", PROPERTY, named="never")
 
 
 @cache

@@ -8,8 +8,6 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
 
-from rich.table import Table as Rich
-
 import fugu
 from fugu.calibration.channel import channel_offer
 from fugu.calibration.driver import asked
@@ -276,7 +274,6 @@ def _rules(question: Question, users: int | None, as_json: bool) -> None:
         f"much about the {chain.length} entries of its sequence as about itself. Shorter sequences, fewer states or "
         "coarser steps in time would help; a larger epsilon too"
     )
-    notes = (*(() if gain >= _LITTLE else (little,)), *skipped)
     promised = both(odds, made.guarantee, "the chain", EACH_ENTRY)
     told: dict[str, Any] = {
         "epsilon": float(allowed), "promise": promised, "questions": [part.name for part in parts],
@@ -296,13 +293,19 @@ def _rules(question: Question, users: int | None, as_json: bool) -> None:
         return
     size = f"{several(len(chain.states), 'state')}, length {chain.length}, {told['users released']} users"
     title = f"{query.name} of sequences at {promise(allowed)} against whoever believes the chain ({size})"
-    out.print(_table(title, parts, lines))
+    left = ("rule", "answered by", "proved by")
+    table = grid(title, (*left[:2], "epsilon per entry", *(f"error: {part.name}" for part in parts), left[2]), left)
+    for rule, ways, errors, released in lines:
+        words = ", ".join(dict.fromkeys(_WORDS.get(way, way) for way in ways))
+        numbers = (f"{rule.total:.6g}", *(f"{error:.4g}" for error in errors))
+        table.add_row(rule.name, words, *numbers, rule.theorem, style="bold" if released else None)
+    out.print(table)
     if budget is not None:
         say(f"with delta {float(budget.delta):g}: {noise}")
     say(f"promised by what is released: {promised}")
     out.print(usable_table(usable))
     say(_ERRORS)
-    for line in notes:
+    for line in (*(() if gain >= _LITTLE else (little,)), *skipped):
         say(line)
 
 
@@ -328,15 +331,3 @@ def _lines(found: Sequence[Rule], parts: Sequence[SequenceQuery], groups: Sequen
             errors = [expected_error(part, epsilon, way, group) for part, epsilon, way, group in asked]
             yield rule, ways, errors, rule.name == CONTRACTION and ways == best
     report("rules", len(found), len(found))
-
-
-def _table(title: str, parts: Sequence[SequenceQuery], lines: Sequence[Line]) -> Rich:
-    left = ("rule", "answered by", "proved by")
-    table = grid(title, (*left[:2], "epsilon per entry", *(f"error: {part.name}" for part in parts), left[2]), left)
-    for rule, ways, errors, released in lines:
-        words = ", ".join(dict.fromkeys(_WORDS.get(way, way) for way in ways))
-        table.add_row(
-            rule.name, words, f"{rule.total:.6g}", *(f"{error:.4g}" for error in errors), rule.theorem,
-            style="bold" if released else None,
-        )  # fmt: skip
-    return table

@@ -211,26 +211,19 @@ def signed(
 
 @dataclass(frozen=True)
 class DryRun:
-    """For how many `rows`, which `columns` the table must have, and whether there are `groups` in it."""
+    """For how many `rows`, which `columns` the table must have; `basis`: for how many, and whose groups, in words."""
 
     rows: RowsFor
     columns: tuple[str, ...]
-    groups: bool = False
-    words: str = ""
-    """In place of the rows, where something else is public of the data."""
+    basis: str
 
     @staticmethod
-    def of(rows: RowsFor, columns: Iterable[str | None], by: str | None = None) -> DryRun:
-        """`columns`: those of the question, None for one that it does not use; `by`: what groups the rows."""
+    def of(rows: RowsFor, columns: Iterable[str | None], by: str | None = None, words: str = "") -> DryRun:
+        """`columns`: those of the question, None for one that it does not use; `by`: what groups the rows; `words`: in
+        place of the rows, where something else is public of the data."""
         wanted = dict.fromkeys(name for name in (*columns, by) if name is not None)
-        return DryRun(rows, tuple(wanted), by is not None)
-
-    @property
-    def basis(self) -> str:
-        """For how many rows, and whose groups, in words."""
-        if self.words:
-            return self.words
-        return f"{self.rows}; {GROUPS}" if self.groups and not self.rows.own else str(self.rows)
+        usual = str(rows) if by is None or rows.own else f"{rows}; {GROUPS}"
+        return DryRun(rows, tuple(wanted), words or usual)
 
     def to_json(self) -> Json:
         """The same for --json."""

@@ -291,11 +291,10 @@ def release_sequences(dispatch: Dispatch) -> None:
                 RowsFor(None, rehearsed.going.rows or 0, own=known is None),
             )
             states = layout.columns if layout.wide else (columns.state,)
-            dry = DryRun.of(expected, (columns.by, columns.order, layout.end, *states))
-            if known is not None:  # for sequences like the reference's, as long as --length says
-                more = "as declared" if question.length else "the reference's; give --length for longer ones"
-                most = f"at most {rehearsed.chain.length:,} entries, {more}"
-                dry = replace(dry, words=f"for {len(rehearsed.own.sequences):,} sequences of {most}")
+            more = "as declared" if question.length else "the reference's; give --length for longer ones"
+            most = f"at most {rehearsed.chain.length:,} entries, {more}"
+            words = "" if known is None else f"for {len(rehearsed.own.sequences):,} sequences of {most}"
+            dry = DryRun.of(expected, (columns.by, columns.order, layout.end, *states), words=words)
             dispatch.sign(replace(rehearsed.going, basis=dry.basis), rehearsed.usable)
     if dispatch.delivery.dry_run:
         if as_json:

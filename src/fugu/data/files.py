@@ -88,17 +88,12 @@ def write_csv(path: str | os.PathLike[str], columns: Mapping[str, object], *, pr
 
     The file appears whole or not at all (`fugu.files`)."""
     with writing(path, private=private) as out:
-        _print(out, Table(columns))
+        out.write(csv_text(columns))
 
 
 def csv_text(columns: Mapping[str, object]) -> str:
     """What `write_csv` writes."""
-    out = io.StringIO(newline="")
-    _print(out, Table(columns))
-    return out.getvalue()
-
-
-def _print(out: TextIO, table: Table) -> None:
+    out, table = io.StringIO(newline=""), Table(columns)
     cells = [table.exact(name) for name in table.columns]
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.columns)
@@ -109,6 +104,7 @@ def _print(out: TextIO, table: Table) -> None:
             each = zip(column.values[chunk].tolist(), column.missing[chunk].tolist(), strict=True)
             printed.append(["" if gone else cell for cell, gone in each])
         writer.writerows(zip(*printed, strict=True))
+    return out.getvalue()
 
 
 def _parquet(file: Path) -> Table:
@@ -164,7 +160,7 @@ def _ragged(file: Path, names: tuple[str, ...]) -> BadTable:
 
 def _chunks(file: Path, dialect: Dialect, separator: str, width: int) -> Iterator[list[list[str]]]:
     """Rows as lists of cells; a blank line is a row with one empty cell. At the end of a wider table it is none."""
-    with _long_cells(), _open_text(file, dialect) as lines:
+    with _opened(file, dialect) as lines:
         reader = csv.reader(_bounded(file, lines), delimiter=separator, strict=True)
         if dialect.names is None:
             next(reader, None)
@@ -180,11 +176,13 @@ def _chunks(file: Path, dialect: Dialect, separator: str, width: int) -> Iterato
 
 
 @contextmanager
-def _long_cells() -> Iterator[None]:
-    """A long cell is a cell, up to a limit; Python's own comes back after."""
-    most = csv.field_size_limit(_LONGEST)
+def _opened(file: Path, dialect: Dialect) -> Iterator[TextIO]:
+    """The text of a file; meanwhile a long cell is a cell, up to a limit, and Python's own comes back after."""
+    encoding = "utf-8-sig" if dialect.encoding.lower().replace("_", "-") in ("utf-8", "utf8") else dialect.encoding
+    opener, most = gzip.open if _packed(file) else open, csv.field_size_limit(_LONGEST)
     try:
-        yield
+        with cast(TextIO, opener(file, "rt", encoding=encoding, errors="replace", newline="")) as lines:
+            yield lines
     finally:
         csv.field_size_limit(most)
 
@@ -205,10 +203,10 @@ def _line(lines: TextIO) -> str:
 def _header(file: Path, dialect: Dialect) -> tuple[tuple[str, ...], str]:
     """The column names and the separator: as declared, else from the first line alone."""
     try:
-        with _open_text(file, dialect) as lines:
+        with _opened(file, dialect) as lines:
             unquoted = re.sub('"[^"]*"', "", _line(lines))
         separator = dialect.separator or ("," if dialect.names is not None else max(",;\t|", key=unquoted.count))
-        with _long_cells(), _open_text(file, dialect) as lines:
+        with _opened(file, dialect) as lines:
             first = tuple(cell.strip() for cell in next(csv.reader(_bounded(file, lines), delimiter=separator), []))
     except (OSError, EOFError, zlib.error, csv.Error, UnicodeError):
         raise _foreign(file, dialect) from None
@@ -231,12 +229,6 @@ def _foreign(file: Path, dialect: Dialect) -> BadTable:
         f"{str(file)!r} is not a CSV file in {dialect.encoding.upper()}; save it as UTF-8, plain or gzip, or declare "
         "another encoding in the schema"
     )
-
-
-def _open_text(file: Path, dialect: Dialect) -> TextIO:
-    opener = gzip.open if _packed(file) else open
-    encoding = "utf-8-sig" if dialect.encoding.lower().replace("_", "-") in ("utf-8", "utf8") else dialect.encoding
-    return cast(TextIO, opener(file, "rt", encoding=encoding, errors="replace", newline=""))
 
 
 def _packed(file: Path) -> bool:

@@ -180,7 +180,11 @@ class FrameKind:
         return found
 
     def _made(self, columns: Mapping[str, PublishedColumn]) -> Any:
-        listed = {name: _plain(cells) for name, cells in columns.items()}
+        # numbers as a copy of the array, names as texts: a frame never shares memory with a release
+        listed: dict[str, Any] = {}
+        for column, cells in columns.items():
+            numbers = isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf"
+            listed[column] = np.array(cells) if numbers else np.asarray(cells).tolist()
         name = str(self.name)
         if name == "dict":
             return listed
@@ -213,9 +217,3 @@ def to_frame(
     """
     found: FrameLike | dict[str, PublishedColumn] = FrameKind().frame(columns, kind)
     return found
-
-
-def _plain(cells: PublishedColumn) -> Any:
-    """Numbers as a copy of the array, names as texts: a frame never shares memory with a release."""
-    array = np.asarray(cells)
-    return array.copy() if isinstance(cells, np.ndarray) and array.dtype.kind in "biuf" else list(array.tolist())

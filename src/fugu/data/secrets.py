@@ -208,7 +208,9 @@ def _categories(table: Table, columns: tuple[str, ...]) -> tuple[tuple[str, ...]
         if int(some.sum()) > MAX_SECRETS:
             raise _too_many(int(some.sum()), ", ".join(columns))
         size = len(distinct)
-        parts = [(*parts[k // size], _label(distinct[k % size])) for k in keys[some].tolist()]
+        # 2 and 2.0 are the same category, whatever the engine made of the column
+        names = [str(int(v)) if isinstance(v, float) and v == math.floor(v) else str(v) for v in distinct]
+        parts = [(*parts[k // size], names[k % size]) for k in keys[some].tolist()]
         total = places - int(len(keys) - some.sum())
     if len(columns) == 1:
         return tuple(label for (label,) in parts), (total,)
@@ -216,11 +218,6 @@ def _categories(table: Table, columns: tuple[str, ...]) -> tuple[tuple[str, ...]
     if len(set(labels)) < len(labels):
         raise BadTable("two combinations of categories look alike when written out; rename those with commas")
     return labels, (total,)
-
-
-def _label(value: Any) -> str:
-    """A category as text: 2 and 2.0 are the same category, whatever the engine made of the column."""
-    return str(int(value)) if isinstance(value, float) and value == math.floor(value) else str(value)
 
 
 def _too_many(count: int, where: str) -> TooManySecrets:
