@@ -45,8 +45,6 @@ class Raw:
         cells = handed_over(name, data)
         if not isinstance(cells, np.ndarray):
             return Raw(None, None, *distinct(cells))
-        if cells.ndim != 1:
-            raise BadTable(f"column {name!r} must have one dimension, got shape {cells.shape}")
         masked, plain = np.ma.getmaskarray(cells).copy(), np.asarray(np.ma.getdata(cells))
         if plain.dtype.kind in "biu" or (plain.dtype.kind == "f" and plain.dtype.itemsize >= 8):
             return Raw(plain, masked)
@@ -74,6 +72,8 @@ class Raw:
 def handed_over(name: str, data: Any, whole: bool = False) -> NDArray[Any] | Iterable[Any]:
     """A column as an array (a mask means missing), or as its cells, one by one: of a list, an array, a series of any
     engine or pyarrow's. A cell that its engine cannot hand over is no plain value; `whole`: then nothing is."""
+    if isinstance(data, np.ndarray) and data.ndim != 1:
+        raise BadTable(f"column {name!r} must have one dimension, got shape {data.shape}")
     if isinstance(data, np.ndarray | list | tuple):
         return data
     series = nw.from_native(data, series_only=True, pass_through=True)
@@ -226,23 +226,16 @@ def _from_texts(name: str, raw: Raw) -> Column:
     words = [text for text in known if text is not None]
     numbers = [number_of(text) for text in words]
     if any(math.isnan(x) for x in numbers) or (any(texts) and not words):
-        found: list[Any] = [text or None for text in texts]
-        return _from_list(name, [found[code] for code in codes.tolist()])
-    whole = [int(text) for text in words if _WHOLE.fullmatch(text)]
-    fits = len(whole) == len(words) and (not whole or (min(whole) >= -(2**63) and max(whole) < 2**64))
-    dtype = np.float64 if not fits else np.uint64 if max(whole, default=0) >= 2**63 else np.int64
-    if dtype == np.uint64 and min(whole) < 0:
-        dtype = np.float64
-    each = np.zeros(len(texts), dtype=dtype)
-    each[[text is not None for text in known]] = whole if dtype != np.float64 else numbers
+        return _from_list(name, [texts[code] or None for code in codes.tolist()])
+    read = [int(text) if _WHOLE.fullmatch(text) else x for text, x in zip(words, numbers, strict=True)]
+    found, exact = _numbers(read, set(map(type, read)) or {int})
     missing = np.array([text is None for text in known], dtype=bool)
-    exact = dtype != np.float64 or len(set(whole)) == len({float(x) for x in whole})
-    return Column(name, each[codes] + dtype(0), missing[codes], exact)
+    each = np.zeros(len(texts), dtype=found.dtype)
+    each[~missing] = found
+    return Column(name, each[codes], missing[codes], exact)
 
 
 def _from_array(name: str, array: NDArray[Any]) -> Column:
-    if array.ndim != 1:
-        raise BadTable(f"column {name!r} must have one dimension, got shape {array.shape}")
     masked = np.ma.getmaskarray(array).copy()
     plain = np.asarray(np.ma.getdata(array))
     kind = plain.dtype.kind
@@ -303,7 +296,7 @@ def _numbers(present: list[Any], kinds: set[type]) -> tuple[NDArray[Any], bool]:
     if kinds and _only(kinds, *_TRUTHS):
         return np.array(present, dtype=bool), True
     if kinds and _only(kinds, *_TRUTHS, int, np.integer):
-        low, high = int(min(present)), int(max(present))
+        low, high = int(min(present, default=0)), int(max(present, default=0))
         for dtype in (np.int64, np.uint64):
             if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
                 return np.array([int(v) for v in present], dtype=dtype), True

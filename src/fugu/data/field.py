@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 from functools import cached_property, partial
@@ -56,6 +56,29 @@ class Field:
     typical: float | str | None = None
     origin: date | None = None
     """Of dates: the day that is 0. Bounds and rules are days since then, and the step is not None."""
+    dated: bool = field(init=False, repr=False, compare=False)
+    """Whether the cells are dates, as numbers of days."""
+    numeric: bool = field(init=False, repr=False, compare=False)
+    """Whether the cells are numbers, or dates, which are days since an origin."""
+    ordered: bool = field(init=False, repr=False, compare=False)
+    """Whether the cells are categories from low to high."""
+    unordered: bool = field(init=False, repr=False, compare=False)
+    """Whether the cells are categories in no order."""
+    public: bool = field(init=False, repr=False, compare=False)
+    """Whether the cells are times or identifiers, which are taken as they are."""
+    nearest: bool = field(init=False, repr=False, compare=False)
+    """Whether a cell outside becomes the category of the nearest number."""
+    drops_outside: bool = field(init=False, repr=False, compare=False)
+    """Whether a number outside the bounds counts as missing."""
+
+    def __post_init__(self) -> None:
+        dated, numeric = self.origin is not None, self.kind == "number" or self.origin is not None
+        ordered, unordered = self.kind == "ordered", self.kind == "category"
+        public = not (numeric or ordered or unordered)
+        vars(self).update(
+            dated=dated, numeric=numeric, ordered=ordered, unordered=unordered, public=public,
+            nearest=self.outside == NEAREST, drops_outside=self.outside == "missing",
+        )  # fmt: skip
 
     @staticmethod
     def dates() -> Field:
@@ -66,41 +89,6 @@ class Field:
     def of(name: str, told: object) -> Field:
         """Checked: what a user or a document says of column `name`."""
         return told if isinstance(told, Field) else Field(**declared(name, told))
-
-    @property
-    def numeric(self) -> bool:
-        """Whether the cells are numbers, or dates, which are days since an origin."""
-        return self.kind == "number" or self.dated
-
-    @property
-    def dated(self) -> bool:
-        """Whether the cells are dates, as numbers of days."""
-        return self.origin is not None
-
-    @property
-    def ordered(self) -> bool:
-        """Whether the cells are categories from low to high."""
-        return self.kind == "ordered"
-
-    @property
-    def unordered(self) -> bool:
-        """Whether the cells are categories in no order."""
-        return self.kind == "category"
-
-    @property
-    def public(self) -> bool:
-        """Whether the cells are times or identifiers, which are taken as they are."""
-        return not (self.numeric or self.ordered or self.unordered)
-
-    @property
-    def nearest(self) -> bool:
-        """Whether a cell outside becomes the category of the nearest number."""
-        return self.outside == NEAREST
-
-    @property
-    def drops_outside(self) -> bool:
-        """Whether a number outside the bounds counts as missing."""
-        return self.outside == "missing"
 
     @cached_property
     def categories(self) -> Categories:
