@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import cached_property
@@ -84,6 +84,12 @@ class Layout:
     bins: str | Sequence[float] = ()
     gaps: str = SAID
     inside: str = PUBLIC
+    wide: bool = field(init=False, repr=False, compare=False)
+    """Whether each time is a column."""
+    step: TimeStep | None = field(init=False, repr=False, compare=False)
+    """The step of the grid, if there is one."""
+    cuts: tuple[float, ...] = field(init=False, repr=False, compare=False)
+    """The cut points of numbers; none if states are not binned."""
 
     def __post_init__(self) -> None:
         for name, known in _WORDS.items():
@@ -92,9 +98,10 @@ class Layout:
         for name in ("end", "between"):
             if (text := getattr(self, name)) is not None and (not isinstance(text, str) or not text.strip()):
                 raise UsageError(f"{name} must be a text that is not empty")
-        object.__setattr__(self, "columns", _listed(self.columns))
-        object.__setattr__(self, "bins", read_cuts(self.bins))
-        object.__setattr__(self, "every", None if self.every is None else TimeStep.read(self.every).text)
+        columns, cuts = _listed(self.columns), read_cuts(self.bins)
+        step = None if self.every is None else TimeStep.read(self.every)
+        every = None if step is None else step.text
+        vars(self).update(columns=columns, bins=cuts, every=every, wide=bool(columns), step=step, cuts=cuts)
         if self.wide and (self.end is not None or self.every is not None or self.repeats != REFUSE):
             raise UsageError("columns= has one row for each user: leave out end, every and repeats")
         if self.end is None and (self.between is not None or self.overlaps != REFUSE or self.backwards != REFUSE):
@@ -119,24 +126,9 @@ class Layout:
             raise UsageError("intervals leave no gap on their grid: leave out gaps='modelled'")
 
     @property
-    def wide(self) -> bool:
-        """Whether each time is a column."""
-        return bool(self.columns)
-
-    @property
     def plain(self) -> bool:
         """Whether nothing is said: one row for each user and time."""
         return self == PLAIN
-
-    @cached_property
-    def step(self) -> TimeStep | None:
-        """The step of the grid, if there is one."""
-        return None if self.every is None else TimeStep.read(self.every)
-
-    @cached_property
-    def cuts(self) -> tuple[float, ...]:
-        """The cut points of numbers; none if states are not binned."""
-        return tuple(float(cut) for cut in self.bins)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -214,7 +206,7 @@ class Layout:
     @staticmethod
     def from_json(said: object) -> Layout:
         """The layout that `to_json` wrote, or that a [sequence] part says."""
-        known = tuple(part.name for part in fields(Layout))
+        known = tuple(part.name for part in fields(Layout) if part.init)
         if not isinstance(said, Mapping):
             raise UsageError("[sequence] must be a section with keys")
         for name in said:
@@ -223,7 +215,7 @@ class Layout:
         return Layout(**{**said, **({"every": str(said["every"])} if "every" in said else {})})
 
     def _said(self) -> dict[str, Any]:
-        return {p.name: v for p in fields(self) if (v := getattr(self, p.name)) != p.default}
+        return {p.name: v for p in fields(self) if p.init and (v := getattr(self, p.name)) != p.default}
 
 
 def _listed(said: object) -> tuple[str, ...]:

@@ -72,6 +72,8 @@ class Schema:
     absent: Sequence[str] = ABSENT
     sequence: Layout = PLAIN
     fields: Mapping[str, Field] = field(init=False, compare=False, repr=False)
+    dialect: Dialect = field(init=False, compare=False, repr=False)
+    """How files are cut into cells."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping) or not is_texts(self.columns):
@@ -90,16 +92,11 @@ class Schema:
         object.__setattr__(self, "columns", Fixed(written))
         object.__setattr__(self, "absent", tuple(code.strip() for code in self.absent))
         object.__setattr__(self, "header", self.header if own else tuple(self.header))  # type: ignore[arg-type]
-        self.dialect  # noqa: B018 - checked now
+        names = tuple(self.fields) if self.header is False else None if self.header is True else tuple(self.header)
+        object.__setattr__(self, "dialect", Dialect(self.separator, self.encoding, names))
 
     def __repr__(self) -> str:
         return f"Schema({several(len(self.fields), 'column')}: {brief(list(self.fields))[1:-1]})"
-
-    @property
-    def dialect(self) -> Dialect:
-        """How files are cut into cells."""
-        names = tuple(self.fields) if self.header is False else None if self.header is True else tuple(self.header)
-        return Dialect(self.separator, self.encoding, names)
 
     @staticmethod
     def from_table(reference: TableLike, columns: Iterable[str] | None = None) -> Schema:
