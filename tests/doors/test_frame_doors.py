@@ -93,8 +93,10 @@ def test_the_harness_sees_types_that_follow_the_cells(monkeypatch):
         array = np.asarray(cells)
         return array.astype(int) if np.all(array == np.round(array)) else array
 
-    monkeypatch.setattr(kinds, "_plain", tidy)
+    made = kinds.FrameKind._made
+    tidied = lambda kind, columns: made(kind, {name: tidy(cells) for name, cells in columns.items()})  # noqa: E731
+    monkeypatch.setattr(kinds.FrameKind, "_made", tidied)
     scenario = fugu.Scenario.from_table({"s": ["a", "b"] * 4, "v": [0.5, 1, 2, 3] * 2}, protect="s", publish="v")
     mechanism = fugu.calibrate(scenario, fugu.Pure(0.5))
-    made = CASES["Float64"][0]
-    assert told(mechanism, made(2.0))[1] != told(mechanism, made(0.5))[1]
+    table = CASES["Float64"][0]
+    assert told(mechanism, table(2.0))[1] != told(mechanism, table(0.5))[1]

@@ -177,7 +177,7 @@ def looked_at(session):
     """All that a session says before anything is answered."""
     rehearsed = [session.rehearse(asked, 0.5) for asked in (MANY, ["count(job=p)"], ["histogram(job) by nowhere"])]
     weighed = session.rehearse(["count(job=p)", "histogram(job)"], weights="error")
-    for refused in ("certificate", "state", "usable"):
+    for refused in ("certificate", "usable"):
         if not session.spent().epsilon:
             with pytest.raises(UsageError, match="nothing was answered yet"):
                 getattr(session, refused)
@@ -188,7 +188,10 @@ def looked_at(session):
         session.ask("count(job=p)", -1)
     told = (session.spent(), session.remaining(), session.anybody(), session.cap, session.budget)
     assert not session.answered(["count(job=p)"]) and repr(session)
-    return [told, *((str(r.questions), r.basis, r.state.types, r.state.spent) for r in (*rehearsed, weighed))]
+    return [
+        told,
+        *((str(r.questions), r.basis, r.certificate.types, r.certificate.spent) for r in (*rehearsed, weighed)),
+    ]
 
 
 @pytest.mark.parametrize("public", [(), ("ward",)])
@@ -201,7 +204,7 @@ def test_a_session_opens_nothing_before_it_answers(public, kept, tmp_path):
         for table in (Sealed(), TODAY, str(tmp_path / "nowhere.csv"))
     ]
     assert shown[0] == shown[1] == shown[2]
-    types = fugu.Session(Sealed(), REFERENCE, "s", fugu.Pure(1), **options).rehearse(["count(job=p)"]).state.types
+    types = fugu.Session(Sealed(), REFERENCE, "s", fugu.Pure(1), **options).rehearse(["count(job=p)"]).certificate.types
     assert {*types[0].groups} == {*public}  # what is declared public is known to the adversary from the beginning
     with pytest.raises(OpenedError):
         fugu.Session(Sealed(), REFERENCE, "s", fugu.Pure(1), **options).ask("count(job=p)")
@@ -232,7 +235,7 @@ def test_a_rehearsal_is_for_the_declared_rows_and_says_so():
         assert said in found.basis
     assert errors[30] == pytest.approx(10 * errors[None]) and errors[None] == pytest.approx(10 * errors[3000])
     grouped = fugu.Session(Sealed(), REFERENCE, "s", fugu.Pure(1), rows=3000).rehearse(["count(job=p) by ward"], 0.5)
-    assert "estimates" in grouped.basis and sum(kind.rows for kind in grouped.state.types) == 3000
+    assert "estimates" in grouped.basis and sum(kind.rows for kind in grouped.certificate.types) == 3000
 
 
 def test_comparisons_are_for_the_declared_rows_and_say_so(folder):
@@ -276,11 +279,11 @@ def test_an_open_table_tells_a_rehearsal_its_booked_groups_and_no_others():
     before = session.rehearse(["count(job=p) by ward"], 0.1)
     session.ask("count(job=p)", 0.1)
     after = session.rehearse(["count(job=p) by ward"], 0.1)
-    assert {kind.groups["ward"] for kind in after.state.types} == {"x", "y", "z"}  # the reference's, as before
-    assert [kind.rows for kind in after.state.types] == [kind.rows for kind in before.state.types]
+    assert {kind.groups["ward"] for kind in after.certificate.types} == {"x", "y", "z"}  # the reference's, as before
+    assert [kind.rows for kind in after.certificate.types] == [kind.rows for kind in before.certificate.types]
     session.ask("count by ward")
     booked = session.rehearse(["count(job=p) by ward"], 0.1)
-    sizes = {kind.groups["ward"]: kind.rows for kind in booked.state.types}
+    sizes = {kind.groups["ward"]: kind.rows for kind in booked.certificate.types}
     assert sizes == {ward: TODAY["ward"].count(ward) for ward in "xw"}
 
 
@@ -343,7 +346,7 @@ def secret_told(case, sizes):
 
 
 def by_a_rehearsal(session):
-    types = session.rehearse(["histogram(a) by ward"]).state.types
+    types = session.rehearse(["histogram(a) by ward"]).certificate.types
     return {kind.groups["ward"]: kind.rows for kind in types}
 
 
