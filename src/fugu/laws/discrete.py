@@ -213,7 +213,12 @@ def poisson_binomial(probabilities: Iterable[Real], method: str = "auto") -> Dis
     from fugu.laws.adding import convolved, placed_law
     from fugu.laws.spectrum import Term
 
-    chances = Counter(_chance(p) for p in probabilities)
+    chances = Counter[Fraction]()
+    for p in probabilities:
+        chance = int(p) if is_whole(p) else p
+        if not is_number(chance) or not 0 <= chance <= 1:
+            raise BadLaw("probabilities must be numbers in [0, 1]")
+        chances[as_fraction(chance)] += 1
     if not chances:
         raise UsageError("a sum needs at least one probability")
     certain = chances.pop(Fraction(1), 0)
@@ -221,10 +226,3 @@ def poisson_binomial(probabilities: Iterable[Real], method: str = "auto") -> Dis
     terms = [Term([0, 1], [p.denominator - p.numerator, p.numerator], p.denominator, n) for p, n in chances.items()]
     found = convolved(terms, method)
     return Discrete._with_error(*placed_law(found, certain, 1, Fraction(1), found.error))
-
-
-def _chance(p: Real) -> Fraction:
-    chance = int(p) if is_whole(p) else p
-    if not is_number(chance) or not 0 <= chance <= 1:
-        raise BadLaw("probabilities must be numbers in [0, 1]")
-    return as_fraction(chance)

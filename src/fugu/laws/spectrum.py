@@ -174,13 +174,22 @@ def factors(terms: Sequence[Term]) -> list[Factor]:
 def _joined(terms: Sequence[Term], times: int) -> Factor:
     """The convolution of the laws by a tree of products; ends below 2^-150 are dropped, and their mass is counted."""
     laws = [(0, arb_poly([arb(fmpz(p)) / fmpz(term.total) for p in term.dense()])) for term in terms]
-    lost = arb(0)
+    lost, nothing = arb(0), arb(2) ** -_NOTHING
     while len(laws) > 1:
         joined = []
         for (i, a), (j, b) in zip(laws[::2], laws[1::2], strict=False):
-            start, product, dropped = _stripped(a * b)
-            joined.append((i + j + start, product))
-            lost += dropped
+            product = a * b
+            if product.degree() < _SHORT:
+                joined.append((i + j, product))
+                continue
+            parts = product.coeffs()
+            first, last = 0, len(parts)
+            while parts[first] < nothing:
+                first += 1
+            while parts[last - 1] < nothing:
+                last -= 1
+            joined.append((i + j + first, arb_poly(parts[first:last])))
+            lost += sum(parts[:first] + parts[last:], arb(0))
         laws = joined + laws[len(laws) & ~1 :]
     start, law = laws[0]
     parts = law.coeffs()
@@ -188,21 +197,6 @@ def _joined(terms: Sequence[Term], times: int) -> Factor:
     blur = sum((abs(part - arb(x)) for part, x in zip(parts, row.tolist(), strict=True)), arb(0))
     at = list(range(start, start + len(parts)))
     return Factor(at, parts, arb(1), row, times, balls.upper(blur), balls.upper(lost))
-
-
-def _stripped(law: arb_poly) -> tuple[int, arb_poly, arb]:
-    """The law without the ends that hold nothing: where it starts, what is left, what was dropped."""
-    nothing = arb(2) ** -_NOTHING
-    if law.degree() < _SHORT:
-        return 0, law, arb(0)
-    parts = law.coeffs()
-    first, last = 0, len(parts)
-    while parts[first] < nothing:
-        first += 1
-    while parts[last - 1] < nothing:
-        last -= 1
-    dropped = sum(parts[:first] + parts[last:], arb(0))
-    return first, arb_poly(parts[first:last]), dropped
 
 
 TAIL = 1e-17
