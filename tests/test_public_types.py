@@ -37,7 +37,7 @@ ALIASES = {
 READ_AGAIN = {("Coupled.of", "_"), ("Coupled.of", "parameters")}
 """Whatever a prior wrote down; each prior has its own, and only (*Any, **Any) may be overridden by them."""
 OF_ITS_KIND = {
-    ("LawsDocument.noise", "return"), ("LawsDocument.in_steps", "return"), ("Certificate.written", "return"),
+    ("Certificate.noise", "return"), ("Certificate.in_steps", "return"), ("Certificate.written", "return"),
     ("Noise.index", "return"), ("Noise.move", "places"), ("Noise.move", "return"), ("Noise.value", "places"),
     ("Noise.named", "return"), ("Noise.chosen", "return"),
     ("Noise.estimate", "certificate"), ("Noise.estimate", "return"),

@@ -63,7 +63,7 @@ class Publication:
         if noise.tabled:
             assert support is not None
             table = (support, np.array(noise.outputs), noise.conditional())
-        elif (remap := Remap.in_certificate(certificate)) is not None:
+        elif (remap := certificate.remap) is not None:
             table = remapped(remap)
         return Publication(noise, certificate.lattice, support, table)
 

@@ -17,7 +17,6 @@ from fugu.data import Schema, Table, write_csv
 from fugu.data.cells import OTHER
 from fugu.data.private import places
 from fugu.documents.certificate import Certificate
-from fugu.documents.remap import Remap
 from fugu.errors import FuguError
 from fugu.laws.family import Family
 from fugu.mechanism.intake import Context, clipped
@@ -216,7 +215,7 @@ def rebuilt(certificate: Certificate) -> Mechanism:
         return Mechanism(certificate=certificate, context=context, noise=noise)
     return Mechanism(
         certificate=certificate, context=context, noise=certificate.noise, lattice=certificate.lattice,
-        support=certificate.support, remap=Remap.in_certificate(certificate),
+        support=certificate.support, remap=certificate.remap,
     )  # fmt: skip
 
 

@@ -202,8 +202,9 @@ class Tried:
             **context.parts(),
             **self.more,
         }
+        drawn = {} if self.noise.prepares else {"noise": self.noise}  # else what is stated is its cap
         return Mechanism(
-            certificate=Certificate.seal(body, self.laws),
+            certificate=Certificate.seal(body, self.laws, budget=budget, lattice=self.lattice, **drawn),
             noise=self.noise,
             lattice=self.lattice if self.noise.released else None,
             support=self.support,

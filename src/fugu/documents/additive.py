@@ -12,10 +12,9 @@ import numpy as np
 from fugu.documents import sentences as say
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import canonical_json
-from fugu.documents.laws import halves_agree
+from fugu.documents.laws import check_lattice, check_support, halves_agree
 from fugu.documents.parts import Part
 from fugu.documents.plain_json import proving
-from fugu.documents.promises import of_noise
 from fugu.documents.verdict import Check, Outcome, Proved
 from fugu.errors import CertificateError
 from fugu.fixed import Fixed
@@ -31,9 +30,6 @@ from fugu.noise.lattice import Lattice
 from fugu.noise.matrix import CorrelatedGaussian, DirectedLaplace
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
-
-# Certificates of one number: noise that is added on a lattice or drawn on atoms, and noise that is never drawn.
-
 
 _OF_HALVES = ("noise", "optimum", "confidence", "remap", "swap")
 _LARGEST = sys.float_info.max
@@ -51,13 +47,13 @@ class AdditiveCertificate(Certificate):
     SHAPES = frozenset({"line", "smooth", "sets"})
 
     def fits(self) -> Iterator[Check]:
-        yield "noise and lattice", _ON_LATTICE, self.check_lattice
+        yield "noise and lattice", _ON_LATTICE, lambda: check_lattice(self)
         yield "support", "values are moved to increasing finite numbers, or to none", self._check_moves
 
     def _check_moves(self) -> None:
         """A support in order; without a lattice, laws on the numbers of supported values; noise on atoms starts from
         atoms: every value is moved to one, and every law lives on them."""
-        self.check_support()
+        check_support(self)
         support, lattice, noise = self.support, self.lattice, self.noise
         places = [item.points for item in self.laws if isinstance(item, Family | SetFamily)]
         outside = support is not None and any(np.any((points < 0) | (points >= len(support))) for points in places)
@@ -70,9 +66,6 @@ class AdditiveCertificate(Certificate):
         known = support is not None and all(item.atoms for item in self.laws)
         if not known or not np.isin(np.concatenate(places), noise.outputs(places[0], 0.0, 1)[0]).all():
             raise CertificateError("the certificate's values or laws are not on the atoms of its noise")
-
-    def whatever(self) -> Guarantee | None:
-        return None if {"property", "swap"} & set(self.body) else of_noise(self)
 
 
 @final
@@ -91,17 +84,6 @@ class AnalysisCertificate(Certificate):
         if not isinstance(noise, Noise) or noise.released or self.lattice is None:
             raise CertificateError("this version of fugu analyses generalised Cauchy noise only")
 
-    def lines(self) -> Iterator[str]:
-        yield from (say.ONE_RELEASE, say.ANALYSIS_ONLY)
-
-    @property
-    def exact_chance(self) -> float:
-        return 0.0
-
-
-# Certificates of vectors: independent noise on each coordinate, noise along directions, counts of records in cells,
-# and correlated noise on normal laws.
-
 
 @final
 class VectorCertificate(Certificate):
@@ -118,7 +100,7 @@ class VectorCertificate(Certificate):
         return Family.from_json(stated, vectors=True)
 
     def fits(self) -> Iterator[Check]:
-        yield "noise and lattice", _ON_LATTICE, self.check_lattice
+        yield "noise and lattice", _ON_LATTICE, lambda: check_lattice(self)
         yield "dimension", "laws, support and noise are of the dimension stated", self._check_dimension
 
     def _check_dimension(self) -> None:
@@ -140,40 +122,6 @@ class VectorCertificate(Certificate):
         with_points = [family for family in self.laws if isinstance(family, Family)]
         if rows is not None and not reached(with_points, self.lattice, rows):
             raise CertificateError("the certificate's laws have atoms that its support does not lead to")
-
-    def lines(self) -> Iterator[str]:
-        yield from super().lines()
-        noise = self.noise
-        if isinstance(noise, DirectedLaplace) and not (
-            noise.axes and all(sum(map(abs, b)) == 1 for b in noise.columns)
-        ):
-            yield say.TRANSLATES
-
-    def described(self) -> Iterator[str]:
-        own = isinstance(self.noise, DirectedLaplace)  # which has another scale in every direction
-        return (line for line in super().described() if not own or line not in say.OF_SHAPES.values())
-
-    def whatever(self) -> Guarantee | None:
-        return None if {"property", "swap"} & set(self.body) else of_noise(self)
-
-    @property
-    def page(self) -> str:
-        if any(item.shape == "cells" for item in self.laws):
-            return "docs/proofs/histograms.md"
-        if "swap" in self.body:
-            return "docs/proofs/record-swap.md"
-        directed = isinstance(self.noise, DirectedLaplace)
-        return "docs/proofs/directed.md" if directed else "docs/proofs/vectors.md"
-
-    def drawn_words(self) -> Json:
-        noise = self.noise
-        if not isinstance(noise, DirectedLaplace):
-            return super().drawn_words()
-        scales = [float(f"{x:.6g}") for x in noise.coordinate_scales()]
-        along = "each number" if noise.axes else f"{len(noise.columns)} directions of {noise.dimension} numbers"
-        listed = ", ".join(f"{x:.4g}" for x in scales)
-        words = f"Laplace noise of its own scale on {along} ({listed}); values come in steps of {float(noise.grid):.4g}"
-        return {"kind": noise.name, "scales": scales, "step": float(noise.grid), "words": words}
 
 
 @final
@@ -201,32 +149,11 @@ class CorrelatedCertificate(Certificate):
         if lattice is None or lattice.grid != noise.grid or dimensions != {self.body["dimension"]}:
             raise CertificateError("the certificate's noise, lattice and laws do not belong together")
 
-    def lines(self) -> Iterator[str]:
-        yield from super().lines()
-        yield say.GAUSSIAN_MODEL
-        if not self.noise.base and not self.noise.silent:
-            yield say.EXACTLY_NORMAL
-
-    @property
-    def exact_chance(self) -> float:
-        return float(self.noise.scale == 0)  # at least eight steps wide, or none
-
-    @property
-    def page(self) -> str:
-        return "docs/proofs/correlated.md"
-
-    def drawn_words(self) -> Json:
-        words = f"Gaussian noise on {self.dimension} numbers together, correlated as the certificate says"
-        return {"kind": self.noise.name, "words": words}
-
-
-# Certificates of mixtures: one of two mechanisms, by an independent coin that is not published. Why the weaker
-# guarantee of the halves holds: docs/proofs/renyi.md#11-a-coin-between-two-mechanisms.
-
 
 @final
 class MixedCertificate(Certificate):
-    """A mixture holds if both halves hold, for the laws of the whole, and neither budget is above the mixture's."""
+    """One of two mechanisms, by an independent coin that is not published. It holds if both halves hold, for the laws
+    of the whole, and neither budget is above the mixture's: docs/proofs/renyi.md#11-a-coin-between-two-mechanisms."""
 
     NEEDS: ClassVar[tuple[str, ...]] = (*Certificate.NEEDS, "share", "parts")
     PARTS = Fixed({name: field for name, field in Certificate.PARTS.items() if name not in _OF_HALVES})
@@ -335,7 +262,8 @@ class MixedCertificate(Certificate):
     def described(self) -> Iterator[str]:
         return (line for half in self.parts for line in half.described())
 
-    def whatever(self) -> Guarantee | None:
+    @cached_property
+    def anybody(self) -> Guarantee | None:
         first, second = (half.anybody for half in self.parts)
         return None if first is None or second is None else join(first, second)
 

@@ -11,34 +11,41 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fugu.documents import sentences as say
-from fugu.documents.document import canonical_json, digest_of, later
-from fugu.documents.laws import Laws, LawsDocument, laws_given, misnamed, secrets_named
-from fugu.documents.parts import LAWS, PARTS, Part, person, published_unit, schema_of
+from fugu.documents.document import Stated, digest_of, later
+from fugu.documents.laws import laws_given, misnamed, secrets_named
+from fugu.documents.parts import LAWS, PARTS, Part, person, published_unit, rules_of, worked_out_again
 from fugu.documents.plain_json import proving, reading
-from fugu.documents.promises import ANYBODY, HALF, check_anybody, coarse, stated, warnings_of
+from fugu.documents.promises import ANYBODY, HALF, Promising, coarse, of_noise, warnings_of
 from fugu.documents.question import answers
 from fugu.documents.remap import Remap
-from fugu.documents.sentences import PAST_WARNINGS, Told
+from fugu.documents.sentences import Told
 from fugu.documents.swap import SWAP, RecordSwap, proof_of
-from fugu.documents.verdict import Check, NotChecked, Outcome, Proved
+from fugu.documents.verdict import Check, Outcome, Proved
 from fugu.errors import BadLaw, BadNoise, CertificateError, FuguError
+from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import REFERENCE, called_exact
-from fugu.guarantee.curve import budget_json
-from fugu.laws.shapes import Shape
-from fugu.noise.kind import OBJECTIVES, Objective, finite_or_none
+from fugu.guarantee.curve import budget_from, budget_json
+from fugu.laws.family import Family, SetFamily
+from fugu.laws.shapes import Shape, item_from
+from fugu.noise.kind import Noise, Objective, finite_or_none, noise_from
+from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
 
 if TYPE_CHECKING:
+    from fugu.channels.problem import Errors
+    from fugu.documents.channel import Optimum
     from fugu.laws.pair import PairsLike
 
-_SAME = read_number(1e-9)
-"""Errors are summed in doubles: less than this part of them is rounding."""
+Laws = tuple[Shape, ...]
 
 
-class Certificate(LawsDocument):
+class Certificate(Promising):
     """What is promised of one mechanism, for which laws, and why; read its parts through the properties.
 
     `body`: the document, JSON that cannot be changed. `Certificate.load(path)` reads one, `save` writes it. A
@@ -55,6 +62,19 @@ class Certificate(LawsDocument):
     SHAPES: ClassVar[frozenset[str]] = frozenset()
     """The laws that may be given in place of its own."""
 
+    method = Stated(str)
+    """How the scale was found."""
+    theorem = Stated(str)
+    """What the method stands on."""
+    worst_pair = Stated(str)
+    """The pair that needs the noise most."""
+    proved = Stated[dict[str, float]](dict)
+    """The proved upper bounds on epsilon and delta."""
+    assumptions = Stated[tuple[str, ...]](tuple)
+    """What must be true for the guarantee to mean what it says."""
+    fingerprint: Stated[str] = Stated(str)
+    """SHA-256 of the laws: two certificates with one fingerprint speak of the same beliefs."""
+
     def __new__(cls, body: Any = None) -> Certificate:
         kind = body.get("kind") if isinstance(body, Mapping) else None
         return super().__new__(cls.of_kind(kind))
@@ -67,23 +87,110 @@ class Certificate(LawsDocument):
         return later(place) if place else cls
 
     @staticmethod
-    def seal(body: Json, items: Laws) -> Certificate:
-        """Complete a body with schema, laws, their fingerprint and the digest of the whole."""
-        if (wrong := misnamed(items, comparable=body.get("lattice") is not None)) is not None:
-            raise BadLaw(f"{wrong}; give every LawPair a label of its own, or none")
-        laws = [item.to_json() for item in items]
-        body = {k: v for k, v in body.items() if k != "warnings"}
-        full = {**body, "families": laws, "fingerprint": digest_of(laws)}
-        with suppress(FuguError, KeyError, TypeError, ValueError):  # what cannot be read is refused by `parse`
-            full |= {"warnings": list(said)} if (said := Certificate(full).warnings) else {}
-        return Certificate._completed(full)
+    def seal(body: Json, laws: Laws, **known: Any) -> Certificate:
+        """Complete a body with schema, laws, their fingerprint, what follows from it and the digest of the whole.
 
-    @staticmethod
-    def _completed(body: Json) -> Certificate:
-        """Sealed, with what is promised against anybody."""
+        `known`: its budget, noise or lattice as the objects that its parts were written from: they need no reading."""
+        if (wrong := misnamed(laws, comparable=body.get("lattice") is not None)) is not None:
+            raise BadLaw(f"{wrong}; give every LawPair a label of its own, or none")
+        families = [item.to_json() for item in laws]
+        body = {k: v for k, v in body.items() if k != "warnings"}
+        full = {**body, "families": families, "fingerprint": digest_of(families)}
+        made = Certificate(full)
+        vars(made).update(known, laws=laws)
+        with suppress(FuguError, KeyError, TypeError, ValueError):  # what cannot be read is refused by `parse`
+            full |= {"warnings": list(said)} if (said := made.warnings) else {}
+        return made._promised(full)
+
+    def _promised(self, body: Json) -> Certificate:
+        """The body sealed, with what is promised against anybody."""
         with suppress(FuguError, KeyError, TypeError, ValueError):
-            body = {**body, ANYBODY: stated(Certificate(body).anybody)}
-        return Certificate.sealed(body)
+            body = {**body, ANYBODY: None if self.anybody is None else budget_json(self.anybody)}
+        return Certificate.sealed(body, self)
+
+    @cached_property
+    def budget(self) -> Guarantee:
+        """The guarantee that was asked for and proved."""
+        return budget_from(self.body["budget"])
+
+    @cached_property
+    def lattice(self) -> Lattice | None:
+        """Where values are rounded before noise is added; None if the value itself goes out."""
+        stated = self.body.get("lattice")
+        return None if stated is None else Lattice(read_number(stated["grid"]), read_number(stated["origin"]))
+
+    @cached_property
+    def laws(self) -> Laws:
+        """The laws as they were proved, on lattice indices: of numbers, of vectors, of counts in cells, normal ones."""
+        return tuple(self.law_from(stated, self.lattice) for stated in self.body["families"])
+
+    def law_from(self, stated: Json, lattice: Lattice | None) -> Shape:
+        """One item of the laws, of a shape that the kind is for."""
+        return item_from(stated, lattice)
+
+    @cached_property
+    def noise(self) -> Any:
+        """What is drawn, in the units of the laws' values: noise of any kind, or a channel. Noise of an analysis is
+        never drawn; a mixture draws that of one of its `parts`, and has none of its own."""
+        return noise_from(self.body["noise"])
+
+    @cached_property
+    def remap(self) -> Remap | None:
+        """Where outputs are moved to, its shape checked; None if they are not."""
+        return None if self.body.get("remap") is None else Remap.of_certificate(self)
+
+    @property
+    def in_steps(self) -> Any:
+        """The noise as the laws in lattice indices see it: continuous noise in units of the grid."""
+        lattice, noise = self.lattice, self.noise
+        return noise if lattice is None or not isinstance(noise, Noise) else noise.in_steps(lattice.grid)
+
+    @cached_property
+    def support(self) -> NDArray[np.float64] | None:
+        """The values that others are moved to before anything else; None if values are taken as they are."""
+        stated = self.body.get("support")
+        if stated is None:
+            return None
+        if stated != "lattice":
+            return fixed(np.array(stated, dtype=np.float64))
+        assert self.lattice is not None
+        points = [item.points for item in self.laws if isinstance(item, Family | SetFamily)]
+        return fixed(self.lattice.value(np.unique(np.concatenate(points))))
+
+    @property
+    def optimum(self) -> Optimum:
+        """How good a channel is proved to be."""
+        raise CertificateError("a bound on the loss is known of channels alone")
+
+    @property
+    def errors(self) -> Errors:
+        """How far a channel takes values."""
+        raise CertificateError("the errors of single values are known of channels alone")
+
+    @property
+    def dimension(self) -> int:
+        """1 for a published number, d for a vector."""
+        return read_whole(self.body.get("dimension", 1))
+
+    @property
+    def parts(self) -> tuple[Certificate, ...]:
+        """The certificates of the two halves of a mixture; none for others."""
+        return ()
+
+    @property
+    def runs(self) -> str:
+        """The kind of what runs: that of the halves for a mixture, else its own."""
+        return self.kind
+
+    @property
+    def spatial(self) -> bool:
+        """Whether noise is drawn around values that have a distance: numbers, or vectors without correlations."""
+        return self.runs in ("additive", "vector")
+
+    @property
+    def scales(self) -> dict[str, float | None]:
+        """The scale each method would have needed."""
+        return dict(self.body.get("scales") or {})
 
     def having(self) -> Iterator[Part]:
         """The parts that it has."""
@@ -131,104 +238,8 @@ class Certificate(LawsDocument):
         """What was not looked at before: its parts, the stated figures, and every word, each worked out again."""
         for part in self.having():
             yield from part.late(self)
-        below = "what is stated as proved is not below what is proved now"
-        yield "stated figures", below, lambda: self._not_below(proved, given)
-        again = "every part, read and written again, is what the document says"
-        yield "writing", again, self.check_written
-        follow = "unit, query, warnings and what a mixture says follow from the parts"
-        yield "words", follow, self.check_words
-        yield "expected error", "it is that of the noise, worked out again", self.check_errors
-        yield "assumptions", "nothing that follows from what runs is left out", self.check_assumed
-        if given is None:
-            worst = "no pair needs the noise more than the one that is named"
-            yield "worst pair", worst, lambda: self.check_worst(proved.worst_pair)
+        yield from worked_out_again(self, proved, given)
         yield from self.own_words()
-
-    def _not_below(self, proved: Proved, given: PairsLike | None) -> None:
-        """CertificateError if a stated figure is smaller than what is proved now: a loss that nobody has proved."""
-        if given is not None:
-            raise NotChecked("the figures are about the certificate's own laws, and others were given")
-        for name, now in (("epsilon", proved.epsilon), ("delta", proved.delta)):
-            stated = read_number(self.body["proved"][name])
-            if now == float("inf") or stated < read_number(now):
-                raise CertificateError(f"the certificate states {name} {float(stated):.10g}, and proved is {now:.10g}")
-
-    def check_written(self) -> None:
-        """CertificateError unless every part, read and written again, is what the document says."""
-        for name, own in self.written():
-            if canonical_json(self.body.get(name)) != canonical_json(own):
-                raise CertificateError(f"the part {name!r} of the certificate is not as fugu writes it: it says more")
-
-    def check_words(self) -> None:
-        """CertificateError unless unit, dimension, query, statistic and warnings are those of the parts."""
-        body = self.body
-        if body["unit"] != self.protects:
-            raise CertificateError(f"the unit of privacy is {self.protects!r}, and the certificate says another")
-        if body.get("dimension", 1) != self.laws[0].dimension:
-            raise CertificateError("the certificate states another dimension than that of its laws")
-        for part in self.having():
-            part.words(self)
-        if "warnings" in body or "publisher" in body:
-            said, now = body.get("warnings", []), list(self.warnings)
-            past = "publisher" not in body and bool(said) == bool(now) and len(set(said)) == len(said)
-            known = all(any(pattern.fullmatch(line) for pattern in PAST_WARNINGS) for line in said)
-            if said != now and not (past and known):  # of versions before, such as they wrote
-                raise CertificateError("the warnings of the certificate are not those that its parts give")
-
-    def check_worst(self, worst: str) -> None:
-        """CertificateError unless the pair that is named needs as much noise as any, or as the one found now."""
-        stated = self.worst_pair
-        running = self.parts or (self,)
-        if stated == worst:
-            return
-        with reading(), proving():
-            alone = ((half, one) for half in running for item in half.laws for one in item.alone())
-            proofs = [proof_of(half, (one,)) for half, one in alone if stated in one.labels]
-            whole = [proof_of(half, half.laws) for half in running]
-            found = max(((proof.epsilon, proof.delta) for proof in proofs), default=None)
-            most = max((proof.epsilon, proof.delta) for proof in whole)
-        if found is None or not all(_near(a, b) or a > b for a, b in zip(found, most, strict=True)):
-            raise CertificateError(f"another pair needs more noise than the one that the certificate names: {worst!r}")
-
-    def check_errors(self) -> None:
-        """CertificateError unless the expected errors are those of the noise, the remap or the channel."""
-        stated = self.body.get("expected_error")
-        if stated is None:
-            if self.parts:  # each of them states its own
-                return
-            raise CertificateError("the certificate states no expected error")
-        for name in OBJECTIVES:
-            with reading(), proving():
-                now, said = self.expected_error(name), stated[name]
-            wrong = (now is None) != (said is None)
-            if wrong or (now is not None and not _near(said, now)):
-                shown = "none" if now is None else f"{now:.10g}"
-                raise CertificateError(f"the expected {name} error is {shown}, and the certificate states another")
-
-    def check_assumed(self) -> None:
-        """CertificateError if a line is left out that the proof rests on, if the publisher's own lines are not marked,
-        or if another promise is stated against anybody than holds."""
-        check_anybody(self)
-        said, own = self.assumptions, self.own_lines()
-        for line in self.needed():
-            if line not in said:
-                raise CertificateError(f"the certificate leaves out what its proof rests on: {line!r}")
-        marked = self.body.get("publisher")
-        if self.protects == say.ONE_VALUE and not {*say.ENOUGH, say.CELLS} & set(said):
-            by_default = {say.EXACT_LAWS, say.BY_HAND} & set(said)
-            if marked is not None or by_default or not own:
-                raise CertificateError(f"the certificate leaves out what its proof rests on: {say.INDEPENDENT_ROWS!r}")
-        if marked is None:
-            return
-        for line in self.described():
-            if line not in said:
-                raise CertificateError(f"the certificate leaves out what follows from it: {line!r}")
-        if len(set(said)) < len(said):
-            raise CertificateError("the certificate states an assumption twice")
-        fitted = any(self.body.get(part) is not None for part in ("query", "statistic", "swap"))
-        fitted = fitted or ("property" in self.body and self.runs == "correlated")
-        if fitted and not {say.APART, say.PRIVATE_NUMBERS} & set(said):
-            raise CertificateError("the certificate does not say whether the reference is apart from the private table")
 
     def written(self) -> Iterator[tuple[str, Any]]:
         """Every part that is read as a thing of its own, as that thing writes itself."""
@@ -253,21 +264,25 @@ class Certificate(LawsDocument):
         name = person(self)
         return say.ONE_ROW if name is None else say.unit_of_person(name)
 
-    def lines(self) -> Iterator[str]:
-        """The assumptions that follow from what runs."""
-        yield say.ONE_RELEASE
-        if self.noise.silent:
-            yield say.NO_NOISE
-
     def needed(self) -> Iterator[str]:
-        """The lines that follow from the parts of a certificate; of a mixture those of both halves."""
-        yield from self.lines()
+        """The assumptions that follow from what runs and from the parts; of a mixture those of both halves."""
+        noise, normal = self.noise, any(item.shape == "normal" for item in self.laws)
+        yield say.ONE_RELEASE
+        if not noise.released:
+            yield say.ANALYSIS_ONLY
+        elif noise.silent:
+            yield say.NO_NOISE
+        if normal:
+            yield say.GAUSSIAN_MODEL
+        if noise.partial:
+            yield say.EXACTLY_NORMAL if normal else say.TRANSLATES
         for part in self.having():
             yield from part.needed(self)
 
     def described(self) -> Iterator[str]:
         """Further lines that follow from the parts, which versions before 0.4 could leave out."""
-        if self.body.get("statistic") is None and "swap" not in self.body:
+        of_shapes = not self.noise.whole and not self.noise.tabled  # which are of one scale for each number
+        if of_shapes and self.body.get("statistic") is None and "swap" not in self.body:
             yield from (line for shape, line in say.OF_SHAPES.items() if shape in {item.shape for item in self.laws})
         for part in self.having():
             yield from part.described(self)
@@ -289,32 +304,19 @@ class Certificate(LawsDocument):
             budget=self.body["budget"], unit=str(self.body["unit"]), secrets=tuple(dict.fromkeys(named)), pairs=labels,
             method=self.method, theorem=self.theorem, proof=self.page, noise=self.noise_told(), figures=self.proved,
             worst_pair=self.worst_pair, assumptions=self.assumptions, reading=self.body.get("reading"),
-            about=self.body.get("statistic") or self.body.get("query"), rules=self.rules(),
+            about=self.body.get("statistic") or self.body.get("query"), rules=rules_of(self),
         )  # fmt: skip
-
-    def rules(self) -> tuple[str, ...]:
-        """What cells count as that cannot be used: of a column as its query says, of statistics as the schema does."""
-        if self.body.get("reading") is None:
-            return ()
-        from fugu.data.secrets import OF_NUMBERS, column_rule, rules
-
-        schema = schema_of(self)
-        asked, statistic = self.body.get("query"), self.body.get("statistic")
-        if asked is None or statistic is not None:
-            sums = tuple(f"{kind}(" for kind in OF_NUMBERS)
-            summed = statistic is not None and str(statistic["query"]).startswith(sums)
-            return rules(schema, counted=() if summed else None)
-        known = schema.fields.get(asked["publish"])
-        return () if known is None else (column_rule(asked, known),)
 
     @property
     def page(self) -> str:
-        """The page that proves noise on one number, whatever method found it."""
-        if SWAP in self.body:
-            return "docs/proofs/record-swap.md"
-        if any(item.shape == "sets" for item in self.laws):
-            return "docs/proofs/sets.md"
-        noise = self.noise
+        """The page that proves its noise, whatever method found it."""
+        noise, shapes = self.noise, {item.shape for item in self.laws}
+        if SWAP in self.body or "cells" in shapes:
+            return "docs/proofs/histograms.md" if "cells" in shapes else "docs/proofs/record-swap.md"
+        if noise.whole or noise.tabled:
+            return str(noise.proof)
+        if self.runs == "vector" or "sets" in shapes:
+            return "docs/proofs/vectors.md" if self.runs == "vector" else "docs/proofs/sets.md"
         if self.budget.renyi and noise.added:
             return "docs/proofs/renyi.md"
         smooth = not all(item.atoms for item in self.laws)
@@ -330,7 +332,9 @@ class Certificate(LawsDocument):
         return {**drawn, "post": names, "words": words}
 
     def drawn_words(self) -> Json:
-        """Noise of one scale as it is drawn, alone, in the units of the published numbers."""
+        """Noise as it is drawn, alone; noise of one scale in the units of the published numbers."""
+        if (own := self.noise.told()) is not None:
+            return dict(own)
         stated, unit, lattice = self.body["noise"], published_unit(self), self.lattice
         scale = read_number(stated["scale"]) * unit
         step = None if lattice is None else lattice.grid * unit
@@ -365,19 +369,15 @@ class Certificate(LawsDocument):
 
     @cached_property
     def anybody(self) -> Guarantee | None:
-        """What is promised against anybody, whatever is believed of a record: worked out, not read; None for nothing"""
-        return self.whatever()
-
-    def whatever(self) -> Guarantee | None:
-        """What holds for any two values of a record, in both orders; None where nothing does."""
-        return None
+        """What is promised against anybody, whatever is believed: what holds for any two values of a record, in both
+        orders. Worked out, not read; None where nothing holds, or the secret is a property of the whole."""
+        return None if not self.spatial or {"property", "swap"} & set(self.body) else of_noise(self)
 
     @property
     def exact_chance(self) -> float:
         """The probability that a value, or a coordinate, goes out as it is; of noise on atoms and of remapped outputs
         for a value of their weight."""
-        moved = Remap.in_certificate(self)
-        return float(self.noise.exact_chance()) if moved is None else moved.exact_chance()
+        return float(self.noise.exact_chance() if self.remap is None else self.remap.exact_chance())
 
     def fitted(self) -> list[str]:
         """Warnings about what is fitted to its laws: what is left where beliefs are a little off, or wrong."""
@@ -385,8 +385,8 @@ class Certificate(LawsDocument):
 
     def expected_error(self, objective: Objective) -> float | None:
         """E|Y - X| or E(Y - X)^2 of what is drawn; None where there is none."""
-        if (remap := Remap.in_certificate(self)) is not None:
-            return remap.expected_error(objective)
+        if self.remap is not None:
+            return self.remap.expected_error(objective)
         return finite_or_none(self.noise.total_error(objective, self.dimension))
 
     @property
@@ -434,9 +434,6 @@ class Certificate(LawsDocument):
         stated = [*assumptions, *(a for a in self.assumptions if a.startswith(("one release", "no noise")))]
         changed = {"assumptions": stated, "unit": unit, "support": None, "reading": reading, "statistic": statistic}
         if self.runs != "channel":  # the laws stay, and nothing that warnings follow from has changed
-            return Certificate._completed({**self.claims, **changed})
+            body = {**self.claims, **changed}
+            return Certificate(body)._promised(body)
         return Certificate.seal({**self.unsealed, **changed}, self.laws)
-
-
-def _near(stated: Any, now: float) -> bool:
-    return abs(read_number(stated) - read_number(now)) <= _SAME * abs(read_number(now))

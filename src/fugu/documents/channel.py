@@ -28,6 +28,7 @@ from fugu.channels.problem import (
 from fugu.channels.repair import holds
 from fugu.documents import sentences as say
 from fugu.documents.certificate import Certificate
+from fugu.documents.laws import check_support
 from fugu.documents.plain_json import proving
 from fugu.documents.promises import WORTHLESS
 from fugu.documents.verdict import Check, Proved, unchecked
@@ -157,7 +158,7 @@ class ChannelCertificate(Certificate):
         return Errors(self.noise, np.array(self.body["support"], dtype=np.float64), laws)
 
     def fits(self) -> Iterator[Check]:
-        yield "support", "values are moved to increasing finite numbers", self.check_support
+        yield "support", "values are moved to increasing finite numbers", lambda: check_support(self)
         yield "channel", "one row of whole numbers for each value, all of one sum", self._check_rows
 
     def _check_rows(self) -> None:
@@ -278,9 +279,10 @@ class ChannelCertificate(Certificate):
         yield say.WEIGHT[self.optimum.weighing]
         if not any(item.shape == "sets" for item in self.laws):
             yield say.FITTED
-        yield from (line for line in super().described() if line not in say.OF_SHAPES.values())
+        yield from super().described()
 
-    def whatever(self) -> Guarantee | None:
+    @cached_property
+    def anybody(self) -> Guarantee | None:
         most = any_belief(self.noise)
         return Pure(meant_up(most)) if math.isfinite(most) else None
 
@@ -306,10 +308,6 @@ class ChannelCertificate(Certificate):
                 "and its figures tell its exact counts"
             )
         return said
-
-    @property
-    def page(self) -> str:
-        return "docs/proofs/channels.md"
 
     def drawn_words(self) -> Json:
         """What the channel does to values, and how near the optimum it is proved to be."""

@@ -96,17 +96,15 @@ class Document(Shown):
         return {"body": self.body}
 
     @classmethod
-    def sealed(cls, body: Mapping[str, object]) -> Self:
-        """The document with the content `body`, under the schema of the class, with the digest of the whole."""
+    def sealed(cls, body: Mapping[str, object], draft: Document | None = None) -> Self:
+        """The document with the content `body`, under the schema of the class, with the digest of the whole; `draft`:
+        the same content, of which parts are read already."""
         full = {"schema": cls.SCHEMA, "fugu": __version__, **body}
-        full["publisher"] = cls({k: v for k, v in full.items() if k != "publisher"})._marks()
+        draft = draft or cls({k: v for k, v in full.items() if k != "publisher"})
+        full["publisher"] = {"parts": sorted(by_publisher(draft.PARTS, draft.body)), "assumptions": []}
+        with suppress(CertificateError), reading():  # of what cannot be read no line is marked: `parse` refuses it
+            full["publisher"] = draft.by_publisher()
         return cls({**full, "digest": digest_of(full)})
-
-    def _marks(self) -> Json:
-        """What is marked as the publisher's own words; of what cannot be read no line: `parse` refuses it."""
-        with suppress(CertificateError), reading():
-            return self.by_publisher()
-        return {"parts": sorted(by_publisher(self.PARTS, self.body)), "assumptions": []}
 
     @classmethod
     def parse(cls, content: object) -> Self:

@@ -1,164 +1,27 @@
-"""`LawsDocument`: what every certificate with laws holds, read once: budget, lattice, laws, noise, support; what the
-labels of its pairs promise; and what a release does to laws, its own or others."""
+"""The laws of certificates: what the labels of their pairs promise, and what a release does to laws, its own or
+others."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.documents.document import Stated
 from fugu.documents.plain_json import reading
-from fugu.documents.promises import Promising
 from fugu.errors import BadNoise, CertificateError
-from fugu.fixed import fixed
-from fugu.guarantee import Guarantee
-from fugu.guarantee.curve import budget_from
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family, SetFamily
 from fugu.laws.normal import Analytic
 from fugu.laws.pair import PairsLike, as_pairs
-from fugu.laws.shapes import Shape, item_from, shapes
-from fugu.noise.kind import Noise, noise_from
-from fugu.noise.lattice import Lattice
-from fugu.numbers.exact import read_number, read_whole
-from fugu.visible import Json
+from fugu.laws.shapes import Shape, shapes
 
 if TYPE_CHECKING:
-    from fugu.channels.problem import Errors
     from fugu.documents.certificate import Certificate
-    from fugu.documents.channel import Optimum
-
-Laws = tuple[Shape, ...]
-
-
-class LawsDocument(Promising):
-    """What a certificate with laws states, each part read when it is first asked for."""
-
-    method = Stated(str)
-    """How the scale was found."""
-    theorem = Stated(str)
-    """What the method stands on."""
-    worst_pair = Stated(str)
-    """The pair that needs the noise most."""
-    proved = Stated[dict[str, float]](dict)
-    """The proved upper bounds on epsilon and delta."""
-    assumptions = Stated[tuple[str, ...]](tuple)
-    """What must be true for the guarantee to mean what it says."""
-    fingerprint: Stated[str] = Stated(str)
-    """SHA-256 of the laws: two certificates with one fingerprint speak of the same beliefs."""
-
-    @cached_property
-    def budget(self) -> Guarantee:
-        """The guarantee that was asked for and proved."""
-        return budget_from(self.body["budget"])
-
-    @cached_property
-    def lattice(self) -> Lattice | None:
-        """Where values are rounded before noise is added; None if the value itself goes out."""
-        stated = self.body.get("lattice")
-        return None if stated is None else Lattice(read_number(stated["grid"]), read_number(stated["origin"]))
-
-    @cached_property
-    def laws(self) -> Laws:
-        """The laws as they were proved, on lattice indices: of numbers, of vectors, of counts in cells, normal ones."""
-        return tuple(self.law_from(stated, self.lattice) for stated in self.body["families"])
-
-    def law_from(self, stated: Json, lattice: Lattice | None) -> Shape:
-        """One item of the laws, of a shape that the kind is for."""
-        return item_from(stated, lattice)
-
-    @cached_property
-    def noise(self) -> Any:
-        """What is drawn, in the units of the laws' values: noise of any kind, or a channel. Noise of an analysis is
-        never drawn; a mixture draws that of one of its `parts`, and has none of its own."""
-        return noise_from(self.body["noise"])
-
-    @property
-    def in_steps(self) -> Any:
-        """The noise as the laws in lattice indices see it: continuous noise in units of the grid."""
-        lattice, noise = self.lattice, self.noise
-        return noise if lattice is None or not isinstance(noise, Noise) else noise.in_steps(lattice.grid)
-
-    @cached_property
-    def support(self) -> NDArray[np.float64] | None:
-        """The values that others are moved to before anything else; None if values are taken as they are."""
-        stated = self.body.get("support")
-        if stated is None:
-            return None
-        if stated != "lattice":
-            return fixed(np.array(stated, dtype=np.float64))
-        assert self.lattice is not None
-        points = [item.points for item in self.laws if isinstance(item, Family | SetFamily)]
-        return fixed(self.lattice.value(np.unique(np.concatenate(points))))
-
-    @property
-    def optimum(self) -> Optimum:
-        """How good a channel is proved to be."""
-        raise CertificateError("a bound on the loss is known of channels alone")
-
-    @property
-    def errors(self) -> Errors:
-        """How far a channel takes values."""
-        raise CertificateError("the errors of single values are known of channels alone")
-
-    @property
-    def dimension(self) -> int:
-        """1 for a published number, d for a vector."""
-        return read_whole(self.body.get("dimension", 1))
-
-    @property
-    def parts(self) -> tuple[Certificate, ...]:
-        """The certificates of the two halves of a mixture; none for others."""
-        return ()
-
-    @property
-    def runs(self) -> str:
-        """The kind of what runs: that of the halves for a mixture, else its own."""
-        return self.kind
-
-    @property
-    def spatial(self) -> bool:
-        """Whether noise is drawn around values that have a distance: numbers, or vectors without correlations."""
-        return self.runs in ("additive", "vector")
-
-    @property
-    def scales(self) -> dict[str, float | None]:
-        """The scale each method would have needed."""
-        return dict(self.body.get("scales") or {})
-
-    def check_lattice(self) -> None:
-        """Noise is drawn in steps of the lattice that values are rounded onto; no lattice means no noise."""
-        noise, lattice = self.noise, self.lattice
-        if not noise.released:
-            raise CertificateError(f"this version of fugu draws no noise {noise.name!r}")
-        if (lattice is None and noise.scale > 0) or (lattice is not None and lattice.grid != noise.grid):
-            raise CertificateError("the noise of the certificate is not on its lattice")
-
-    def check_support(self) -> None:
-        """Sorted finite numbers, or "lattice" where there is one."""
-        placed = self.lattice is not None and any(item.atoms for item in self.laws)
-        if self.body.get("support") == "lattice" and not placed:
-            raise CertificateError("the certificate's support is on a lattice that it does not have")
-        if (support := self.support) is None:
-            return
-        if (
-            support.ndim != 1
-            or not support.size
-            or not np.all(np.isfinite(support))
-            or not np.all(np.diff(support) > 0)
-        ):
-            raise CertificateError("the certificate's support is not a list of increasing numbers")
-
-
-# Labels of pairs: each names the two secrets that it compares, and one name stands for one law.
-
 
 _ADVERSARY = re.compile(r"^adversary \d+: ")
 Place = tuple[Shape, int]
@@ -204,6 +67,26 @@ def _differ(one: Place, other: Place, comparable: bool) -> bool:
     """Whether two laws are surely not the same."""
     (a, i), (b, j) = one, other
     return not (a is b and i == j) and a.differs(i, b, j, comparable)
+
+
+def check_lattice(certificate: Certificate) -> None:
+    """Noise is drawn in steps of the lattice that values are rounded onto; no lattice means no noise."""
+    noise, lattice = certificate.noise, certificate.lattice
+    if not noise.released:
+        raise CertificateError(f"this version of fugu draws no noise {noise.name!r}")
+    if (lattice is None and noise.scale > 0) or (lattice is not None and lattice.grid != noise.grid):
+        raise CertificateError("the noise of the certificate is not on its lattice")
+
+
+def check_support(certificate: Certificate) -> None:
+    """Sorted finite numbers, or "lattice" where there is one."""
+    placed = certificate.lattice is not None and any(item.atoms for item in certificate.laws)
+    if certificate.body.get("support") == "lattice" and not placed:
+        raise CertificateError("the certificate's support is on a lattice that it does not have")
+    if (support := certificate.support) is None:
+        return
+    if support.ndim != 1 or not support.size or not np.all(np.isfinite(support)) or not np.all(np.diff(support) > 0):
+        raise CertificateError("the certificate's support is not a list of increasing numbers")
 
 
 # What a release does to the laws of a value: into its bin, to the nearest supported one, then onto the lattice.

@@ -12,18 +12,24 @@ from typing import TYPE_CHECKING, Any
 from fugu.documents import fields as of
 from fugu.documents import sentences as say
 from fugu.documents.document import canonical_json
+from fugu.documents.plain_json import proving, reading
+from fugu.documents.promises import check_anybody
 from fugu.documents.remap import Remap
-from fugu.documents.swap import MOMENTS, WORD, RecordSwap, check_shares, check_swap
-from fugu.documents.verdict import Check, NotChecked, unchecked
+from fugu.documents.swap import MOMENTS, WORD, RecordSwap, check_shares, check_swap, proof_of
+from fugu.documents.verdict import Check, NotChecked, Proved, unchecked
 from fugu.errors import CertificateError
 from fugu.laws.family import Family
+from fugu.noise.kind import OBJECTIVES
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
 
 if TYPE_CHECKING:
     from fugu.data.schema import Schema
     from fugu.documents.certificate import Certificate
+    from fugu.laws.pair import PairsLike
 
+_SAME = read_number(1e-9)
+"""Errors are summed in doubles: less than this part of them is rounding."""
 _EDGES, _LEVEL = of.each(of.either(of.figure, of.text)), {"confidence": of.exact, "shift": of.exact}
 _QUERY = of.parts(
     {"publish": of.text, "edges": of.maybe(_EDGES), "categories": of.maybe(of.TEXTS),
@@ -220,7 +226,7 @@ PARTS = (
         again=lambda c: None if c.body.get("confidence") is None else _confidence().counts_of(c.body).to_json(),
     ),
     Part(
-        "remap", early=lambda c: [("", "", lambda: Remap.in_certificate(c))],
+        "remap", early=lambda c: [("", "", lambda: c.remap)],
         late=lambda c: [("remap", _LEAST, lambda: Remap.of_certificate(c).check())],
         needed=lambda c: (say.remapped(c.body["remap"]["loss"], c.body["remap"]["weight"] != "mean"),),
         again=lambda c: Remap.of_certificate(c).to_json(),
@@ -257,3 +263,130 @@ def published_unit(certificate: Certificate) -> Fraction:
     stated: Json = certificate.body.get("statistic") or {}
     share = read_number(stated["rows"]) if stated.get("averaged") else Fraction(1)
     return (read_number(stated["step"]) if "step" in stated else Fraction(1)) / share
+
+
+def rules_of(certificate: Certificate) -> tuple[str, ...]:
+    """What cells count as that cannot be used: of a column as its query says, of statistics as the schema does."""
+    if certificate.body.get("reading") is None:
+        return ()
+    from fugu.data.secrets import OF_NUMBERS, column_rule, rules
+
+    schema = schema_of(certificate)
+    asked, statistic = certificate.body.get("query"), certificate.body.get("statistic")
+    if asked is None or statistic is not None:
+        sums = tuple(f"{kind}(" for kind in OF_NUMBERS)
+        summed = statistic is not None and str(statistic["query"]).startswith(sums)
+        return rules(schema, counted=() if summed else None)
+    known = schema.fields.get(asked["publish"])
+    return () if known is None else (column_rule(asked, known),)
+
+
+def worked_out_again(certificate: Certificate, proved: Proved, given: PairsLike | None) -> Iterator[Check]:
+    """What is stated beside the laws, the noise and the budget follows from them: figures, words, errors."""
+    below = "what is stated as proved is not below what is proved now"
+    yield "stated figures", below, lambda: _check_figures(certificate, proved, given)
+    again = "every part, read and written again, is what the document says"
+    yield "writing", again, lambda: _check_written(certificate)
+    follow = "unit, query, warnings and what a mixture says follow from the parts"
+    yield "words", follow, lambda: _check_words(certificate)
+    yield "expected error", "it is that of the noise, worked out again", lambda: _check_errors(certificate)
+    yield "assumptions", "nothing that follows from what runs is left out", lambda: _check_assumed(certificate)
+    if given is None:
+        worst = "no pair needs the noise more than the one that is named"
+        yield "worst pair", worst, lambda: _check_worst(certificate, proved.worst_pair)
+
+
+def _check_figures(certificate: Certificate, proved: Proved, given: PairsLike | None) -> None:
+    """CertificateError if a stated figure is smaller than what is proved now: a loss that nobody has proved."""
+    if given is not None:
+        raise NotChecked("the figures are about the certificate's own laws, and others were given")
+    for name, now in (("epsilon", proved.epsilon), ("delta", proved.delta)):
+        stated = read_number(certificate.body["proved"][name])
+        if now == float("inf") or stated < read_number(now):
+            raise CertificateError(f"the certificate states {name} {float(stated):.10g}, and proved is {now:.10g}")
+
+
+def _check_written(certificate: Certificate) -> None:
+    """CertificateError unless every part, read and written again, is what the document says."""
+    for name, own in certificate.written():
+        if canonical_json(certificate.body.get(name)) != canonical_json(own):
+            raise CertificateError(f"the part {name!r} of the certificate is not as fugu writes it: it says more")
+
+
+def _check_words(certificate: Certificate) -> None:
+    """CertificateError unless unit, dimension, query, statistic and warnings are those of the parts."""
+    body = certificate.body
+    if body["unit"] != certificate.protects:
+        raise CertificateError(f"the unit of privacy is {certificate.protects!r}, and the certificate says another")
+    if body.get("dimension", 1) != certificate.laws[0].dimension:
+        raise CertificateError("the certificate states another dimension than that of its laws")
+    for part in certificate.having():
+        part.words(certificate)
+    if "warnings" in body or "publisher" in body:
+        said, now = body.get("warnings", []), list(certificate.warnings)
+        past = "publisher" not in body and bool(said) == bool(now) and len(set(said)) == len(said)
+        known = all(any(pattern.fullmatch(line) for pattern in say.PAST_WARNINGS) for line in said)
+        if said != now and not (past and known):  # of versions before, such as they wrote
+            raise CertificateError("the warnings of the certificate are not those that its parts give")
+
+
+def _check_worst(certificate: Certificate, worst: str) -> None:
+    """CertificateError unless the pair that is named needs as much noise as any, or as the one found now."""
+    stated = certificate.worst_pair
+    running = certificate.parts or (certificate,)
+    if stated == worst:
+        return
+    with reading(), proving():
+        alone = ((half, one) for half in running for item in half.laws for one in item.alone())
+        proofs = [proof_of(half, (one,)) for half, one in alone if stated in one.labels]
+        whole = [proof_of(half, half.laws) for half in running]
+        found = max(((proof.epsilon, proof.delta) for proof in proofs), default=None)
+        most = max((proof.epsilon, proof.delta) for proof in whole)
+    if found is None or not all(_near(a, b) or a > b for a, b in zip(found, most, strict=True)):
+        raise CertificateError(f"another pair needs more noise than the one that the certificate names: {worst!r}")
+
+
+def _check_errors(certificate: Certificate) -> None:
+    """CertificateError unless the expected errors are those of the noise, the remap or the channel."""
+    stated = certificate.body.get("expected_error")
+    if stated is None:
+        if certificate.parts:  # each of them states its own
+            return
+        raise CertificateError("the certificate states no expected error")
+    for name in OBJECTIVES:
+        with reading(), proving():
+            now, said = certificate.expected_error(name), stated[name]
+        wrong = (now is None) != (said is None)
+        if wrong or (now is not None and not _near(said, now)):
+            shown = "none" if now is None else f"{now:.10g}"
+            raise CertificateError(f"the expected {name} error is {shown}, and the certificate states another")
+
+
+def _check_assumed(certificate: Certificate) -> None:
+    """CertificateError if a line is left out that the proof rests on, if the publisher's own lines are not marked,
+    or if another promise is stated against anybody than holds."""
+    check_anybody(certificate)
+    said, own = certificate.assumptions, certificate.own_lines()
+    for line in certificate.needed():
+        if line not in said:
+            raise CertificateError(f"the certificate leaves out what its proof rests on: {line!r}")
+    marked = certificate.body.get("publisher")
+    if certificate.protects == say.ONE_VALUE and not {*say.ENOUGH, say.CELLS} & set(said):
+        by_default = {say.EXACT_LAWS, say.BY_HAND} & set(said)
+        if marked is not None or by_default or not own:
+            raise CertificateError(f"the certificate leaves out what its proof rests on: {say.INDEPENDENT_ROWS!r}")
+    if marked is None:
+        return
+    for line in certificate.described():
+        if line not in said:
+            raise CertificateError(f"the certificate leaves out what follows from it: {line!r}")
+    if len(set(said)) < len(said):
+        raise CertificateError("the certificate states an assumption twice")
+    fitted = any(certificate.body.get(part) is not None for part in ("query", "statistic", "swap"))
+    fitted = fitted or ("property" in certificate.body and certificate.runs == "correlated")
+    if fitted and not {say.APART, say.PRIVATE_NUMBERS} & set(said):
+        raise CertificateError("the certificate does not say whether the reference is apart from the private table")
+
+
+def _near(stated: Any, now: float) -> bool:
+    return abs(read_number(stated) - read_number(now)) <= _SAME * abs(read_number(now))

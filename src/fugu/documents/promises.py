@@ -181,17 +181,12 @@ def _least(noise: Noise, steps: int, delta: Fraction) -> Fraction | None:
     return high * unit
 
 
-def stated(guarantee: Guarantee | None) -> Json | None:
-    """The promise as a certificate has it."""
-    return None if guarantee is None else budget_json(guarantee)
-
-
 def check_anybody(certificate: Certificate) -> None:
     """CertificateError if another promise is stated against anybody than the one that holds, or one above the cap.
 
     Certificates of before 0.4 say nothing of it, and have no cap."""
     now = certificate.anybody if {ANYBODY, CAP} & set(certificate.body) else None
-    if ANYBODY in certificate.body and certificate.body[ANYBODY] != stated(now):
+    if ANYBODY in certificate.body and certificate.body[ANYBODY] != (None if now is None else budget_json(now)):
         raise CertificateError(f"another promise is stated against anybody than what holds, {promise(now)}")
     if CAP in certificate.body and (now is None or exact(now.epsilon) > read_number(certificate.body[CAP])):
         raise CertificateError(f"the cap is {certificate.body[CAP]!s:.40}, and against anybody holds {promise(now)}")

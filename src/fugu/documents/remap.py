@@ -186,13 +186,8 @@ class Remap:
         return {"loss": self.loss, "weight": weight, "starts": self.starts.tolist(), "to": self.to.tolist()}
 
     @staticmethod
-    def in_certificate(certificate: Certificate) -> Remap | None:
-        """The remap of a certificate, read and its shape checked; None if it has none."""
-        return None if certificate.body.get("remap") is None else Remap.of_certificate(certificate)
-
-    @staticmethod
     def of_certificate(certificate: Certificate) -> Remap:
-        """The same of a certificate that has one."""
+        """The remap of a certificate that has one, read and its shape checked."""
         found = certificate.body["remap"]
         stated = found["weight"]
         given = None if stated == "mean" else [read_whole(w) for w in stated["parts"]]

@@ -96,6 +96,10 @@ class GeneralizedCauchy(Noise):
         """The noise that `to_json` wrote."""
         return cls(read_number(found["scale"]), read_number(found["tail"]))
 
+    def exact_chance(self) -> float:
+        """0: it is never drawn."""
+        return 0.0
+
     def density(self, x: float) -> float:
         """The density at `x`, in doubles; inf at 0 and 0 elsewhere for scale 0."""
         if self.scale == 0:

@@ -51,6 +51,7 @@ class Channel(Noise):
         "a channel is found by linear programming: method='optimal-channel', or fugu.optimal_channel"
     )
     words: ClassVar[str] = "a channel, which exchanges values"
+    proof: ClassVar[str] = "docs/proofs/channels.md"
     remaps: ClassVar[bool] = False
     tabled: ClassVar[bool] = True
     shown: ClassVar[tuple[str, str]] = (Noise.shown[0].replace("Additive", "ChannelMechanism"), "")

@@ -68,6 +68,8 @@ class Noise(ABC):
     """Where tables list it: lower comes first."""
     remaps: ClassVar[bool] = True
     """Whether a remap of its outputs is known, where one number is published."""
+    partial: bool = False
+    """Whether it leaves something as it is, so that it hides nothing of laws that differ beside its directions."""
     tabled: ClassVar[bool] = False
     """Whether its errors depend on the values that go in, so that only values and laws together state them."""
     prepares: ClassVar[bool] = False
@@ -319,6 +321,10 @@ class Noise(ABC):
         """What a release would probably use, where its own draws settle that."""
         del certificate, source, draws
         raise UsageError("this noise is known before the release; an estimate is for method='record-swap'")
+
+    def told(self) -> Json | None:
+        """What is drawn, in figures and words, of noise that has no single scale; None where one scale says it."""
+        return None
 
     def placed(self, atoms: Ints, weight: Sequence[int] | None) -> Self:
         """The noise for values at these lattice indices of public weights; added noise does not depend on them."""

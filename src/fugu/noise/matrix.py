@@ -101,6 +101,7 @@ class CorrelatedGaussian(Matrix):
 
     name: ClassVar[str] = "correlated"
     words: ClassVar[str] = "Gaussian noise, correlated between coordinates, with a standard deviation of up to"
+    proof: ClassVar[str] = "docs/proofs/correlated.md"
     of_one: ClassVar[type[Laplace] | type[Gaussian]] = Gaussian
     shown: ClassVar[tuple[str, str]] = (
         "",
@@ -187,6 +188,20 @@ class CorrelatedGaussian(Matrix):
         multiples b_ij of such numbers."""
         return [1 if self.base else sum(abs(b[i]) for b in self.columns) for i in range(self.dimension)]
 
+    def exact_chance(self) -> float:
+        """None but without noise: it is at least eight steps wide, or none."""
+        return float(self.scale == 0)
+
+    @property
+    def partial(self) -> bool:  # type: ignore[override]
+        """Whether its rank is deficient."""
+        return not self.base and not self.silent
+
+    def told(self) -> Json:
+        """How many numbers it is on."""
+        words = f"Gaussian noise on {self.dimension} numbers together, correlated as the certificate says"
+        return {"kind": self.name, "words": words}
+
     def to_json(self) -> Json:
         """The kind and its numbers, exactly."""
         stated = super().to_json()
@@ -222,6 +237,7 @@ class DirectedLaplace(Matrix):
         "noise along directions is found by the methods anisotropic-laplace and several-directions"
     )
     words: ClassVar[str] = "Laplace noise with a scale of its own for every number"
+    proof: ClassVar[str] = "docs/proofs/directed.md"
     place: ClassVar[int] = 5
     considered: ClassVar[bool] = False
     of_one: ClassVar[type[Laplace] | type[Gaussian]] = Laplace
@@ -262,6 +278,19 @@ class DirectedLaplace(Matrix):
         """Whether every direction is an axis, each of them once: independent noise in each coordinate."""
         held = [[i for i, x in enumerate(b) if x] for b in self.columns]
         return all(len(h) == 1 for h in held) and len({h[0] for h in held}) == len(held)
+
+    @property
+    def partial(self) -> bool:  # type: ignore[override]
+        """Whether there is more that moves no number by a single step."""
+        return not self.axes or any(sum(map(abs, b)) > 1 for b in self.columns)
+
+    def told(self) -> Json:
+        """The scale of every coordinate."""
+        scales = [float(f"{x:.6g}") for x in self.coordinate_scales()]
+        along = "each number" if self.axes else f"{len(self.columns)} directions of {self.dimension} numbers"
+        listed = ", ".join(f"{x:.4g}" for x in scales)
+        words = f"Laplace noise of its own scale on {along} ({listed}); values come in steps of {float(self.grid):.4g}"
+        return {"kind": self.name, "scales": scales, "step": float(self.grid), "words": words}
 
     def coordinate(self, i: int) -> Laplace:
         """The noise of one coordinate, where directions are axes; no noise on one that none of them reaches."""

@@ -15,7 +15,6 @@ from fugu.calibration.registry import methods as registered
 from fugu.calibration.registry import suited
 from fugu.calibration.scales import scaled
 from fugu.documents.certificate import Certificate
-from fugu.documents.remap import Remap
 from fugu.documents.swap import SWAP
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Guarantee
@@ -75,7 +74,7 @@ def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[Runn
     if not share:
         return ()
     noise, d = certificate.noise, certificate.dimension
-    scale, remap = math.nan if noise.tabled else float(noise.scale), Remap.in_certificate(certificate)
+    scale, remap = math.nan if noise.tabled else float(noise.scale), certificate.remap
     if noise.tabled:
         errors = certificate.errors
         error, half, unchanged = errors.expected("absolute"), errors.quantile(LEVEL), errors.unchanged

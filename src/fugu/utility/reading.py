@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.parts import published_unit
-from fugu.documents.remap import Remap
 from fugu.documents.sentences import TOTALS
 from fugu.errors import NotProvable
 from fugu.laws.components import nearest
@@ -67,7 +66,7 @@ def read(certificate: Certificate, rows: int | None = None) -> tuple[tuple[Figur
     if certificate.noise.tabled:
         half = certificate.errors.quantile(LEVEL)
     else:  # as `Mechanism.interval` says
-        drawn = Remap.in_certificate(certificate) or certificate.noise
+        drawn = certificate.remap or certificate.noise
         half = drawn.quantile(LEVEL) + rounding_error(certificate.lattice, certificate.support)
     return (of_joint(joint, count, half, name),), basis
 
@@ -157,7 +156,7 @@ def believed(certificate: Certificate) -> PublishedJoint:
         raise NotProvable(UNKNOWN)
     points, shares, rows = _weighted(certificate, families)
     shown, lattice = _shown(certificate, points), certificate.lattice
-    if (remap := Remap.in_certificate(certificate)) is not None:
+    if (remap := certificate.remap) is not None:
         return _moved(certificate, families, shown, remap.to, remap.chances)
     if not noise.added or lattice is None:
         bare = noise.silent or noise.added
