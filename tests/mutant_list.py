@@ -1139,7 +1139,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     [CARELESS],
     ("ReleaseDocument._check_question", "a certificate of another group", "not inner(body).answers(recipe, group)", "False"),
     ["noise/test_atom_laplace.py"],
-    ("AtomSampler.spare", "the ratio of the noise for the coin", "2 * self.rate", "self.rate"),
+    ("AtomLaplace.move", "the ratio of the noise for the coin", "2 * self.rate", "self.rate"),
     ("landed", "the far end too rarely", "spare % gap >= gap - past", "spare % gap > gap - past"),
     ["loss/test_line_atoms.py"],
     ("LineAtoms.delta", "delta of added noise", "prove_delta_on_atoms(spread_out(item, noise), None if noise.silent else noise.rate, epsilon)", '__import__("fugu.loss.atoms", fromlist=["loss"]).prove_delta(item, noise.rate, epsilon)'),

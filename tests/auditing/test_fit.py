@@ -21,7 +21,7 @@ from fugu.auditing.through_files import rebuilt
 from fugu.cli.app import app
 from fugu.documents.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism
-from fugu.noise.atoms import AtomLaplace, AtomSampler
+from fugu.noise import atoms
 from fugu.noise.bits import RngBits
 from fugu.noise.channel import Channel
 from fugu.noise.discrete_gaussian import LatticeGaussianSampler
@@ -204,8 +204,7 @@ def less_gaussian(patch, f):
 
 
 def less_atoms(patch, f):
-    wrong = property(lambda self: AtomSampler(self.rate / (1 - Fraction(f)), np.array(self.atoms, dtype=np.int64)))
-    patch.setattr(AtomLaplace, "sampler", wrong)
+    patch.setattr(atoms, "laplace_sampler", lambda rate: LatticeLaplaceSampler(rate / (1 - Fraction(f))))
 
 
 def less_in(room, name, right, power):

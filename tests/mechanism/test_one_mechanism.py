@@ -17,7 +17,8 @@ from kinds_of_mechanisms import ANSWERS, MAKE, answers
 import fugu
 from fugu.auditing.through_files import rebuilt
 from fugu.errors import AlreadyReleased, FuguError, NotProvable
-from fugu.noise.bits import RngBits, TapeBits
+from fugu.noise.bits import RngBits
+from tape import TapeBits
 
 WRITTEN = json.loads(ANSWERS.read_text())
 RELEASED = [name for name in MAKE if name != "analysis"]

@@ -13,7 +13,7 @@ import fugu
 from fugu import Approx, Discrete, LawPair, Pure, calibrate, verify
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import digest_of
-from fugu.documents.remap import LOSSES, Remap, WeighedNoise, weight_on
+from fugu.documents.remap import LOSSES, Remap, weight_on
 from fugu.errors import CertificateError, NotProvable, PriorNotPublic, UnknownName, UsageError
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.gaussian import Gaussian
@@ -71,7 +71,7 @@ def test_no_other_output_has_less_expected_loss(rng):
     scale = float(rng.uniform(0.4, 9))
     noise = [AtomLaplace(scale, 1, points), Laplace(scale, 1), Gaussian(scale, 1)][int(rng.integers(3))]
     loss = LOSSES[int(rng.integers(3))]
-    made = Remap.of(WeighedNoise(noise, points, points.astype(float), tuple(weight)), loss, declared=True)
+    made = Remap.of(loss, True, noise, points, points.astype(float), tuple(weight))
     reach = 0 if isinstance(noise, AtomLaplace) else 400  # beyond it a scale of 9 leaves 1e-19
     outputs, chances = table(noise, points, int(points[0]) - reach, int(points[-1]) + reach)
     share = np.array(weight) / sum(weight)

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from fugu.errors import BadNoise
-from fugu.noise.atoms import AtomLaplace, AtomSampler, landed
+from fugu.noise.atoms import AtomLaplace, landed
 from fugu.noise.bits import RngBits
 from fugu.noise.kind import noise_from
 
@@ -89,7 +89,7 @@ def test_draws_follow_the_matrix(atoms, scale):
 
 def test_draws_of_a_scale_three_percent_off_are_told_apart():
     noise, rng = AtomLaplace(3.0, 1, (0, 1, 5, 6, 14)), np.random.default_rng(6)
-    moved = AtomLaplace(3.0 * 0.97, 1, noise.atoms).sampler.move(np.full(400_000, 5), RngBits(rng))
+    moved = AtomLaplace(3.0 * 0.97, 1, noise.atoms).move(np.full(400_000, 5), RngBits(rng))
     counts = np.array([(moved == y).sum() for y in noise.atoms])
     assert stats.chisquare(counts, noise.matrix()[2] * 400_000).pvalue < 1e-9
 
@@ -181,10 +181,9 @@ def test_bad_input_is_named(given, says):
 
 
 def test_values_that_are_no_atoms_are_not_moved_and_nothing_is_drawn_by_itself():
-    sampler = AtomSampler(Fraction(1), np.array([0, 3]))
     with pytest.raises(BadNoise, match="starts from atoms"):
-        sampler.move(np.array([1]))
-    with pytest.raises(BadNoise, match="by themselves"):
-        sampler.draw(3)
+        AtomLaplace(1, atoms=(0, 3)).move(np.array([1]))
+    with pytest.raises(NotImplementedError, match="no draws of its own"):
+        _ = AtomLaplace(1, atoms=(0, 3)).sampler
     with pytest.raises(BadNoise, match="no atoms yet"):
-        _ = AtomLaplace(1.0).sampler
+        AtomLaplace(1.0).move(np.array([1]))

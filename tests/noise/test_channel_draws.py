@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from fugu.errors import BadNoise, CertificateError
-from fugu.noise.bits import BitSource, RngBits, TapeBits
+from fugu.noise.bits import BitSource, RngBits
 from fugu.noise.channel import Channel
+from tape import TapeBits
 
 ROWS = [[2, 3, 0], [0, 1, 4], [5, 0, 0]]
 

@@ -20,11 +20,12 @@ from test_tapes import never_above, run_of, tape_masses
 
 from fugu.errors import BadNoise
 from fugu.noise import discrete_gaussian
-from fugu.noise.bits import BoundaryTable, RngBits, TapeBits, Widths
+from fugu.noise.bits import BoundaryTable, RngBits, Widths
 from fugu.noise.discrete_gaussian import MARGIN, Coin, LatticeGaussianSampler, Signed, Tail, exp_minus, half_sums
 from fugu.noise.laplace import LatticeLaplaceSampler
 from fugu.numbers import balls
 from hunting import search
+from tape import TapeBits
 
 ALPHA = 1e-6
 N = 10**6

@@ -10,8 +10,9 @@ import pytest
 
 from fugu import Laplace
 from fugu.noise import Lattice
-from fugu.noise.bits import TapeBits, bernoulli
+from fugu.noise.bits import bernoulli
 from fugu.numbers.exact import as_fraction
+from tape import TapeBits
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from fugu.errors import BadNoise
-from fugu.noise.bits import BitSource, OsBits, RngBits, TapeBits, Widths, Words
+from fugu.noise.bits import BitSource, OsBits, RngBits, Widths, Words
 from fugu.noise.laplace import LatticeLaplaceSampler, SignedTop, low_bases
 from hunting import search
+from tape import TapeBits
 
 ALPHA = 1e-6
 N = 10**6

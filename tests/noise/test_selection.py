@@ -12,7 +12,7 @@ import pytest
 from mpmath import exp, log, mp, mpf, quad
 
 from fugu.errors import BadNoise, UnknownName
-from fugu.noise.bits import OS, RngBits, TapeBits
+from fugu.noise.bits import OS, RngBits
 from fugu.noise.discrete_gaussian import Coin
 from fugu.noise.selection import (
     _flips,
@@ -24,6 +24,7 @@ from fugu.noise.selection import (
     uniform_below,
 )
 from selection_laws import exponential_law, permute_and_flip_law
+from tape import TapeBits
 
 mp.dps = 50
 UTILITIES = [Fraction(u) for u in (10, 9, 7, 3, 0)]

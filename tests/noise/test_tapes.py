@@ -18,9 +18,10 @@ from mpmath import mp, mpf
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
-from fugu.noise.bits import BitSource, BoundaryTable, TapeBits, Widths, Words, bernoulli
+from fugu.noise.bits import BitSource, BoundaryTable, Widths, Words, bernoulli
 from fugu.noise.laplace import LatticeLaplaceSampler, LowDigit, SignedTop
 from fugu.numbers import balls
+from tape import TapeBits
 
 DEPTH = 20
 TINY = Widths(first=3, second=4, third=1, steady=False)

@@ -133,10 +133,10 @@ class Publication:
 def remapped(remap: Remap) -> ChanceTable:
     """Outputs that a table moves: those that become the same value are one."""
     to, where = np.unique(remap.to, return_inverse=True)
-    chances = np.zeros((len(remap.channel.shown), len(to)))
+    chances = np.zeros((len(remap.shown), len(to)))
     for column, chance in zip(where.tolist(), remap.chances().T, strict=True):
         chances[:, column] += chance
-    return remap.channel.shown, to, np.maximum(chances, 0.0)
+    return remap.shown, to, np.maximum(chances, 0.0)
 
 
 CELLS, _MOST_CELLS, _OF_VECTORS = 20_000_000, 200_000, 4_000_000

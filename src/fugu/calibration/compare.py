@@ -42,7 +42,7 @@ from fugu.calibration.registry import ARITHMETIC, told
 from fugu.calibration.scales import Scales
 from fugu.calibration.translates import directions, swaps
 from fugu.channels.problem import Errors
-from fugu.documents.remap import Remap, WeighedNoise
+from fugu.documents.remap import Remap
 from fugu.errors import FuguError, NotProvable
 from fugu.guarantee.asks import Ask
 from fugu.guarantee.curve import Guarantee
@@ -173,7 +173,7 @@ def _remapped(given: tuple[Shape, ...], row: Row, lattice: Lattice) -> Row:
     family = one_family(given).on(lattice)
     points, weight = mean_law([family])
     noise = kind_of(ATOMS).at(row.scale, lattice.grid).placed(points, weight)
-    made = Remap.of(WeighedNoise(noise, points, lattice.value(points), tuple(weight)), "absolute", declared=False)
+    made = Remap.of("absolute", False, noise, points, lattice.value(points), tuple(weight))
     return replace(
         row,
         expected_absolute=made.expected_error("absolute"),

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from fugu.documents import fields as of
-from fugu.documents.document import Document, canonical_json, guard, no_laws
+from fugu.documents.document import Document, canonical_json, no_laws
 from fugu.documents.kinds import inner
 from fugu.documents.plain_json import guarded
 from fugu.documents.question import question_words, without_fitted
@@ -164,7 +164,7 @@ class ReleaseDocument(Document):
         yield from self.seals()
         yield from (checked(*check) for check in self.own_words())
         yield from _of_groups(verdicts)
-        yield from (checked(name, says, guard(step)) for name, says, step in self._around(bodies))
+        yield from (checked(*check) for check in self._around(bodies))
 
     def _around(self, bodies: Mapping[str, Json]) -> Iterator[Check]:
         if len(bodies) > 1:

@@ -14,7 +14,7 @@ move *every* output to the private value."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -41,44 +41,11 @@ MOST = 16_000_000
 """Most (output, atom) cells that a table is worked out for."""
 
 
-@dataclass(frozen=True, eq=False)
-class WeighedNoise:
-    """Rounding, noise, and the weight: what a table is made from."""
-
-    noise: Noise
-    points: Places
-    """Where values lie, as lattice indices, sorted."""
-    shown: Floats
-    """The values there."""
-    weight: tuple[int, ...]
-    """Public whole numbers, one for each point."""
-
-    @property
-    def shares(self) -> Floats:
-        """The weight as probabilities."""
-        total = sum(self.weight)
-        return np.array([w / total for w in self.weight])
-
-    @property
-    def noised(self) -> Noised:
-        """The law of an output, for a value of the weight."""
-        return Noised(self.points, self.shares[None, :], self.noise)
-
-    def outputs(self) -> Places:
-        """Every output that a table lists: the atoms, or the lattice points between the ends, and some beyond."""
-        margin = self.noise.margin if self.noise.added else 0
-        low, high = int(self.points[0]) - margin, int(self.points[-1]) + margin
-        outputs = high - low + 1 if self.noise.added else len(self.points)
-        if outputs * len(self.points) > MOST:
-            raise NotProvable(
-                f"a remap would list {outputs:,} outputs for {len(self.points):,} atoms, and at most {MOST:,} cells "
-                "are worked out: give a coarser grid or bins; noise='atoms' has no outputs between the atoms"
-            )
-        return np.arange(low, high + 1) if self.noise.added else self.points
-
-
-def weighed(certificate: Certificate, weight: Sequence[int] | None = None) -> WeighedNoise:
-    """What a certificate says it draws, with its weight; refused where a remap is not known."""
+def weighed(
+    certificate: Certificate, weight: Sequence[int] | None = None
+) -> tuple[Noise, Places, Floats, tuple[int, ...]]:
+    """What a table is made from: the noise of a certificate, where its values lie, the values there, and the weight;
+    refused where a remap is not known."""
     noise, lattice = certificate.in_steps, certificate.lattice
     items = certificate.laws if certificate.kind == "additive" else ()
     families = [item for item in items if isinstance(item, Family | SetFamily)]
@@ -93,7 +60,7 @@ def weighed(certificate: Certificate, weight: Sequence[int] | None = None) -> We
     if not noise.added and not np.array_equal(points, noise.outputs(points, 0.0, MOST)[0]):
         raise UsageError("a remap needs the atoms of the noise to be those of the laws")
     shown = nearest(support, lattice.value(points))
-    return WeighedNoise(noise, points, shown, tuple(mean if weight is None else weight))
+    return noise, points, shown, tuple(mean if weight is None else weight)
 
 
 def weight_on(law: Discrete, points: Places, support: Floats | None, lattice: Lattice) -> list[int]:
@@ -124,20 +91,50 @@ class Remap:
     loss: Loss
     declared: bool
     """Whether the weight was declared; else it is the mean of the laws."""
-    channel: WeighedNoise
+    noise: Noise
+    points: Places
+    """Where values lie, as lattice indices, sorted."""
+    shown: Floats
+    """The values there."""
+    weight: tuple[int, ...]
+    """Public whole numbers, one for each point."""
     starts: Places
     to: Floats
 
     @staticmethod
-    def of(channel: WeighedNoise, loss: str, declared: bool) -> Remap:
+    def of(loss: str, declared: bool, noise: Noise, points: Places, shown: Floats, weight: tuple[int, ...]) -> Remap:
         """The table of least expected loss."""
-        if loss not in LOSSES:
+        known = next((name for name in LOSSES if name == loss), None)
+        if known is None:
             raise UnknownName("loss", loss, LOSSES)
-        outputs = channel.outputs()
-        to = np.concatenate([_least(loss, channel.shown, rows) for _, rows in channel.noised.posteriors(0, outputs)])
+        empty = Remap(known, declared, noise, points, shown, weight, points[:0], shown[:0])
+        outputs = empty.outputs()
+        to = np.concatenate([_least(loss, shown, rows) for _, rows in empty.noised.posteriors(0, outputs)])
         first = np.concatenate(([True], to[1:] != to[:-1]))
-        known: Loss = next(name for name in LOSSES if name == loss)
-        return Remap(known, declared, channel, fixed(outputs[first]), fixed(to[first]))
+        return replace(empty, starts=fixed(outputs[first]), to=fixed(to[first]))
+
+    @property
+    def shares(self) -> Floats:
+        """The weight as probabilities."""
+        total = sum(self.weight)
+        return np.array([w / total for w in self.weight])
+
+    @property
+    def noised(self) -> Noised:
+        """The law of an output, for a value of the weight."""
+        return Noised(self.points, self.shares[None, :], self.noise)
+
+    def outputs(self) -> Places:
+        """Every output that a table lists: the atoms, or the lattice points between the ends, and some beyond."""
+        margin = self.noise.margin if self.noise.added else 0
+        low, high = int(self.points[0]) - margin, int(self.points[-1]) + margin
+        outputs = high - low + 1 if self.noise.added else len(self.points)
+        if outputs * len(self.points) > MOST:
+            raise NotProvable(
+                f"a remap would list {outputs:,} outputs for {len(self.points):,} atoms, and at most {MOST:,} cells "
+                "are worked out: give a coarser grid or bins; noise='atoms' has no outputs between the atoms"
+            )
+        return np.arange(low, high + 1) if self.noise.added else self.points
 
     def apply(self, places: Places) -> Floats:
         """What these outputs, as lattice indices, are published as."""
@@ -145,25 +142,25 @@ class Remap:
 
     def chances(self) -> Floats:
         """P(published as to[k] | x), one row for each point x."""
-        upper = self.channel.noise.above(self.channel.points, self.starts)
+        upper = self.noise.above(self.points, self.starts)
         upper[:, 0] = 1.0
         return upper - np.column_stack([upper[:, 1:], np.zeros(len(upper))])
 
     def expected_error(self, objective: str = "absolute") -> float:
         """E|Y - X| or E(Y - X)^2, X of the weight."""
-        apart = np.abs(self.to[None, :] - self.channel.shown[:, None])
+        apart = np.abs(self.to[None, :] - self.shown[:, None])
         each = (self.chances() * (apart if objective == "absolute" else apart**2)).sum(axis=1)
-        return float(self.channel.shares @ each)
+        return float(self.shares @ each)
 
     def exact_chance(self) -> float:
         """The probability that a value of the weight is published as it is."""
-        same = self.to[None, :] == self.channel.shown[:, None]
-        return float(self.channel.shares @ (self.chances() * same).sum(axis=1))
+        same = self.to[None, :] == self.shown[:, None]
+        return float(self.shares @ (self.chances() * same).sum(axis=1))
 
     def quantile(self, level: float) -> float:
         """The least h with P(|Y - x| <= h) >= `level` for every point x, from above."""
         worst = 0.0
-        for x, chances in zip(self.channel.shown.tolist(), self.chances(), strict=True):
+        for x, chances in zip(self.shown.tolist(), self.chances(), strict=True):
             apart = np.abs(self.to - x)
             order = np.argsort(apart)
             enough = np.cumsum(chances[order]) >= level * (1 - 1e-12) + 1e-12
@@ -172,8 +169,8 @@ class Remap:
 
     def check(self) -> None:
         """CertificateError unless every output goes where its expected loss is least, up to rounding."""
-        outputs, shown = self.channel.outputs(), self.channel.shown
-        for own, rows in self.channel.noised.posteriors(0, outputs):
+        outputs, shown = self.outputs(), self.shown
+        for own, rows in self.noised.posteriors(0, outputs):
             stated = _costs(self.loss, shown, rows, self.apply(outputs[own]))
             least = _costs(self.loss, shown, rows, _least(self.loss, shown, rows))
             if np.any(stated > least * (1 + _SAME) + _SAME * np.ptp(shown) ** (2 if self.loss == "squared" else 1)):
@@ -181,8 +178,8 @@ class Remap:
 
     def to_json(self) -> Json:
         """The table, the loss and the weight, exactly."""
-        parts = [w if w < 2**53 else hex(w) for w in self.channel.weight]
-        weight = {"points": self.channel.points.tolist(), "parts": parts} if self.declared else "mean"
+        parts = [w if w < 2**53 else hex(w) for w in self.weight]
+        weight = {"points": self.points.tolist(), "parts": parts} if self.declared else "mean"
         return {"loss": self.loss, "weight": weight, "starts": self.starts.tolist(), "to": self.to.tolist()}
 
     @staticmethod
@@ -191,14 +188,14 @@ class Remap:
         found = certificate.body["remap"]
         stated = found["weight"]
         given = None if stated == "mean" else [read_whole(w) for w in stated["parts"]]
-        channel = weighed(certificate, given)
+        noise, points, shown, weight = weighed(certificate, given)
         starts, to = np.array([read_whole(x) for x in found["starts"]]), np.array(found["to"], dtype=np.float64)
-        if given is not None and [read_whole(x) for x in stated["points"]] != channel.points.tolist():
+        if given is not None and [read_whole(x) for x in stated["points"]] != points.tolist():
             raise CertificateError("the weight of the certificate's remap is not on the points of its laws")
         whole = starts.ndim == to.ndim == 1 and len(starts) == len(to) > 0 and bool(np.all(np.isfinite(to)))
         if not whole or not np.all(np.diff(starts) > 0) or found["loss"] not in LOSSES:
             raise CertificateError("the certificate's remap is not a table of increasing outputs and finite values")
-        return Remap(found["loss"], given is not None, channel, starts, to)
+        return Remap(found["loss"], given is not None, noise, points, shown, weight, starts, to)
 
 
 def _least(loss: str, shown: Floats, rows: Floats) -> Floats:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
+from fugu.documents.plain_json import reading
 from fugu.errors import CertificateError
 from fugu.visible import brief, several
 
@@ -82,9 +83,10 @@ def unchecked(name: str, why: str) -> Check:
 
 
 def checked(name: str, says: str, step: Callable[[], object]) -> Checked:
-    """How a step ended: it holds if it raises nothing."""
+    """How a step ended: it holds if it raises nothing, and fails whatever is wrong with a part."""
     try:
-        step()
+        with reading():
+            step()
     except NotChecked as why:
         return name, "not checked", str(why)
     except CertificateError as error:

@@ -184,11 +184,11 @@ class Mechanism(Shown):
             raise UsageError("a remap comes before other post-processing: call remapped() first, then then()")
         if certificate.body.get("remap") is not None:
             raise UsageError("these outputs are remapped already")
-        plain, given = weighed(certificate), None
+        given, (_, points, _, _) = None, weighed(certificate)
         if isinstance(weight, Discrete):
             assert certificate.lattice is not None
-            given = weight_on(weight, plain.points, certificate.support, certificate.lattice)
-        remap = Remap.of(weighed(certificate, given), loss, declared)
+            given = weight_on(weight, points, certificate.support, certificate.lattice)
+        remap = Remap.of(loss, declared, *weighed(certificate, given))
         body = {
             **certificate.unsealed,
             "remap": remap.to_json(),

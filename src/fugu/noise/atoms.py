@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 from fugu.errors import BadNoise
 from fugu.noise.bits import OS, BitSource
 from fugu.noise.kind import Floats, Ints, Noise, Objective, check_objective, kind
-from fugu.noise.laplace import LatticeLaplaceSampler
+from fugu.noise.laplace import laplace_sampler
 from fugu.noise.lattice import MAX_INDEX, as_grid, check_scale
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
 from fugu.visible import Json
 
-# Laplace noise on the atoms: every output is a value that the beliefs know, and the pure loss is that of Laplace.
-#
 # On atoms x_1 < ... < x_n, with r_j = exp(-(x_(j+1) - x_j) / b) between neighbours and r_0 = r_n = 0,
 #
 #     K(y | x) = c_y exp(-|x - y| / b),        c_j = (1 - r_(j-1) r_j) / ((1 + r_(j-1)) (1 + r_j)),
@@ -103,14 +101,18 @@ class AtomLaplace(Noise):
             raise BadNoise("only noise of positive scale has a rate")
         return self.grid / as_fraction(self.scale)
 
-    @cached_property
-    def sampler(self) -> AtomSampler:
-        """Exact moves between atoms."""
-        return AtomSampler(self.rate, np.array(self._known(), dtype=np.int64))
+    def move(self, places: Ints, source: BitSource = OS) -> Ints:
+        """Where each of these atoms goes, independently and exactly: every one reads two draws, the noise of where it
+        lands and the geometric number of ratio q^2 of `landed`, whatever they are used for.
 
-    def move(self, places: NDArray[np.int64], source: BitSource) -> NDArray[np.int64]:
-        """Where atoms go."""
-        return places if self.silent else self.sampler.move(places, source)
+        >>> AtomLaplace(1e-6, atoms=(0, 3, 7)).move(np.array([0, 7, 3])).tolist()
+        [0, 7, 3]
+        """
+        if self.silent:
+            return places
+        ends = places + laplace_sampler(self.rate).draw(places.size, source)
+        signed = laplace_sampler(2 * self.rate).draw(places.size, source)
+        return landed(places, ends, signed ^ (signed >> 63), np.array(self._known(), dtype=np.int64))
 
     @cached_property
     def places(self) -> Floats:
@@ -275,7 +277,7 @@ def _one_sided(gaps: Floats, falls: Floats, objective: Objective) -> Floats:
     return found
 
 
-# Laplace noise on the atoms, drawn exactly from two draws of lattice Laplace noise.
+# How it is drawn, exactly, from two draws of lattice Laplace noise:
 #
 # Let Z = x + N with lattice Laplace noise N, P(N = k) ~ q^|k|, q = exp(-rate), x an atom. Beyond the last atom on
 # either side Y is that atom; at an atom Y is that atom. Inside a gap of g steps, t steps past its end that is nearer to
@@ -291,44 +293,8 @@ def _one_sided(gaps: Floats, falls: Floats, objective: Objective) -> Floats:
 # has the law of D; it is the magnitude of lattice Laplace noise of twice the rate.
 
 
-Places = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class AtomSampler:
-    """Independent exact moves from atom to atom. Every row reads the two draws, whatever they are used for.
-
-    >>> sampler = AtomSampler(Fraction(10**6), np.array([0, 3, 7]))
-    >>> sampler.move(np.array([0, 7, 3])).tolist()
-    [0, 7, 3]
-    """
-
-    rate: Fraction
-    atoms: Places
-
-    @cached_property
-    def walk(self) -> LatticeLaplaceSampler:
-        """Where Z lies."""
-        return LatticeLaplaceSampler(self.rate)
-
-    @cached_property
-    def spare(self) -> LatticeLaplaceSampler:
-        """Twice the rate: the ratio q^2."""
-        return LatticeLaplaceSampler(2 * self.rate)
-
-    def draw(self, size: int, source: BitSource = OS) -> Places:  # noqa: ARG002
-        """Refused: there is no noise to add. What moves depends on the atom that it moves from."""
-        raise BadNoise(f"noise on atoms moves values, so {size} draws of it by themselves mean nothing; use move()")
-
-    def move(self, starts: Places, source: BitSource = OS) -> Places:
-        """Where each of these atoms goes, independently; `starts` are lattice indices of atoms."""
-        ends = starts + self.walk.draw(starts.size, source)
-        signed = self.spare.draw(starts.size, source)
-        return landed(starts, ends, signed ^ (signed >> 63), self.atoms)
-
-
-def landed(starts: Places, ends: Places, spare: Places, atoms: Places) -> Places:
-    """The rule of this module: from Z = `ends` and a geometric number `spare` to an atom.
+def landed(starts: Ints, ends: Ints, spare: Ints, atoms: Ints) -> Ints:
+    """The rule above: from Z = `ends` and a geometric number `spare` to an atom.
 
     >>> landed(np.array([0, 0, 7, 0]), np.array([5, 5, 5, -9]), np.array([2, 1, 1, 0]), np.array([0, 3, 7])).tolist()
     [7, 3, 7, 0]

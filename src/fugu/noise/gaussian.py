@@ -85,7 +85,7 @@ class Gaussian(Noise):
     @property
     def sampler(self) -> LatticeGaussianSampler:
         """Independent integers with P(k) ~ exp(-precision k^2)."""
-        return _sampler(self.precision)
+        return gaussian_sampler(self.precision)
 
     @property
     def precision(self) -> Fraction:
@@ -240,7 +240,7 @@ def moment(decay: float, power: int) -> float:
 
 
 @lru_cache(maxsize=64)
-def _sampler(precision: Fraction) -> LatticeGaussianSampler:
+def gaussian_sampler(precision: Fraction) -> LatticeGaussianSampler:
     """One sampler for all noise of one precision: its tables take time, and never change."""
     from fugu.noise.discrete_gaussian import LatticeGaussianSampler
 

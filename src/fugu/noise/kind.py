@@ -283,8 +283,8 @@ class Noise(ABC):
 
     @property
     def sampler(self) -> Sampler:
-        """The exact sampler of lattice noise of positive scale; only noise that is released has one."""
-        raise NotImplementedError(f"{self.name} noise is for analysis only")
+        """The exact sampler of lattice noise of positive scale; only noise that is released and added has one."""
+        raise NotImplementedError(f"{self.name} noise has no draws of its own")
 
     def prepare(self, certificate: Stated, source: BitSource) -> tuple[Noise, Stated]:
         """The noise of one release and the certificate of that release: what was calibrated, unless draws settle it."""

@@ -75,7 +75,7 @@ class Laplace(Noise):
     @property
     def sampler(self) -> LatticeLaplaceSampler:
         """Independent integers with P(k) ~ exp(-rate |k|)."""
-        return _sampler(self.rate)
+        return laplace_sampler(self.rate)
 
     @property
     def rate(self) -> Fraction:
@@ -158,7 +158,7 @@ class Laplace(Noise):
 
 
 @lru_cache(maxsize=64)
-def _sampler(rate: Fraction) -> LatticeLaplaceSampler:
+def laplace_sampler(rate: Fraction) -> LatticeLaplaceSampler:
     """One sampler for all noise of one rate: its tables take time, and never change."""
     return LatticeLaplaceSampler(rate)
 

@@ -16,12 +16,12 @@ from fugu.fixed import Fixed
 from fugu.guarantee.composition import UNCHARGED
 from fugu.mechanism import Mechanism
 from fugu.noise.bits import OS, BitSource
+from fugu.noise.laplace import laplace_sampler
 from fugu.noise.selection import draw_one, permute_and_flip
 from fugu.numbers.checks import is_count
 from fugu.queries.features import Codes
 from fugu.queries.kinds import FLIP, Cell
 from fugu.queries.noised_question import NoisedQuestion
-from fugu.queries.sequence_query import laplace_sampler
 from fugu.queries.statistic import StatisticQuestion
 from fugu.shown import Shown
 from fugu.visible import Json, brief, several

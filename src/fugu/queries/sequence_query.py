@@ -8,7 +8,6 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, Literal, final
 
 import numpy as np
@@ -19,9 +18,8 @@ from fugu.errors import BadNoise, NotProvable, UsageError
 from fugu.guarantee import ZCDP, Approx, Pure
 from fugu.mechanism.release import Once, PerEntryRelease, Simulated, require_noise, take_once
 from fugu.noise.bits import OS, BitSource, RngBits
-from fugu.noise.discrete_gaussian import LatticeGaussianSampler
-from fugu.noise.gaussian import at_least
-from fugu.noise.laplace import Laplace, LatticeLaplaceSampler
+from fugu.noise.gaussian import at_least, gaussian_sampler
+from fugu.noise.laplace import Laplace, laplace_sampler
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.sequence_data import Numbers, States
 from fugu.shown import Shown
@@ -61,18 +59,6 @@ class Shift:
 
 
 PAIR = Shift("pair", 2)
-
-
-@lru_cache(maxsize=64)
-def laplace_sampler(rate: Fraction) -> LatticeLaplaceSampler:
-    """One sampler a rate: its tables are built once."""
-    return LatticeLaplaceSampler(rate)
-
-
-@lru_cache(maxsize=64)
-def gaussian_sampler(precision: Fraction) -> LatticeGaussianSampler:
-    """One sampler a precision: its tables are built once."""
-    return LatticeGaussianSampler(precision)
 
 
 def error_bound(rate: Fraction, parts: int = 1, level: float = _LEVEL) -> float:
