@@ -18,7 +18,7 @@ from fugu.documents import sentences as say
 from fugu.documents.document import Stated, digest_of, later
 from fugu.documents.laws import laws_given, misnamed, secrets_named
 from fugu.documents.parts import LAWS, PARTS, Part, person, published_unit, rules_of, worked_out_again
-from fugu.documents.plain_json import proving, reading
+from fugu.documents.plain_json import proving
 from fugu.documents.promises import ANYBODY, HALF, Promising, coarse, of_noise, warnings_of
 from fugu.documents.question import answers
 from fugu.documents.remap import Remap
@@ -289,10 +289,8 @@ class Certificate(Promising):
 
     def own_lines(self) -> list[str]:
         """The assumptions in the publisher's own words."""
-        with reading():
-            known = {*self.needed(), *self.described()}
-            alone = self.protects == say.ONE_VALUE
-        if alone:
+        known = {*self.needed(), *self.described()}
+        if self.protects == say.ONE_VALUE:
             known |= {say.INDEPENDENT_ROWS, say.INDEPENDENT}
         return [line for line in self.assumptions if line not in known]
 

@@ -37,7 +37,7 @@ from fugu.fixed import Fixed
 from fugu.guarantee import Guarantee, Pure
 from fugu.laws.pair import PairsLike
 from fugu.loss.channel import any_belief, law_list
-from fugu.noise.channel import Channel
+from fugu.noise.channel import Channel, read_double
 from fugu.noise.kind import OBJECTIVES, Objective, finite_or_none
 from fugu.numbers.exact import meant_up, read_number
 from fugu.visible import Json, several
@@ -113,9 +113,9 @@ class Optimum:
         return Optimum(
             loss=str(found["loss"]),
             weighing=str(found["weighing"]),
-            value=_double(found["value"]),
-            lower=None if lower is None else _double(lower),
-            theta=_double(found["theta"]),
+            value=read_double(found["value"]),
+            lower=None if lower is None else read_double(lower),
+            theta=read_double(found["theta"]),
             cap=None if cap is None else read_number(cap),
             monotone=found["monotone"] is True,
             table=None if table is None else np.array(table, dtype=np.float64),
@@ -126,12 +126,6 @@ class Optimum:
 def protected(pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
     """Each two laws once, in the order in which they come; a law beside itself asks for nothing."""
     return tuple({frozenset(pair): pair for pair in reversed(pairs) if pair[0] != pair[1]}.values())[::-1]
-
-
-def _double(x: object) -> float:
-    if isinstance(x, bool) or not isinstance(x, int | float):
-        raise CertificateError("what the certificate says of the channel's loss is not a number")
-    return float(x)
 
 
 @final

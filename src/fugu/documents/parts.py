@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fugu.documents import fields as of
 from fugu.documents import sentences as say
-from fugu.documents.document import canonical_json
+from fugu.documents.document import canonical_json, later
 from fugu.documents.plain_json import proving, reading
 from fugu.documents.promises import check_anybody
 from fugu.documents.remap import Remap
@@ -88,16 +88,13 @@ LAWS = of.listed(
 """The parts of every certificate with laws, each with its form and what it rests on; a kind leaves out some."""
 
 
+_SETS = "fugu.documents.confidence"
+"""What is known of sets of laws from counts: it reads schemas, so it is imported where a certificate has such."""
 _OF_SETS = "the sets of laws are those that the counts give at the confidence stated, or hold them"
 _LEAST = "outputs go where the stated loss is least for the stated weight, by a table of outputs alone"
 _OF_SHARES = "shares, statistics and their ends are those of the laws"
 _OF_SWAPS = "plan, noise, shares and counted lengths of the record swap belong together"
 Of = Callable[["Certificate"], Any]
-
-
-def _nothing(certificate: Certificate) -> tuple[Any, ...]:
-    del certificate
-    return ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +108,11 @@ class Part:
 
     name: str
     said: Of | None = None
-    early: Of = _nothing
-    late: Of = _nothing
-    words: Of = _nothing
-    needed: Of = _nothing
-    described: Of = _nothing
+    early: Of = lambda _: ()
+    late: Of = lambda _: ()
+    words: Of = lambda _: ()
+    needed: Of = lambda _: ()
+    described: Of = lambda _: ()
     again: Of | None = None
 
     def there(self, certificate: Certificate) -> bool:
@@ -184,13 +181,6 @@ def _confident(certificate: Certificate) -> bool:
     return asked or "confidence" in certificate.body or said
 
 
-def _confidence() -> Any:
-    """What is known of sets of laws from counts: it reads schemas, so it is imported where a certificate has such."""
-    from fugu.documents import confidence
-
-    return confidence
-
-
 def _free_reach(certificate: Certificate) -> Iterator[Check]:
     """How far one record moves a statistic without ends; where there are ends, shifts are held against them."""
     if certificate.runs == "correlated":  # laws of the statistics are in it
@@ -221,9 +211,9 @@ PARTS = (
     ),
     Part(
         "confidence", said=_confident,
-        late=lambda c: [("confidence", _OF_SETS, lambda: _confidence().check_sampled(c))],
-        described=lambda c: _confidence().meaning_of(c.body) if "confidence" in c.body else (),
-        again=lambda c: None if c.body.get("confidence") is None else _confidence().counts_of(c.body).to_json(),
+        late=lambda c: [("confidence", _OF_SETS, lambda: later(f"{_SETS}:check_sampled")(c))],
+        described=lambda c: later(f"{_SETS}:meaning_of")(c.body) if "confidence" in c.body else (),
+        again=lambda c: None if c.body.get("confidence") is None else later(f"{_SETS}:counts_of")(c.body).to_json(),
     ),
     Part(
         "remap", early=lambda c: [("", "", lambda: c.remap)],

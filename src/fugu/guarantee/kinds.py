@@ -49,8 +49,10 @@ class Ordered:
         return ((math.inf, self.epsilon),)
 
     def asks(self) -> Ask:
-        """P(S) <= e^epsilon Q(S) + delta for every event."""
-        return asked_ratio(self.epsilon, self.delta)
+        """P(S) <= e^epsilon Q(S) + delta for every event; an infinite epsilon promises nothing and is refused."""
+        if math.isinf(self.epsilon):
+            raise BadBudget(INFINITE)
+        return Ratio(exact(self.epsilon), exact(self.delta))
 
     def _key(self) -> tuple[object, ...]:
         return ("pure", exact(self.epsilon)) if self.delta == 0 else ("approx", exact(self.epsilon), exact(self.delta))
@@ -266,7 +268,7 @@ class Renyi(Ordered):
     def asks(self) -> Ask:
         """D_alpha <= epsilon outside events of probability delta; the order infinity bounds every ratio."""
         if math.isinf(self.alpha):
-            return asked_ratio(self.epsilon, self.delta)
+            return super().asks()
         return asked_divergences(self.orders, self.delta)
 
     def _key(self) -> tuple[object, ...]:
@@ -291,13 +293,6 @@ class Renyi(Ordered):
     def delta_at(self, epsilon: Real) -> float:
         """The least delta at `epsilon` >= 0 that this guarantee implies, rounded up: the optimal conversion."""
         return renyi_delta_at({self.alpha: self.epsilon}, self.delta, epsilon)
-
-
-def asked_ratio(epsilon: Real, delta: Real) -> Ratio:
-    """The ask of a finite epsilon; an infinite one promises nothing and is refused."""
-    if math.isinf(epsilon):
-        raise BadBudget(INFINITE)
-    return Ratio(exact(epsilon), exact(delta))
 
 
 def asked_divergences(orders: Iterable[tuple[Real, Real]], delta: Real) -> Divergences:

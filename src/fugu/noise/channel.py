@@ -167,7 +167,7 @@ class Channel(Noise):
         """The channel that `to_json` wrote."""
         if found["kind"] != cls.name:
             raise CertificateError(f"this version of fugu knows no channel {brief(str(found['kind']), 40)}")
-        outputs = [_double(y) for y in found["outputs"]]
+        outputs = [read_double(y) for y in found["outputs"]]
         floor = [read_whole(mass) for mass in found["floor"]]
         rows = []
         for stated in found["rows"]:
@@ -178,7 +178,7 @@ class Channel(Noise):
                 row[int(y)] += read_whole(mass)
             rows.append(row)
         weight, names = found.get("weight"), found.get("names")
-        return cls(outputs, rows, None if weight is None else [_double(w) for w in weight], names)
+        return cls(outputs, rows, None if weight is None else [read_double(w) for w in weight], names)
 
     def __repr__(self) -> str:
         return f"Channel({several(len(self.rows), 'value')}, {several(len(self.outputs), 'output')})"
@@ -216,7 +216,7 @@ def _named(names: Iterable[str], count: int) -> tuple[str, ...]:
     return found
 
 
-def _double(x: object) -> float:
+def read_double(x: object) -> float:
     """A number of a document that is the double it is written as."""
     if isinstance(x, bool) or not isinstance(x, int | float):
         raise CertificateError("the channel holds something that is not a number")
