@@ -8,7 +8,7 @@ most beta, whatever the data: the whole is (epsilon, delta + beta)-private, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, final
@@ -17,15 +17,13 @@ import numpy as np
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.swap import MOST_STEPS, SWAP, Block, RecordSwap, farthest_of, proof_of
-from fugu.guarantee.asks import Ask, Ratio
+from fugu.guarantee.asks import Ratio
 from fugu.loss.search.normal import steps_down
 from fugu.loss.vectors_gaussian import TAU, length_at, rounded_steps
 from fugu.noise.bits import BitSource, OsBits
 from fugu.noise.gaussian import Gaussian
-from fugu.noise.kind import OBJECTIVES, Noise, Objective, Sampler, finite_or_none
-from fugu.numbers.exact import Real
+from fugu.noise.kind import OBJECTIVES, Noise, finite_or_none
 from fugu.scenario.property import PropertyModel
-from fugu.visible import Json
 
 
 @final
@@ -43,60 +41,29 @@ class SwapEstimate:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class SwappedGaussian(Noise):
+@dataclass(frozen=True, eq=False, init=False)
+class SwappedGaussian(Gaussian):
     """Lattice Gaussian noise of the sigma that the draws of this very release allow, in each of `dimension` statistics.
 
-    `cap`: noise that is enough without any draw; what is used is never more. The certificate of a mechanism is the
-    plan: it promises the whole, and its noise is the cap. That of a `Release` holds the draws and the noise used."""
+    Its scale is that of the `cap`, noise that is enough without any draw; what is used is never more, and errors and
+    quantiles are at most those of the cap. The certificate of a mechanism is the plan: it promises the whole, and its
+    noise is the cap. That of a `Release` holds the draws and the noise used."""
 
-    name: ClassVar[str] = Gaussian.name
-    norm: ClassVar[int] = Gaussian.norm
     remaps: ClassVar[bool] = False
     prepares: ClassVar[bool] = True
     shown: ClassVar[tuple[str, str]] = (
         "RecordSwapAdditive({0.dimension} statistics, at most {0.noise.cap!r}, {0.guarantee!r})",
     ) * 2
+    grid: Fraction
     cap: Gaussian
     dimension: int
     model: PropertyModel
 
-    @property
-    def scale(self) -> Real:  # type: ignore[override]
-        """The sigma that is never exceeded."""
-        return self.cap.scale
-
-    @property
-    def grid(self) -> Fraction:  # type: ignore[override]
-        """The step of the lattice."""
-        assert self.cap.grid is not None
-        return self.cap.grid
-
-    @property
-    def sampler(self) -> Sampler:
-        """Of the cap."""
-        return self.cap.sampler
-
-    def along_each(self, dimension: int) -> Iterator[tuple[tuple[int, ...], Noise]]:
-        """Of the cap."""
-        return self.cap.along_each(dimension)
-
-    @classmethod
-    def refusal(cls, ask: Ask) -> str | None:
-        """As of Gaussian noise."""
-        return Gaussian.refusal(ask)
-
-    def expected_error(self, objective: Objective = "absolute") -> float:
-        """At most this: that of the cap. `estimate` says what to expect."""
-        return self.cap.expected_error(objective)
-
-    def quantile(self, level: float) -> float:
-        """Of the cap."""
-        return self.cap.quantile(level)
-
-    def to_json(self) -> Json:
-        """The cap."""
-        return self.cap.to_json()
+    def __init__(self, cap: Gaussian, dimension: int, model: PropertyModel) -> None:
+        super().__init__(cap.scale, cap.grid)
+        object.__setattr__(self, "cap", cap)
+        object.__setattr__(self, "dimension", dimension)
+        object.__setattr__(self, "model", model)
 
     def estimate(self, certificate: Certificate, source: BitSource, draws: int | None) -> SwapEstimate:
         """What a release would probably use, from draws of its own that no release ever sees."""
