@@ -13,7 +13,7 @@ import pytest
 from fugu import Approx, Pure, Renyi, RenyiCurve
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import independent
-from fugu.guarantee.composition import parallel
+from fugu_papers.compose import parallel
 
 sys.path.insert(0, str(Path(__file__).parent))
 from conversion_oracle import hockey_stick, mp, random_pair, renyi

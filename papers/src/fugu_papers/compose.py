@@ -1,9 +1,10 @@
-"""When releases compose: the corrected necessary condition of Bai et al., Theorem 4, on exact tables of mechanisms."""
+"""When releases compose: the corrected necessary condition of Bai et al., Theorem 4, on exact tables of mechanisms;
+the parallel composition of Pierquin et al., Proposition E.1."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -13,7 +14,9 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from fugu.errors import BadLaw, UsageError
+from fugu.errors import BadLaw, NotProvable, UsageError
+from fugu.guarantee import Guarantee
+from fugu.guarantee.composition import checked, joined
 from fugu.numbers import balls
 from fugu.numbers.exact import as_fraction, meant_up
 
@@ -314,3 +317,40 @@ def log_up(ratio: Fraction) -> float:
         return 0.0
     with balls.precision(_BITS):
         return meant_up(balls.upper(balls.of(ratio).log()))
+
+
+def parallel(
+    *guarantees: Guarantee | Mapping[Hashable, Guarantee], pairs: Iterable[tuple[Hashable, Hashable]] | None = None
+) -> Guarantee:
+    """The guarantee of publishing every block, for pairs of secrets about one block: the largest one.
+
+    Pierquin, Bellet, Tommasi and Boussard 2024, Proposition E.1: given a secret of block k the published laws are
+    products whose factors outside k are the same on both sides, and such factors change nothing,
+    D_a(P x R || Q x R) = D_a(P || Q), sup_S (P x R)(S) - e^e (Q x R)(S) = sup_S P(S) - e^e Q(S): the largest guarantee
+    of the blocks holds. A pair across two blocks changes two factors and is refused.
+
+    The caller states that the blocks are independent under every belief, that a secret of one block says nothing about
+    the others, and that each mechanism tosses its own coins. `pairs` names the block of each of the two secrets.
+
+    >>> from fugu import Pure
+    >>> parallel(Pure(0.5), Pure(1))
+    Pure(epsilon=1)
+    >>> parallel({"north": Pure(0.5), "south": Pure(1)}, pairs=[("north", "south")])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    fugu.errors.NotProvable: a pair of secrets names two blocks, 'north' and 'south': both published laws change, ...
+    """
+    if len(guarantees) == 1 and isinstance(guarantees[0], Mapping):
+        blocks: dict[Hashable, Guarantee] = dict(guarantees[0])
+    else:
+        blocks = dict(enumerate(checked(guarantees)))
+    for one, two in pairs or ():
+        for block in (one, two):
+            if block not in blocks:
+                raise UsageError(f"no block {block!r}; the blocks are {', '.join(map(repr, blocks))}")
+        if one != two:
+            raise NotProvable(
+                f"a pair of secrets names two blocks, {one!r} and {two!r}: both published laws change, and the largest "
+                "guarantee does not cover that; use independent() for such pairs"
+            )
+    return joined(checked(blocks.values()), max, max)

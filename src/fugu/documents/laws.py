@@ -89,9 +89,6 @@ def check_support(certificate: Certificate) -> None:
         raise CertificateError("the certificate's support is not a list of increasing numbers")
 
 
-# What a release does to the laws of a value: into its bin, to the nearest supported one, then onto the lattice.
-
-
 def pushed(given: Sequence[Shape], certificate: Certificate) -> tuple[Shape, ...]:
     """The laws of a value, as the certified mechanism sees it: to the nearest supported one, then onto the lattice."""
     support, lattice = certificate.support, certificate.lattice

@@ -25,8 +25,6 @@ from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import as_fraction, read_number
 from fugu.visible import Json
 
-# `PerEntryCertificate`: what is claimed of a mechanism that is differentially private for each entry.
-#
 # A mechanism is (epsilon, delta)-DP per entry if, for all data sets D, D' of the *full product domain* that differ in
 # one entry and all events E, P(M(D) in E) <= e^epsilon P(M(D') in E) + delta. In the Rényi sense the divergences of
 # M(D) and M(D') are bounded, and the document holds a "guarantee" in place of the two numbers. "Full product" matters:

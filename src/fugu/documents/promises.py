@@ -192,9 +192,6 @@ def check_anybody(certificate: Certificate) -> None:
         raise CertificateError(f"the cap is {certificate.body[CAP]!s:.40}, and against anybody holds {promise(now)}")
 
 
-# --- hardly any protection --------------------------------------------------------------------------------------------
-
-
 def warnings_of(certificate: Certificate, rows: int | None = None) -> tuple[str, ...]:
     """One sentence for each reason why the promise protects hardly anybody; computed anew, never read from the file.
 

@@ -12,9 +12,6 @@ from fugu.errors import CertificateError
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
 
-# The question behind a release, in words, from the recipe that states it exactly.
-
-
 Recipe = Mapping[str, Any]
 _FITTED: dict[str, object] = {"bins": None, "bounds": None, "step": None, "schema": None}
 """What a recipe may hold that was taken from the table which beliefs were fitted on."""
@@ -113,9 +110,6 @@ def _protected(recipe: Recipe) -> str:
     if isinstance(protect, Sequence):
         return ", ".join(map(repr, protect)) + " together"
     return "whether " + " or ".join(map(repr, protect))
-
-
-# Whether a certificate with laws is for the question that a recipe states, as far as it says for which.
 
 
 def answers(body: Json, recipe: Json, group: str) -> bool:

@@ -13,8 +13,6 @@ from fugu.errors import CertificateError
 from fugu.numbers.exact import read_number
 from fugu.visible import Json
 
-# The sentences that certificates with laws are made of, in one place: those of this version and of versions before.
-#
 # A line of a certificate is either one of these, and follows from its parts, or it is the publisher's own words.
 
 
@@ -139,9 +137,6 @@ IN_THE_BOX = (
 def holds_private_numbers(assumptions: Iterable[str]) -> bool:
     """Whether a certificate with these assumptions contains exact numbers of the private table."""
     return PRIVATE_NUMBERS in tuple(assumptions)
-
-
-# What a document says in the few words that every kind has: the parts of a release document that follow from it.
 
 
 @dataclass(frozen=True)

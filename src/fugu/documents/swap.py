@@ -257,9 +257,6 @@ def _check_blocks(certificate: Certificate, swap: RecordSwap) -> None:
         raise CertificateError("the draws of the certificate leave out a number of swapped records")
 
 
-# The shares that a certificate names are those of its laws, and none is left out.
-
-
 def check_shares(certificate: Certificate) -> None:
     """The shares that a certificate names are those of its laws; where it says "every", their ranges leave none out.
 

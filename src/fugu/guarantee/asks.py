@@ -12,8 +12,6 @@ from fugu.errors import BadBudget
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, as_fraction, float_down, float_up
 
-# What a budget asks of two noised laws, and how proved losses are held against it: once, in exact rationals.
-#
 # `budget.asks()` is one of two things. A `Ratio`: P(S) <= e^epsilon Q(S) + delta for every event S; with delta 0 it is
 # the order infinity. `Divergences`: D_alpha(P || Q) <= epsilon(alpha) for every order listed, outside events of
 # probability delta. Both are for every pair of laws and in both orders.
@@ -124,9 +122,6 @@ def _ratio(loss: float, epsilon: Fraction) -> float:
 
 def _floats(order: tuple[Fraction, Fraction]) -> tuple[float, float]:
     return float(order[0]), float(order[1])
-
-
-# The numbers of a guarantee: read exactly, checked, written back plainly.
 
 
 def exact(x: Real) -> Fraction:

@@ -4,7 +4,7 @@ ones."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
@@ -15,66 +15,26 @@ from fugu.guarantee.kinds import Approx, Pure, Renyi, is_guarantee
 from fugu.numbers.exact import Real, as_fraction
 from fugu.numbers.text import shortened
 
-# Guarantees about independent data sets, each with its own mechanism and its own coins.
-#
-# `parallel`: every pair of secrets is about one data set (Pierquin et al. 2024, Proposition E.1). Given a secret of
-# block
-# k the published laws are products whose factors outside k are the same on both sides. Such factors change nothing:
-#     D_a(P x R || Q x R) = D_a(P || Q),   sup_S (P x R)(S) - e^e (Q x R)(S) = sup_S P(S) - e^e Q(S),
-# so the largest guarantee of the blocks holds. A pair across two blocks changes two factors and is refused.
-#
-# `independent`: every data set may change at once. Divergences add, and (e1, d1) with (e2, d2) gives
-# (e1 + e2, d1 + d2 - d1 d2). Proofs: docs/proofs/composition.md#independent-data.
-
-
 Join = Callable[[list[Fraction]], Fraction]
 
 
-def parallel(
-    *guarantees: Guarantee | Mapping[Hashable, Guarantee], pairs: Iterable[tuple[Hashable, Hashable]] | None = None
-) -> Guarantee:
-    """The guarantee of publishing every block, for pairs of secrets about one block: the largest one.
-
-    The caller states that the blocks are independent under every belief, that a secret of one block says nothing about
-    the others, and that each mechanism tosses its own coins. `pairs` names the block of each of the two secrets.
-
-    >>> parallel(Pure(0.5), Pure(1))
-    Pure(epsilon=1)
-    >>> parallel({"north": Pure(0.5), "south": Pure(1)}, pairs=[("north", "south")])  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    fugu.errors.NotProvable: a pair of secrets names two blocks, 'north' and 'south': both published laws change, ...
-    """
-    if len(guarantees) == 1 and isinstance(guarantees[0], Mapping):
-        blocks: dict[Hashable, Guarantee] = dict(guarantees[0])
-    else:
-        blocks = dict(enumerate(_checked(guarantees)))
-    for one, two in pairs or ():
-        for block in (one, two):
-            if block not in blocks:
-                raise UsageError(f"no block {block!r}; the blocks are {', '.join(map(repr, blocks))}")
-        if one != two:
-            raise NotProvable(
-                f"a pair of secrets names two blocks, {one!r} and {two!r}: both published laws change, and the largest "
-                "guarantee does not cover that; use independent() for such pairs"
-            )
-    return _join(_checked(blocks.values()), max, max)
-
-
 def independent(*guarantees: Guarantee) -> Guarantee:
-    """The guarantee of publishing all of several independent data sets when every one of them may change.
+    """The guarantee of publishing all of several independent data sets, each with its own mechanism and coins, when
+    every one of them may change. Divergences add, and (e1, d1) with (e2, d2) gives (e1 + e2, d1 + d2 - d1 d2):
+    docs/proofs/composition.md#independent-data.
 
     >>> independent(Approx(0.1, 0.1), Approx(0.2, 0.1))
     Approx(epsilon=0.3, delta=0.19)
     """
-    return _join(
-        _checked(guarantees),
+    return joined(
+        checked(guarantees),
         lambda epsilons: sum(epsilons, Fraction(0)),
         lambda deltas: 1 - math.prod((1 - d for d in deltas), start=Fraction(1)),
     )
 
 
-def _checked(guarantees: Iterable[object]) -> list[Guarantee]:
+def checked(guarantees: Iterable[object]) -> list[Guarantee]:
+    """At least one guarantee, each as the bound on every ratio that it is; UsageError for anything else."""
     found: list[Guarantee] = []
     for g in guarantees:
         if not is_guarantee(g):
@@ -85,7 +45,7 @@ def _checked(guarantees: Iterable[object]) -> list[Guarantee]:
     return found
 
 
-def _join(guarantees: list[Guarantee], epsilon: Join, delta: Join) -> Guarantee:
+def joined(guarantees: list[Guarantee], epsilon: Join, delta: Join) -> Guarantee:
     """In the strongest language that all of them speak: pure, approximate, or Rényi at common orders."""
     total = plain(delta([exact(g.delta) for g in guarantees]))
     simple = [g for g in guarantees if not g.renyi]
@@ -109,9 +69,6 @@ def _join(guarantees: list[Guarantee], epsilon: Join, delta: Join) -> Guarantee:
 
 def _total(epsilons: list[Real], join: Join) -> Real:
     return math.inf if any(math.isinf(e) for e in epsilons) else plain(join([exact(e) for e in epsilons]))
-
-
-# The weaker of two guarantees: what holds if either of two mechanisms may have run.
 
 
 def fits(spent: Guarantee, budget: Guarantee) -> bool:
@@ -234,9 +191,6 @@ def _up(x: Real) -> str:
     above = Context(prec=30, rounding=ROUND_CEILING).divide(Decimal(exact.numerator), Decimal(exact.denominator))
     short = shortened(above, "up", 6)
     return f"{short:f}" if short == 0 or -5 < short.adjusted() < 9 else f"{short:e}".replace("e+", "e")
-
-
-# Budgets that are no protection: sound as stated, and next to nothing is promised.
 
 
 MOST_EPSILON = 10

@@ -24,9 +24,6 @@ from fugu.guarantee.kinds import (
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, as_fraction, read_number
 
-# Rényi guarantees at several orders at once, and what they imply at every other order.
-
-
 Order = TypeVar("Order", bound=Real)
 _LONGEST = 160
 """Characters of a curve that is shown as a whole."""
@@ -340,9 +337,6 @@ def rho_of(guarantee: Ordered) -> Fraction | None:
         return exact(guarantee.rho)
     epsilon = math.inf if guarantee.delta else guarantee.divergence_at(math.inf)
     return None if math.isinf(epsilon) else exact(epsilon) ** 2 / 2
-
-
-# Guarantees as JSON, exactly: every number as "p/q", and read back as the number that was meant.
 
 
 _FIELDS = {

@@ -132,9 +132,6 @@ def pure_as_renyi(epsilon: Fraction, alpha: Fraction) -> float:
         return balls.upper(ratio.log() / (a - 1))
 
 
-# Guarantees of one number or two: `Pure`, `Approx`, `Renyi`, and what each implies at another delta.
-
-
 INFINITE = "an infinite epsilon promises nothing; give a finite one"
 
 

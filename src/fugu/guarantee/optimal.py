@@ -1,4 +1,5 @@
-"""The optimal conversion from a Rényi divergence to (epsilon, delta): searched in doubles, proved by lines in balls."""
+"""The optimal conversion from a Rényi divergence to (epsilon, delta): where the best lines touch is searched in
+doubles, and those lines prove it in balls (docs/proofs/conversions.md)."""
 
 from __future__ import annotations
 
@@ -13,9 +14,6 @@ from numpy.typing import NDArray
 
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction
-
-# The optimal conversion: search where the best lines touch, then prove by those lines (docs/proofs/conversions.md).
-
 
 _ACTIVE = 3
 """How many of the constraints that bind at the touching point make lines; two of them decide."""

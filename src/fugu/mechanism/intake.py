@@ -34,8 +34,6 @@ from fugu.numbers.exact import read_number
 if TYPE_CHECKING:
     from fugu.scenario.property import PropertyModel
 
-# What a mechanism knows of its scenario, and values as they come to a release: one number, one column, or vectors.
-#
 # Of a property of the whole, one release is about one data set: a vector of its statistics. Those lie between ends that
 # follow from the bounds to which records are clipped (0 and n for a count); a vector outside is moved to the ends
 # before noise is added, which changes nothing for statistics that were computed as the certificate says.
