@@ -8,7 +8,7 @@ most beta, whatever the data: the whole is (epsilon, delta + beta)-private, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, final
@@ -64,6 +64,10 @@ class SwappedGaussian(Gaussian):
         object.__setattr__(self, "cap", cap)
         object.__setattr__(self, "dimension", dimension)
         object.__setattr__(self, "model", model)
+
+    def along_each(self, dimension: int) -> Iterator[tuple[tuple[int, ...], Noise]]:
+        """Of the cap."""
+        return self.cap.along_each(dimension)
 
     def estimate(self, certificate: Certificate, source: BitSource, draws: int | None) -> SwapEstimate:
         """What a release would probably use, from draws of its own that no release ever sees."""
