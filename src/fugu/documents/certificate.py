@@ -87,7 +87,7 @@ class Certificate(Promising):
         return later(place) if place else cls
 
     @staticmethod
-    def seal(body: Json, laws: Laws, **known: Any) -> Certificate:
+    def seal(body: Json, laws: Laws, **known: object) -> Certificate:
         """Complete a body with schema, laws, their fingerprint, what follows from it and the digest of the whole.
 
         `known`: its budget, noise or lattice as the objects that its parts were written from: they need no reading."""
