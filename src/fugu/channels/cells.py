@@ -206,7 +206,7 @@ def solve_grid(laws: PointLaws, method: str = "simplex") -> RoughChannel:
 # cumulated rows of the channel.
 
 
-_LARGEST_RATIO = 1e8
+LARGEST_RATIO = 1e8
 """e^epsilon in a row of the program: a cell that hides another one e^epsilon times as heavy must stand out from the
 tolerance of the solver. A smaller ratio promises more, and costs about 1e-8 of the largest loss."""
 _TINY = 1e-300
@@ -221,7 +221,7 @@ class GridRows(Program):
         self.kept = np.arange(problem.n) if problem.monotone else np.flatnonzero(laws.active)
         self.law, self.m = laws.law[:, self.kept], problem.m
         self.loss = problem.loss[self.kept]
-        self.ratio = min(laws.ratio, _LARGEST_RATIO)
+        self.ratio = min(laws.ratio, LARGEST_RATIO)
         self.weight = None if problem.weight is None else problem.weight[self.kept]
         cells = self.loss if self.weight is None else self.weight * self.loss.max(axis=1)
         self.scale = max(float(cells.max()), _TINY)

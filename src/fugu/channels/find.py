@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fugu.channels.cells import solve_sifted
+from fugu.channels.cells import LARGEST_RATIO, solve_sifted
 from fugu.channels.problem import ChannelProblem, Prices, RoughChannel
 from fugu.channels.program import Floats, PointLaws
 from fugu.errors import UsageError
@@ -38,16 +38,19 @@ def find(problem: ChannelProblem) -> RoughChannel:
             else replace(free, prices=replace(free.prices, ratio=None, upper=None, lower=None))
         )
     laws = PointLaws.of(problem)
-    if problem.monotone or laws.binding.any():
-        return solve_sifted(laws)
-    # no pair can bind: every point goes to its best output, which is the best under every law
+    found = [solve_sifted(laws)] if problem.monotone or laws.binding.any() else []
+    if found and (problem.monotone or laws.ratio <= LARGEST_RATIO):
+        return found[0]
+    # Where no pair can bind every point goes to its best output, which is the best under every law; and where e^epsilon
+    # is beyond the solver that is mended by next to nothing.
     matrix = np.zeros((problem.n, problem.m))
     matrix[np.arange(problem.n), np.argmin(problem.loss, axis=1)] = 1.0
     mix = None
     if problem.weight is None:
         mix = np.zeros(len(laws.law))
         mix[np.argmax(laws.law @ problem.loss.min(axis=1))] = 1.0
-    return laws.found(matrix, Prices(ratio=np.zeros((len(laws.problem.ordered()), problem.m)), mix=mix))
+    free = laws.found(matrix, Prices(ratio=np.zeros((len(laws.problem.ordered()), problem.m)), mix=mix))
+    return min([*found, free], key=laws.shortfall)
 
 
 # Outputs for the squared error: the published values are free, so they are found together with the channel.
