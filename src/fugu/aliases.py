@@ -42,10 +42,6 @@ class Alias:
         """Where it is explained."""
         return f"{PAGE}#{self.anchor}"
 
-    def refusal(self, kind: str, said: str) -> UsageError:
-        """The error for a name that is not accepted; `kind` is what was asked for, `said` how it was spelled."""
-        return UsageError(f"no {kind} {said!r}: {self.why}{'' if self.why.endswith('?') else '.'} See {self.link}")
-
 
 _FILE = tomllib.loads(resources.files("fugu").joinpath("aliases.toml").read_text("utf-8"))
 METHODS, NOISES = (
@@ -96,7 +92,7 @@ def _own(name: str, kind: str, known: dict[str, Alias]) -> str:
     if found is None or name in found.ours:
         return name
     if not found.accepted:
-        raise found.refusal(kind, name)
+        raise UsageError(f"no {kind} {name!r}: {found.why}{'' if found.why.endswith('?') else '.'} See {found.link}")
     return found.ours[0]
 
 

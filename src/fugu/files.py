@@ -22,6 +22,7 @@ _LEDGERS = (b"fugu ledger ", b"SQLite format 3\x00")
 """How ledgers begin: today's, and those of version 0.1."""
 _BESIDE = ("-wal", "-shm", "-journal", "-claims")
 """Files that belong to the ledger whose name they continue."""
+_KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe"}
 _MASK = threading.Lock()
 _OPEN_FILES = "/proc/self/fd"
 """By which an open file without a name gets one, on Linux."""
@@ -47,81 +48,48 @@ def writing(path: PathLike, *, private: bool = False) -> Iterator[TextIO]:
     under a random name in the same folder, exclusively, for its owner alone (0600), and never through a link. When it
     is complete it gets the mode of the umask, but no permission that the file it replaces had not; `private` keeps it
     at 0600 until `give_name`."""
-    target = check_target(path)
-    try:
-        folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise _refused(target, error) from None
-    draft = f".fugu-{secrets.token_hex(8)}.tmp"
-    try:
-        with _created(draft, folder) as out:
-            yield out
-            out.flush()
-            os.fchmod(out.fileno(), 0o600 if private else _mode(target.name, folder))
-            os.fsync(out.fileno())
-            check_target(path)  # again: writing may have taken long
-            try:
-                _link(out.fileno(), draft, target.name, folder)
-            except OSError:  # something has the name, or the file system has no second names
-                with suppress(FileExistsError):
-                    _link(out.fileno(), draft, draft, folder)
-                os.rename(draft, target.name, src_dir_fd=folder, dst_dir_fd=folder)
-        with suppress(OSError):  # some file systems cannot; the file is whole either way
-            os.fsync(folder)
-    except UnicodeEncodeError:
-        raise UsageError(f"{target.name!r} would hold half of a surrogate pair, which is not text; rename it") from None
-    except OSError as error:
-        raise _refused(target, error) from None
-    finally:
-        _remove(draft, folder)
+    target, draft = check_target(path), f".fugu-{secrets.token_hex(8)}.tmp"
+    with _named(target), _folder(target) as folder, _created(draft, folder) as out:
+        yield out
+        out.flush()
+        os.fchmod(out.fileno(), 0o600 if private else _mode(target.name, folder))
+        os.fsync(out.fileno())
+        check_target(path)  # again: writing may have taken long
+        try:
+            _link(out.fileno(), draft, target.name, folder)
+        except OSError:  # something has the name, or the file system has no second names
+            with suppress(FileExistsError):
+                _link(out.fileno(), draft, draft, folder)
+            os.rename(draft, target.name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def write_new(path: PathLike, text: str) -> None:
     """Write a private file (0600) whole, under a name that nothing has; what has the name meanwhile stays as it is."""
-    try:
+    with _named(Path(path)):
         place_new(path, text.encode())
-    except OSError as error:
-        raise _refused(Path(path), error) from None
 
 
 def place_new(path: PathLike, raw: bytes) -> None:
     """The same for bytes, with the system's own errors."""
-    target = Path(path)
-    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    name = f".fugu-{secrets.token_hex(8)}.tmp"
-    try:
-        with _created(name, folder) as out:
-            out.buffer.write(raw)
-            out.flush()
-            os.fsync(out.fileno())
-            with suppress(FileExistsError):
-                _link(out.fileno(), name, target.name, folder)
-        with suppress(OSError):  # some file systems cannot; the file is whole either way
-            os.fsync(folder)
-    finally:
-        _remove(name, folder)
+    target, name = Path(path), f".fugu-{secrets.token_hex(8)}.tmp"
+    with _folder(target) as folder, _created(name, folder) as out:
+        out.buffer.write(raw)
+        out.flush()
+        os.fsync(out.fileno())
+        with suppress(FileExistsError):
+            _link(out.fileno(), name, target.name, folder)
 
 
 def give_name(file: PathLike, path: PathLike) -> None:
     """Let a complete private file in the same folder take its name, and the mode that `writing` would give it."""
     target = check_target(path)
-    try:
-        folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise _refused(target, error) from None
-    try:
+    with _named(target), _folder(target) as folder:
         source = os.open(Path(file).name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
         try:
             os.fchmod(source, _mode(target.name, folder))
         finally:
             os.close(source)
         os.rename(Path(file).name, target.name, src_dir_fd=folder, dst_dir_fd=folder)
-        with suppress(OSError):
-            os.fsync(folder)
-    except OSError as error:
-        raise _refused(target, error) from None
-    finally:
-        os.close(folder)
 
 
 def check_target(path: PathLike) -> Path:
@@ -137,35 +105,61 @@ def check_target(path: PathLike) -> Path:
     if not here:
         raise UsageError(f"the folder of {target.name!r} does not exist; create it first")
     if found is not None and not stat.S_ISREG(found.st_mode):
-        raise UsageError(f"{target.name!r} is {_kind(found.st_mode)}, not a regular file; choose another name")
+        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "a device or a socket")
+        raise UsageError(f"{target.name!r} is {kind}, not a regular file; choose another name")
     if (found is not None and _is_ledger(target)) or _beside_ledger(target):
         raise UsageError(f"{target.name!r} is a ledger, or belongs to one, and is not overwritten; choose another name")
     return target
 
 
 def check_apart(path: PathLike, *read: PathLike | None) -> Path:
-    """The same, for a command that reads files: its output is none of them, by whatever name."""
-    for name in read:
-        if name is not None and _one(Path(path), Path(name)):
-            raise UsageError(f"the output would overwrite {Path(name).name!r}, which is read; choose another name")
+    """The same, for a command that reads files: its output is none of them, by whatever name: by a link, or by letters
+    that the file system does not tell apart."""
+    file = Path(path)
+    for other in (Path(name) for name in read if name is not None):
+        if file.resolve() == other.resolve() or (file.exists() and other.exists() and file.samefile(other)):
+            raise UsageError(f"the output would overwrite {other.name!r}, which is read; choose another name")
     return check_target(path)
 
 
-def _one(file: Path, other: Path) -> bool:
-    """Whether two names are one file, by a link or by letters that the file system does not tell apart."""
-    if file.resolve() == other.resolve():
-        return True
-    return file.exists() and other.exists() and file.samefile(other)
+@contextmanager
+def _named(target: Path) -> Iterator[None]:
+    """The system's errors as fugu's."""
+    try:
+        yield
+    except UnicodeEncodeError:
+        raise UsageError(f"{target.name!r} would hold half of a surrogate pair, which is not text; rename it") from None
+    except OSError as error:
+        raise _refused(target, error) from None
 
 
-def _created(name: str, folder: int) -> TextIO:
-    """A new file without a name; one of this name where the system or the folder has no files without."""
+@contextmanager
+def _folder(target: Path) -> Iterator[int]:
+    """The folder of a file, open, and on disk when the block ends without an error."""
+    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield folder
+        with suppress(OSError):  # some file systems cannot; the file is whole either way
+            os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def _created(name: str, folder: int) -> Iterator[TextIO]:
+    """A new file without a name; one of this name where the system or the folder has no files without, which is gone
+    when the block ends."""
     how, file = os.O_WRONLY | os.O_CLOEXEC, -1
-    with suppress(AttributeError, OSError):
-        file = os.open(".", how | os.O_TMPFILE, 0o600, dir_fd=folder) if os.path.isdir(_OPEN_FILES) else -1
-    if file < 0:
-        file = os.open(name, how | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder)
-    return os.fdopen(file, "w", encoding="utf-8", newline="")
+    try:
+        with suppress(AttributeError, OSError):
+            file = os.open(".", how | os.O_TMPFILE, 0o600, dir_fd=folder) if os.path.isdir(_OPEN_FILES) else -1
+        if file < 0:
+            file = os.open(name, how | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+        with os.fdopen(file, "w", encoding="utf-8", newline="") as out:
+            yield out
+    finally:
+        with suppress(OSError):
+            os.unlink(name, dir_fd=folder)
 
 
 def _link(file: int, name: str, target: str, folder: int) -> None:
@@ -176,12 +170,6 @@ def _link(file: int, name: str, target: str, folder: int) -> None:
     except FileNotFoundError:
         source, through = f"{_OPEN_FILES}/{file}", True
     os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=through)
-
-
-def _remove(name: str, folder: int) -> None:
-    with suppress(OSError):
-        os.unlink(name, dir_fd=folder)
-    os.close(folder)
 
 
 def _mode(name: str, folder: int) -> int:
@@ -207,11 +195,6 @@ def _is_ledger(path: Path) -> bool:
 def _beside_ledger(path: Path) -> bool:
     owners = [path.name.removesuffix(suffix) for suffix in _BESIDE if path.name.endswith(suffix)]
     return any(name and path.with_name(name).is_file() and _is_ledger(path.with_name(name)) for name in owners)
-
-
-def _kind(mode: int) -> str:
-    kinds = ((stat.S_ISLNK, "a link"), (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"))
-    return next((name for test, name in kinds if test(mode)), "a device or a socket")
 
 
 def _refused(path: Path, error: Exception) -> UsageError:

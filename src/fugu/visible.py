@@ -4,6 +4,7 @@ A terminal obeys control characters, and a reader is fooled by signs that turn t
 
 from __future__ import annotations
 
+import json
 import math
 import unicodedata
 from functools import lru_cache
@@ -21,8 +22,7 @@ def brief(thing: object, most: int = 60) -> str:
     >>> brief("a\\nb"), brief(list(range(100)), 20)
     ("'a\\\\nb'", '[0, 1, 2, 3, 4, 5...')
     """
-    line = " ".join(repr(thing).split())
-    return line if len(line) <= most else f"{line[: most - 3]}..."
+    return shortened(" ".join(repr(thing).split()), most)
 
 
 def shortened(text: str, most: int = 80) -> str:
@@ -61,7 +61,7 @@ def visible_json(text: str) -> str:
     """The text of a JSON document, of the same meaning: such characters stand in its strings only, and are escaped."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c in " \n\t" or not _hidden(c) else _utf16(c) for c in text)
+    return "".join(c if c in " \n\t" or not _hidden(c) else json.dumps(c)[1:-1] for c in text)
 
 
 def visible_parts(content: Any) -> Any:
@@ -90,8 +90,3 @@ def spelled(character: str) -> str:
 @lru_cache(maxsize=4096)
 def _hidden(character: str) -> bool:
     return character not in _JOINERS and unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
-
-
-def _utf16(character: str) -> str:
-    units = character.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

@@ -97,6 +97,14 @@ def test_verify_and_export(path, tmp_path):
     assert code == 4 and "edited" in message
 
 
+def test_an_export_overwrites_nothing_unless_it_is_told_to(path, tmp_path):
+    out = tmp_path / "out.json"
+    out.write_text("mine")
+    code, message = run("export", path, "-o", out)
+    assert code == 2 and "'out.json' exists" in message and "--force" in message and out.read_text() == "mine"
+    assert run("export", path, "-o", out, "--force")[0] == 0 and json.loads(out.read_text())["head"]
+
+
 def test_a_missing_ledger_is_wrong_use_and_is_not_created(tmp_path):
     for command in (["show"], ["verify"], ["export", "-o", tmp_path / "o.json"]):
         code, message = run(command[0], tmp_path / "none.db", *command[1:])

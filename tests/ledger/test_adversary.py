@@ -22,7 +22,7 @@ from fugu.errors import (
     UsageError,
 )
 from fugu.guarantee import Approx, Pure
-from fugu.ledger import Charge, chain
+from fugu.ledger import Charge, log
 from ledger_files import forge
 
 
@@ -183,7 +183,7 @@ def test_a_clock_that_goes_back_changes_nothing(path, monkeypatch):
         def now(cls, tz=None):
             return datetime(next(cls.years), 1, 1, tzinfo=UTC)
 
-    monkeypatch.setattr(chain, "datetime", Backwards)
+    monkeypatch.setattr(log, "datetime", Backwards)
     ledger = fugu.Ledger(path, Approx(9, 1e-3), entries=2)
     ledger.spend("first", Charge.per_entry(0.5), lambda: 1)
     with pytest.raises(NotComposable, match="planned"):

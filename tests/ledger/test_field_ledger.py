@@ -155,13 +155,13 @@ def number(told):
 
 
 def test_a_ledger_of_an_earlier_version_says_that_the_worth_is_not_known(tmp_path, monkeypatch):
-    from fugu.ledger import store
+    from fugu.ledger.store import Writing
 
-    def without(to, data, request, asked, refused, skipped=(), worth=None, people=None):
-        return enter(to, data, request, asked, refused, skipped)
+    def without(self, kind, body, attached=""):
+        append(self, kind, {name: part for name, part in body.items() if name != "worth"}, attached)
 
-    enter = store.enter
-    monkeypatch.setattr(store, "enter", without)
+    append = Writing.append
+    monkeypatch.setattr(Writing, "append", without)
     with Ledger(tmp_path / "l.db", Pure(1), prior=CHAIN) as ledger:
         ledger.spend("a", Charge.per_entry(0.1), lambda: 0)
     assert "worth not known: the file does not hold the prior" in show(tmp_path / "l.db")

@@ -133,7 +133,7 @@ def test_an_edited_checkpoint_is_noticed_at_once(tmp_path, often, part):
     raw = bytearray(path.read_bytes())
     raw[place] ^= 1
     path.write_bytes(raw)
-    log._DIRECTORIES.clear()  # as in a process that has not seen it yet
+    chain._DIRECTORIES.clear()  # as in a process that has not seen it yet
     with pytest.raises(LedgerBroken):
         Ledger(path, Pure(10**6), data="d").spend("never asked", TENTH, lambda: pytest.fail("must not run"))
     with pytest.raises(LedgerBroken):
@@ -167,7 +167,7 @@ def forgotten(events):
     length, (count, _) = last["body"]["state"][0], last["body"]["table"]
     pages = last["attached"][length : length + 64 * count]
     entries = {pages[k : k + 16]: pages[k : k + 64] for k in range(0, 64 * (count - 1), 64)}
-    content, root = chain.IndexTable.made(entries)
+    content, _, root = chain.IndexTable.made(entries, (), None)
     last["body"]["table"] = [count - 1, root]
     _sealed(last, last["attached"][:length], content)
 
@@ -290,14 +290,15 @@ def test_tables_find_every_name_and_no_other():
         entries = {}
         for _ in range(count):
             key = rng.randbytes(16)
-            entries[key] = chain.entry_of(key, (rng.randrange(1, 1 << 40), rng.randbytes(32).hex()), None)
-        content, root = chain.IndexTable.made(entries)
+            entries[key] = chain.ENTRY.pack(key, rng.randrange(1, 1 << 40), rng.randbytes(16), 0, bytes(16))
+        content, stated, root = chain.IndexTable.made(entries, (), None)
+        assert stated == count
         read = lambda start, length, content=content: (b"#" * 100 + content)[start : start + length]  # noqa: E731
         table = chain.IndexTable(100, count, root)
-        assert table.entries(read, {}) == entries
-        assert all(table.find(read, {}, key) == entry for key, entry in entries.items())
+        assert chain.IndexTable.made({}, [table], read) == (content, count, root)
+        assert all(table.find(read, key) == entry for key, entry in entries.items())
         others = [rng.randbytes(16) for _ in range(100)] + [bytes(16), b"\xff" * 16]
-        assert all(table.find(read, {}, key) is None for key in others if key not in entries)
+        assert all(table.find(read, key) is None for key in others if key not in entries)
 
 
 def test_few_tables_are_left_after_many_checkpoints():

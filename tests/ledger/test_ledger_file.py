@@ -220,6 +220,13 @@ def test_a_newer_format_is_refused(path, kept):
         Ledger(path, Pure(1), data="d")
 
 
+@pytest.mark.parametrize("given", [{"other_people": ["nobody"]}, {"prior": ValueError()}, {"blocks": ["a", "A"]}])
+def test_what_is_refused_of_a_new_ledger_leaves_no_file_and_no_key(tmp_path, given):
+    with pytest.raises(UsageError):
+        Ledger(tmp_path / "new.db", Pure(1), **given)
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_data_cannot_be_tried_out_on_an_export_nor_the_file_read_by_others(path, tmp_path):
     """Who knows all rows but one could digest every candidate: a plain SHA-256 would tell which one it is."""
     secret = [0, 1, 1, 0]

@@ -196,7 +196,7 @@ class SlotFirst(Ledger):
                 log.put(to._fd, to.log.base + seq % 2 * log.BLOCK, log.slot(seq, to._new[1]))
             return result
 
-        return store.File.write(self._file, slot_first, step)
+        return store.Books.write(self._file, slot_first, step)
 
 
 @pytest.mark.parametrize("kind", [Late, SlotFirst])

@@ -175,3 +175,16 @@ def test_an_answer_about_a_file_is_charged_read_back_and_closes_the_table(table,
     apart = fugu.answer(table, *asked, ledger=False, **AGE)
     assert apart.note == UNCHARGED and "no ledger" in repr(apart) and "no ledger" in apart._repr_html_()
     assert fugu.answer(TODAY, *asked, **AGE).note == UNCHARGED and len(charged(own)) == 1
+
+
+def test_a_first_question_that_is_refused_leaves_no_ledger_and_no_key(table, own):
+    asked = session(table, budget=0.5)
+    with pytest.raises(BudgetExceeded):
+        asked.ask("count(age=3)", 1)
+    assert not list(own.parent.glob(f"{own.name}*"))
+    assert asked.spent() == fugu.Pure(0) and asked.remaining() == fugu.Pure(0.5)
+    asked.ask("count(age=3)", 0.2)
+    assert len(charged(own)) == 1 and asked.spent() > fugu.Pure(0)
+    with pytest.raises(BudgetExceeded):
+        session(table, budget=0.5).ask("count(age=4)", 0.5)
+    assert len(charged(own)) == 1, "another handle sees what was charged by this one"

@@ -23,8 +23,8 @@ from fugu.guarantee import ZCDP, Guarantee
 from fugu.guarantee.asks import exact
 from fugu.guarantee.curve import budget_json
 from fugu.ledger import Books, books
+from fugu.ledger.books import standing
 from fugu.ledger.charge import LAW, Charge
-from fugu.ledger.registration import known_budget
 from fugu.ledger.state import CHARGED
 from fugu.ledger.store import LockedView
 from fugu.ledger.values import decode
@@ -105,8 +105,8 @@ def _beliefs(document: ReleaseDocument, bodies: Mapping[str, Json] | None, ledge
             raise CertificateError(f"the ledger has no request {request}")
         certificate = inner(next(iter(bodies.values()))) if len(bodies) == 1 else None
         if isinstance(certificate, RecordsCertificate):
-            known = known_budget(Path(ledger), data)
-            if known is None or budget_json(known) != dict(document["budget"]):
+            known = standing(Path(ledger), data)
+            if known is None or budget_json(known.budget) != dict(document["budget"]):
                 raise CertificateError(f"the ledger has {data!r} under another budget than the document says")
             _questions(charge, certificate, document["question"]["recipe"])
             _together(earlier, certificate)
@@ -169,15 +169,15 @@ def _charged(document: ReleaseDocument, ledger: str) -> None:
     data, name = _named(document)
     stated = document["ledger"]
     with reading(), the_books(ledger) as kept:
-        event, entry = kept.read(books.settled, data, name), kept.read(books.entry, data, name)
-        if event is None:
+        event, charge = kept.read(books.settled, data, name), kept.read(books.charge_of, data, name)
+        if event is None or charge is None:
             raise CertificateError(f"the ledger has no settled request {name!r} for {data!r}")
         if event.hash != stated["entry"]:
             raise CertificateError(f"the ledger's entry for {name!r} is another than the one named")
         if event.at != stated["at"]:
             raise CertificateError(f"the ledger charged {name!r} at another time than the document says")
-        if not _same_budget(document, entry.kind, entry.guarantee):
-            raise CertificateError(f"the ledger charged {entry.guarantee!r}, and the document states another budget")
+        if not _same_budget(document, charge.kind, charge.guarantee):
+            raise CertificateError(f"the ledger charged {charge.guarantee!r}, and the document states another budget")
 
 
 def _same_budget(document: ReleaseDocument, kind: str, charged: Guarantee) -> bool:

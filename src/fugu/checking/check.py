@@ -27,7 +27,7 @@ from fugu.errors import BadTable, UsageError, did_you_mean
 from fugu.ledger.fingerprint import Bits, Keyed, beyond_chance, cells, fingerprints, keyed_marks, within
 from fugu.ledger.keys import key_of
 from fugu.ledger.state import Registered
-from fugu.ledger.store import File, LockedView
+from fugu.ledger.store import Books, LockedView
 from fugu.shown import Shown
 from fugu.visible import Json, several, visible
 
@@ -329,7 +329,7 @@ def in_ledger(
         others = {name: known for name, known in view.state.sets.items() if name != data}
         return [_shared(view, own, name, known, len(table)) for name, known in others.items()]
 
-    return File(path, 30.0).read(look)
+    return Books(path, 30.0).read(look)
 
 
 def _shared(view: LockedView, own: Keyed, name: str, known: Registered, rows: int) -> Overlap | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,23 +91,42 @@ def tally(known: Field, raw: Raw, column: Column, schema: Schema) -> Tally:
     cells, codes = raw.factors()
     if not len(codes):
         return Tally(0)
-    counts = np.bincount(codes, minlength=len(cells))
-    first = np.zeros(len(cells), dtype=np.int64)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]
-    absent = frozenset(schema.absent)
-    gone = {k for k, cell in enumerate(cells) if counts[k] and is_gone(cell, absent)}
-    missing = int(sum(counts[list(gone)])) if gone else 0
+    counts, absent = np.bincount(codes, minlength=len(cells)), frozenset(schema.absent)
+    gone = [k for k, cell in enumerate(cells) if counts[k] and is_gone(cell, absent)]
+
+    def number(cell: object) -> float:
+        return known.day(cell) if known.dated else meant(cell, schema.decimal)
+
+    def rows(some: list[int]) -> int:
+        return int(sum(counts[some])) if some else 0
+
     if known.numeric:
-        return _of_numbers(known, cells, codes, counts, column, first, gone, missing, schema.decimal)
+        first = np.zeros(len(cells), dtype=np.int64)
+        first[codes[::-1]] = np.arange(len(codes))[::-1]
+        nothing, read = column.missing[first] & (counts > 0), column.values[first]
+        low, high = known.bounds or (-math.inf, math.inf)
+        outside = sorted({*np.flatnonzero(nothing).tolist()} - {*gone})
+        dropped = [k for k in outside if known.drops_outside and not math.isnan(number(cells[k]))]
+        odd = sorted(set(outside) - set(dropped), key=lambda k: -counts[k])
+        ends = np.flatnonzero((read <= low) | (read >= high)).tolist() if known.bounds else []
+        beyond = [k for k in ends if not nothing[k] and not low <= number(cells[k]) <= high]
+        some = column.values[~column.missing]
+        if known.bounds is not None:  # as they stand, not as they were moved
+            looked, again = np.unique(codes[:: max(len(codes) // _SAMPLE, 1)], return_inverse=True)
+            some = np.array([number(cells[k]) for k in looked.tolist()], dtype=np.float64)[again]
+        puzzling = tuple((text_of(cells[k]), int(counts[k])) for k in odd)
+        kinds = (rows(gone), rows(odd), rows([*beyond, *dropped]))
+        return Tally(len(codes), *kinds, puzzling=puzzling, values=_some(some))
     if known.public or known.values is None:
-        return Tally(len(codes), missing)
-    places = Categories(known.values, schema.decimal)
-    odd = [k for k, cell in enumerate(cells) if counts[k] and k not in gone and _place(places, cell) < 0]
+        return Tally(len(codes), rows(gone))
+    places, odd = Categories(known.values, schema.decimal), []
+    for k in sorted({*np.flatnonzero(counts).tolist()} - {*gone}):
+        cell = cells[k]
+        if places.place(text_of(cell), None if isinstance(cell, str | bytes) else number_of(cell)) < 0:
+            odd.append(k)
     puzzling = tuple(sorted(((text_of(cells[k]), int(counts[k])) for k in odd), key=lambda each: -each[1]))
-    return Tally(
-        len(codes), missing, unknown=int(sum(counts[odd])) if odd else 0, puzzling=puzzling,
-        once=int(np.count_nonzero(counts == 1)),
-    )  # fmt: skip
+    once = int(np.count_nonzero(counts == 1))
+    return Tally(len(codes), rows(gone), unknown=rows(odd), puzzling=puzzling, once=once)
 
 
 def checked_column(name: str, schema: Schema, mine: Tally, theirs: Tally | None) -> ColumnCheck:
@@ -123,10 +142,15 @@ def checked_column(name: str, schema: Schema, mine: Tally, theirs: Tally | None)
         behind.append(
             f"missing code: {code[0]:g} stands in {code[1]:,} of the cells looked at, outside of the reference"
         )
-    if known.numeric and not known.dated and theirs is not None:
-        said = _law(mine, theirs)
-        behind += [said] if said is not None else []
-        alarms += [said] if said is not None and said.startswith("other unit") else []
+    values, usual = mine.values, None if theirs is None else theirs.values
+    if known.numeric and not known.dated and values is not None and usual is not None:
+        if (unit := other_unit(values, usual)) is not None:
+            said = f"other unit: its numbers are {unit}; write them in the reference's unit"
+            behind.append(said)
+            alarms.append(said)
+        elif min(len(values), len(usual)) >= _LEAST and distance(values, usual) > FAR:
+            middle = [float(np.median(each)) for each in (values, usual)]
+            behind.append(f"other values: its median is {middle[0]:.4g}, the reference's {middle[1]:.4g}")
     told = (mine.cells, mine.cells - mine.missing - mine.unreadable - mine.unknown)
     return ColumnCheck(
         name, *told, mine.missing, mine.unreadable, mine.moved, mine.unknown, rule_of(name, known) or "", tuple(behind),
@@ -140,37 +164,6 @@ _KINDS = (
     ("moved", "beyond the bounds, and moved to them", _SOME),
     ("unknown", "none of the known categories", _FEW),
 )
-
-
-def _of_numbers(
-    known: Field, cells: list[Any], codes: NDArray[np.int64], counts: NDArray[np.int64], column: Column,
-    first: NDArray[np.int64], gone: set[int], missing: int, decimal: str,
-) -> Tally:  # fmt: skip
-    nothing = column.missing[first] & (counts > 0)
-    low, high = known.bounds or (-math.inf, math.inf)
-    outside = [k for k in np.flatnonzero(nothing).tolist() if k not in gone]
-    dropped = [k for k in outside if known.drops_outside and not math.isnan(_number(known, cells[k], decimal))]
-    odd = sorted(set(outside) - set(dropped), key=lambda k: -counts[k])
-    read = column.values[first]
-    ends = np.flatnonzero((read <= low) | (read >= high)).tolist() if known.bounds else []
-    moved = [k for k in ends if not nothing[k] and not low <= _number(known, cells[k], decimal) <= high]
-    some = column.values[~column.missing]
-    if known.bounds is not None:  # as they stand, not as they were moved
-        looked, again = np.unique(codes[:: max(len(codes) // _SAMPLE, 1)], return_inverse=True)
-        some = np.array([_number(known, cells[k], decimal) for k in looked.tolist()], dtype=np.float64)[again]
-    return Tally(
-        len(codes), missing, int(sum(counts[odd])) if odd else 0,
-        int(sum(counts[[*moved, *dropped]])) if moved or dropped else 0,
-        puzzling=tuple((text_of(cells[k]), int(counts[k])) for k in odd), values=_some(some),
-    )  # fmt: skip
-
-
-def _number(known: Field, cell: object, decimal: str) -> float:
-    return known.day(cell) if known.dated else meant(cell, decimal)
-
-
-def _place(places: Categories, cell: object) -> int:
-    return places.place(text_of(cell), None if isinstance(cell, str | bytes) else number_of(cell))
 
 
 def _some(numbers: Floats) -> Floats:
@@ -229,18 +222,6 @@ def _code(mine: Tally, theirs: Tally | None) -> tuple[float, int] | None:
         often = int(np.count_nonzero(mine.values == code))
         if not low <= code <= high and often > max(_FEW * len(mine.values), 2):
             return code, often
-    return None
-
-
-def _law(mine: Tally, theirs: Tally) -> str | None:
-    """What is to be said of the numbers beside the reference's."""
-    if mine.values is None or theirs.values is None or not len(mine.values) or not len(theirs.values):
-        return None
-    if (unit := other_unit(mine.values, theirs.values)) is not None:
-        return f"other unit: its numbers are {unit}; write them in the reference's unit"
-    if min(len(mine.values), len(theirs.values)) >= 10 and distance(mine.values, theirs.values) > FAR:
-        middle = [float(np.median(each)) for each in (mine.values, theirs.values)]
-        return f"other values: its median is {middle[0]:.4g}, the reference's {middle[1]:.4g}"
     return None
 
 

@@ -27,8 +27,8 @@ from fugu.documents.release import ReleaseDocument, file_sha256, is_name
 from fugu.errors import AlreadyReleased, FuguError, UsageError
 from fugu.files import check_apart, writing
 from fugu.guarantee import Guarantee
+from fugu.ledger.books import standing
 from fugu.ledger.keys import ledger_path, own_ledger
-from fugu.ledger.registration import known_budget
 from fugu.mechanism import Mechanism, Release
 from fugu.publication.account import ReleaseAccount as ReleaseAccount  # noqa: PLC0414
 from fugu.publication.files import PENDING, Draft, Files, holds, unfinished
@@ -80,7 +80,8 @@ def account_of(
     place = own_ledger() if books.ledger is None else ledger_path(books.ledger)
     named = books.request if books.request is not None else _named(question)
     others = tuple(books.other_people or ())
-    account = ReleaseAccount(place, named, total or known_budget(place, data) or budget, data, unit, others)
+    known = standing(place, data) if total is None else None
+    account = ReleaseAccount(place, named, total or (budget if known is None else known.budget), data, unit, others)
     if books.request is None and earlier not in (None, question) and account.knows(before := _named(earlier)):
         return account.named(before)
     return account

@@ -15,7 +15,6 @@ from fugu.files import check_apart
 from fugu.ledger import Books, books
 from fugu.ledger.keys import own_ledger
 from fugu.ledger.sharing import BEFORE, HELD, accounts
-from fugu.ledger.store import File
 
 app = typer.Typer(
     help="Read a ledger: what was asked and spent, whether it holds, a copy for others; or mend it.",
@@ -35,7 +34,7 @@ def show(ledger: str | None = None, every: bool = False, as_json: bool = False) 
                    "against anybody": e.anybody, "worth so far": e.worth, "at": e.at, "note": e.note,
                    "skipped": list(e.skipped)} for e in entries]  # fmt: skip
         sets = [{"name": a.own.name, "budget": a.own.budget, "requests": a.asked, "spent": a.spent,
-                 "spent is": a.why or (BEFORE if a.translated else HELD), "worth": a.worth, "left": a.left,
+                 "spent is": str(a.why) or (BEFORE if a.translated else HELD), "worth": a.worth, "left": a.left,
                  "against anybody": a.anybody, "people also in": list(a.others), "cap": a.own.cap,
                  "fingerprint": known.marks[0] if known.marks else None, "prior": known.prior,
                  "believed": known.believed, "entries": known.entries}
@@ -79,9 +78,9 @@ def verify(ledger: str | None = None, head: str | None = None, as_json: bool = F
 
 @app.command("export")
 @asks(argument="ledger", metavar="LEDGER.db", command_name="ledger export")
-def export(output: str, ledger: str | None = None, as_json: bool = False) -> None:
+def export(output: str, ledger: str | None = None, force: bool = False, as_json: bool = False) -> None:
     """Write every event and the head as JSON; keep it elsewhere, and a rolled-back ledger will be noticed."""
-    check_apart(output, str(_place(ledger)))
+    options.fresh(check_apart(output, str(_place(ledger))), force)
     content = Books(_place(ledger)).read(books.export)
     books.save(content, output)
     if as_json:
@@ -109,7 +108,7 @@ def repair(ledger: str | None = None, as_json: bool = False) -> None:
     """Mend a ledger that a process of fugu 0.3 made unreadable when it was interrupted: what it wrote twice counts
     twice, for two values may have gone out. Nothing is rewritten; other damage is refused."""
     place = _place(ledger)
-    accepted = File(place, 30.0).repair()
+    accepted = Books(place, 30.0).repair()
     head = Books(place).read(books.verify)
     if as_json:
         print_json({"accepted": [{"event": seq, "kind": kind} for seq, kind in accepted.items()], "head": head})

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from fugu.lazily import names
 
 if TYPE_CHECKING:
-    from fugu.ledger.books import Books as Books
     from fugu.ledger.books import Entry as Entry
     from fugu.ledger.charge import Charge as Charge
     from fugu.ledger.fingerprint import Marks as Marks
     from fugu.ledger.fingerprint import fingerprints as fingerprints
     from fugu.ledger.ledger import Ledger as Ledger
+    from fugu.ledger.store import Books as Books
 else:
     __getattr__ = names(__name__)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -63,6 +63,8 @@ class Terms:
     prior: Any = None
     entries: int | None = None
     cap: Fraction | None = None
+    worth: dict[Guarantee, Guarantee] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What sums for each entry are worth under the prior, as far as it was asked."""
 
     def __post_init__(self) -> None:
         if self.entries is not None and self.entries < (least := getattr(self.prior, "entries", None) or 0):
@@ -105,38 +107,37 @@ def total(charges: Iterable[Charges], terms: Terms) -> Guarantee:
     >>> total([tenth], Terms(Pure(1)))
     Pure(epsilon=1)
     """
-    listed = _checked(charges, terms)
-    laws = [c for c in listed if c.charge.kind == LAW]
-    if not listed:
-        return Pure(0)
-    if not laws:
-        if isinstance(terms.prior, Together):
-            return terms.prior.together([(c.charge.guarantee, c.charge.reads, c.count) for c in listed])
-        by_entry = summed(listed, terms)
-        return by_entry if terms.prior is None else translated(terms, by_entry)
-    by_law = _laws(laws)
-    if len(laws) == len(listed):
-        return by_law
-    return _beside(by_law, _added([c for c in listed if c.charge.kind != LAW], None), _number_of_entries(terms))
-
-
-def summed(charges: Iterable[Charges], terms: Terms) -> Guarantee:
-    """What charges for each entry promise for each entry, before any translation."""
-    listed = _checked(charges, terms)
-    if terms.tied and terms.budget.renyi:
-        rho = _rhos([(c.charge.guarantee, c.count) for c in listed], True)
-        if rho is not None:
-            return ZCDP(plain(rho))
-    return _added(listed, None if terms.prior is not None else terms.budget)
-
-
-def _checked(charges: Iterable[Charges], terms: Terms) -> list[Charges]:
     listed = [c for c in charges if c.count]
     laws = [c for c in listed if c.charge.kind == LAW]
     entries = [c for c in listed if c.charge.kind != LAW]
-    if listed and not _adaptive(laws, entries, terms) and not all(c.planned for c in listed):
+    if not listed:
+        return Pure(0)
+    if not _adaptive(laws, entries, terms) and not all(c.planned for c in listed):
         raise NotComposable(*_ADAPTIVE)
-    return listed
+    if not laws:
+        if isinstance(terms.prior, Together):
+            return terms.prior.together([(c.charge.guarantee, c.charge.reads, c.count) for c in listed])
+        if terms.prior is None:
+            return _added(listed, terms.budget)
+        guarantees = [(c.charge.guarantee, c.count) for c in listed]
+        rho = _rhos(guarantees, True) if terms.tied and terms.budget.renyi else None
+        by_entry = _added(listed, None) if rho is None else ZCDP(plain(rho))
+        if by_entry not in terms.worth:
+            terms.worth[by_entry] = translated(terms, by_entry)
+        return terms.worth[by_entry]
+    by_law = _laws(laws)
+    if len(laws) == len(listed):
+        return by_law
+    if terms.entries is None:
+        # A prior does not say it: a chain is the belief about each user, and the data may hold many users. With x_u
+        # fair and independent, (s xor x_1, ..., s xor x_m) says nothing of s, and with an epsilon for each x_u the two
+        # together reach m epsilon, however short each user's chain is.
+        raise NotComposable(
+            "a law-based release beside releases that are private for each entry costs epsilon + n epsilon_entry, and "
+            "the number n of entries is not known",
+            "open the ledger with entries=n, the number of all entries of the data",
+        )
+    return _beside(by_law, _added(entries, None), terms.entries)
 
 
 def translated(terms: Terms, spent: Guarantee) -> Guarantee:
@@ -146,7 +147,9 @@ def translated(terms: Terms, spent: Guarantee) -> Guarantee:
     if terms.tied:
         return _in_field(terms.prior, terms.budget, spent)
     if spent.pure:
-        return Pure(_capped(terms.prior, meant_up(float(translate(terms.prior, spent.epsilon))), spent.epsilon))
+        worth = meant_up(float(translate(terms.prior, spent.epsilon)))
+        capped = isinstance(terms.prior, Recorded) and exact(worth) > exact(spent.epsilon)
+        return Pure(spent.epsilon if capped else worth)  # never more than the sum, also where that is no float
     if spent.renyi:
         return _guarantee(translate(terms.prior, spent))
     asked = Approx(spent.epsilon, spent.delta)
@@ -154,11 +157,6 @@ def translated(terms: Terms, spent: Guarantee) -> Guarantee:
         with suppress(NotProvable):  # no window keeps delta within the budget: then say how far it is exceeded
             return _guarantee(translate(terms.prior, asked, delta=terms.budget.delta))
     return _guarantee(translate(terms.prior, asked))
-
-
-def _capped(prior: Any, found: float, spent: Real) -> Real:
-    """Independent records are never worth more than the sum of their epsilons, also where that is no float."""
-    return spent if isinstance(prior, Recorded) and exact(found) > exact(spent) else found
 
 
 def _guarantee(found: Any) -> Guarantee:
@@ -263,20 +261,6 @@ def _beside(law: Guarantee, entries: Guarantee, n: int) -> Guarantee:
     from fugu.translation.approx import group_delta
 
     return stated(epsilon, exact(law.delta) + exact(group_delta(exact(entries.epsilon), exact(entries.delta), n)))
-
-
-def _number_of_entries(terms: Terms) -> int:
-    """As stated. A prior does not say it: a chain is the belief about each user, and the data may hold many users.
-
-    With x_u fair and independent, (s xor x_1, ..., s xor x_m) says nothing of s, and with an epsilon for each x_u the
-    two together reach m epsilon, however short each user's chain is."""
-    if terms.entries is not None:
-        return terms.entries
-    raise NotComposable(
-        "a law-based release beside releases that are private for each entry costs epsilon + n epsilon_entry, and the "
-        "number n of entries is not known",
-        "open the ledger with entries=n, the number of all entries of the data",
-    )
 
 
 def stated(epsilon: Fraction, delta: Fraction) -> Guarantee:

@@ -20,8 +20,8 @@ from fugu.ledger import chain, log
 from fugu.ledger.accountant import Charges, Terms, against_anybody, total
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.charge import left as left_of
-from fugu.ledger.state import CHARGED, SETTLED, Registered, Request
-from fugu.ledger.store import File, LockedView
+from fugu.ledger.state import CHARGED, SETTLED, Registered
+from fugu.ledger.store import Books, LockedView
 from fugu.visible import visible_json
 
 # Nothing here charges anything; all of it works on a copy that may only be read, in a folder that may only be read.
@@ -67,6 +67,11 @@ class Standing:
         cap = None if known.cap is None else Fraction(known.cap)
         return Standing(name, known, budget_from(json.loads(known.budget)), cap, tuple(charges(view, name)), worth)
 
+    @property
+    def by_law(self) -> bool:
+        """Whether it has a law-based release, with which nothing charged to each record adds."""
+        return any(c.charge.kind == LAW for c in self.charges)
+
     def described(self) -> Standing:
         """The same to be told and not held against anything: what was granted is granted, in whatever order."""
         return replace(self, charges=tuple(replace(c, planned=True) for c in self.charges))
@@ -94,6 +99,13 @@ class Standing:
         return not pure or not more <= told or (self.worth is None and bool(self.charges))
 
 
+def standing(path: Path, data: str) -> Standing | None:
+    """A data set of a ledger as it stands now; None where there is no such ledger, or nothing in it binds the name."""
+    if not path.is_file():
+        return None
+    return Books(path, 30.0).read(lambda view: Standing.of(view, data) if view.state.binds(data) else None)
+
+
 def epsilons(charges: Sequence[Charges]) -> Fraction:
     """The sum of the plain epsilons of charges; those of divergences count as nothing, for they have none."""
     listed = (c for c in charges if not c.charge.guarantee.renyi)
@@ -112,20 +124,14 @@ def _public_in(reads: str | None) -> list[str]:
 
 def history(view: LockedView, data: str | None = None) -> list[Entry]:
     """All requests in the order in which they came, of one data set or of all."""
-    return [_entry(*name, asked) for name, asked in view.requests().items() if data is None or name[0] == data]
-
-
-def entry(view: LockedView, data: str, request: str) -> Entry | None:
-    """One request; None if it was never asked."""
-    asked = view.request(data, request)
-    return None if asked is None else _entry(data, request, asked)
-
-
-def _entry(data: str, request: str, asked: Request) -> Entry:
-    charge = Charge.parse(asked.charge)
-    worth = None if asked.worth is None else budget_from(json.loads(asked.worth))
-    terms = (charge.kind, charge.guarantee, asked.note, asked.at, asked.skipped)
-    return Entry(data, request, asked.state, *terms, worth, against_anybody([Charges(charge)]))
+    entries = []
+    for (own, request), asked in view.requests().items():
+        if data is None or own == data:
+            charge = Charge.parse(asked.charge)
+            worth = None if asked.worth is None else budget_from(json.loads(asked.worth))
+            terms = (charge.kind, charge.guarantee, asked.note, asked.at, asked.skipped)
+            entries.append(Entry(own, request, asked.state, *terms, worth, against_anybody([Charges(charge)])))
+    return entries
 
 
 def settled(view: LockedView, data: str, request: str) -> chain.Event | None:
@@ -181,18 +187,6 @@ def copy(view: LockedView, path: str | os.PathLike[str]) -> str:
     with writing(path, private=True) as out:
         out.buffer.writelines(view.pieces())
     return head
-
-
-@dataclass(frozen=True)
-class Books:
-    """A ledger file to be read: all its data sets, without budget or prior at hand."""
-
-    path: Path
-    timeout: float = 10.0
-
-    def read(self, what: Any, *args: Any) -> Any:
-        """Apply one of the functions above to the open file, in one snapshot of it."""
-        return File(Path(self.path), self.timeout).read(lambda view: what(view, *args))
 
 
 # Why a charge is refused: which of the two promises of a data set would break, and by how much.

@@ -8,7 +8,6 @@ import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from fugu.errors import LedgerBroken
@@ -52,11 +51,6 @@ def written(body: dict[str, Any]) -> str:
     return json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
-def now() -> str:
-    """The time of an event."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
 def parsed(text: bytes, stated: str) -> Event | None:
     """The event that a text states, if it has this hash; else None."""
     if hashlib.sha256(text).hexdigest() != stated:
@@ -93,29 +87,20 @@ Read = Callable[[int, int], bytes]
 """So many bytes of the file from a place on."""
 Line = tuple[int, str]
 """Where an event stands, and its hash."""
-_ENTRY = struct.Struct(">16sQ16sQ16s")
-_KEY, _SIZE, _PAGE = 16, _ENTRY.size, 64 * _ENTRY.size
-_ROW = _KEY + 32
+ENTRY = struct.Struct(">16sQ16sQ16s")
+KEY, _SIZE, _PAGE = 16, ENTRY.size, 64 * ENTRY.size
+_ROW = KEY + 32
 _TIERS = (1 << 11, 1 << 14)
 _FAN = 7
 """Eight tables of less than 2,048 requests become one, and eight of those; larger ones stay, so no merge is long."""
+_DIRECTORIES: dict[str, bytes] = {}
+"""Directories of tables that were read, by their digest: what has it is right, in whichever file it lay."""
+_EDITED = "the index of a checkpoint is not the one that was written: the ledger was edited or damaged"
 
 
 def key_of(data: str, request: str) -> bytes:
     """What a request is found by."""
-    return hashlib.sha256(json.dumps([data, request]).encode()).digest()[:_KEY]
-
-
-def entry_of(key: bytes, entered: Line, ended: Line | None) -> bytes:
-    """The entry of a request."""
-    last = (0, bytes(_KEY)) if ended is None else (ended[0], bytes.fromhex(ended[1])[:_KEY])
-    return _ENTRY.pack(key, entered[0], bytes.fromhex(entered[1])[:_KEY], *last)
-
-
-def lines_of(entry: bytes) -> tuple[Line, Line | None]:
-    """Where the events of a request stand, each with the first 32 digits of its hash."""
-    _, first, entered, last, ended = _ENTRY.unpack(entry)
-    return (first, entered.hex()), (last, ended.hex()) if last else None
+    return hashlib.sha256(json.dumps([data, request]).encode()).digest()[:KEY]
 
 
 @dataclass(frozen=True)
@@ -127,43 +112,43 @@ class IndexTable:
     root: str
 
     @staticmethod
-    def made(entries: Mapping[bytes, bytes]) -> tuple[bytes, str]:
-        """The bytes of a table, and its root."""
+    def made(own: Mapping[bytes, bytes], earlier: Iterable[IndexTable], read: Read) -> tuple[bytes, int, str]:
+        """The bytes, count and root of a table of these entries and those of earlier tables; the newest holds."""
+        entries: dict[bytes, bytes] = {}
+        for table in earlier:
+            directory = table._directory(read)
+            pages = b"".join(table._page(read, directory, k) for k in range(len(directory) // _ROW))
+            entries |= {pages[k : k + KEY]: pages[k : k + _SIZE] for k in range(0, len(pages), _SIZE)}
+        entries |= own
         whole = b"".join(entries[key] for key in sorted(entries))
-        pages = [whole[k : k + _PAGE] for k in range(0, len(whole), _PAGE)]
-        directory = b"".join(page[:_KEY] + hashlib.sha256(page).digest() for page in pages)
-        return whole + directory, hashlib.sha256(directory).hexdigest()
+        parts = [whole[k : k + _PAGE] for k in range(0, len(whole), _PAGE)]
+        directory = b"".join(page[:KEY] + hashlib.sha256(page).digest() for page in parts)
+        return whole + directory, len(entries), hashlib.sha256(directory).hexdigest()
 
-    def find(self, read: Read, known: dict[str, bytes], key: bytes) -> bytes | None:
-        """The entry of a name, or None if it has none here; `known` remembers directories by their roots."""
-        directory = self._directory(read, known)
+    def find(self, read: Read, key: bytes) -> bytes | None:
+        """The entry of a name, or None if it has none here."""
+        directory = self._directory(read)
         pages = range(len(directory) // _ROW)
-        number = bisect_right(pages, key, key=lambda k: directory[k * _ROW : k * _ROW + _KEY]) - 1
+        number = bisect_right(pages, key, key=lambda k: directory[k * _ROW : k * _ROW + KEY]) - 1
         if number < 0:
             return None  # before the first
         page = self._page(read, directory, number)
-        place = _SIZE * bisect_left(range(len(page) // _SIZE), key, key=lambda k: page[k * _SIZE : k * _SIZE + _KEY])
-        return page[place : place + _SIZE] if page[place : place + _KEY] == key else None
+        place = _SIZE * bisect_left(range(len(page) // _SIZE), key, key=lambda k: page[k * _SIZE : k * _SIZE + KEY])
+        return page[place : place + _SIZE] if page[place : place + KEY] == key else None
 
-    def entries(self, read: Read, known: dict[str, bytes]) -> dict[bytes, bytes]:
-        """All entries, by name."""
-        directory = self._directory(read, known)
-        whole = b"".join(self._page(read, directory, k) for k in range(len(directory) // _ROW))
-        return {whole[k : k + _KEY]: whole[k : k + _SIZE] for k in range(0, len(whole), _SIZE)}
-
-    def _directory(self, read: Read, known: dict[str, bytes]) -> bytes:
-        if self.root not in known:
+    def _directory(self, read: Read) -> bytes:
+        if self.root not in _DIRECTORIES:
             size = self.count * _SIZE
             directory = read(self.place + size, -(-size // _PAGE) * _ROW)
             if hashlib.sha256(directory).hexdigest() != self.root:
-                raise _edited()
-            known[self.root] = directory
-        return known[self.root]
+                raise LedgerBroken(_EDITED)
+            _DIRECTORIES[self.root] = directory
+        return _DIRECTORIES[self.root]
 
     def _page(self, read: Read, directory: bytes, number: int) -> bytes:
         page = read(self.place + number * _PAGE, min(_PAGE, self.count * _SIZE - number * _PAGE))
-        if hashlib.sha256(page).digest() != directory[number * _ROW + _KEY : (number + 1) * _ROW]:
-            raise _edited()
+        if hashlib.sha256(page).digest() != directory[number * _ROW + KEY : (number + 1) * _ROW]:
+            raise LedgerBroken(_EDITED)
         return page
 
 
@@ -178,7 +163,3 @@ def merged(counts: Iterable[int], own: int) -> int:
             own += sum(sizes[len(sizes) - taken - run : len(sizes) - taken])
             taken += run
     return taken
-
-
-def _edited() -> LedgerBroken:
-    return LedgerBroken("the index of a checkpoint is not the one that was written: the ledger was edited or damaged")

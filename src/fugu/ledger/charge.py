@@ -280,7 +280,11 @@ def read_mechanism(mechanism: object, block: str | None = None, point_masses: bo
         else:
             charge = Charge.of_training(found)
         asked = json.dumps([_question(charge), {"schema": found.SCHEMA, **found.claims}], sort_keys=True)
-    elif (guarantee := _per_entry(mechanism)) is not None:
+    elif (
+        isinstance(stated := getattr(mechanism, "charge", None), dict)
+        and stated.get("kind") == PER_ENTRY
+        and (guarantee := stated.get("guarantee")) is not None
+    ):
         charge = Charge.per_entry(guarantee)
         asked = json.dumps([charge.text(), getattr(mechanism, "certificate", None)], sort_keys=True, default=_stated)
     else:
@@ -306,12 +310,6 @@ def finite(guarantee: Guarantee) -> bool:
         return any(not math.isinf(e) for _, e in guarantee.orders)
     except OverflowError:
         return False
-
-
-def _per_entry(mechanism: Any) -> Any:
-    """The guarantee in {"kind": "per-entry", "guarantee": ...}, the `charge` of a mechanism, or None."""
-    found = getattr(mechanism, "charge", None)
-    return found.get("guarantee") if isinstance(found, dict) and found.get("kind") == PER_ENTRY else None
 
 
 def _stated(thing: Any) -> Any:

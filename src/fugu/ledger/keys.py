@@ -154,16 +154,14 @@ def own_ledger(*, make: bool = True) -> Path:
     folder = home / "fugu"
     if not make:
         return folder / "ledger.db"
+    failed = "written"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
+        failed = "made"
+    if failed == "made" or not os.access(folder, os.W_OK | os.X_OK):
         raise UsageError(
-            f"the folder of your own ledger, {str(folder)!r}, cannot be made; name another ledger with FUGU_LEDGER or "
-            "--ledger, or say --no-ledger (Python: ledger=FILE, ledger=False)"
-        ) from None
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(
-            f"the folder of your own ledger, {str(folder)!r}, cannot be written; name another ledger with FUGU_LEDGER "
+            f"the folder of your own ledger, {str(folder)!r}, cannot be {failed}; name another ledger with FUGU_LEDGER "
             "or --ledger, or say --no-ledger (Python: ledger=FILE, ledger=False)"
         )
     return folder / "ledger.db"

@@ -12,25 +12,39 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from fugu.errors import BadBudget, DataKnown, FuguError, LedgerBroken, NotProvable, RequestReused, UsageError
+from fugu.documents.document import canonical_json
+from fugu.errors import (
+    BadBudget,
+    BudgetExceeded,
+    CertificateError,
+    DataKnown,
+    FuguError,
+    LedgerBroken,
+    NotComposable,
+    NotProvable,
+    RequestReused,
+    UsageError,
+)
 from fugu.guarantee import Guarantee, is_guarantee
 from fugu.guarantee.composition import fits
-from fugu.ledger import accountant, books, store
+from fugu.guarantee.curve import budget_json
+from fugu.ledger import accountant, books
 from fugu.ledger.accountant import Charges, Terms
 from fugu.ledger.books import Entry, Standing, over_budget, over_cap
-from fugu.ledger.charge import LAW, Charge, Chargeable, checked, declared, finite, read_mechanism, stated_others
+from fugu.ledger.chain import sha256
+from fugu.ledger.charge import Charge, Chargeable, checked, declared, finite, read_mechanism, stated_others
 from fugu.ledger.charge import left as left_of
-from fugu.ledger.fingerprint import Marks, Recognised, marks_of
+from fugu.ledger.fingerprint import Keyed, Recognised, marks_of
 from fugu.ledger.keys import key_of, secured
 from fugu.ledger.locks import claimed
-from fugu.ledger.registration import Opening, declared_block, known_already, register
-from fugu.ledger.sharing import Burden, Elsewhere, Shared, held, refusal
-from fugu.ledger.state import CHARGED, FAILED, SETTLED
-from fugu.ledger.store import File, LockedView, Writing
+from fugu.ledger.registration import Opening, declared_block, known_already, lacking, register
+from fugu.ledger.sharing import Account, Elsewhere, Shared, held, refusal
+from fugu.ledger.state import CHARGED, FAILED, REFUSED, RESERVED, SETTLED
+from fugu.ledger.store import Books, LockedView, Result, Writing
 from fugu.ledger.values import decode, encode
 from fugu.numbers.checks import is_count
 from fugu.numbers.exact import Real, as_fraction, number
-from fugu.priors.prior import Believed, Together, skipped
+from fugu.priors.prior import Believed, skipped
 
 _TURNS = 4
 Released = TypeVar("Released")
@@ -65,6 +79,8 @@ class Ledger:
     - `blocks`: the names of its parts that are independent of each other, given every secret and under every belief;
       they are fixed when the data set is first opened.
     - `head`: a head exported earlier, which must still be in the file. `timeout`: seconds to wait for other writers.
+    - `late`: True to make a ledger that is not there with its first charge, and not now: what is refused before leaves
+      none behind.
 
     Raises `BadBudget` for another budget, `DataKnown` for data that has one already, `LedgerBroken` for a file that was
     edited or rolled back, `LedgerBusy` after the timeout.
@@ -102,40 +118,49 @@ class Ledger:
         blocks: Iterable[str] | None = None,
         head: str | None = None,
         timeout: float = 30.0,
+        late: bool = False,
     ) -> None:
         if not is_guarantee(budget) or not finite(budget):
             raise BadBudget("a ledger needs a finite budget: Pure, Approx, Renyi or RenyiCurve")
         if entries is not None and not is_count(entries):
             raise UsageError("entries is the number of entries of the data, a whole number of at least 1")
         self.path = Path(path)
-        self._file = File(self.path, float(timeout))
+        self._file = Books(self.path, float(timeout))
         self._timeout = float(timeout)
         most = None if cap is None else as_fraction(number(cap, "cap"))
         if most is not None and most <= 0:
             raise BadBudget("cap is an epsilon above 0: the most against anybody")
         self.data, self._terms = checked(data, "data set"), Terms(budget, prior, entries, most)
         self._step: Callable[[str], None] = lambda _: None
-        self._translated: dict[Guarantee, Guarantee] = {}
         self._pending: dict[str, str] = {}  # evaluated but not stored, because the disk refused: a retry stores it
         self._shared = Shared(self.data)
         self._fixed = False
         marks = marks_of(fingerprint, people)
         self._others = stated_others(other_people)
-        self._register(marks, declared(blocks), head, self._others)
-
-    def _register(
-        self, marks: Marks | None, blocks: tuple[str, ...] | None, head: str | None, others: tuple[str, ...] = ()
-    ) -> None:
-        """Find or enter the data set; a file in which nothing is to be written is only read."""
-        given = Opening(self.path, self.data, self._terms, marks, blocks, others)
+        self._unmade: LockedView | None = None
+        self._given = Opening(self.path, self.data, self._terms, marks, declared(blocks), self._others)
         if head is not None:
             if not self.path.exists():
                 raise LedgerBroken("there is no ledger where one with this head was: it was rolled back or removed")
             self.verify(head)
-        if not (self._file.read_only() and self._file.read(lambda view: known_already(view, given))):
+        if not self.path.exists():  # what a new ledger refuses is refused before it is made
+            self._unmade = LockedView.nowhere(lacking(LockedView.nowhere(), self._given, Keyed({})))
+        if self._unmade is None or not late:
+            self._register(self._given)
+
+    def _register(self, given: Opening) -> None:
+        """Find or enter the data set; a file in which nothing is to be written is only read."""
+        if not (self._file.read_only() and self._file.read(known_already, given)):
             while self._file.write(lambda to: secured(to, self.path) or register(to, given)):
                 pass
         self._given = replace(given, others=())  # what was said is on disk, and covers what was there
+        self._unmade = None
+
+    def _made(self) -> Books:
+        """The file, which is made if it was not there yet."""
+        if self._unmade is not None:
+            self._register(self._given)
+        return self._file
 
     def close(self) -> None:
         """Forget what was read of the file; the next call reads it again."""
@@ -180,6 +205,7 @@ class Ledger:
         if not isinstance(planned, bool):
             raise UsageError("planned is True or False")
         charge, question = read_mechanism(mechanism, block, point_masses)
+        self._made()
 
         def run() -> str:
             stored = self._reserve(name, charge, question, planned)
@@ -197,7 +223,7 @@ class Ledger:
 
     def recognise(self, data: Recognised) -> None:
         """Refuse `data`, given as `fingerprint` is, that is known under another name, or not what this set holds."""
-        self._register(marks_of(data), None, None, self._others)
+        self._register(Opening(self.path, self.data, self._terms, marks_of(data), None, self._others))
 
     def __deepcopy__(self, memo: dict[int, object]) -> Ledger:
         return self  # the budget is that of the file: two handles are one ledger
@@ -205,69 +231,69 @@ class Ledger:
     def spent(self) -> Guarantee:
         """What all charged releases promise together: added for each entry, then translated once with the prior. Where
         people are in other data sets too, with what was charged to them there: of whoever has the largest sum."""
-        found = self._held()
-        if found is None:
-            return self._promise(self._read(Standing.of, self.data), [])
-        if found.why is not None:
-            raise found.why
-        return found.spent
+        shared = self._with_others()
+        if shared is None:
+            return self._promise(self._standing(), [])
+        if isinstance(shared.why, NotComposable):
+            raise shared.why
+        assert shared.worth is not None  # all charges add up
+        return shared.worth
 
     def elsewhere(self) -> Elsewhere:
         """What was charged to people of this data in other data sets: of the person with the largest sum."""
-        return self._file.read(lambda view: Elsewhere.of(self._still(view), self.data, self._shared.groups(view)))
-
-    def _held(self) -> Burden | None:
-        found: Burden | None = self._read(
-            lambda view: held(view, Standing.of(view, self.data), self._shared.groups(view))
-        )
-        return found
+        return self._read(lambda view: Elsewhere.of(view, self.data, self._shared.groups(view)))
 
     def remaining(self) -> Guarantee:
         """The budget minus what is spent; less where people are in another data set of which less is left. With a
         prior, a further epsilon for each entry may cost more than itself."""
-        found = self._held()
-        return left_of(self.spent(), self.budget) if found is None else found.left
+        shared = self._with_others()
+        return left_of(self.spent(), self.budget) if shared is None or shared.left is None else shared.left
 
     def against_anybody(self) -> Guarantee | None:
         """What all charged releases promise together for each record, whatever is believed of independent records; None
         where some release promises nothing there. People of several data sets count as in `spent`."""
-        found = self._held()
-        if found is not None:
-            return found.anybody
-        return accountant.against_anybody(self.charges(), self._terms.prior)
+        shared = self._with_others()
+        return accountant.against_anybody(self.charges(), self._terms.prior) if shared is None else shared.anybody
+
+    def _with_others(self) -> Account | None:
+        """What holds where people of this data are in other data sets too; None if nobody is."""
+        return self._read(lambda view: held(view, Standing.of(view, self.data), self._shared.groups(view)))
+
+    def _standing(self) -> Standing:
+        return self._read(Standing.of, self.data)
 
     @property
     def cap(self) -> Fraction | None:
         """The most epsilon against anybody that all releases of this data may have; None for no cap."""
-        return self._read(Standing.of, self.data).cap  # type: ignore[no-any-return]
+        return self._standing().cap
 
     @property
     def other_people(self) -> tuple[str, ...]:
         """The data sets whose people are others than those of this one, by the word of who opened it."""
-        return self._read(Standing.of, self.data).known.apart  # type: ignore[no-any-return]
+        return self._standing().known.apart
 
     def charges(self) -> list[Charges]:
         """All charges that count against the budget, equal ones together, as they are on disk now."""
-        return self._read(books.charges, self.data)  # type: ignore[no-any-return]
+        return list(self._standing().charges)
 
     def charge_of(self, request: str) -> Charge | None:
         """The charge that a request was entered with; None if it was not, or was refused."""
-        return self._read(books.charge_of, self.data, checked(request, "request"))  # type: ignore[no-any-return]
+        return self._read(books.charge_of, self.data, checked(request, "request"))
 
     def history(self) -> list[Entry]:
         """Every request of this data set, with those that failed or were refused."""
-        found: list[Entry] = self._read(books.history, self.data)
-        return found
+        return self._read(books.history, self.data)
 
     def verify(self, head: str | None = None) -> str:
         """Check the whole file, and that an earlier `head` is still in it; returns the present head.
 
         Raises `LedgerBroken` if not."""
-        return self._file.read(lambda view: books.verify(view, head))
+        return self._made().read(books.verify, head)
 
     def export(self, path: str | os.PathLike[str] | None = None) -> dict[str, object]:
         """All events and the head, for keeping elsewhere; also written to `path` if one is given."""
-        content: dict[str, object] = self._read(books.export)
+        self._made()
+        content = self._read(books.export)
         if path is not None:
             books.save(content, path)
         return content
@@ -275,8 +301,10 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self.path.name!r}, {self.budget!r}, data={self.data!r})"
 
-    def _read(self, what: Callable[..., Any], *args: Any) -> Any:
-        return self._file.read(lambda view: what(self._still(view), *args))
+    def _read(self, what: Callable[..., Result], *args: object) -> Result:
+        if self._unmade is not None and not self.path.exists():
+            return what(self._unmade, *args)
+        return self._made().read(lambda view: what(self._still(view), *args))
 
     def _still(self, view: LockedView) -> LockedView:
         """The file, in which the data set is still what it was opened as: one that was never charged may be replaced
@@ -301,7 +329,7 @@ class Ledger:
                 return str(found)
             if self._terms.prior is not None:
                 with suppress(NotProvable):
-                    self._total([*before, Charges(charge, 1, 1 << 62, planned)])
+                    accountant.total([*before, Charges(charge, 1, 1 << 62, planned)], self._terms)
             self._step("reserving")
             enter = partial(self._enter, request, charge, question, planned, before if turn + 1 < _TURNS else None)
             done, stored, refused = self._file.write(enter, lambda step: self._step(f"charge {step}"))
@@ -328,9 +356,15 @@ class Ledger:
         if refused is None:
             after = replace(own, charges=(*own.charges, new), worth=worth)
             refused = refusal(to, after, self._shared.groups(to), new)
-        asked, people = (charge.text(), question, int(planned)), [digest for digest, *_ in own.known.people]
-        who = people[-1] if people else None
-        store.enter(to, self.data, request, asked, refused, skipped(self._terms.prior), worth, who)
+        told: dict[str, Any] = {"charge": charge.text(), "question": question, "planned": int(planned)}
+        if unproved := skipped(self._terms.prior):  # of probability 0 under the prior: the charge says nothing of them
+            told["skipped"] = list(unproved)
+        if own.known.people:
+            told["people"] = own.known.people[-1][0]
+        with suppress(CertificateError):  # a curve with an infinite epsilon has no JSON
+            told |= {} if worth is None else {"worth": canonical_json(budget_json(worth))}
+        named = {"dataset": self.data, "request": request, "note": _note(refused)}
+        to.append(RESERVED if refused is None else REFUSED, {**named, **told})
         return True, None, refused
 
     def _find(
@@ -367,7 +401,7 @@ class Ledger:
         is about independent records, adds to what the file says that the others are worth."""
         if self._terms.prior is None and own.known.prior is not None:
             return own.promise(new)
-        return self._total([*own.charges, *new])
+        return accountant.total([*own.charges, *new], self._terms)
 
     def _evaluate(self, request: str, produce: Callable[[], Any]) -> str:
         """Run `produce()`; an error is noted by its type alone, for its message may hold a private value."""
@@ -381,16 +415,22 @@ class Ledger:
         return text
 
     def _finish(self, request: str, state: str, value: str | None, note: str = "") -> str | None:
-        """Put the value, or why there is none, on disk, unless another caller has; the value that is on disk."""
-        finish = partial(store.finish, data=self.data, request=request, state=state, value=value, note=note)
+        """Settle or fail a request that is not settled; a settled one keeps the value it has. The value it then has."""
+
+        def finish(to: Writing) -> str | None:
+            known = to.request(self.data, request)
+            assert known is not None  # reserved, by this caller or by one that died
+            if known.state == SETTLED:
+                return to.attached(known)
+            more = {"note": note} if value is None else {"sha256": sha256(value)}
+            to.append(state, {"dataset": self.data, "request": request, **more}, value or "")
+            return value
+
         return self._file.write(finish, lambda step: self._step(f"{state} {step}"))
 
-    def _total(self, charges: list[Charges]) -> Guarantee:
-        """`accountant.total`, with translations remembered."""
-        alone = self._terms.prior is None or isinstance(self._terms.prior, Together)  # the latter remembers by itself
-        if alone or any(c.charge.kind == LAW for c in charges) or not charges:
-            return accountant.total(charges, self._terms)
-        summed = accountant.summed(charges, self._terms)
-        if summed not in self._translated:
-            self._translated[summed] = accountant.translated(self._terms, summed)
-        return self._translated[summed]
+
+def _note(refused: FuguError | None) -> str:
+    """Why a charge was refused, for the file."""
+    if isinstance(refused, BudgetExceeded) and refused.spent is not None:
+        return f"spent {refused.spent!r}, asked {refused.asked!r}, left {refused.left!r}"
+    return "" if refused is None else refused.why if isinstance(refused, NotComposable) else str(refused)

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,8 +18,8 @@ from fugu.errors import BadLedger, LedgerBroken
 from fugu.files import place_new
 from fugu.ledger import chain, keys
 from fugu.ledger import state as checkpoint
-from fugu.ledger.chain import Event, IndexTable, key_of, lines_of
-from fugu.ledger.state import Request, State, nowhere
+from fugu.ledger.chain import ENTRY, Event, IndexTable, key_of
+from fugu.ledger.state import Request, State
 
 #     byte 0      header: what this is, and at which byte the log begins
 #     log         two slots of 512 bytes, written in turn: how many events there are, the last one's hash, and where the
@@ -53,8 +54,6 @@ _LARGE = 1 << 16
 """Attached texts beyond this are read when they are asked for, and by `verify`; not at every charge."""
 
 Slot = tuple[int, str, int]
-_DIRECTORIES: dict[str, bytes] = {}
-"""Directories of tables that were read, by their digest: what has it is right, in whichever file it lay."""
 
 
 @dataclass(frozen=True)
@@ -102,18 +101,15 @@ class Log:
         """The hash of the last event."""
         return self.hashes[-1] if self.hashes else self.before
 
-    @property
-    def due(self) -> bool:
-        """Whether a checkpoint is due."""
-        return checkpoint.due(len(self.hashes), sum(len(seen) for _, seen in self.pieces), self.weight)
-
     def unchanged(self, fd: int) -> bool:
         """Whether every line that was read still stands where it stood."""
         return all(at(fd, start, len(seen)) == seen for start, seen in self.pieces)
 
-    def checkpoint(self, fd: int) -> tuple[dict[str, Any], bytes]:
-        """Body and attachment of a checkpoint of all that was read."""
-        return checkpoint.made(self.state, self.place, self.tables, partial(at, fd), _DIRECTORIES)
+    def checkpoint(self, fd: int) -> tuple[dict[str, Any], bytes] | None:
+        """Body and attachment of a checkpoint of all that was read; None while none is due."""
+        if not checkpoint.due(len(self.hashes), sum(len(seen) for _, seen in self.pieces), self.weight):
+            return None
+        return checkpoint.made(self.state, self.place, self.tables, partial(at, fd))
 
     def read_on(
         self,
@@ -131,7 +127,7 @@ class Log:
         slots = slots_of(fd, self.base)
         vouched = max(seq for seq, _, _ in slots)
         start, end = self, self.end
-        state = self.state.fork(lambda *name: earlier(fd, start.tables, *name))
+        state = self.state.fork()
         hashes, pieces = list(self.hashes), list(self.pieces)
         with open(fd, "rb", closefd=False) as file:
             file.seek(end)
@@ -139,10 +135,10 @@ class Log:
             while (read := _next(file, end, seq + 1, head, deep or seq >= vouched)) is not None:
                 event, seen, end = read
                 head, seq = event.hash, event.seq
-                state.apply(event)
+                state.apply(event, partial(earlier, fd, start.tables))
                 visit(event)
                 if event.kind == checkpoint.KIND:
-                    tables = checkpoint.compare(event, state, start.place, start.tables, partial(at, fd), _DIRECTORIES)
+                    tables = checkpoint.compare(event, state, start.place, start.tables, partial(at, fd))
                     start = start._from(event, seen, state, tables)
                     hashes, pieces = list(start.hashes), list(start.pieces)
                     if not every:
@@ -150,7 +146,6 @@ class Log:
                 else:
                     hashes.append(head)
                     _extend(pieces, event.place, seen)
-        state.earlier = nowhere  # or every state would hold on to the one before
         _check_end(hashes, start.first, start.before, slots)
         if state.doubtful and not doubtful:
             raise LedgerBroken(
@@ -186,12 +181,12 @@ def earlier(fd: int, tables: Sequence[IndexTable], data: str, request: str) -> R
 
     What is found is read at its place: the line has the hash that the table states, and is about this very request."""
     key, read = key_of(data, request), partial(at, fd)
-    entry = next((e for table in reversed(tables) if (e := table.find(read, _DIRECTORIES, key)) is not None), None)
+    entry = next((e for table in reversed(tables) if (e := table.find(read, key)) is not None), None)
     if entry is None:
         return None
-    (place, start), last = lines_of(entry)
-    entered = event_at(fd, place, start)[0]
-    ended = None if last is None else event_at(fd, *last)[0]
+    _, first, start, last, end = ENTRY.unpack(entry)
+    entered = event_at(fd, first, start.hex())[0]
+    ended = event_at(fd, last, end.hex())[0] if last else None
     for event in (entered,) if ended is None else (entered, ended):
         if (event.body.get("dataset"), event.body.get("request")) != (data, request):
             raise LedgerBroken("the index of a checkpoint leads to another request: the ledger was edited")
@@ -316,7 +311,7 @@ def record(
     seq: int, previous: str, kind: str, body: str, attached: str | bytes = "", when: str = ""
 ) -> tuple[bytes, str]:
     """The bytes of an event and its hash."""
-    text = chain.stated(seq, when or chain.now(), kind, body, previous)
+    text = chain.stated(seq, when or datetime.now(UTC).isoformat(timespec="milliseconds"), kind, body, previous)
     found, more = chain.sha256(text), attached if isinstance(attached, bytes) else attached.encode()
     return f"{found} {len(more)} {text}\n".encode() + (more + b"\n" if more else b""), found
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from fugu.errors import DataKnown, UsageError, did_you_mean
-from fugu.guarantee import Guarantee
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.ledger.accountant import Terms, by_records
 from fugu.ledger.charge import LAW, Charge, canonical
 from fugu.ledger.fingerprint import COLUMN, Keyed, Marks, encoded, keyed, keyed_marks, prior_digest, within
 from fugu.ledger.keys import key_of
 from fugu.ledger.state import Registered, State
-from fugu.ledger.store import File, LockedView, Writing
+from fugu.ledger.store import Books, LockedView, Writing
+from fugu.visible import shortened
 
 # A data set to which nothing was charged binds nobody: the same data may be entered under another name, and its name
 # with other terms or for other data; the new entry takes its place, and whoever has the old one open charges nothing
@@ -53,36 +53,53 @@ class Opening:
 
 def known_already(view: LockedView, given: Opening) -> bool:
     """Whether the data set is there with these terms and marks, so that nothing has to be written; errors as below."""
-    return _found(view, given, given.keyed(view)) == {}
+    return given.name in view.state.sets and lacking(view, given) is None
 
 
-def register(to: Writing, given: Opening) -> bool:
-    """Find the data set or enter it; other terms, or known data under a new name, are refused. Whether more is to be
-    written: one event at a time."""
-    name, terms, known = given.name, given.terms, given.keyed(to)
-    more = _found(to, given, known)
-    if more is not None:
-        if more:
-            text = _attached(to, more, known)
-            to.append("identify", {"dataset": name, "marks": [], **more}, text)
-        return bool(more)
-    gone = [name] if name in to.state.sets else []
-    for other in to.state.sets:
+def lacking(view: LockedView, given: Opening, fresh: Keyed | None = None) -> tuple[str, dict[str, Any]] | None:
+    """The event that enters the data set, or what a known one does not have yet; None where nothing is to be written.
+    Other terms, or known data under a new name, are refused. A known one that was never charged, and was entered with
+    other terms or for other data, is entered anew. `fresh`: what the data is recognised by."""
+    name, terms, state = given.name, given.terms, view.state
+    known = given.keyed(view) if fresh is None else fresh
+    if name in state.sets:
+        try:
+            more = _missing(view, given, known)
+            return ("identify", {"dataset": name, "marks": [], **more}) if more else None
+        except UsageError:
+            if state.binds(name):
+                raise
+    for other in state.sets:
         if canonical(other) == canonical(name) and other != name:
             raise DataKnown(
                 f"the ledger has a data set {other!r}, which looks the same; open it by that name, or give new data a "
                 "name that differs in more than case, spacing and invisible characters"
             )
-    told = dict(zip(("budget", "prior", "entries"), _stated(terms), strict=True))
-    words = {} if terms.prior is None else _believed(terms)
-    cap = {} if terms.cap is None else {"cap": str(terms.cap)}
-    apart = _apart(to.state, given, known)
-    gone += _require_new(to, given, known, anew=True)
-    shown = {"marks": list(known.marks), "blocks": list(given.blocks or ())}
-    body = {"dataset": name, **shown, **told, **words, **cap, **apart, **_unknown(Registered(*_NOTHING), known)}
-    text = _attached(to, body, known)
-    to.append("register", body | ({"instead": gone} if gone else {}), text)
-    return known.people is not None or bool(given.others)
+    body: dict[str, Any] = {
+        "dataset": name, "marks": list(known.marks), "blocks": list(given.blocks or ()),
+        **dict(zip(("budget", "prior", "entries"), _stated(terms), strict=True)),
+        **({} if terms.prior is None else _believed(terms)), **({} if terms.cap is None else {"cap": str(terms.cap)}),
+        **_apart(state, given, known), **_unknown(Registered(*_NOTHING), known),
+    }  # fmt: skip
+    gone = [*([name] if name in state.sets else []), *_require_new(view, given, known, anew=True)]
+    return "register", body | ({"instead": gone} if gone else {})
+
+
+def register(to: Writing, given: Opening) -> bool:
+    """Write what the ledger lacks of the data set, one event at a time; whether something was written. The text of a
+    set of people or rows that is not stored yet goes with the event that names it."""
+    fresh = given.keyed(to)
+    event = lacking(to, given, fresh)
+    if event is None:
+        return False
+    kind, body = event
+    tokens = fresh.people if "people" in body else fresh.rows if "rows" in body else None
+    digest = str(body.get("people", body.get("rows")))
+    if tokens is None or to.state.place(digest) is not None:
+        to.append(kind, body)
+    else:
+        to.append(kind, {**body, "sha256": digest}, encoded(tokens))
+    return True
 
 
 def declared_block(state: State, name: str, block: str) -> None:
@@ -96,19 +113,6 @@ def declared_block(state: State, name: str, block: str) -> None:
             f"no block {block!r} of data set {name!r}{did_you_mean(block, blocks)}. Blocks are declared when a data "
             "set is first opened, Ledger(..., blocks=[...]): a new name is no new part of the data"
         )
-
-
-def _found(view: LockedView, given: Opening, fresh: Keyed) -> dict[str, Any] | None:
-    """What a known data set does not have yet; None where it is to be entered: it is not known, or was entered with
-    other terms or for other data, and never charged."""
-    if given.name not in view.state.sets:
-        return None
-    try:
-        return _missing(view, given, fresh)
-    except UsageError:
-        if view.state.binds(given.name):
-            raise
-        return None
 
 
 def _missing(view: LockedView, given: Opening, fresh: Keyed) -> dict[str, Any]:
@@ -147,16 +151,6 @@ def _unknown(known: Registered, fresh: Keyed) -> dict[str, str]:
         if digest is not None and all(digest != stored for stored, *_ in held):
             return {kind: digest}
     return {}
-
-
-def _attached(to: Writing, body: dict[str, Any], fresh: Keyed) -> str:
-    """The text of the set that an event names, to be stored with it; none where it is stored already."""
-    tokens = fresh.people if "people" in body else fresh.rows if "rows" in body else None
-    digest = str(body.get("people", body.get("rows")))
-    if tokens is None or to.state.place(digest) is not None:
-        return ""
-    body["sha256"] = digest
-    return encoded(tokens)
 
 
 def _believed(terms: Terms) -> dict[str, Any]:
@@ -256,18 +250,6 @@ def _other(name: str, what: str, both: str = "") -> UsageError:
     )
 
 
-def known_budget(path: Path, data: str) -> Guarantee | None:
-    """The budget of the data set of this name; None where there is no such ledger or nothing in it binds the name."""
-    known = _known(path, data)
-    return None if known is None else budget_from(json.loads(known.budget))
-
-
-def known_prior(path: Path, data: str) -> bool | None:
-    """Whether the data set of this name was charged under a prior; None where it is not known."""
-    known = _known(path, data)
-    return None if known is None else known.prior is not None
-
-
 def known_cap(given: Opening) -> Fraction | None:
     """The most epsilon against anybody that a data set keeps when it is opened so; None without a cap, or where the
     entry, to which nothing was charged, is replaced. Terms that bind and are others are refused where something is
@@ -275,27 +257,11 @@ def known_cap(given: Opening) -> Fraction | None:
 
     def look(view: LockedView) -> Fraction | None:
         known = view.state.sets.get(given.name)
-        with suppress(UsageError):
-            known = None if _found(view, given, given.keyed(view)) is None else known
+        with suppress(UsageError, DataKnown):
+            known = None if (lacking(view, given) or ("", {}))[0] == "register" else known
         return None if known is None or known.cap is None else Fraction(known.cap)
 
-    return File(given.path, 30.0).read(look) if given.path.is_file() else None
-
-
-def released_by_law(path: Path, data: str) -> bool:
-    """Whether the data set of this name has a law-based release, with which nothing charged to each record adds."""
-    if not path.is_file() or path.stat().st_size == 0:
-        return False
-    return File(path, 30.0).read(
-        lambda view: any(Charge.parse(text).kind == LAW for text, _ in view.state.charges(data))
-    )
-
-
-def _known(path: Path, data: str) -> Registered | None:
-    """A data set to which nothing was charged binds nothing."""
-    if not path.is_file():
-        return None
-    return File(path, 30.0).read(lambda view: view.state.sets.get(data) if view.state.binds(data) else None)
+    return Books(given.path, 30.0).read(look) if given.path.is_file() else None
 
 
 # A prior in a few words, for whoever reads a ledger: the file holds its digest, not the prior itself.
@@ -324,13 +290,8 @@ def believed(prior: Any) -> str | None:
     if isinstance(prior, Mapping | list | tuple):
         parts = list(prior.values()) if isinstance(prior, Mapping) else list(prior)
         kinds = dict.fromkeys(found for part in parts if (found := believed(part)) is not None)
-        return brief_words(f"{len(parts)} independent blocks: {'; '.join(kinds)}")
+        return shortened(f"{len(parts)} independent blocks: {'; '.join(kinds)}", _MOST)
     name = type(prior).__name__
     if not type(prior).__module__.startswith("fugu."):
-        return brief_words(f"a prior of the class {name}")
-    return brief_words(f"{_WORDS.get(name, 'a prior')}: {prior!r}")
-
-
-def brief_words(words: str) -> str:
-    """At most 200 characters."""
-    return words if len(words) <= _MOST else f"{words[: _MOST - 3]}..."
+        return shortened(f"a prior of the class {name}", _MOST)
+    return shortened(f"{_WORDS.get(name, 'a prior')}: {prior!r}", _MOST)

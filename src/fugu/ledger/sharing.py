@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import reduce
 
 import numpy as np
@@ -18,7 +17,7 @@ from fugu.guarantee.composition import both, fits, promise
 from fugu.ledger import books
 from fugu.ledger.accountant import Charges, Terms, against_anybody, total
 from fugu.ledger.books import Entry, Standing, epsilons, over_shared
-from fugu.ledger.charge import LAW, Charge, left
+from fugu.ledger.charge import Charge, left
 from fugu.ledger.fingerprint import Tokens, beyond_chance, largest, memberships, within
 from fugu.ledger.state import CHARGED, Registered
 from fugu.ledger.store import LockedView
@@ -107,55 +106,93 @@ class Elsewhere:
         return Elsewhere(most, (bool(most) and own.plain(most)) or own.plain(()), named)
 
 
+# What the file of a ledger says of each data set: asked, spent for each entry, worth under the prior, left.
+#
+# The prior is not in the file. What charges are worth under it was worked out when they were made, and is written
+# beside them; ledgers of earlier versions have no such line, and then nothing is said of what is left.
+
+
+BEFORE = "for each entry, before translation with its prior"
+HELD = "held against the budget"
+
+
 @dataclass(frozen=True)
-class Burden:
-    """What holds for a data set whose people are in `others` too: of the person with the largest sum what is `spent`
-    under its belief and against `anybody` (None for no promise), and the least that is `left` of any budget and the
-    least `cap` of those that hold a person. `why`: where charges do not add up, nothing is left, and `spent` says
-    nothing."""
+class Account:
+    """One data set: `worth` is what its charges promise together, translated with the prior if there is one, None where
+    that is not known; `left` of the budget. `spent` adds the charges as they are, None where that says nothing; `why`
+    says why. Where people of it are in `others` too, all of it is of the person with the largest sum, `left` is the
+    least of any budget, and the cap the least, of those that hold a person; where charges do not add up (`why`) nothing
+    is left."""
 
-    spent: Guarantee
-    left: Guarantee
-    anybody: Guarantee | None
-    cap: Fraction | None
-    others: tuple[str, ...]
-    why: NotComposable | None = None
+    own: Standing
+    worth: Guarantee | None
+    left: Guarantee | None
+    spent: Guarantee | None = None
+    why: NotComposable | str = ""
+    anybody: Guarantee | None = None
+    """What the charges promise together against anybody; None where one of them promises nothing."""
+    others: tuple[str, ...] = ()
+    asked: Mapping[str, int] = field(default_factory=dict)
+    """How many requests are in each state."""
 
-    def beside(self, more: Burden) -> Burden:
+    def beside(self, more: Account) -> Account:
         """The same for these and other people."""
-        none = self.anybody is None or more.anybody is None
-        return Burden(
-            _by_part(max, self.spent, more.spent),
-            _by_part(min, self.left, more.left),
-            None if none else _by_part(max, self.anybody, more.anybody),  # type: ignore[arg-type]
-            min((cap for cap in (self.cap, more.cap) if cap is not None), default=None),
-            tuple(sorted({*self.others, *more.others})),
-            self.why or more.why,
-        )
+        pairs = ((max, self.worth, more.worth), (min, self.left, more.left), (max, self.anybody, more.anybody))
+        worth, rest, anybody = (None if x is None or y is None else _by_part(pick, x, y) for pick, x, y in pairs)
+        cap = min((cap for cap in (self.own.cap, more.own.cap) if cap is not None), default=None)
+        others, own = tuple(sorted({*self.others, *more.others})), replace(self.own, cap=cap)
+        return Account(own, worth, rest, why=self.why or more.why, anybody=anybody, others=others)
+
+    @property
+    def translated(self) -> bool:
+        """Whether what was spent for each entry is not yet what is held against the budget."""
+        return self.own.known.prior is not None and self.spent is not None and self.spent != self.worth
+
+    def words(self) -> list[tuple[str, str]]:
+        """The account, line by line: what it is about, and what is said; both promises so far in one sentence."""
+        states, count = ", ".join(f"{n} {state}" for state, n in self.asked.items()), sum(self.asked.values())
+        asked = f"{count} request{'s' if count > 1 else ''}: {states}" if count else "nothing yet"
+        tied, cap = self.own.known.prior is not None, self.own.cap
+        before = f" {BEFORE}" if self.translated else ""
+        way = before if tied else ", the entries counted as independent"
+        lines = [("asked", asked), ("spent", str(self.why) if self.spent is None else f"{self.spent!r}{way}")]
+        if tied and self.spent is not None:
+            worth = promise(self.worth) if self.others else repr(self.worth)
+            unknown = "not known: the file does not hold the prior; open the ledger with it and ask spent()"
+            lines.append(("worth", unknown if self.worth is None else f"{worth} after translation with its prior"))
+        lines += [("left", f"{self.left!r} of {self.own.budget!r}")] if self.left is not None else []
+        if self.worth is not None:
+            both_of = both(self.worth, self.anybody, "its prior" if tied else "the stated beliefs")
+            lines.append(("both", both_of + ("" if cap is None else f" (cap {promise(cap)})")))
+        if self.others:
+            named = ", ".join(map(repr, self.others))
+            most = "this holds for whoever has the largest sum; charges there count in full"
+            lines.append(("people", f" of it are in {named} too: {most}"))
+        return lines
 
 
-def held(view: LockedView, own: Standing, groups: Sequence[frozenset[str]]) -> Burden | None:
+def held(view: LockedView, own: Standing, groups: Sequence[frozenset[str]]) -> Account | None:
     """What holds for those of a data set who are in others to which something was charged; None if nobody is."""
     found = [_held(own, others) for group in groups if (others := _charged(view, group))]
-    return reduce(Burden.beside, found) if found else None
+    return reduce(Account.beside, found) if found else None
 
 
-def _held(own: Standing, others: list[Standing]) -> Burden:
+def _held(own: Standing, others: list[Standing]) -> Account:
     everybody = [own, *others] = [s.described() for s in (own, *others)]
-    charged = [c for s in everybody for c in s.charges]
-    caps = [s.cap for s in everybody if s.cap is not None]
-    told = (against_anybody(charged), min(caps, default=None), tuple(s.name for s in others))
+    least = min((s.cap for s in everybody if s.cap is not None), default=None)
+    anybody, names = against_anybody([c for s in everybody for c in s.charges]), tuple(s.name for s in others)
     nothing = left(Approx(math.inf, own.budget.delta), own.budget)
+    account = Account(replace(own, cap=least), None, nothing, anybody=anybody, others=names)
     try:
         _require_addable(everybody)
-        spent = own.promise([c for s in others for c in s.charges])
-        rest = nothing if not fits(spent, own.budget) else left(spent, own.budget)
+        worth = own.promise([c for s in others for c in s.charges])
+        rest = nothing if not fits(worth, own.budget) else left(worth, own.budget)
         for one in others:  # would it take a charge that costs nothing, and what could that cost?
             after = one.promise([*(c for s in everybody if s is not one for c in s.charges), _FREE])
             rest = _by_part(min, rest, left(after, one.budget)) if fits(after, one.budget) else nothing
     except NotComposable as why:
-        return Burden(Pure(0), nothing, *told, why)
-    return Burden(spent, rest, *told)
+        return replace(account, why=why)
+    return replace(account, worth=worth, left=rest)
 
 
 def _by_part(pick: Callable[..., Real], one: Guarantee, other: Guarantee) -> Guarantee:
@@ -192,7 +229,7 @@ def refusal(view: LockedView, own: Standing, groups: Sequence[frozenset[str]], n
 
 
 def _require_addable(everybody: list[Standing]) -> None:
-    if any(c.charge.kind == LAW for s in everybody for c in s.charges):
+    if any(s.by_law for s in everybody):
         named = ", ".join(repr(s.name) for s in everybody[1:])
         raise NotComposable(
             f"people of this table are in {named} too, and a law-based release adds with no other release about the "
@@ -200,62 +237,6 @@ def _require_addable(everybody: list[Standing]) -> None:
             "ask for statistics on the records route or for trainings with independent rows, whose charges add for "
             f"each person; or, if these are other people than those of {named}, say so (other_people=, --other-people)",
         )
-
-
-# What the file of a ledger says of each data set: asked, spent for each entry, worth under the prior, left.
-#
-# The prior is not in the file. What charges are worth under it was worked out when they were made, and is written
-# beside them; ledgers of earlier versions have no such line, and then nothing is said of what is left.
-
-
-BEFORE = "for each entry, before translation with its prior"
-HELD = "held against the budget"
-
-
-@dataclass(frozen=True)
-class Account:
-    """One data set. `spent` adds the charges as they are, None where that says nothing (`why`); `worth` is what they
-    promise together, translated with the prior if there is one, None where the file does not say; `left` of the
-    budget."""
-
-    own: Standing
-    asked: dict[str, int]
-    """How many requests are in each state."""
-    spent: Guarantee | None
-    worth: Guarantee | None
-    left: Guarantee | None
-    why: str = ""
-    anybody: Guarantee | None = None
-    """What the charges promise together against anybody; None where one of them promises nothing."""
-    others: tuple[str, ...] = ()
-    """Data sets that hold people of this one too: then all of the above is of the person with the largest sum."""
-
-    @property
-    def translated(self) -> bool:
-        """Whether what was spent for each entry is not yet what is held against the budget."""
-        return self.own.known.prior is not None and self.spent is not None and self.spent != self.worth
-
-    def words(self) -> list[tuple[str, str]]:
-        """The account, line by line: what it is about, and what is said; both promises so far in one sentence."""
-        states, count = ", ".join(f"{n} {state}" for state, n in self.asked.items()), sum(self.asked.values())
-        asked = f"{count} request{'s' if count > 1 else ''}: {states}" if count else "nothing yet"
-        tied, cap = self.own.known.prior is not None, self.own.cap
-        before = f" {BEFORE}" if self.translated else ""
-        way = before if tied else ", the entries counted as independent"
-        lines = [("asked", asked), ("spent", self.why if self.spent is None else f"{self.spent!r}{way}")]
-        if tied and self.spent is not None:
-            worth = promise(self.worth) if self.others else repr(self.worth)
-            unknown = "not known: the file does not hold the prior; open the ledger with it and ask spent()"
-            lines.append(("worth", unknown if self.worth is None else f"{worth} after translation with its prior"))
-        lines += [("left", f"{self.left!r} of {self.own.budget!r}")] if self.left is not None else []
-        if self.worth is not None:
-            both_of = both(self.worth, self.anybody, "its prior" if tied else "the stated beliefs")
-            lines.append(("both", both_of + ("" if cap is None else f" (cap {promise(cap)})")))
-        if self.others:
-            named = ", ".join(map(repr, self.others))
-            most = "this holds for whoever has the largest sum; charges there count in full"
-            lines.append(("people", f" of it are in {named} too: {most}"))
-        return lines
 
 
 def accounts(view: LockedView, requests: Sequence[Entry]) -> list[Account]:
@@ -267,17 +248,15 @@ def accounts(view: LockedView, requests: Sequence[Entry]) -> list[Account]:
     found = []
     for name in sorted(view.state.sets):
         alone = _account(Standing.of(view, name), each[name])
-        own, shared = alone.own, held(view, alone.own, Shared(name, _sets=read).groups(view))
+        shared = held(view, alone.own, Shared(name, _sets=read).groups(view))
         if shared is None:
             found.append(alone)
-            continue
-        told = replace(alone, left=shared.left, others=shared.others)
-        if shared.why is not None:
-            found.append(replace(told, spent=None, worth=None, why=str(shared.why)))
-            continue
-        spent = shared.spent if own.known.prior is None else shared.anybody or shared.spent  # charges there are plain
-        own = replace(own, cap=shared.cap)
-        found.append(replace(told, own=own, spent=spent, worth=shared.spent, why="", anybody=shared.anybody))
+        elif shared.why:
+            found.append(replace(alone, spent=None, worth=None, left=shared.left, others=shared.others, why=shared.why))
+        else:  # charges there are plain
+            spent = shared.worth if alone.own.known.prior is None else shared.anybody or shared.worth
+            own = replace(alone.own, cap=shared.own.cap)
+            found.append(replace(shared, own=own, spent=spent, asked=alone.asked))
     return found
 
 
@@ -285,16 +264,13 @@ def _account(own: Standing, requests: list[Entry]) -> Account:
     """Of one data set alone."""
     tied = own.known.prior is not None
     charges = own.described().charges if tied else own.charges  # what was granted is granted
-    anybody = against_anybody(charges)
-    asked = dict(Counter(entry.state for entry in requests))
     charged = [entry for entry in requests if entry.state in CHARGED]
-    worth = charged[-1].worth if charged and tied else None
+    worth, spent, why = charged[-1].worth if charged and tied else None, None, ""
     try:
         spent = total(charges, Terms(own.budget, None, own.known.entries))
+        if not tied or not charges or own.by_law or spent == Pure(0):
+            worth = spent
     except NotProvable as error:
-        if worth is None:
-            return Account(own, asked, None, None, None, f"needs the data set's prior ({error})", anybody)
-        return Account(own, asked, None, worth, left(worth, own.budget), f"{worth!r} under its prior", anybody)
-    if not tied or not charges or any(c.charge.kind == LAW for c in charges) or spent == Pure(0):
-        worth = spent
-    return Account(own, asked, spent, worth, None if worth is None else left(worth, own.budget), anybody=anybody)
+        why = f"needs the data set's prior ({error})" if worth is None else f"{worth!r} under its prior"
+    rest, asked = None if worth is None else left(worth, own.budget), Counter(entry.state for entry in requests)
+    return Account(own, worth, rest, spent, why, against_anybody(charges), asked=dict(asked))

@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass, field, fields, replace
 from typing import Any
 
 from fugu.errors import LedgerBroken
-from fugu.ledger.chain import Event, IndexTable, Line, Read, entry_of, key_of, merged
+from fugu.ledger.chain import ENTRY, KEY, Event, IndexTable, Line, Read, key_of, merged
 
 # What the events of a ledger add up to: its data sets, its requests, and what counts against each budget.
 #
@@ -98,11 +98,6 @@ class Request:
         return replace(self, state=FAILED, note=str(event.body["note"]), ended=line)
 
 
-def nowhere(data: str, request: str) -> Request | None:  # noqa: ARG001
-    """No request: there was no checkpoint."""
-    return None
-
-
 @dataclass
 class State:
     """All data sets and requests of a file. What a checkpoint carries on is in `to_json` and `from_json`: all but the
@@ -121,18 +116,16 @@ class State:
     doubtful: dict[int, str] = field(default_factory=dict)
     """Events that repeat what stands already, by number, until a `repair` accepts them: a process of version 0.3 that
     was interrupted while it read wrote such. Each counts as much as it may have meant: a charge once more."""
-    earlier: Callable[[str, str], Request | None] = field(default=nowhere, compare=False, repr=False)
-    """Finds a request from before the last checkpoint."""
 
-    def fork(self, earlier: Callable[[str, str], Request | None] = nowhere) -> State:
+    def fork(self) -> State:
         """The same state, to be carried on: every table is a copy."""
         tables: dict[str, Any] = {f.name: dict(t) for f in fields(self) if isinstance(t := getattr(self, f.name), dict)}
-        return replace(self, earlier=earlier, **tables)
+        return replace(self, **tables)
 
     def to_json(self) -> dict[str, Any]:
         """What a checkpoint holds; what is empty is left out, so a state says the same in every version."""
         tables = {
-            "sets": {name: _stated(known) for name, known in self.sets.items()},
+            "sets": {name: _changed(known) for name, known in self.sets.items()},
             "sums": [[*name, *counted] for name, counted in self.sums.items()],
             "key": self.key,
             "commitment": self.commitment,
@@ -153,10 +146,6 @@ class State:
             doubtful={int(seq): str(kind) for seq, kind in body.get("doubtful", {}).items()},
         )
 
-    def request(self, data: str, request: str) -> Request | None:
-        """What is known of a request; None if it was never asked."""
-        return self.asked.get((data, request)) or self.earlier(data, request)
-
     def charges(self, data: str) -> list[tuple[str, tuple[int, int, int]]]:
         """The charges of a data set, in the order of their first."""
         return [(text, counted) for (name, text), counted in self.sums.items() if name == data]
@@ -171,17 +160,18 @@ class State:
         told = [(mine, theirs) for name, mine, theirs in own if name == other]
         return told + [(mine, theirs) for name, theirs, mine in self.sets[other].words if name == one]
 
-    def apply(self, event: Event) -> None:
-        """Take one more event in; events that could not have come from fugu are an error."""
+    def apply(self, event: Event, earlier: Callable[[str, str], Request | None] = lambda *_: None) -> None:
+        """Take one more event in; events that could not have come from fugu are an error. `earlier` finds a request
+        from before the last checkpoint."""
         try:
             first = event.kind == "open"
             if first != (event.seq == 1):
                 raise KeyError(event.kind)
-            self._take(event, event.body)
+            self._take(event, event.body, earlier)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise LedgerBroken(f"event {event.seq} makes no sense where it stands: the ledger was edited") from error
 
-    def _take(self, event: Event, body: dict[str, Any]) -> None:
+    def _take(self, event: Event, body: dict[str, Any], earlier: Callable[[str, str], Request | None]) -> None:
         """What each kind of event does; one that is not here is refused, every time the file is looked at."""
         match event.kind:
             case "open":
@@ -202,7 +192,8 @@ class State:
                 for seq in body["events"]:
                     del self.doubtful[seq]
             case "reserved" | "settled" | "failed" | "refused":
-                self._request(event, body)
+                name = (body["dataset"], body["request"])
+                self._request(event, name, self.asked.get(name) or earlier(*name))
             case "migrate" | "checkpoint":
                 pass  # of no consequence for what was spent
             case _:
@@ -246,9 +237,7 @@ class State:
         held = (h for known in self.sets.values() for h in (*known.people, *known.rows))
         return next(((start, length) for stored, start, length in held if stored == digest), None)
 
-    def _request(self, event: Event, body: dict[str, Any]) -> None:
-        name = (body["dataset"], body["request"])
-        before = self.request(*name)
+    def _request(self, event: Event, name: tuple[str, str], before: Request | None) -> None:
         if name[0] not in self.sets:
             raise KeyError(name[0])
         if event.kind in (SETTLED, FAILED):
@@ -272,7 +261,7 @@ class State:
         self.asked[name] = entered
 
 
-def _stated(known: Registered) -> dict[str, Any]:
+def _changed(known: Registered) -> dict[str, Any]:
     """The fields of a data set that are not what they are anyway."""
     return {f.name: value for f in fields(known) if (value := getattr(known, f.name)) != f.default}
 
@@ -307,14 +296,12 @@ def due(events: int, size: int, weight: int) -> bool:
     return (events >= EVERY or size >= MOST) and size >= weight
 
 
-def made(
-    state: State, since: int, tables: Sequence[IndexTable], read: Read, known: dict[str, bytes]
-) -> tuple[dict[str, Any], bytes]:
+def made(state: State, since: int, tables: Sequence[IndexTable], read: Read) -> tuple[dict[str, Any], bytes]:
     """Body and attachment of the checkpoint of a state; `since`: where the one before stands."""
     own = _entries(state, since)
     number = merged((table.count for table in tables), len(own))
     text = json.dumps(state.to_json(), ensure_ascii=True, separators=(",", ":")).encode()
-    content, count, root = _table(own, tables[len(tables) - number :], read, known)
+    content, count, root = IndexTable.made(own, tables[len(tables) - number :], read)
     attached = text + content
     body = {
         "state": [len(text), hashlib.sha256(text).hexdigest()],
@@ -343,15 +330,13 @@ def taken(event: Event, read: Read) -> tuple[State, tuple[IndexTable, ...]]:
         ) from error
 
 
-def compare(
-    event: Event, state: State, since: int, tables: Sequence[IndexTable], read: Read, known: dict[str, bytes]
-) -> tuple[IndexTable, ...]:
+def compare(event: Event, state: State, since: int, tables: Sequence[IndexTable], read: Read) -> tuple[IndexTable, ...]:
     """The tables after a checkpoint that was reached by its events; `LedgerBroken` if it does not follow from them."""
     stated, after = taken(event, read)
     number = event.body.get("merged")
     if isinstance(number, int) and 0 <= number <= len(tables):
         earlier = len(tables) - number
-        _, count, root = _table(_entries(state, since), tables[earlier:], read, known)
+        _, count, root = IndexTable.made(_entries(state, since), tables[earlier:], read)
         same = (count, root) == (after[-1].count, after[-1].root) and after[:-1] == tuple(tables[:earlier])
         if same and stated.to_json() == state.to_json():
             return after
@@ -360,21 +345,10 @@ def compare(
 
 def _entries(state: State, since: int) -> dict[bytes, bytes]:
     """The entries of the requests that changed behind a place."""
-    changed = (
-        (key_of(*name), asked.entered, asked.ended)
-        for name, asked in state.asked.items()
-        if max(asked.entered[0], 0 if asked.ended is None else asked.ended[0]) > since
-    )
-    return {key: entry_of(key, entered, ended) for key, entered, ended in changed}
-
-
-def _table(
-    own: dict[bytes, bytes], earlier: Sequence[IndexTable], read: Read, known: dict[str, bytes]
-) -> tuple[bytes, int, str]:
-    """The bytes, count and root of a table of these entries and those of earlier tables; the newest holds."""
-    entries: dict[bytes, bytes] = {}
-    for table in earlier:
-        entries |= table.entries(read, known)
-    entries |= own
-    content, root = IndexTable.made(entries)
-    return content, len(entries), root
+    entries = {}
+    for name, asked in state.asked.items():
+        lines = (asked.entered, asked.ended or (0, "00" * KEY))
+        if max(place for place, _ in lines) > since:
+            parts = [part for place, hash in lines for part in (place, bytes.fromhex(hash)[:KEY])]
+            entries[key_of(*name)] = ENTRY.pack(key_of(*name), *parts)
+    return entries

@@ -8,29 +8,22 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fugu.documents.document import canonical_json
 from fugu.errors import (
     BadLedger,
-    BudgetExceeded,
-    CertificateError,
-    FuguError,
     LedgerBroken,
     LedgerBusy,
-    NotComposable,
     Unstorable,
 )
-from fugu.guarantee import Guarantee
-from fugu.guarantee.curve import budget_json
 from fugu.ledger import chain, log, old
 from fugu.ledger import state as checkpoint
-from fugu.ledger.chain import sha256
 from fugu.ledger.fingerprint import Tokens, decoded
 from fugu.ledger.locks import Held, holding
 from fugu.ledger.log import BLOCK, Log
-from fugu.ledger.state import REFUSED, RESERVED, SETTLED, Request, State, StoredSet
+from fugu.ledger.state import Request, State, StoredSet
 
 # The lock is taken before anything is read and kept until the event is on disk, so no other process can charge between
 # the look at the budget and the charge. Every look compares the chain since the last checkpoint with the file, and
@@ -53,6 +46,14 @@ class LockedView:
 
     def __init__(self, fd: int, read: Log) -> None:
         self._fd, self.log = fd, read
+
+    @staticmethod
+    def nowhere(event: tuple[str, dict[str, Any]] | None = None) -> LockedView:
+        """A ledger without a file, in which nothing stands, or this event alone."""
+        state = State()
+        if event is not None:
+            state.apply(chain.Event(2, "", *event, "", ""))
+        return LockedView(-1, replace(Log.begun(0), state=state))
 
     @property
     def state(self) -> State:
@@ -150,14 +151,14 @@ class Writing(LockedView):
         log.put(self._fd, self.log.base + seq % 2 * BLOCK, log.slot(seq, head, place))
 
 
-class File:
-    """A ledger's file, and what was read of it."""
+class Books:
+    """A ledger's file, with all its data sets, and what was read of it; no budget or prior is at hand."""
 
-    def __init__(self, path: Path, timeout: float) -> None:
+    def __init__(self, path: Path, timeout: float = 10.0) -> None:
         name = str(path)  # no URI, and no name that SQLite took for memory
         if name.startswith("file:") or name == ":memory:" or "\0" in name:
             raise BadLedger("a ledger is a file, given by its path, not a URI; leave out what stands before the path")
-        self.path, self._timeout = path, timeout
+        self.path, self._timeout = Path(path), timeout
         self._known: Log | None = None
 
     def close(self) -> None:
@@ -172,17 +173,18 @@ class File:
             return error.errno in _CLOSED
         return False
 
-    def read(self, work: Callable[[LockedView], Result]) -> Result:
-        """What `work` makes of one state of the file, whatever others write meanwhile; nothing is written or made."""
+    def read(self, work: Callable[..., Result], *args: object) -> Result:
+        """What `work` makes of one state of the file (and `args`), whatever others write meanwhile; nothing is written
+        or made."""
 
         def look(held: Held) -> Result:
             fd = self._locked(held, write=False)
             if log.at(fd, 0, len(old.MAGIC)) == old.MAGIC:
                 with old.copy_of(fd, self.path) as copy:
-                    return work(LockedView(copy, log.opened(copy)))
+                    return work(LockedView(copy, log.opened(copy)), *args)
             if log.unfinished(fd):
                 raise BadLedger(f"{self.path.name!r} was never finished: no ledger was kept in it")
-            return work(LockedView(fd, self._look(fd)))
+            return work(LockedView(fd, self._look(fd)), *args)
 
         return self._holding(look)
 
@@ -196,8 +198,8 @@ class File:
             elif log.at(fd, 0, len(old.MAGIC)) == old.MAGIC:
                 old.migrate(fd, self.path, self._timeout)
             to = Writing(fd, self._look(fd))
-            if to.log.due:  # before the charge: where this fails, nothing was charged
-                to.append(checkpoint.KIND, *to.log.checkpoint(fd))
+            if (due := to.log.checkpoint(fd)) is not None:  # before the charge: where this fails, nothing was charged
+                to.append(checkpoint.KIND, *due)
                 to.commit(lambda name: step(f"checkpoint {name}"))
                 to = Writing(fd, self._look(fd))
             result = work(to)
@@ -284,45 +286,3 @@ def _sync(fd: int) -> None:
         fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # fsync alone leaves it in the disk's own memory there
     else:
         os.fsync(fd)
-
-
-# The life of a request: refused, or reserved and then settled or failed; each step is one event.
-
-
-def enter(
-    to: Writing,
-    data: str,
-    request: str,
-    asked: tuple[str, str, int],
-    refused: FuguError | None,
-    skipped: tuple[str, ...] = (),
-    worth: Guarantee | None = None,
-    people: str | None = None,
-) -> None:
-    """Write a new request (charge, question, planned), or one that was refused before; reserved, or refused and why.
-
-    `skipped` names the secrets of probability 0 under the prior of the data, of which the charge says nothing; `worth`
-    is what all charges promise together after it, translated with the prior; `people` the set of those it is about."""
-    state = RESERVED if refused is None else REFUSED
-    note = "" if refused is None else str(refused)
-    if isinstance(refused, BudgetExceeded) and refused.spent is not None:
-        note = f"spent {refused.spent!r}, asked {refused.asked!r}, left {refused.left!r}"
-    elif isinstance(refused, NotComposable):
-        note = refused.why
-    told = dict(zip(("charge", "question", "planned", "note"), (*asked, note), strict=True))
-    more: dict[str, Any] = {"skipped": list(skipped)} if skipped else {}
-    more |= {} if people is None else {"people": people}
-    with suppress(CertificateError):  # a curve with an infinite epsilon has no JSON
-        more |= {} if worth is None else {"worth": canonical_json(budget_json(worth))}
-    to.append(state, {"dataset": data, "request": request, **told, **more})
-
-
-def finish(to: Writing, data: str, request: str, state: str, value: str | None, note: str) -> str | None:
-    """Settle or fail a request that is not settled; a settled one keeps the value it has. The value it then has."""
-    known = to.request(data, request)
-    assert known is not None  # reserved, by this caller or by one that died
-    if known.state == SETTLED:
-        return to.attached(known)
-    more: dict[str, Any] = {"note": note} if value is None else {"sha256": sha256(value)}
-    to.append(state, {"dataset": data, "request": request, **more}, value or "")
-    return value

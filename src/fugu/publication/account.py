@@ -14,8 +14,9 @@ from fugu.documents.release import OTHER_PEOPLE
 from fugu.errors import BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Guarantee, Pure
 from fugu.ledger import Books, Ledger, Marks, books, fingerprints
+from fugu.ledger.books import standing
 from fugu.ledger.charge import LAW, read_mechanism
-from fugu.ledger.registration import known_prior, released_by_law
+from fugu.ledger.store import LockedView
 from fugu.mechanism import Mechanism, Release
 from fugu.scenario.query import ColumnQuery, persons_in, require_one_row_each
 from fugu.visible import Json
@@ -64,17 +65,17 @@ class ReleaseAccount:
         is not pure."""
         if self.budget.renyi or self.knows(self.request):
             return True
-        return not isinstance(self.budget, Pure) and released_by_law(self.ledger, self.data)
+        known = None if isinstance(self.budget, Pure) else standing(self.ledger, self.data)
+        return known is not None and known.by_law
 
     def knows(self, request: str) -> bool:
         """Whether the ledger has this request of the data."""
-        if not self.ledger.is_file():
-            return False
-        return any(entry.request == request for entry in Books(self.ledger).read(books.history, self.data))
+        return self.ledger.is_file() and Books(self.ledger).read(LockedView.request, self.data, request) is not None
 
     def require_law(self) -> None:
         """Refuse a table that was asked questions charged to each record: what both promise together is not known."""
-        if not known_prior(self.ledger, self.data):
+        known = standing(self.ledger, self.data)
+        if known is None or known.known.prior is None:
             return
         raise BudgetRefused(
             f"{self.data!r} was asked questions that are charged to each record; a law-based release does not compose "
@@ -84,9 +85,10 @@ class ReleaseAccount:
 
     def entry(self) -> Json:
         """What a release document says of the charge: the entry in the ledger, by the hash of its event."""
-        found = Books(self.ledger).read(books.settled, self.data, self.request)
+        kept = Books(self.ledger)
+        found = kept.read(books.settled, self.data, self.request)
         assert found is not None  # a value is returned only after it is settled
-        apart = Books(self.ledger).read(books.Standing.of, self.data).known.apart
+        apart = kept.read(books.Standing.of, self.data).known.apart
         stated = {OTHER_PEOPLE: list(apart)} if apart else {}
         return {**self.told(), "entry": found.hash, "at": found.at, **stated}
 

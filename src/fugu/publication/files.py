@@ -167,9 +167,12 @@ def drafted(target: Path, content: Mapping[str, object] | str) -> Draft:
     with writing(pending, private=True) as out:
         out.write(content if isinstance(content, str) else csv_text(shown_columns(content)))
     for draft in _drafts(target):
-        own = _OWN.search(draft.name, len(target.name))
-        if own is not None and not _alive(int(own[1])):
-            draft.unlink(missing_ok=True)
+        if (own := _OWN.search(draft.name, len(target.name))) is not None:
+            with suppress(OSError, OverflowError):
+                try:
+                    os.kill(int(own[1]), 0)
+                except ProcessLookupError:
+                    draft.unlink(missing_ok=True)
     return Draft(pending, target, file_sha256(pending))
 
 
@@ -180,16 +183,6 @@ def unfinished(target: Path) -> bool:
 
 def _drafts(target: Path) -> list[Path]:
     return list(target.parent.glob(f".{glob.escape(target.name)}.*{PENDING}"))
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
 
 
 def holds(path: Path, sha256: str) -> bool:
@@ -300,20 +293,14 @@ def preview(going: Outgoing) -> Json:
 
 
 def _said(going: Outgoing, salt: str) -> Json:
-    """What a document says that does not depend on the draw."""
-    own = going.beliefs.own_table
+    """What a document says that does not depend on the draw; of beliefs that are withheld, words without what was
+    fitted, and no recipe."""
+    own, recipe, words = going.beliefs.own_table, going.recipe, going.words
+    if recipe is not None:
+        words = question_words(without_fitted(recipe) if own else recipe)
     return {
-        "kind": "release", "question": _question(going),
+        "kind": "release", "question": {"words": words, "recipe": None if own else recipe},
         "skipped": None if going.skipped is None or own else list(going.skipped),
         "beliefs": going.beliefs.to_json(salt), "ledger": going.ledger,
         **derived({group: found.tell() for group, found in going.certificates.items()}, withheld=own),
     }  # fmt: skip
-
-
-def _question(going: Outgoing) -> Json:
-    """The words and the recipe; of beliefs that are withheld, words without what was fitted."""
-    if going.recipe is None:
-        return {"words": going.words, "recipe": None}
-    if going.beliefs.own_table:
-        return {"words": question_words(without_fitted(going.recipe)), "recipe": None}
-    return {"words": question_words(going.recipe), "recipe": going.recipe}

@@ -15,9 +15,9 @@ from fugu.data.sources import TableLike
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.composition import UNCHARGED
+from fugu.ledger.books import standing
 from fugu.ledger.charge import Charge, Chargeable, read_mechanism
 from fugu.ledger.keys import LedgerLike, ledger_for
-from fugu.ledger.registration import known_budget
 from fugu.mechanism import Mechanism, Release
 from fugu.numbers.exact import Real
 from fugu.publication.account import ReleaseAccount, open_column, release_private
@@ -144,6 +144,7 @@ def _charged(
     The request is named by a digest of the question, which no version of fugu changes."""
     place, name = books
     request = f"{what} {read_mechanism(mechanism)[1][:16]}"
-    account = ReleaseAccount(place, request, known_budget(place, name) or budget, name, unit)
+    known = standing(place, name)
+    account = ReleaseAccount(place, request, budget if known is None else known.budget, name, unit)
     drawn = None if account.knows(request) else draw()
     return account.spend(private, mechanism, lambda: draw() if drawn is None else drawn)

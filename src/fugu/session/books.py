@@ -165,13 +165,14 @@ class OnDisk(SessionBooks):
         and where it promises more than that already, nothing more is granted."""
         private, belief = opened
         marks = fingerprints(private.whole, persons_of(private.table, belief.unit))
-        ledger = Ledger(path, budget, data=data, prior=belief, fingerprint=marks, cap=cap, other_people=others)
+        terms: dict[str, Any] = {"data": data, "prior": belief, "fingerprint": marks, "late": True}
+        ledger = Ledger(path, budget, cap=cap, other_people=others, **terms)
         if ledger.cap is None:
             most, found = FOLD * exact(budget.epsilon), against_anybody(ledger.charges(), belief)
             summed = most if found is None else exact(found.epsilon)
             if summed > most:
                 return OnDisk(belief, summed, ledger)
-            ledger = Ledger(path, budget, data=data, prior=belief, fingerprint=marks, cap=most)
+            ledger = Ledger(path, budget, cap=most, **terms)
         assert ledger.cap is not None
         return OnDisk(belief, ledger.cap, ledger)
 

@@ -20,7 +20,8 @@ from fugu.guarantee.composition import PUBLIC, both, called_exact
 from fugu.ledger import Books as LedgerBooks
 from fugu.ledger import Charge, books
 from fugu.ledger.accountant import Terms
-from fugu.ledger.registration import Opening, known_already, released_by_law
+from fugu.ledger.books import standing
+from fugu.ledger.registration import Opening, known_already
 from fugu.ledger.sharing import Elsewhere
 from fugu.ledger.state import CHARGED
 from fugu.queries.answer import cells_of, draw
@@ -141,7 +142,8 @@ def _shown(
 
 def require_records(path: str | os.PathLike[str] | None, data: str) -> None:
     """Refuse a table that a ledger has from the law route: what the two promise together is not known."""
-    if path is not None and released_by_law(Path(path), data):
+    known = None if path is None else standing(Path(path), data)
+    if known is not None and known.by_law:
         raise BudgetRefused(
             f"{data!r} was released by the law route, as a column or as a model, and questions that are charged to "
             "each record do not compose with that: the other records' randomness is used up. Ask them first, of a "
