@@ -16,7 +16,7 @@ import fugu.cli.app as cli
 from fugu.data import Schema
 from fugu.data.column import Raw
 from fugu.data.field import Field
-from fugu.publication.account import open_column
+from fugu.publication.releasing import open_column
 from fugu.scenario.query import ColumnQuery
 from hunting import search
 

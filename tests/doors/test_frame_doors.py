@@ -13,7 +13,7 @@ import pytest
 
 import fugu
 from fugu.data import frame as kinds
-from fugu.publication.account import open_column
+from fugu.publication.releasing import open_column
 from fugu.scenario.query import ColumnQuery
 
 ROWS, ROW = 12, 5

@@ -25,7 +25,7 @@ from fugu.data.field import Field
 from fugu.errors import BadTable, FuguError
 from fugu.mechanism import mechanism as releasing
 from fugu.noise.bits import RngBits
-from fugu.publication.account import open_column
+from fugu.publication.releasing import open_column
 from fugu.queries import features
 from fugu.scenario.query import ColumnQuery
 from hunting import search
@@ -36,7 +36,7 @@ SRC = Path(fugu.__file__).parent
 HERE, SEQUENCES, TRAINING = "test_one_row.py", "test_sequence_doors.py", "test_training_doors.py"
 SESSIONS = "test_session_doors.py"
 DOORS = {
-    "publication/account.py:open_column": HERE,
+    "publication/releasing.py:open_column": HERE,
     "mechanism/intake.py:as_column": HERE,
     "mechanism/intake.py:as_rows": HERE,
     "queries/statistics_release.py:open_query": HERE,

@@ -26,7 +26,7 @@ from fugu.noise.bits import BitSource
 from fugu.noise.kind import Floats
 from fugu.numbers.exact import read_number, read_whole
 from fugu.progress import report
-from fugu.publication.account import open_column
+from fugu.publication.releasing import open_column
 from fugu.queries.answer import columns_of
 from fugu.queries.features import Coded, Is
 from fugu.queries.kinds import Cell

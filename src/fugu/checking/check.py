@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from fugu.data.private import Private, label_of, open_private
 from fugu.data.schema import ABSENT, Schema
 from fugu.data.sources import TableLike
 from fugu.errors import BadTable, UsageError, did_you_mean
-from fugu.ledger.fingerprint import Bits, Keyed, beyond_chance, cells, fingerprints, keyed_marks, within
+from fugu.ledger.fingerprint import Bits, Keyed, beyond_chance, cells, fingerprints, within
 from fugu.ledger.keys import key_of
 from fugu.ledger.state import Registered
 from fugu.ledger.store import Books, LockedView
@@ -120,8 +120,16 @@ def check(
     >>> [cause.partition(":")[0] for row in seen.rows for cause in row.causes]
     ['another spelling', 'decimal comma']
     """
-    if scenario is not None:
-        reference, schema, unit = _from_file(Path(scenario), reference, schema, unit)
+    if scenario is not None:  # what the file says and the call does not
+        file = Path(scenario)
+        try:
+            said = tomllib.loads(file.read_text(encoding="utf-8"))
+            named, person = said.get("data", {}).get("reference"), said.get("question", {}).get("unit")
+        except (OSError, ValueError, AttributeError, RecursionError):
+            raise UsageError(f"{file.name!r} is no scenario file that can be read; fugu init writes one") from None
+        reference = file.parent / named if reference is None and named is not None else reference
+        schema = file if schema is None and not said.keys().isdisjoint(("schema", "sequence")) else schema
+        unit = unit or person
     if reference is None and schema is None:
         raise UsageError(
             "nothing says how the table is read: give a reference (--reference), a schema (--schema) or a scenario "
@@ -173,19 +181,6 @@ def checked(
     if ledger is not None:
         overlaps += in_ledger(private.whole, ledger, unit, data)
     return Check(len(private), tuple(rows), tuple(x for x in overlaps if x is not None), tuple(absent))
-
-
-def _from_file(file: Path, reference: Any, schema: Any, unit: str | None) -> tuple[Any, Any, str | None]:
-    """What a scenario file says and the call does not: its reference, its [schema] and its unit."""
-    try:
-        said = tomllib.loads(file.read_text(encoding="utf-8"))
-        data, question = said.get("data", {}), said.get("question", {})
-        named, person = data.get("reference"), question.get("unit")
-    except (OSError, ValueError, AttributeError, RecursionError):
-        raise UsageError(f"{file.name!r} is no scenario file that can be read; fugu init writes one") from None
-    if schema is None and not said.keys().isdisjoint(("schema", "sequence")):
-        schema = Schema.load(file)
-    return (file.parent / named if reference is None and named is not None else reference), schema, unit or person
 
 
 # Which rows two tables share, and whether chance alone would make them.
@@ -259,7 +254,10 @@ def shared_rows(table: Table, reference: Table, unit: str | None = None) -> Over
     shared = int(np.minimum(mine, theirs).sum())
     twins = 1 - np.count_nonzero(theirs == 1) / len(two)  # so often a row of the reference has a twin there
     chance = min(max(twins * len(one), pairs), float(shared))
-    beyond = log_tail(mine, theirs) < math.log(CHANCE) and not _expected(shared, pairs)
+    expected = shared <= pairs  # by columns that know nothing of each other: in lists of all that there is
+    if 0 < pairs < shared:  # Chernoff's bound for Poisson's law
+        expected = shared - pairs + shared * math.log(pairs / shared) > math.log(CHANCE)
+    beyond = log_tail(mine, theirs) < math.log(CHANCE) and not expected
     return Overlap("the reference", "rows", shared, len(one), chance, beyond)
 
 
@@ -294,14 +292,6 @@ def log_tail(mine: NDArray[np.int64], theirs: NDArray[np.int64]) -> float:
     return min(0.0, float(minimize_scalar(exponent, bounds=(0.0, 60.0), method="bounded").fun))
 
 
-def _expected(shared: int, pairs: float) -> bool:
-    """Whether columns that know nothing of each other would share as many rows (Chernoff's bound for Poisson's law):
-    in tables without twins, such as lists of all that there is."""
-    if shared <= pairs or pairs == 0:
-        return shared <= pairs
-    return shared - pairs + shared * math.log(pairs / shared) > math.log(CHANCE)
-
-
 def _counts(one: Bits, two: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How often each value that occurs is in the first and in the second."""
     values, codes = np.unique(np.concatenate([one, two]), return_inverse=True)
@@ -325,7 +315,7 @@ def in_ledger(
     marks = fingerprints(table, [cell for cell in named if not is_gone(cell, frozenset(ABSENT))] or None)
 
     def look(view: LockedView) -> list[Overlap | None]:
-        own = keyed_marks(marks, key_of(view, path))
+        own = marks.under(key_of(view, path))
         others = {name: known for name, known in view.state.sets.items() if name != data}
         return [_shared(view, own, name, known, len(table)) for name, known in others.items()]
 

@@ -30,8 +30,8 @@ from fugu.guarantee import Guarantee
 from fugu.ledger.books import standing
 from fugu.ledger.keys import ledger_path, own_ledger
 from fugu.mechanism import Mechanism, Release
-from fugu.publication.account import ReleaseAccount as ReleaseAccount  # noqa: PLC0414
 from fugu.publication.files import PENDING, Draft, Files, holds, unfinished
+from fugu.publication.releasing import ReleaseAccount as ReleaseAccount  # noqa: PLC0414
 
 CLOSES = (
     "this closes the table: what two such releases promise together is not known, so afterwards the ledger refuses "

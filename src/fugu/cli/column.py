@@ -23,8 +23,8 @@ from fugu.guarantee import Guarantee
 from fugu.mechanism import post
 from fugu.mechanism.mechanism import Mechanism
 from fugu.progress import stage
-from fugu.publication.account import open_column, release_private
 from fugu.publication.files import drafted
+from fugu.publication.releasing import open_column, release_private
 from fugu.question import Question
 from fugu.scenario import Scenario
 from fugu.utility.figures import EXACT, ROW_BY_ROW, UNKNOWN

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final, Literal, Protocol, TypeGuard
+from typing import Final, Literal, Protocol, TypeGuard
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import canonical_json, digest_of
@@ -195,8 +195,17 @@ class Charge:
         `anybody`: its epsilon against anybody, None for what follows from the certificate. `point_masses` is the
         caller's word: a certificate shows translates of an unknown law as two point masses, so it can contradict the
         word and cannot replace it."""
-        points = _points(certificate) if point_masses else ()
         most = _anybody(certificate) if anybody is None else anybody
+        points: tuple[str, ...] = ()
+        if point_masses:
+            laws = certificate.laws if certificate.spatial and not certificate.parts else ()
+            single = all(item.point_masses for item in laws)
+            points = tuple(sorted(label for item in laws for label in item.labels)) if single else ()
+            if not points or not all(points):
+                raise UsageError(
+                    "point_masses=True needs a certificate in which every law has one atom and every pair of secrets a "
+                    "name"
+                )
         return Charge(LAW, certificate.budget, certificate.fingerprint, block, points, anybody=most)
 
     @staticmethod
@@ -286,7 +295,9 @@ def read_mechanism(mechanism: object, block: str | None = None, point_masses: bo
         and (guarantee := stated.get("guarantee")) is not None
     ):
         charge = Charge.per_entry(guarantee)
-        asked = json.dumps([charge.text(), getattr(mechanism, "certificate", None)], sort_keys=True, default=_stated)
+        about = getattr(mechanism, "certificate", None)
+        about = about.claims if isinstance(about, PerEntryCertificate) else about  # which no version of fugu changes
+        asked = json.dumps([charge.text(), about], sort_keys=True, default=str)
     else:
         raise UsageError(
             f"a ledger charges a mechanism from calibrate, a certificate, a PerEntryDP or a Charge, got "
@@ -312,27 +323,7 @@ def finite(guarantee: Guarantee) -> bool:
         return False
 
 
-def _stated(thing: Any) -> Any:
-    """What a question says of itself: the claims of a document, which no version of fugu changes, or words."""
-    return thing.claims if isinstance(thing, PerEntryCertificate) else str(thing)
-
-
 def _anybody(certificate: Certificate) -> Fraction | None:
     """The epsilon of a release against anybody, without a delta; None where no finite one holds."""
     found = certificate.anybody
     return exact(found.epsilon) if isinstance(found, Pure) else None
-
-
-def _points(certificate: Certificate) -> tuple[str, ...]:
-    """The names of the pairs, or an error if some law has several atoms or some pair has no name."""
-    labels: list[str] = []
-    for item in certificate.laws if certificate.spatial and not certificate.parts else ():
-        if not item.point_masses:
-            labels = []
-            break
-        labels += item.labels
-    if not labels or not all(labels):
-        raise UsageError(
-            "point_masses=True needs a certificate in which every law has one atom and every pair of secrets a name"
-        )
-    return tuple(sorted(labels))

@@ -63,6 +63,21 @@ class Marks:
     earlier: Callable[[], Mapping[str, str]] = dict
     persons: tuple[str, ...] | None = field(default=None, repr=False)
     rows: Bits | None = field(default=None, compare=False, repr=False)
+    _under: dict[str, Keyed] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def under(self, key: str) -> Keyed:
+        """What is stored of the data: marks, people and rows under the key; rows only where there are enough to tell.
+        It is worked out once."""
+        if key not in self._under:
+            who = {f"person {person}".encode() for person in self.persons or ()}
+            people = None if self.persons is None else digested(key, who)
+            few = self.rows is None or len(self.rows) < FEWEST
+            text = b"" if self.rows is None else self.rows.astype("<u8").tobytes()
+            rows = None if few else digested(key, (b"row " + text[k : k + 8] for k in range(0, len(text), 8)))
+            named = {keyed(key, digest): what for digest, what in self.named.items()}
+            stored = (None if x is None else chain.sha256(encoded(x)) for x in (people, rows))
+            self._under[key] = Keyed(named, people, rows, *stored)
+        return self._under[key]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,16 +89,6 @@ class Keyed:
     rows: Tokens | None = None
     who: str | None = None
     what: str | None = None
-
-
-def keyed_marks(marks: Marks, key: str) -> Keyed:
-    """What is stored of data: marks, people and rows under the key; rows only where there are enough to tell."""
-    people = None if marks.persons is None else digested(key, (f"person {p}".encode() for p in set(marks.persons)))
-    few = marks.rows is None or len(marks.rows) < FEWEST
-    text = b"" if marks.rows is None else marks.rows.astype("<u8").tobytes()
-    rows = None if few else digested(key, (b"row " + text[k : k + 8] for k in range(0, len(text), 8)))
-    named = {keyed(key, digest): what for digest, what in marks.named.items()}
-    return Keyed(named, people, rows, *(None if x is None else chain.sha256(encoded(x)) for x in (people, rows)))
 
 
 COLUMN = "its column"
@@ -271,16 +276,12 @@ def beyond_chance(rows: Tokens, others: Tokens) -> bool:
     place = np.searchsorted(further, distinct[common])
     across = int(np.count_nonzero((count[common] == 1) & (again[place] == 1)))
     alone = np.count_nonzero((count == 2) & ~common) + np.count_nonzero((again == 2) & ~within(further, distinct))
-    return across > 0 and _coin(across, across + int(alone)) < _CHANCE
-
-
-def _coin(heads: int, throws: int) -> Fraction | float:
-    """P(Bin(throws, 1/2) >= heads), or a bound above it (Hoeffding 1963) where there are many throws."""
-    if 2 * heads <= throws:
-        return 1.0
-    if throws > 2000:
-        return math.exp(-2 * (heads - throws / 2) ** 2 / throws)
-    return Fraction(sum(math.comb(throws, k) for k in range(heads, throws + 1)), 2**throws)
+    throws = across + int(alone)
+    if 2 * across <= throws:
+        return False
+    if throws > 2000:  # a bound above it (Hoeffding 1963)
+        return math.exp(-2 * (across - throws / 2) ** 2 / throws) < _CHANCE
+    return Fraction(sum(math.comb(throws, k) for k in range(across, throws + 1)), 2**throws) < _CHANCE
 
 
 # Digests of a table that do not depend on how it came: its order, its file, the types its columns were read with.

@@ -241,7 +241,7 @@ class Ledger:
 
     def elsewhere(self) -> Elsewhere:
         """What was charged to people of this data in other data sets: of the person with the largest sum."""
-        return self._read(lambda view: Elsewhere.of(view, self.data, self._shared.groups(view)))
+        return self._read(lambda view: Elsewhere.of(Standing.of(view, self.data), self._shared.others(view)))
 
     def remaining(self) -> Guarantee:
         """The budget minus what is spent; less where people are in another data set of which less is left. With a
@@ -257,7 +257,7 @@ class Ledger:
 
     def _with_others(self) -> Account | None:
         """What holds where people of this data are in other data sets too; None if nobody is."""
-        return self._read(lambda view: held(view, Standing.of(view, self.data), self._shared.groups(view)))
+        return self._read(lambda view: held(Standing.of(view, self.data), self._shared.others(view)))
 
     def _standing(self) -> Standing:
         return self._read(Standing.of, self.data)
@@ -355,7 +355,7 @@ class Ledger:
         refused, worth = self._refusal(own, new)
         if refused is None:
             after = replace(own, charges=(*own.charges, new), worth=worth)
-            refused = refusal(to, after, self._shared.groups(to), new)
+            refused = refusal(after, self._shared.others(to), new)
         told: dict[str, Any] = {"charge": charge.text(), "question": question, "planned": int(planned)}
         if unproved := skipped(self._terms.prior):  # of probability 0 under the prior: the charge says nothing of them
             told["skipped"] = list(unproved)

@@ -16,7 +16,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from fugu.errors import BadLedger, LedgerBroken, LedgerBusy
 from fugu.ledger import chain, log
@@ -34,12 +33,12 @@ def migrate(fd: int, path: Path, timeout: float) -> None:
     _check_files(path, os.fstat(fd).st_nlink)
     with _named(path), closing(sqlite3.connect(path.resolve().as_uri(), uri=True, isolation_level=None)) as db:
         db.execute(f"PRAGMA busy_timeout = {int(timeout * 1000)}")
-        _check_kind(db, path)
+        version = _check_kind(db, path)
         if db.execute("PRAGMA journal_mode = DELETE").fetchone()[0] != "delete":  # brings the -wal into the file
             raise LedgerBusy(f"another process holds the ledger {path.name!r}; nothing was charged, try again")
         db.execute("BEGIN EXCLUSIVE")
         base = -(-os.fstat(fd).st_size // _PAGE) * _PAGE
-        log.put(fd, base, _converted(db, moved=True))
+        log.put(fd, base, _converted(db, version, moved=True))
         os.fsync(fd)
         log.put(fd, 0, log.header(base))
         os.fsync(fd)
@@ -61,8 +60,7 @@ def copy_of(fd: int, path: Path) -> Iterator[int]:
         with suppress(FileNotFoundError):
             shutil.copyfile(beside, copy.with_name(copy.name + "-wal"))
         with _named(path), closing(sqlite3.connect(copy, isolation_level=None)) as db:
-            _check_kind(db, path)
-            content = log.header(BLOCK) + _converted(db, moved=False)
+            content = log.header(BLOCK) + _converted(db, _check_kind(db, path), moved=False)
         with open(Path(folder) / "log", "w+b") as new:
             new.write(content)
             new.flush()
@@ -85,7 +83,8 @@ def _check_files(path: Path, names: int) -> None:
         )
 
 
-def _check_kind(db: sqlite3.Connection, path: Path) -> None:
+def _check_kind(db: sqlite3.Connection, path: Path) -> int:
+    """The schema of the ledger: 1 or 2; anything else is refused."""
     known = db.execute("PRAGMA application_id").fetchone()[0]
     names = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if known not in (0, APPLICATION) or (names and not names >= _TABLES):
@@ -98,9 +97,10 @@ def _check_kind(db: sqlite3.Connection, path: Path) -> None:
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     if version not in (1, 2):
         raise BadLedger(f"the ledger {path.name!r} has schema {version}, which this version of fugu does not read")
+    return version
 
 
-def _converted(db: sqlite3.Connection, *, moved: bool) -> bytes:
+def _converted(db: sqlite3.Connection, version: int, *, moved: bool) -> bytes:
     """The slots and events of a log with everything that the tables hold, after a check of all of it."""
     parts, state, previous = [], State(), chain.START
     values = {(d, r): v for d, r, v in db.execute("SELECT dataset, request, value FROM requests")}
@@ -126,29 +126,29 @@ def _converted(db: sqlite3.Connection, *, moved: bool) -> bytes:
     head = db.execute("SELECT value FROM meta WHERE key = 'head'").fetchone()
     if not parts or head is None or head[0] != previous:
         raise LedgerBroken("the last event is not the head: events are missing at the end of the ledger")
-    _compare(db, state)
+    _compare(db, state, version)
     if moved:
-        version = int(db.execute("PRAGMA user_version").fetchone()[0])
         seq += 1
         content, previous = log.record(seq, previous, "migrate", chain.written({"from": version, "to": log.FORMAT}))
         parts.append(content)
     return 2 * log.slot(seq, previous) + b"".join(parts)
 
 
-def _compare(db: sqlite3.Connection, state: State) -> None:
-    """The tables must be what the events made."""
-    known = {name: (s.marks[0] if s.marks else None, s.budget, s.prior) for name, s in state.sets.items()}
-    found = {row[0]: row[1:] for row in db.execute("SELECT name, fingerprint, budget, prior FROM datasets")}
-    asked = {name: (a.state, a.charge, a.question, a.note, a.seq) for name, a in state.asked.items()}
-    fields = "dataset, request, state, charge, question, note, seq"
-    rows = {(row[0], row[1]): row[2:] for row in db.execute(f"SELECT {fields} FROM requests")}
-    same = known == found and asked == rows
-    if same and int(db.execute("PRAGMA user_version").fetchone()[0]) > 1:  # what schema 1 did not have
-        entries: dict[Any, Any] = dict(db.execute("SELECT name, entries FROM datasets").fetchall())
-        planned = {(d, r): p for d, r, p in db.execute("SELECT dataset, request, planned FROM requests")}
-        same = entries == {name: s.entries for name, s in state.sets.items()}
-        same = same and planned == {name: a.planned for name, a in state.asked.items()}
-    if not same:
+def _compare(db: sqlite3.Connection, state: State, version: int) -> None:
+    """The tables must be what the events made; those of schema 1 have neither entries nor planned."""
+    newer = version > 1
+    sets = {
+        (name, known.marks[0] if known.marks else None, known.budget, known.prior, *((known.entries,) if newer else ()))
+        for name, known in state.sets.items()
+    }
+    asked = {
+        (*name, a.state, a.charge, a.question, a.note, a.seq, *((a.planned,) if newer else ()))
+        for name, a in state.asked.items()
+    }
+    entries, planned = (", entries", ", planned") if newer else ("", "")
+    found = set(db.execute(f"SELECT name, fingerprint, budget, prior{entries} FROM datasets"))
+    rows = set(db.execute(f"SELECT dataset, request, state, charge, question, note, seq{planned} FROM requests"))
+    if sets != found or asked != rows:
         raise LedgerBroken("the tables of the ledger are not what its events made: the ledger was edited")
 
 

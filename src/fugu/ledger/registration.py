@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from fugu.errors import DataKnown, UsageError, did_you_mean
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.ledger.accountant import Terms, by_records
 from fugu.ledger.charge import LAW, Charge, canonical
-from fugu.ledger.fingerprint import COLUMN, Keyed, Marks, encoded, keyed, keyed_marks, prior_digest, within
+from fugu.ledger.fingerprint import COLUMN, Keyed, Marks, encoded, keyed, prior_digest, within
 from fugu.ledger.keys import key_of
 from fugu.ledger.state import Registered, State
 from fugu.ledger.store import Books, LockedView, Writing
@@ -39,16 +39,10 @@ class Opening:
     marks: Marks | None = None
     blocks: tuple[str, ...] | None = None
     others: tuple[str, ...] = ()
-    _keyed: dict[str, Keyed] = field(default_factory=dict, compare=False, repr=False)
 
     def keyed(self, view: LockedView) -> Keyed:
-        """What the data is recognised by, under the key of the ledger; worked out once."""
-        if self.marks is None:
-            return Keyed({})
-        key = key_of(view, self.path)
-        if key not in self._keyed:
-            self._keyed[key] = keyed_marks(self.marks, key)
-        return self._keyed[key]
+        """What the data is recognised by, under the key of the ledger."""
+        return Keyed({}) if self.marks is None else self.marks.under(key_of(view, self.path))
 
 
 def known_already(view: LockedView, given: Opening) -> bool:

@@ -14,7 +14,6 @@ from fugu.errors import FuguError, NotComposable, NotProvable
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import both, fits, promise
-from fugu.ledger import books
 from fugu.ledger.accountant import Charges, Terms, against_anybody, total
 from fugu.ledger.books import Entry, Standing, epsilons, over_shared
 from fugu.ledger.charge import Charge, left
@@ -49,12 +48,14 @@ class Shared:
     _groups: list[frozenset[str]] = field(default_factory=list)
     _sets: dict[str, Tokens] = field(default_factory=dict)
 
-    def groups(self, view: LockedView) -> list[frozenset[str]]:
-        """Each largest combination of other data sets that hold one person of this one; none of no people shared."""
-        held = {name: (known.people, known.rows, known.words) for name, known in view.state.sets.items()}
-        if held != self._seen:
-            self._groups, self._seen = self._looked_up(view), held
-        return [group for group in self._groups if group]
+    def others(self, view: LockedView) -> list[list[Standing]]:
+        """Each largest combination of other data sets that hold one person of this one, those to which something was
+        charged; none where nobody is in any."""
+        stored = {name: (known.people, known.rows, known.words) for name, known in view.state.sets.items()}
+        if stored != self._seen:
+            self._groups, self._seen = self._looked_up(view), stored
+        groups = ([Standing.of(view, name) for name in sorted(group)] for group in self._groups)
+        return [charged for group in groups if (charged := [one for one in group if one.charges])]
 
     def _looked_up(self, view: LockedView) -> list[frozenset[str]]:
         sets = view.state.sets
@@ -97,12 +98,10 @@ class Elsewhere:
     named: tuple[str, ...] = ()
 
     @staticmethod
-    def of(view: LockedView, name: str, groups: Sequence[frozenset[str]]) -> Elsewhere:
-        """As it stands now, for the people of the data set `name`."""
-        own = Standing.of(view, name)
-        listed = [[(other, c) for other in sorted(group) for c in books.charges(view, other)] for group in groups]
-        found = max(listed, key=lambda charged: epsilons([c for _, c in charged]), default=[])
-        most, named = tuple(c for _, c in found), tuple(dict.fromkeys(other for other, _ in found))
+    def of(own: Standing, others: Sequence[list[Standing]]) -> Elsewhere:
+        """As it stands now, for the people of a data set who are in each of the `others` together."""
+        listed = [(tuple(c for s in group for c in s.charges), tuple(s.name for s in group)) for group in others]
+        most, named = max(listed, key=lambda each: epsilons(each[0]), default=((), ()))
         return Elsewhere(most, (bool(most) and own.plain(most)) or own.plain(()), named)
 
 
@@ -171,10 +170,9 @@ class Account:
         return lines
 
 
-def held(view: LockedView, own: Standing, groups: Sequence[frozenset[str]]) -> Account | None:
+def held(own: Standing, others: Sequence[list[Standing]]) -> Account | None:
     """What holds for those of a data set who are in others to which something was charged; None if nobody is."""
-    found = [_held(own, others) for group in groups if (others := _charged(view, group))]
-    return reduce(Account.beside, found) if found else None
+    return reduce(Account.beside, [_held(own, group) for group in others]) if others else None
 
 
 def _held(own: Standing, others: list[Standing]) -> Account:
@@ -203,15 +201,11 @@ def _by_part(pick: Callable[..., Real], one: Guarantee, other: Guarantee) -> Gua
     return Approx(epsilon, delta) if delta else Pure(epsilon)
 
 
-def _charged(view: LockedView, names: frozenset[str]) -> list[Standing]:
-    return [s for name in sorted(names) if (s := Standing.of(view, name)).charges]
-
-
-def refusal(view: LockedView, own: Standing, groups: Sequence[frozenset[str]], new: Charges) -> FuguError | None:
+def refusal(own: Standing, groups: Sequence[list[Standing]], new: Charges) -> FuguError | None:
     """Why a charge that fits its own data set cannot be taken: somebody in it is in other data sets, and there it does
     not fit; or None. `own`: the data set with the new charge, and what they are worth together."""
     try:
-        for others in filter(None, (_charged(view, group) for group in groups)):
+        for others in groups:
             everybody = [own, *others]
             named = ", ".join(repr(s.name) for s in others)
             all_of_it = against_anybody([c for s in everybody for c in s.charges])
@@ -248,7 +242,7 @@ def accounts(view: LockedView, requests: Sequence[Entry]) -> list[Account]:
     found = []
     for name in sorted(view.state.sets):
         alone = _account(Standing.of(view, name), each[name])
-        shared = held(view, alone.own, Shared(name, _sets=read).groups(view))
+        shared = held(alone.own, Shared(name, _sets=read).others(view))
         if shared is None:
             found.append(alone)
         elif shared.why:
