@@ -134,7 +134,7 @@ def mutants() -> Iterator[Mutant]:
 
 def copied(folder: Path, origin: Path) -> Path:
     """A copy of what a test run needs."""
-    for name in ("src", "tests", "verify", "papers"):
+    for name in ("src", "tests", "verify", "papers", "docs"):
         shutil.copytree(origin / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     for name in ("pyproject.toml", "conftest.py"):
         shutil.copy(origin / name, folder)
