@@ -289,5 +289,5 @@ def test_a_new_statistic_goes_through_the_commands(above):
     )
     assert checked["holds"]
     run("report", "out.certificate.json", "-o", "again.html")
-    run("audit", "out.certificate.json", "--draws", 20_000)
+    run("audit", "out.certificate.json", "--samples", 20_000)
     run("compare", REFERENCE, *told[:4], "--epsilon", 1)
