@@ -209,6 +209,16 @@ def test_one_row_of_a_statistic(asked, container, tmp_path):
     assert statistic_violations(*asked, container, CELLS[start % 4 :: 4], tmp_path) == []
 
 
+def test_a_missing_cell_counts_as_the_schema_says_whatever_the_first_row_holds():
+    """Wrong version: it counts as the category of the first row, which then moves two records."""
+    for query in ("histogram(code)", "count(code=8)"):
+        found = [
+            parts_of(query, {}, {**TODAY, "code": [first, *TODAY["code"][1:ROW], None, *TODAY["code"][ROW + 1 :]]})[0]
+            for first in ("8", "401.9", "250.00")
+        ]
+        assert all(np.abs(one - two).sum() <= query.startswith("h") + 1 for one in found for two in found)
+
+
 def test_a_frame_of_numbers_is_read_as_its_cells_are():
     """ "250.0" and "250.00" are two categories and one double, which is neither: whatever the column's type is."""
     for cells in ([250.0] * 24, [1.0] * 24, np.full(24, np.nan)):
