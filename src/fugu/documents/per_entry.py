@@ -123,7 +123,9 @@ class PerEntryCertificate(Promising):
 
     def same_query(self) -> None:
         """CertificateError unless the query that is named says of itself what the claims say."""
-        later("fugu.queries.sequence_claims:same_query")(self.claims)
+        from fugu.documents.kinds import SAME_QUERY
+
+        later(SAME_QUERY)(self.claims)
 
     def told(self) -> Told:
         """One entry against any other value; the query stands for the noise."""
