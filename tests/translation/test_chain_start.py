@@ -191,7 +191,7 @@ def test_two_callers_who_charge_at_once_translate_outside_the_lock(tmp_path, mon
     from fugu.ledger import accountant, store
 
     inside, calls = [], []
-    real, write = accountant.translated, store.File.write
+    real, write = accountant.translated, store.Books.write
 
     def watched(*args):
         calls.append(bool(inside))
@@ -208,7 +208,7 @@ def test_two_callers_who_charge_at_once_translate_outside_the_lock(tmp_path, mon
     terms = (tmp_path / "l.db", fugu.Pure(2), "d", chain)
     with fugu.Ledger(*terms) as one, fugu.Ledger(*terms) as two:
         monkeypatch.setattr(accountant, "translated", watched)
-        monkeypatch.setattr(store.File, "write", locked)
+        monkeypatch.setattr(store.Books, "write", locked)
         turns = []
 
         def overtake(step):
