@@ -211,3 +211,18 @@ def test_edges_that_are_no_numbers_are_refused():
     for edges in ([0, float("nan")], [float("nan"), 1], [0, 1, float("nan")], [0, 0]):
         with pytest.raises(UsageError, match=r"increasing numbers|finite numbers"):
             answer(table, "histogram(v)", "s", Pure(1), known, bins=edges)
+
+
+@pytest.mark.parametrize("query", ["histogram(v)", "crosstab(v, s)", "mean(v)"])
+@pytest.mark.parametrize("bins", [{"v": [0, 1, 2]}, ["a", "b"], 7, [0, 1, 2]])
+def test_bins_that_do_not_fit_are_refused_before_anything_is_charged(query, bins, tmp_path):
+    """A refusal after the draw would cost the whole table, and return nothing."""
+    table, known = {"s": ["a", "b"] * 40, "v": [1, 2] * 40}, {"s": ["a", "b"] * 50, "v": [1, 2, 2, 1] * 25}
+    ledger, more = tmp_path / "l.db", {"bounds": (0, 2), "step": 1} if query == "mean(v)" else {}
+    asked = (table, query, "s", Pure(1), known)
+    if bins == [0, 1, 2] and query != "crosstab(v, s)":
+        assert answer(*asked, bins=bins, ledger=False, allow_no_noise=True, **more).recipe["bins"] == [0.0, 1.0, 2.0]
+        return
+    with pytest.raises(UsageError, match="bins"):
+        answer(*asked, bins=bins, ledger=ledger, data="d", **more)
+    assert not ledger.exists()

@@ -26,8 +26,6 @@ from fugu.queries.statistic import StatisticQuestion
 from fugu.shown import Shown
 from fugu.visible import Json, brief, several
 
-# `Answer`: the released numbers of one query, each with its interval, and the mechanisms that made them.
-
 
 @dataclass(frozen=True, repr=False)
 class Answer(Shown):

@@ -13,9 +13,6 @@ from fugu.data.private import label_of
 from fugu.data.secrets import Secrets
 from fugu.errors import UsageError
 
-# The public groups of a query: which rows of the private table and of the reference belong to each.
-
-
 ANY = "(any group)"
 """Stands for the groups of a column of which nothing is public before the table is opened."""
 Rows = NDArray[np.int64]

@@ -20,15 +20,23 @@ from fugu.data.sources import TableLike
 from fugu.documents.certificate import Certificate
 from fugu.documents.promises import second, warnings_of
 from fugu.documents.sentences import APART, INDEPENDENT_RECORDS, PRIVATE_NUMBERS, SIZES, UNPROTECTED
-from fugu.errors import BadBudget, BadTable, CertificateError, MissingValues, NoiselessRelease, PriorNotPublic
+from fugu.errors import (
+    BadBudget,
+    BadTable,
+    CertificateError,
+    MissingValues,
+    NoiselessRelease,
+    PriorNotPublic,
+    UsageError,
+)
 from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.queries.answer import Answer
-from fugu.queries.features import Coded, Is, Placed
+from fugu.queries.features import MOST_CELLS, Coded, Is, Placed
 from fugu.queries.group_noise import Beliefs, GroupNoise, Mask
 from fugu.queries.groups import Rows, require_public_groups, rows_of, same_rows
-from fugu.queries.kinds import Cell, Options, feature_cells
+from fugu.queries.kinds import Cell, Options, feature_cells, increasing
 from fugu.queries.noised_question import plan_of
 from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.table_belief import ExpectedGroups, Grouping, PublicGroups
@@ -213,6 +221,12 @@ class Believed:
     ) -> Believed:  # fmt: skip
         """What this reference makes of the question."""
         statistic = query if isinstance(query, StatisticQuestion) else StatisticQuestion.of_total(query)
+        if bins is not None and (isinstance(bins, Mapping) or len(statistic.columns) > 1):
+            raise UsageError(
+                "bins are a list of edges for the histogram of one column here; a session takes {column: edges}, also "
+                "for a cross-tabulation"
+            )
+        bins = None if bins is None else increasing(bins, "bins", MOST_CELLS + 1)
         told = schema or Schema({})
         cells = told.open(reference)
         spec = read_protect(protect, cells.columns)
@@ -240,7 +254,8 @@ class Believed:
         bounds, step, schema = recipe["bounds"], recipe["step"], recipe["schema"]
         return Believed.of(
             reference,
-            **{name: recipe[name] for name in ("query", "protect", "by", "bins", "unit", "missing")},
+            **{name: recipe[name] for name in ("query", "protect", "by", "unit", "missing")},
+            bins=None if recipe["query"].startswith("crosstab") else recipe["bins"],  # ignored there before 0.4
             bounds=None if bounds is None else (read_number(bounds[0]), read_number(bounds[1])),
             step=None if step is None else as_fraction(read_number(step)),
             schema=None if schema is None else Schema.from_json(schema),

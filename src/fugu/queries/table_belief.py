@@ -32,8 +32,6 @@ from fugu.queries.noised_question import NoisedQuestion
 from fugu.queries.pricing import Pricing, TypeLaws, Types, Worth
 from fugu.visible import brief, several
 
-# `TableBelief`: what adversaries believe about a table of independent records, as a prior that a ledger holds.
-#
 # The ledger hands it all charges at once, each with the questions that it pays for, and it says what they are worth
 # together. It is fixed when a session is opened: another reference, secret, schema or unit is another belief.
 

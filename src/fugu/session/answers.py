@@ -23,8 +23,6 @@ from fugu.shown import Shown
 from fugu.utility.usable import Usable
 from fugu.visible import Json, brief, several
 
-# `SessionAnswer`: the released numbers of one question of a session, what they cost, and what is left.
-
 
 @final
 @dataclass(frozen=True, repr=False)
@@ -96,9 +94,6 @@ class SessionAnswer(Shown):
 
 def _known(x: float) -> float | None:
     return None if math.isnan(x) else x
-
-
-# The questions of a session as methods, one for each kind; all of them go through `ask`.
 
 
 Bounds = tuple[Real, Real]

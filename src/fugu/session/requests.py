@@ -35,9 +35,6 @@ from fugu.session.books import FOLD, InMemory, SessionBooks, cap_of, charge_for,
 from fugu.session.checks import usable_of_question
 from fugu.utility.figures import Figures
 
-# The names of requests, and the questions of a list.
-
-
 _OPTIONS = {"query", "bounds", "step", "bins", "grid"}
 
 
