@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
+import fugu
 from fugu.channels.bounds import lower, value
 from fugu.channels.find import find
 from fugu.channels.problem import ChannelProblem
@@ -180,3 +181,27 @@ def test_a_metamorphic_pair():
     straight = bracket(line(points, boxes, 1, weight))[1]
     mirrored = [Box(points, box.lower[::-1], box.upper[::-1]) for box in boxes[::-1]]
     assert bracket(line(points, mirrored, 1, weight[::-1].copy()))[1] == pytest.approx(straight, rel=1e-8)
+
+
+def test_a_narrow_way_to_a_corner_is_found_with_another_step():
+    """Laws in small Kullback-Leibler balls that share few points: with one length of steps the solver stops short."""
+    laws = {
+        name: Ball(Discrete(range(5), w), 1e-4, "kl") for name, w in (("a", [7, 3, 8, 0, 0]), ("b", [4, 7, 0, 8, 6]))
+    }
+    optimum = fugu.optimal_channel(fugu.Scenario(laws), fugu.Pure(1), "squared").certificate.optimum
+    assert optimum.value == pytest.approx(0.20091798, rel=1e-6) and optimum.lower > 0.999999 * optimum.value
+
+
+@pytest.mark.parametrize("seed", [7, 29, 109])
+def test_sparse_laws_at_an_epsilon_beyond_the_solver_have_a_channel(seed):
+    """e^20 is beyond what a linear program in doubles takes: it calls some of these unbounded."""
+    rng, laws = np.random.default_rng(seed), []
+    for place in range(2):
+        counts = [int(w) for w in rng.integers(0, 30, 30) * (rng.random(30) < 0.4)]
+        counts[place] += 1
+        laws.append(Discrete(np.arange(30), counts))
+    union = sorted({*laws[0].values.tolist(), *laws[1].values.tolist()})
+    table = np.round(np.random.default_rng(seed).uniform(0, 1, (len(union), len(union))), 3)
+    pair = fugu.LawPair(*laws)
+    mechanism = fugu.optimal_channel(pair, fugu.Pure(20), table)
+    assert fugu.verify(mechanism, pair).holds and mechanism.certificate.optimum.value < 0.1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from fugu.channels.cells import LARGEST_RATIO, solve_sifted
 from fugu.channels.problem import ChannelProblem, Prices, RoughChannel
 from fugu.channels.program import Floats, PointLaws
-from fugu.errors import UsageError
+from fugu.errors import NotProvable, UsageError
 
 
 def find(problem: ChannelProblem) -> RoughChannel:
@@ -38,8 +39,10 @@ def find(problem: ChannelProblem) -> RoughChannel:
             else replace(free, prices=replace(free.prices, ratio=None, upper=None, lower=None))
         )
     laws = PointLaws.of(problem)
-    found = [solve_sifted(laws)] if problem.monotone or laws.binding.any() else []
-    if found and (problem.monotone or laws.ratio <= LARGEST_RATIO):
+    beyond, found = laws.ratio > LARGEST_RATIO and not problem.monotone, list[RoughChannel]()
+    with suppress(NotProvable) if beyond else nullcontext():
+        found += [solve_sifted(laws)] if problem.monotone or laws.binding.any() else []
+    if found and not beyond:
         return found[0]
     # Where no pair can bind every point goes to its best output, which is the best under every law; and where e^epsilon
     # is beyond the solver that is mended by next to nothing.
@@ -105,7 +108,12 @@ def _of_pair(problem: ChannelProblem, points: Floats, c: int) -> Floats:
     outputs = points
     for _ in range(_ROUNDS):
         laws = PointLaws.of(with_outputs(problem, outputs))
-        channel = solve_sifted(laws)
+        try:
+            channel = solve_sifted(laws)
+        except NotProvable:
+            if laws.ratio <= LARGEST_RATIO:
+                raise
+            return outputs  # e^epsilon is beyond the solver: `find` mends every point's best output
         assert channel.prices is not None
         used = outputs[channel.matrix[laws.active].max(axis=0) > _USED]
         new = _paying_means(laws, c, channel.prices)
