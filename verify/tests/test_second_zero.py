@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ from fugu import Pure
 from fugu.auditing.examine import examine
 from fugu_verify import prove_again, records
 from fugu_verify.arithmetic import log
+from fugu_verify.result import Asked, Second
 from hunting import search
 
 QUESTIONS = ("histogram(j)", "count(x=1)", "mean(x)", "sum(x)", "histogram(j) by g", "mean(x) by g", "top(j, 1)")
@@ -83,3 +85,12 @@ def test_the_two_proofs_of_a_column_that_costs_nothing_agree(rng):
     assert mechanism.noise.scale == 0 and second(mechanism.certificate) == "holds"
     channel = fugu.optimal_channel(scenario, Pure(0.1))
     assert second(channel.certificate) == "holds"
+
+
+def test_a_figure_is_the_decimal_that_it_means():
+    """2.19722457 as a double lies below 2.19722457; stated, it means the decimal; the next double below does not."""
+    exact = Fraction("2.19722457")
+    assert Fraction(2.19722457) < exact
+    second = Second("holds", "", (exact, exact), None, asked=Asked(Fraction(5), Fraction(0)))
+    assert second.agrees_with(2.19722457, 0.0)
+    assert not second.agrees_with(math.nextafter(2.19722457, 0), 0.0)

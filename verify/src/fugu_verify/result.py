@@ -100,7 +100,8 @@ def not_checked(why: str) -> Second:
 
 
 def _less(stated: float, bound: Number) -> bool:
-    return not math.isinf(stated) and (bound == math.inf or Fraction(stated) < bound)
+    """Whether a figure is below a bound, as the double that it is and as the decimal that it means (0.1 is 1/10)."""
+    return not math.isinf(stated) and (bound == math.inf or max(Fraction(stated), Fraction(repr(stated))) < bound)
 
 
 def _at_most(stated: float, most: Fraction) -> bool:
