@@ -23,7 +23,8 @@ from fugu import (
     renyi,
     verify,
 )
-from fugu.calibration import registry, scales
+from fugu.calibration import registry
+from fugu.calibration.driver import rows_of
 from fugu.calibration.lattice import problem
 from fugu.calibration.registry import Proposal, named
 from fugu.calibration.scales import Scaled
@@ -183,7 +184,7 @@ def test_a_scale_on_one_lattice_proves_none_on_another():
         Scaled(Laplace, places[1], l1, Proposal(scale / 4), {}),
     ]
     assert not bound(places[1].items, Laplace(scale, wide), ask).holds
-    assert [row.proven for row in scales._rows(offers, ask)] == [True, False]
+    assert [row.proven for row in rows_of(offers, ask)] == [True, False]
 
 
 @pytest.mark.parametrize("budget", [Pure(0.4), Approx(0.4, 0.01), Renyi(2, 0.1)], ids=str)

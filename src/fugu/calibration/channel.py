@@ -7,15 +7,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.calibration.comparison import Row
-from fugu.calibration.driver import asked
 from fugu.calibration.lattice import beliefs_of, problem
-from fugu.calibration.offer import Listed, Offer, Tried, Wishes
+from fugu.calibration.offer import Offer, Refused, Stages, Tried, Wishes, asked
 from fugu.calibration.registry import ARITHMETIC, least, told
 from fugu.channels.bounds import lower, value
 from fugu.channels.find import find, squared_outputs, with_outputs
@@ -47,7 +46,7 @@ from fugu.loss.leakage import require_exact
 from fugu.mechanism.intake import Context
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.channel import Channel
-from fugu.noise.kind import OBJECTIVES, finite_or_none
+from fugu.noise.kind import OBJECTIVES, Kind, Objective, finite_or_none
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import MatrixLike, Real, VectorLike, as_fraction, float_down, float_up, number
 
@@ -100,7 +99,7 @@ def optimal_channel(
     """
     ask, context = asked(budget), Context.of(scenario_or_pairs)
     wishes, given = Asked(loss, outputs, weight, cap, monotone, context.nominal), shapes(as_pairs(scenario_or_pairs))
-    return tried(*solved(wishes.problem(given, ask), wishes), given, ask, context).mechanism(budget.simplest())
+    return Exchange.of(given, ask, wishes).tried(ask, context).mechanism(budget.simplest())
 
 
 def solved(problem: ChannelProblem, wishes: Asked) -> tuple[Channel, Optimum]:
@@ -131,29 +130,64 @@ def solved(problem: ChannelProblem, wishes: Asked) -> tuple[Channel, Optimum]:
     return Channel(problem.outputs.tolist(), rows, weight, names), optimum
 
 
-def tried(channel: Channel, optimum: Optimum, given: tuple[Shape, ...], ask: Ask, context: Context) -> Tried:
-    """An exact channel, and what the door says of it."""
-    item = one_item(given)
-    laws = (item.numbered(),)
-    robust = item.shape == "sets"
-    fitted = () if robust else (FITTED,) if np.all(item.weights.max(axis=0) > 0) else (FITTED, UNSEEN)
-    errors = Errors(channel, item.points, law_list(item))
-    return Tried(
-        kind="channel",
-        method=ROBUST if robust else POINT,
-        theorem=_CONSTANT if ask.epsilon == 0 and ask.delta == 0 else _THEOREM,
-        noise=channel,
-        proof=bound(laws, channel, ask),
-        lattice=None,
-        laws=laws,
-        beliefs=beliefs_of(given),
-        context=context,
-        scales={},
-        support=item.points,
-        after=(WEIGHT[optimum.weighing], *fitted),
-        errors={name: finite_or_none(errors.expected(name)) for name in OBJECTIVES},
-        more={"optimum": optimum.to_json()},
-    )
+@final
+@dataclass(frozen=True, eq=False)
+class Exchange(Offer):
+    """An exact channel for laws with atoms, what is proved of its loss, and how far it takes values."""
+
+    channel: Channel
+    optimum: Optimum
+    given: tuple[Shape, ...]
+    errors: Errors
+    kind: Kind = Channel
+
+    @classmethod
+    def of(cls, given: tuple[Shape, ...], ask: Ask, wishes: Asked) -> Exchange:
+        """The channel of least expected loss under some wishes."""
+        channel, optimum = solved(wishes.problem(given, ask), wishes)
+        item = one_item(given)
+        return cls(channel, optimum, given, Errors(channel, item.points, law_list(item)))
+
+    @property
+    def method(self) -> str:  # type: ignore[override]
+        """By the laws."""
+        return ROBUST if self.given[0].shape == "sets" else POINT
+
+    def rank(self, objective: Objective) -> tuple[float, float, bool]:
+        """The expected error under the mean of the laws, or of the middles of the sets."""
+        return self.errors.expected(objective), 0.0, True
+
+    def tried(self, ask: Ask, context: Context) -> Tried:
+        """The channel, and what the door says of it."""
+        item = one_item(self.given)
+        laws = (item.numbered(),)
+        robust = item.shape == "sets"
+        fitted = () if robust else (FITTED,) if np.all(item.weights.max(axis=0) > 0) else (FITTED, UNSEEN)
+        return Tried(
+            kind="channel",
+            method=self.method,
+            theorem=_CONSTANT if ask.epsilon == 0 and ask.delta == 0 else _THEOREM,
+            noise=self.channel,
+            proof=bound(laws, self.channel, ask),
+            lattice=None,
+            laws=laws,
+            beliefs=beliefs_of(self.given),
+            context=context,
+            scales={},
+            support=item.points,
+            after=(WEIGHT[self.optimum.weighing], *fitted),
+            errors={name: finite_or_none(self.errors.expected(name)) for name in OBJECTIVES},
+            more={"optimum": self.optimum.to_json()},
+        )
+
+    def row(self, ask: Ask, least: float = math.inf) -> Row:  # noqa: ARG002
+        """Its true epsilon is what the channel was asked for, which it meets exactly."""
+        optimum = self.optimum
+        least_of_all = "" if optimum.lower is None else f"no {optimum.among} is below {optimum.lower:.6g}; "
+        fitted = "" if self.method == ROBUST else "beliefs a little off may lose everything; "
+        note = f"{fitted}{least_of_all}whatever is believed, epsilon {any_belief(self.channel):.4g}"
+        figures = math.nan, self.errors.expected("absolute"), self.errors.expected("squared"), float(ask.epsilon)
+        return Row(self.method, "channel", *figures, True, "exact in whole numbers", note)
 
 
 def _for_all(problem: ChannelProblem, matrix: Floats, ordered: bool) -> Floats:
@@ -326,39 +360,21 @@ _NOMINAL = (
 
 
 def channel_offer(given: tuple[Shape, ...], ask: Ask, asked: Asked, most: int | None = None) -> Offer:
-    """The channel of least expected loss under some wishes, or why there is none; ranked by its expected error under
-    the mean of the laws, or of the middles of the sets.
+    """The channel of least expected loss under some wishes, or why there is none.
 
     `most`: values beyond which it is not worked out; None: as many as `optimal_channel` takes."""
-    method = ROBUST if given[0].shape == "sets" else POINT
-    refusal = None
     try:
-        item = one_item(given)
-        if most is not None and len(item.points) > most:
+        if most is not None and (count := len(one_item(given).points)) > most:
             raise NotProvable(
-                f"{len(item.points)} values, and a channel is worked out unasked for at most {most}: lay bins over "
-                "them, which rounds values to the middles of their bins, or call fugu.optimal_channel"
+                f"{count} values, and a channel is worked out unasked for at most {most}: lay bins over them, which "
+                "rounds values to the middles of their bins, or call fugu.optimal_channel"
             )
-        channel, optimum = solved(asked.problem(given, ask), asked)
-        errors = Errors(channel, item.points, law_list(item))
+        return Exchange.of(given, ask, asked)
     except (NotProvable, *ARITHMETIC) as error:
-        refusal = told(error)
-
-    def line(ask: Ask) -> Row:
-        """Its true epsilon is what the channel was asked for, which it meets exactly."""
-        least_of_all = "" if optimum.lower is None else f"no {optimum.among} is below {optimum.lower:.6g}; "
-        fitted = "" if method == ROBUST else "beliefs a little off may lose everything; "
-        note = f"{fitted}{least_of_all}whatever is believed, epsilon {any_belief(channel):.4g}"
-        figures = math.nan, errors.expected("absolute"), errors.expected("squared"), float(ask.epsilon)
-        return Row(method, "channel", *figures, True, "exact in whole numbers", note)
-
-    return Offer(
-        method, "channel", lambda ask, context: tried(channel, optimum, given, ask, context), refusal,
-        lambda objective: (errors.expected(objective), 0.0, True), line,
-    )  # fmt: skip
+        return Refused(Channel, told(error), ROBUST if given[0].shape == "sets" else POINT)
 
 
-def channels(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed:
+def channels(given: tuple[Shape, ...], ask: Ask, wishes: Wishes, every: bool = False) -> Stages:  # noqa: ARG001
     """For the driver: categories without an order, channels asked for by name, and beside noise for sets of laws."""
     named = wishes.method in (POINT, ROBUST)
     most = None if wishes.cap is None else plain(wishes.cap)
@@ -372,10 +388,11 @@ def channels(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed:
             raise NotProvable(
                 "a robust channel is for sets of laws, and these are single laws; use method='optimal-channel'"
             )
-        return Listed(lambda: [channel_offer(given, ask, asked)])
+        yield [channel_offer(given, ask, asked)]
+        return
     cap = _cap(given, ask, wishes.names is not None)
     smaller = min((x for x in (cap, most) if x is not None), default=None)
-    return Listed(lambda: [channel_offer(given, ask, replace(asked, cap=smaller), None if named else MOST)])
+    yield [channel_offer(given, ask, replace(asked, cap=smaller), None if named else MOST)]
 
 
 def _cap(given: tuple[Shape, ...], ask: Ask, nominal: bool = False) -> float | None:

@@ -36,10 +36,10 @@ from fugu.calibration.comparison import (
     Row,
     refused,
 )
-from fugu.calibration.driver import asked, best, table
-from fugu.calibration.offer import Wishes
+from fugu.calibration.driver import best, rows_of, table
+from fugu.calibration.offer import Stages, Wishes, asked
 from fugu.calibration.registry import ARITHMETIC, told
-from fugu.calibration.scales import Scales
+from fugu.calibration.scales import scales
 from fugu.calibration.translates import directions, swaps
 from fugu.channels.problem import Errors
 from fugu.documents.remap import Remap
@@ -120,9 +120,9 @@ def beside(source: PairsLike, budget: Guarantee, wishes: Wishes) -> tuple[Row, .
         one_family(given)
     except NotProvable:
         if isinstance(wishes.model, PropertyModel):
-            return tuple(offer.row(ask) for offer in swaps(given, ask, wishes).everything())
+            return rows_of(next(swaps(given, ask, wishes)), ask)
         if given[0].dimension > 1 and all(isinstance(item, Family) and item.translates for item in given):
-            return tuple(offer.row(ask) for offer in directions(given, ask, wishes).everything())
+            return rows_of(next(directions(given, ask, wishes)), ask)
         return ()
     exact = cache(lambda: _exact(given, ask, wishes))
     found = [
@@ -158,12 +158,10 @@ def _constant(given: Sequence[Shape]) -> Row:
 
 def _exact(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> tuple[Row, Lattice]:
     """Laplace noise on the atoms at its exact scale."""
-    refusals: list[str] = []
-    search = Scales(given, ask, replace(wishes, noise=ATOMS, method="exact"))
-    for stage in search.stages(refusals):
-        for offer in stage:
-            return offer.row(ask), cast(Lattice, offer.lattice)
-    raise NotProvable("; ".join(refusals) or "no scale was found")
+    offer = next(scales(given, ask, replace(wishes, noise=ATOMS, method="exact")))[0]
+    if not offer.method:
+        raise NotProvable(f"{ATOMS}: {offer.refusal}")
+    return rows_of([offer], ask)[0], cast(Lattice, offer.lattice)
 
 
 def _remapped(given: tuple[Shape, ...], row: Row, lattice: Lattice) -> Row:
@@ -297,20 +295,21 @@ def at_confidence(source: Scenario, ask: Ask, wishes: Wishes) -> Row:
     if counted is None:
         raise NotProvable("the beliefs are no counts of a reference, or hold for all that it cannot rule out already")
     require_few_steps(counted.values, ask)
-    found = _least(Scales(shapes(with_sets(source, counted).law_pairs()), ask, wishes), ask)
-    plain = _least(Scales(shapes(source.law_pairs()), ask, wishes), ask)
+    found = _least(scales(shapes(with_sets(source, counted).law_pairs()), ask, wishes), ask)
+    plain = _least(scales(shapes(source.law_pairs()), ask, wishes), ask)
     note = _HOW
     if plain.scale == 0:
         note = f"{_AGREE if found.scale == 0 else _DISAGREE}; {_HOW}"
     return replace(found, method=AT_95, note=note)
 
 
-def _least(search: Scales, ask: Ask) -> Row:
+def _least(stages: Stages, ask: Ask) -> Row:
     """The row of least expected error among those that are proved."""
     refusals: list[str] = []
-    for stage in search.stages(refusals):
-        rows = [offer.row(ask) for offer in stage if offer.refusal is None]
-        if proved := [row for row in rows if row.proven]:
+    for stage in stages:
+        refusals += [f"{offer.kind.name}: {offer.refusal}" for offer in stage if not offer.method]
+        found = rows_of([offer for offer in stage if offer.refusal is None], ask)
+        if proved := [row for row in found if row.proven]:
             return min(proved, key=lambda row: row.expected_absolute)
-        refusals += [row.why for row in rows]
+        refusals += [row.why for row in found]
     raise NotProvable("; ".join(dict.fromkeys(refusals)) or "no scale was found")

@@ -5,16 +5,18 @@ It knows no law, no budget and no noise by name. Laws say their shape, and for e
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from fugu.calibration.comparison import Comparison, Row
-from fugu.calibration.offer import Listed, Wishes
+from fugu.calibration.comparison import Comparison, Row, refused
+from fugu.calibration.offer import Offer, Stages, Wishes, asked
 from fugu.calibration.registry import ARITHMETIC, OUT_OF_RANGE, nothing_proved, told
 from fugu.documents.document import later
-from fugu.errors import BadBudget, NotProvable, UsageError
+from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.asks import Ask
 from fugu.guarantee.curve import Guarantee
 from fugu.laws.pair import PairsLike, as_pairs
@@ -24,10 +26,7 @@ from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.kind import Objective, check_objective, kind_of
 from fugu.numbers.exact import Real
 
-if TYPE_CHECKING:
-    from fugu.calibration.scales import Scales
-
-SCALES, CHANNELS = "fugu.calibration.scales:Scales", "fugu.calibration.channel:channels"
+SCALES, CHANNELS = "fugu.calibration.scales:scales", "fugu.calibration.channel:channels"
 """Noise of one scale; and what publishes categories without an order, or is asked for by the names of channels."""
 DIRECTIONS = "fugu.calibration.translates:directions"
 """Laplace noise of several scales: for translates of vectors by name, for normal vectors with a pure budget."""
@@ -44,17 +43,7 @@ BY_NAME = {
 """Methods with a search of their own, whatever the shape of the laws."""
 
 
-def asked(budget: object) -> Ask:
-    """What a budget asks for; refused if it is none, or promises nothing."""
-    if not isinstance(budget, Guarantee):
-        raise BadBudget(
-            "a budget is fugu.Pure(epsilon), Approx(epsilon, delta), Renyi(alpha, epsilon) or RenyiCurve, got "
-            f"{type(budget).__name__}"
-        )
-    return budget.asks()
-
-
-def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed | Scales:
+def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes, every: bool = False) -> Stages:
     """The search that such laws are for."""
     shape = given[0].shape
     if wishes.only_normal and shape != "normal" and BY_NAME.get(wishes.method) != DIRECTIONS:
@@ -63,10 +52,10 @@ def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed | S
     room = CHANNELS if wishes.names is not None else BY_NAME.get(wishes.method, usual)
     if wishes.cap is not None and room not in (SCALES, CHANNELS):
         raise UsageError("cap is for values that are kept within a support; these are not, so leave it out")
-    search = later(room)(given, ask, wishes)
+    found = later(room)(given, ask, wishes, every)
     if room == SCALES and shape == "sets" and wishes.method == wishes.noise == "best":  # then a robust channel too
-        search = replace(search, beside=lambda: later(CHANNELS)(given, ask, wishes).everything())
-    return search  # type: ignore[no-any-return]
+        yield [*next(found), *next(later(CHANNELS)(given, ask, wishes, every))]
+    yield from found
 
 
 def best(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Mechanism:
@@ -75,22 +64,43 @@ def best(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Mechanism:
     budget = budget.simplest()
     wishes = replace(wishes, names=context.nominal)
     refusals: list[str] = []
-    for stage in search_for(shapes(as_pairs(source)), ask, wishes).stages(refusals):
-        refusals += [f"{o.noise}, {o.method}: {o.refusal}" for o in stage if o.refusal is not None]
+    for stage in search_for(shapes(as_pairs(source)), ask, wishes):
+        for offer in sorted(stage, key=lambda o: o.method != ""):
+            if offer.refusal is not None:
+                refusals.append(f"{offer.kind.name}{', ' if offer.method else ''}{offer.method}: {offer.refusal}")
         ready = [offer for offer in stage if offer.refusal is None]
         for offer in sorted(ready, key=lambda o: o.rank(wishes.objective)):
             try:
                 return offer.tried(ask, context).mechanism(budget)
             except (NotProvable, *ARITHMETIC) as error:
-                refusals.append(f"{offer.noise}, {offer.method}: {told(error)}")
+                refusals.append(f"{offer.kind.name}, {offer.method}: {told(error)}")
     raise NotProvable(nothing_proved(budget, "no noise could be proved", refusals))
 
 
 def table(source: PairsLike, budget: Guarantee, wishes: Wishes) -> Comparison:
     """Every method side by side, with what its noise really leaks; one that fails is a row that says why."""
     ask, wishes = asked(budget), replace(wishes, names=Context.of(source).nominal)
-    found = search_for(shapes(as_pairs(source)), ask, wishes).everything()
-    return Comparison(tuple(x if isinstance(x, Row) else x.row(ask) for x in found), budget.simplest())
+    found = search_for(shapes(as_pairs(source)), ask, wishes, every=True)
+    return Comparison(rows_of([offer for stage in found for offer in stage], ask), budget.simplest())
+
+
+def rows_of(offers: Sequence[Offer], ask: Ask) -> tuple[Row, ...]:
+    """The rows of offers: the exact scale is proved first, and scales follow from others of the same noise on the same
+    lattice only."""
+    least: dict[object, float] = {}
+    found: dict[int, Row] = {}
+    for offer in sorted(offers, key=lambda one: one.method != "exact"):
+        where, why = (offer.kind, offer.lattice), offer.refusal
+        if why is None:
+            try:
+                row = found[id(offer)] = offer.row(ask, least.get(where, math.inf))
+                if row.proven:
+                    least[where] = min(least.get(where, math.inf), row.scale)
+                continue
+            except (NotProvable, *ARITHMETIC) as error:
+                why = told(error)
+        found[id(offer)] = refused(offer.method or "exact", offer.kind.name, why)
+    return tuple(found[id(offer)] for offer in offers)
 
 
 NoiseName = Literal["best", "laplace", "gaussian", "cauchy", "atoms"]

@@ -5,26 +5,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fugu.aliases import own_method, own_noise
-from fugu.calibration.comparison import Row, refused
-from fugu.calibration.registry import ARITHMETIC, told
+from fugu.calibration.comparison import Row
 from fugu.documents.certificate import Certificate
 from fugu.documents.sentences import CELLS, ENOUGH, INDEPENDENT_ROWS, NO_NOISE, ONE_RELEASE, ONE_VALUE
-from fugu.errors import NotProvable, UsageError
+from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.asks import Ask, Proof
 from fugu.guarantee.curve import Guarantee, budget_json
 from fugu.laws.shapes import Shape
 from fugu.mechanism.intake import Context
 from fugu.mechanism.mechanism import Mechanism
-from fugu.noise.kind import OBJECTIVES, Floats, Noise, Objective, finite_or_none
+from fugu.noise.kind import OBJECTIVES, Floats, Kind, Noise, Objective, finite_or_none
 from fugu.noise.lattice import Lattice, as_grid
 from fugu.numbers.exact import Real, number
 from fugu.visible import Json
@@ -83,58 +82,66 @@ class Wishes:
         return self.declared_exact or self.floor is not None or self.weight is not None
 
 
-@dataclass(frozen=True, eq=False)
 class Offer:
-    """A noise that a method proposes, not proved yet; or why the method has none. Sealed and listed are all alike.
+    """What a method asks for, not proved yet; or why it has nothing. Chosen, proved, sealed and listed are all alike.
 
-    `tried`: the noise and its proof, whether it holds or not. `refusal`: why there is nothing to prove; None if there
-    is. `rank`: what to choose by, the expected error, then the scale (some errors are infinite), then the exact method;
-    of what is asked for by name, nothing. `line`: its row of a comparison, where that does not follow from `tried`;
-    `more`: what else the row says then."""
+    `kind`: the noise it is of; `method`: its name, empty where the noise has nothing at all; `lattice`: where values
+    are rounded, where that is known before anything is tried."""
 
+    kind: Kind
     method: str
-    noise: str
-    tried: Callable[[Ask, Context], Tried]
     refusal: str | None = None
-    rank: Callable[[Objective], tuple[float, float, bool]] = lambda _: (0.0, 0.0, False)
-    line: Callable[[Ask], Row] | None = None
-    more: Callable[[Tried, Ask], dict[str, Any]] = lambda *_: {}
+    """Why there is nothing to prove; None if there is."""
     lattice: Lattice | None = None
-    """Where values are rounded, where that is known before anything is tried."""
 
-    def row(self, ask: Ask) -> Row:
-        """The line of a comparison, proved or not; of vectors the scale is the root of the noise's total variance."""
-        if self.refusal is not None:
-            return refused(self.method, self.noise, self.refusal)
-        try:
-            if self.line is not None:
-                return self.line(ask)
-            tried = self.tried(ask, Context())
-            noise, proof, d = tried.noise, tried.proof, tried.dimension
-            squared = noise.total_error("squared", d)
-            errors = noise.total_error("absolute", d), squared, proof.epsilon
-            row = Row(self.method, self.noise, math.sqrt(squared), *errors, proof.holds, tried.theorem, "")
-            return replace(row, **self.more(tried, ask))
-        except (NotProvable, *ARITHMETIC) as error:
-            return refused(self.method, self.noise, told(error))
+    def tried(self, ask: Ask, context: Context) -> Tried:  # noqa: ARG002
+        """The noise and its proof, whether it holds or not."""
+        raise NotProvable(self.refusal or f"{self.method} has nothing to offer")
+
+    def rank(self, objective: Objective) -> tuple[float, float, bool]:  # noqa: ARG002
+        """What to choose by: the expected error, then the scale (some errors are infinite), then the exact method; of
+        what is asked for by name, nothing."""
+        return 0.0, 0.0, False
+
+    def told(self, tried: Tried, ask: Ask) -> dict[str, Any]:  # noqa: ARG002
+        """What its row of a comparison says beside what follows from the noise and its proof."""
+        return {}
+
+    def row(self, ask: Ask, least: float = math.inf) -> Row:  # noqa: ARG002
+        """The line of a comparison, proved or not; of vectors the scale is the root of the noise's total variance.
+
+        `least`: a scale of this noise on this lattice that is proved, which more noise may follow from."""
+        tried = self.tried(ask, Context())
+        noise, proof, d = tried.noise, tried.proof, tried.dimension
+        squared = noise.total_error("squared", d)
+        errors = noise.total_error("absolute", d), squared, proof.epsilon
+        row = Row(self.method, self.kind.name, math.sqrt(squared), *errors, proof.holds, tried.theorem, "")
+        return replace(row, **self.told(tried, ask))
 
 
+@final
 @dataclass(frozen=True, eq=False)
-class Listed:
-    """A search of one stage: all offers at once, worked out when they are looked at.
+class Refused(Offer):
+    """Nothing, and why."""
 
-    A search has `stages`, of which the next is worked out only if nothing of the last one could be proved, and
-    `everything`: every method, beaten or not, as offers, or as finished rows of what was refused as a whole."""
+    kind: Kind
+    refusal: str
+    method: str = ""
 
-    everything: Callable[[], list[Any]]
-    check: Callable[[], object] = list
-    """Refuses wishes that no offer can meet, where one is to be taken."""
 
-    def stages(self, refusals: list[str]) -> Iterator[list[Offer]]:
-        """One stage."""
-        del refusals
-        self.check()
-        yield self.everything()
+Stages = Iterator[list[Offer]]
+"""What a search finds: of its stages the next is worked out only if nothing of the last one could be proved. With
+`every` it finds all methods, beaten or not, for a comparison."""
+
+
+def asked(budget: object) -> Ask:
+    """What a budget asks for; refused if it is none, or promises nothing."""
+    if not isinstance(budget, Guarantee):
+        raise BadBudget(
+            "a budget is fugu.Pure(epsilon), Approx(epsilon, delta), Renyi(alpha, epsilon) or RenyiCurve, got "
+            f"{type(budget).__name__}"
+        )
+    return budget.asks()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +181,10 @@ class Tried:
                 f"{what} could not be proved for pair {proof.worst_pair!r}: the bound is epsilon {proof.epsilon:.12g}, "
                 f"delta {proof.delta:.3g}; ask for a larger epsilon or delta"
             )
-        context = self.context
+        context, support = self.context, self.support
+        places: Any = None if support is None else support.tolist()
+        if support is not None and support.ndim == 1 and (lattice := self.lattice) is not None:
+            places = "lattice" if np.array_equal(lattice.value(lattice.index(support)), support) else places
         silent, d = (NO_NOISE,) if self.noise.silent else (), self.dimension
         stated = [a for a in context.assumptions if a not in self.before]
         if context.unit == ONE_VALUE and not {*ENOUGH, CELLS} & {*stated, *self.after}:
@@ -189,7 +199,7 @@ class Tried:
             "theorem": self.theorem,
             "noise": self.noise.to_json(),
             "lattice": None if self.lattice is None else self.lattice.to_json(),
-            "support": self._support(),
+            "support": places,
             "expected_error": self.errors or {o: finite_or_none(self.noise.total_error(o, d)) for o in OBJECTIVES},
             "scales": self.scales,
             "assumptions": [*self.before, *stated, ONE_RELEASE, *self.after, *silent],
@@ -210,11 +220,3 @@ class Tried:
             support=self.support,
             context=context,
         )
-
-    def _support(self) -> Any:
-        """ "lattice" if these are the atoms of the laws on the lattice, else their values."""
-        if (support := self.support) is None:
-            return None
-        lattice = self.lattice if support.ndim == 1 else None
-        held = lattice is not None and np.array_equal(lattice.value(lattice.index(support)), support)
-        return "lattice" if held else support.tolist()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import final
 
-from fugu.calibration.comparison import Row, refused
+from fugu.calibration.comparison import Row
 from fugu.calibration.lattice import FINER, MOST_STEPS, Problem, beliefs_of, ladder, problem, reachable
-from fugu.calibration.offer import Offer, Tried, Wishes
+from fugu.calibration.offer import Offer, Refused, Stages, Tried, Wishes
 from fugu.calibration.registry import ARITHMETIC, OUT_OF_RANGE, Method, Proposal, named, suited, told
 from fugu.documents.promises import steps_between
 from fugu.documents.sentences import ANALYSIS_ONLY, CELLS, COORDINATES, EXACT_LAWS, INDEPENDENT_ROWS, SETS
@@ -25,86 +25,61 @@ from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import as_fraction, decimal_up, float_up
 
 
-@dataclass(frozen=True, eq=False)
-class Scales:
-    """The search for scales: every kind of noise on its own lattice, every method under its own refusal."""
+def scales(given: tuple[Shape, ...], ask: Ask, wishes: Wishes, every: bool = False) -> Stages:
+    """Every kind of noise that is asked for, or that can meet the budget, on its own lattice, each method under its own
+    refusal: first those that no other beats, or whose better has no scale here; the beaten ones after."""
+    chosen = None
+    if wishes.method != "best":
+        from fugu.calibration.covariance.methods import WAYS  # so that a wrong place is told from a wrong name
 
-    given: tuple[Shape, ...]
-    ask: Ask
-    wishes: Wishes
-    beside: Callable[[], list[Offer]] = list
-    """What makes what stands beside the methods that no other beats."""
-
-    def stages(self, refusals: list[str]) -> Iterator[list[Offer]]:
-        """First the methods that no other beats; the beaten ones only where nothing of those was proved."""
-        chosen = None
-        if self.wishes.method != "best":
-            from fugu.calibration.covariance.methods import WAYS  # so that a wrong place is told from a wrong name
-
-            chosen = named(self.wishes.method, tuple(WAYS))
-        made: list[tuple[Kind, Problem, list[Method]]] = []
-        stage: list[Scaled] = []
-        for kind in self._kinds():
-            try:
-                where = problem(self.given, self.ask, kind, self.wishes.grid)
-                found = self._wanted(where, kind, chosen)
-                there = {m.name for m in found}
-                rest = [m for m in found if m.beaten_by in there]
-                first = scaled(where, self.ask, kind, [m for m in found if m not in rest])
-                able = {each.way.name for each in first if math.isfinite(each.proposal.steps)}
-                needed = [m for m in rest if m.beaten_by not in able]  # whose better has no scale here
-                stage += first + scaled(where, self.ask, kind, needed)
-            except (NotProvable, *ARITHMETIC) as error:
-                refusals.append(f"{kind.name}: {told(error)}")
-                continue
-            made.append((kind, where, [m for m in rest if m not in needed]))
-        cap = self.wishes.cap
-        yield [*(each.capped(cap).offer for each in stage), *self.beside()]
-        beaten = [each for kind, where, others in made for each in scaled(where, self.ask, kind, others)]
-        yield [each.capped(cap).offer for each in beaten]
-
-    def everything(self) -> list[Any]:
-        """Every method for every kind of noise that can meet the budget; rows for the kinds that are refused."""
-        rows: list[Any] = []
-        for kind in kinds().values():
-            if not kind.considered or kind.refusal(self.ask) is not None or not self._covered(kind):
-                continue
-            try:
-                where = problem(self.given, self.ask, kind, self.wishes.grid)
-                rows += _rows(scaled(where, self.ask, kind, suited(where.items, self.ask, kind)), self.ask)
-            except (NotProvable, *ARITHMETIC) as error:
-                rows.append(refused("exact", kind.name, told(error)))
-        return [*rows, *self.beside()]
-
-    def _kinds(self) -> list[Kind]:
-        """The kinds of noise to try: the one asked for, or all that are released and can meet the budget."""
-        if self.wishes.noise != "best":
-            kind = kind_of(self.wishes.noise)
-            if not kind.released and (reason := kind.refusal(self.ask)) is not None:
-                raise NotProvable(reason)
-            for item in self.given:
-                leakage(item.shape, kind.name)  # refuses with what there is instead
-            return [kind]
-        able = [k for k in kinds().values() if k.released and k.considered and self._covered(k)]
-        return [k for k in able if k.refusal(self.ask) is None]
-
-    def _covered(self, kind: Kind) -> bool:
-        return all(covers(item.shape, kind.name) for item in self.given)
-
-    def _wanted(self, where: Problem, kind: Kind, chosen: tuple[Method, ...] | None) -> list[Method]:
-        known = suited(where.items, self.ask, kind)
-        if not known and (reason := kind.refusal(self.ask)) is not None:
+        chosen = named(wishes.method, tuple(WAYS))
+    tried = [
+        kind
+        for kind in kinds().values()
+        if kind.considered and (kind.released or every) and all(covers(item.shape, kind.name) for item in given)
+        if kind.refusal(ask) is None
+    ]
+    if wishes.noise != "best":
+        kind = kind_of(wishes.noise)
+        if not kind.released and (reason := kind.refusal(ask)) is not None:
             raise NotProvable(reason)
-        if chosen is None:
-            return [m for m in known if where.cells <= m.largest]
-        found = [m for m in chosen if m.suits(where.items, self.ask, kind)]
-        if not found:
-            there = ", ".join(dict.fromkeys(m.name for m in known)) or "none"
-            raise NotProvable(
-                f"method {self.wishes.method!r} is not for {kind.name} noise with such laws and such a budget; methods "
-                f"that are: {there}"
-            )
-        return found
+        for item in given:
+            leakage(item.shape, kind.name)  # refuses with what there is instead
+        tried = [kind]
+    stage: list[Offer] = []
+    beaten: list[tuple[Kind, Problem, list[Method]]] = []
+    for kind in tried:
+        try:
+            where = problem(given, ask, kind, wishes.grid)
+            found = suited(where.items, ask, kind) if every else _wanted(where, ask, kind, wishes.method, chosen)
+            there = set() if every else {m.name for m in found}
+            rest = [m for m in found if m.beaten_by in there]
+            first = scaled(where, ask, kind, [m for m in found if m not in rest])
+            able = {each.method for each in first if math.isfinite(each.proposal.steps)}
+            needed = [m for m in rest if m.beaten_by not in able]
+            stage += (each.capped(wishes.cap) for each in (*first, *scaled(where, ask, kind, needed)))
+        except (NotProvable, *ARITHMETIC) as error:
+            stage.append(Refused(kind, told(error)))
+            continue
+        beaten.append((kind, where, [m for m in rest if m not in needed]))
+    yield stage
+    yield [each.capped(wishes.cap) for kind, where, rest in beaten for each in scaled(where, ask, kind, rest)]
+
+
+def _wanted(where: Problem, ask: Ask, kind: Kind, name: str, chosen: tuple[Method, ...] | None) -> Sequence[Method]:
+    """The methods that are tried by themselves, or those of the name that is asked for."""
+    known = suited(where.items, ask, kind)
+    if not known and (reason := kind.refusal(ask)) is not None:
+        raise NotProvable(reason)
+    if chosen is None:
+        return [m for m in known if where.cells <= m.largest]
+    found = [m for m in chosen if m.suits(where.items, ask, kind)]
+    if not found:
+        there = ", ".join(dict.fromkeys(m.name for m in known)) or "none"
+        raise NotProvable(
+            f"method {name!r} is not for {kind.name} noise with such laws and such a budget; methods that are: {there}"
+        )
+    return found
 
 
 def scaled(where: Problem, ask: Ask, kind: Kind, wanted: Sequence[Method]) -> list[Scaled]:
@@ -140,19 +115,6 @@ def _reached(method: Method, where: Problem, ask: Ask, kind: Kind) -> tuple[Prob
     return there, Proposal(steps, f"values are rounded to multiples of {grid:g}: their own step is out of reach")
 
 
-def _rows(found: list[Scaled], ask: Ask) -> list[Row]:
-    """The rows of one kind of noise, in the order of the registry; the exact scale is proved first, and
-    scales follow from others on the same lattice only."""
-    least: dict[Fraction, float] = {}
-    rows = {}
-    for each in sorted(found, key=lambda one: one.way.name != "exact"):
-        grid = each.where.lattice.grid
-        row = rows[id(each)] = replace(each, least=least.get(grid, math.inf)).offer.row(ask)
-        if row.proven:
-            least[grid] = min(least.get(grid, math.inf), row.scale)
-    return [rows[id(each)] for each in found]
-
-
 _DIGITS = 10
 _NUDGES = (-2e-11, 0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
 """Tried in turn from the proposal on: a search ends a little above a root, which may be a short decimal itself."""
@@ -160,8 +122,9 @@ _UNIT = Fraction(1)
 _OF_VALUES = (EXACT_LAWS, INDEPENDENT_ROWS)
 
 
+@final
 @dataclass(frozen=True, eq=False)
-class Scaled:
+class Scaled(Offer):
     """A scale in steps of a lattice, found by a method for one kind of noise."""
 
     kind: Kind
@@ -172,16 +135,29 @@ class Scaled:
     """Everything that was proposed on this lattice, this one included."""
     cap: Fraction | None = None
     """The most epsilon against anybody."""
-    least: float = math.inf
-    """A scale of this kind of noise that is proved: at or above it, a kind of which larger scales are post-processings
-    of smaller ones needs no proof of its own to be listed."""
+
+    @property
+    def method(self) -> str:  # type: ignore[override]
+        """The name of the method."""
+        return self.way.name
+
+    @property
+    def lattice(self) -> Lattice:  # type: ignore[override]
+        """Where values are rounded."""
+        return self.where.lattice
+
+    @property
+    def refusal(self) -> str | None:  # type: ignore[override]
+        """Of a scale that is not finite, why."""
+        return (self.proposal.note or "no finite scale") if math.isinf(self.proposal.steps) else None
 
     def capped(self, cap: Fraction | None) -> Scaled:
         """The same with a scale of at least span / cap steps, at which two values of a record lose at most the cap: the
-        noise is Laplace noise, on the lattice or on atoms. Without a support, and for other noise, nothing is left."""
-        if cap is None:
-            return self
-        span, bounded = self._span(), self.kind.at(1, _UNIT).rate == 1  # the largest log-ratio is a step / scale
+        noise is Laplace noise, on the lattice or on atoms. Without a support, and for other noise, nothing is left; but
+        of one value alone nothing can be learnt."""
+        if cap is None or (span := self._span()) == 0:
+            return self if cap is None else replace(self, cap=cap)
+        bounded = self.kind.at(1, _UNIT).rate == 1  # the largest log-ratio is a step / scale
         if span is None or not bounded:
             why = "values are not kept within a support" if span is None else f"{self.kind.name} noise bounds no ratio"
             return replace(self, cap=cap, proposal=Proposal(math.inf, f"no noise keeps the cap: {why}"))
@@ -204,14 +180,6 @@ class Scaled:
         assert span is not None
         assert noise.grid is not None
         return not noise.silent and span * noise.grid <= self.cap * as_fraction(noise.scale)
-
-    @property
-    def offer(self) -> Offer:
-        """For the driver; refused where no scale is finite."""
-        refusal = (self.proposal.note or "no finite scale") if math.isinf(self.proposal.steps) else None
-        return Offer(
-            self.way.name, self.kind.name, self.tried, refusal, self.rank, self.row, lattice=self.where.lattice
-        )
 
     def rank(self, objective: Objective) -> tuple[float, float, bool]:
         """The expected error of the scale as proposed."""
@@ -288,11 +256,12 @@ class Scaled:
             more={} if self.cap is None else {"cap": str(self.cap)},
         )
 
-    def row(self, ask: Ask) -> Row:
-        """The line of a comparison."""
+    def row(self, ask: Ask, least: float = math.inf) -> Row:
+        """The line of a comparison; of noise of which larger scales are post-processings of smaller ones, a scale at or
+        above the `least` that is proved needs no proof of its own to be listed."""
         grid, d = self.where.lattice.grid, self.where.dimension
         scale = float(decimal_up(self.proposal.steps * float(grid), _DIGITS))
-        follows = self.kind.ordered and scale >= self.least and not ask.finite and d == 1
+        follows = self.kind.ordered and scale >= least and not ask.finite and d == 1
         if follows:
             noise = self._placed(self.kind.at(scale, grid), self.where.items)
             proof = Proof(math.inf, 0.0, "", holds=True)

@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any, cast, final
 
 import numpy as np
 
 from fugu.calibration.covariance.directions import anisotropic_laplace
 from fugu.calibration.lattice import FINER, beliefs_of, on, short_step
-from fugu.calibration.offer import Listed, Offer, Tried, Wishes
+from fugu.calibration.offer import Offer, Refused, Stages, Tried, Wishes
 from fugu.calibration.registry import ARITHMETIC, told
 from fugu.documents.sentences import APART, DRAWN_INSIDE, ONE_DATA_SET, TRANSLATES
 from fugu.documents.swap import METHOD, SHARE, SWAP, RecordSwap, cap_delta, longest_steps, planned_draws
@@ -38,6 +39,8 @@ from fugu.loss.shifts import gaussian_mu
 from fugu.mechanism.intake import Context, shares_json
 from fugu.mechanism.record_swap import SwappedGaussian
 from fugu.noise.gaussian import Gaussian
+from fugu.noise.kind import Kind, Objective
+from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers.exact import decimal_up, float_up
@@ -58,44 +61,50 @@ _NOT_DECLARED = (
     "translates, and not values that move by at most so much"
 )
 _NOTHING = "no coordinate differs, so no noise is needed"
-Directed = tuple[DirectedLaplace, tuple[Shape, ...], Lattice]
+Found = tuple[DirectedLaplace, tuple[Shape, ...], Lattice]
 """Noise, the laws as they are stated, and the lattice."""
 
 
-def directed_offer(method: str, find: Callable[[], Directed], own: Context | None = None) -> Offer:
-    """One way to choose directions and scales, or why there is none; what is assumed may not be the scenario's own."""
-    declared = method == SEVERAL
+@final
+@dataclass(frozen=True, eq=False)
+class Directed(Offer):
+    """Laplace noise along directions, by one way to choose them; what is assumed may not be the scenario's `own`."""
 
-    def tried(ask: Ask, context: Context) -> Tried:
+    method: str
+    noise: DirectedLaplace
+    given: tuple[Shape, ...]
+    lattice: Lattice
+    own: Context | None = None
+    kind: Kind = Laplace
+
+    def rank(self, objective: Objective) -> tuple[float, float, bool]:
+        """The expected error."""
+        return self.noise.expected_error(objective), self.noise.scale, False
+
+    def told(self, tried: Tried, ask: Ask) -> dict[str, Any]:  # noqa: ARG002
+        """What must be declared."""
+        return {"note": TRANSLATES} if tried.before else {}
+
+    def tried(self, ask: Ask, context: Context) -> Tried:
         """The noise, and its proof in exact rationals."""
-        context = own or context
+        declared, context = self.method == SEVERAL, self.own or context
         if declared and SYMMETRIC in context.assumptions:
             raise NotProvable(_NOT_DECLARED)
-        laws = on(given, lattice).items
+        laws = on(self.given, self.lattice).items
         return Tried(
             kind="vector",
-            method=method,
-            theorem=WAYS[method],
-            noise=directed,
-            proof=bound(laws, directed, ask),
-            lattice=lattice,
+            method=self.method,
+            theorem=WAYS[self.method],
+            noise=self.noise,
+            proof=bound(laws, self.noise, ask),
+            lattice=self.lattice,
             laws=laws,
-            beliefs=beliefs_of(given),
+            beliefs=beliefs_of(self.given),
             context=context,
-            scales={method: directed.scale},
-            dimension=directed.dimension,
+            scales={self.method: self.noise.scale},
+            dimension=self.noise.dimension,
             before=(TRANSLATES,) if declared else (),
         )
-
-    try:
-        directed, given, lattice = find()
-    except (NotProvable, BadNoise, *ARITHMETIC) as error:
-        return Offer(method, "laplace", tried, str(error) if isinstance(error, BadNoise) else told(error))
-    note = {"note": TRANSLATES} if declared else {}
-    return Offer(
-        method, "laplace", tried, None, lambda error: (directed.expected_error(error), directed.scale, False),
-        more=lambda *_: note,
-    )  # fmt: skip
 
 
 def _translates(given: Sequence[Shape]) -> list[Family]:
@@ -113,7 +122,7 @@ def _epsilon(ask: Ask) -> float:
     return float(ask.epsilon)
 
 
-def _axes(given: tuple[Shape, ...], ask: Ask, grid: Fraction | None) -> Directed:
+def _axes(given: tuple[Shape, ...], ask: Ask, grid: Fraction | None) -> Found:
     families = _translates(given)
     D = np.array([family.points[-1] - family.points[0] for family in families], dtype=np.float64)
     b = anisotropic_laplace(D, _epsilon(ask))
@@ -126,7 +135,7 @@ def _axes(given: tuple[Shape, ...], ask: Ask, grid: Fraction | None) -> Directed
     return DirectedLaplace(columns, scales, lattice.grid), given, lattice
 
 
-def _several(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Directed:
+def _several(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Found:
     if not wishes.declared_exact:
         raise NotProvable(_NOT_DECLARED)
     families, epsilon = _translates(given), _epsilon(ask)
@@ -153,7 +162,7 @@ def _lattice(families: Sequence[Family], grid: Fraction | None, least: float) ->
     return Lattice(held.grid / parts)
 
 
-def _group(model: PropertyModel, ask: Ask, grid: Fraction | None) -> Directed:
+def _group(model: PropertyModel, ask: Ask, grid: Fraction | None) -> Found:
     whole = [model.swapped * x for x in model.reach]
     b = anisotropic_laplace([[float(x) for x in whole]], _epsilon(ask))
     if not b.any():
@@ -169,10 +178,10 @@ def _moved(whole: Sequence[Fraction], step: Fraction) -> tuple[Shape, ...]:
     return shapes(as_pairs([LawPair(p, q, "one share vs another share")]))
 
 
-def directions(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed:
+def directions(given: tuple[Shape, ...], ask: Ask, wishes: Wishes, every: bool = False) -> Stages:  # noqa: ARG001
     """The search for translates of vectors, or for a property of the whole with a pure budget."""
     context: Context | None = None
-    finds: dict[str, Callable[[], Directed]]
+    finds: dict[str, Callable[[], Found]]
     if given[0].shape == "normal" or (wishes.method == GROUP and isinstance(wishes.model, PropertyModel)):
         model = wishes.model
         if not isinstance(model, PropertyModel):
@@ -191,8 +200,13 @@ def directions(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed:
         finds = {ANISOTROPIC: lambda: _axes(given, ask, wishes.grid), SEVERAL: lambda: _several(given, ask, wishes)}
     if wishes.noise not in ("best", "laplace"):
         raise NotProvable(f"these methods add Laplace noise, not {wishes.noise}; leave out noise=")
-    wanted = [name for name in finds if wishes.method in ("best", name)]
-    return Listed(lambda: [directed_offer(name, finds[name], context) for name in wanted])
+    offers: list[Offer] = []
+    for name in [name for name in finds if wishes.method in ("best", name)]:
+        try:
+            offers.append(Directed(name, *finds[name](), context))
+        except (NotProvable, BadNoise, *ARITHMETIC) as error:
+            offers.append(Refused(Laplace, str(error) if isinstance(error, BadNoise) else told(error), name))
+    yield offers
 
 
 def whole_basis(vectors: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
@@ -245,38 +259,48 @@ _OCTAVES = 11
 """Lengths below 2^-11 of the longest are rounded up to that."""
 
 
-def _swapped(model: PropertyModel, grid: Fraction | None, ask: Ask) -> Tried:
-    """The plan for a property of the whole, and the proof of its cap."""
-    assert isinstance(ask, Ratio)
-    swap, noise, laws, proof = _plan(model, ask, grid)
-    lattice, dimension = Lattice(noise.grid), len(model.statistics)  # type: ignore[arg-type]
-    return Tried(
-        kind="vector" if dimension > 1 else "additive",
-        method=METHOD,
-        theorem=WAYS[METHOD],
-        noise=SwappedGaussian(noise, dimension, model),
-        proof=proof,
-        lattice=lattice,
-        laws=on(laws, lattice).items,
-        beliefs=beliefs_of(laws),
-        context=_context(model),
-        scales={METHOD: float(swap.cap)},
-        dimension=dimension,
-        more={SWAP: swap.to_json()},
-    )
+@final
+@dataclass(frozen=True, eq=False)
+class Swapped(Offer):
+    """The plan of a record swap for a property of the whole."""
 
+    model: PropertyModel
+    grid: Fraction | None
+    kind: Kind = Gaussian
+    method: str = METHOD
 
-def _estimated(tried: Tried, ask: Ask) -> dict[str, Any]:
-    """What the row of a record swap says: an estimate, from draws that no release uses."""
-    made = tried.mechanism(Approx(ask.epsilon, ask.delta))
-    rng = np.random.Generator(np.random.PCG64())
-    found = made.estimate(rng, min(_SHOWN, RecordSwap.of(made.certificate).draws))
-    noise, d = Gaussian(found.sigma, made.noise.grid), made.dimension
-    return {
-        "scale": found.sigma * math.sqrt(d), "expected_absolute": noise.total_error("absolute", d),
-        "expected_squared": noise.total_error("squared", d), "epsilon": float(ask.epsilon), "proven": True,
-        "note": f"an estimate from {found.draws} draws; the release makes its own, and uses at most {found.cap:.6g}",
-    }  # fmt: skip
+    def tried(self, ask: Ask, context: Context) -> Tried:  # noqa: ARG002 - what is assumed is not the scenario's own
+        """The plan, and the proof of its cap."""
+        assert isinstance(ask, Ratio)
+        swap, noise, laws, proof = _plan(self.model, ask, self.grid)
+        lattice, dimension = Lattice(noise.grid), len(self.model.statistics)  # type: ignore[arg-type]
+        return Tried(
+            kind="vector" if dimension > 1 else "additive",
+            method=METHOD,
+            theorem=WAYS[METHOD],
+            noise=SwappedGaussian(noise, dimension, self.model),
+            proof=proof,
+            lattice=lattice,
+            laws=on(laws, lattice).items,
+            beliefs=beliefs_of(laws),
+            context=_context(self.model),
+            scales={METHOD: float(swap.cap)},
+            dimension=dimension,
+            more={SWAP: swap.to_json()},
+        )
+
+    def told(self, tried: Tried, ask: Ask) -> dict[str, Any]:
+        """An estimate, from draws that no release uses."""
+        made = tried.mechanism(Approx(ask.epsilon, ask.delta))
+        rng = np.random.Generator(np.random.PCG64())
+        found = made.estimate(rng, min(_SHOWN, RecordSwap.of(made.certificate).draws))
+        noise, d = Gaussian(found.sigma, made.noise.grid), made.dimension
+        said = f"an estimate from {found.draws} draws; the release makes its own, and uses at most {found.cap:.6g}"
+        return {
+            "scale": found.sigma * math.sqrt(d), "expected_absolute": noise.total_error("absolute", d),
+            "expected_squared": noise.total_error("squared", d), "epsilon": float(ask.epsilon), "proven": True,
+            "note": said,
+        }  # fmt: skip
 
 
 def _plan(
@@ -327,12 +351,11 @@ def _context(model: PropertyModel) -> Context:
     )
 
 
-def swaps(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed:
+def swaps(given: tuple[Shape, ...], ask: Ask, wishes: Wishes, every: bool = False) -> Stages:
     """The search for a record swap; the laws are those of the scenario's Gaussian model, and are not used."""
-    del given
-    model = wishes.model if isinstance(wishes.model, PropertyModel) else None
-    why = None
-    if model is None:
+    del given, every
+    model, why = wishes.model, None
+    if not isinstance(model, PropertyModel):
         why = "a record swap needs the records of a reference; make the scenario with Scenario.from_property"
     elif not isinstance(ask, Ratio) or ask.pure:
         why = "a record swap adds Gaussian noise, and its draws take a part of delta; give Approx(epsilon, delta)"
@@ -340,5 +363,4 @@ def swaps(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed:
         why = "no record can change the statistics, so there is nothing to swap"
     elif wishes.noise not in ("best", "gaussian"):
         why = f"a record swap adds Gaussian noise, not {wishes.noise}; leave out noise="
-    plan = lambda ask, _: _swapped(cast(PropertyModel, model), wishes.grid, ask)  # noqa: E731
-    return Listed(lambda: [Offer(METHOD, "gaussian", plan, why, more=_estimated)])
+    yield [Refused(Gaussian, why, METHOD) if why is not None else Swapped(cast(PropertyModel, model), wishes.grid)]

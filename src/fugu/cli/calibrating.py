@@ -10,7 +10,8 @@ from typing import Any
 
 import fugu
 from fugu.calibration.channel import channel_offer
-from fugu.calibration.driver import asked
+from fugu.calibration.driver import rows_of
+from fugu.calibration.offer import asked
 from fugu.calibration.plan import plan_channel, rows_needed
 from fugu.cli import options
 from fugu.cli.column import (
@@ -149,7 +150,7 @@ def _methods(question: Question, more: Comparing, as_json: bool) -> None:
         found = fugu.compare(scenario, budget, grid=question.grid, rows=rows)
         if (channel := channel_asked(question)) is not None:  # its line, which `calibrate` does not take by itself
             wishes, ask = replace(channel, names=Context.of(scenario).nominal), asked(budget)
-            listed = (*found.beside, channel_offer(shapes(scenario.law_pairs()), ask, wishes).row(ask))
+            listed = (*found.beside, *rows_of([channel_offer(shapes(scenario.law_pairs()), ask, wishes)], ask))
             found = replace(found, more=lambda: listed)
         _ = found.beside, found.ordinary, found.usable, found.certificate  # worked out while progress is shown
         said = (*weaknesses(budget, scenario.report.rows if rows is None else rows), *scenario.report.few)

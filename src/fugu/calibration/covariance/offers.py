@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from fugu.calibration.covariance.methods import WAYS, Candidate, propose
 from fugu.calibration.covariance.optimal import least_trace
 from fugu.calibration.covariance.slope import CovarianceCost
 from fugu.calibration.lattice import beliefs_of, short_step
-from fugu.calibration.offer import Listed, Offer, Tried, Wishes
+from fugu.calibration.offer import Offer, Refused, Stages, Tried, Wishes
 from fugu.calibration.registry import named
 from fugu.documents.sentences import EXACTLY_NORMAL, GAUSSIAN_MODEL
 from fugu.errors import NotProvable, UsageError
@@ -27,7 +27,8 @@ from fugu.laws.shapes import Shape
 from fugu.loss.door import bound
 from fugu.loss.vectors_gaussian import TAU
 from fugu.mechanism.intake import Context
-from fugu.noise.kind import finite_or_none, kind_of
+from fugu.noise.gaussian import Gaussian
+from fugu.noise.kind import Kind, Objective, finite_or_none, kind_of
 from fugu.noise.lattice import MAX_INDEX, Lattice
 from fugu.noise.matrix import CorrelatedGaussian
 from fugu.numbers.exact import decimal_up
@@ -42,16 +43,31 @@ _NEGLIGIBLE = 1e-4
 _HALVINGS = 6
 
 
-def _offered(
-    candidate: Candidate, pairs: tuple[NormalPair, ...], wishes: Wishes, scales: dict[str, float | None]
-) -> Offer:
-    """A covariance that a method asks for, or why it has none."""
+@final
+@dataclass(frozen=True, eq=False)
+class Covariance(Offer):
+    """The covariance that a method asks for."""
 
-    def tried(ask: Ask, context: Context) -> Tried:
+    candidate: Candidate
+    pairs: tuple[NormalPair, ...]
+    wishes: Wishes
+    scales: dict[str, float | None]
+    kind: Kind = Gaussian
+
+    @property
+    def method(self) -> str:  # type: ignore[override]
+        """The name of the method."""
+        return self.candidate.method
+
+    def rank(self, objective: Objective) -> tuple[float, float, bool]:  # noqa: ARG002 - the cost is of what is wished
+        """The cost, every statistic in its own unit."""
+        return self.candidate.error, 0.0, False
+
+    def tried(self, ask: Ask, context: Context) -> Tried:
         """The noise, and its proof in the Gaussian model."""
-        noise, proof = realised(candidate, pairs, ask, wishes.grid)
-        before, floor = [GAUSSIAN_MODEL], wishes.floor
-        if wishes.declared_exact:
+        noise, proof = realised(self.candidate, self.pairs, ask, self.wishes.grid)
+        before, floor = [GAUSSIAN_MODEL], self.wishes.floor
+        if self.wishes.declared_exact:
             before.append(EXACTLY_NORMAL)
             if context.shares is not None:  # laws declared exactly normal have no ends: nothing is clipped
                 stated = tuple(a for a in context.assumptions if a != MOVED)
@@ -61,33 +77,31 @@ def _offered(
             before.append(f"noise of variance at least {floor:g} in every direction, {_OWN}")
         return Tried(
             kind="correlated",
-            method=candidate.method,
-            theorem=WAYS[candidate.method],
+            method=self.method,
+            theorem=WAYS[self.method],
             noise=noise,
             proof=proof,
             lattice=Lattice(noise.grid),
-            laws=pairs,
-            beliefs=beliefs_of(pairs),
+            laws=self.pairs,
+            beliefs=beliefs_of(self.pairs),
             context=context,
-            scales=scales,
+            scales=self.scales,
             dimension=noise.dimension,
             before=tuple(before),
         )
 
-    def more(tried: Tried, ask: Ask) -> dict[str, Any]:
+    def told(self, tried: Tried, ask: Ask) -> dict[str, Any]:
         """The errors in the units of the statistics, and how near the least they are."""
+        candidate = self.candidate
         assert candidate.covariance is not None
         S = candidate.laws.own(
             np.array([[float(x) for x in row] for row in cast(CorrelatedGaussian, tried.noise).covariance()])
         )
         values = np.linalg.eigvalsh(candidate.covariance)
         flat = "" if values[0] > 1e-9 * values[-1] else "deficient rank: only for laws that are exactly normal"
-        least = _least(S, candidate, ask, wishes.weight is not None) if candidate.method == "optimal" else ""
+        least = _least(S, candidate, ask, self.wishes.weight is not None) if self.method == "optimal" else ""
         note = candidate.note or "; ".join(filter(None, (flat, least)))
         return {"note": note, "standardised": candidate.cost.value(S)}
-
-    refusal = candidate.refusal if candidate.covariance is None else None
-    return Offer(candidate.method, "gaussian", tried, refusal, lambda _: (candidate.error, 0.0, False), more=more)
 
 
 def _least(S: Array, plan: Candidate, ask: Ask, weighted: bool) -> str:
@@ -134,36 +148,33 @@ def realised(
     return found
 
 
-def covariances(given: tuple[Shape, ...], ask: Ask, wishes: Wishes) -> Listed:
+def covariances(given: tuple[Shape, ...], ask: Ask, wishes: Wishes, every: bool = False) -> Stages:
     """The search for covariances: every method at once, since none takes long."""
     pairs = tuple(pair for pair in given if isinstance(pair, NormalPair))
-
-    def check() -> None:
-        if wishes.noise not in ("best", "gaussian"):
-            kind_of(wishes.noise)
-            raise NotProvable(
-                f"normal vectors are protected by Gaussian noise here, not by {wishes.noise}; leave out noise="
-            )
-        if wishes.declared_exact and getattr(wishes.model, "bounds", None):
-            raise UsageError(
-                "bounds= clips the records, so the statistics are not exactly normal: leave out bounds, or "
-                "declared_exact"
-            )
-        if wishes.method != "best" and wishes.method not in WAYS:
-            named(wishes.method)
-            raise NotProvable(
-                f"method {wishes.method!r} is not for normal laws of vectors; methods that are: {', '.join(WAYS)}"
-            )
-
-    def offers() -> list[Offer]:
-        found = propose(pairs, ask, wishes)
-        scales = {
-            m: None if c.covariance is None else finite_or_none(math.sqrt(float(np.trace(c.covariance))))
-            for m, c in found.items()
-        }
-        return [_offered(c, pairs, wishes, scales) for m, c in found.items() if wishes.method in ("best", m)]
-
-    return Listed(offers, check)
+    if wishes.noise not in ("best", "gaussian"):
+        kind_of(wishes.noise)
+        raise NotProvable(
+            f"normal vectors are protected by Gaussian noise here, not by {wishes.noise}; leave out noise="
+        )
+    if wishes.declared_exact and getattr(wishes.model, "bounds", None) and not every:
+        raise UsageError(
+            "bounds= clips the records, so the statistics are not exactly normal: leave out bounds, or declared_exact"
+        )
+    if wishes.method != "best" and wishes.method not in WAYS:
+        named(wishes.method)
+        raise NotProvable(
+            f"method {wishes.method!r} is not for normal laws of vectors; methods that are: {', '.join(WAYS)}"
+        )
+    found = propose(pairs, ask, wishes)
+    scales = {
+        m: None if c.covariance is None else finite_or_none(math.sqrt(float(np.trace(c.covariance))))
+        for m, c in found.items()
+    }
+    yield [
+        Refused(Gaussian, c.refusal, m) if c.covariance is None else Covariance(c, pairs, wishes, scales)
+        for m, c in found.items()
+        if wishes.method in ("best", m)
+    ]
 
 
 # From a covariance to noise that can be drawn: an integer matrix times independent discrete Gaussians on a lattice.
