@@ -1592,7 +1592,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("_free_reach", "a reach without bounds is taken for proved", "ends is None", "False"),
     ("Document._read", "any part", "read_parts(cls.PARTS, content)", "pass"),
     ("Document.check_marks", "marks as they are written", "stated is not None and stated != own", "False", "verifier/test_derived_words.py"),
-    ("sized", "documents that no reader takes", "size > plain_json.MOST_BYTES", "False", "verifier/test_limits.py"),
+    ("sized", "documents that no reader takes", "size > limits.MOST_BYTES", "False", "verifier/test_limits.py"),
     ["verifier/test_limits.py"],
     ("load_json", "documents of any size", "known.st_size > MOST_BYTES", "False"),
     ("_line", "lines of any length", "lines.readline(_LONGEST + 1)", "lines.readline()"),

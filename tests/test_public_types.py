@@ -20,7 +20,7 @@ from fugu.lazily import Imported
 USES = Path(__file__).with_name("typed_uses.py")
 SRC = Path(fugu.__file__).parents[1]
 ALIASES = {
-    "fugu.data.sources": ("TableLike",),
+    "fugu.data.frame": ("TableLike",),
     "fugu.guarantee.curve": ("Guarantee",),
     "fugu.laws.pair": ("PairsLike", "Law"),
     "fugu.ledger.charge": ("Chargeable",),

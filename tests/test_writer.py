@@ -32,11 +32,9 @@ WRITERS = {
 }
 ALLOWED = {
     "files.py": {"os.open", "os.rename", "os.fdopen", "os.link"},
-    "data/sources.py": {"os.open", "tempfile.mkdtemp", "duckdb.connect"},
-    "documents/plain_json.py": {"os.open"},  # read only, O_NONBLOCK
-    "ledger/store.py": {"os.open"},  # whether it may be written
-    "data/files.py": {"COPY"},  # a sentence for users
-    "ledger/locks.py": {".FileIO"},
+    "data/files.py": {"os.open", "tempfile.mkdtemp", "duckdb.connect", "COPY"},
+    "documents/reading.py": {"os.open"},  # read only, O_NONBLOCK
+    "ledger/store.py": {"os.open", ".FileIO"},  # whether it may be written; the file itself
     "auditing/through_files.py": {".open"},  # tables of an attack, in a temporary folder
     "ledger/old.py": {"sqlite3.connect", "shutil.copyfile", ".open"},  # copies in a temporary folder, of mode 0700
 }

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from fugu import Pure, Scenario, calibrate
 from fugu.cli.app import app
-from fugu.data import sources
+from fugu.data import frame
 from fugu.data.sequences import read_sequences
 from fugu.errors import BadTable, FuguError, MissingValues, UsageError, did_you_mean
 from fugu.scenario import property_statistic
@@ -45,7 +45,7 @@ def test_states_that_do_not_decode_are_refused_too(tmp_path):
     table = put(tmp_path / "t.csv", b"u,d,p\na,1,caf\xe9\na,2,caf\xe8\n")
     with pytest.raises(BadTable, match="column 'p' holds states that do not decode"):
         read_sequences(table, by="u", order="d", state="p")
-    sources.require_decoded("p", ["café", 1.5, None], "states")
+    frame.require_decoded("p", ["café", 1.5, None], "states")
 
 
 def test_a_gzip_file_that_is_damaged_inside_is_said(tmp_path):

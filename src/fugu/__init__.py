@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from fugu.data import Schema as Schema
     from fugu.data import read_table as read_table
     from fugu.documents.certificate import Certificate as Certificate
+    from fugu.documents.document import Verdict as Verdict
     from fugu.documents.release import ReleaseDocument as ReleaseDocument
-    from fugu.documents.verdict import Verdict as Verdict
     from fugu.guarantee import ZCDP as ZCDP
     from fugu.guarantee import Approx as Approx
     from fugu.guarantee import Pure as Pure

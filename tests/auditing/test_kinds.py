@@ -15,8 +15,7 @@ import fugu
 import fugu.cli.app as cli
 from fugu import MarkovChain, PerEntryDP, Schema, verify
 from fugu.documents.certificate import Certificate
-from fugu.documents.document import Document, later
-from fugu.documents.kinds import SCHEMAS
+from fugu.documents.document import SCHEMAS, Document, later
 from fugu.errors import CertificateError, FuguError, UsageError
 from fugu.queries.sequence_certificate import THE_TABLE, SequenceCertificate, entry_budget
 from fugu.queries.sequence_claims import REFERENCE

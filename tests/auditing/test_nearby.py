@@ -11,7 +11,7 @@ import fugu
 from fugu.auditing import guarantee_against, guarantee_within
 from fugu.auditing.against import proved
 from fugu.auditing.moved import apart, dominating, moved_delta, moved_renyi, reach
-from fugu.documents.laws import laws_given
+from fugu.documents.promises import laws_given
 from fugu.errors import NotProvable, UnknownName, UsageError
 from fugu.guarantee.asks import exact
 from fugu.loss.shifts import shift_renyi

@@ -9,7 +9,7 @@ import pytest
 
 import fugu
 from fugu.cli.options import joined, split, split_before
-from fugu.documents.question import question_words
+from fugu.documents.sentences import question_words
 from fugu.errors import UsageError
 from fugu.queries.statistic import StatisticQuestion
 from release_files import command, document_of

@@ -10,13 +10,13 @@ import sys
 
 import pytest
 
-from fugu.data import read_table, sources
-from fugu.data.sources import Relation
+from fugu.data import files, read_table
+from fugu.data.frame import Relation
 from fugu.errors import BadTable
 
 SPILL = """
 import time
-from fugu.data import sources as engine
+from fugu.data import files as engine
 db = engine.connect()
 db.execute("SET memory_limit='60MB'; SET threads=1")
 db.execute("CREATE TABLE t AS SELECT range AS x, md5(range::VARCHAR) AS name FROM range(3000000)")
@@ -54,7 +54,7 @@ def test_what_a_kill_leaves_is_removed_at_the_next_start_and_what_lives_is_not(t
         strange = tmp_path / "fugu-spill-strange"  # of our name, but open to others: not ours
         strange.mkdir(mode=0o755)
         (tmp_path / "fugu-spill-link").symlink_to(kept)
-        other = run("from fugu.data import sources as engine; engine.connect()", tmp_path)
+        other = run("from fugu.data import files as engine; engine.connect()", tmp_path)
         other.communicate(timeout=60)
         assert other.returncode == 0
         assert not os.path.exists(left) and os.path.isdir(kept) and strange.is_dir()
@@ -65,11 +65,11 @@ def test_what_a_kill_leaves_is_removed_at_the_next_start_and_what_lives_is_not(t
 
 
 def test_every_process_has_its_own_folder():
-    mine = sources.spill_folder()
-    assert sources.spill_folder() == mine and stat.S_IMODE(mine.stat().st_mode) == 0o700
+    mine = files.spill_folder()
+    assert files.spill_folder() == mine and stat.S_IMODE(mine.stat().st_mode) == 0o700
     child = os.fork()
     if child == 0:
-        os._exit(sources.spill_folder() == mine)
+        os._exit(files.spill_folder() == mine)
     assert os.waitpid(child, 0)[1] == 0 and mine.is_dir()
 
 
@@ -98,6 +98,6 @@ def test_no_table_is_called_damaged_for_want_of_memory(tmp_path, monkeypatch):
 def test_other_errors_keep_their_words():
     import duckdb
 
-    assert "enough memory" in str(sources.refused(duckdb.OutOfMemoryException("row 7: Ann"), "not a table"))
-    assert "no space" in str(sources.refused(duckdb.IOException("No space left on device"), "not a table"))
-    assert str(sources.refused(duckdb.ConversionException("Ann"), "not a table")) == "not a table"
+    assert "enough memory" in str(files.refused(duckdb.OutOfMemoryException("row 7: Ann"), "not a table"))
+    assert "no space" in str(files.refused(duckdb.IOException("No space left on device"), "not a table"))
+    assert str(files.refused(duckdb.ConversionException("Ann"), "not a table")) == "not a table"

@@ -219,7 +219,7 @@ def test_a_damaged_parquet_file_is_refused_by_name_or_read(rng, tmp_path):
 
 def test_an_engine_that_raises_something_else_is_refused_too(tmp_path):
     """The wrong version: only errors of duckdb's own kind were caught."""
-    from fugu.data.sources import Relation
+    from fugu.data.frame import Relation
 
     class Broken:
         columns, types = ("x",), ("VARCHAR",)

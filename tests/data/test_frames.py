@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 
 import fugu
+from fugu.data import frame
 from fugu.data import frame as kinds
-from fugu.data import sources
 from fugu.data.column import Column, Raw
 from fugu.data.frame import FrameKind
 from fugu.errors import BadLaw, BadTable, MissingExtra, UsageError
@@ -175,11 +175,11 @@ def test_an_engine_that_needs_another_one_says_which(monkeypatch):
         def collect(self):
             raise ModuleNotFoundError("SENTINEL", name="pyarrow.lib")
 
-    monkeypatch.setattr(sources.nw, "LazyFrame", Lazy)
+    monkeypatch.setattr(frame.nw, "LazyFrame", Lazy)
     with pytest.raises(MissingExtra, match="a frame of ibis is read with pyarrow, which is not installed") as told:
-        sources.FrameColumns(Lazy()).fetch(("v",))
+        frame.FrameColumns(Lazy()).fetch(("v",))
     assert "SENTINEL" not in str(told.value)
-    monkeypatch.setattr(sources, "find_spec", lambda name: None)
+    monkeypatch.setattr(frame, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="pyarrow or polars, and neither is installed"):
         fugu.release_column(mechanism(), pa.record_batch(TODAY))
     with pytest.raises(UsageError, match="session of their own"):

@@ -13,9 +13,8 @@ from typer.testing import CliRunner
 
 import fugu
 from fugu.cli.app import app
-from fugu.documents.question import question_words
 from fugu.documents.release import file_sha256
-from fugu.documents.sentences import PRIVATE_NUMBERS
+from fugu.documents.sentences import PRIVATE_NUMBERS, question_words
 from fugu.errors import CertificateError, UsageError
 
 EXAMPLES = "src/fugu/examples/"

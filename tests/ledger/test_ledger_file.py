@@ -19,7 +19,7 @@ import pytest
 import fugu
 from fugu.errors import BadLedger, BudgetExceeded, DataKnown, LedgerBroken, LedgerBusy, UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.ledger import Books, Charge, Ledger, books, chain, fingerprints, locks, log, store
+from fugu.ledger import Books, Charge, Ledger, books, chain, fingerprints, log, store
 from fugu.ledger import log as beginnings
 from fugu.ledger.fingerprint import fingerprint
 from fugu.priors import MarkovChain
@@ -289,7 +289,7 @@ def test_terms_are_fixed_and_known_data_gets_no_second_budget(path, kept):
 
 @contextmanager
 def locked(path):
-    held = locks.Held()
+    held = store.Held()
     held.open(path, write=True)
     assert held.take_whole(0)
     try:

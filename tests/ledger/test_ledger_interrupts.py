@@ -22,7 +22,7 @@ import pytest
 
 from fugu.errors import BudgetRefused, LedgerBroken, LedgerBusy
 from fugu.guarantee import Pure
-from fugu.ledger import Charge, Ledger, locks, log
+from fugu.ledger import Charge, Ledger, log, store
 from fugu.ledger.state import State
 from hunting import search
 from ledger_files import hashed, records, sha
@@ -180,7 +180,7 @@ def test_states_that_are_changed_in_place_are_caught(monkeypatch):
 
 def test_a_lock_that_is_released_in_one_place_is_caught(monkeypatch):
     def once(work):
-        held = locks.Held()
+        held = store.Held()
         try:
             return work(held)
         finally:

@@ -22,7 +22,7 @@ import pytest
 
 from fugu.errors import BadLedger, BudgetRefused, FuguError, LedgerBroken, LedgerBusy
 from fugu.guarantee import Pure
-from fugu.ledger import Books, Charge, Ledger, books, locks, log, store
+from fugu.ledger import Books, Charge, Ledger, books, log, store
 from hunting import search
 from ledger_files import records
 
@@ -348,9 +348,9 @@ def test_the_lock_is_that_of_the_file_and_not_of_a_name(tmp_path, monkeypatch):
             held.discard(os.readlink(f"/proc/self/fd/{self._file.fileno()}"))
         release(self)
 
-    release = locks.Held.release
-    monkeypatch.setattr(locks.Held, "take_whole", by_name)
-    monkeypatch.setattr(locks.Held, "release", given_back)
+    release = store.Held.release
+    monkeypatch.setattr(store.Held, "take_whole", by_name)
+    monkeypatch.setattr(store.Held, "release", given_back)
     assert not busy(paths)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from fugu.errors import BudgetExceeded, LedgerBusy
 from fugu.guarantee import Pure
-from fugu.ledger import Charge, Ledger, locks, log, store
+from fugu.ledger import Charge, Ledger, log, store
 from fugu.ledger import ledger as ledger_file
 from hunting import search
 
@@ -112,7 +112,7 @@ def test_looking_and_charging_apart_overspends_and_the_test_sees_it(tmp_path, mo
     monkeypatch.setattr(ledger_file.Ledger, "_refusal", slow)
     assert len(spend_in_threads(tmp_path / "right.db", 8, alone=True)) == 5
     Ledger(tmp_path / "wrong.db", Pure(0.05), data="d").close()
-    monkeypatch.setattr(locks, "_taken", lambda *_: True)
+    monkeypatch.setattr(store, "_taken", lambda *_: True)
     monkeypatch.setattr(store.Writing, "commit", _commit_at_the_end)
     assert len(spend_in_threads(tmp_path / "wrong.db", 8, alone=True)) > 5
 

@@ -18,8 +18,8 @@ import pytest
 from fugu.errors import BudgetExceeded, BudgetRefused, DataKnown, NotComposable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.ledger import Books, Charge, Ledger, books, fingerprints
+from fugu.ledger.books import accounts
 from fugu.ledger.fingerprint import beyond_chance, digested, memberships
-from fugu.ledger.sharing import accounts
 from hunting import search
 
 TENTH = Charge.per_entry(0.1)

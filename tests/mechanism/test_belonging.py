@@ -13,7 +13,7 @@ import pytest
 from forging import consistent
 from fugu import Approx, Certificate, Discrete, LawPair, Normal, Pure, Scenario, Shifted, calibrate, mix, verify
 from fugu.documents.document import digest_of
-from fugu.documents.laws import halves_agree, misnamed
+from fugu.documents.promises import halves_agree, misnamed
 from fugu.errors import BadLaw, CertificateError
 from hunting import search
 

@@ -144,7 +144,7 @@ def test_two_channels_for_the_same_laws_can_be_mixed_and_others_not(made):
 def test_a_half_with_rows_for_other_values_is_no_half_of_the_mixture(made):
     """Laws are numbered in the certificate: without the support, rows for 0, 1, 4 would pass for those of 0, 1, 3."""
     from fugu.documents.certificate import Certificate
-    from fugu.documents.laws import halves_agree
+    from fugu.documents.promises import halves_agree
 
     moved = Certificate.seal({**made.certificate.unsealed, "support": [0.0, 1.0, 4.0]}, made.certificate.laws)
     assert halves_agree(made.certificate, made.certificate) and not halves_agree(made.certificate, moved)

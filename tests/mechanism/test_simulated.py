@@ -9,7 +9,7 @@ import fugu
 from fugu import sequences
 from fugu.data import Schema, write_csv
 from fugu.errors import BadTable, FuguError
-from fugu.ledger.values import encode
+from fugu.ledger.charge import encode
 
 PAIR = fugu.LawPair(fugu.Discrete([0, 1], [3, 1]), fugu.Discrete([0, 1], [1, 3]))
 STATES = sequences.States(("well", "ill"))

@@ -261,7 +261,7 @@ def test_deep_and_large_files_are_refused(made, tmp_path, monkeypatch):
     path.write_text(json.dumps({**body, "digest": "0" * 64}))
     assert command("verify", path)[0] == 4
     path.write_text(json.dumps(made["count"]))
-    monkeypatch.setattr("fugu.documents.plain_json.MOST_BYTES", 1000)
+    monkeypatch.setattr("fugu.documents.reading.MOST_BYTES", 1000)
     code, said = command("verify", path)
     assert code == 4 and "is not read: it has" in said
 

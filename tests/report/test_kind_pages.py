@@ -14,8 +14,7 @@ import fugu
 import record_documents
 from fugu import PerEntryDP
 from fugu.cli.app import app
-from fugu.documents.document import later
-from fugu.documents.kinds import SCHEMAS
+from fugu.documents.document import SCHEMAS, later
 from fugu.iterate import LinearRegression
 from fugu.numbers.text import factor, number
 from fugu.queries.kinds import LAPLACE, half_width

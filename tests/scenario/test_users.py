@@ -11,7 +11,7 @@ import pytest
 from fugu import Approx, Discrete, LawPair, Normal, Pure, Scenario, calibrate, delta, epsilon, verify
 from fugu.errors import NotProvable, UsageError
 from fugu.noise import Laplace
-from fugu.scenario.users import needed, total
+from fugu.scenario.moves import needed, total
 from hunting import search
 
 

@@ -18,7 +18,7 @@ import fugu
 from auditing.document_fuzz import TooSlow, _drop, _edit, _get, _put, places, sealed, timed
 from fugu.auditing.beside import find
 from fugu.auditing.examine import examine
-from fugu.documents.plain_json import Unexpected
+from fugu.documents.reading import Unexpected
 from fugu.errors import FuguError
 from fugu.report import page
 from honest import NAMES, OLD, honest

@@ -10,7 +10,7 @@ from word_changes import changes, get, inside, kind_of, leaves, resealed, rest_o
 
 import fugu
 from fugu.documents.document import OWN_WORDS
-from fugu.documents.fields import PUBLISHER
+from fugu.documents.reading import PUBLISHER
 from fugu.errors import CertificateError
 from fugu.report import page
 from fugu.report.template import words

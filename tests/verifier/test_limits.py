@@ -12,8 +12,8 @@ import pytest
 import fugu
 from fugu.auditing.examine import examine
 from fugu.data import read_table
-from fugu.documents import plain_json
-from fugu.documents.plain_json import MOST_BYTES
+from fugu.documents import reading as plain_json
+from fugu.documents.reading import MOST_BYTES
 from fugu.errors import BadTable, CertificateError, UsageError
 from honest import honest
 from release_files import command

@@ -10,7 +10,7 @@ import pytest
 
 import fugu
 from fugu import Approx, Certificate, Scenario
-from fugu.documents.verdict import Verdict
+from fugu.documents.document import Verdict
 from fugu.errors import CertificateError
 
 

@@ -21,7 +21,7 @@ from fugu.auditing.theorems import (
     theorem_a3,
 )
 from fugu.documents.certificate import Certificate
-from fugu.documents.laws import laws_given
+from fugu.documents.promises import laws_given
 from fugu.errors import NotProvable, UnknownName, UsageError
 from fugu.guarantee import Approx, Divergences, Guarantee, Pure, Renyi, RenyiCurve
 from fugu.guarantee.asks import check_alpha, exact, outward

@@ -14,15 +14,12 @@ from typing import Any, cast
 from fugu.calibration.driver import calibrate
 from fugu.data import read_table
 from fugu.documents.certificate import Certificate
-from fugu.documents.document import Document, canonical_json
-from fugu.documents.kinds import inner, read
-from fugu.documents.laws import laws_given, one_law
-from fugu.documents.plain_json import load_json, reading
-from fugu.documents.promises import Promising, weakest
+from fugu.documents.document import Checked, Document, NotChecked, canonical_json, checked, read
+from fugu.documents.promises import Promising, inner, laws_given, one_law, weakest
+from fugu.documents.reading import load_json, reading
 from fugu.documents.release import PrivatePart, ReleaseDocument, commit_file, file_sha256, same
 from fugu.documents.sentences import RECORDS
 from fugu.documents.swap import SWAP
-from fugu.documents.verdict import Checked, NotChecked, checked
 from fugu.errors import BadNoise, CertificateError, FuguError, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.laws.cells import CellFamily

@@ -13,21 +13,19 @@ from typing import Any
 from fugu.data import write_csv
 from fugu.data.files import shown_columns
 from fugu.documents.certificate import Certificate
-from fugu.documents.document import canonical_json
-from fugu.documents.kinds import inner
-from fugu.documents.plain_json import reading
+from fugu.documents.document import Checked, NotChecked, canonical_json, checked
+from fugu.documents.promises import inner
+from fugu.documents.reading import reading
 from fugu.documents.release import ReleaseDocument, file_sha256
-from fugu.documents.verdict import Checked, NotChecked, checked
 from fugu.errors import CertificateError, LedgerBroken
 from fugu.guarantee import ZCDP, Guarantee
 from fugu.guarantee.asks import exact
 from fugu.guarantee.curve import budget_json
 from fugu.ledger import Books, books
 from fugu.ledger.books import standing
-from fugu.ledger.charge import LAW, Charge
+from fugu.ledger.charge import LAW, Charge, decode
 from fugu.ledger.state import CHARGED
 from fugu.ledger.store import LockedView
-from fugu.ledger.values import decode
 from fugu.numbers.exact import read_number
 from fugu.queries.answer import columns_of
 from fugu.queries.kinds import Cell

@@ -20,8 +20,7 @@ from fugu.auditing.through_files import DEFAULT, bare, followed, rebuilt, route_
 from fugu.auditing.trial import TESTS, EventAttempt, Halves, contrast, divergences, fight, look
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
-from fugu.documents.kinds import inner
-from fugu.documents.promises import Promising
+from fugu.documents.promises import Promising, inner
 from fugu.documents.release import ReleaseDocument
 from fugu.documents.swap import SWAP
 from fugu.errors import CertificateError, NotAttackable, UnknownName, UsageError

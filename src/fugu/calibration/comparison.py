@@ -11,8 +11,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from fugu.calibration.registry import nothing_proved
-from fugu.data.frame import KindName, PublishedColumn, to_frame
-from fugu.data.sources import FrameLike
+from fugu.data.frame import FrameLike, KindName, PublishedColumn, to_frame
 from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable
 from fugu.guarantee.curve import Guarantee

@@ -19,7 +19,7 @@ from fugu.calibration.driver import best
 from fugu.calibration.offer import Wishes
 from fugu.calibration.registry import ARITHMETIC
 from fugu.documents.certificate import Certificate
-from fugu.documents.laws import secrets_named
+from fugu.documents.promises import secrets_named
 from fugu.errors import FuguError, UsageError
 from fugu.guarantee.curve import Guarantee
 from fugu.guarantee.kinds import Approx, Pure, Renyi

@@ -19,10 +19,9 @@ from scipy.stats import binom
 
 from fugu.checking.columns import ColumnCheck, checked_column, tally
 from fugu.data.field import Field, is_gone
-from fugu.data.frame import Table
+from fugu.data.frame import Table, TableLike
 from fugu.data.private import Private, label_of, open_private
 from fugu.data.schema import ABSENT, Schema
-from fugu.data.sources import TableLike
 from fugu.errors import BadTable, UsageError, did_you_mean
 from fugu.ledger.fingerprint import Bits, Keyed, beyond_chance, cells, fingerprints, within
 from fugu.ledger.keys import key_of

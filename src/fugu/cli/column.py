@@ -14,9 +14,9 @@ from fugu.cli import options
 from fugu.cli.charging import drawn_once
 from fugu.cli.console import escape, out, print_json, progress, say, say_rules, spoken, usable_table, warn
 from fugu.cli.releasing import Dispatch, DryRun
+from fugu.data.frame import TableLike
 from fugu.data.private import Private
 from fugu.data.secrets import cut_cells
-from fugu.data.sources import TableLike
 from fugu.documents.promises import warnings_of
 from fugu.errors import BadTable, UsageError
 from fugu.guarantee import Guarantee

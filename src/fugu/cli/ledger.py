@@ -13,8 +13,8 @@ from fugu.cli.console import escape, out, print_json, say
 from fugu.errors import UsageError
 from fugu.files import check_apart
 from fugu.ledger import Books, books
+from fugu.ledger.books import BEFORE, HELD, accounts
 from fugu.ledger.keys import own_ledger
-from fugu.ledger.sharing import BEFORE, HELD, accounts
 
 app = typer.Typer(
     help="Read a ledger: what was asked and spent, whether it holds, a copy for others; or mend it.",

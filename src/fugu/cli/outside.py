@@ -15,12 +15,10 @@ from fugu.auditing.books import extract
 from fugu.cli import options
 from fugu.cli.asking import asks
 from fugu.cli.console import escape, grid, out, print_json, progress, say, warn
-from fugu.documents.document import Document
-from fugu.documents.kinds import inner
+from fugu.documents.document import Document, Verdict
 from fugu.documents.per_entry import PerEntryCertificate
-from fugu.documents.promises import Promising
+from fugu.documents.promises import Promising, inner
 from fugu.documents.release import ReleaseDocument
-from fugu.documents.verdict import Verdict
 from fugu.errors import CertificateError, UsageError
 from fugu.files import check_apart
 from fugu.guarantee import Approx, Guarantee, Pure, weaknesses

@@ -3,28 +3,61 @@ them."""
 
 from __future__ import annotations
 
+import atexit
+import codecs
 import csv
+import fcntl
 import gzip
 import io
 import os
 import re
+import shutil
+import stat
+import tempfile
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, TextIO, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.column import Raw
-from fugu.data.frame import Table
-from fugu.data.sources import Dialect, Relation, connect, refused
-from fugu.errors import BadTable
+from fugu.data.frame import Relation, Table, refused
+from fugu.errors import BadTable, UsageError
 from fugu.files import writing
-from fugu.visible import visible
+from fugu.visible import brief, visible
+
+
+@final
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file is cut into cells, said before the file is opened.
+
+    separator: None reads it off the first line, which names the columns. names: of a file without such a line."""
+
+    separator: str | None = None
+    encoding: str = "utf-8"
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
+            raise UsageError(f"the separator of a file is one character, such as , or ;, got {brief(self.separator)}")
+        try:
+            if not getattr(codecs.lookup(self.encoding), "_is_text_encoding", True):
+                raise LookupError
+            b"".decode(self.encoding, "replace")
+        except (LookupError, TypeError, ValueError):
+            raise UsageError(
+                f"no encoding {brief(self.encoding)}; the usual ones are utf-8, latin-1 and cp1252"
+            ) from None
+        if self.names is not None and (len(set(self.names)) < len(self.names) or not all(self.names)):
+            raise UsageError("the names of a file without a header line must all be different, and none empty")
+
 
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
@@ -286,3 +319,64 @@ def _runs(text: str) -> bool:
     except ValueError:
         return True
     return False
+
+
+# The embedded engine (duckdb), and where it puts what does not fit into memory: a private folder that does not stay.
+#
+# Left to itself it spills private rows into `./.tmp`, readable by everybody, and leaves them there when it is killed.
+
+_PREFIX = "fugu-spill-"
+_own: tuple[int, int, Path] | None = None
+"""Process, open descriptor (which holds the lock) and folder."""
+
+
+def connect() -> Any:
+    """A connection in memory that loads no extension and spills into this process's own folder only."""
+    import duckdb
+
+    safe = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    made = duckdb.connect(config={**safe, "temp_directory": str(spill_folder() / "spill")})
+    made.execute("SET enable_progress_bar = false")  # it would be drawn on stdout, into the JSON of a command
+    return made
+
+
+def spill_folder() -> Path:
+    """This process's folder for temporary files: 0700, under a random name, removed when the process ends.
+
+    A process that is killed leaves its folder; the next one that needs a folder removes it. The folder itself is
+    locked while its process lives, which no reuse of process numbers can fake; a fork gets a folder of its own."""
+    global _own
+    if _own is not None and _own[0] == os.getpid() and _own[2].is_dir():
+        return _own[2]
+    _sweep(Path(tempfile.gettempdir()))
+    while True:
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=_PREFIX))  # 0700
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise UsageError(
+                f"no folder for temporary files can be made ({error.strerror}); name one in TMPDIR"
+            ) from None
+        with suppress(OSError):  # where folders cannot be locked, nobody sweeps them either
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if folder.is_dir():  # not swept before it was locked
+            break
+        os.close(lock)
+    _own = os.getpid(), lock, folder
+    process = os.getpid()
+    atexit.register(lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == process else None)  # no fork
+    return folder
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what dead processes left: folders of this user, of our name and mode, that nobody holds."""
+    for folder in parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                known = os.fstat(held)
+                if known.st_uid == os.getuid() and stat.S_IMODE(known.st_mode) == 0o700:
+                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: its process lives
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(held)

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from fugu.data.cells import number_of, text_of
 from fugu.data.column import Column
-from fugu.data.frame import Table
+from fugu.data.frame import Table, TableLike
 from fugu.data.moments import is_moment
 from fugu.data.schema import Schema
-from fugu.data.sources import TableLike
 from fugu.errors import BadTable
 
 # Every way into fugu that takes private records (a file, a frame, an array) opens them by `open_private`, through a

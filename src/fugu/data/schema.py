@@ -17,11 +17,10 @@ import numpy as np
 from fugu.data.cells import is_missing, number_of, text_of
 from fugu.data.column import Column, Raw
 from fugu.data.field import TRUTH, Field, is_gone
-from fugu.data.files import read_table
-from fugu.data.frame import Table
+from fugu.data.files import Dialect, read_table
+from fugu.data.frame import Table, TableLike
 from fugu.data.layout import PLAIN, Layout
 from fugu.data.moments import is_moment
-from fugu.data.sources import Dialect, TableLike
 from fugu.errors import ColumnNotFound, UsageError
 from fugu.files import write_text
 from fugu.fixed import Fixed

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from fugu.data.cells import Categories, number_text
 from fugu.data.conditions import AnyOf, Mask, Test, called, known_column, read_test, spelt
 from fugu.data.field import Field
-from fugu.data.frame import Table
+from fugu.data.frame import Table, require_decoded
 from fugu.data.moments import days_text
 from fugu.data.schema import Schema
-from fugu.data.sources import require_decoded
 from fugu.errors import BadTable, MissingValues, TooManySecrets, UnknownName, UsageError
 from fugu.numbers.exact import Real
 from fugu.visible import Json

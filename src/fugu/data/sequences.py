@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 from fugu.data.cells import OTHER, number_of, text_of
 from fugu.data.column import Column, Raw
 from fugu.data.field import Field
-from fugu.data.frame import Table
+from fugu.data.frame import Table, TableLike, require_decoded
 from fugu.data.layout import SECRET, EntryPlan, Layout, interval_plan, long_plan, secret_times, wide_plan
 from fugu.data.moments import span_words, times_of
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
-from fugu.data.sources import TableLike, require_decoded
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, NotProvable, UsageError
 
 # A reference is public: `sequence_schema` takes from it what the cells of the state column mean, and `read_sequences`

@@ -11,11 +11,10 @@ import numpy as np
 
 from fugu.documents import sentences as say
 from fugu.documents.certificate import Certificate
-from fugu.documents.document import canonical_json
-from fugu.documents.laws import check_lattice, check_support, halves_agree
+from fugu.documents.document import Check, Outcome, Proved, canonical_json
 from fugu.documents.parts import Part
-from fugu.documents.plain_json import proving
-from fugu.documents.verdict import Check, Outcome, Proved
+from fugu.documents.promises import check_lattice, check_support, halves_agree
+from fugu.documents.reading import proving
 from fugu.errors import CertificateError
 from fugu.fixed import Fixed
 from fugu.guarantee import Guarantee

@@ -15,16 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.documents import sentences as say
-from fugu.documents.document import Stated, digest_of, later
-from fugu.documents.laws import laws_given, misnamed, secrets_named
+from fugu.documents.document import Check, Outcome, Proved, Stated, digest_of, later
 from fugu.documents.parts import LAWS, PARTS, Part, person, published_unit, rules_of, worked_out_again
-from fugu.documents.plain_json import proving
-from fugu.documents.promises import ANYBODY, HALF, Promising, coarse, of_noise, warnings_of
-from fugu.documents.question import answers
+from fugu.documents.promises import (
+    ANYBODY,
+    HALF,
+    Promising,
+    coarse,
+    laws_given,
+    misnamed,
+    of_noise,
+    secrets_named,
+    warnings_of,
+)
+from fugu.documents.reading import proving
 from fugu.documents.remap import Remap
-from fugu.documents.sentences import Told
+from fugu.documents.sentences import Told, answers
 from fugu.documents.swap import SWAP, RecordSwap, proof_of
-from fugu.documents.verdict import Check, Outcome, Proved
 from fugu.errors import BadLaw, BadNoise, CertificateError, FuguError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
@@ -81,7 +88,7 @@ class Certificate(Promising):
 
     @classmethod
     def of_kind(cls, name: object) -> type[Self]:
-        from fugu.documents.kinds import LAWS
+        from fugu.documents.document import LAWS
 
         place = LAWS.get(name) if isinstance(name, str) else None
         return later(place) if place else cls

@@ -28,10 +28,9 @@ from fugu.channels.problem import (
 from fugu.channels.repair import holds
 from fugu.documents import sentences as say
 from fugu.documents.certificate import Certificate
-from fugu.documents.laws import check_support
-from fugu.documents.plain_json import proving
-from fugu.documents.promises import WORTHLESS
-from fugu.documents.verdict import Check, Proved, unchecked
+from fugu.documents.document import Check, Proved, unchecked
+from fugu.documents.promises import WORTHLESS, check_support
+from fugu.documents.reading import proving
 from fugu.errors import CertificateError
 from fugu.fixed import Fixed
 from fugu.guarantee import Guarantee, Pure

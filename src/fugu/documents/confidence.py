@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fugu.data.field import TRUTH
 from fugu.data.moments import middles
 from fugu.data.schema import Schema
-from fugu.documents.plain_json import reading
+from fugu.documents.reading import reading
 from fugu.documents.sentences import CONFIDENT
 from fugu.errors import CertificateError
 from fugu.laws.family import SetFamily

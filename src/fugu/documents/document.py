@@ -5,33 +5,135 @@ depth, and refuses what is truncated, edited or of another schema. The digest de
 nothing a document says of itself is believed because of it: `fugu.verify` proves again.
 
 To add a kind: a class with its SCHEMA, PARTS and NEEDS, `early` checks, `prove`, `late` checks and `tell`, and a line
-in `kinds`; reading, limits, digests, verdicts and pages are written once, over these."""
+in `SCHEMAS`; reading, limits, digests, verdicts and pages are written once, over these."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, dataclass, replace
+from fractions import Fraction
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn, Self, TypeVar
 
 from fugu._version import __version__
-from fugu.documents import plain_json
-from fugu.documents.fields import SEALED, PartForm, by_publisher, read_parts
-from fugu.documents.plain_json import check_plain, frozen, guarded, load_json, reading
-from fugu.documents.verdict import Check, Checked, Proved, Verdict, checked, settled, unchecked
+from fugu.documents import reading as limits
+from fugu.documents.reading import (
+    SEALED,
+    PartForm,
+    by_publisher,
+    check_plain,
+    frozen,
+    guarded,
+    load_json,
+    read_parts,
+    reading,
+)
 from fugu.errors import CertificateError, UsageError
 from fugu.files import write_text
 from fugu.shown import Shown
-from fugu.visible import Json, brief, visible_json
+from fugu.visible import Json, brief, several, visible_json
 
 if TYPE_CHECKING:
     from fugu.documents.sentences import Told
     from fugu.laws.pair import PairsLike
+
+
+Outcome = Literal["holds", "fails", "not checked"]
+Checked = tuple[str, Outcome, str]
+"""The name of a check, how it ended, and why."""
+Check = tuple[str, str, Callable[[], object]]
+"""The name of a check, what is true if it passes, and the check: a CertificateError if it does not. One without a name
+is run where a document is read, and not listed in a verdict."""
+BUDGET = "budget"
+
+
+class NotChecked(Exception):
+    """A part that cannot be worked out again from the document; the message says why."""
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """Whether the guarantee holds, the proved upper bounds behind it, and every check by name.
+
+    `holds`: whether no check fails and the budget was proved; what could not be checked is never taken for proved.
+    `epsilon`, `delta`: the bounds proved anew. `worst_pair`: the pair that needs the noise most. `reason`: why it holds
+    or not. `checks`: (name, "holds" | "fails" | "not checked", why) for each. A verdict is true where it holds."""
+
+    holds: bool
+    epsilon: float
+    delta: float
+    worst_pair: str
+    reason: str
+    checks: tuple[Checked, ...] = ()
+
+    def __repr__(self) -> str:
+        why = f"epsilon={self.epsilon:.9g}, delta={self.delta:.9g}, worst_pair={brief(self.worst_pair)}"
+        return f"Verdict(holds={self.holds}, {why}, {several(len(self.checks), 'check')})"
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def with_checks(self, more: Iterable[Checked]) -> Verdict:
+        """The same with further checks, before the budget; one that fails overturns it."""
+        listed = (*self.checks[:-1], *more, *self.checks[-1:])
+        wrong = next((f"{name}: {why}" for name, outcome, why in listed if outcome == "fails"), None)
+        if not self.holds or wrong is None:
+            return replace(self, checks=listed)
+        return replace(self, holds=False, reason=wrong, checks=listed)
+
+
+@dataclass(frozen=True)
+class Proved:
+    """What a proof says of a document: upper bounds, the pair that needs the noise most, whether that is the budget."""
+
+    epsilon: float
+    delta: float
+    worst_pair: str
+    budget: Outcome
+    reason: str
+    least: Fraction | None = None
+    """The epsilon as a number that no double rounds, where that is known."""
+
+    @staticmethod
+    def nothing(reason: str, budget: Outcome = "fails", worst_pair: str = "") -> Proved:
+        """No bound at all."""
+        return Proved(float("inf"), 1.0, worst_pair, budget, reason)
+
+
+def unchecked(name: str, why: str) -> Check:
+    """What is somebody's word, or cannot be worked out from the document."""
+
+    def step() -> None:
+        raise NotChecked(why)
+
+    return name, "", step
+
+
+def checked(name: str, says: str, step: Callable[[], object]) -> Checked:
+    """How a step ended: it holds if it raises nothing, and fails whatever is wrong with a part."""
+    try:
+        with reading():
+            step()
+    except NotChecked as why:
+        return name, "not checked", str(why)
+    except CertificateError as error:
+        return name, "fails", str(error)
+    return name, "holds", says
+
+
+def settled(proved: Proved, checks: Iterable[Checked]) -> Verdict:
+    """The verdict: all checks, the budget last."""
+    listed = (*checks, (BUDGET, proved.budget, proved.reason))
+    wrong = next((f"{name}: {why}" for name, outcome, why in listed[:-1] if outcome == "fails"), None)
+    holds = proved.budget == "holds" and wrong is None
+    reason = proved.reason if wrong is None or proved.budget != "holds" else wrong
+    return Verdict(holds, proved.epsilon, proved.delta, proved.worst_pair, reason, listed)
+
 
 T = TypeVar("T")
 SEAL = ("schema", "fugu", "publisher", "digest")
@@ -272,9 +374,9 @@ def no_laws(given: object, what: str) -> None:
 def sized(text: str) -> str:
     """The text of a document, if `load` would read it; UsageError, which says what to do, for a larger one."""
     size = len(text.encode())
-    if size > plain_json.MOST_BYTES:
+    if size > limits.MOST_BYTES:
         raise UsageError(
-            f"the certificate has {size:,} bytes, and documents of more than {plain_json.MOST_BYTES:,} are read by "
+            f"the certificate has {size:,} bytes, and documents of more than {limits.MOST_BYTES:,} are read by "
             "nobody: publish fewer different values (bins, or a coarser step), fewer groups or fewer questions"
         )
     return text
@@ -291,3 +393,35 @@ def digest_of(content: Any) -> str:
         return hashlib.sha256(canonical_json(content).encode()).hexdigest()
     except UnicodeEncodeError:
         raise UsageError("a name or label holds half of a surrogate pair, which is not text; rename it") from None
+
+
+SCHEMAS = {
+    "fugu/certificate/1": "fugu.documents.certificate:Certificate",
+    "fugu/per-entry/1": "fugu.documents.per_entry:PerEntryCertificate",
+    "fugu/sequence/1": "fugu.queries.sequence_certificate:SequenceCertificate",
+    "fugu/sequence/2": "fugu.queries.sequence_certificate:BudgetedSequenceCertificate",
+    "fugu/records/1": "fugu.queries.records_certificate:RecordsCertificate",
+    "fugu/training/1": "fugu.training.record:TrainingCertificate",
+    "fugu/release/1": "fugu.documents.release:ReleaseDocument",
+}
+"""The documents that `fugu.verify` reads."""
+LAWS = {
+    "additive": "fugu.documents.additive:AdditiveCertificate",
+    "mixed": "fugu.documents.additive:MixedCertificate",
+    "vector": "fugu.documents.additive:VectorCertificate",
+    "analysis": "fugu.documents.additive:AnalysisCertificate",
+    "correlated": "fugu.documents.additive:CorrelatedCertificate",
+    "channel": "fugu.documents.channel:ChannelCertificate",
+}
+"""The kinds of certificates with laws."""
+SAME_QUERY = "fugu.queries.sequence_claims:same_query"
+"""What holds a document of entries against the query that it names, further down."""
+
+
+def read(content: Any) -> Document:
+    """The document that decoded JSON is, by its schema; CertificateError if it is none."""
+    schema = content.get("schema") if isinstance(content, dict) else None
+    default = "fugu/sequence/1" if is_unsealed(content) else "fugu/certificate/1"
+    found = later(SCHEMAS[schema if isinstance(schema, str) and schema in SCHEMAS else default])
+    document: Document = found.parse(content)
+    return document

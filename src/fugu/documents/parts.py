@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from fugu.documents import fields as of
+from fugu.documents import reading as of
 from fugu.documents import sentences as say
-from fugu.documents.document import canonical_json, later
-from fugu.documents.plain_json import proving, reading
+from fugu.documents.document import Check, NotChecked, Proved, canonical_json, later, unchecked
 from fugu.documents.promises import check_anybody
+from fugu.documents.reading import proving, reading
 from fugu.documents.remap import Remap
 from fugu.documents.swap import MOMENTS, WORD, RecordSwap, check_shares, check_swap, proof_of
-from fugu.documents.verdict import Check, NotChecked, Proved, unchecked
 from fugu.errors import CertificateError
 from fugu.laws.family import Family
 from fugu.noise.kind import OBJECTIVES

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from fugu.documents import fields as of
-from fugu.documents.document import SEAL, later, no_laws
-from fugu.documents.plain_json import reading
+from fugu.documents import reading as of
+from fugu.documents.document import SEAL, Check, NotChecked, Proved, later, no_laws
 from fugu.documents.promises import HALF, Promising
+from fugu.documents.reading import reading
 from fugu.documents.sentences import Told
-from fugu.documents.verdict import Check, NotChecked, Proved
 from fugu.errors import BadBudget, CertificateError
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.asks import check_epsilon
@@ -123,7 +122,7 @@ class PerEntryCertificate(Promising):
 
     def same_query(self) -> None:
         """CertificateError unless the query that is named says of itself what the claims say."""
-        from fugu.documents.kinds import SAME_QUERY
+        from fugu.documents.document import SAME_QUERY
 
         later(SAME_QUERY)(self.claims)
 

@@ -19,13 +19,24 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from fugu.documents import fields as of
-from fugu.documents.document import Document, canonical_json, no_laws
-from fugu.documents.kinds import inner
-from fugu.documents.plain_json import guarded
-from fugu.documents.question import question_words, without_fitted
-from fugu.documents.sentences import derived
-from fugu.documents.verdict import Check, Checked, NotChecked, Outcome, Proved, Verdict, checked, settled, unchecked
+from fugu.documents import reading as of
+from fugu.documents.document import (
+    Check,
+    Checked,
+    Document,
+    NotChecked,
+    Outcome,
+    Proved,
+    Verdict,
+    canonical_json,
+    checked,
+    no_laws,
+    settled,
+    unchecked,
+)
+from fugu.documents.promises import inner
+from fugu.documents.reading import guarded
+from fugu.documents.sentences import derived, question_words, without_fitted
 from fugu.errors import CertificateError, UsageError
 from fugu.laws.pair import PairsLike
 from fugu.visible import Json

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from fugu.data.cells import is_missing
 from fugu.data.column import Column, Raw, column_digest
-from fugu.data.frame import Table
-from fugu.data.sources import FrameLike, framed
+from fugu.data.frame import FrameLike, Table, framed
 from fugu.errors import BadTable, UsageError
 from fugu.ledger import chain
 from fugu.numbers.checks import is_row

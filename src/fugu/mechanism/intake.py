@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.field import Field
+from fugu.data.frame import framed
 from fugu.data.private import open_private
 from fugu.data.schema import Schema
-from fugu.data.sources import framed
 from fugu.documents.sentences import (
     EXACT_LAWS,
     INDEPENDENT_ROWS,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, final
 
 from fugu.documents.certificate import Certificate
-from fugu.documents.laws import halves_agree
+from fugu.documents.promises import halves_agree
 from fugu.documents.sentences import CONVEXITY
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.composition import join

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.frame import FrameKind, KindName, PublishedColumn
-from fugu.data.sources import FrameLike
+from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn
 from fugu.errors import AlreadyReleased, NoiselessRelease, UsageError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee

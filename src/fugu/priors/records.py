@@ -11,9 +11,8 @@ from typing import TypeVar, final
 import numpy as np
 
 from fugu.data import Column, Schema
-from fugu.data.frame import Table
+from fugu.data.frame import Table, TableLike
 from fugu.data.secrets import ProtectLike, Secrets, read_protect
-from fugu.data.sources import TableLike
 from fugu.errors import BadLaw, BadTable, MissingValues, RepeatedUnit, UsageError
 from fugu.fixed import Fixed
 from fugu.laws import Discrete

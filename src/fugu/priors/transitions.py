@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from fugu.data.sources import framed
+from fugu.data.frame import framed
 from fugu.errors import BadLaw, BadTable, MissingValues, UsageError
 from fugu.numbers.balls import precision
 from fugu.numbers.exact import is_whole

@@ -18,7 +18,6 @@ from fugu._version import __version__
 from fugu.data import csv_text
 from fugu.data.files import shown_columns
 from fugu.documents.document import Document, canonical_json, sized
-from fugu.documents.question import question_words, without_fitted
 from fugu.documents.release import (
     DECLARED,
     NOT_FOR_PUBLICATION,
@@ -33,7 +32,7 @@ from fugu.documents.release import (
     is_name,
     new_salt,
 )
-from fugu.documents.sentences import derived
+from fugu.documents.sentences import derived, question_words, without_fitted
 from fugu.errors import UsageError
 from fugu.files import check_target, give_name, write_text, writing
 from fugu.visible import Json, visible

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fugu.data import Schema, Table
-from fugu.data.frame import FrameKind
+from fugu.data.frame import FrameKind, TableLike
 from fugu.data.private import Private, open_private
 from fugu.data.secrets import ProtectLike
-from fugu.data.sources import TableLike
 from fugu.documents.release import OTHER_PEOPLE
 from fugu.errors import BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure

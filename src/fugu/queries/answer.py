@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from fugu.data import Schema, Table
-from fugu.data.frame import FrameKind, KindName, PublishedColumn
-from fugu.data.sources import FrameLike
+from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn
 from fugu.errors import UnknownName, UsageError
 from fugu.fixed import Fixed
 from fugu.guarantee.composition import UNCHARGED

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fugu.calibration.driver import calibrate
 from fugu.data import Schema
-from fugu.documents.plain_json import frozen
+from fugu.documents.reading import frozen
 from fugu.documents.sentences import ONE_RECORD, TOTALS
 from fugu.errors import BadTable
 from fugu.guarantee import Approx, Pure

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from fugu.calibration.driver import calibrate
 from fugu.data import Schema, Table
+from fugu.data.frame import TableLike
 from fugu.data.private import Private, numbers, open_private, places
-from fugu.data.sources import TableLike
 from fugu.documents.certificate import Certificate
 from fugu.errors import BadTable, CertificateError, PriorNotPublic, UnknownName, UsageError
 from fugu.guarantee.curve import Guarantee

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.documents import fields as of
+from fugu.documents import reading as of
 from fugu.documents.document import canonical_json
 from fugu.errors import CertificateError
 from fugu.guarantee.asks import exact

@@ -20,12 +20,11 @@ from typing import Any
 
 from fugu.data import Schema
 from fugu.data.secrets import OF_NUMBERS, rules
-from fugu.documents.document import Stated, canonical_json, no_laws
-from fugu.documents.plain_json import proving, reading
+from fugu.documents.document import Check, NotChecked, Outcome, Proved, Stated, canonical_json, no_laws
 from fugu.documents.promises import Promising
+from fugu.documents.reading import proving, reading
 from fugu.documents.sentences import APART, UNPROTECTED, Told
 from fugu.documents.sentences import RECORDS as KIND
-from fugu.documents.verdict import Check, NotChecked, Outcome, Proved
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact, plain

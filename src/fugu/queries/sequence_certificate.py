@@ -14,7 +14,7 @@ from typing import Any
 
 from fugu.data.layout import Layout
 from fugu.data.schema import Schema
-from fugu.documents.document import canonical_json, is_unsealed, no_laws
+from fugu.documents.document import Check, Checked, NotChecked, Proved, canonical_json, is_unsealed, no_laws
 from fugu.documents.per_entry import (
     DOMAIN,
     NEIGHBOURS,
@@ -23,10 +23,9 @@ from fugu.documents.per_entry import (
     exact_numbers,
     positive_epsilon,
 )  # fmt: skip
-from fugu.documents.plain_json import check_plain, reading
 from fugu.documents.promises import Promising
+from fugu.documents.reading import check_plain, reading
 from fugu.documents.sentences import APART, Told
-from fugu.documents.verdict import Check, Checked, NotChecked, Proved
 from fugu.errors import CertificateError, NotProvable, PriorNotPublic
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi
 from fugu.guarantee.asks import exact, outward

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from fugu.data.layout import MODELLED, PLAIN, SAID, Layout
-from fugu.documents import fields as of
-from fugu.documents.document import canonical_json
+from fugu.documents import reading as of
+from fugu.documents.document import NotChecked, canonical_json
 from fugu.documents.per_entry import CLAIMS, PerEntryCertificate
-from fugu.documents.plain_json import reading
+from fugu.documents.reading import reading
 from fugu.documents.sentences import PRIVATE_NUMBERS
-from fugu.documents.verdict import NotChecked
 from fugu.errors import CertificateError
 from fugu.guarantee import ZCDP, Approx
 from fugu.numbers.exact import read_number, read_whole

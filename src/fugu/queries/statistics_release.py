@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from fugu.data import Schema, Table
 from fugu.data.cells import OTHER
 from fugu.data.field import Field
-from fugu.data.frame import FrameKind
+from fugu.data.frame import FrameKind, TableLike
 from fugu.data.private import Private, open_private
 from fugu.data.secrets import Protect, ProtectLike, Secrets, read_protect
-from fugu.data.sources import TableLike
 from fugu.documents.certificate import Certificate
 from fugu.documents.promises import second, warnings_of
 from fugu.documents.sentences import APART, INDEPENDENT_RECORDS, PRIVATE_NUMBERS, SIZES, UNPROTECTED

@@ -20,7 +20,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.documents.plain_json import reading
+from fugu.documents.reading import reading
 from fugu.errors import FuguError, UsageError
 from fugu.guarantee import Guarantee, Pure
 from fugu.guarantee.asks import exact

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fugu.documents.certificate import Certificate
-from fugu.documents.laws import secrets_named
+from fugu.documents.promises import secrets_named
 from fugu.laws.family import Family
 from fugu.loss.search.laplace import decayed_sums, delta_loss
 from fugu.noise.lattice import Lattice

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
 from fugu.documents.per_entry import PerEntryCertificate
-from fugu.documents.plain_json import guarded
 from fugu.documents.promises import Promising, warnings_of
+from fugu.documents.reading import guarded
 from fugu.documents.sentences import holds_private_numbers
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi

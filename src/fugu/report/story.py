@@ -16,8 +16,8 @@ from fugu.calibration.compare import require_few_steps
 from fugu.calibration.lattice import problem
 from fugu.calibration.registry import least
 from fugu.documents.certificate import Certificate
+from fugu.documents.document import NotChecked
 from fugu.documents.swap import SWAP
-from fugu.documents.verdict import NotChecked
 from fugu.drawing.charts import Heat
 from fugu.errors import CertificateError, FuguError
 from fugu.guarantee.composition import PUBLIC

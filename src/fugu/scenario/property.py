@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fugu.data import Table, read_table
 from fugu.data.conditions import Mask
-from fugu.data.sources import TableLike
+from fugu.data.frame import TableLike
 from fugu.documents.sentences import APART
 from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
 from fugu.laws import Law, MultivariateNormal, Normal

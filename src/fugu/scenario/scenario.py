@@ -23,7 +23,7 @@ from fugu.visible import brief, several, visible
 
 if TYPE_CHECKING:
     from fugu.laws.sets.confidence import Sampled
-    from fugu.scenario import attributes, moves, table, users
+    from fugu.scenario import attributes, moves, table
     from fugu.scenario import property as properties
     from fugu.scenario.property import PropertyModel
 
@@ -161,8 +161,8 @@ class Scenario(Shown):
 
     if TYPE_CHECKING:
         from_table = staticmethod(table.from_table)
-        takes_part = staticmethod(users.takes_part)
-        reports = staticmethod(users.reports)
+        takes_part = staticmethod(moves.takes_part)
+        reports = staticmethod(moves.reports)
         group = staticmethod(moves.group)
         weakly_dependent = staticmethod(moves.weakly_dependent)
         langevin = staticmethod(moves.langevin)
@@ -172,8 +172,8 @@ class Scenario(Shown):
         from_recipe = staticmethod(table.from_recipe)
     else:  # each is imported with what it alone needs
         from_table = Imported("fugu.scenario.table:from_table")
-        takes_part = Imported("fugu.scenario.users:takes_part")
-        reports = Imported("fugu.scenario.users:reports")
+        takes_part = Imported("fugu.scenario.moves:takes_part")
+        reports = Imported("fugu.scenario.moves:reports")
         group = Imported("fugu.scenario.moves:group")
         weakly_dependent = Imported("fugu.scenario.moves:weakly_dependent")
         langevin = Imported("fugu.scenario.moves:langevin")

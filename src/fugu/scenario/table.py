@@ -13,9 +13,9 @@ from fugu.data import Column, Schema, Table, count_pairs
 from fugu.data.cells import Counts
 from fugu.data.column import column_digest
 from fugu.data.field import Field
+from fugu.data.frame import TableLike
 from fugu.data.moments import days_text
 from fugu.data.secrets import Protect, ProtectLike, Secrets, few_rows, read_protect
-from fugu.data.sources import TableLike
 from fugu.documents.confidence import meaning
 from fugu.documents.sentences import APART, INDEPENDENT, PRIVATE_NUMBERS
 from fugu.errors import (

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
 
-from fugu.data.frame import FrameKind, KindName, PublishedColumn
-from fugu.data.sources import FrameLike
+from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn
 from fugu.errors import UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.composition import UNCHARGED, both

@@ -12,9 +12,9 @@ from typing import Any, TypeVar, final
 
 from fugu.data import Schema
 from fugu.data.field import Field
+from fugu.data.frame import TableLike
 from fugu.data.private import Private, open_private
 from fugu.data.secrets import ProtectLike, read_protect
-from fugu.data.sources import TableLike
 from fugu.errors import (
     BadBudget,
     BadTable,
@@ -28,11 +28,10 @@ from fugu.errors import (
 from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.guarantee.asks import exact, plain
 from fugu.ledger import Charge, Ledger
-from fugu.ledger.accountant import Charges, against_anybody
-from fugu.ledger.books import epsilons, for_shared
+from fugu.ledger.accountant import Charges, against_anybody, for_shared
+from fugu.ledger.books import Elsewhere, epsilons
 from fugu.ledger.charge import LAW, left
 from fugu.ledger.fingerprint import fingerprints
-from fugu.ledger.sharing import Elsewhere
 from fugu.numbers.exact import Real, number
 from fugu.queries.groups import same_rows
 from fugu.queries.noised_question import NoisedQuestion

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
 from fugu.data.field import Field
+from fugu.data.frame import TableLike
 from fugu.data.private import label_of
 from fugu.data.secrets import cut_cells, few_rows, read_protect
-from fugu.data.sources import TableLike
 from fugu.documents.document import canonical_json
-from fugu.documents.plain_json import reading
+from fugu.documents.reading import reading
 from fugu.errors import CertificateError
 from fugu.guarantee.asks import exact
 from fugu.noise.laplace import Laplace

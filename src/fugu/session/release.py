@@ -20,9 +20,8 @@ from fugu.guarantee.composition import PUBLIC, both, called_exact
 from fugu.ledger import Books as LedgerBooks
 from fugu.ledger import Charge, books
 from fugu.ledger.accountant import Terms
-from fugu.ledger.books import standing
+from fugu.ledger.books import Elsewhere, standing
 from fugu.ledger.registration import Opening, known_already
-from fugu.ledger.sharing import Elsewhere
 from fugu.ledger.state import CHARGED
 from fugu.queries.answer import cells_of, draw
 from fugu.queries.kinds import Cell

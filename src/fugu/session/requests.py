@@ -13,9 +13,9 @@ from typing import final
 import numpy as np
 
 from fugu.data import Schema
+from fugu.data.frame import TableLike
 from fugu.data.private import Private
 from fugu.data.secrets import ProtectLike
-from fugu.data.sources import TableLike
 from fugu.documents.document import canonical_json
 from fugu.documents.parts import published_unit
 from fugu.errors import BadBudget, ColumnNotFound, FuguError, UsageError

@@ -11,10 +11,9 @@ from typing import NoReturn, Self, final
 
 from fugu.checking import Check, checked
 from fugu.data import Schema
-from fugu.data.frame import FrameKind
+from fugu.data.frame import FrameKind, TableLike
 from fugu.data.private import Private
 from fugu.data.secrets import ProtectLike
-from fugu.data.sources import TableLike
 from fugu.errors import AlreadyReleased, ColumnNotFound, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import exact, plain

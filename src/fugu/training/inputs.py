@@ -14,9 +14,9 @@ from scipy.sparse import issparse
 
 from fugu.data.cells import Categories
 from fugu.data.field import Field, canonical
+from fugu.data.frame import FrameLike, framed, source_of
 from fugu.data.private import numbers, open_private
 from fugu.data.schema import Schema
-from fugu.data.sources import FrameLike, framed, source_of
 from fugu.errors import BadTable, UsageError
 from fugu.numbers.checks import is_texts
 from fugu.numbers.exact import Real, VectorLike

@@ -13,12 +13,11 @@ import numpy as np
 
 from fugu.data.schema import Schema
 from fugu.data.secrets import rules
-from fugu.documents import fields as of
-from fugu.documents.document import Stated, canonical_json, no_laws
-from fugu.documents.plain_json import reading
+from fugu.documents import reading as of
+from fugu.documents.document import Check, Proved, Stated, canonical_json, no_laws
 from fugu.documents.promises import Promising
+from fugu.documents.reading import reading
 from fugu.documents.sentences import Told
-from fugu.documents.verdict import Check, Proved
 from fugu.errors import CertificateError, NotProvable
 from fugu.guarantee import Approx
 from fugu.guarantee.asks import plain

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from fugu.documents.certificate import Certificate
-from fugu.documents.plain_json import reading
+from fugu.documents.reading import reading
 from fugu.documents.sentences import holds_private_numbers
 from fugu.errors import BadTable, NotProvable, UsageError
 from fugu.numbers.checks import is_count

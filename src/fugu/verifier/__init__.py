@@ -6,6 +6,6 @@ from typing import TYPE_CHECKING
 from fugu.lazily import names
 
 if TYPE_CHECKING:
-    from fugu.documents.verdict import Verdict as Verdict
+    from fugu.documents.document import Verdict as Verdict
 else:
     __getattr__ = names(__name__)
