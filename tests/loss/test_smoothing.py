@@ -22,7 +22,7 @@ from fugu.loss import vectors_gaussian as vector_gauss
 from fugu.noise import Gaussian
 from fugu.noise.matrix import CorrelatedGaussian
 from fugu.numbers import balls
-from fugu.transport.coupling import SubCoupling
+from fugu.transport.coupling import Coupling
 from fugu.transport.matching import in_space
 from hunting import search
 
@@ -397,7 +397,7 @@ def test_without_tau_or_in_the_wrong_unit_the_bound_is_too_low():
     sigma, distance = 3.0, 6
     space = two_points(distance)
     unit = int(space.unit)
-    noise, plan = Gaussian(sigma, Fraction(1)), SubCoupling(np.array([0]), np.array([0]), np.array([1]), 1)
+    noise, plan = Gaussian(sigma, Fraction(1)), Coupling(np.array([0]), np.array([0]), np.array([1]), 1)
     laws = [released([[60 + x, 60]], [1.0], sigma, 128) for x in (0, distance)]
     below = wrong_unit = 0
     for e in np.linspace(0.1, 3, 59):
@@ -425,15 +425,15 @@ def test_the_unit_of_the_space_counts_in_lattice_steps():
 def test_mass_that_a_plan_does_not_move_counts_in_full():
     space = two_points(6)
     noise = Gaussian(30, Fraction(1))
-    whole = SubCoupling(np.array([0]), np.array([0]), np.array([4]), 4)
-    part = SubCoupling(np.array([0]), np.array([0]), np.array([3]), 4)
+    whole = Coupling(np.array([0]), np.array([0]), np.array([4]), 4)
+    part = Coupling(np.array([0]), np.array([0]), np.array([3]), 4)
     one, two = (vector_gauss.smooth_delta(space, 6, noise, Fraction(1, 10), p) for p in (whole, part))
     assert two == pytest.approx(0.75 * one + 0.25, rel=1e-9)
 
 
 def test_refusals_of_the_plan_bound():
     space = two_points(6)
-    plan = SubCoupling(np.array([0]), np.array([0]), np.array([1]), 1)
+    plan = Coupling(np.array([0]), np.array([0]), np.array([1]), 1)
     for sigma in (2.8, Fraction(28284, 10000)):
         with pytest.raises(NotProvable, match="too narrow"):
             vector_gauss.smooth_delta(space, 6, Gaussian(sigma, Fraction(1)), Fraction(1), plan)

@@ -19,7 +19,7 @@ from fugu.loss.door import leakage
 from fugu.loss.search.shapes import fast_vector_pure
 from fugu.loss.vectors import LARGEST, pure_as_delta, vector_delta, vector_pure, vector_renyi, vertices
 from fugu.noise.lattice import Lattice
-from fugu.transport.coupling import SubCoupling
+from fugu.transport.coupling import Coupling
 
 FIRST, SECOND = [(0, 1), (0, 2), (2, 1), (2, 3)], [(0, 0), (1, 1), (1, 2), (2, 3)]
 NARROW = fugu.LawPair(fugu.Discrete([[0, 0], [2, 4]], [3, 1]), fugu.Discrete([[2, 0], [0, 4]]))
@@ -174,7 +174,7 @@ def test_points_2_to_the_40_steps_apart_are_bounded_as_points_one_step_apart() -
 def test_a_plan_that_leaves_mass_where_it_is_bounds_no_divergence() -> None:
     space = vector_bounds.space_of(family(NARROW), (0, 1), 1)
     plan = vector_bounds.plan_for(space, fugu.Laplace(1.5, 1), Fraction(2))
-    part = SubCoupling(plan.rows[1:], plan.columns[1:], plan.masses[1:], plan.total)
+    part = Coupling(plan.rows[1:], plan.columns[1:], plan.masses[1:], plan.total)
     assert vector_bounds.plan_loss(space, plan, fugu.Laplace(1.5, 1), Fraction(2)) > 0
     with pytest.raises(NotProvable, match="margins"):
         vector_bounds.plan_loss(space, part, fugu.Laplace(1.5, 1), Fraction(2))

@@ -24,7 +24,7 @@ from fugu.training.accountant import NoisySGD, prior_of
 from fugu.training.allocation import Steps, covered
 from fugu.training.joint import SequencePair, apart, fast_allocation, joint_bound, joint_delta, joint_mu
 from fugu.training.joint_coupling import Joint
-from fugu.transport.coupling import SubCoupling
+from fugu.transport.coupling import Coupling
 
 CUBE = np.array(list(itertools.product([-1, 1], repeat=3)))
 SAME, OPPOSITE = Discrete([[-1, -1], [1, 1]]), Discrete([[-1, 1], [1, -1]])
@@ -267,7 +267,7 @@ def test_a_coupling_with_the_wrong_marginals_is_rejected():
     order = Fraction(2)
 
     def plan(rows, columns, masses, total=3):
-        return SubCoupling(np.array(rows), np.array(columns), np.array(masses), total)
+        return Coupling(np.array(rows), np.array(columns), np.array(masses), total)
 
     right = plan([0, 1, 1], [0, 0, 1], [1, 1, 1])
     finer = plan([0, 1, 1], [0, 0, 1], [2, 2, 2], 6)

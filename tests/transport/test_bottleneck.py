@@ -107,7 +107,7 @@ def test_closeness_is_the_least_distance_for_delta(norm):
         assert plan.kept >= 1 - as_fraction(delta)
         moved = zip(plan.rows.tolist(), plan.columns.tolist(), strict=True)
         assert all(measure(p.values[i], q.values[j], norm, as_fraction) <= step for i, j in moved)
-        for sums, held in ((plan.row_masses(len(p.values)), p), (plan.column_masses(len(q.values)), q)):
+        for sums, held in ((plan.sums(plan.rows, len(p.values)), p), (plan.sums(plan.columns, len(q.values)), q)):
             assert all(Fraction(int(s), plan.total) <= f for s, f in zip(sums, fractions(held), strict=True))
         assert w == up(step, norm)
 

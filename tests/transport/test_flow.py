@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from fugu.transport.coupling import gathered
+from fugu.transport.coupling import Coupling
 from fugu.transport.flows import max_flow
 
 
@@ -38,8 +38,9 @@ def test_moves_as_much_as_the_least_cut_allows_and_never_more_than_there_is(bits
         kind = np.int64 if bits < 55 else object
         flow = max_flow(np.array(a, dtype=kind), np.array(b, dtype=kind), rows, columns)
         assert all(f >= 0 for f in flow.tolist())
-        assert np.all(gathered(rows, flow, n) <= np.array(a, dtype=object))
-        assert np.all(gathered(columns, flow, m) <= np.array(b, dtype=object))
+        moved = Coupling(rows, columns, flow, sum(a))
+        assert np.all(moved.sums(rows, n) <= np.array(a, dtype=object))
+        assert np.all(moved.sums(columns, m) <= np.array(b, dtype=object))
         assert int(flow.sum()) == least_cut(a, b, rows.tolist(), columns.tolist())
 
 

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.laws.masses import Masses, masses
 from fugu.numbers.exact import as_fraction
-from fugu.transport import SubCoupling, optimal_plan, partial_plan, plan_log_cost
+from fugu.transport import Coupling, optimal_plan, partial_plan, plan_log_cost
 from fugu.transport.coupling import compact, monotone, one_total
 
 A, B = np.array([0, 1, 4]), np.array([0, 2, 3])
@@ -94,8 +94,8 @@ def test_plans_have_exact_marginals_and_the_least_cost(kind, delta):
         a, b, total = one_total(p, q)
         scale = plan.total // total
         assert plan.kept == 1 - as_fraction(delta)
-        assert np.all(plan.row_masses(len(a)) <= a.astype(object) * scale)
-        assert np.all(plan.column_masses(len(b)) <= b.astype(object) * scale)
+        assert np.all(plan.sums(plan.rows, len(a)) <= a.astype(object) * scale)
+        assert np.all(plan.sums(plan.columns, len(b)) <= b.astype(object) * scale)
         supply, demand = ([int(m) * scale for m in side.tolist()] for side in (a, b))
         least = least_cost(rational(cost), supply, demand, int(plan.kept * plan.total)) / plan.total
         truth = exact_log(plan, cost.tolist())
@@ -148,7 +148,7 @@ def test_cost_in_logarithms_is_at_or_above_the_truth_whatever_the_range():
         spread = float(rng.choice([1, 30, 1000, 1e5]))
         cost = rng.uniform(-spread, spread, (n, 1))
         total = sum(weights) + int(rng.integers(0, 5))
-        plan = SubCoupling(np.arange(n), np.zeros(n, np.int64), compact(np.array(weights, object), total), total)
+        plan = Coupling(np.arange(n), np.zeros(n, np.int64), compact(np.array(weights, object), total), total)
         truth = exact_log(plan, cost.tolist())
         found = plan_log_cost(plan, cost)
         assert truth <= found <= truth + 1e-11 + 1e-14 * spread
@@ -205,10 +205,10 @@ def test_beyond_all_pairs_the_plan_is_still_a_coupling(monkeypatch):
 def test_a_plan_with_wrong_marginals_never_leaves():
     a = np.array([1, 1])
     one = np.array([0, 1])
-    assert SubCoupling(one, one, a, 2).checked(a, a, 2)
+    assert Coupling(one, one, a, 2).checked(a, a, 2)
     for rows, mass, needed in ((one * 0, a, 2), (one, np.array([2, 0]), 2), (one, a, 3), (one, np.array([2, 1]), 2)):
         with pytest.raises(NotProvable, match="marginals"):
-            SubCoupling(rows, one, mass, 2).checked(a, a, needed)
+            Coupling(rows, one, mass, 2).checked(a, a, needed)
 
 
 def test_wrong_use_is_refused():

@@ -207,7 +207,7 @@ def random_plan(rng):
     points = np.cumsum(rng.integers(1, 9, n))
     if rng.random() < 0.5:
         points = points * 10.0 ** rng.integers(-6, 6) * rng.random()
-    return points, Coupling(rows, columns, masses, np.abs(points[rows] - points[columns]), int(masses.sum()))
+    return points, Coupling(rows, columns, masses, int(masses.sum()), np.abs(points[rows] - points[columns]))
 
 
 def test_every_form_holds_at_its_scale_and_fails_just_below():
@@ -246,7 +246,7 @@ def one_row(cells):
     distances = np.array([d for d, _ in cells])
     total = sum(m for _, m in cells)
     masses = np.array([m for _, m in cells], dtype=np.int64 if total < 2**62 else object)
-    return Coupling(np.zeros(len(cells), dtype=np.int64), np.arange(len(cells)), masses, distances, total)
+    return Coupling(np.zeros(len(cells), dtype=np.int64), np.arange(len(cells)), masses, total, distances)
 
 
 def share(x, digits=15):
@@ -315,9 +315,9 @@ def test_wrong_use_is_refused():
 def test_many_atoms_agree_with_closed_form():
     """A uniform law against its shift by one: every cell moves one step, so every form needs 1 / epsilon."""
     n = 100_000
-    plan = Coupling(np.arange(n), np.arange(n) + 1, np.ones(n, dtype=np.int64), np.ones(n, dtype=np.int64), n)
+    plan = Coupling(np.arange(n), np.arange(n) + 1, np.ones(n, dtype=np.int64), n, np.ones(n, dtype=np.int64))
     assert [form_scale(plan, 0.7, form) for form in FORMS] == pytest.approx([1 / 0.7] * 4, rel=1e-12)
-    spread = Coupling(np.arange(n), np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.int64), np.arange(n), n)
+    spread = Coupling(np.arange(n), np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.int64), n, np.arange(n))
     scale = form_scale(spread, 1, "col+")
 
     def mean(t):  # the sum of e^(k/t), k < n, in closed form

@@ -24,7 +24,7 @@ from fugu.noise import Gaussian, Laplace, LatticeNoise
 from fugu.numbers import balls
 from fugu.numbers.exact import float_up
 from fugu.progress import report
-from fugu.transport.coupling import Coupling, SubCoupling, close_coupling, compact, gathered, monotone
+from fugu.transport.coupling import Coupling, close_coupling, compact, monotone
 from fugu.transport.matching import closeness_index
 from fugu.transport.plan import partial_plan
 from fugu.transport.wasserstein import w_inf_index
@@ -160,7 +160,7 @@ def coupling_bounds(family: Family, noise: LatticeNoise, alpha: Fraction) -> lis
     for pair, label in family.different:
         plan = monotone(family.points, family.laws[pair[0]], family.laws[pair[1]])
         distances, where = np.unique(plan.distances, return_inverse=True)
-        sums = gathered(where, plan.masses, len(distances)).tolist()  # cells at the same distance are joined first
+        sums = plan.sums(where, len(distances)).tolist()  # cells at the same distance are joined first
         with balls.precision(_PRECISION):
             mean = arb(0)
             for k, (steps, mass) in enumerate(zip(distances.tolist(), sums, strict=True)):
@@ -198,13 +198,13 @@ def kept(family: Family, pair: tuple[int, int], noise: object, alpha: Fraction, 
     costs = log_cost(noise, float(alpha), distances.ravel() * step).reshape(distances.shape)
     found = partial_plan(costs, Masses(p.parts[x], p.total), Masses(q.parts[y], q.total), delta)
     rows, columns = x[found.rows], y[found.columns]
-    return Coupling(rows, columns, found.masses, distances[found.rows, found.columns], sum(found.masses.tolist()))
+    return Coupling(rows, columns, found.masses, sum(found.masses.tolist()), distances[found.rows, found.columns])
 
 
-def margins(family: Family, plan: Coupling | SubCoupling, label: str) -> Family:
+def margins(family: Family, plan: Coupling, label: str) -> Family:
     """The two normalised margins of a sub-coupling, as a pair of laws on the family's points."""
     total, size = int(plan.masses.sum()), len(family.points)
-    sums = (gathered(where, plan.masses, size) for where in (plan.rows, plan.columns))
+    sums = (plan.sums(where, size) for where in (plan.rows, plan.columns))
     return Family(
         family.points, tuple(Masses(compact(each, total), Fraction(total)) for each in sums), ((0, 1),), (label,)
     )

@@ -25,7 +25,7 @@ from fugu.loss.vectors_gaussian import shift_delta, smooth_delta, smooth_plan, w
 from fugu.noise import Gaussian, Laplace, LatticeNoise
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, float_up
-from fugu.transport.coupling import SubCoupling
+from fugu.transport.coupling import Coupling
 from fugu.transport.matching import Space, bottleneck, in_space, kept_within
 from fugu.transport.plan import optimal_plan
 
@@ -151,15 +151,13 @@ def unit_of(space: Space) -> int:
     return int(space.unit)
 
 
-def steps_moved(space: Space, plan: SubCoupling) -> NDArray[np.int64]:
+def steps_moved(space: Space, plan: Coupling) -> NDArray[np.int64]:
     """|x - y| in lattice steps, coordinate by coordinate, for every cell of a plan."""
     apart: NDArray[np.int64] = np.abs(space.x[plan.rows] - space.y[plan.columns]).astype(np.int64) * unit_of(space)
     return apart
 
 
-def plan_for(
-    space: Space, noise: LatticeNoise, alpha: Fraction, costs: NDArray[np.float64] | None = None
-) -> SubCoupling:
+def plan_for(space: Space, noise: LatticeNoise, alpha: Fraction, costs: NDArray[np.float64] | None = None) -> Coupling:
     """A coupling of little expected cost, its marginals exact."""
     if costs is None:  # the log costs of all pairs of atoms: for independent noise the sum over coordinates
         costs, step = np.zeros((len(space.x), len(space.y))), unit_of(space) * float(noise.grid or 1)
@@ -170,7 +168,7 @@ def plan_for(
     return optimal_plan(costs, Masses(space.a, total), Masses(space.b, total))
 
 
-def plan_loss(space: Space, plan: SubCoupling, noise: LatticeNoise, alpha: Fraction) -> float:
+def plan_loss(space: Space, plan: Coupling, noise: LatticeNoise, alpha: Fraction) -> float:
     """log E exp((a-1) sum_j h_a(X_j - Y_j)) / (a-1) of a plan that moves all mass, in balls and rounded up."""
     if plan.kept != 1:
         raise NotProvable("a plan that leaves mass where it is bounds no divergence; give one with both whole margins")

@@ -19,7 +19,7 @@ from fugu.noise import Gaussian
 from fugu.noise.matrix import CorrelatedGaussian
 from fugu.numbers import balls
 from fugu.numbers.exact import as_fraction
-from fugu.transport.coupling import SubCoupling, gathered
+from fugu.transport.coupling import Coupling
 from fugu.transport.matching import Space
 from fugu.transport.plan import optimal_plan
 
@@ -34,7 +34,7 @@ SLACK = Fraction(1, 10**25)
 """At least 2 kappa; checked."""
 
 
-def smooth_delta(space: Space, unit: int, noise: Gaussian, epsilon: Fraction, plan: SubCoupling) -> float:
+def smooth_delta(space: Space, unit: int, noise: Gaussian, epsilon: Fraction, plan: Coupling) -> float:
     """A bound on delta(epsilon) from one plan, in balls and rounded up. `unit` is the space's unit in lattice steps.
 
     The space is in the norm 2. Mass that the plan leaves where it is counts in full."""
@@ -43,7 +43,7 @@ def smooth_delta(space: Space, unit: int, noise: Gaussian, epsilon: Fraction, pl
         raise NotProvable("the Gaussian noise is too narrow against its grid; choose a finer grid")
     apart = space.x[plan.rows] - space.y[plan.columns]
     squares, where = np.unique((apart * apart).sum(axis=1), return_inverse=True)  # below 2^62: `in_space`
-    sums = gathered(np.asarray(where).ravel(), plan.masses, len(squares)).tolist()
+    sums = plan.sums(np.asarray(where).ravel(), len(squares)).tolist()
     left, more = _left(epsilon)
     with balls.precision(_PRECISION):
         kappa = _kappa(space.x.shape[1])
@@ -74,7 +74,7 @@ def _curve(epsilon: Fraction, square: Fraction) -> arb:
     return ball_delta(epsilon, lambda: balls.of(square).sqrt())
 
 
-def smooth_plan(space: Space, unit: int, noise: Gaussian, epsilon: Fraction) -> SubCoupling:
+def smooth_plan(space: Space, unit: int, noise: Gaussian, epsilon: Fraction) -> Coupling:
     """A plan that makes the bound small."""
     width = float(1 / (2 * noise.precision) - TAU) ** 0.5
     apart = space.x[:, None, :].astype(np.float64) - space.y[None, :, :].astype(np.float64)

@@ -25,7 +25,7 @@ from fugu.numbers.exact import Real, VectorLike, as_fraction, float_up, is_whole
 from fugu.training.allocation import UNIT, Floats, Squares, Steps, covered, mixed
 from fugu.training.bound import StepNoise, scales_of, shift_bound
 from fugu.training.joint_coupling import MOST_PAIRS, apart
-from fugu.transport.coupling import SubCoupling, one_total
+from fugu.transport.coupling import Coupling, one_total
 from fugu.transport.plan import bottleneck_plan, optimal_plan
 
 # For every coupling pi of the JOINT laws of X_1, ..., X_T given the two secrets, and noise independent of the data,
@@ -214,19 +214,19 @@ class SequencePair:
     def _laplace(self) -> bool:
         return isinstance(self.noise, Laplace)
 
-    def plan(self, alpha: Fraction | None = None, epsilon: Real | None = None) -> SubCoupling:
+    def plan(self, alpha: Fraction | None = None, epsilon: Real | None = None) -> Coupling:
         """A coupling that is best for a divergence, or for a delta; if neither is named, for the largest mu^2."""
         if alpha is None and epsilon is None:
             return bottleneck_plan(self._costs(None, None), self.a, self.b)
         return optimal_plan(self._costs(alpha, epsilon), self.a, self.b)
 
-    def squares(self, plan: SubCoupling) -> Floats:
+    def squares(self, plan: Coupling) -> Floats:
         """mu^2 of every cell of a coupling, from above."""
         if self._laplace:
             raise BadNoise("mu and delta are proved here for Gaussian noise; for Laplace noise ask for a divergence")
         return self._each(plan, lambda row: covered(row, scales_of(self.noise), self.contraction))
 
-    def divergence(self, plan: SubCoupling, alpha: Fraction) -> float:
+    def divergence(self, plan: Coupling, alpha: Fraction) -> float:
         """1 / (alpha - 1) log E exp((alpha - 1) B_alpha) of a coupling, from above; never the plain mean."""
         order = float_up(alpha)  # D_alpha does not decrease in alpha
         if not self._laplace:
@@ -237,15 +237,15 @@ class SequencePair:
 
         return mixed(_chances(plan), self._each(plan, known) * (order - 1) * (1 + 4 * UNIT), order - 1)
 
-    def delta(self, plan: SubCoupling, epsilon: Real) -> float:
+    def delta(self, plan: Coupling, epsilon: Real) -> float:
         """E delta_G(epsilon, mu) of a coupling, from above."""
         return self._cost(plan).delta(1.0, epsilon)
 
-    def _cost(self, plan: SubCoupling) -> Squares:
+    def _cost(self, plan: Coupling) -> Squares:
         """The squares of a coupling, with their chances."""
         return Squares(_chances(plan), self.squares(plan))
 
-    def _each(self, plan: SubCoupling, cost: Callable[[Floats], float]) -> Floats:
+    def _each(self, plan: Coupling, cost: Callable[[Floats], float]) -> Floats:
         """What every cell of a plan costs. What is no coupling of the two laws is refused: its marginals are compared
         in integers."""
         a, b, total = one_total(self.a, self.b)
@@ -276,7 +276,7 @@ class SequencePair:
         return found.reshape(len(self.x), len(self.y))
 
 
-def _chances(plan: SubCoupling) -> Floats:
+def _chances(plan: Coupling) -> Floats:
     """The masses of the cells of a plan as chances, from above."""
     return np.array([float_up(Fraction(mass, plan.total)) for mass in plan.masses.tolist()])
 

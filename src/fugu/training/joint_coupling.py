@@ -23,7 +23,7 @@ from fugu.numbers.checks import is_number
 from fugu.numbers.exact import MatrixLike, Real, VectorLike, as_fraction, float_up, read_number
 from fugu.priors.coupling import Case, Coupled, Floats, Indices, Move, Price, Run
 from fugu.priors.joint import JointTable
-from fugu.transport.coupling import SubCoupling
+from fugu.transport.coupling import Coupling
 from fugu.transport.plan import bottleneck_plan, optimal_plan
 from fugu.visible import Json
 
@@ -124,7 +124,7 @@ class Joint(Coupled):
         chances = np.array([float_up(Fraction(sums[code], plan.total)) for code in order])
         return Case(chances, lambda k: self._move(order[k]))
 
-    def _plan(self, heights: Floats, p: Masses, q: Masses) -> SubCoupling:
+    def _plan(self, heights: Floats, p: Masses, q: Masses) -> Coupling:
         """A coupling that is good for the question asked. Heights only steer: any coupling is valid."""
         if self.noise is not None and self.order is not None:
             return optimal_plan(float(self.order * (self.order - 1) / 2) * heights / float(self.noise) ** 2, p, q)

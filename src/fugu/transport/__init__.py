@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from fugu.lazily import names
 
 if TYPE_CHECKING:
-    from fugu.transport.coupling import SubCoupling as SubCoupling
+    from fugu.transport.coupling import Coupling as Coupling
     from fugu.transport.plan import optimal_plan as optimal_plan
     from fugu.transport.plan import partial_plan as partial_plan
     from fugu.transport.plan import plan_log_cost as plan_log_cost

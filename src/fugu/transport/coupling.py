@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -22,18 +22,42 @@ _INT64 = 2**62
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """P(X = points[rows[c]], Y = points[columns[c]]) = masses[c] / total, the two being distances[c] apart.
+    """Mass masses[c] / total moves from atom rows[c] of P to atom columns[c] of Q; what is left over stays free.
 
-    Masses are positive integers (int64, or Python integers in an object array) that add up to `total`.
-    Distances are lattice steps (int64, exact) or doubles at or above the true distance by less than one unit
-    in the last place.
+    Masses are positive integers (int64, or Python integers in an object array). Row sums are at most P and column sums
+    at most Q; where `kept` is 1 they are equal to them. On a line `distances` says how far each cell moves: lattice
+    steps (int64, exact) or doubles at or above the true distance by less than one unit in the last place.
+
+    >>> half = Coupling(np.array([0, 1]), np.array([1, 1]), np.array([1, 2]), 6)
+    >>> half.kept, half.sums(half.rows, 2).tolist(), half.sums(half.columns, 2).tolist()
+    (Fraction(1, 2), [1, 2], [0, 3])
     """
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
     masses: NDArray[Any]
-    distances: NDArray[Any]
     total: int
+    distances: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def kept(self) -> Fraction:
+        """The mass that is moved, 1 for a coupling of all mass."""
+        return Fraction(int(self.masses.sum()), self.total)
+
+    def sums(self, index: NDArray[np.int64], size: int) -> NDArray[Any]:
+        """The masses added up by row, by column or by any other number of each cell, exactly, over `total`."""
+        found = np.zeros(size, dtype=self.masses.dtype)
+        np.add.at(found, index, self.masses)
+        return found
+
+    def checked(self, a: NDArray[Any], b: NDArray[Any], at_least: int) -> Coupling:
+        """Itself, if its row sums are within a, its column sums within b, and it moves at least that much.
+
+        Every plan passes through here, so that no bound rests on the solver that found it."""
+        held = bool(np.all(self.masses > 0)) and int(self.masses.sum()) >= at_least
+        if held and np.all(self.sums(self.rows, len(a)) <= a) and np.all(self.sums(self.columns, len(b)) <= b):
+            return self
+        raise NotProvable("a plan came back whose marginals are not those of the laws; please report the two laws")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +87,15 @@ def monotone(points: NDArray[Any], p: Masses, q: Masses) -> Coupling:
     a, b, total = one_total(p, q)
     if not len(a) == len(b) == len(points):
         raise BadLaw(f"laws of {len(a)} and {len(b)} atoms do not fit a support of {len(points)} points")
-    rows, columns, mass = _merge(a, b) if a.dtype == np.int64 else north_west(a.tolist(), b.tolist())
-    return Coupling(rows, columns, mass, _distance(points[rows], points[columns]), total)
+    if a.dtype == np.int64:  # cut [0, total] at both cumulative sums: what ends at c lies in the first atom up to c
+        upto_a, upto_b = np.cumsum(a), np.cumsum(b)
+        cuts = _distinct(upto_a, upto_b)
+        cuts = cuts[cuts > 0]
+        rows, columns = np.searchsorted(upto_a, cuts), np.searchsorted(upto_b, cuts)
+        mass: NDArray[Any] = np.diff(cuts, prepend=0)
+    else:
+        rows, columns, mass = north_west(a.tolist(), b.tolist())
+    return Coupling(rows, columns, mass, total, distance_up(points[rows], points[columns]))
 
 
 def one_total(p: Masses, q: Masses) -> tuple[NDArray[Any], NDArray[Any], int]:
@@ -73,7 +104,14 @@ def one_total(p: Masses, q: Masses) -> tuple[NDArray[Any], NDArray[Any], int]:
     >>> one_total(Masses(np.array([1, 2]), Fraction(3)), Masses(np.array([1, 1]), Fraction(2)))
     (array([2, 4]), array([3, 3]), 6)
     """
-    (a, s), (b, t) = _whole(p), _whole(q)
+    whole: list[tuple[NDArray[Any], int]] = []
+    for law in (p, q):
+        if law.parts.dtype == np.int64 and law.total.denominator == 1:
+            whole.append((law.parts, law.total.numerator))
+        else:
+            parts, own = law.whole()
+            whole.append((np.array(parts, dtype=object), own))
+    (a, s), (b, t) = whole
     total = math.lcm(s, t)
     kind: type[Any] = np.int64 if total < _INT64 else object
     a, b = a.astype(kind) * (total // s), b.astype(kind) * (total // t)
@@ -98,38 +136,19 @@ def on_line(p: Discrete, q: Discrete, norm: Real) -> CommonLine:
         raise NotProvable("laws of vectors have no common line; `wasserstein` and `closeness` compare them in space")
     if p.error or q.error:
         raise NotProvable("a law known up to an error has no exact distance; give the law exactly")
-    (x, a), (y, b) = _held(p), _held(q)
-    lattice = Lattice.holding([x, y])
-    if lattice is not None:
-        x, y = lattice.index(x), lattice.index(y)
-    points = _distinct(x, y)
-    size = len(points)
-    a, b = a.scatter(np.searchsorted(points, x), size), b.scatter(np.searchsorted(points, y), size)
+    held = [law.masses.parts != 0 for law in (p, q)]
+    values: list[NDArray[Any]] = [law.values.ravel()[there] for law, there in zip((p, q), held, strict=True)]
+    if (lattice := Lattice.holding(values)) is not None:
+        values = [lattice.index(x) for x in values]
+    points = _distinct(*values)
+    a, b = (
+        Masses(law.masses.parts[there], law.masses.total).scatter(np.searchsorted(points, x), len(points))
+        for law, there, x in zip((p, q), held, values, strict=True)
+    )
     return CommonLine(points, a, b, None if lattice is None else lattice.grid)
 
 
-def _held(law: Discrete) -> tuple[NDArray[Any], Masses]:
-    """The atoms that have mass."""
-    held = law.masses.parts != 0
-    return law.values.ravel()[held], Masses(law.masses.parts[held], law.masses.total)
-
-
-def _whole(law: Masses) -> tuple[NDArray[Any], int]:
-    if law.parts.dtype == np.int64 and law.total.denominator == 1:
-        return law.parts, law.total.numerator
-    parts, total = law.whole()
-    return np.array(parts, dtype=object), total
-
-
 _Cells = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]
-
-
-def _merge(a: NDArray[np.int64], b: NDArray[np.int64]) -> _Cells:
-    """Cut [0, total] at both cumulative sums; what ends at c lies in the first atom whose sum reaches c."""
-    upto_a, upto_b = np.cumsum(a), np.cumsum(b)
-    cuts = _distinct(upto_a, upto_b)
-    cuts = cuts[cuts > 0]
-    return np.searchsorted(upto_a, cuts), np.searchsorted(upto_b, cuts), np.diff(cuts, prepend=0)
 
 
 def _distinct(x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
@@ -157,7 +176,7 @@ def north_west(a: list[int], b: list[int]) -> _Cells:
     return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64), np.array(mass, dtype=object)
 
 
-def _distance(x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+def distance_up(x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
     """|x - y|: exact for integers, the least double at or above it for doubles.
 
     With d = fl(x - y), Knuth's e = (x - (d - v)) - (y + v), v = d - x, is x - y - d exactly (TwoSum)."""
@@ -171,63 +190,16 @@ def _distance(x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         return np.where(short, np.nextafter(d, np.inf), d)
 
 
-@dataclass(frozen=True, eq=False)
-class SubCoupling:
-    """Mass masses[c] / total moves from atom rows[c] of P to atom columns[c] of Q; what is left over stays free.
-
-    Masses are positive integers (int64, or Python integers in an object array). Row sums are at most P and
-    column sums at most Q; where `kept` is 1 they are equal to them, and this is a coupling.
-
-    >>> half = SubCoupling(np.array([0, 1]), np.array([1, 1]), np.array([1, 2]), 6)
-    >>> half.kept, half.row_masses(2).tolist(), half.column_masses(2).tolist()
-    (Fraction(1, 2), [1, 2], [0, 3])
-    """
-
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    masses: NDArray[Any]
-    total: int
-
-    @property
-    def kept(self) -> Fraction:
-        """The mass that is moved, 1 for a coupling."""
-        return Fraction(int(self.masses.sum()), self.total)
-
-    def row_masses(self, size: int) -> NDArray[Any]:
-        """The part of P that is moved, over `total`: one integer for each of its `size` atoms."""
-        return gathered(self.rows, self.masses, size)
-
-    def column_masses(self, size: int) -> NDArray[Any]:
-        """The part of Q that is moved, over `total`."""
-        return gathered(self.columns, self.masses, size)
-
-    def checked(self, a: NDArray[Any], b: NDArray[Any], at_least: int) -> SubCoupling:
-        """Itself, if its row sums are within a, its column sums within b, and it moves at least that much.
-
-        Every plan passes through here, so that no bound rests on the solver that found it."""
-        held = bool(np.all(self.masses > 0)) and int(self.masses.sum()) >= at_least
-        if held and np.all(self.row_masses(len(a)) <= a) and np.all(self.column_masses(len(b)) <= b):
-            return self
-        raise NotProvable("a plan came back whose marginals are not those of the laws; please report the two laws")
-
-
-def gathered(index: NDArray[np.int64], masses: NDArray[Any], size: int) -> NDArray[Any]:
-    """The sums of integer masses by index, exactly."""
-    sums = np.zeros(size, dtype=masses.dtype)
-    np.add.at(sums, index, masses)
-    return sums
-
-
 def compact(masses: NDArray[Any], total: int) -> NDArray[Any]:
     """The masses in int64 if every sum of them fits, else as Python integers."""
     return masses.astype(np.int64 if total < _INT64 else object)
 
 
 def close_coupling(points: NDArray[np.int64], p: Masses, q: Masses, distance: int) -> Coupling:
-    """A sub-coupling within `distance` lattice steps of the largest mass there is (see `closeness._matched`).
+    """A sub-coupling within `distance` lattice steps of the largest mass there is (`matched`).
 
     Row sums are at most p, column sums at most q; `total` is the mass that is kept, so that the cells couple their own
-    normalised margins. It is the same pass from left to right as the one that decides closeness.
+    normalised margins.
 
     >>> low, high = Masses(np.array([1, 1, 0]), 2), Masses(np.array([0, 1, 1]), 2)
     >>> kept = close_coupling(np.arange(3), low, high, 0)
@@ -235,28 +207,46 @@ def close_coupling(points: NDArray[np.int64], p: Masses, q: Masses, distance: in
     ([1], [1], [1], 1)
     """
     a, b, _ = one_total(p, q)
-    left, right = a.tolist(), b.tolist()
-    x = np.flatnonzero(a != 0).tolist()
-    y = np.flatnonzero(b != 0).tolist()
-    at = points.tolist()
-    rows, columns, mass = [], [], []
-    i = j = 0
-    while i < len(x) and j < len(y):
-        r, c = x[i], y[j]
-        gap = at[c] - at[r]
-        if gap > distance:
-            i += 1
-        elif gap < -distance:
-            j += 1
+    x, y = np.flatnonzero(a != 0), np.flatnonzero(b != 0)
+    cells: list[tuple[int, int, int]] = []
+    total = matched(points[x].tolist(), a[x].tolist(), points[y].tolist(), b[y].tolist(), distance, cells)
+    i, j, mass = zip(*cells, strict=True) if cells else ((), (), ())
+    rows, columns = x[np.array(i, dtype=np.int64)], y[np.array(j, dtype=np.int64)]
+    masses = compact(np.array(mass, dtype=object), total)
+    return Coupling(rows, columns, masses, total, np.abs(points[rows] - points[columns]))
+
+
+def matched(
+    x: list[int], a: list[int], y: list[int], b: list[int], reach: int, cells: list[tuple[int, int, int]] | None = None
+) -> int:
+    """The largest mass of a sub-coupling within `reach`, by one pass from left to right; its cells are listed in
+    `cells`.
+
+    An atom too far left of every atom that remains on the other side is lost. If the two leftmost atoms x1
+    and y1 are within reach, matching all they can is optimal: if x1 goes to y' and y1 comes from x', swap, as
+    x' - y' <= x' - y1 <= reach and y' - x' <= y' - x1 <= reach; mass left unmatched there can only gain.
+    """
+    i = j = total = 0
+    left, right = a[0], b[0]
+    last_i, last_j = len(x) - 1, len(y) - 1
+    while True:
+        gap = y[j] - x[i]
+        if -reach <= gap <= reach:
+            moved = left if left < right else right
+            if cells is not None:
+                cells.append((i, j, moved))
+            total, left, right = total + moved, left - moved, right - moved
+        elif gap > 0:
+            left = 0
         else:
-            moved = min(left[r], right[c])
-            rows.append(r)
-            columns.append(c)
-            mass.append(moved)
-            left[r] -= moved
-            right[c] -= moved
-            i, j = i + (left[r] == 0), j + (right[c] == 0)
-    row, column = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
-    total = sum(mass)
-    kind: type[np.int64] | type[object] = np.int64 if total < 2**62 else object
-    return Coupling(row, column, np.array(mass, dtype=kind), np.abs(points[row] - points[column]), total)
+            right = 0
+        if not left:
+            if i == last_i:
+                return total
+            i += 1
+            left = a[i]
+        if not right:
+            if j == last_j:
+                return total
+            j += 1
+            right = b[j]

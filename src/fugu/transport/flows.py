@@ -105,23 +105,17 @@ class Tree:
         for path in up:
             for k, node in enumerate(path):
                 flow[node] += moved if k % 2 else -moved
-        self._rehang(up[side][: place + 1], i if side else other, moved, cost)
-        self._shift(up[side][0], gain)
-        return True
-
-    def _rehang(self, path: list[int], onto: int, flow: int, cost: float) -> None:
-        """Turn the arcs along the path round and hang its first node onto another; the last arc leaves."""
-        for node in path:
-            old = self.parent[node], self.flow[node], self.cost[node]
+        # turn the arcs along the path round and hang its first node onto another; the last arc leaves
+        onto, mass, price = i if side else other, moved, cost
+        for node in up[side][: place + 1]:
+            old = parent[node], flow[node], self.cost[node]
             self.children[old[0]].remove(node)
             self.children[onto].add(node)
-            self.parent[node], self.flow[node], self.cost[node] = onto, flow, cost
-            onto, flow, cost = node, old[1], old[2]
-
-    def _shift(self, top: int, gain: float) -> None:
-        """New depths and potentials below `top`: its own side moves by the gain, the other by minus the gain."""
-        n, depth, potential, children = self.n, self.depth, self.potential, self.children
-        depth[top] = depth[self.parent[top]] + 1
+            parent[node], flow[node], self.cost[node] = onto, mass, price
+            onto, mass, price = node, old[1], old[2]
+        # new depths and potentials below it: its own side moves by the gain, the other by minus the gain
+        n, potential, children, top = self.n, self.potential, self.children, up[side][0]
+        depth[top] = depth[parent[top]] + 1
         stack, row = [top], top < n
         while stack:
             node = stack.pop()
@@ -130,6 +124,7 @@ class Tree:
             for child in children[node]:
                 depth[child] = below
                 stack.append(child)
+        return True
 
     def plan(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
         """The cells that hold mass once the extra mass is dropped: K f + c with |c| <= n, so f is a floor."""
@@ -159,7 +154,13 @@ def optimise(
         u, v = potential[rows], potential[tree.n + columns]
         gain = costs - u - v
         slack = _TOLERANCE * (np.abs(costs) + np.abs(u) + np.abs(v))
-        tried = np.unique(np.concatenate([_least(gain, *group) for group in groups]))
+        best = []
+        for order, begin in groups:  # the place of the least gain in each group
+            sorted_gain = gain[order]
+            group = np.cumsum(np.bincount(begin, minlength=len(order))) - 1
+            hit = np.flatnonzero(sorted_gain == np.minimum.reduceat(sorted_gain, begin)[group])
+            best.append(order[hit[np.unique(group[hit], return_index=True)[1]]])
+        tried = np.unique(np.concatenate(best))
         tried = tried[gain[tried] < -slack[tried]]
         tried = tried[np.argsort(gain[tried], kind="stable")][: max(64, len(tried) // 3)]
         cells = zip(rows[tried].tolist(), columns[tried].tolist(), costs[tried].tolist(), strict=True)
@@ -173,15 +174,6 @@ def optimise(
 def starts(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where each group of equal keys begins, of keys that are sorted."""
     return np.flatnonzero(np.diff(keys, prepend=keys[0] - 1))
-
-
-def _least(gain: NDArray[np.float64], order: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The place of the least gain in each group."""
-    sorted_gain = gain[order]
-    least = np.minimum.reduceat(sorted_gain, starts)
-    group = np.cumsum(np.bincount(starts, minlength=len(order))) - 1
-    hit = np.flatnonzero(sorted_gain == least[group])
-    return order[hit[np.unique(group[hit], return_index=True)[1]]]
 
 
 # Maximum flow between two lists of integer masses of any size, along allowed pairs.
@@ -209,6 +201,11 @@ def max_flow(
     >>> max_flow(one, one, np.array([0, 0, 1]), np.array([0, 1, 1])).tolist()
     [1099511627776, 0, 1]
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    n, m = len(a), len(b)  # nodes are the rows, the columns, the source and the sink
+    source, sink = n + m, n + m + 1
     flow = np.zeros(len(rows), dtype=a.dtype)
     left_a, left_b = a.copy(), b.copy()
     bound = min(int(a.sum()), int(b.sum())) if len(rows) else 0
@@ -216,8 +213,16 @@ def max_flow(
     while bound > 0 and moved + bound >= needed:
         k = max(0, bound.bit_length() - _BITS)
         back = np.flatnonzero(flow)
-        network = (_cut(left_a, bound, k), _cut(left_b, bound, k), bound >> k, back, _cut(flow[back], bound, k))
-        more = _phase(rows, columns, *network).astype(a.dtype) * (1 << k)
+        supply, backward, demand = (
+            (np.minimum(capacity, bound) // (1 << k)).astype(np.int32) for capacity in (left_a, flow[back], left_b)
+        )
+        tails = np.concatenate([np.full(n, source), rows, n + columns[back], n + np.arange(m)])
+        heads = np.concatenate([np.arange(n), n + columns, rows[back], np.full(m, sink)])
+        capacity = np.concatenate([supply, np.full(len(rows), bound >> k, np.int32), backward, demand])
+        open_ = capacity > 0
+        network: Any = coo_array((capacity[open_], (tails[open_], heads[open_])), shape=(n + m + 2, n + m + 2)).tocsr()
+        passed: Any = maximum_flow(network, source, sink).flow
+        more = np.asarray(passed[rows, n + columns]).ravel().astype(np.int64).astype(a.dtype) * (1 << k)
         flow, moved = flow + more, moved + int(more.sum())
         np.subtract.at(left_a, rows, more)
         np.subtract.at(left_b, columns, more)
@@ -226,33 +231,3 @@ def max_flow(
         arcs = len(a) + len(b) + len(back)
         bound = min(int(left_a.sum()), int(left_b.sum()), arcs << k)
     return flow
-
-
-def _cut(capacity: NDArray[Any], bound: int, k: int) -> NDArray[np.int32]:
-    cut: NDArray[np.int32] = (np.minimum(capacity, bound) // (1 << k)).astype(np.int32)
-    return cut
-
-
-def _phase(
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    supply: NDArray[np.int32],
-    demand: NDArray[np.int32],
-    most: int,
-    back: NDArray[np.int64],
-    backward: NDArray[np.int32],
-) -> NDArray[np.int64]:
-    """The net flow on each pair in one phase: nodes are the rows, the columns, the source and the sink."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import maximum_flow
-
-    n, m = len(supply), len(demand)
-    source, sink = n + m, n + m + 1
-    tails = np.concatenate([np.full(n, source), rows, n + columns[back], n + np.arange(m)])
-    heads = np.concatenate([np.arange(n), n + columns, rows[back], np.full(m, sink)])
-    capacity = np.concatenate([supply, np.full(len(rows), most, np.int32), backward, demand])
-    open_ = capacity > 0
-    arcs = (capacity[open_], (tails[open_], heads[open_]))
-    network: Any = coo_array(arcs, shape=(n + m + 2, n + m + 2)).tocsr()
-    flow: Any = maximum_flow(network, source, sink).flow
-    return np.asarray(flow[rows, n + columns]).ravel().astype(np.int64)

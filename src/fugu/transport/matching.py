@@ -18,7 +18,7 @@ from fugu.laws.masses import Masses
 from fugu.noise.lattice import Lattice
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, float_up
-from fugu.transport.coupling import SubCoupling, _distance, compact, monotone, on_line, one_total
+from fugu.transport.coupling import Coupling, compact, distance_up, matched, monotone, on_line, one_total
 from fugu.transport.flows import max_flow
 
 
@@ -87,51 +87,14 @@ def _matching(points: NDArray[Any], p: Masses, q: Masses) -> tuple[int, Callable
         ratios = [x.as_integer_ratio() for x in at]
         finest = max(d for _, d in ratios)
         at, unit = [n * (finest // d) for n, d in ratios], Fraction(1, finest)
-    (x, mine), (y, theirs) = _held(at, a.tolist()), _held(at, b.tolist())
+    held = ([(x, m) for x, m in zip(at, mass.tolist(), strict=True) if m] for mass in (a, b))
+    (x, mine), (y, theirs) = (tuple(map(list, zip(*side, strict=True))) for side in held)
 
     def left_over(distance: Fraction) -> int:
         reach = distance / unit
-        return total if distance < 0 else total - _matched(x, mine, y, theirs, reach.numerator // reach.denominator)
+        return total if distance < 0 else total - matched(x, mine, y, theirs, reach.numerator // reach.denominator)
 
     return total, left_over
-
-
-def _matched(x: list[int], a: list[int], y: list[int], b: list[int], reach: int) -> int:
-    """The largest mass of a sub-coupling within `reach`, by one pass from left to right.
-
-    An atom too far left of every atom that remains on the other side is lost. If the two leftmost atoms x1
-    and y1 are within reach, matching all they can is optimal: if x1 goes to y' and y1 comes from x', swap, as
-    x' - y' <= x' - y1 <= reach and y' - x' <= y' - x1 <= reach; mass left unmatched there can only gain.
-    """
-    i = j = matched = 0
-    left, right = a[0], b[0]
-    last_i, last_j = len(x) - 1, len(y) - 1
-    while True:
-        gap = y[j] - x[i]
-        if -reach <= gap <= reach:
-            if left < right:
-                matched, right, left = matched + left, right - left, 0
-            else:
-                matched, left, right = matched + right, left - right, 0
-        elif gap > 0:
-            left = 0
-        else:
-            right = 0
-        if not left:
-            if i == last_i:
-                return matched
-            i += 1
-            left = a[i]
-        if not right:
-            if j == last_j:
-                return matched
-            j += 1
-            right = b[j]
-
-
-def _held(at: list[int], mass: list[int]) -> tuple[list[int], list[int]]:
-    pairs = [(x, m) for x, m in zip(at, mass, strict=True) if m]
-    return [x for x, _ in pairs], [m for _, m in pairs]
 
 
 def _least(high: int, holds: Callable[[int], bool]) -> int:
@@ -157,7 +120,7 @@ def _delta(delta: Real) -> Fraction:
 _Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]
 
 
-def bottleneck(space: Space, delta: Fraction) -> tuple[float, SubCoupling]:
+def bottleneck(space: Space, delta: Fraction) -> tuple[float, Coupling]:
     """The least W with a sub-coupling of mass at least 1 - delta within W, rounded up, and that sub-coupling.
 
     The mass that can be matched within W is a maximum flow along the pairs at most W apart (Strassen 1965, Theorem
@@ -171,53 +134,41 @@ def bottleneck(space: Space, delta: Fraction) -> tuple[float, SubCoupling]:
         place = np.searchsorted(np.cumsum(mass[order]), needed) if needed > 0 else 0
         keys.append(nearest[order][place].item())
     key = max(keys)
-    while True:
-        pairs = space.near(key)
-        count = len(pairs[0])
-        if _may_hold(space, pairs, count, needed) and int(_flow(space, pairs, count, needed).sum()) >= needed:
-            break
+
+    def enough(pairs: _Pairs, count: int) -> NDArray[Any] | None:
+        """A flow of what is needed along the first pairs; none, at once, where atoms without a partner leave too
+        much."""
+        for index, mass in ((pairs[0], space.a), (pairs[1], space.b)):
+            partnered = np.zeros(len(mass), dtype=bool)
+            partnered[index[:count]] = True
+            if int(mass[partnered].sum()) < needed:
+                return None
+        flow = max_flow(space.a, space.b, pairs[0][:count], pairs[1][:count], needed)
+        return flow if int(flow.sum()) >= needed else None
+
+    while (best := enough(pairs := space.near(key), len(pairs[0]))) is None:
         key = space.wider(key)
     ends = np.append(np.flatnonzero(pairs[2][1:] != pairs[2][:-1]), len(pairs[2]) - 1)
     low, high = -1, len(ends) - 1  # the pairs up to ends[high] suffice
-    best = _flow(space, pairs, int(ends[high]) + 1, needed)
     while high - low > 1:
         middle = (low + high) // 2
-        count = int(ends[middle]) + 1
-        found = _flow(space, pairs, count, needed) if _may_hold(space, pairs, count, needed) else None
-        if found is not None and int(found.sum()) >= needed:
-            high, best = middle, found
-        else:
-            low = middle
+        found = enough(pairs, int(ends[middle]) + 1)
+        low, high, best = (middle, high, best) if found is None else (low, middle, found)
     plan = _plan(space, pairs, best, needed)
     farthest = space.distance(pairs[2][ends[high]])
-    return farthest, SubCoupling(space.rows[plan.rows], space.columns[plan.columns], plan.masses, plan.total)
+    return farthest, Coupling(space.rows[plan.rows], space.columns[plan.columns], plan.masses, plan.total)
 
 
-def _may_hold(space: Space, pairs: _Pairs, count: int, needed: int) -> bool:
-    """A quick no: atoms without any partner already leave too much."""
-    for index, mass in ((pairs[0], space.a), (pairs[1], space.b)):
-        partnered = np.zeros(len(mass), dtype=bool)
-        partnered[index[:count]] = True
-        if int(mass[partnered].sum()) < needed:
-            return False
-    return True
-
-
-def _flow(space: Space, pairs: _Pairs, count: int, needed: int = 0) -> NDArray[Any]:
-    return max_flow(space.a, space.b, pairs[0][:count], pairs[1][:count], needed)
-
-
-def _plan(space: Space, pairs: _Pairs, flow: NDArray[Any], needed: int) -> SubCoupling:
+def _plan(space: Space, pairs: _Pairs, flow: NDArray[Any], needed: int) -> Coupling:
     """The pairs that mass flows along, as a sub-coupling whose marginals are checked."""
     moved = np.flatnonzero(flow)
-    return SubCoupling(pairs[0][moved], pairs[1][moved], flow[moved], space.total).checked(space.a, space.b, needed)
+    return Coupling(pairs[0][moved], pairs[1][moved], flow[moved], space.total).checked(space.a, space.b, needed)
 
 
 def kept_within(space: Space, key: Any) -> Fraction:
     """The largest mass that some sub-coupling keeps within the distance of a key."""
     pairs = space.near(key)
-    flow = _flow(space, pairs, len(pairs[0]))
-    return _plan(space, pairs, flow, 0).kept
+    return _plan(space, pairs, max_flow(space.a, space.b, *pairs[:2]), 0).kept
 
 
 # Two laws of vectors: exact integer keys for the distances on a decimal lattice, doubles rounded up elsewhere.
@@ -256,7 +207,7 @@ class Space:
         """The keys of the pairs (i, j)."""
         x, y = self.x[i], self.y[j]
         if self.unit is None:
-            return _doubles(_distance(x, y), self.norm)
+            return _doubles(distance_up(x, y), self.norm)
         apart = np.abs(x - y)
         if self.squared:
             squares: NDArray[Any] = (apart * apart).sum(axis=-1)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from fugu.errors import UsageError
 from fugu.laws.masses import Masses
 from fugu.numbers.exact import Real
-from fugu.transport.coupling import Coupling, SubCoupling, compact, one_total
+from fugu.transport.coupling import Coupling, compact, one_total
 from fugu.transport.flows import Tree, max_flow, optimise
 from fugu.transport.matching import _delta
 
@@ -24,7 +24,7 @@ from fugu.transport.matching import _delta
 _UNIT = 2.0**-53
 
 
-def optimal_plan(log_cost: LogCost, p: Masses, q: Masses) -> SubCoupling:
+def optimal_plan(log_cost: LogCost, p: Masses, q: Masses) -> Coupling:
     """A coupling of P and Q that makes E exp(log_cost(X, Y)) as small as the search can.
 
     log_cost: a matrix, or a function of two index arrays. To 2,000 x 2,000 atoms it is optimal up to the rounding
@@ -39,10 +39,10 @@ def optimal_plan(log_cost: LogCost, p: Masses, q: Masses) -> SubCoupling:
     a, b, total = one_total(p, q)
     rows, columns = np.flatnonzero(a != 0), np.flatnonzero(b != 0)
     i, j, masses = search(Costs(log_cost, rows, columns, spare=False), a[rows].tolist(), b[columns].tolist())
-    return SubCoupling(rows[i], columns[j], compact(masses, total), total).checked(a, b, total)
+    return Coupling(rows[i], columns[j], compact(masses, total), total).checked(a, b, total)
 
 
-def plan_log_cost(plan: SubCoupling | Coupling, log_cost: LogCost) -> float:
+def plan_log_cost(plan: Coupling, log_cost: LogCost) -> float:
     """log sum masses / total exp(log_cost), rounded up by about 1e-13; the costs are taken as they are given.
 
     log_cost: a matrix, a function of two index arrays, or one number for each cell of the plan. Divide by the mass
@@ -78,7 +78,7 @@ def plan_log_cost(plan: SubCoupling | Coupling, log_cost: LogCost) -> float:
     return math.nextafter(value + 2 * _UNIT * size, math.inf)
 
 
-def bottleneck_plan(costs: NDArray[np.float64], p: Masses, q: Masses) -> SubCoupling:
+def bottleneck_plan(costs: NDArray[np.float64], p: Masses, q: Masses) -> Coupling:
     """The coupling whose largest cost is least: a bisection over maximum flows (Strassen 1965, Theorem 11)."""
     a, b, total = one_total(p, q)
     order = np.argsort(costs, axis=None, kind="stable")
@@ -91,10 +91,10 @@ def bottleneck_plan(costs: NDArray[np.float64], p: Masses, q: Masses) -> SubCoup
         flow = max_flow(a, b, rows[: ends[middle]], columns[: ends[middle]], total)
         low, high, best = (low, middle, flow) if int(flow.sum()) == total else (middle, high, best)
     held = np.flatnonzero(best)
-    return SubCoupling(rows[held], columns[held], best[held], total).checked(a, b, total)
+    return Coupling(rows[held], columns[held], best[held], total).checked(a, b, total)
 
 
-def partial_plan(log_cost: LogCost, p: Masses, q: Masses, delta: Real) -> SubCoupling:
+def partial_plan(log_cost: LogCost, p: Masses, q: Masses, delta: Real) -> Coupling:
     """A sub-coupling of mass at least 1 - delta, exactly, that makes its sum of mass exp(log_cost) small.
 
     A spare row and a spare column of mass delta take at no cost what is left behind, and their common cell is
@@ -117,7 +117,7 @@ def partial_plan(log_cost: LogCost, p: Masses, q: Masses, delta: Real) -> SubCou
     left = [total * spare.numerator] if spare else []
     i, j, masses = search(Costs(log_cost, rows, columns, spare=bool(spare)), supply + left, demand + left)
     real = (i < len(rows)) & (j < len(columns))
-    plan = SubCoupling(rows[i[real]], columns[j[real]], compact(masses[real], whole), whole)
+    plan = Coupling(rows[i[real]], columns[j[real]], compact(masses[real], whole), whole)
     scale = spare.denominator
     big = (a.astype(object) * scale, b.astype(object) * scale)
     return plan.checked(*big, whole - total * spare.numerator)
@@ -138,7 +138,14 @@ def search(costs: Costs, a: list[int], b: list[int]) -> tuple[NDArray[np.int64],
     otherwise optimal among the cells looked at. Exact marginals in either case."""
     n, m = costs.shape
     known = _nearest(costs)
-    tree, first = _start(costs, a, b, known)
+    tree, order = Tree(a, b), np.argsort(costs.logs(*known), kind="stable")
+    tree.pour(zip(known[0][order].tolist(), known[1][order].tolist(), strict=True))  # from the cheapest on
+    if costs.spare:
+        tree.pour((i, m - 1) for i in range(n - 1))
+        tree.pour((n - 1, j) for j in range(m - 1))
+    tree.pour_rest()
+    cells = np.array(list(tree.mass), dtype=np.int64)
+    first = cells[:, 0], cells[:, 1]
     logs = np.where((first[0] == costs.n) & (first[1] == costs.m), -np.inf, costs.logs(*first))
     value, near = _value(logs, list(tree.mass.values())), costs.logs(*known)
     costs.level(value, math.log(sum(a)), near)
@@ -166,20 +173,6 @@ def search(costs: Costs, a: list[int], b: list[int]) -> tuple[NDArray[np.int64],
         tree.cost[1:] = costs.of(*tree.arcs()).tolist()
         tree.refresh()
     return rows, columns, masses
-
-
-def _start(costs: Costs, a: list[int], b: list[int], known: _Cells) -> tuple[Tree, _Cells]:
-    """A tree and its cells: the known ones poured from the cheapest on, then whatever is left."""
-    n, m = costs.shape
-    order = np.argsort(costs.logs(*known), kind="stable")
-    tree = Tree(a, b)
-    tree.pour(zip(known[0][order].tolist(), known[1][order].tolist(), strict=True))
-    if costs.spare:
-        tree.pour((i, m - 1) for i in range(n - 1))
-        tree.pour((n - 1, j) for j in range(m - 1))
-    tree.pour_rest()
-    cells = np.array(list(tree.mass), dtype=np.int64)
-    return tree, (cells[:, 0], cells[:, 1])
 
 
 def _value(logs: NDArray[np.float64], masses: list[int]) -> float:

@@ -135,7 +135,7 @@ def relaxed_scale(coupling: Coupling, epsilon: Real) -> float:
     value by at most 1e-12 of it.
 
     >>> half = np.array([0, 1])
-    >>> relaxed_scale(Coupling(half, half[::-1], np.array([1, 1]), np.array([1, 1]), 2), 0.5)
+    >>> relaxed_scale(Coupling(half, half[::-1], np.array([1, 1]), 2, np.array([1, 1])), 0.5)
     2.0
     """
     forward = min(form_scale(coupling, epsilon, "col+"), form_scale(coupling, epsilon, "row-"))
@@ -193,8 +193,14 @@ def form_scale(coupling: Coupling, epsilon: Real, form: Form) -> float:
     low = float_up(Fraction(surely) / budget)
     if _holds(groups, budget, low):
         return low
-    while high - low > _CLOSE * high and low < (middle := _between(low, high)) < high:
-        low, high = (low, middle) if _holds(groups, budget, middle) else (middle, high)
+    ends = np.array([low, high]).view(np.int64).tolist()
+    while high - low > _CLOSE * high and ends[1] - ends[0] > 1:  # half way among the doubles: 60 steps suffice
+        bits = sum(ends) // 2
+        middle = float(np.int64(bits).view(np.float64))
+        if _holds(groups, budget, middle):
+            high, ends[1] = middle, bits
+        else:
+            low, ends[0] = middle, bits
     return high
 
 
@@ -233,15 +239,12 @@ def _holds(groups: _Groups, epsilon: Fraction, scale: float) -> bool:
     clear = np.minimum.reduceat(groups.weights, groups.first) > _ABYSS / _UNIT
     if epsilon <= _LARGE and np.any(clear & (total * (1 - slack) - lost > target)):
         return False
-    near = np.maximum.reduceat(groups.distances, groups.first) <= _reach(groups, epsilon * Fraction(scale))
+    whole_steps, far = groups.distances.dtype == np.int64, epsilon * Fraction(scale)
+    reach = min(math.floor(far), 2**62) if whole_steps else float_down(far)  # of the kind of the distances
+    near = np.maximum.reduceat(groups.distances, groups.first) <= reach
     whole_terms = True if groups.sign < 0 else longest <= _LARGE
     holds = near | (clear & (total * (1 + slack) + lost <= target) & whole_terms)
     return all(_holds_in_balls(groups, g, epsilon, scale) for g in np.flatnonzero(~holds).tolist())
-
-
-def _reach(groups: _Groups, distance: Fraction) -> float | int:
-    """The largest number of the kind of the distances that is <= distance."""
-    return min(math.floor(distance), 2**62) if groups.distances.dtype == np.int64 else float_down(distance)
 
 
 def _holds_in_balls(groups: _Groups, g: int, epsilon: Fraction, scale: float) -> bool:
@@ -267,9 +270,3 @@ def _holds_in_balls(groups: _Groups, g: int, epsilon: Fraction, scale: float) ->
             if gap < 0:
                 return False
     return False
-
-
-def _between(low: float, high: float) -> float:
-    """Half way from low to high among the doubles, so that 60 steps suffice whatever the magnitudes."""
-    bits = (int(np.float64(low).view(np.int64)) + int(np.float64(high).view(np.int64))) // 2
-    return float(np.int64(bits).view(np.float64))

@@ -24,7 +24,7 @@ from fugu.loss.vectors_gaussian import TAU, smooth_plan
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Kind
 from fugu.numbers.exact import Real
-from fugu.transport.coupling import Coupling, SubCoupling
+from fugu.transport.coupling import Coupling
 from fugu.transport.plan import plan_log_cost
 from fugu.transport.wasserstein import form_scale, paper_scale, relaxed_scale
 
@@ -106,7 +106,7 @@ def smooth_vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
     if high == 0 or any(len(space.x) * len(space.y) > PLANNED for space in spaces):
         return Proposal(high)
     bare = [loss.value for loss in prove_delta(item, None, ask.epsilon)]
-    plans: dict[int, SubCoupling] = {}
+    plans: dict[int, Coupling] = {}
 
     def cost(k: int, steps: float) -> float:
         space, noise = spaces[k], Gaussian(steps, _UNIT)
@@ -133,7 +133,7 @@ def vectors(item: Family, ask: Divergences, kind: Kind) -> Proposal:
     if high == 0 or math.isinf(high):
         return Proposal(high)
     spaces = [space_of(item, pair, kind.norm) for pair, _ in item.different]
-    plans: dict[tuple[int, Fraction], SubCoupling] = {}
+    plans: dict[tuple[int, Fraction], Coupling] = {}
     bare = {(k, alpha): x for alpha, _ in ask.orders for k, x in enumerate(bare_divergences(item, alpha))}
 
     def cost(k: int, steps: float, alpha: Fraction) -> float:
