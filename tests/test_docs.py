@@ -31,6 +31,7 @@ import pytest
 import structure
 from fugu import errors
 from fugu.calibration import registry
+from fugu.documents.document import SCHEMAS, later
 from fugu.loss import door
 from fugu.noise import kind
 from fugu.queries.kinds import KINDS
@@ -40,7 +41,7 @@ TABLES = ("clinic_reference.csv", "clinic_today.csv")
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 WITH_CODE = [ROOT / "README.md", CONTRIBUTING, *sorted(ROOT.glob("docs/**/*.md"))]
 DOCUMENTS = [*WITH_CODE, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
-ADDED_TO = ("noise", "loss.table", "calibration.methods", "priors", "queries")
+ADDED_TO = ("noise", "loss.table", "calibration.methods", "documents", "priors", "queries")
 GENERATED = ("scaling.md", "results-users.md", "results.md", "before-and-now.md", "papers.md")
 """Written by the benchmarks, by examples and by the registries: their tables may be wide."""
 TUTORIALS = sorted(ROOT.glob("docs/tutorials/*.md"))
@@ -119,11 +120,15 @@ def own_package() -> Iterator[None]:
     rooms = [importlib.import_module(f"fugu.{name}") for name in ADDED_TO]
     paths, modules = [list(room.__path__) for room in rooms], set(sys.modules)
     methods, kinds, statistics = list(registry.methods()), dict(kind.kinds()), dict(KINDS)
+    documents = dict(SCHEMAS)
     try:
         yield
     finally:
         KINDS.clear()
         KINDS.update(statistics)
+        SCHEMAS.clear()
+        SCHEMAS.update(documents)
+        later.cache_clear()
         for room, path in zip(rooms, paths, strict=True):
             room.__path__ = path
         for name in set(sys.modules) - modules:

@@ -29,7 +29,7 @@ def added(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shown = [block for block in blocks(CONTRIBUTING.read_text(encoding="utf-8")) if block.file]
     assert sorted(block.file for block in shown) == [
-        "calibration/methods/half.py", "noise/binomial.py", "priors/pairs.py", "queries/above.py",
+        "calibration/methods/half.py", "documents/coin.py", "noise/binomial.py", "priors/pairs.py", "queries/above.py",
         "queries/sequence_visitors.py",
     ]  # fmt: skip
     with own_package():
@@ -291,3 +291,68 @@ def test_a_new_statistic_goes_through_the_commands(above):
     run("report", "out.certificate.json", "-o", "again.html")
     run("audit", "out.certificate.json", "--samples", 20_000)
     run("compare", REFERENCE, *told[:4], "--epsilon", 1)
+
+
+@pytest.fixture
+def coins(tmp_path):
+    """CONTRIBUTING's document, listed."""
+    from fugu.documents.coin import CoinCertificate
+
+    from fugu.documents.document import SCHEMAS
+
+    SCHEMAS["fugu/coin/1"] = "fugu.documents.coin:CoinCertificate"
+    return CoinCertificate
+
+
+def test_a_new_document_is_sealed_read_and_proved_again(coins):
+    sealed = coins.seal("1/2", fugu.Pure(1.1), "do you smoke?")
+    sealed.save("coin.json")
+    assert coins.load("coin.json").to_json() == sealed.to_json()
+    verdict = fugu.verify("coin.json")
+    assert verdict.holds and np.log(3) <= verdict.epsilon == pytest.approx(np.log(3), rel=1e-12)
+    assert [name for name, *_ in verdict.checks] == [
+        "digest", "kind and schema", "coin", "marks", "publisher's own words", "budget",
+    ]  # fmt: skip
+    assert ("publisher's own words", "not checked", "question") in verdict.checks
+    assert not fugu.verify(coins.seal("2/5", fugu.Pure(1.1))).holds, "a fairer coin promises more than it keeps"
+    with pytest.raises(fugu.errors.UsageError, match="laws or a scenario"):
+        fugu.verify(sealed, PAIR)
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        ({"coin": "3/5"}, "edited after sealing"), ({"coin": 0}, "a probability above 0"),
+        ({"coin": []}, "not a number"),
+        ({"coin": "2"}, "a probability above 0"), ({"coin": None}, "not a number"), ({"more": 1}, "does not know"),
+        ({"budget": {"kind": "Pure"}}, "cannot be read"), ({"question": 7}, "not a text"),
+        ({"publisher": {"parts": [], "assumptions": []}}, None),
+    ],
+)  # fmt: skip
+def test_an_edited_new_document_is_refused_or_does_not_hold(coins, edit, why):
+    body = {**json.loads(coins.seal("1/2", fugu.Pure(1.1), "do you smoke?").to_json()), **edit}
+    if why != "edited after sealing":
+        from fugu.documents.document import digest_of
+
+        body["digest"] = digest_of({k: v for k, v in body.items() if k != "digest"})
+    Path("coin.json").write_text(json.dumps(body))
+    if why is None:  # words that are not marked as the publisher's
+        assert not fugu.verify("coin.json").holds
+        return
+    with pytest.raises(fugu.errors.CertificateError, match=why):
+        fugu.verify("coin.json")
+
+
+def test_a_new_document_has_a_page_a_view_and_commands(coins):
+    sealed = coins.seal("1/2", fugu.Pure(1.1))
+    sealed.save("coin.json")
+    text = page(sealed)
+    assert "fair coin with probability 0.5" in text and "one answer" in text and sealed.digest in text
+    assert sealed.digest in sealed._repr_html_() and "coin" in repr(sealed)
+    assert sealed.promises.startswith("epsilon 1.1 against")
+    assert "holds" in run("verify", "coin.json")
+    assert json.loads(run("verify", "coin.json", "--json"))["holds"]
+    run("report", "coin.json", "-o", "coin.html")
+    assert "fair coin with probability 0.5" in Path("coin.html").read_text()
+    with pytest.raises(TypeError, match="cannot be changed"):
+        sealed.body["coin"] = "1"

@@ -78,7 +78,7 @@ def page(
         raise UsageError(f"a page is made from a mechanism or a certificate, got {type(mechanism).__name__}")
     with guarded(document.kind):
         kind = "channel" if isinstance(document, Certificate) and document.runs == "channel" else document.kind
-        template, facts = PAGES[kind]
+        template, facts = PAGES.get(kind, ("told.html", of_told))
         found = facts(document, comparison, query_name, secret_name, rows)
         return render(template, **{"title": title, "document": document, "released": True, **found})
 
@@ -171,6 +171,13 @@ def of_records(certificate: RecordsCertificate, *_: object) -> Facts:
         "exact": exact_numbers(certificate.questions),
         "usable": usable_of_records(certificate),
     }
+
+
+def of_told(document: Promising, *_: object) -> Facts:
+    """A kind without a page of its own: what every document tells of itself."""
+    told = document.tell()
+    noise = (str(told.noise["words"]),)
+    return {**_plain(document, odds_of(document.believed), told.assumptions), "told": told, "noise": noise}
 
 
 def _plain(document: Promising, guarantee: Guarantee, assumptions: tuple[str, ...], rows: int | None = None) -> Facts:
