@@ -9,8 +9,7 @@ import numpy as np
 from benchmarks.channel_inputs import local, shifted
 from benchmarks.measure import Row, Size, race
 from fugu.channels.find import find
-from fugu.channels.problem import ChannelProblem, RoughChannel
-from fugu.channels.program import PointLaws
+from fugu.channels.problem import ChannelProblem, PointLaws, RoughChannel
 
 _UNIT = 10**6
 _GAP = 1e-9

@@ -61,10 +61,10 @@ if TYPE_CHECKING:
     from fugu.loss import epsilon as epsilon
     from fugu.loss import renyi as renyi
     from fugu.mechanism.mechanism import Mechanism as Mechanism
-    from fugu.mechanism.mixture import mix as mix
     from fugu.mechanism.per_entry import PerEntryDP as PerEntryDP
     from fugu.mechanism.release import Release as Release
     from fugu.mechanism.release import Simulated as Simulated
+    from fugu.mechanism.settled import mix as mix
     from fugu.noise import Gaussian as Gaussian
     from fugu.noise import GeneralizedCauchy as GeneralizedCauchy
     from fugu.noise import Laplace as Laplace

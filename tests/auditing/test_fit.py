@@ -24,8 +24,7 @@ from fugu.mechanism.mechanism import Mechanism
 from fugu.noise import atoms
 from fugu.noise.bits import RngBits
 from fugu.noise.channel import Channel
-from fugu.noise.discrete_gaussian import LatticeGaussianSampler
-from fugu.noise.gaussian import Gaussian
+from fugu.noise.gaussian import Gaussian, LatticeGaussianSampler
 from fugu.noise.laplace import Laplace, LatticeLaplaceSampler
 from fugu.queries import answer as drawing
 from fugu.queries import sequence_lattice, sequence_query

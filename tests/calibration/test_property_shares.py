@@ -16,7 +16,7 @@ from fugu.calibration.covariance import records_moved
 from fugu.documents.certificate import Certificate
 from fugu.errors import BadLaw, CertificateError, NotProvable, UsageError
 from fugu.laws.multinormal import MultivariateNormal, NormalPair
-from fugu.mechanism.mixture import mix
+from fugu.mechanism.settled import mix
 from fugu.scenario.property import records_of, spread_shares
 from fugu.scenario.swap import swap_shift
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 import fugu
-from fugu.channels import robust
+from fugu.channels import program
 from hunting import search
 
 LOSSES = {"absolute": lambda a, b: abs(a - b), "squared": lambda a, b: (a - b) ** 2, "zero-one": lambda a, b: a != b}
@@ -103,7 +103,7 @@ def test_laws_that_hardly_differ(given, monkeypatch):
     made, truth = solved(*given)
     assert near(made, truth)
     if given[0] != given[1]:
-        monkeypatch.setattr(robust, "_FEW", 0)
+        monkeypatch.setattr(program, "_FEW", 0)
         wrong, _ = solved(*given)
         assert wrong.optimum.value > 2 * made.optimum.value
 

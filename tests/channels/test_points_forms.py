@@ -12,10 +12,8 @@ import pytest
 from scipy.optimize import linprog, minimize_scalar
 
 from channels.point_oracle import CASES, counted, every_pair, excess, expected, least_loss, on_line, printed
-from fugu.channels.cells import pairwise, solve_grid
-from fugu.channels.find import find, squared_outputs, with_outputs
-from fugu.channels.problem import ChannelProblem
-from fugu.channels.program import PointLaws
+from fugu.channels.find import find, pairwise, solve_grid, squared_outputs, with_outputs
+from fugu.channels.problem import ChannelProblem, PointLaws
 from hunting import search
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from channels.point_oracle import draw, excess, expected, least_loss
-from fugu.channels import program
+from fugu.channels import problem as channel_problem
 from fugu.channels.bounds import lower, value
 from fugu.channels.find import find
 from fugu.channels.repair import holds, repaired
@@ -56,8 +56,8 @@ def test_a_solver_that_protects_one_order_only_is_caught(monkeypatch):
         both[1::2] = -1.0
         return both
 
-    true = program.PointLaws.__dict__["excess"].func
-    monkeypatch.setattr(program.PointLaws, "excess", property(one_order))
+    true = channel_problem.PointLaws.__dict__["excess"].func
+    monkeypatch.setattr(channel_problem.PointLaws, "excess", property(one_order))
     caught = 0
     for seed in range(40):
         problem = draw(np.random.default_rng(seed))

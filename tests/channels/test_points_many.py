@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from channels.point_oracle import excess, expected, on_line
-from fugu.channels.cells import _merged, solve_grid, solve_sifted
-from fugu.channels.find import find
-from fugu.channels.program import PointLaws
+from fugu.channels.find import _merged, find, solve_grid, solve_sifted
+from fugu.channels.problem import PointLaws
 
 
 def shifted(n, secrets=2, seed=0, epsilon=".5", **more):

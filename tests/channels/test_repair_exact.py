@@ -13,8 +13,8 @@ import pytest
 from channels.channel_draws import draw_problem
 from fugu.channels import repair
 from fugu.channels.bounds import value
-from fugu.channels.problem import ChannelProblem, power_above, power_below
-from fugu.channels.repair import holds, repaired
+from fugu.channels.problem import ChannelProblem
+from fugu.channels.repair import holds, power_above, power_below, repaired
 from fugu.errors import NotProvable, UsageError
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses, masses

@@ -19,9 +19,9 @@ from test_sampler import Counted
 from test_tapes import never_above, run_of, tape_masses
 
 from fugu.errors import BadNoise
-from fugu.noise import discrete_gaussian
-from fugu.noise.bits import BoundaryTable, RngBits, Widths
-from fugu.noise.discrete_gaussian import MARGIN, Coin, LatticeGaussianSampler, Signed, Tail, exp_minus, half_sums
+from fugu.noise import gaussian
+from fugu.noise.bits import BoundaryTable, Coin, RngBits, Widths, exp_minus
+from fugu.noise.gaussian import MARGIN, LatticeGaussianSampler, Signed, Tail, half_sums
 from fugu.noise.laplace import LatticeLaplaceSampler
 from fugu.numbers import balls
 from hunting import search
@@ -170,7 +170,7 @@ def test_wrong_samplers_are_caught_by_the_tapes(monkeypatch: pytest.MonkeyPatch)
         patch.setattr(Coin, "toss", lambda coin, u, bits, source: u * 0.5**bits < math.exp(-coin.exponent))
         assert not rejection_is_sound()
     with monkeypatch.context() as patch:  # beyond the cut as if it were the middle
-        patch.setattr(discrete_gaussian, "Tail", lambda p, start, cut, widths: Tail(p, 0, cut, widths=widths))
+        patch.setattr(gaussian, "Tail", lambda p, start, cut, widths: Tail(p, 0, cut, widths=widths))
         assert not table_is_sound()
     with monkeypatch.context() as patch:  # beyond the cut taken for the cut
         patch.setattr(Tail, "draw", lambda tail, count, source: np.zeros(count, dtype=np.int64))
@@ -267,7 +267,7 @@ def test_a_boundary_on_a_dyadic_number_ends_in_an_error(monkeypatch: pytest.Monk
     def dyadic(precision: Fraction, start: int, count: int, bits: int) -> tuple[arb, ...]:
         return tuple(arb(2.0**-i, 2.0 ** -min(bits, 1000)) for i in range(count + 1))
 
-    monkeypatch.setattr(discrete_gaussian, "half_sums", dyadic)
+    monkeypatch.setattr(gaussian, "half_sums", dyadic)
     with pytest.raises(BadNoise, match="4096 bits"):
         Tail(Fraction(1), 0, 2).draw(1, RngBits(np.random.default_rng(1)))
 

@@ -15,7 +15,7 @@ from mpmath import mp, mpf
 from fugu.errors import BadNoise, UnknownName
 from fugu.noise import Gaussian, Laplace
 from fugu.noise.bits import RngBits
-from fugu.noise.discrete_gaussian import LatticeGaussianSampler
+from fugu.noise.gaussian import LatticeGaussianSampler
 from fugu.numbers.exact import as_fraction
 
 DIGITS = 50

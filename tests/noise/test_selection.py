@@ -12,8 +12,7 @@ import pytest
 from mpmath import exp, log, mp, mpf, quad
 
 from fugu.errors import BadNoise, UnknownName
-from fugu.noise.bits import OS, RngBits
-from fugu.noise.discrete_gaussian import Coin
+from fugu.noise.bits import OS, Coin, RngBits
 from fugu.noise.selection import (
     _flips,
     _place,

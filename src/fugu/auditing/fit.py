@@ -20,7 +20,7 @@ from fugu.documents.document import Document
 from fugu.laws.components import nearest
 from fugu.mechanism.intake import clipped
 from fugu.mechanism.mechanism import Mechanism
-from fugu.mechanism.mixture import Mixture
+from fugu.mechanism.settled import Mixture
 from fugu.noise.bits import BitSource
 from fugu.noise.channel import Channel
 from fugu.noise.kind import Floats

@@ -21,7 +21,7 @@ from fugu.errors import FuguError
 from fugu.laws.family import Family
 from fugu.mechanism.intake import Context, clipped
 from fugu.mechanism.mechanism import Mechanism
-from fugu.mechanism.mixture import Mixture
+from fugu.mechanism.settled import Mixture
 from fugu.noise.bits import BitSource
 from fugu.noise.kind import Floats
 from fugu.numbers.exact import read_number, read_whole

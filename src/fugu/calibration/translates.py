@@ -37,7 +37,7 @@ from fugu.laws.shapes import Shape, shapes
 from fugu.loss.door import bound
 from fugu.loss.shifts import gaussian_mu
 from fugu.mechanism.intake import Context, shares_json
-from fugu.mechanism.record_swap import SwappedGaussian
+from fugu.mechanism.settled import SwappedGaussian
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Kind, Objective
 from fugu.noise.laplace import Laplace

@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.channels.problem import ChannelProblem, Prices, power_above
-from fugu.channels.repair import exact_extremes
+from fugu.channels.problem import ChannelProblem, Prices
+from fugu.channels.repair import exact_extremes, power_above
 from fugu.errors import NotProvable, UsageError
 from fugu.laws.masses import Masses
 from fugu.laws.sets import Ball, Band, Box, Hull, Intersection

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from flint import arb
 from numpy.typing import NDArray
 
 from fugu.errors import BadBudget, BadLaw, BadNoise, UnknownName, UsageError
 from fugu.laws.masses import Masses
 from fugu.laws.sets import LawSet
 from fugu.noise.channel import Channel
-from fugu.numbers.balls import of, precision
 from fugu.numbers.exact import MatrixLike
 
 _SUM = 1e-9
@@ -57,7 +56,13 @@ class ChannelProblem:
     outputs: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        _check_loss(self.loss)
+        loss, weight = self.loss, self.weight
+        if loss.ndim != 2 or 0 in loss.shape:
+            raise UsageError(
+                f"the loss needs one row for each point and one column for each output, got shape {loss.shape}"
+            )
+        if not np.all(np.isfinite(loss)) or loss.min() < 0:
+            raise UsageError("every loss must be a finite number that is not negative")
         for s, law in enumerate(self.laws):
             if atoms(law) != self.n:
                 raise BadLaw(f"law {s} has {atoms(law)} points, the loss has {self.n} rows; all need the same points")
@@ -66,10 +71,7 @@ class ChannelProblem:
                 raise UsageError(f"the pair ({s}, {t}) does not name two of the {len(self.laws)} laws")
         if self.epsilon < 0 or not 0 <= self.delta < 1 or (self.cap is not None and self.cap < 0):
             raise BadBudget("a channel needs epsilon >= 0, 0 <= delta < 1 and a cap >= 0 if there is one")
-        if self.weight is None and not self.laws:
-            raise UsageError("the worst of no laws is not defined: give laws, or a weight")
-        if self.weight is not None:
-            _check_weight(self.weight, self.n)
+        _check_weight(weight, self.n, len(self.laws))
         for name, array, size in (("points", self.points, self.n), ("outputs", self.outputs, self.m)):
             if array is not None and (array.shape != (size,) or not np.all(np.isfinite(array))):
                 raise UsageError(f"{name} must be {size} finite numbers, got shape {array.shape}")
@@ -153,22 +155,139 @@ def atoms(law: Masses | LawSet) -> int:
     return int(law.parts.size if isinstance(law, Masses) else law.values.size)
 
 
-def _check_loss(loss: NDArray[np.float64]) -> None:
-    if loss.ndim != 2 or 0 in loss.shape:
-        raise UsageError(
-            f"the loss needs one row for each point and one column for each output, got shape {loss.shape}"
-        )
-    if not np.all(np.isfinite(loss)) or loss.min() < 0:
-        raise UsageError("every loss must be a finite number that is not negative")
-
-
-def _check_weight(weight: NDArray[np.float64], n: int) -> None:
+def _check_weight(weight: NDArray[np.float64] | None, n: int, laws: int) -> None:
+    if weight is None and not laws:
+        raise UsageError("the worst of no laws is not defined: give laws, or a weight")
+    if weight is None:
+        return
     if weight.shape != (n,):
         raise UsageError(f"the weight needs one number for each of the {n} points, got shape {weight.shape}")
     if not np.all(np.isfinite(weight)) or weight.min() < 0:
         raise UsageError("every weight must be a finite number that is not negative")
     if abs(float(weight.sum()) - 1) > _SUM:
         raise UsageError(f"the weights must sum to 1, got {float(weight.sum()):.12g}")
+
+
+# A problem with point laws, in doubles: what all solvers share.
+
+
+_LARGEST = 300.0
+"""Above this epsilon e^epsilon leaves the range of doubles; less is safe, and dearer by less than e^-300."""
+_BLOCK = 1 << 22
+"""Cells looked at together."""
+_SPOILT = 1e-6
+_LEAST_SLACK = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class PointLaws:
+    """The laws as rows of `law` (secrets, points), e^epsilon as `ratio`, and the problem they come from."""
+
+    problem: ChannelProblem
+    law: NDArray[np.float64]
+    ratio: float
+
+    @classmethod
+    def of(cls, problem: ChannelProblem) -> PointLaws:
+        """Read a problem; UsageError if a law is a set, or if there is a cap."""
+        laws = [law for law in problem.laws if isinstance(law, Masses)]
+        if len(laws) < len(problem.laws) or problem.cap is not None:
+            raise UsageError("sets of laws and caps need the robust solver: ask `fugu.channels.find.find`")
+        law = np.array([one.floats() for one in laws]).reshape(len(laws), problem.n)
+        return cls(problem, law, math.exp(min(float(problem.epsilon), _LARGEST)))
+
+    @cached_property
+    def excess(self) -> NDArray[np.float64]:
+        """a_c = p_s - e^epsilon p_t for each ordered pair c = (s, t): (ordered pairs, points)."""
+        s, t = np.array(self.problem.ordered(), dtype=np.int64).reshape(-1, 2).T
+        return self.law[s] - self.ratio * self.law[t]
+
+    @cached_property
+    def binding(self) -> NDArray[np.bool_]:
+        """Which ordered pairs can bind at all: some point says more than e^epsilon."""
+        return np.asarray(np.any(self.excess > 0, axis=1))
+
+    @cached_property
+    def only_pair(self) -> int | None:
+        """The first row in `ordered` of the only pair that can bind; None if several can."""
+        first: dict[frozenset[int], int] = {}
+        ordered = self.problem.ordered()
+        for c, pair in enumerate(ordered):
+            first.setdefault(frozenset(pair), c)
+        able = {first[frozenset(ordered[c])] for c in np.flatnonzero(self.binding)}
+        return able.pop() if len(able) == 1 else None
+
+    @cached_property
+    def active(self) -> NDArray[np.bool_]:
+        """The points that some paired law can take; what the others are sent to costs no privacy. Under the worst law
+        also those of laws without a pair, since their loss counts."""
+        counted = {s for pair in self.problem.pairs for s in pair}
+        laws = self.law if self.problem.weight is None else self.law[sorted(counted)]
+        return np.asarray(np.any(laws > 0, axis=0))
+
+    def loss(self, matrix: NDArray[np.float64]) -> float:
+        """The expected loss of a channel, or the largest under any law."""
+        rows = np.einsum("xy,xy->x", matrix, self.problem.loss)
+        weight = self.problem.weight
+        return float(np.max(self.law @ rows)) if weight is None else float(weight @ rows)
+
+    def weight(self, prices: Prices) -> NDArray[np.float64]:
+        """The weight of the points: given, or that of the worst mixture of the laws."""
+        if self.problem.weight is not None:
+            return self.problem.weight
+        assert prices.mix is not None
+        return np.asarray(prices.mix @ self.law / prices.mix.sum())
+
+    def priced(self, prices: Prices, columns: slice = slice(None)) -> NDArray[np.float64]:
+        """w_x loss(x, y) + sum_c alpha_{c,y} a_c(x): what the cells of some outputs cost with their promises."""
+        cells = self.weight(prices)[:, None] * self.problem.loss[:, columns]
+        if prices.ratio is not None and prices.ratio.size:
+            cells += self.excess.T @ prices.ratio[:, columns]
+        if prices.rise is not None:
+            cells += pull(prices.rise)[:, columns]
+        return cells
+
+    def bound(self, prices: Prices) -> float:
+        """The lower bound of the optimum that any prices give, in doubles; `bounds.lower` proves it in rationals:
+        sum_x min_y [w_x loss(x, y) + sum_c alpha_{c,y} a_c(x)] - delta sum_c max_y alpha_{c,y}."""
+        least, step = np.full(self.problem.n, np.inf), max(1, _BLOCK // self.problem.n)
+        for first in range(0, self.problem.m, step):
+            np.minimum(least, self.priced(prices, slice(first, first + step)).min(axis=1), out=least)
+        paid = 0.0 if prices.ratio is None else float(self.problem.delta) * float(prices.ratio.max(axis=1).sum())
+        return float(least.sum()) - paid
+
+    def found(self, matrix: NDArray[np.float64], prices: Prices) -> RoughChannel:
+        """What a solver hands back: rows that sum to 1, the prices (none at all where rounding spoilt them, which
+        happens at huge e^epsilon), and how far the loss is above the bound."""
+        whole = self.completed(matrix)
+        loss, bound = self.loss(whole), self.bound(prices)
+        if loss - bound > _SPOILT * loss:
+            nothing = replace(prices, ratio=np.zeros((len(self.problem.ordered()), self.problem.m)))
+            if self.bound(nothing) > bound:
+                prices, bound = nothing, self.bound(nothing)
+        return RoughChannel(whole, prices, max(0.0, loss - bound))
+
+    def shortfall(self, found: RoughChannel) -> float:
+        """What is wrong with an answer, in units of the loss: its gap, and what mends its promises (`repair`)."""
+        over = np.clip(np.max(self.excess @ found.matrix, axis=0, initial=0.0), 0.0, None).sum()
+        mended = max(0.0, float(over) - float(self.problem.delta)) / max(self.ratio - 1, _LEAST_SLACK)
+        return found.gap + mended * float(self.problem.loss.max())
+
+    def completed(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The channel on all points, in place: rows that sum to 1, and the best output for points that no law takes."""
+        np.clip(matrix, 0.0, None, out=matrix)
+        if not self.problem.monotone:
+            idle = np.flatnonzero(~self.active)
+            matrix[idle] = 0.0
+            matrix[idle, np.argmin(self.problem.loss[idle], axis=1)] = 1.0
+        matrix /= matrix.sum(axis=1, keepdims=True)
+        return matrix
+
+
+def pull(rise: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the prices of F(j|x + 1) <= F(j|x) add to each cell (x, y): sum over j >= y of rise[x - 1] - rise[x]."""
+    tails = np.pad(np.cumsum(rise[:, ::-1], axis=1)[:, ::-1], ((1, 1), (0, 1)))
+    return np.asarray(tails[:-1] - tails[1:])
 
 
 # What an output costs: distances of numbers, categories that went out as others, or a table that the user states.
@@ -313,33 +432,3 @@ def mean_weight(laws: Sequence[Masses | LawSet]) -> Floats:
             each.append(middle)
     total = np.sum(each, axis=0)
     return np.asarray(total / total.sum())
-
-
-# Rational numbers on either side of e^x: below it where privacy is proved, above it where a limit of utility is.
-
-
-_BITS = 96
-"""Bits that count: those of e^x, or of e^x - 1 where that is smaller."""
-
-
-@lru_cache(maxsize=256)
-def power_below(x: Fraction) -> Fraction:
-    """A rational E with 1 <= E <= e^x for x >= 0, relative distance of E - 1 from e^x - 1 below 2^-90."""
-    return 1 + _end(x, -1)
-
-
-@lru_cache(maxsize=256)
-def power_above(x: Fraction) -> Fraction:
-    """A rational E >= e^x for x >= 0, relative distance of E - 1 from e^x - 1 below 2^-90."""
-    return 1 + _end(x, 1)
-
-
-def _end(x: Fraction, side: int) -> Fraction:
-    """One end of a ball around e^x - 1: a dyadic number."""
-    if x == 0:
-        return Fraction(0)
-    with precision(_BITS + max(0, x.numerator.bit_length() - x.denominator.bit_length())):
-        ball = of(x).expm1()
-        end: arb = ball.upper() if side > 0 else ball.lower()
-        mantissa, exponent = end.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

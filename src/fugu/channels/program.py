@@ -1,142 +1,25 @@
-"""What all solvers share: a channel problem with point laws in doubles, and linear programs by HiGHS."""
+"""Linear programs by HiGHS, and the conic program for sets of laws and caps by Clarabel: what they answer proposes."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.channels.bounds import lower, value
 from fugu.channels.problem import ChannelProblem, Prices, RoughChannel
-from fugu.errors import NotProvable, UsageError
-from fugu.laws.masses import Masses
+from fugu.channels.repair import repaired
+from fugu.channels.sets import Cone, LinearForm, Promises, Vector, extreme, provable
+from fugu.errors import NotProvable, OutOfReach
+from fugu.progress import report
 
 if TYPE_CHECKING:
     import highspy
-
-
-_LARGEST = 300.0
-"""Above this epsilon e^epsilon leaves the range of doubles; less is safe, and dearer by less than e^-300."""
-_BLOCK = 1 << 22
-"""Cells looked at together."""
-_SPOILT = 1e-6
-_LEAST_SLACK = 1e-3
-
-
-@dataclass(frozen=True, eq=False)
-class PointLaws:
-    """The laws as rows of `law` (secrets, points), e^epsilon as `ratio`, and the problem they come from."""
-
-    problem: ChannelProblem
-    law: NDArray[np.float64]
-    ratio: float
-
-    @classmethod
-    def of(cls, problem: ChannelProblem) -> PointLaws:
-        """Read a problem; UsageError if a law is a set, or if there is a cap."""
-        laws = [law for law in problem.laws if isinstance(law, Masses)]
-        if len(laws) < len(problem.laws) or problem.cap is not None:
-            raise UsageError("sets of laws and caps need the robust solver: ask `fugu.channels.find.find`")
-        law = np.array([one.floats() for one in laws]).reshape(len(laws), problem.n)
-        return cls(problem, law, math.exp(min(float(problem.epsilon), _LARGEST)))
-
-    @cached_property
-    def excess(self) -> NDArray[np.float64]:
-        """a_c = p_s - e^epsilon p_t for each ordered pair c = (s, t): (ordered pairs, points)."""
-        s, t = np.array(self.problem.ordered(), dtype=np.int64).reshape(-1, 2).T
-        return self.law[s] - self.ratio * self.law[t]
-
-    @cached_property
-    def binding(self) -> NDArray[np.bool_]:
-        """Which ordered pairs can bind at all: some point says more than e^epsilon."""
-        return np.asarray(np.any(self.excess > 0, axis=1))
-
-    @cached_property
-    def only_pair(self) -> int | None:
-        """The first row in `ordered` of the only pair that can bind; None if several can."""
-        first: dict[frozenset[int], int] = {}
-        ordered = self.problem.ordered()
-        for c, pair in enumerate(ordered):
-            first.setdefault(frozenset(pair), c)
-        able = {first[frozenset(ordered[c])] for c in np.flatnonzero(self.binding)}
-        return able.pop() if len(able) == 1 else None
-
-    @cached_property
-    def active(self) -> NDArray[np.bool_]:
-        """The points that some paired law can take; what the others are sent to costs no privacy. Under the worst law
-        also those of laws without a pair, since their loss counts."""
-        counted = {s for pair in self.problem.pairs for s in pair}
-        laws = self.law if self.problem.weight is None else self.law[sorted(counted)]
-        return np.asarray(np.any(laws > 0, axis=0))
-
-    def loss(self, matrix: NDArray[np.float64]) -> float:
-        """The expected loss of a channel, or the largest under any law."""
-        rows = np.einsum("xy,xy->x", matrix, self.problem.loss)
-        weight = self.problem.weight
-        return float(np.max(self.law @ rows)) if weight is None else float(weight @ rows)
-
-    def weight(self, prices: Prices) -> NDArray[np.float64]:
-        """The weight of the points: given, or that of the worst mixture of the laws."""
-        if self.problem.weight is not None:
-            return self.problem.weight
-        assert prices.mix is not None
-        return np.asarray(prices.mix @ self.law / prices.mix.sum())
-
-    def priced(self, prices: Prices, columns: slice = slice(None)) -> NDArray[np.float64]:
-        """w_x loss(x, y) + sum_c alpha_{c,y} a_c(x): what the cells of some outputs cost with their promises."""
-        cells = self.weight(prices)[:, None] * self.problem.loss[:, columns]
-        if prices.ratio is not None and prices.ratio.size:
-            cells += self.excess.T @ prices.ratio[:, columns]
-        if prices.rise is not None:
-            cells += pull(prices.rise)[:, columns]
-        return cells
-
-    def bound(self, prices: Prices) -> float:
-        """The lower bound of the optimum that any prices give, in doubles; `bounds.lower` proves it in rationals:
-        sum_x min_y [w_x loss(x, y) + sum_c alpha_{c,y} a_c(x)] - delta sum_c max_y alpha_{c,y}."""
-        least, step = np.full(self.problem.n, np.inf), max(1, _BLOCK // self.problem.n)
-        for first in range(0, self.problem.m, step):
-            np.minimum(least, self.priced(prices, slice(first, first + step)).min(axis=1), out=least)
-        paid = 0.0 if prices.ratio is None else float(self.problem.delta) * float(prices.ratio.max(axis=1).sum())
-        return float(least.sum()) - paid
-
-    def found(self, matrix: NDArray[np.float64], prices: Prices) -> RoughChannel:
-        """What a solver hands back: rows that sum to 1, the prices (none at all where rounding spoilt them, which
-        happens at huge e^epsilon), and how far the loss is above the bound."""
-        whole = self.completed(matrix)
-        loss, bound = self.loss(whole), self.bound(prices)
-        if loss - bound > _SPOILT * loss:
-            nothing = replace(prices, ratio=np.zeros((len(self.problem.ordered()), self.problem.m)))
-            if self.bound(nothing) > bound:
-                prices, bound = nothing, self.bound(nothing)
-        return RoughChannel(whole, prices, max(0.0, loss - bound))
-
-    def shortfall(self, found: RoughChannel) -> float:
-        """What is wrong with an answer, in units of the loss: its gap, and what mends its promises (`repair`)."""
-        over = np.clip(np.max(self.excess @ found.matrix, axis=0, initial=0.0), 0.0, None).sum()
-        mended = max(0.0, float(over) - float(self.problem.delta)) / max(self.ratio - 1, _LEAST_SLACK)
-        return found.gap + mended * float(self.problem.loss.max())
-
-    def completed(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The channel on all points, in place: rows that sum to 1, and the best output for points that no law takes."""
-        np.clip(matrix, 0.0, None, out=matrix)
-        if not self.problem.monotone:
-            idle = np.flatnonzero(~self.active)
-            matrix[idle] = 0.0
-            matrix[idle, np.argmin(self.problem.loss[idle], axis=1)] = 1.0
-        matrix /= matrix.sum(axis=1, keepdims=True)
-        return matrix
-
-
-def pull(rise: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What the prices of F(j|x + 1) <= F(j|x) add to each cell (x, y): sum over j >= y of rise[x - 1] - rise[x]."""
-    tails = np.pad(np.cumsum(rise[:, ::-1], axis=1)[:, ::-1], ((1, 1), (0, 1)))
-    return np.asarray(tails[:-1] - tails[1:])
-
 
 # Linear programs in doubles, by HiGHS: what it answers is a proposal that `repair` and `bounds` make exact.
 
@@ -281,3 +164,231 @@ def run(solver: highspy.Highs) -> Solution:
         raise NotProvable(f"the linear program was not solved: {solver.modelStatusToString(status)}")
     solution, value = solver.getSolution(), float(solver.getInfo().objective_function_value)
     return np.array(solution.col_value), np.array(solution.row_dual), value
+
+
+# Channels of least loss for sets of laws, and for any laws with a cap on what any belief can learn.
+#
+#     min sum_y cost_y.k_y   subject to   sum_y k_y = 1,   G z_y >= 0 for every output y,   z_y = (k_y, ...)
+#
+# With delta there is a slack for each pair and output, whose sum over the outputs is at most delta: it bounds the sum
+# over y of [max p.k_y - e^epsilon min q.k_y]_+, which is at least the delta of every pair of members. So it is sound.
+#
+# Solved by Clarabel's interior points (Goulart and Chen 2024): what comes out is a proposal like that of any solver,
+# which `repair` and `bounds` make exact, so a vertex is not needed.
+
+
+_CELLS = 160_000
+"""Points times outputs, a minute or two."""
+_LEAST = 1e-9
+"""Interior points leave outputs that hardly occur; those below this chance everywhere are dropped."""
+
+
+def solve_robust(problem: ChannelProblem) -> RoughChannel:
+    """The channel of least loss in doubles, with prices and members that bound the optimum from below: for laws and
+    sets of laws in any mixture; cap, delta, worst case and order as the problem asks for.
+
+    For epsilon 0 without delta, and for a cap of 0, the channel is the best constant one. Raises `OutOfReach` beyond
+    400 points with as many outputs.
+    """
+    if problem.n * problem.m > _CELLS:
+        raise OutOfReach(
+            f"a channel for sets of laws with {problem.n} points and {problem.m} outputs is not searched for; "
+            f"declare bins so that points times outputs are at most {_CELLS}",
+            points=problem.n * problem.m,
+            limit=_CELLS,
+        )
+    if (problem.epsilon == 0 and problem.delta == 0) or problem.cap == 0:
+        return constant(problem)
+    found = [one for laws in provable(problem.laws) for one in RobustProgram(replace(problem, laws=laws)).solutions()]
+    matrices, prices = [cleaned(matrix) for matrix, _ in found], [known for _, known in found]
+    if len(found) == 1:
+        return RoughChannel(matrices[0], prices[0])
+    matrix = min(matrices, key=lambda each: value(problem, repaired(problem, each)[0]))
+    return RoughChannel(matrix, max(prices, key=lambda known: lower(problem, known)))
+
+
+def cleaned(matrix: Floats) -> Floats:
+    """The channel without outputs that hardly occur, whose ratios are arbitrary; rows with sum 1."""
+    kept = np.clip(matrix, 0.0, None)
+    kept = kept * (kept.max(axis=0) >= _LEAST)
+    chances: Floats = kept / kept.sum(axis=1, keepdims=True)
+    return chances
+
+
+def constant(problem: ChannelProblem) -> RoughChannel:
+    """The best channel that does not look at its input: right for every law, so also for epsilon 0.
+
+    Its prices prove it the best where the cap is 0; for epsilon 0 alone there are none, since equal laws could do
+    better.
+    """
+    matrix = np.zeros(problem.loss.shape)
+    if problem.weight is None:
+        same = replace(problem, pairs=(), cap=Fraction(0), monotone=False, delta=Fraction(0))
+        matrix[:] = cleaned(RobustProgram(same).solutions()[0][0].mean(axis=0)[None, :])
+    else:
+        matrix[:, np.argmin(problem.weight @ problem.loss)] = 1.0
+    if problem.cap != 0 or problem.weight is None:
+        return RoughChannel(matrix, None)
+    cost = problem.weight[:, None] * problem.loss
+    return RoughChannel(matrix, Prices(cap=cost.mean(axis=0) - cost))
+
+
+# The promises once for each output, what links the outputs, and the loss, as one conic program.
+
+
+_FEW = 2500
+"""Points times outputs of single laws up to which the simplex method is as fast."""
+_NEAR, _GOOD, _ENOUGH = 1e-12, 1e-9, 1e-6
+"""Distance from the optimum at which the solver stops, above which it tries again, and up to which the best answer
+counts where none comes nearer."""
+_STEPS = (0.95, 0.8, 0.99, 0.6)
+"""How far a step that is too long is shortened; the way to a logarithm's corner, an output that never occurs, is
+narrow, and where one does not get there another does."""
+
+_WORK = "finding a channel for sets of laws"
+
+
+class RobustProgram(Program):
+    """min cost with sum_y k_y = 1 and the rows of the promises for every output; delta, the worst of the laws and order
+    where they are asked for."""
+
+    def __init__(self, problem: ChannelProblem) -> None:
+        super().__init__()
+        self.problem, self.promises = problem, Promises(problem)
+        self.bells: list[Ints] = []
+        """Triples of rows in the exponential cone."""
+        cone, n, m = self.promises.cone, problem.n, problem.m
+        self.cells = np.arange(m) * cone.size + self.promises.k[:, None]
+        self._copies(cone, m)
+        self.enter(self.rows(n, 1.0, 1.0)[:, None], self.cells, 1.0)
+        if (slack := self.promises.slack) is not None:  # sum_y of the slack of each ordered pair <= delta
+            there = np.arange(m) * cone.size + slack[:, None]
+            self.enter(self.rows(slack.size, -INFINITE, float(problem.delta))[:, None], there, 1.0)
+        cells = problem.loss if problem.weight is None else problem.weight[:, None] * problem.loss
+        self.scale = max(float(cells.max()), 1e-300)
+        self.worst = self._worst() if problem.weight is None else None
+        self.rising: Ints | None = None
+        if problem.monotone:  # F(j|x) - F(j|x + 1) = d(x, j) >= 0, as differences of neighbouring j
+            fall = self.variables(np.zeros((n - 1) * (m - 1))).reshape(n - 1, m - 1)
+            self.rising = row = self.rows((n - 1) * m, 0.0, 0.0).reshape(n - 1, m)
+            self.enter(row, self.cells[:-1], -1.0)
+            self.enter(row, self.cells[1:], 1.0)
+            self.enter(row[:, :-1], fall, 1.0)
+            self.enter(row[:, 1:], fall, -1.0)
+        self.cost = np.zeros(self.columns)
+        if self.worst is not None:
+            self.cost[self.worst] = 1.0
+        else:
+            self.cost[self.cells] = cells / self.scale
+
+    def _copies(self, cone: Cone, count: int) -> tuple[Ints, Ints]:
+        """The rows of a cone, `count` times; the places of rows and columns."""
+        rows = self.rows(count * cone.count, 0.0, INFINITE)
+        floor = np.full(cone.size, -np.inf)
+        for places in cone.positive:
+            floor[places] = 0.0
+        columns = self.variables(np.tile(floor, count))
+        copy = np.arange(count)[:, None]
+        r, c, v = cone.triplets()
+        self.enter(rows[0] + r + copy * cone.count, columns[0] + c + copy * cone.size, v)
+        for three in cone.bells:
+            self.bells.append((rows[0] + three + copy[:, :, None] * cone.count).reshape(-1, 3))
+            self.low[self.bells[-1]] = -INFINITE
+        return rows, columns
+
+    def _worst(self) -> int:
+        """T >= max p.l for every law, l_x = sum_y loss(x, y) K(y|x), losses scaled to 1; the place of T."""
+        n, cone = self.problem.n, Cone()
+        means, top = cone.new(n), cone.new(1)
+        extremes = [extreme(cone, law, Vector(((1.0, means),))) for law in self.problem.laws]
+        held = [cone.require(LinearForm.of(top, 1.0) - one.form) for one in extremes]
+        rows, columns = self._copies(cone, 1)
+        link = self.rows(n, 0.0, 0.0)
+        self.enter(link[:, None], self.cells, self.problem.loss / self.scale)
+        self.enter(link, columns[means], -1.0)
+        self.read = cone, extremes, held, means, rows
+        return int(columns[top[0]])
+
+    def _members(self, y: Floats) -> tuple[Floats, Floats]:
+        """The mixture of the laws that the duals of the worst of them say, and the member of each."""
+        cone, extremes, held, means, rows = self.read
+        duals = np.clip(y[rows], 0.0, None)[None, :]
+        mix, entries = duals[0, held], cone.triplets()
+        members = [
+            end.weighed(cone, entries, means, duals[:, row], duals)[0] for end, row in zip(extremes, held, strict=True)
+        ]
+        return mix, np.clip(np.array(members) / np.maximum(mix[:, None], 1e-300), 0.0, 1.0)
+
+    def solutions(self) -> list[tuple[Floats, Prices]]:
+        """Channels (points, outputs) of least loss, each with what its duals say, in units of the loss. Of few points
+        and single laws from vertices: where epsilon is 0 and delta next to nothing, a little beside one is too far."""
+        problem, promises = self.problem, self.promises
+        found, answers = [], []
+        if not problem.robust and not problem.monotone and problem.n * problem.m <= _FEW:
+            with suppress(NotProvable):
+                answers = [(x, y) for x, y, _ in self.answers(self.cost)]
+        for x, y in answers or [self.interior()]:
+            duals = np.clip(self.scale * y[: problem.m * promises.cone.count].reshape(problem.m, -1), 0.0, None)
+            mix, mixed = (None, None) if self.worst is None else self._members(y)
+            rise = None if self.rising is None else np.clip(np.diff(self.scale * y[self.rising], axis=1), 0.0, None)
+            prices = Prices(
+                ratio=promises.ratios(duals),
+                upper=promises.members(duals, 1),
+                lower=promises.members(duals, -1),
+                cap=promises.caps(duals),
+                mix=mix,
+                mixed=mixed,
+                rise=rise,
+            )
+            found.append((x[self.cells], prices))
+        return found
+
+    def interior(self) -> tuple[Floats, Floats]:
+        """Variables and duals of the rows near the optimum; `NotProvable` if the solver does not come near one."""
+        import clarabel
+        from scipy.sparse import csc_array, eye_array, vstack
+
+        start, index, value = sparse(self.entries, self.columns)
+        rows = csc_array((value, index, start), shape=(self.low.size, self.columns)).tocsr()
+        equal = self.low == self.high
+        bells = np.concatenate([np.zeros((0, 3), dtype=np.int64), *self.bells])
+        parts = [  # places, sign: sign (row - limit) is 0, not negative, or in the exponential cone
+            (np.flatnonzero(equal), 1.0, self.low),
+            (np.flatnonzero(~equal & (self.low > -INFINITE)), -1.0, self.low),
+            (np.flatnonzero(~equal & (self.high < INFINITE)), 1.0, self.high),
+            (bells.ravel(), -1.0, np.zeros(self.low.size)),
+        ]
+        bounded = np.flatnonzero(self.floor > -INFINITE)
+        wall = eye_array(self.columns, format="csr")[bounded]
+        blocks = [sign * rows[places] for places, sign, _ in parts]
+        blocks.insert(3, -wall)
+        right = [sign * limits[places] for places, sign, limits in parts]
+        right.insert(3, -self.floor[bounded])
+        sizes = [len(limits) for limits in right]
+        cones = [clarabel.ZeroConeT(sizes[0]), clarabel.NonnegativeConeT(sum(sizes[1:4]))]
+        cones += [clarabel.ExponentialConeT()] * len(bells)
+        settings = clarabel.DefaultSettings()
+        settings.verbose, settings.direct_solve_method = False, "qdldl"  # one thread: the same answer every time
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _NEAR
+        whole, nothing = vstack(blocks, format="csc"), csc_array((self.columns, self.columns))
+        report(_WORK, 0, 1)
+        best = None
+        for step in _STEPS:
+            settings.linesearch_backtrack_step = step
+            settings.min_switch_step_length, settings.min_terminate_step_length = 1e-3, 1e-7
+            tried = clarabel.DefaultSolver(nothing, self.cost, whole, np.concatenate(right), cones, settings).solve()
+            off = max(abs(tried.obj_val - tried.obj_val_dual), tried.r_prim, tried.r_dual)
+            if not np.isnan(off) and (best is None or off < best[0]):
+                best = off, tried
+            if best is not None and best[0] < _GOOD:
+                break
+        if best is None or not best[0] < _ENOUGH:
+            raise NotProvable(f"the program for sets of laws was not solved: {tried.status}")
+        solution = best[1]
+        report(_WORK, 1, 1)
+        z = np.split(np.array(solution.z), np.cumsum(sizes)[:-1])
+        del z[3]
+        duals = np.zeros(self.low.size)
+        for (places, sign, _), part in zip(parts, z, strict=True):
+            duals[places] -= sign * part
+        return np.array(solution.x), duals

@@ -11,8 +11,7 @@ import numpy as np
 from flint import arb
 
 from fugu.errors import BadNoise, UnknownName
-from fugu.noise.bits import OS, BitSource, Widths
-from fugu.noise.discrete_gaussian import Coin, exp_of_minus
+from fugu.noise.bits import OS, BitSource, Coin, Widths, exp_of_minus
 from fugu.noise.laplace import LatticeLaplaceSampler
 from fugu.numbers import balls
 
