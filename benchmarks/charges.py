@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from benchmarks.measure import Row, Size
-from fugu.translation.records.checking import check
+from fugu.translation.records.bounds import check
 from fugu.translation.records.pricer import Pricer, price
 from fugu.translation.records.problem import Ints, Jump, Rate, RecordCharge, States
 

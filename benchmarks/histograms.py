@@ -13,7 +13,7 @@ import fugu
 from benchmarks.measure import Row, Size, race
 from fugu.laws import CellLaw
 from fugu.loss.cells import largest, worth
-from fugu.queries.statistics_release import Believed, open_query
+from fugu.queries.law_price import LawPrice
 
 _CELLS, _MANY, _GROUPS, _LAWS = 1_000_000, 10_000, 10_000, 200
 
@@ -50,9 +50,8 @@ def groups(size: Size) -> Iterator[Row]:
     some = {name: column[: 20 * few] for name, column in table.items()}
     for query in ("histogram(v)", "sum(v)"):
         bounds = None if query.startswith("hist") else (0, 40)
-        believed = Believed.of(reference, query, "s", by="g", bounds=bounds, step=1)
-        answer = partial(open_query, believed, budget=fugu.Pure(1))
-        took = race(1, few=partial(answer, some), many=partial(answer, table))
+        of = partial(LawPrice.of, reference, query, "s", fugu.Pure(1), by="g", bounds=bounds, step=1)
+        took = race(1, few=partial(of().open, some), many=partial(of().open, table))
         case = f"{query}: {many:,} groups, {few:,} different laws"
         yield Row("histograms", case, took["many"] / took["few"], "x the laws", 3)
 

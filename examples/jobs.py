@@ -24,7 +24,7 @@ from pathlib import Path
 
 import fugu
 from fugu.queries.kinds import KINDS
-from fugu.queries.statistics_release import Believed, open_query
+from fugu.queries.law_price import LawPrice
 
 Columns = dict[str, list[str] | list[float]]
 ADULT = [
@@ -181,8 +181,9 @@ def before(job: Job, private: Columns, reference: Columns) -> list[float] | None
     if not str(question["query"]).startswith("mean"):
         return ordinary(job, private)
     told = {name: question[name] for name in ("bounds", "step")}
-    believed = Believed.of(reference, str(question["query"]), job.hide, **told)  # type: ignore[arg-type]
-    made, _ = open_query(believed, private, fugu.Pure(job.epsilon))
+    budget = fugu.Pure(job.epsilon)
+    price = LawPrice.of(reference, str(question["query"]), job.hide, budget, **told)  # type: ignore[arg-type]
+    made = price.open(private)
     return [made.mechanisms[""].expected_error() * unit(question, private)]
 
 

@@ -13,9 +13,9 @@ from fugu.documents.document import digest_of
 from fugu.guarantee import Pure
 from fugu.queries.features import CellAxis, Coded, Is, Placed
 from fugu.queries.kinds import LAPLACE
-from fugu.queries.noised_question import NoisedQuestion
 from fugu.queries.record_proofs import StatedLaw, Type
 from fugu.queries.records_certificate import RecordsCertificate
+from fugu.queries.statistic import NoisedQuestion
 from fugu.translation.records.pricer import Pricer
 from fugu.translation.records.problem import joined
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fugu.translation.records.checking import check
+from fugu.translation.records.bounds import check
 from fugu.translation.records.pricer import Pricer
 from fugu.translation.records.problem import Jump, Rate
 

@@ -82,12 +82,12 @@ if TYPE_CHECKING:
     from fugu.publication.releasing import answer as answer
     from fugu.publication.releasing import release_column as release_column
     from fugu.queries.answer import Answer as Answer
+    from fugu.queries.answer import SessionAnswer as SessionAnswer
     from fugu.report.dossier import publish as publish
     from fugu.scenario import Scenario as Scenario
     from fugu.scenario.swap import swap_counts as swap_counts
     from fugu.scenario.swap import swap_shift as swap_shift
     from fugu.scenario.swap import swap_sigma as swap_sigma
-    from fugu.session.answers import SessionAnswer as SessionAnswer
     from fugu.session.session import Session as Session
     from fugu.translation import dp_budget as dp_budget
     from fugu.translation.influence import influence as influence

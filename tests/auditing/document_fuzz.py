@@ -178,7 +178,7 @@ def _releases() -> Iterator[tuple[str, dict[str, Any]]]:
     for name, certificates, recipe in (
         ("column", {"": fugu.calibrate(column, Pure(0.5)).certificate}, {"what": "column", **column.recipe}),
         ("groups", {group: found.certificate for group, found in means.mechanisms.items()},
-         {"what": "statistic", **(means.believed.recipe(means.sizes) or {})}),
+         {"what": "statistic", **(means.price.recipe(means.grouping.sizes) or {})}),
     ):  # fmt: skip
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "out.csv"

@@ -26,9 +26,9 @@ from fugu.noise.bits import RngBits
 from fugu.noise.channel import Channel
 from fugu.noise.gaussian import Gaussian, LatticeGaussianSampler
 from fugu.noise.laplace import Laplace, LatticeLaplaceSampler
-from fugu.queries import answer as drawing
 from fugu.queries import sequence_lattice, sequence_query
 from fugu.queries import sequences as sequence_choices
+from fugu.queries import statistic as drawing
 from fugu.training import training as training_draw
 from hunting import search
 from selection_laws import permute_and_flip_law

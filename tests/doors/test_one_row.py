@@ -29,7 +29,7 @@ from fugu.publication.releasing import open_column
 from fugu.queries import features
 from fugu.scenario.query import ColumnQuery
 from hunting import search
-from law_route import prepare
+from law_route import numbers_of, prepare
 from release_files import document_of, public_part
 
 SRC = Path(fugu.__file__).parent
@@ -39,10 +39,9 @@ DOORS = {
     "publication/releasing.py:open_column": HERE,
     "mechanism/intake.py:as_column": HERE,
     "mechanism/intake.py:as_rows": HERE,
-    "queries/statistics_release.py:open_query": HERE,
+    "queries/groups.py:open_table": HERE,
     "queries/property_release.py:open_property": "test_property_doors.py",
     "queries/table_belief.py:example": SESSIONS,
-    "session/books.py:open_session": SESSIONS,
     "checking/check.py:check": "test_check_doors.py",
     "data/sequences.py:open_timed": SEQUENCES,
     "queries/sequence_data.py:_opened": SEQUENCES,
@@ -149,9 +148,10 @@ def column_of(mechanism, table):
 def parts_of(query, more, table):
     """`prepare`: the exact numbers of every group, and all that is public about them."""
     prepared = prepare(table, query, "s", fugu.Pure(1), REFERENCE, **more)
-    shown = [prepared.cells(name, np.zeros_like(exact).tolist()) for name, exact in prepared.numbers.items()]
+    numbers, sizes = numbers_of(prepared), prepared.grouping.sizes
+    shown = [prepared.cells(name, np.zeros_like(exact).tolist(), sizes[name]) for name, exact in numbers.items()]
     proofs = [made.certificate.body for made in prepared.mechanisms.values()]
-    return np.concatenate([*prepared.numbers.values()]), (list(prepared.numbers), shown, proofs)
+    return np.concatenate([*numbers.values()]), (list(numbers), shown, proofs)
 
 
 def replaced(name, cell, row=ROW):
@@ -428,6 +428,6 @@ def test_six_digits_are_seven(tmp_path):
     assert exact.tolist() == [TODAY["zip"].count(1234567)] and exact[0] > 0
     texts = {**REFERENCE, "v": [f"{v}.0" for v in REFERENCE["v"]]}
     prepared = prepare(TODAY, "histogram(v)", "s", fugu.Pure(1), texts)
-    (exact,) = prepared.numbers.values()
+    (exact,) = numbers_of(prepared).values()
     assert exact[-1] == 0 and exact.sum() == 24
     assert len(TEXTS) > 30

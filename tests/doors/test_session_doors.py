@@ -13,10 +13,10 @@ from test_one_row import REFERENCE, ROW, TODAY, outcome
 
 import fugu
 from fugu.noise.selection import permute_and_flip
-from fugu.queries import answer as drawing
+from fugu.queries import answer
+from fugu.queries import statistic as drawing
 from fugu.queries.kinds import Options
-from fugu.queries.noised_question import plan_of
-from fugu.queries.statistic import StatisticQuestion
+from fugu.queries.statistic import StatisticQuestion, plan_of
 from fugu.session.books import open_session, public_facts
 from hunting import search
 
@@ -103,7 +103,7 @@ def answers_of(table, monkeypatch):
     monkeypatch.setattr(drawing, "permute_and_flip", chosen)
     session = fugu.Session(table, REFERENCE, "s", fugu.Pure(2), schema=SCHEMA, public=["g"])
     drawn, told = [], []
-    real = drawing.draw
+    real = answer.draw
 
     def seen(*args):
         drawn.append(real(*args))

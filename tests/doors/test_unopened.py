@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import fugu
 import fugu.cli.app as cli
 from fugu.errors import BadTable, BudgetExceeded, ColumnNotFound, FuguError, UsageError
-from fugu.queries.table_belief import ExpectedGroups
+from fugu.queries.groups import ExpectedGroups
 
 
 class OpenedError(BaseException):

@@ -24,7 +24,7 @@ from fugu.errors import (
     UsageError,
 )
 from fugu.queries import StatisticQuestion
-from fugu.queries.group_noise import sum_pairs
+from fugu.queries.law_price import sum_pairs
 from release_files import certificates_of
 
 REFERENCE = str(resources.files("fugu.examples") / "clinic_reference.csv")

@@ -12,7 +12,7 @@ import pytest
 import fugu
 from fugu.errors import NoiselessRelease, UnknownName, UsageError
 from fugu.loss.cells import largest, worth
-from fugu.queries import group_noise as tables
+from fugu.queries import law_price as tables
 from fugu.queries.answer import consistent, nearest
 from fugu.queries.groups import rows_of
 from fugu.queries.kinds import Cell
@@ -97,7 +97,7 @@ def test_a_secret_that_the_reference_lacks_is_as_protected_as_the_others():
     conditions = {"first": {"s": "no"}, "second": {"s": "yes"}, "third": {"s": "maybe"}}
     for protect in ("s", conditions):
         found = prepare(TABLE, "histogram(v)", protect, fugu.Pure(0.5), REFERENCE, schema=schema)
-        assert found.believed.skipped == () and {float(m.noise.scale) for m in found.mechanisms.values()} == {4.0}
+        assert found.price.skipped == () and {float(m.noise.scale) for m in found.mechanisms.values()} == {4.0}
     declared = fugu.Schema({"s": {"kind": "category", "values": ["yes", "no"]}})
     (mechanism,) = prepare(TABLE, "histogram(v)", "s", fugu.Pure(0.5), REFERENCE, schema=declared).mechanisms.values()
     assert float(mechanism.noise.scale) < 4
@@ -123,7 +123,7 @@ def test_gaussian_noise_is_taken_where_it_is_the_better_one(monkeypatch):
         noise="laplace",
     )
     assert found.noise.name == "gaussian" and found.noise.expected_error() < laplace.noise.expected_error()
-    monkeypatch.setattr(tables.GroupNoise, "_gaussian_may_win", lambda *_: True)  # the look ahead loses nothing here
+    monkeypatch.setattr(tables.LawPrice, "_gaussian_may_win", lambda *_: True)  # the look ahead loses nothing here
     assert prepare(TABLE, "histogram(v)", "s", fugu.Approx(0.5, 1e-6), REFERENCE).mechanisms[""].noise.name == "laplace"
 
 
@@ -177,7 +177,7 @@ def test_each_distinct_law_is_calibrated_once(monkeypatch):
 
 
 def test_groups_of_sums_that_share_their_laws_share_the_work(monkeypatch):
-    from fugu.queries import group_noise as groups
+    from fugu.queries import law_price as groups
 
     calls = []
     real = groups.calibrate

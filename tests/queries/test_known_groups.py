@@ -10,7 +10,7 @@ import pytest
 from fugu import answer
 from fugu.errors import NoiselessRelease
 from fugu.guarantee import Approx, Pure
-from fugu.queries.group_noise import PLAIN_SUM
+from fugu.queries.law_price import PLAIN_SUM
 from hunting import search
 from law_route import prepare
 

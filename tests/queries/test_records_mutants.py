@@ -9,7 +9,7 @@ import pytest
 
 from fugu import Approx, Discrete, Pure, answer
 from fugu.queries.features import Coded
-from fugu.queries.group_noise import sum_pairs
+from fugu.queries.law_price import sum_pairs
 
 THREE = {"a": Discrete([0, 1], [9, 1]), "b": Discrete([0, 1], [5, 5]), "c": Discrete([0, 1], [1, 9])}
 

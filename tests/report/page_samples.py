@@ -109,7 +109,7 @@ def _answers():
         table=today,
         data="a register of patients with a name that goes on and on beyond every column",
         rows=900,
-        recipe={"what": "statistic", **(found.believed.recipe(found.sizes) or {})},
+        recipe={"what": "statistic", **(found.price.recipe(found.grouping.sizes) or {})},
         skipped=[LONG],
         beliefs=Beliefs(reference=REFERENCE),
         ledger={"request": LONG, "data": "today", "entry": "0" * 64, "at": "2026-01-01T00:00:00.000+00:00"},

@@ -25,7 +25,7 @@ from fugu.errors import (
     RepeatedUnit,
     UsageError,
 )
-from fugu.queries import pricing
+from fugu.queries import table_belief as pricing
 from fugu.session.books import charge_for
 
 RNG = np.random.default_rng(5)

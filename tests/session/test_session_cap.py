@@ -17,7 +17,7 @@ import fugu
 from fugu.data import Table
 from fugu.errors import BudgetExceeded, UsageError
 from fugu.guarantee.asks import exact
-from fugu.queries.noised_question import EXACT
+from fugu.queries.statistic import EXACT
 from hunting import search
 
 WORDS = fugu.Schema({"w": {"kind": "category", "values": ["u", "v"]}})

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import fugu
-from fugu.queries import answer as drawing
+from fugu.queries import statistic as drawing
 
 REFERENCE = {"ill": ["y", "n"] * 200, "a": list("0011") * 100, "age": [30, 40] * 200, "ward": ["n"] * 400}
 TODAY = {"a": list("0110"), "age": [31, 42, 53, 34], "ward": ["n"] * 4}

@@ -14,7 +14,7 @@ import pytest
 from transcripts import loss
 
 import fugu
-from fugu.queries import noised_question as charging
+from fugu.queries import statistic as charging
 from fugu.translation.records.problem import Jump, Rate
 from hunting import search
 

@@ -17,8 +17,7 @@ from fugu.noise.selection import draw_one
 from fugu.queries.answer import cells_of, draw
 from fugu.queries.features import feature_from
 from fugu.queries.kinds import Options
-from fugu.queries.noised_question import NoisedQuestion, plan_of
-from fugu.queries.statistic import StatisticQuestion
+from fugu.queries.statistic import NoisedQuestion, StatisticQuestion, plan_of
 
 RNG = np.random.default_rng(2)
 

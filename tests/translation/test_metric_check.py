@@ -11,7 +11,7 @@ import pytest
 from metric_oracle import price
 
 from fugu.errors import CertificateError
-from fugu.translation.records.checking import check
+from fugu.translation.records.bounds import check
 from fugu.translation.records.problem import Jump, Rate, charge_from
 
 F = Fraction

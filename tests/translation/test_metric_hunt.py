@@ -11,7 +11,7 @@ import metric_oracle
 import numpy as np
 from metric_oracle import price
 
-from fugu.translation.records.checking import check
+from fugu.translation.records.bounds import check
 from fugu.translation.records.pricer import Pricer
 from fugu.translation.records.problem import Apart, Jump, Rate
 from hunting import search

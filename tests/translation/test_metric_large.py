@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from metric_oracle import price
 
-from fugu.translation.records.checking import check
+from fugu.translation.records.bounds import check
 from fugu.translation.records.plan import find, lower_bound, proof_of
 from fugu.translation.records.pricer import Pricer
 from fugu.translation.records.problem import Distances, Jump, PricingProblem, Rate

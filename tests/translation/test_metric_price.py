@@ -13,7 +13,7 @@ import pytest
 from metric_oracle import price
 
 from fugu.errors import UsageError
-from fugu.translation.records.checking import check, checked
+from fugu.translation.records.bounds import check, checked
 from fugu.translation.records.plan import find, lower_bound, proof_of
 from fugu.translation.records.pricer import Pricer
 from fugu.translation.records.problem import Apart, Distances, Jump, PricingProblem, Rate, charge_from, joined

@@ -9,8 +9,7 @@ import pytest
 
 import fugu
 from fugu.report import page
-from fugu.session.checks import OVER_ALL, rows_in
-from fugu.session.requests import compare_routes
+from fugu.session.checks import OVER_ALL, compare_routes, rows_in
 from fugu.utility.figures import EXACT, USABLE, statistic
 
 

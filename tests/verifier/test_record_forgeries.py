@@ -14,7 +14,7 @@ from fugu.documents.document import read
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
 from fugu.queries.kinds import OUTSIDE
-from fugu.queries.noised_question import NoisedQuestion
+from fugu.queries.statistic import NoisedQuestion
 from fugu_verify import BadCertificate, prove_again
 from record_documents import AGE, JOB, body_of, certificate, parsed, questions, sealed, state
 

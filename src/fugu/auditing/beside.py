@@ -26,11 +26,11 @@ from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family
 from fugu.laws.pair import PairsLike, Shifted
 from fugu.laws.shapes import Shape
+from fugu.queries.law_price import LawPrice
 from fugu.queries.property_release import PropertyQuestion
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.sequence_prior import chain_again, chain_json
-from fugu.queries.statistics_release import Believed
 from fugu.scenario import Scenario
 from fugu.session.checks import check_fitted
 from fugu.verifier.verify import Source, document_of
@@ -282,12 +282,12 @@ def _column(recipe: Recipe, certificates: Mapping[str, Document], reference: str
 
 
 def _statistic(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
-    believed, sizes = Believed.again(recipe, reference), dict(recipe["groups"])
     budget = next(iter(certificates.values())).budget  # type: ignore[attr-defined]
     odds = Approx(budget.epsilon, budget.delta) if budget.delta else Pure(budget.epsilon)
-    laws = believed.laws(sizes, odds)
+    price = LawPrice.again(recipe, reference, odds)
+    laws = price.beliefs_of(dict(recipe["groups"]))
     plain = all(found.runs == "additive" for found in certificates.values())  # type: ignore[attr-defined]
-    if believed.statistic.facts.tabulated and plain and all(isinstance(each[0], Shifted) for each in laws.values()):
+    if price.tabulated and plain and all(isinstance(each[0], Shifted) for each in laws.values()):
         raise NotChecked("these counts use no beliefs: changing one record moves two of them, whatever the reference")
     _compare({group: (laws[group], found) for group, found in certificates.items()})
 

@@ -33,8 +33,7 @@ from fugu.queries.property_release import statistic_columns
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_claims import sequence_columns
 from fugu.queries.sequences import SequenceAnswer
-from fugu.queries.statistic import StatisticQuestion
-from fugu.queries.table_belief import questions_in
+from fugu.queries.statistic import StatisticQuestion, questions_in
 from fugu.visible import Json
 
 

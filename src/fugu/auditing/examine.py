@@ -27,11 +27,9 @@ from fugu.ledger.charge import decode
 from fugu.queries.answer import cells_of
 from fugu.queries.features import Placed
 from fugu.queries.kinds import FLIP
-from fugu.queries.noised_question import NoisedQuestion
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
-from fugu.queries.statistic import StatisticQuestion
-from fugu.queries.table_belief import questions_in
+from fugu.queries.statistic import NoisedQuestion, StatisticQuestion, questions_in
 from fugu.verifier.verify import Source
 from fugu.visible import Json, brief, visible
 from fugu_verify import BadCertificate, prove_again

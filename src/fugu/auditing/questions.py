@@ -36,7 +36,6 @@ from fugu.priors.chains import GapChains
 from fugu.progress import report
 from fugu.queries.answer import draw
 from fugu.queries.kinds import FLIP, OUTSIDE
-from fugu.queries.noised_question import NoisedQuestion
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import BudgetedSequenceCertificate, SequenceCertificate
 from fugu.queries.sequence_claims import query_from
@@ -44,6 +43,7 @@ from fugu.queries.sequence_counts import Histogram, Mean, RandomisedResponse, Su
 from fugu.queries.sequence_data import Numbers
 from fugu.queries.sequence_query import EntryNoise, SequenceQuery, Several
 from fugu.queries.sequences import ArgMax, TopK
+from fugu.queries.statistic import NoisedQuestion
 from fugu.training.training import NormalStream
 
 LEAST = 1000

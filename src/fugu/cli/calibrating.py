@@ -191,7 +191,7 @@ def _methods(question: Question, more: Comparing, as_json: bool) -> None:
 def _routes(question: Question, as_json: bool) -> None:
     """The expected error of every question on each route, for the declared rows; TABLE is the reference."""
     from fugu.session.books import FOLD
-    from fugu.session.requests import compare_routes
+    from fugu.session.checks import compare_routes
 
     query, protect, rows = question.asked, question.secret, question.rows
     schema = options.schema(question.schema, question.no_header)

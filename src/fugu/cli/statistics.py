@@ -28,10 +28,9 @@ from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.publication.files import Outgoing
 from fugu.queries.answer import Answer, columns_of
 from fugu.queries.kinds import Cell
-from fugu.queries.noised_question import exact_numbers, question_told
+from fugu.queries.law_price import LawNoise, LawPrice
 from fugu.queries.records_certificate import RecordsCertificate
-from fugu.queries.statistic import GRAMMAR, StatisticQuestion, what_and_by
-from fugu.queries.statistics_release import Believed, ProvedStatistic, open_query, rehearse
+from fugu.queries.statistic import GRAMMAR, StatisticQuestion, exact_numbers, question_told, what_and_by
 from fugu.question import LAW, RECORDS, Question
 from fugu.session import Session, SessionAnswer
 from fugu.session.checks import implausible, weak_reference
@@ -246,44 +245,44 @@ def release_query(dispatch: Dispatch) -> None:
     if dispatch.why and not as_json:
         note(f"by the law route, not by records: {dispatch.why}")
     with progress("fitting beliefs, and the least noise"):
-        believed = _believed(dispatch, plan)
+        believed = _believed(dispatch, plan, budget)
         weak: tuple[str, ...] = ()
         if dispatch.known is not None:
             few = few_rows({secret: int(mask.sum()) for secret, mask in believed.masks.items()})
-            bounds = dict.fromkeys(believed.statistic.columns, believed.bounds)
+            bounds = dict.fromkeys(believed.question.columns, believed.options.bounds)
             weak = (*few, *cut_cells(dispatch.known, believed.reading, bounds))
         rows = RowsFor(question.rows, len(believed.known), own=believed.public_prior)
         if dispatch.rehearses:
-            dry = DryRun.of(rows, (*believed.statistic.columns, question.unit), plan.by)
-            rehearsed = rehearse(believed, budget, rows.number)
-            rehearsed.require_noise(question.allow_no_noise)
+            dry = DryRun.of(rows, (*believed.question.columns, question.unit), plan.by)
+            rehearsed = replace(believed.rehearse(rows.number), silent=question.allow_no_noise)
+            rehearsed.require_noise()
             dispatch.sign(_going(dispatch, rehearsed, dry.basis), remarks=weak)
     dispatch.say_closing()
     if dispatch.delivery.dry_run:
         _show_dry(dispatch, plan, rehearsed, dry, weak)
         return
     with progress("opening the private table, and the least noise"):
-        prepared, private = open_query(believed, dispatch.table, budget, rows)
-        prepared.require_noise(question.allow_no_noise)
+        prepared = replace(believed.open(dispatch.table, rows), silent=question.allow_no_noise)
+        prepared.require_noise()
         going = _going(dispatch, prepared)
         audit = dispatch.sign(going, remarks=weak, opened=True)
     summary = {
-        "query": str(prepared.statistic), "plan": [str(plan)], "dry_run": False, **_said(dispatch, prepared, weak)
+        "query": str(prepared.question), "plan": [str(plan)], "dry_run": False, **_said(dispatch, prepared, weak)
     }  # fmt: skip
-    going = replace(going, check=dispatch.look(private, question.unit))
+    going = replace(going, check=dispatch.look(prepared.opened, question.unit))
 
     def produce() -> list[list[Any]]:
-        return [list(astuple(cell)) for cell in prepared.release(question.allow_no_noise)]
+        return [list(astuple(cell)) for cell in prepared.release()]
 
-    certificates = {group: found.certificate for group, found in prepared.mechanisms.items()}
+    certificates = prepared.certificates
     charge = Charge.of_groups(budget, plan.by, certificates)
-    drawn = produce() if account is None else account.spend(private, charge, produce)
+    drawn = produce() if account is None else account.spend(prepared.opened, charge, produce)
     cells = tuple(Cell(*cell) for cell in drawn)
     remarks: tuple[str, ...] = ()
     if list(certificates) == [""]:  # of groups nothing is said, whose law the reference may not tell
         remarks = implausible_numbers(certificates[""], [cell.value for cell in cells])
     summary |= dispatch.publish(going, columns_of(cells), audit, remarks=(*weak, *remarks))
-    usable = fugu.usable(Answer(prepared.statistic, cells, prepared.mechanisms))
+    usable = fugu.usable(Answer(prepared.question, cells, prepared.mechanisms))
     if as_json:
         summary |= {"usable": usable.to_json(), "implausible": list(remarks)}
         print_json({**summary, "cells": [asdict(cell) for cell in cells]})
@@ -295,16 +294,17 @@ def release_query(dispatch: Dispatch) -> None:
     dispatch.say_written()
 
 
-def _believed(dispatch: Dispatch, plan: StatisticQuestion) -> Believed:
+def _believed(dispatch: Dispatch, plan: StatisticQuestion, budget: Pure | Approx) -> LawPrice:
     """What is believed: of the reference, or of the table itself, which then counts as public."""
     question, known = dispatch.question, dispatch.known
     edges = options.bins(question.bins)
     if edges is not None and (not isinstance(edges, list) or not all(isinstance(e, float) for e in edges)):
         raise UsageError("for a query, bins are edges, such as --bins 100,150,200")
-    return Believed.of(
+    return LawPrice.of(
         dispatch.table if known is None else known,
         what_and_by(question.asked)[0],
         question.secret,
+        budget,
         plan.by,
         options.bounds(question.bounds),
         options.maybe("step", question.step),
@@ -316,16 +316,16 @@ def _believed(dispatch: Dispatch, plan: StatisticQuestion) -> Believed:
     )
 
 
-def _going(dispatch: Dispatch, found: ProvedStatistic, basis: str = "") -> Outgoing:
-    recipe = found.believed.recipe(found.sizes)
+def _going(dispatch: Dispatch, found: LawNoise, basis: str = "") -> Outgoing:
+    recipe = found.price.recipe(found.grouping.sizes)
     return dispatch.outgoing(
-        {group: made.certificate for group, made in found.mechanisms.items()}, found.rows,
+        found.certificates, found.rows,
         None if recipe is None else {"what": "statistic", **recipe},
-        words=f"Publish {found.statistic}.", skipped=found.believed.skipped, basis=basis,
+        words=f"Publish {found.question}.", skipped=found.price.skipped, basis=basis,
     )  # fmt: skip
 
 
-def _said(dispatch: Dispatch, found: ProvedStatistic, weak: tuple[str, ...]) -> dict[str, Any]:
+def _said(dispatch: Dispatch, found: LawNoise, weak: tuple[str, ...]) -> dict[str, Any]:
     """The route, both promises, what is called exact, warnings, and what missing cells count as in all groups."""
     said = found.promised
     return {
@@ -336,13 +336,13 @@ def _said(dispatch: Dispatch, found: ProvedStatistic, weak: tuple[str, ...]) -> 
 
 
 def _show_dry(
-    dispatch: Dispatch, plan: StatisticQuestion, rehearsed: ProvedStatistic, dry: DryRun, weak: tuple[str, ...]
+    dispatch: Dispatch, plan: StatisticQuestion, rehearsed: LawNoise, dry: DryRun, weak: tuple[str, ...]
 ) -> None:
     scales = {group: float(m.noise.scale) for group, m in rehearsed.mechanisms.items()}
-    usable = fugu.usable(Answer(rehearsed.statistic, (), rehearsed.mechanisms))  # beside what the beliefs say
+    usable = fugu.usable(Answer(rehearsed.question, (), rehearsed.mechanisms))  # beside what the beliefs say
     said = _said(dispatch, rehearsed, weak)
     if dispatch.delivery.as_json:
-        asked = {"query": str(rehearsed.statistic), "plan": [str(plan)], "scales": scales}
+        asked = {"query": str(rehearsed.question), "plan": [str(plan)], "scales": scales}
         print_json({**asked, **said, "usable": usable.to_json(), **dry.to_json()})
         return
     out.print(usable_table(usable))
@@ -353,8 +353,8 @@ def _show_dry(
     dry.say()
 
 
-def _numbers(prepared: ProvedStatistic, cells: tuple[Cell, ...]) -> Rich:
-    columns, title = columns_of(cells), f"{prepared.statistic} under {prepared.promised.promises}"
+def _numbers(prepared: LawNoise, cells: tuple[Cell, ...]) -> Rich:
+    columns, title = columns_of(cells), f"{prepared.question} under {prepared.promised.promises}"
     texts = ((x if isinstance(x, str) else f"{x:.6g}" for x in row) for row in zip(*columns.values(), strict=True))
     rows = ((*row, f"{cell.scale:.4g}") for row, cell in zip(texts, cells, strict=True))
     return grid(title, (*columns, "noise scale"), ("group", "cell"), rows=rows)

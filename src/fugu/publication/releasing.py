@@ -24,9 +24,10 @@ from fugu.ledger.store import LockedView
 from fugu.mechanism import Mechanism, Release
 from fugu.numbers.exact import Real
 from fugu.queries.answer import Answer
+from fugu.queries.features import Placed
 from fugu.queries.kinds import Cell
+from fugu.queries.law_price import LawPrice
 from fugu.queries.statistic import StatisticQuestion
-from fugu.queries.statistics_release import Believed, open_query, require_odds
 from fugu.scenario.query import ColumnQuery, persons_in, require_one_row_each
 from fugu.visible import Json
 
@@ -218,20 +219,21 @@ def answer(
     ['a']
     """
     books = ledger_for(table, ledger, data)
-    require_odds(budget)
-    believed = Believed.of(
-        reference, query, protect, by, bounds, step, bins, public_prior, unit, schema, missing
+    price = LawPrice.of(
+        reference, query, protect, budget, by, bounds, step, bins, public_prior, unit, schema, missing
     )  # fmt: skip
-    prepared, private = open_query(believed, table, budget)
+    noised = replace(price.open(table), silent=allow_no_noise)
+    sizes, feature = noised.grouping.sizes, price.feature
 
     def draw() -> list[list[Any]]:
-        return [list(astuple(cell)) for cell in prepared.release(allow_no_noise)]
+        return [list(astuple(cell)) for cell in noised.release()]
 
-    made = {group: found.certificate for group, found in prepared.mechanisms.items()}
-    what = (str(prepared.statistic), Charge.of_groups(budget, by, made))
-    cells = draw() if books is None else _charged(books, *what, budget, unit, private, draw)
-    drawn = tuple(Cell(*cell) for cell in cells)
-    return prepared.answer(drawn, FrameKind.of(table), UNCHARGED if books is None else "")
+    what = (str(noised.question), Charge.of_groups(budget, by, noised.certificates))
+    drawn = draw() if books is None else _charged(books, *what, budget, unit, noised.opened, draw)
+    cells, note = tuple(Cell(*cell) for cell in drawn), UNCHARGED if books is None else ""
+    axes = tuple((axis.column, axis.names) for axis in feature.axes) if isinstance(feature, Placed) else ()
+    came = FrameKind.of(table)
+    return Answer(noised.question, cells, noised.mechanisms, price.recipe(sizes), axes=axes, came=came, note=note)
 
 
 def _charged(

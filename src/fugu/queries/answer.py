@@ -1,10 +1,12 @@
-"""`Answer`: the released numbers of one query, each a `Cell` with its interval, made to fit together; their draw."""
+"""`Answer`, `SessionAnswer`: the released numbers of one question, each a `Cell` with its interval; their draw."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any, Protocol, final
 
 import numpy as np
 
@@ -12,17 +14,16 @@ from fugu.data import Schema, Table
 from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn
 from fugu.errors import UnknownName, UsageError
 from fugu.fixed import Fixed
-from fugu.guarantee.composition import UNCHARGED
+from fugu.guarantee import Pure
+from fugu.guarantee.composition import UNCHARGED, both
 from fugu.mechanism import Mechanism
 from fugu.noise.bits import OS, BitSource
-from fugu.noise.laplace import laplace_sampler
-from fugu.noise.selection import draw_one, permute_and_flip
 from fugu.numbers.checks import is_count
-from fugu.queries.features import Codes
-from fugu.queries.kinds import FLIP, Cell
-from fugu.queries.noised_question import NoisedQuestion
-from fugu.queries.statistic import StatisticQuestion
+from fugu.queries.features import Codes, Feature
+from fugu.queries.kinds import Cell, StatisticKind
+from fugu.queries.statistic import EXACT, StatisticQuestion
 from fugu.shown import Shown
+from fugu.utility.usable import Usable
 from fugu.visible import Json, brief, several
 
 
@@ -190,56 +191,118 @@ def _placed(cell: Cell, value: float, most: int, nonnegative: bool) -> Cell:
     return replace(cell, value=value, low=min(low, value), high=max(high, value))
 
 
-# Drawing the answer of a question: exact numbers of the private table, noise from fair bits, and what comes out of it.
-#
-# The numbers before noise live in `draw` alone. What it returns is noised, and `cells_of` shows it without looking at
-# the table again.
+# The one place where rows meet noise. The numbers before noise live in `draw` alone. What it returns is noised, and
+# `cells_of` shows it without looking at the table again.
 
 
-_OFTEN = 200
-"""Fewer draws of one rate than this are drawn without tables, if there are many rates."""
+class PricedQuestion(Protocol):
+    """A question with its noise, whatever the price that has fixed it: charges on records, or the law of its total."""
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        """What is summed or counted."""
+
+    @property
+    def facts(self) -> StatisticKind:
+        """The facts of its kind."""
+
+    def blurred(self, numbers: Codes, names: Sequence[str], source: BitSource) -> list[list[Any]]:
+        """The numbers of each group, noised: sums, counts of cells, or the place that was chosen."""
+
+    def cells(self, group: str, drawn: Sequence[Any], rows: int) -> list[Cell]:
+        """What goes out of a group."""
 
 
 def draw(
-    noised: NoisedQuestion, reading: Schema, table: Table, group: Codes, names: Sequence[str], source: BitSource = OS
-) -> list[list[int]]:
+    asked: PricedQuestion, reading: Schema, table: Table, group: Codes, names: Sequence[str], source: BitSource = OS
+) -> list[list[Any]]:
     """The noised numbers of each group, in the order of `names`: sums, counts of cells, or the place that was chosen.
 
-    `noised`: the question with its noise. `reading`, `table`: the private table, read. `group`: each row's place in
+    `asked`: the question with its noise. `reading`, `table`: the private table, read. `group`: each row's place in
     `names`; a row counts in its own group alone. `source`: where bits come from."""
-    codes = [feature.of(reading, table) for feature in noised.features]
-    rates = [noised.rates[name] for name in names]
-    if noised.facts.summed:
-        totals = np.zeros((len(codes), len(names)), dtype=np.int64)
-        for total, own in zip(totals, codes, strict=True):
-            np.add.at(total, group, own)
-        drawn = [_noise([found[k] for found in rates], 1, source)[:, 0] for k in range(len(codes))]
-        return [[int(t[g]) + int(d[g]) for t, d in zip(totals, drawn, strict=True)] for g in range(len(names))]
-    size = noised.features[0].top + 1
-    counts = np.bincount(group * size + codes[0], minlength=len(names) * size).reshape(len(names), size)
-    if noised.law == FLIP:
-        found = zip(counts, rates, strict=True)
-        return [[permute_and_flip(noised.facts.utilities(noised, row), rate[0], source)] for row, rate in found]
-    noised_counts: list[list[int]] = (counts + _noise([found[0] for found in rates], size, source)).tolist()
-    return noised_counts
+    codes = [feature.of(reading, table) for feature in asked.features]
+    if asked.facts.summed:
+        numbers = np.zeros((len(names), len(codes)), dtype=np.int64)
+        for k, own in enumerate(codes):
+            np.add.at(numbers[:, k], group, own)
+    else:
+        size = asked.features[0].top + 1
+        numbers = np.bincount(group * size + codes[0], minlength=len(names) * size).reshape(len(names), size)
+    return asked.blurred(numbers, names, source)
 
 
-def _noise(rates: Sequence[Fraction], size: int, source: BitSource) -> Codes:
-    """`size` draws of each rate. A rate that is drawn often, or one of few, is worth a table."""
-    found = np.zeros((len(rates), size), dtype=np.int64)
-    rows: dict[Fraction, list[int]] = {}
-    for k, rate in enumerate(rates):
-        rows.setdefault(rate, []).append(k)
-    for rate, places in rows.items():
-        draws = len(places) * size
-        if draws >= _OFTEN or len(rows) <= 4:
-            found[places] = laplace_sampler(rate).draw(draws, source).reshape(len(places), size)
-        else:
-            found[places] = np.reshape([draw_one(rate, source) for _ in range(draws)], (len(places), size))
-    return found
-
-
-def cells_of(noised: NoisedQuestion, drawn: Mapping[str, Sequence[int]], rows: Mapping[str, int]) -> tuple[Cell, ...]:
+def cells_of(asked: PricedQuestion, drawn: Mapping[str, Sequence[Any]], rows: Mapping[str, int]) -> tuple[Cell, ...]:
     """The released numbers with their intervals; post-processing of what was drawn, and of public sizes."""
-    kind = noised.facts
-    return tuple(cell for group, numbers in drawn.items() for cell in kind.cells(noised, group, numbers, rows[group]))
+    return tuple(cell for group, numbers in drawn.items() for cell in asked.cells(group, numbers, rows[group]))
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class SessionAnswer(Shown):
+    """All released numbers of one question.
+
+    `question`: what was asked. `cells`: one `Cell` per number, with its 95 % interval from `low` to `high`; these are
+    NaN for quantiles, whose error is one of ranks, and for the top cell, whose count is not released. `cost`: how much
+    the question has raised what the session has spent. `own`: its own epsilon for each record, the largest of all
+    groups: what it costs against anybody. `spent`, `remaining`: of the session, after it. `anybody`: what all answers
+    so far promise against anybody, of `cap`. `exact`: the probability that a number went out without noise; above one
+    half it is called exact. `note`: what else is to be said. `usable`: figures and a verdict beside what the
+    reference says, never worked out on the private table. `came`: of which kind the table was."""
+
+    question: StatisticQuestion
+    cells: tuple[Cell, ...]
+    cost: Pure
+    own: Fraction
+    spent: Pure
+    remaining: Pure
+    anybody: Pure
+    cap: Pure
+    exact: float
+    note: str = ""
+    usable: Usable = field(default=Usable((), "", why="numbers of rows are public, and exact"), compare=False)
+    came: FrameKind = field(default=FrameKind(), compare=False)
+
+    @property
+    def public(self) -> bool:
+        """Whether its numbers are exact because whoever asked has declared them to be known: numbers of rows."""
+        return self.question.sized
+
+    @property
+    def value(self) -> float:
+        """The one number of the answer; `UsageError` if there are several."""
+        if len(self.cells) != 1:
+            raise UsageError(f"the answer has {several(len(self.cells), 'number')}; look at its cells")
+        return self.cells[0].value
+
+    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, PublishedColumn]:
+        """The numbers as a frame, one row each: group and cell where there are any, value, low and high.
+
+        `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the kind of the table that
+        was asked, or, if that was a file, the first of pandas, polars and pyarrow that is installed."""
+        found: FrameLike | dict[str, PublishedColumn] = self.came.frame(columns_of(self.cells), kind)
+        return found
+
+    def to_json(self) -> Json:
+        """The answer in JSON types; what is not known is null."""
+        told = [
+            {"group": c.group, "cell": c.cell, **{k: _known(getattr(c, k)) for k in ("value", "low", "high", "scale")}}
+            for c in self.cells
+        ]
+        amounts = {
+            name: float(getattr(self, name).epsilon) for name in ("cost", "spent", "remaining", "anybody", "cap")
+        }
+        return {
+            "query": str(self.question), "cells": told, **amounts, "own": float(self.own), "exact": self.exact,
+            "public": self.public,
+            "promise": both(self.cost, self.own), "note": self.note, "usable": self.usable.to_json(),
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        count, called = len(self.cells), ", public" if self.public else ", exact" if self.exact > EXACT else ""
+        numbers = f"{count} number{'' if count == 1 else 's'}{called}"
+        books = ", no ledger" if UNCHARGED in self.note else ""
+        return f"SessionAnswer({brief(str(self.question))}, {numbers}, cost {both(self.cost, self.own)}{books})"
+
+
+def _known(x: float) -> float | None:
+    return None if math.isnan(x) else x

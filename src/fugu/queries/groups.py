@@ -1,17 +1,30 @@
-"""The public groups of a query: their rows in the table and in the reference, and that they tell no secret."""
+"""The public groups of a table: which group each record is in, its type, and that groups tell no secret."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data import Column, Table
-from fugu.data.private import label_of
+from fugu.data import Column, Schema, Table
+from fugu.data.cells import Categories
+from fugu.data.field import Field
+from fugu.data.frame import TableLike
+from fugu.data.private import Private, label_of, open_private
 from fugu.data.secrets import Secrets
-from fugu.errors import UsageError
+from fugu.errors import BadTable, ColumnNotFound, UsageError
+from fugu.priors.records import parts_of
+from fugu.queries.features import Codes
+from fugu.queries.record_proofs import Known
+from fugu.queries.statistic import Charged, public_in, questions_in
+from fugu.scenario.query import require_one_row_each
+from fugu.utility.usable import RowsFor
 
 ANY = "(any group)"
 """Stands for the groups of a column of which nothing is public before the table is opened."""
@@ -55,6 +68,37 @@ def _labels(column: Column) -> list[str | None]:
     return [None if gone else label_of(cell) for cell, gone in zip(column.values, column.missing, strict=True)]
 
 
+# What a caller says of a table, and the one look at a private one that every price takes.
+
+
+def declared_schema(schema: object) -> Schema:
+    """How records are read as far as that was said; `UsageError` for what is no schema."""
+    if not isinstance(schema, Schema | None):
+        raise UsageError(f"schema is a fugu.Schema({{column: {{...}}}}), got {type(schema).__name__}")
+    return schema or Schema({})
+
+
+def require_column(**named: object) -> None:
+    """Refuse what is no name of a column, nor None."""
+    for what, name in named.items():
+        if not isinstance(name, str | None):
+            raise UsageError(f"{what} is the name of one column, got {type(name).__name__}")
+
+
+def open_table(
+    table: TableLike, reading: Schema, columns: Iterable[str], unit: str | None, rows: RowsFor | None,
+    public: Iterable[str] = (),
+) -> Private:  # fmt: skip
+    """Open a private table, once. Refused: no rows, another number of `rows` than declared, a `unit` that repeats."""
+    private = open_private(table, reading, columns, public)
+    if len(private) == 0:
+        raise BadTable("the table has no rows")
+    if rows is not None:
+        rows.require(len(private))
+    require_one_row_each(private.table, unit)
+    return private
+
+
 # Groups are public, so a column that makes them must not tell the secret.
 
 
@@ -89,3 +133,198 @@ def _determines(by: str, secrets: Secrets, reference: Table) -> bool:
     different = np.bincount(cells[:, 0], minlength=len(names))
     several = rows >= 2
     return bool(several.any() and np.all(different[several] == 1) and len(np.unique(kinds)) > 1)
+
+
+@final
+@dataclass(frozen=True)
+class Types:
+    """The record types of a private table: the columns `by`, each type's groups in that order, and its rows."""
+
+    by: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+    rows: tuple[int, ...]
+
+    def known(self, groups: tuple[str, ...]) -> list[Known]:
+        """What the adversaries about this type know: any part of its groups."""
+        return parts_of(tuple(zip(self.by, groups, strict=True)))
+
+
+# The public groups of a private table: which group each record is in, and which rows of the reference belong to it.
+#
+# Two readings of them. `PublicGroups` opens the columns of the private table, for what is charged; `ExpectedGroups`
+# takes them from the reference and from what was published before, for rehearsals, which open nothing.
+
+
+MOST = 100_000
+Labels = NDArray[np.object_]
+
+
+@final
+@dataclass(frozen=True)
+class Grouping:
+    """The groups of one column: the number of private rows of each, by name (`sizes`), and the group of each row of the
+    reference (`known`, "" for none of them; None if the reference lacks the column). `rows`: each private row's place
+    among them; None where no private row was looked at, and the sizes are estimates."""
+
+    sizes: Mapping[str, int]
+    known: Labels | None
+    rows: Codes | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The groups, in one order."""
+        return tuple(self.sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupColumns(ABC):
+    """The groups of columns that questions are asked by, which declares them public; each is looked at once.
+
+    `declared`: what the user said of columns. `reference`: the public table as it stands. `secrets`: those of the
+    reference, which no group may tell."""
+
+    declared: Schema
+    reference: Table
+    secrets: Secrets
+    _found: dict[str | None, Grouping] = field(default_factory=dict, init=False)
+
+    def of(self, by: str | None) -> Grouping:
+        """The groups of a column, of None the whole table; refused if the secret is worked out from the column, or if
+        it determines the secret."""
+        if by not in self._found:
+            self._found[by] = self._whole() if by is None else self._read(by)
+        return self._found[by]
+
+    @abstractmethod
+    def _whole(self) -> Grouping:
+        """All rows as one group, without a name."""
+
+    @abstractmethod
+    def _read(self, by: str) -> Grouping:
+        """The groups of a column that was not looked at yet."""
+
+    @abstractmethod
+    def types(self, by: tuple[str, ...]) -> Types:
+        """The types of records for these columns: all combinations of groups that occur."""
+
+    def _known(self, by: str) -> tuple[Schema, Table | None]:
+        """How a column of groups is read, and the reference's, if it has one; refused where it tells the secret."""
+        declared, reference = self.declared, self.reference
+        known = declared.fields.get(by, Field("identifier"))  # public: no group is joined to another
+        schema = declared.with_field(by, known)
+        there = Table({by: schema.column(by, reference.raw(by))}) if by in reference.columns else None
+        require_public_groups(by, self.secrets, reference if there is None else there)
+        return schema, there
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PublicGroups(GroupColumns):
+    """Reads columns of the private table; each is read once."""
+
+    private: Private
+    _types: dict[tuple[str, ...], Types] = field(default_factory=dict, init=False)
+
+    def types(self, by: tuple[str, ...]) -> Types:
+        if by not in self._types:
+            columns = [(grouping.names, grouping.rows) for grouping in map(self.of, by)]
+            codes = np.zeros(len(self.private), dtype=np.int64)
+            for names, rows in columns:
+                assert rows is not None  # the private table is open
+                codes = np.unique(codes * len(names) + rows, return_inverse=True)[1].reshape(-1)
+            _, first, counts = np.unique(codes, return_index=True, return_counts=True)
+            groups = (tuple(names[rows[k]] for names, rows in columns if rows is not None) for k in first.tolist())
+            self._types[by] = Types(by, tuple(groups), tuple(counts.tolist()))
+        return self._types[by]
+
+    def _whole(self) -> Grouping:
+        return Grouping({"": len(self.private)}, None, np.zeros(len(self.private), dtype=np.int64))
+
+    def _read(self, by: str) -> Grouping:
+        if by not in self.private.whole.columns:
+            raise ColumnNotFound(by, self.private.whole.columns)
+        schema, there = self._known(by)
+        column = schema.column(by, self.private.whole.raw(by))
+        if column.missing.any():
+            raise BadTable(f"column {by!r} groups the rows and has missing cells in the table; fill them in")
+        codes, values = column.codes(strict=False)
+        labels = [label_of(value) for value in values.tolist()]
+        if len(labels) > MOST:
+            raise UsageError(f"column {by!r} makes {len(labels)} groups; at most {MOST} are answered at once")
+        if not all(label.strip() for label in labels):
+            raise BadTable(f"column {by!r} groups the rows and has blank cells in the table; fill them in")
+        known: Labels | None = None
+        if there is not None:  # groups under the names that they have in the reference: "1.0" and "1" are one group
+            own, cells = there.exact(by).codes(strict=False)
+            listed = [label_of(cell) for cell in cells.tolist()]
+            places = Categories(listed).places(labels).tolist()
+            labels = [label if place < 0 else listed[place] for label, place in zip(labels, places, strict=True)]
+            used = {listed[place] for place in places if place >= 0}
+            known = np.array([*(name if name in used else "" for name in listed), ""], dtype=object)[own]
+        at = {name: i for i, name in enumerate(dict.fromkeys(labels))}
+        rows = np.array([at[name] for name in labels], dtype=np.int64)[codes]
+        return Grouping(dict(zip(at, np.bincount(rows, minlength=len(at)).tolist(), strict=True)), known, rows)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ExpectedGroups(GroupColumns):
+    """What is public of the groups before a private cell is looked at: those of the reference and those declared, their
+    sizes scaled to `rows`; and those that earlier answers published.
+
+    `published`: groups that answers have named, by column. `opened`: the private table's, if it is open; it is asked
+    for columns that are `booked` as public only."""
+
+    rows: int
+    published: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    booked: frozenset[str] = frozenset()
+    opened: GroupColumns | None = None
+
+    def after(self, booked: Charged, opened: GroupColumns | None) -> ExpectedGroups:
+        """What a rehearsal expects after these charges: groups that they published are known. Of an `opened` table it
+        sees the columns that the charges made public, and no other."""
+        published: dict[str, tuple[str, ...]] = {}
+        for _, reads, _ in booked:
+            published |= {q.by: tuple(q.rates) for q in questions_in(reads) if q.by is not None}
+        public = frozenset(published).union(*(public_in(reads) for _, reads, _ in booked))
+        return ExpectedGroups(self.declared, self.reference, self.secrets, self.rows, published, public, opened)
+
+    def types(self, by: tuple[str, ...]) -> Types:
+        """The combinations that the reference has, scaled; a group that it lacks is in one type at least."""
+        if self.opened is not None and self.booked.issuperset(by):
+            return self.opened.types(by)
+        columns = [self.of(column) for column in by]
+        seen = [column.known for column in columns if column.known is not None]
+        together = Counter(key for key in zip(*seen, strict=True) if all(key)) if seen else Counter({(): 1})
+        open_ = product(*(column.names for column in columns if column.known is None))
+        counts: dict[tuple[str, ...], int] = {}
+        for rest in open_:
+            for key, count in together.items():
+                parts = (iter(key), iter(rest))
+                counts[tuple(next(parts[column.known is None]) for column in columns)] = count
+        first = next(iter(counts), tuple(column.names[0] for column in columns))
+        for place, column in enumerate(columns):
+            for name in {*column.names} - {key[place] for key in counts}:
+                counts.setdefault((*first[:place], name, *first[place + 1 :]), 0)
+        places = {str(k): count for k, count in enumerate(counts.values())}
+        return Types(by, tuple(counts), tuple(expected_groups(places, (), self.rows).values()))
+
+    def _whole(self) -> Grouping:
+        return Grouping({"": self.rows}, None)
+
+    def _read(self, by: str) -> Grouping:
+        if self.opened is not None and by in self.booked:
+            return self.opened.of(by)
+        schema, there = self._known(by)
+        values = schema.fields[by].values or ()
+        known: Labels | None = None
+        counts: dict[str, int] = {}
+        if there is not None:
+            codes, cells = there.exact(by).codes(strict=False)
+            labels = [label_of(cell) for cell in cells.tolist()]
+            known = np.array([*labels, ""], dtype=object)[codes]
+            counts = dict(zip(labels, np.bincount(codes[codes >= 0], minlength=len(labels)).tolist(), strict=True))
+        if (names := self.published.get(by)) is not None:
+            counts, values = {name: counts[name] for name in names if name in counts}, names
+            known = None if known is None else np.where(np.isin(known, names), known, "")
+        return Grouping(expected_groups(counts, values, self.rows), known)

@@ -23,7 +23,7 @@ from fugu.data import Schema, Table
 from fugu.data.private import why_text
 from fugu.errors import BadTable, UnknownName, UsageError
 from fugu.noise.laplace import Laplace
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction, number
 from fugu.queries.features import (
     MOST_CELLS,
     CellAxis,
@@ -37,10 +37,10 @@ from fugu.queries.features import (
     placed_by,
     require_numbers,
 )
+from fugu.visible import brief
 
 if TYPE_CHECKING:
-    from fugu.queries.noised_question import NoisedQuestion
-    from fugu.queries.statistic import StatisticQuestion
+    from fugu.queries.statistic import NoisedQuestion, StatisticQuestion
 
 LAPLACE: Final = "lattice-laplace"
 FLIP: Final = "permute-and-flip"
@@ -323,13 +323,13 @@ def coding(question: StatisticQuestion, schema: Schema, options: Options) -> Cod
             "them as part of the query"
         )
     try:
-        low, high = as_fraction(bounds[0]), as_fraction(bounds[1])
-    except (TypeError, ValueError, IndexError):
-        raise UsageError(f"bounds must be two finite numbers, got {bounds!r}") from None
+        low, high = map(as_fraction, () if isinstance(bounds, str | Mapping) else bounds)
+    except (TypeError, ValueError):
+        raise UsageError(f"bounds must be two finite numbers, got {brief(bounds)}") from None
     if not low < high:
         raise UsageError(f"bounds must be increasing, got {float(low):g} and {float(high):g}")
     step = known.step if step is None else step
-    width = as_fraction(step) if step is not None else (high - low) / 100
+    width = number(step, "step") if step is not None else (high - low) / 100
     if width <= 0 or (high - low) / width > _MOST_STEPS:
         raise UsageError(f"the rounding step must be positive and give at most {_MOST_STEPS} steps between the bounds")
     if (steps := int((high - low) / width)) == 0:

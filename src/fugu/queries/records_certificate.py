@@ -35,10 +35,9 @@ from fugu.numbers.exact import Real, as_fraction, float_up, read_number
 from fugu.priors.records import ASSUMPTIONS, LEAST_ROWS, REFERENCE
 from fugu.queries.features import Feature, Is, feature_from
 from fugu.queries.kinds import OUTSIDE
-from fugu.queries.noised_question import NoisedQuestion, exact_numbers, modelled, own_of, question_told
 from fugu.queries.record_proofs import RECORDS, Load, ProofStep, ProvedPair, StatedLaw, Type, largest_proved
-from fugu.queries.statistic import StatisticQuestion
-from fugu.translation.records.checking import said
+from fugu.queries.statistic import NoisedQuestion, StatisticQuestion, exact_numbers, modelled, own_of, question_told
+from fugu.translation.records.bounds import said
 from fugu.translation.records.problem import Apart, charge_from, joined
 from fugu.visible import Json, brief, shortened
 

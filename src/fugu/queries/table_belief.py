@@ -1,42 +1,257 @@
-"""`TableBelief`: what adversaries believe about a table of independent records, and the public groups in it."""
+"""`TableBelief`: what adversaries believe about a table of independent records, and what all questions are worth
+together, over types of records, adversaries and pairs."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from itertools import product
+from functools import cached_property
+from itertools import permutations
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
-from fugu.data.cells import Categories
 from fugu.data.field import Field
-from fugu.data.private import Private, label_of
 from fugu.data.secrets import Protect, Secrets
-from fugu.errors import BadTable, CertificateError, ColumnNotFound, NotComposable, UsageError
+from fugu.errors import CertificateError, NotComposable
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.asks import exact, plain
+from fugu.numbers.exact import as_fraction
 from fugu.priors.prior import Belief
-from fugu.queries.features import Codes
-from fugu.queries.groups import expected_groups, require_public_groups
-from fugu.queries.noised_question import NoisedQuestion
-from fugu.queries.pricing import Pricing, TypeLaws, Types, Worth
+from fugu.queries.features import Feature
+from fugu.queries.groups import GroupColumns, PublicGroups, Types
+from fugu.queries.record_proofs import Known, Pair, ProvedPair, StatedLaw, Type, TypeLaws
+from fugu.queries.statistic import Charged, NoisedQuestion, features_of, own_of, public_in, questions_in
+from fugu.translation.records.bounds import check
+from fugu.translation.records.pricer import Pricer, RecordPrice
+from fugu.translation.records.problem import Apart, Rate, RecordCharge, joined
 from fugu.visible import brief, several
+
+# What all questions of a session are worth together: the largest loss over types of records, adversaries and pairs.
+#
+# For a record of type z the charges of all questions add to Lam_z. For each adversary about z, each two secrets and
+# both orders, `price` proves T(p, q; Lam_z), and the session is worth the maximum: transcript by transcript, so
+# questions may depend on earlier answers. A type whose laws are not all known costs the sum of epsilons. Proofs:
+# docs/proofs/metric-charges.md#sessions.
+#
+# T rises with the charges, so types are priced at the largest charges among them: where one type is charged no less
+# than another by every question, its price covers both.
+
+
+Charges = tuple[RecordCharge, ...]
+Shape = tuple[object, ...]
+Job = tuple[StatedLaw, Charges]
+"""One law and one set of charges to be priced on it, for all types that these cover."""
+_FRONT = 64
+"""More different charges on one law than this are first priced all at once, at the largest of each."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Worth:
+    """What the questions are worth: `spent` (proved), and the sum of epsilons against any belief."""
+
+    spent: Fraction
+    any_belief: Fraction
+    types: tuple[Type, ...]
+    jobs: tuple[Job, ...]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pricing:
+    """Prices charges on the laws of one reference, and keeps what it has proved."""
+
+    laws: TypeLaws
+    _proved: dict[tuple[int, Pair, Charges], RecordPrice] = field(default_factory=dict)
+    _kept: dict[int, StatedLaw] = field(default_factory=dict)
+    _pricers: dict[tuple[int, Pair], Pricer] = field(default_factory=dict)
+    _last: dict[tuple[int, Pair], dict[tuple[str, ...], RecordPrice]] = field(default_factory=dict)
+
+    def worth(self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction = Fraction(0)) -> Worth:
+        """What these questions are worth together.
+
+        `questions`: all of them, in any order. `types`: the record types for at least the columns they are asked by.
+        `apart`: epsilons of releases of which nothing is known but that they are private for each record."""
+        found, told, plain = self.jobs(questions, types, apart)
+        most = max((own_of(charges) for charges in plain), default=Fraction(0))
+        spent = max((self.value(*job) for job in found), default=Fraction(0))
+        return Worth(max(spent, most), *told, tuple(found))
+
+    def jobs(
+        self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction = Fraction(0)
+    ) -> tuple[list[Job], tuple[Fraction, tuple[Type, ...]], list[Charges]]:
+        """All that has to be priced, the second promise and the types, and the charges of plain types."""
+        features = self.modelled(questions)
+        listed: dict[int, tuple[StatedLaw, dict[Charges, None]]] = {}
+        told, most = [], Fraction(0)
+        plain: dict[Charges, None] = {}
+        for groups, rows, charges in self.charged(questions, types, features, apart):
+            most = max(most, own_of(charges))
+            laws = self.laws_of(types, groups, charges, features)
+            told.append(Type(dict(zip(types.by, groups, strict=True)), rows, laws is None))
+            if laws is None:
+                plain[charges] = None
+            for law in laws or ():
+                listed.setdefault(id(law), (law, {}))[1][charges] = None
+        found = [(law, one) for law, several in listed.values() for one in largest(list(several))]
+        return found, (most, tuple(told)), list(plain)
+
+    def laws_of(
+        self, types: Types, groups: tuple[str, ...], charges: Charges, features: Mapping[str, Feature]
+    ) -> list[StatedLaw] | None:
+        """The laws of all adversaries about a type, of the features that are charged; None if the type is plain."""
+        found = self.named_laws(types, groups, charges, features)
+        return None if found is None else list({id(law): law for _, law in found}.values())
+
+    def named_laws(
+        self, types: Types, groups: tuple[str, ...], charges: Charges, features: Mapping[str, Feature]
+    ) -> list[tuple[Known, StatedLaw]] | None:
+        """The same, each with what the adversary knows."""
+        used = [features[name] for name in features_of(charges)]
+        found = [(known, self.laws.law(known, used)) for known in types.known(groups)] if used else []
+        whole = [(known, law) for known, law in found if law is not None]
+        if len(whole) < len(found) or not used:
+            return None
+        self._kept.update((id(law), law) for _, law in whole)  # an id stands for one law as long as it is kept
+        return whole
+
+    def charged(
+        self, questions: Sequence[NoisedQuestion], types: Types, features: Mapping[str, Feature], apart: Fraction
+    ) -> list[tuple[tuple[str, ...], int, Charges]]:
+        """For each type its groups, its rows and its charges; worked out once for types that are charged alike."""
+        place = {column: i for i, column in enumerate(types.by)}
+        at = [None if q.by is None else place[q.by] for q in questions]
+        kept: dict[tuple[tuple[Fraction, ...], ...], Charges] = {}
+        found = []
+        for groups, rows in zip(types.groups, types.rows, strict=True):
+            own = ["" if k is None else groups[k] for k in at]
+            key = tuple(q.rates.get(group, ()) for q, group in zip(questions, own, strict=True))
+            if key not in kept:
+                each = [c for q, group in zip(questions, own, strict=True) for c in q.charges(group, features)]
+                kept[key] = joined([*each, Apart(apart)] if apart else each)
+            found.append((groups, rows, kept[key]))
+        return found
+
+    def modelled(self, questions: Sequence[NoisedQuestion]) -> dict[str, Feature]:
+        """The features of these questions that the reference knows, by name."""
+        return {f.name: f for q in questions for f in q.features if self.laws.models(f)}
+
+    def value(self, law: StatedLaw, charges: Charges, limit: Fraction | None = None) -> Fraction:
+        """The largest loss over all ordered pairs of secrets; with a `limit`, it may stop at the first one above it."""
+        most = Fraction(0)
+        for pair in permutations(law.given, 2):
+            most = max(most, proved_epsilon(self.priced(law, charges, pair), charges))
+            if limit is not None and most > limit:
+                break
+        return most
+
+    def priced(self, law: StatedLaw, charges: Charges, pair: Pair) -> RecordPrice:
+        """What the charges are worth for one ordered pair of secrets, proved."""
+        key = (id(law), pair, charges)
+        if key not in self._proved:
+            self._kept[id(law)] = law
+            found = self._warm(law, charges, pair)
+            if found.epsilon > found.lower * 1.02 + 1e-6:  # not near the least that any proof could give
+                found = min((found, *self._again(law, charges, pair)), key=lambda priced: priced.epsilon)
+            elif found.proof.get("how") == "plan":
+                self._last.setdefault(key[:2], {})[tuple(features_of(charges))] = found
+            self._proved[key] = found
+        return self._proved[key]
+
+    def _warm(self, law: StatedLaw, charges: Charges, pair: Pair) -> RecordPrice:
+        """Priced from where the last search on this law ended."""
+        key = (id(law), pair)
+        if key not in self._pricers:
+            self._pricers[key] = Pricer(law.states, *(law.given[secret] for secret in pair))
+        return self._pricers[key].price(charges)
+
+    def _again(self, law: StatedLaw, charges: Charges, pair: Pair) -> list[RecordPrice]:
+        """Other ways to a price that a search has missed: from the beginning, and the last plan under these charges.
+
+        A plan for fewer charges is worth at most as much more as the new ones have of their own."""
+        key, (p, q) = (id(law), pair), (law.given[secret] for secret in pair)
+        self._pricers.pop(key, None)
+        found, last = [self._warm(law, charges, pair)], self._last.get(key, {}).get(tuple(features_of(charges)))
+        if last is not None:
+            with suppress(CertificateError):
+                epsilon = check(law.states, p, q, charges, last.proof)
+                found.append(replace(last, epsilon=epsilon, slopes=()))
+        return found
+
+    def tangents(
+        self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction = Fraction(0)
+    ) -> list[tuple[Fraction, Mapping[Shape, float]]]:
+        """Every price that these questions are worth, and about how fast it rises with each charge, by its shape.
+
+        `questions`, `types`, `apart`: as in `worth`."""
+        jobs, _, plain = self.jobs(questions, types, apart)
+        found: list[tuple[Fraction, Mapping[Shape, float]]] = []
+        for law, charges in jobs:
+            for pair in permutations(law.given, 2):
+                priced = self.priced(law, charges, pair)
+                known = dict(zip((c.shape for c in charges), priced.slopes, strict=False))
+                found.append((proved_epsilon(priced, charges), known or _in_full(charges)))
+        return found + [(own_of(charges), _in_full(charges)) for charges in plain]
+
+    def proofs(self, jobs: Sequence[Job], places: Mapping[int, int]) -> list[ProvedPair]:
+        """All proofs of these jobs; `places`: the place of each law, by its id."""
+        return [
+            (places[id(law)], pair, charges, found.epsilon, found.proof)
+            for law, charges in jobs
+            for pair in permutations(law.given, 2)
+            for found in [self.priced(law, charges, pair)]
+        ]
+
+
+def proved_epsilon(found: RecordPrice, charges: Charges) -> Fraction:
+    """A proved epsilon as an exact number: the sum of epsilons where that is the proof, else what its double means."""
+    return own_of(charges) if found.proof.get("how") == "sum" else min(as_fraction(found.epsilon), own_of(charges))
+
+
+def _in_full(charges: Charges) -> dict[Shape, float]:
+    """How fast the sum of epsilons rises with the number of each charge."""
+    return {c.shape: float(c.most) if isinstance(c, Rate) else 1.0 for c in charges}
+
+
+def largest(several: list[Charges]) -> list[Charges]:
+    """Charges that cover all of these: those that no other one exceeds; the largest of each, if these are too many."""
+    if len(several) == 1:
+        return several
+    tables = sorted(((_numbers(c), c) for c in several), key=lambda pair: -sum(pair[0].values()))
+    front: list[tuple[Mapping[object, Fraction], Charges]] = []
+    for numbers, charges in tables:
+        if not any(all(other.get(k, 0) >= v for k, v in numbers.items()) for other, _ in front):
+            front.append((numbers, charges))
+        if len(front) > _FRONT:
+            return [envelope(several)]
+    return [charges for _, charges in front]
+
+
+def envelope(several: Sequence[Charges]) -> Charges:
+    """The charge of each shape that is the largest among all of these."""
+    found: dict[object, RecordCharge] = {}
+    for charges in several:
+        for key, charge in zip(_numbers(charges), charges, strict=True):
+            if key not in found or charge.own > found[key].own:
+                found[key] = charge
+    return tuple(found.values())
+
+
+def _numbers(charges: Charges) -> dict[object, Fraction]:
+    return {charge.shape: charge.own for charge in charges}
+
 
 # The ledger hands it all charges at once, each with the questions that it pays for, and it says what they are worth
 # together. It is fixed when a session is opened: another reference, secret, schema or unit is another belief.
 
 
-Charged = Sequence[tuple[Guarantee, str | None, int]]
 _PURE = (
     (
         "Rényi divergences beside questions of a session: along each path of answers only some columns are read, and "
@@ -207,198 +422,3 @@ def reading_of(declared: Schema, reference: Table, unit: str | None) -> Schema:
     if unit is not None and unit not in declared.fields:
         declared = declared.with_field(unit, Field("identifier"))
     return declared.completed(reference, tuple(dict.fromkeys((*reference.columns, *declared.fields))))
-
-
-@lru_cache(maxsize=1024)
-def questions_in(reads: str | None) -> tuple[NoisedQuestion, ...]:
-    """The questions that a charge pays for; none if it says nothing, or nothing that fugu wrote."""
-    if reads is None:
-        return ()
-    try:
-        return tuple(NoisedQuestion.from_json(told) for told in json.loads(reads)["questions"])
-    except (CertificateError, ValueError, KeyError, TypeError):
-        return ()
-
-
-def public_in(reads: str | None) -> list[str]:
-    """The columns whose groups a charge made public."""
-    try:
-        return [str(name) for name in json.loads(reads or "{}").get("public", ())]
-    except (ValueError, AttributeError, TypeError):
-        return []
-
-
-def reads_of(questions: Sequence[NoisedQuestion], public: Sequence[str] = ()) -> dict[str, object]:
-    """What a charge for these questions says that it reads, and which columns it makes public besides."""
-    told: dict[str, object] = {"questions": [q.to_json() for q in questions]}
-    return told | ({"public": list(public)} if public else {})
-
-
-# The public groups of a private table: which group each record is in, and which rows of the reference belong to it.
-#
-# Two readings of them. `PublicGroups` opens the columns of the private table, for what is charged; `ExpectedGroups`
-# takes them from the reference and from what was published before, for rehearsals, which open nothing.
-
-
-MOST = 100_000
-Labels = NDArray[np.object_]
-
-
-@final
-@dataclass(frozen=True)
-class Grouping:
-    """The groups of one column: the number of private rows of each, by name (`sizes`), and the group of each row of the
-    reference (`known`, "" for none of them; None if the reference lacks the column). `rows`: each private row's place
-    among them; None where no private row was looked at, and the sizes are estimates."""
-
-    sizes: Mapping[str, int]
-    known: Labels | None
-    rows: Codes | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The groups, in one order."""
-        return tuple(self.sizes)
-
-
-@dataclass(frozen=True, eq=False)
-class GroupColumns(ABC):
-    """The groups of columns that questions are asked by, which declares them public; each is looked at once.
-
-    `declared`: what the user said of columns. `reference`: the public table as it stands. `secrets`: those of the
-    reference, which no group may tell."""
-
-    declared: Schema
-    reference: Table
-    secrets: Secrets
-    _found: dict[str, Grouping] = field(default_factory=dict, init=False)
-
-    def of(self, by: str) -> Grouping:
-        """The groups of a column; refused if the secret is worked out from it, or if it determines the secret."""
-        if by not in self._found:
-            self._found[by] = self._read(by)
-        return self._found[by]
-
-    @abstractmethod
-    def _read(self, by: str) -> Grouping:
-        """The groups of a column that was not looked at yet."""
-
-    @abstractmethod
-    def types(self, by: tuple[str, ...]) -> Types:
-        """The types of records for these columns: all combinations of groups that occur."""
-
-    def _known(self, by: str) -> tuple[Schema, Table | None]:
-        """How a column of groups is read, and the reference's, if it has one; refused where it tells the secret."""
-        declared, reference = self.declared, self.reference
-        known = declared.fields.get(by, Field("identifier"))  # public: no group is joined to another
-        schema = declared.with_field(by, known)
-        there = Table({by: schema.column(by, reference.raw(by))}) if by in reference.columns else None
-        require_public_groups(by, self.secrets, reference if there is None else there)
-        return schema, there
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class PublicGroups(GroupColumns):
-    """Reads columns of the private table; each is read once."""
-
-    private: Private
-    _types: dict[tuple[str, ...], Types] = field(default_factory=dict, init=False)
-
-    def types(self, by: tuple[str, ...]) -> Types:
-        if by not in self._types:
-            columns = [(grouping.names, grouping.rows) for grouping in map(self.of, by)]
-            codes = np.zeros(len(self.private), dtype=np.int64)
-            for names, rows in columns:
-                assert rows is not None  # the private table is open
-                codes = np.unique(codes * len(names) + rows, return_inverse=True)[1].reshape(-1)
-            _, first, counts = np.unique(codes, return_index=True, return_counts=True)
-            groups = (tuple(names[rows[k]] for names, rows in columns if rows is not None) for k in first.tolist())
-            self._types[by] = Types(by, tuple(groups), tuple(counts.tolist()))
-        return self._types[by]
-
-    def _read(self, by: str) -> Grouping:
-        if by not in self.private.whole.columns:
-            raise ColumnNotFound(by, self.private.whole.columns)
-        schema, there = self._known(by)
-        column = schema.column(by, self.private.whole.raw(by))
-        if column.missing.any():
-            raise BadTable(f"column {by!r} groups the rows and has missing cells in the table; fill them in")
-        codes, values = column.codes(strict=False)
-        labels = [label_of(value) for value in values.tolist()]
-        if len(labels) > MOST:
-            raise UsageError(f"column {by!r} makes {len(labels)} groups; at most {MOST} are answered at once")
-        if not all(label.strip() for label in labels):
-            raise BadTable(f"column {by!r} groups the rows and has blank cells in the table; fill them in")
-        known: Labels | None = None
-        if there is not None:  # groups under the names that they have in the reference: "1.0" and "1" are one group
-            own, cells = there.exact(by).codes(strict=False)
-            listed = [label_of(cell) for cell in cells.tolist()]
-            places = Categories(listed).places(labels).tolist()
-            labels = [label if place < 0 else listed[place] for label, place in zip(labels, places, strict=True)]
-            used = {listed[place] for place in places if place >= 0}
-            known = np.array([*(name if name in used else "" for name in listed), ""], dtype=object)[own]
-        at = {name: i for i, name in enumerate(dict.fromkeys(labels))}
-        rows = np.array([at[name] for name in labels], dtype=np.int64)[codes]
-        return Grouping(dict(zip(at, np.bincount(rows, minlength=len(at)).tolist(), strict=True)), known, rows)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class ExpectedGroups(GroupColumns):
-    """What is public of the groups before a private cell is looked at: those of the reference and those declared, their
-    sizes scaled to `rows`; and those that earlier answers published.
-
-    `published`: groups that answers have named, by column. `opened`: the private table's, if it is open; it is asked
-    for columns that are `booked` as public only."""
-
-    rows: int
-    published: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    booked: frozenset[str] = frozenset()
-    opened: GroupColumns | None = None
-
-    def after(self, booked: Charged, opened: GroupColumns | None) -> ExpectedGroups:
-        """What a rehearsal expects after these charges: groups that they published are known. Of an `opened` table it
-        sees the columns that the charges made public, and no other."""
-        published: dict[str, tuple[str, ...]] = {}
-        for _, reads, _ in booked:
-            published |= {q.by: tuple(q.rates) for q in questions_in(reads) if q.by is not None}
-        public = frozenset(published).union(*(public_in(reads) for _, reads, _ in booked))
-        return ExpectedGroups(self.declared, self.reference, self.secrets, self.rows, published, public, opened)
-
-    def types(self, by: tuple[str, ...]) -> Types:
-        """The combinations that the reference has, scaled; a group that it lacks is in one type at least."""
-        if self.opened is not None and self.booked.issuperset(by):
-            return self.opened.types(by)
-        columns = [self.of(column) for column in by]
-        seen = [column.known for column in columns if column.known is not None]
-        together = Counter(key for key in zip(*seen, strict=True) if all(key)) if seen else Counter({(): 1})
-        open_ = product(*(column.names for column in columns if column.known is None))
-        counts: dict[tuple[str, ...], int] = {}
-        for rest in open_:
-            for key, count in together.items():
-                parts = (iter(key), iter(rest))
-                counts[tuple(next(parts[column.known is None]) for column in columns)] = count
-        first = next(iter(counts), tuple(column.names[0] for column in columns))
-        for place, column in enumerate(columns):
-            for name in {*column.names} - {key[place] for key in counts}:
-                counts.setdefault((*first[:place], name, *first[place + 1 :]), 0)
-        places = {str(k): count for k, count in enumerate(counts.values())}
-        return Types(by, tuple(counts), tuple(expected_groups(places, (), self.rows).values()))
-
-    def _read(self, by: str) -> Grouping:
-        if self.opened is not None and by in self.booked:
-            return self.opened.of(by)
-        schema, there = self._known(by)
-        values = schema.fields[by].values or ()
-        known: Labels | None = None
-        counts: dict[str, int] = {}
-        if there is not None:
-            codes, cells = there.exact(by).codes(strict=False)
-            labels = [label_of(cell) for cell in cells.tolist()]
-            known = np.array([*labels, ""], dtype=object)[codes]
-            counts = dict(zip(labels, np.bincount(codes[codes >= 0], minlength=len(labels)).tolist(), strict=True))
-        if (names := self.published.get(by)) is not None:
-            counts, values = {name: counts[name] for name in names if name in counts}, names
-            known = None if known is None else np.where(np.isin(known, names), known, "")
-        return Grouping(expected_groups(counts, values, self.rows), known)

@@ -28,12 +28,11 @@ from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.release import Release
 from fugu.priors.gaussian_field import FieldInfluence
 from fugu.priors.prior import InfluenceCurve
-from fugu.queries.answer import Answer, columns_of
+from fugu.queries.answer import Answer, SessionAnswer, columns_of
 from fugu.queries.kinds import Cell as Number
-from fugu.queries.noised_question import EXACT
 from fugu.queries.sequence_query import SequenceAnswer
+from fugu.queries.statistic import EXACT
 from fugu.scenario.scenario import Scenario
-from fugu.session.answers import SessionAnswer
 from fugu.training.losses import Assessment
 from fugu.visible import brief, several
 

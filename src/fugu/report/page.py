@@ -21,9 +21,9 @@ from fugu.guarantee.curve import budget_from
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import read_number
 from fugu.numbers.text import SECRET, VALUE, clean, number
-from fugu.queries.noised_question import exact_numbers
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
+from fugu.queries.statistic import exact_numbers
 from fugu.report.dossier import documents_in, release_facts
 from fugu.report.facts import REMAINDER, odds_of
 from fugu.report.story import Story, exchanges, noise_of, questions_of, sureness

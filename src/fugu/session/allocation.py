@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -18,14 +18,14 @@ from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import both
 from fugu.numbers.exact import Real, as_fraction, number
 from fugu.queries.features import Coded, SquaredFeature
-from fugu.queries.noised_question import NoisedQuestion, QuestionPlan, own_of
-from fugu.queries.pricing import Charges, Pricing, Types, envelope
-from fugu.queries.pricing import exact as exact_price
+from fugu.queries.groups import Types
 from fugu.queries.record_proofs import StatedLaw
-from fugu.queries.table_belief import TableHistory
+from fugu.queries.statistic import NoisedQuestion, QuestionPlan, own_of
+from fugu.queries.table_belief import Charges, Pricing, TableHistory, envelope, proved_epsilon
 from fugu.session.books import SessionBooks, exceeded, people_elsewhere
 from fugu.translation.records.pricer import largest_rate
 from fugu.translation.records.problem import Floats, Rate, RecordCharge, joined
+from fugu.visible import brief
 
 # How several questions share the budget and the cap: the least total error, by weights or by what the reference shows.
 #
@@ -78,6 +78,8 @@ def read_weights(weights: Sequence[Real] | str | None, questions: int) -> list[F
         if weights != ERROR:
             raise UsageError(f'weights is a list of positive numbers, or "error", got {weights!r}')
         return None
+    if not isinstance(weights, Iterable) or isinstance(weights, Mapping):
+        raise UsageError(f'weights is a list of positive numbers, or "error", got {brief(weights)}')
     found = [number(weight, "a weight") for weight in weights]
     if len(found) != questions or any(weight <= 0 for weight in found):
         raise UsageError(f"weights needs a number above 0 for each of the {questions} questions, got {len(found)}")
@@ -329,7 +331,7 @@ class Room:
             # how much of each charge a unit of scale adds; charges that have reached their largest add nothing
             before = {charge.shape: amount(charge) for charge in joined(new(scale))}
             growth = {c.shape: (amount(c) - before.get(c.shape, 0.0)) / float(scale) for c in joined(new(2 * scale))}
-            return exact_price(priced, charges), sum(slopes.get(key, 0.0) * more for key, more in growth.items())
+            return proved_epsilon(priced, charges), sum(slopes.get(key, 0.0) * more for key, more in growth.items())
 
         scale = most
         for turn, pair in enumerate(permutations(law.given, 2)):

@@ -1,99 +1,19 @@
-"""`SessionAnswer` and the questions of a session as methods, one for each kind; all of them go through `ask`."""
+"""The questions of a session as methods, one for each kind, all of which go through `ask`; lists of questions, and the
+names of requests."""
 
 from __future__ import annotations
 
-import math
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final
 
-from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn
-from fugu.errors import UsageError
-from fugu.guarantee import Pure
-from fugu.guarantee.composition import UNCHARGED, both
-from fugu.numbers.exact import Real, as_fraction, read_number
-from fugu.queries.answer import columns_of
-from fugu.queries.kinds import Bins, Cell
-from fugu.queries.noised_question import EXACT
-from fugu.queries.statistic import StatisticQuestion
-from fugu.shown import Shown
-from fugu.utility.usable import Usable
-from fugu.visible import Json, brief, several
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class SessionAnswer(Shown):
-    """All released numbers of one question.
-
-    `question`: what was asked. `cells`: one `Cell` per number, with its 95 % interval from `low` to `high`; these are
-    NaN for quantiles, whose error is one of ranks, and for the top cell, whose count is not released. `cost`: how much
-    the question has raised what the session has spent. `own`: its own epsilon for each record, the largest of all
-    groups: what it costs against anybody. `spent`, `remaining`: of the session, after it. `anybody`: what all answers
-    so far promise against anybody, of `cap`. `exact`: the probability that a number went out without noise; above one
-    half it is called exact. `note`: what else is to be said. `usable`: figures and a verdict beside what the
-    reference says, never worked out on the private table. `came`: of which kind the table was."""
-
-    question: StatisticQuestion
-    cells: tuple[Cell, ...]
-    cost: Pure
-    own: Fraction
-    spent: Pure
-    remaining: Pure
-    anybody: Pure
-    cap: Pure
-    exact: float
-    note: str = ""
-    usable: Usable = field(default=Usable((), "", why="numbers of rows are public, and exact"), compare=False)
-    came: FrameKind = field(default=FrameKind(), compare=False)
-
-    @property
-    def public(self) -> bool:
-        """Whether its numbers are exact because whoever asked has declared them to be known: numbers of rows."""
-        return self.question.sized
-
-    @property
-    def value(self) -> float:
-        """The one number of the answer; `UsageError` if there are several."""
-        if len(self.cells) != 1:
-            raise UsageError(f"the answer has {several(len(self.cells), 'number')}; look at its cells")
-        return self.cells[0].value
-
-    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, PublishedColumn]:
-        """The numbers as a frame, one row each: group and cell where there are any, value, low and high.
-
-        `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the kind of the table that
-        was asked, or, if that was a file, the first of pandas, polars and pyarrow that is installed."""
-        found: FrameLike | dict[str, PublishedColumn] = self.came.frame(columns_of(self.cells), kind)
-        return found
-
-    def to_json(self) -> Json:
-        """The answer in JSON types; what is not known is null."""
-        told = [
-            {"group": c.group, "cell": c.cell, **{k: _known(getattr(c, k)) for k in ("value", "low", "high", "scale")}}
-            for c in self.cells
-        ]
-        amounts = {
-            name: float(getattr(self, name).epsilon) for name in ("cost", "spent", "remaining", "anybody", "cap")
-        }
-        return {
-            "query": str(self.question), "cells": told, **amounts, "own": float(self.own), "exact": self.exact,
-            "public": self.public,
-            "promise": both(self.cost, self.own), "note": self.note, "usable": self.usable.to_json(),
-        }  # fmt: skip
-
-    def __repr__(self) -> str:
-        count, called = len(self.cells), ", public" if self.public else ", exact" if self.exact > EXACT else ""
-        numbers = f"{count} number{'' if count == 1 else 's'}{called}"
-        books = ", no ledger" if UNCHARGED in self.note else ""
-        return f"SessionAnswer({brief(str(self.question))}, {numbers}, cost {both(self.cost, self.own)}{books})"
-
-
-def _known(x: float) -> float | None:
-    return None if math.isnan(x) else x
-
+from fugu.documents.document import canonical_json
+from fugu.errors import BadBudget, UsageError
+from fugu.numbers.exact import Real, as_fraction, number, read_number
+from fugu.queries.answer import SessionAnswer
+from fugu.queries.kinds import Bins, Options
+from fugu.queries.statistic import QuestionPlan, StatisticQuestion
 
 Bounds = tuple[Real, Real]
 
@@ -215,3 +135,40 @@ def _condition(kind: str, equals: Mapping[str, object], by: str | None) -> Stati
         raise UsageError(f"{kind} takes one column=value, got {len(equals)}; ask for several one by one, or a crosstab")
     ((column, value),) = equals.items()
     return StatisticQuestion(kind, (column,), str(value), by=by)
+
+
+_OPTIONS = {"query", "bounds", "step", "bins", "grid"}
+
+
+def request_of(what: str, plans: Sequence[QuestionPlan], epsilon: Fraction | None, more: object = None) -> str:
+    """One name for one question with its options: asked again, it is the same request."""
+    told = [[str(p.question), [f.to_json() for f in p.features], p.law, [str(s) for s in p.shares]] for p in plans]
+    text = canonical_json([what, told, None if epsilon is None else str(epsilon), more])
+    return f"{what} {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def allowance(epsilon: Real | None) -> Fraction | None:
+    """How far a question may raise what is spent; None for what is usual."""
+    if epsilon is None:
+        return None
+    if (allowed := number(epsilon, "epsilon")) <= 0:
+        raise BadBudget("a question costs something, so its epsilon is a number above 0")
+    return allowed
+
+
+def items_of(questions: object) -> list[tuple[StatisticQuestion, Options]]:
+    """The questions of a list; a text alone is a list of one."""
+    listed = [questions] if isinstance(questions, str | StatisticQuestion) else questions
+    if not isinstance(listed, Sequence) or not listed:
+        raise UsageError("questions is a list of at least one question")
+    return [item_of(item) for item in listed]
+
+
+def item_of(item: object) -> tuple[StatisticQuestion, Options]:
+    """A question of a list: its text, or a dict with "query" and options."""
+    if isinstance(item, str | StatisticQuestion):
+        return item if isinstance(item, StatisticQuestion) else StatisticQuestion.parse(item), Options()
+    if not isinstance(item, Mapping) or "query" not in item or not set(item) <= _OPTIONS:
+        raise UsageError(f"a question of a list is a text, or a dict with query and {', '.join(sorted(_OPTIONS))}")
+    options = {name: value for name, value in item.items() if name != "query"}
+    return StatisticQuestion.parse(item["query"]), Options(**options)

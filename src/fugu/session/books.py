@@ -13,7 +13,7 @@ from typing import Any, TypeVar, final
 from fugu.data import Schema
 from fugu.data.field import Field
 from fugu.data.frame import TableLike
-from fugu.data.private import Private, open_private
+from fugu.data.private import Private
 from fugu.data.secrets import ProtectLike, read_protect
 from fugu.errors import (
     BadBudget,
@@ -33,19 +33,10 @@ from fugu.ledger.books import Elsewhere, epsilons
 from fugu.ledger.charge import LAW, left
 from fugu.ledger.fingerprint import fingerprints
 from fugu.numbers.exact import Real, number
-from fugu.queries.groups import same_rows
-from fugu.queries.noised_question import NoisedQuestion
-from fugu.queries.pricing import Worth
-from fugu.queries.table_belief import (
-    Charged,
-    ExpectedGroups,
-    PublicGroups,
-    TableBelief,
-    questions_in,
-    reading_of,
-    reads_of,
-)
-from fugu.scenario.query import persons_of, require_one_row_each
+from fugu.queries.groups import ExpectedGroups, PublicGroups, declared_schema, open_table, require_column, same_rows
+from fugu.queries.statistic import Charged, NoisedQuestion, questions_in, reads_of
+from fugu.queries.table_belief import TableBelief, Worth, reading_of
+from fugu.scenario.query import persons_of
 from fugu.utility.usable import RowsFor
 
 # Where a session keeps its books: in memory for one process, or in a ledger for all that share its file.
@@ -305,15 +296,12 @@ def open_session(belief: TableBelief, rows: RowsFor, table: TableLike) -> Opened
     unit, known, today = belief.unit, belief.groups, belief.reading.open(table)
     if unit is not None and unit not in today.columns:
         raise ColumnNotFound(unit, today.columns)
-    private = open_private(today, belief.reading, [name for name in belief.reading.fields if name in today.columns])
-    if len(private) == 0:
-        raise BadTable("the table has no rows")
-    rows.require(len(private))
-    require_one_row_each(private.table, unit)
+    columns = [name for name in belief.reading.fields if name in today.columns]
+    private = open_table(today, belief.reading, columns, unit, rows)
     common = [name for name in private.whole.columns if name in known.reference.columns and name != unit]
     alike = bool(common) and len(known.reference) == len(private)
-    columns = ([Field("identifier").read(n, t.raw(n)) for n in common] for t in (known.reference, private.whole))
-    if alike and same_rows(*columns):
+    tables = (known.reference, private.whole)
+    if alike and same_rows(*([Field("identifier").read(n, t.raw(n)) for n in common] for t in tables)):
         raise PriorNotPublic(
             "the reference is the very table to be released: what a question costs would depend on it. Give "
             "another table, such as last year's"
@@ -326,7 +314,8 @@ def public_facts(
 ) -> tuple[TableBelief, RowsFor]:
     """Fix the reading and the secrets by the schema and the reference: what is believed, with the groups that the
     reference shows, and for how many rows. Refused: a reference without two secrets."""
-    declared = schema or Schema({})
+    require_column(unit=unit)
+    declared = declared_schema(schema)
     cells = declared.open(reference)
     if len(cells) == 0:
         raise BadTable("the reference has no rows")

@@ -1,4 +1,5 @@
-"""Answers of a session judged: beliefs fitted again, what the reference makes plausible, how usable they are."""
+"""Answers of a session judged: beliefs fitted again, what the reference makes plausible, how usable they are, and what
+each route would cost."""
 
 from __future__ import annotations
 
@@ -6,34 +7,38 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data import Schema, Table
-from fugu.data.field import Field
+from fugu.data import Schema
 from fugu.data.frame import TableLike
-from fugu.data.private import label_of
-from fugu.data.secrets import cut_cells, few_rows, read_protect
+from fugu.data.secrets import ProtectLike, cut_cells, few_rows
 from fugu.documents.document import canonical_json
+from fugu.documents.parts import published_unit
 from fugu.documents.reading import reading
-from fugu.errors import CertificateError
+from fugu.errors import CertificateError, FuguError
+from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, read_number
+from fugu.queries.answer import SessionAnswer
 from fugu.queries.features import Feature, Placed
-from fugu.queries.kinds import LAPLACE, Options
-from fugu.queries.noised_question import NoisedQuestion, plan_of
-from fugu.queries.pricing import TypeLaws
-from fugu.queries.record_proofs import StatedLaw
+from fugu.queries.kinds import FLIP, LAPLACE, Options
+from fugu.queries.law_price import LawPrice
+from fugu.queries.record_proofs import StatedLaw, TypeLaws
 from fugu.queries.records_certificate import RecordsCertificate
-from fugu.queries.statistic import StatisticQuestion
-from fugu.queries.table_belief import TableBelief, reading_of
-from fugu.session.answers import SessionAnswer
+from fugu.queries.statistic import TOTALS, NoisedQuestion, StatisticQuestion, plan_of
+from fugu.queries.table_belief import TableBelief
+from fugu.question import RECORDS
+from fugu.session.allocation import allotted, read_weights
+from fugu.session.answers import allowance, item_of
+from fugu.session.books import FOLD, InMemory, cap_of, public_facts
 from fugu.utility.figures import CHANCE, GRADES, NOISE, ROUGHLY, Figures, statistic
 from fugu.utility.plausible import CHANCE as FAR
 from fugu.utility.plausible import Ends, beyond, plausible_count, plausible_sum
@@ -42,7 +47,6 @@ from fugu.visible import brief
 
 if TYPE_CHECKING:
     from fugu.session.session import Session
-
 
 # The beliefs of a session's certificate, fitted again on a reference: reading, secrets, features and laws.
 
@@ -58,55 +62,33 @@ def check_fitted(certificate: RecordsCertificate, recipe: Mapping[str, Any], ref
     of the certificate, to the row."""
     if not set(recipe) >= _RECIPE or set(recipe) - _RECIPE - _SHARED:
         raise CertificateError(f"the recipe of many statistics has the parts {', '.join(sorted(_RECIPE))}")
-    declared = Schema({}) if recipe["schema"] is None else Schema.from_json(recipe["schema"])
-    cells = declared.open(reference)
-    spec = read_protect(recipe["protect"], cells.columns)
-    reading = reading_of(declared, cells, recipe["unit"])
-    if canonical_json(reading.to_json()) != canonical_json(certificate["reading"]):
+    declared = None if recipe["schema"] is None else Schema.from_json(recipe["schema"])
+    belief, _ = public_facts(reference, recipe["protect"], declared, recipe["unit"])
+    if canonical_json(belief.reading.to_json()) != canonical_json(certificate["reading"]):
         raise CertificateError("records are read in another way than this table shows")
-    known = reading.read(cells, [name for name in reading.fields if name in cells.columns])
-    masks = spec.find(known).masks()
-    held = {label: mask for label, mask in masks.items() if mask.any()}
-    skipped = [label for label in masks if label not in held]
-    if (list(held), skipped, list(known.columns)) != tuple(
-        list(certificate[part]) for part in ("secrets", "skipped", "columns")
-    ):
+    own = (list(belief.masks), list(belief.skipped), list(belief.table.columns))
+    if own != tuple(list(certificate[part]) for part in ("secrets", "skipped", "columns")):
         raise CertificateError("the secrets or the columns of this table are not those of the certificate")
     # The features of each question of the recipe are those that its words and options make of this table
-    questions = recipe["questions"]
     stated = [(asked.query, tuple(f.name for f in asked.features)) for asked in certificate.questions]
-    for told in questions:
-        asked = StatisticQuestion.parse(told["query"])
+    for told in recipe["questions"]:
+        asked, bounds, step = StatisticQuestion.parse(told["query"]), told["bounds"], told["step"]
         if asked.sized:
             continue
-        bounds, step = told["bounds"], told["step"]
         exact = None if bounds is None else (read_number(bounds[0]), read_number(bounds[1]))
         options = Options(exact, None if step is None else read_number(step), told["bins"], None)
-        made = plan_of(asked, reading, known, options)
+        made = plan_of(asked, belief.reading, belief.table, options)
         if (str(asked), tuple(f.name for f in made.features)) not in stated:
             raise CertificateError(f"the features of {brief(str(asked))} are not those that this table makes of it")
-    by = {column for law in certificate.laws for groups in law.known for column in groups}
-    groups = {column: _groups(declared, cells, column) for column in by if column in cells.columns}
-    _check_laws(certificate, TypeLaws(reading, known, held, groups))
-
-
-def _groups(declared: Schema, cells: Table, column: str) -> NDArray[np.object_]:
-    """The group of each row; "" for none."""
-    schema = declared.with_field(column, declared.fields.get(column, Field("identifier")))
-    codes, values = schema.column(column, cells.raw(column)).codes(strict=False)
-    return np.array([*map(label_of, values.tolist()), ""], dtype=object)[codes]
-
-
-def _check_laws(certificate: RecordsCertificate, laws: TypeLaws) -> None:
-    features, wrong, all_laws = certificate.features, [], 0
-    for stated in certificate.laws:
-        for groups in stated.known:
-            all_laws += 1
-            found = laws.law(tuple(groups.items()), [features[name] for name in stated.states])
-            if found is None or _counts(found) != _counts(stated):
-                wrong.append(", ".join(f"{by} {group!r}"[:80] for by, group in groups.items()) or "all records")
+    known = [(groups, law) for law in certificate.laws for groups in law.known]
+    laws = belief.pricing(tuple(sorted({column for groups, _ in known for column in groups}))).laws
+    wrong = []
+    for groups, law in known:
+        found = laws.law(tuple(groups.items()), [certificate.features[name] for name in law.states])
+        if found is None or _counts(found) != _counts(law):
+            wrong.append(", ".join(f"{by} {group!r}"[:80] for by, group in groups.items()) or "all records")
     if wrong:
-        where = f"{len(wrong)} of {all_laws}, first that of {wrong[0]}"
+        where = f"{len(wrong)} of {len(known)}, first that of {wrong[0]}"
         raise CertificateError(f"the laws fitted on this table are not those that were proved: {where}")
 
 
@@ -136,7 +118,7 @@ def implausible(session: Session, answers: Sequence[SessionAnswer]) -> tuple[str
     said = []
     for answer in answers:
         asked = known.get(str(answer.question))
-        if asked is None or asked.law != LAPLACE or not (asked.facts.tabulated or _moments(asked)):
+        if asked is None or asked.law != LAPLACE or not (asked.facts.tabulated or asked.single):
             continue
         for cell in answer.cells[:_MOST]:
             name = ", ".join(filter(None, (asked.query, cell.group, cell.cell)))
@@ -160,14 +142,19 @@ def weak_reference(session: Session, questions: Sequence[Mapping[str, object]]) 
 
 def _expected(belief: TableBelief, asked: NoisedQuestion, rows: int, group: str, cell: str) -> Ends | None:
     """What the reference says of a number; None where no row of it is in the group, or lacks the column."""
-    first, here = asked.features[0], _rows(belief, asked.by, group)
-    if here is None or group not in asked.rates or any(name not in belief.table.columns for name in first.columns):
+    first, known = asked.features[0], None if asked.by is None else belief.groups.of(asked.by).known
+    here = np.ones(len(belief.table), dtype=bool) if asked.by is None else known == group
+    if (
+        (asked.by is not None and known is None)
+        or group not in asked.rates
+        or any(name not in belief.table.columns for name in first.columns)
+    ):
         return None
     codes = first.of(belief.reading, belief.table).astype(np.float64)
     parts = [codes[mask & here] for mask in belief.masks.values() if (mask & here).any()]
     if not parts:
         return None
-    unit, reference = unit_of(asked, rows), sum(map(len, parts))
+    unit, reference = asked.unit(rows), sum(map(len, parts))
     noise = Laplace(1 / asked.rates[group][0], grid=1).quantile
     if isinstance(first, Placed) and cell not in first.labels:
         return None
@@ -180,14 +167,6 @@ def _expected(belief: TableBelief, asked: NoisedQuestion, rows: int, group: str,
     ends = (low + rows * unit * min(means), low + rows * unit * max(means))
     reach = noise(1 - FAR / 2) * unit
     return plausible_sum(*ends, spread, rows * unit, rows, reference, reach) if math.isfinite(spread) else None
-
-
-def _rows(belief: TableBelief, by: str | None, group: str) -> NDArray[np.bool_] | None:
-    """The rows of the reference in a group; all without groups, None where it does not have the column."""
-    if by is None:
-        return np.ones(len(belief.table), dtype=bool)
-    known = belief.groups.of(by).known
-    return None if known is None else np.asarray(known == group, dtype=bool)
 
 
 # How usable the answers of a session are, from its certificate alone: noise beside what the laws say of one record.
@@ -273,7 +252,7 @@ def _levers(
     rate = next(rates[0] for group, rates in asked.rates.items() if worst.name == _named(asked, group))
 
     def lever(what: str, option: str, factor: Fraction, rows: int, price: str) -> Lever:
-        error = Laplace(1 / (rate * factor), grid=1).expected_error() * unit_of(asked, rows)
+        error = Laplace(1 / (rate * factor), grid=1).expected_error() * asked.unit(rows)
         return Lever(what, option, error, worst.error / error, price)
 
     cap, spent = certificate.cap, certificate.spent
@@ -301,7 +280,7 @@ def statistics(asked: NoisedQuestion, sizes: Mapping[str, int], law: Callable[[s
         return
     for group, rows in sizes.items():
         noise = Laplace(1 / asked.rates[group][0], grid=1)
-        unit = unit_of(asked, rows)
+        unit = asked.unit(rows)
         value, chance = _believed(asked, rows, law(group))
         half, error = noise.quantile(LEVEL) * unit, noise.expected_error() * unit
         yield statistic(_named(asked, group), asked.query, rows, half, error, value, chance, None)
@@ -312,27 +291,17 @@ def rows_in(certificate: RecordsCertificate, by: str | None, group: str) -> int:
     return sum(kind.rows for kind in certificate.types if by is None or kind.groups.get(by) == group)
 
 
-def unit_of(asked: NoisedQuestion, rows: int) -> float:
-    """What one step of the noise is in the published number."""
-    return asked.facts.unit(asked, rows)
-
-
-def _moments(asked: NoisedQuestion) -> bool:
-    """Whether the number is a sum over records, or a mean: the law of one record says what to expect of it."""
-    return asked.facts.summed and len(asked.features) == 1
-
-
 def _believed(asked: NoisedQuestion, rows: int, law: OneRecord) -> tuple[float | None, float | None]:
     """What the laws say of the number, and how far chance alone moves it; of counts in cells, an even share."""
     first = asked.features[0]
-    if not _moments(asked):
+    if not asked.single:
         return rows / len(first.labels) if isinstance(first, Placed) and first.labels else None, None
     if law is None:
         return None, None
     codes, shares = law
     centre = float(shares @ codes)
     variance = float(shares @ (codes - centre) ** 2)
-    unit = unit_of(asked, rows)
+    unit = asked.unit(rows)
     low = float(first.low) * (1 if asked.facts.divided else rows)
     return low + rows * centre * unit, CHANCE * math.sqrt(rows * variance) * unit
 
@@ -357,3 +326,90 @@ def _pooled(law: StatedLaw, name: str) -> OneRecord:
     """The codes of one feature and their shares, pooled over the secrets."""
     counts = np.sum(np.stack(list(law.given.values())), axis=0, dtype=np.float64)
     return law.states[name].astype(np.float64), counts / counts.sum()
+
+
+# What questions would cost in accuracy on each route, with the reference in place of the private table.
+#
+# - records: all questions together under one epsilon, charged to each record; more can be asked later.
+# - law: each question alone with all of epsilon, by the law of its total; nothing else may then be released.
+# - plain: ordinary differential privacy for all questions together, which uses no beliefs.
+
+
+@final
+@dataclass(frozen=True)
+class RouteErrors:
+    """The expected absolute error of one question on each route, in its own unit, of the noisiest group.
+
+    None where a route does not answer the question; `why` says so. Of choices (quantiles, the top of one) the errors
+    are in ranks."""
+
+    query: str
+    records: float
+    law: float | None
+    plain: float
+    unit: str
+    why: str = ""
+    figures: tuple[Figures, ...] = ()
+    """How usable the answer of the records route would be, group by group."""
+
+    @property
+    def gain(self) -> float:
+        """How many times less noise the records route has than ordinary differential privacy."""
+        return self.plain / self.records if self.records else math.inf
+
+
+def compare_routes(
+    reference: TableLike,
+    questions: Sequence[str | Mapping[str, object]],
+    protect: ProtectLike,
+    epsilon: Real,
+    weights: Sequence[Real] | str | None = None,
+    *,
+    schema: Schema | None = None,
+    unit: str | None = None,
+    cap: Real | None = None,
+    rows: int | None = None,
+) -> tuple[RouteErrors, ...]:
+    """The expected errors of questions on each route, for a table of so many rows; no private table is opened.
+
+    Parameters: `reference`, `questions`, `protect`, `epsilon`, `weights`, `schema`, `unit`, `cap`, `rows`: as in
+    `Session` and `Session.ask_all`. Public numbers of rows are left out: they are exact on every route."""
+    belief, count = public_facts(reference, protect, schema, unit, rows)
+    items = [(asked, options) for asked, options in map(item_of, questions) if not asked.sized]
+    allowed = Pure(epsilon)
+    plans = [plan_of(asked, belief.reading, belief.table, options) for asked, options in items]
+    if not plans:
+        return ()
+    books = InMemory(belief, allowed, cap_of(cap) or FOLD * exact(allowed.epsilon))
+    found = allotted(books, plans, allowance(epsilon), weights)
+    shares = read_weights(weights, len(plans)) or [Fraction(1)] * len(plans)
+    whole = exact(allowed.epsilon) / sum(shares)
+    listed = []
+    for (asked, options), plan, noised, share in zip(items, plans, found, shares, strict=True):
+        law, why = _law(reference, asked, options, protect, allowed, schema, unit, count.number)
+        plain = plan.noised(dict.fromkeys(noised.rates, whole * share))
+        sizes = belief.groups.of(noised.by).sizes
+        errors = (max(one.error(group, sizes[group]) for group in one.rates) for one in (noised, plain))
+        kind = asked.facts
+        of = "ranks" if plan.law == FLIP else kind.name if kind.numbers or kind.divided else RECORDS
+        laws = belief.pricing(() if noised.by is None else (noised.by,)).laws
+        figures = usable_of_question(noised, sizes, laws).figures
+        listed.append(RouteErrors(str(asked), next(errors), law, next(errors), of, why, figures))
+    return tuple(listed)
+
+
+def _law(
+    reference: TableLike, asked: StatisticQuestion, options: Options, protect: ProtectLike, budget: Pure,
+    schema: Schema | None, unit: str | None, rows: int,
+) -> tuple[float | None, str]:  # fmt: skip
+    """The error of the law route, which has the question to itself; None, with the reason, where it has no answer."""
+    if asked.kind not in TOTALS:
+        return None, f"the law route has no {asked.kind}"
+    if isinstance(options.bins, Mapping):
+        return None, "the law route takes bins for one column"
+    try:
+        told = (budget, asked.by, options.bounds, options.step, options.bins)
+        found = LawPrice.of(reference, replace(asked, by=None), protect, *told, unit=unit, schema=schema).rehearse(rows)
+    except FuguError as error:
+        return None, f"the law route: {error}"
+    return max(m.expected_error() * float(published_unit(m.certificate)) for m in found.mechanisms.values()), ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -13,7 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from fugu.data.private import Private
-from fugu.errors import BudgetRefused, RequestReused, UsageError
+from fugu.errors import BadBudget, BudgetRefused, ColumnNotFound, RequestReused, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import PUBLIC, both, called_exact
@@ -23,16 +24,16 @@ from fugu.ledger.accountant import Terms
 from fugu.ledger.books import Elsewhere, standing
 from fugu.ledger.registration import Opening, known_already
 from fugu.ledger.state import CHARGED
-from fugu.queries.answer import cells_of, draw
-from fugu.queries.kinds import Cell
-from fugu.queries.noised_question import EXACT, NoisedQuestion, QuestionPlan
-from fugu.queries.pricing import Worth
+from fugu.mechanism.per_entry import PerEntryDP
+from fugu.mechanism.release import PerEntryRelease
+from fugu.queries.answer import SessionAnswer, cells_of, draw
+from fugu.queries.features import Feature, Whole, whole
+from fugu.queries.kinds import OUTSIDE, Cell
 from fugu.queries.record_proofs import StatedLaw
 from fugu.queries.records_certificate import RecordsCertificate
-from fugu.queries.statistic import StatisticQuestion
-from fugu.queries.table_belief import Charged, TableBelief
+from fugu.queries.statistic import EXACT, Charged, NoisedQuestion, QuestionPlan, StatisticQuestion
+from fugu.queries.table_belief import TableBelief, Worth
 from fugu.session.allocation import room_for
-from fugu.session.answers import SessionAnswer
 from fugu.session.books import (
     SessionBooks,
     Value,
@@ -79,21 +80,19 @@ def released(
     cost = Fraction(0) if stored is not None else max(after - before, Fraction(0))
     most = sum((q.most for q in found), Fraction(0))
     return [
-        _shown(books, private, plan, asked, values, cost * asked.most / most)
+        _shown(books, plan, asked, values, cost * asked.most / most)
         for plan, asked, values in zip(plans, found, drawn, strict=True)
     ]
 
 
-def sizes(books: SessionBooks, private: Private, asked: StatisticQuestion) -> SessionAnswer:
+def sizes(books: SessionBooks, asked: StatisticQuestion) -> SessionAnswer:
     """Numbers of rows, which are public. Who asks for groups declares them known: earlier answers are priced anew for
     those who know them, and that is entered in the books, at an epsilon of 0."""
     before = books.spent()
+    found = books.belief.groups.of(asked.by).sizes
     if asked.by is not None:
-        found = books.belief.groups.of(asked.by).sizes
         room_for(books, [asked.by])
         books.spend(f"sizes by {asked.by}", charge_for([], [asked.by]), lambda: 0)
-    else:
-        found = {"": len(private)}
     cells = tuple(Cell(group, "", float(n), float(n), float(n), 0.0) for group, n in found.items())
     after = books.spent()
     cost = Pure(plain(max(after - before, Fraction(0))))
@@ -109,19 +108,18 @@ def _drawn(belief: TableBelief, private: Private, questions: Sequence[NoisedQues
     """What is drawn for questions that are charged, group by group."""
     found = []
     for asked in questions:
-        grouping = None if asked.by is None else belief.groups.of(asked.by)
-        names: tuple[str, ...] = ("",) if grouping is None else grouping.names
-        rows = np.zeros(len(private), dtype=np.int64) if grouping is None else grouping.rows
-        assert rows is not None  # the books of an open table
-        found.append(dict(zip(names, draw(asked, belief.reading, private.table, rows, names), strict=True)))
+        grouping = belief.groups.of(asked.by)
+        assert grouping.rows is not None  # the books of an open table
+        numbers = draw(asked, belief.reading, private.table, grouping.rows, grouping.names)
+        found.append(dict(zip(grouping.names, numbers, strict=True)))
     return found
 
 
 def _shown(
-    books: SessionBooks, private: Private, plan: QuestionPlan, asked: NoisedQuestion, drawn: Drawn, cost: Fraction
+    books: SessionBooks, plan: QuestionPlan, asked: NoisedQuestion, drawn: Drawn, cost: Fraction
 ) -> SessionAnswer:
     belief = books.belief
-    rows: Mapping[str, int] = {"": len(private)} if asked.by is None else belief.groups.of(asked.by).sizes
+    rows = belief.groups.of(asked.by).sizes
     lacking = [f.columns[0] for f in asked.features if not set(f.columns) <= set(belief.table.columns)]
     notes = [RANKS] if asked.kind == "quantile" else []
     notes += [f"the reference lacks column {lacking[0]!r}: its epsilon is charged in full"] if lacking else []
@@ -304,3 +302,52 @@ def certificate_of(books: SessionBooks) -> RecordsCertificate:
         laws=[replace(law, known=tuple(dict(who) for who in several)) for law, several in known.values()],
         proofs=pricing.proofs(worth.jobs, {law: place for place, law in enumerate(known)}),
     )  # fmt: skip
+
+
+# Mechanisms from outside that are private for each record, charged to a session with the columns they read.
+
+
+_FAILED = "failed"
+
+
+def outside(
+    books: SessionBooks, private: Private, mechanism: PerEntryDP, columns: Sequence[str], request: str | None
+) -> PerEntryRelease:
+    """Charge the mechanism for the columns, then run it on them as they were read."""
+    names = tuple(dict.fromkeys(columns))
+    for name in names:
+        if name not in private.table.columns:
+            raise ColumnNotFound(name, private.table.columns)
+    noised = question(books.belief, mechanism, names)
+    data = {name: whole(private.schema, private.table, name) for name in names}
+
+    def produce() -> PerEntryRelease | dict[str, str]:
+        try:
+            return mechanism.release(data[names[0]] if len(names) == 1 else data, charged=True)
+        except UsageError as failure:  # that it failed is an answer too: run again, it would be a second one
+            return {_FAILED: str(failure)}
+
+    found = books.spend(request or uuid.uuid4().hex, charge_for([noised]), produce)
+    if isinstance(found, dict):
+        raise UsageError(found[_FAILED])
+    return found
+
+
+def check_outside(mechanism: PerEntryDP, columns: Sequence[str]) -> None:
+    """Refuse what no session runs, before the table is opened."""
+    if not isinstance(mechanism, PerEntryDP):
+        raise UsageError(f"a session runs a fugu.PerEntryDP, got {type(mechanism).__name__}")
+    if not mechanism.guarantee.pure:
+        raise BadBudget("a session takes mechanisms with a pure epsilon; one with a delta needs a ledger of its own")
+    if isinstance(columns, str) or not columns:
+        raise UsageError("columns is a list of the columns that the mechanism gets, at least one")
+
+
+def question(belief: TableBelief, mechanism: PerEntryDP, columns: tuple[str, ...]) -> NoisedQuestion:
+    """The mechanism as a question: its epsilon where the columns differ."""
+    features: list[Feature] = []
+    for name in columns:
+        known = whole(belief.reading, belief.table, name) if name in belief.table.columns else np.zeros(1)
+        features.append(Whole(name, len(np.unique(known))))
+    rates: dict[str, tuple[Fraction, ...]] = {"": (exact(mechanism.guarantee.epsilon),)}
+    return NoisedQuestion(f"outside: {mechanism.name}", OUTSIDE, None, tuple(features), OUTSIDE, rates)

@@ -26,13 +26,13 @@ from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease, process
 from fugu.numbers.exact import Real
 from fugu.progress import in_sight
+from fugu.queries.answer import SessionAnswer
+from fugu.queries.groups import ExpectedGroups, require_column
 from fugu.queries.kinds import Bins, Options
-from fugu.queries.noised_question import NoisedQuestion, QuestionPlan, plan_of
 from fugu.queries.records_certificate import RecordsCertificate
-from fugu.queries.statistic import StatisticQuestion
-from fugu.queries.table_belief import ExpectedGroups
+from fugu.queries.statistic import NoisedQuestion, QuestionPlan, StatisticQuestion, plan_of
 from fugu.session.allocation import allotted, least_noise, read_weights
-from fugu.session.answers import Kinds, SessionAnswer
+from fugu.session.answers import Kinds, allowance, items_of, request_of
 from fugu.session.books import (
     FOLD,
     InMemory,
@@ -51,12 +51,13 @@ from fugu.session.release import (
     Rehearsal,
     Unopened,
     certificate_of,
+    check_outside,
+    outside,
     rehearsed,
     released,
     require_records,
     sizes,
 )
-from fugu.session.requests import allowance, check_outside, items_of, outside, request_of
 from fugu.utility.usable import Usable
 from fugu.visible import brief
 
@@ -142,6 +143,7 @@ class Session(Kinds):
         self._lock, self._born = threading.RLock(), process()
         self._said = False
         for column in public:
+            require_column(public=column)
             self._public_groups(StatisticQuestion("count", by=column))
 
     _seen: Opened | None
@@ -202,8 +204,8 @@ class Session(Kinds):
             self._here()
             if asked.sized:
                 self._public_groups(asked)
-                private = self._open([asked])
-                return self._like(sizes(self._books, private, asked))
+                self._open([asked])
+                return self._like(sizes(self._books, asked))
             plan = self._plan(asked, Options(bounds, step, bins, grid))
             told = allowance(epsilon)
             private = self._open([asked])
@@ -235,7 +237,7 @@ class Session(Kinds):
             private = self._open(asked)
             find = partial(noise, self._books)
             each = iter(released(self._books, private, request, plans, find, public) if plans else ())
-            told = (sizes(self._books, private, one) if one.sized else next(each) for one in asked)
+            told = (sizes(self._books, one) if one.sized else next(each) for one in asked)
             return [self._like(answer) for answer in told]
 
     def _like(self, answer: SessionAnswer) -> SessionAnswer:
@@ -388,7 +390,7 @@ class Session(Kinds):
                 else OnDisk.open(self._ledger, self._allowed, self._cap, self._data, (private, belief), self._others)
             )
             for name in self._public:  # declared public: booked when the table is opened
-                sizes(kept, private, StatisticQuestion("count", by=name))
+                sizes(kept, StatisticQuestion("count", by=name))
             self._books = kept
         return private
 

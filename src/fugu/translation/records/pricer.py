@@ -11,7 +11,7 @@ import numpy as np
 
 from fugu.errors import UsageError
 from fugu.numbers.exact import as_fraction
-from fugu.translation.records.checking import checked
+from fugu.translation.records.bounds import checked
 from fugu.translation.records.plan import FEW, MOST, PricedPlan, coarser, find, proof_of
 from fugu.translation.records.problem import (
     Apart,
