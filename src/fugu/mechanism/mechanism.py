@@ -33,7 +33,7 @@ from fugu.visible import brief
 
 if TYPE_CHECKING:
     from fugu.documents.channel import Optimum
-    from fugu.mechanism.record_swap import SwapEstimate
+    from fugu.mechanism.settled import SwapEstimate
 
 Column = NDArray[np.float64]
 
