@@ -107,12 +107,12 @@ def _cells(listed: Callable[[], list[Any]], column: Any, failures: tuple[type[Ba
     except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, ImportError):
         raise
     except failures:
-        return _each(column, len(column))
+        return _each(column)
 
 
-def _each(column: Any, rows: int) -> Iterable[Any]:
+def _each(column: Any) -> Iterable[Any]:
     """Cell by cell; one that its engine cannot hand over is no plain value."""
-    for row in range(rows):
+    for row in range(len(column)):
         try:
             cell = column[row]
             yield cell.as_py() if hasattr(cell, "as_py") else cell

@@ -114,7 +114,12 @@ class Field:
         """The column, cell by cell; what was missing is marked, and not filled in yet. Content never raises."""
         gone = frozenset(absent)
         if not self.numeric:
-            return self._texts(name, raw, decimal, gone)
+            cells, codes = raw.factors()
+            known = self.categories if decimal == "." else Categories(self.values or (), decimal)
+            texts = np.empty(len(cells) + 1, dtype=object)
+            texts[:-1] = [None if is_gone(cell, gone) else self._text(cell, known) for cell in cells]
+            values, missing = texts[codes], np.array([text is None for text in texts], dtype=bool)[codes]
+            return Column(name, values == "True" if self.values == TRUTH and self.ordered else values, missing)
         if raw.array is None:
             cells, codes = raw.factors()
             image = self._day if self.dated else partial(meant, decimal=decimal)
@@ -208,16 +213,6 @@ class Field:
         steps = np.floor((numbers - float(low)) / float(self.step) + 0.5)
         places, codes = np.unique(np.clip(steps, 0, int((high - low) / self.step)), return_inverse=True)
         return np.array([float(low + int(k) * self.step) for k in places])[codes]
-
-    def _texts(self, name: str, raw: Raw, decimal: str, absent: frozenset[str]) -> Column:
-        cells, codes = raw.factors()
-        known = self.categories if decimal == "." else Categories(self.values or (), decimal)
-        texts = np.empty(len(cells) + 1, dtype=object)
-        texts[:-1] = [None if is_gone(cell, absent) else self._text(cell, known) for cell in cells]
-        values, missing = texts[codes], np.array([text is None for text in texts], dtype=bool)[codes]
-        if self.values == TRUTH and self.ordered:
-            return Column(name, values == "True", missing)
-        return Column(name, values, missing)
 
     def _text(self, cell: object, known: Categories) -> str:
         text = text_of(cell)
@@ -315,7 +310,10 @@ def _time(name: str, origin: Any, bounds: Any, step: Any, outside: Any, missing:
             f"the step of column {name!r} is in days, and must be whole seconds and at most as wide as its bounds: 7 "
             "for weeks, 1/24 for hours"
         )
-    rules = [_moment(name, choice, first) for choice in (missing, typical)]
+    dates = Field("time", origin=first)
+    rules = [None if choice is None else dates.day(choice) for choice in (missing, typical)]
+    if any(rule is not None and math.isnan(rule) for rule in rules):
+        raise UsageError(f"what a missing cell of column {name!r} becomes must be a date, such as 2020-01-31")
     if ends is not None and not all(rule is None or ends[0] <= rule <= ends[1] for rule in rules):
         raise UsageError(f"what a missing cell of column {name!r} becomes must lie within its bounds")
     return dict(zip(_KEYS["time"], (first, ends, width, outside, *rules), strict=True))
@@ -329,14 +327,6 @@ def _width(name: str, step: Any) -> Fraction:
     if width <= 0:
         raise UsageError(f"the step of column {name!r} must be a number above 0")
     return width
-
-
-def _moment(name: str, said: Any, origin: date) -> float | None:
-    if said is None:
-        return None
-    if (found := seconds_of(said)) is None:
-        raise UsageError(f"what a missing cell of column {name!r} becomes must be a date, such as 2020-01-31")
-    return float(Fraction(found, DAY) - (origin - EPOCH).days)
 
 
 def _finite(name: str, missing: Any, ends: tuple[float, float] | None) -> float | None:

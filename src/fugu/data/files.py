@@ -93,7 +93,10 @@ def read_table(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> Table
         raise BadTable(f"{name!r} is not a regular file; give the path of a CSV or Parquet file")
     ending = name.lower().endswith(_CSV + _PARQUET)
     # of a file whose first line is a record only the ending is looked at: no record decides how it is read
-    if (not ending or dialect.names is None) and (kind := _SHEETS.get(_begin(file))):
+    begins = b""
+    with suppress(OSError), open(file, "rb") as opened:
+        begins = opened.read(4)
+    if (not ending or dialect.names is None) and (kind := _SHEETS.get(begins)):
         raise BadTable(
             f"{name!r} is {kind}; save the sheet as CSV (in the spreadsheet: save as, CSV UTF-8), and give that file"
         )
@@ -106,14 +109,6 @@ def read_table(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> Table
 
 _SHEETS = {b"PK\x03\x04": "an Excel file, or another archive", b"\xd0\xcf\x11\xe0": "an Excel file of before 2007"}
 """The first bytes of files that spreadsheets write."""
-
-
-def _begin(file: Path) -> bytes:
-    try:
-        with open(file, "rb") as opened:
-            return opened.read(4)
-    except OSError:
-        return b""
 
 
 def write_csv(path: str | os.PathLike[str], columns: Mapping[str, object], *, private: bool = False) -> None:

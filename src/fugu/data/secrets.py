@@ -78,7 +78,11 @@ class Protect:
             labels = tuple(self.conditions)
             if len(labels) > MAX_SECRETS:
                 raise _too_many(len(labels), self.text)
-            self._require_value(table)
+            if self.value is not None and self.columns is not None:  # a misspelt value would be nobody's secret
+                column = table.exact(self.columns[0])
+                if not AnyOf((self.value,)).mask(column).any():
+                    known = [] if column.numeric else column.codes()[1].tolist()
+                    raise UnknownName(f"row of the reference whose {column.name!r} is", self.value, known)
             layers = _layers(_holds(table, condition, seen) for condition in self.conditions.values())
         counts = tuple((name, int(table.exact(name).missing.sum())) for name in seen)
         gone = [(name, count) for name, count in counts if count]
@@ -89,15 +93,6 @@ class Protect:
                 "their own), or leave those rows out of the beliefs with missing='drop'"
             )
         return Secrets(labels, layers, counts, tuple(seen))
-
-    def _require_value(self, table: Table) -> None:
-        """Refuse a misspelt value of "sex=Male", which would be a secret that nobody has."""
-        if self.value is None or self.columns is None:
-            return
-        column = table.exact(self.columns[0])
-        if not AnyOf((self.value,)).mask(column).any():
-            known = [] if column.numeric else column.codes()[1].tolist()
-            raise UnknownName(f"row of the reference whose {column.name!r} is", self.value, known)
 
 
 def read_protect(protect: object, available: tuple[str, ...]) -> Protect:

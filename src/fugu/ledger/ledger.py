@@ -219,7 +219,13 @@ class Ledger:
             if stored is None:
                 self._step("reserved")
                 if name not in self._pending:
-                    self._pending[name] = self._evaluate(name, produce)
+                    try:
+                        self._pending[name] = encode(produce())
+                    except Exception as error:  # noted by its type alone, for its message may hold a private value
+                        with suppress(FuguError):
+                            self._finish(name, FAILED, None, f"produce() raised {type(error).__name__}")
+                        raise
+                    self._step("evaluated")
                 stored = self._finish(name, SETTLED, self._pending[name]) or self._pending[name]
             self._pending.pop(name, None)
             self._step("settled")
@@ -370,7 +376,10 @@ class Ledger:
             told["people"] = own.known.people[-1][0]
         with suppress(CertificateError):  # a curve with an infinite epsilon has no JSON
             told |= {} if worth is None else {"worth": canonical_json(budget_json(worth))}
-        named = {"dataset": self.data, "request": request, "note": _note(refused)}
+        note = "" if refused is None else refused.why if isinstance(refused, NotComposable) else str(refused)
+        if isinstance(refused, BudgetExceeded) and refused.spent is not None:
+            note = f"spent {refused.spent!r}, asked {refused.asked!r}, left {refused.left!r}"
+        named = {"dataset": self.data, "request": request, "note": note}
         to.append(RESERVED if refused is None else REFUSED, {**named, **told})
         return True, None, refused
 
@@ -410,17 +419,6 @@ class Ledger:
             return own.promise(new)
         return accountant.total([*own.charges, *new], self._terms)
 
-    def _evaluate(self, request: str, produce: Callable[[], Any]) -> str:
-        """Run `produce()`; an error is noted by its type alone, for its message may hold a private value."""
-        try:
-            text = encode(produce())
-        except Exception as error:
-            with suppress(FuguError):
-                self._finish(request, FAILED, None, f"produce() raised {type(error).__name__}")
-            raise
-        self._step("evaluated")
-        return text
-
     def _finish(self, request: str, state: str, value: str | None, note: str = "") -> str | None:
         """Settle or fail a request that is not settled; a settled one keeps the value it has. The value it then has."""
 
@@ -434,10 +432,3 @@ class Ledger:
             return value
 
         return self._file.write(finish, lambda step: self._step(f"{state} {step}"))
-
-
-def _note(refused: FuguError | None) -> str:
-    """Why a charge was refused, for the file."""
-    if isinstance(refused, BudgetExceeded) and refused.spent is not None:
-        return f"spent {refused.spent!r}, asked {refused.asked!r}, left {refused.left!r}"
-    return "" if refused is None else refused.why if isinstance(refused, NotComposable) else str(refused)

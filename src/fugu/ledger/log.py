@@ -80,17 +80,6 @@ class Log:
         """Nothing read yet."""
         return Log(base, base + 2 * BLOCK)
 
-    @staticmethod
-    def at_checkpoint(base: int, place: int, fd: int) -> Log:
-        """The checkpoint at a place, read and nothing behind it."""
-        event, line = event_at(fd, place)
-        if event.kind != checkpoint.KIND:
-            raise LedgerBroken("the ledger names an event as checkpoint that is none: it was edited or damaged")
-        now = Log(base, 0)._from(event, line, *checkpoint.taken(event, partial(at, fd)))
-        if at(fd, now.end - 1, 1) != b"\n":
-            raise LedgerBroken("the last checkpoint is cut short: the ledger was edited, damaged or truncated")
-        return now
-
     @property
     def seq(self) -> int:
         """How many events there are."""
@@ -100,10 +89,6 @@ class Log:
     def head(self) -> str:
         """The hash of the last event."""
         return self.hashes[-1] if self.hashes else self.before
-
-    def unchanged(self, fd: int) -> bool:
-        """Whether every line that was read still stands where it stood."""
-        return all(at(fd, start, len(seen)) == seen for start, seen in self.pieces)
 
     def checkpoint(self, fd: int) -> tuple[dict[str, Any], bytes] | None:
         """Body and attachment of a checkpoint of all that was read; None while none is due."""
@@ -146,7 +131,14 @@ class Log:
                 else:
                     hashes.append(head)
                     _extend(pieces, event.place, seen)
-        _check_end(hashes, start.first, start.before, slots)
+        if seq < vouched:
+            raise LedgerBroken(
+                f"event {seq + 1} of {vouched} is missing or does not follow from the one before: the ledger was "
+                "edited, damaged or truncated"
+            )
+        known = {start.first - 1 + k: hash for k, hash in enumerate([start.before, *hashes])}
+        if any(known.get(number, last) != last for number, last, _ in slots if number):
+            raise LedgerBroken("the last event is not the one the ledger ended with: the ledger was edited")
         if state.doubtful and not doubtful:
             raise LedgerBroken(
                 f"event {min(state.doubtful)} repeats what the ledger held already: a process of version 0.3 was "
@@ -161,19 +153,6 @@ class Log:
         end, weight = sum(event.attached) + 1, int(event.body["state"][0])
         seen = ((event.place, line[: event.attached[0] - event.place]),)
         return Log(self.base, end, (event.hash,), state, seen, event.seq, event.previous, event.place, weight, tables)
-
-
-def _check_end(hashes: list[str], first: int, before: str, slots: list[Slot]) -> None:
-    """LedgerBroken unless the chain goes as far as the slots say, and through the events that they name."""
-    seq, vouched = first + len(hashes) - 1, max(seq for seq, _, _ in slots)
-    if seq < vouched:
-        raise LedgerBroken(
-            f"event {seq + 1} of {vouched} is missing or does not follow from the one before: the ledger was edited, "
-            "damaged or truncated"
-        )
-    known = {first - 1 + k: hash for k, hash in enumerate([before, *hashes])}
-    if any(known.get(number, head) != head for number, head, _ in slots if number):
-        raise LedgerBroken("the last event is not the one the ledger ended with: the ledger was edited")
 
 
 def earlier(fd: int, tables: Sequence[IndexTable], data: str, request: str) -> Request | None:
@@ -253,11 +232,20 @@ def _extend(pieces: list[tuple[int, bytes]], start: int, seen: bytes) -> None:
 def opened(fd: int, known: Log | None = None) -> Log:
     """The log of an open file, read on from what is known of it; `LedgerBroken` if that is no longer in it."""
     base, _ = start_of(fd)
-    if known is not None and known.base == base and known.unchanged(fd):
-        return known.read_on(fd)
+    same = known is not None and known.base == base
+    if known is not None and same and all(at(fd, start, len(seen)) == seen for start, seen in known.pieces):
+        return known.read_on(fd)  # every line that was read still stands where it stood
     if known is None:
         place = max(slots_of(fd, base))[2]
-        return (Log.at_checkpoint(base, place, fd) if place else Log.begun(base)).read_on(fd)
+        if not place:
+            return Log.begun(base).read_on(fd)
+        event, line = event_at(fd, place)
+        if event.kind != checkpoint.KIND:
+            raise LedgerBroken("the ledger names an event as checkpoint that is none: it was edited or damaged")
+        now = Log(base, 0)._from(event, line, *checkpoint.taken(event, partial(at, fd)))
+        if at(fd, now.end - 1, 1) != b"\n":
+            raise LedgerBroken("the last checkpoint is cut short: the ledger was edited, damaged or truncated")
+        return now.read_on(fd)
     passed = []
     now = Log.begun(base).read_on(fd, visit=lambda event: passed.append(event.hash == known.head))
     if known.seq and not any(passed):

@@ -185,8 +185,12 @@ def _require_new(view: LockedView, given: Opening, fresh: Keyed, anew: bool = Fa
         early = {keyed(key, digest): what for digest, what in marks.earlier().items()}
         early |= marks.earlier() if view.state.plain else {}
     for other, known in sets.items():
-        same = _common(known, looked, early)
-        if other != name and same is not None and not _told_apart(view, given, fresh, other, {*looked, *early}):
+        found = {**looked, **early} if known.early else looked
+        alike = sorted((found[mark] for mark in known.marks if mark in found), key=lambda what: what.startswith(COLUMN))
+        same = alike[0] if alike else None  # what of the data is that of a known data set, columns last
+        met, words = {*looked, *early} & {*known.marks}, view.state.words(name, other) if other != name else ()
+        apart = other in given.others or any({*fresh.marks} <= {*here} and met <= {*there} for here, there in words)
+        if other != name and same is not None and not apart:
             people = fresh.people if same.startswith(COLUMN) else None
             if people is not None and any(within(people, view.stored(held)).any() for held in known.people):
                 continue
@@ -207,19 +211,6 @@ def _require_new(view: LockedView, given: Opening, fresh: Keyed, anew: bool = Fa
                 "refused"
             )
     return unused
-
-
-def _told_apart(view: LockedView, given: Opening, fresh: Keyed, other: str, looked: set[str]) -> bool:
-    same = looked & {*view.state.sets[other].marks}
-    words = view.state.words(given.name, other)
-    return other in given.others or any({*fresh.marks} <= {*here} and same <= {*there} for here, there in words)
-
-
-def _common(known: Registered, found: Mapping[str, str], early: Mapping[str, str]) -> str | None:
-    """What of the data is that of a known data set, columns last; or None."""
-    looked = {**found, **early} if known.early else found
-    same = [looked[mark] for mark in known.marks if mark in looked]
-    return min(same, key=lambda what: what.startswith(COLUMN)) if same else None
 
 
 def _stated(terms: Terms) -> tuple[str, str | None, int | None]:

@@ -125,7 +125,10 @@ class State:
     def to_json(self) -> dict[str, Any]:
         """What a checkpoint holds; what is empty is left out, so a state says the same in every version."""
         tables = {
-            "sets": {name: _changed(known) for name, known in self.sets.items()},
+            "sets": {  # the fields that are not what they are anyway
+                name: {f.name: value for f in fields(known) if (value := getattr(known, f.name)) != f.default}
+                for name, known in self.sets.items()
+            },
             "sums": [[*name, *counted] for name, counted in self.sums.items()],
             "key": self.key,
             "commitment": self.commitment,
@@ -164,8 +167,7 @@ class State:
         """Take one more event in; events that could not have come from fugu are an error. `earlier` finds a request
         from before the last checkpoint."""
         try:
-            first = event.kind == "open"
-            if first != (event.seq == 1):
+            if (event.kind == "open") != (event.seq == 1):
                 raise KeyError(event.kind)
             self._take(event, event.body, earlier)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -259,11 +261,6 @@ class State:
             return
         self.asked.pop(name, None)  # a refused request that is asked again goes to the end of the history
         self.asked[name] = entered
-
-
-def _changed(known: Registered) -> dict[str, Any]:
-    """The fields of a data set that are not what they are anyway."""
-    return {f.name: value for f in fields(known) if (value := getattr(known, f.name)) != f.default}
 
 
 def _tuples(found: Any) -> Any:

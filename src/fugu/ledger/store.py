@@ -404,12 +404,15 @@ class Books:
     def _locked(self, held: Held, *, write: bool) -> int:
         """The file, open and locked; opened again if it was replaced by another one meanwhile."""
         while True:
+            still = False
             if write and self._known is None:
                 log.make(self.path)
             fd = held.open(log.checked(self.path), write=write)
             if not held.take_whole(self._timeout, shared=not write):
                 raise LedgerBusy(f"another process holds the ledger {self.path.name!r}; nothing was charged, try again")
-            if _still(fd, self.path):
+            with suppress(FileNotFoundError):
+                still = os.path.samestat(os.fstat(fd), os.stat(self.path))  # the path still leads to the open file
+            if still:
                 if os.fstat(fd).st_size == 0:  # a new ledger takes its name when it is whole, so this is never one
                     raise LedgerBroken(
                         f"{self.path.name!r} is empty: the ledger that was kept in it was truncated, and what was "
@@ -418,14 +421,6 @@ class Books:
                     )
                 return fd
             held.release()
-
-
-def _still(fd: int, path: Path) -> bool:
-    """Whether the path still leads to the open file."""
-    try:
-        return os.path.samestat(os.fstat(fd), os.stat(path))
-    except FileNotFoundError:
-        return False
 
 
 def _sync(fd: int) -> None:

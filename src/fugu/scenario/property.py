@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Table, read_table
-from fugu.data.conditions import Mask
 from fugu.data.frame import TableLike
 from fugu.documents.sentences import APART
 from fugu.errors import BadTable, ColumnNotFound, UnknownName, UsageError
@@ -377,7 +376,16 @@ def from_property(
         kept = ~np.any([column.missing for column in columns], axis=0)
         table = Table({column.name: column.values[kept] for column in columns})
     having = holding(present(table, column), value)
-    _check_reference(having, f"{column}={value}", wide)
+    if len(having) < wide:
+        raise BadTable(
+            f"the reference has {len(having)} records, fewer than the {wide} of a data set; give a larger reference"
+        )
+    for found, what in ((int(having.sum()), "with"), (int((~having).sum()), "without")):
+        if found < 2:
+            raise BadTable(
+                f"{found or 'no'} record{'' if found == 1 else 's'} {what} {column}={value} in the reference, and at "
+                "least 2 are needed; check the value's spelling, blanks and dots"
+            )
     added, ranges = zip(*(_added(s, table, ends.get(s.column)) for s in asked), strict=True)
     rows = np.column_stack(added)
     shares = named or proved_shares(wide, near, len(asked), None if replacement else (having.sum(), (~having).sum()))
@@ -386,19 +394,6 @@ def from_property(
         rows[~having],
     )  # fmt: skip
     return model.scenario(Report(rows=len(whole), used=len(table), missing=gone))
-
-
-def _check_reference(having: Mask, name: str, size: int) -> None:
-    if len(having) < size:
-        raise BadTable(
-            f"the reference has {len(having)} records, fewer than the {size} of a data set; give a larger reference"
-        )
-    for found, what in ((int(having.sum()), "with"), (int((~having).sum()), "without")):
-        if found < 2:
-            raise BadTable(
-                f"{found or 'no'} record{'' if found == 1 else 's'} {what} {name} in the reference, and at least 2 are "
-                "needed; check the value's spelling, blanks and dots"
-            )
 
 
 def _added(

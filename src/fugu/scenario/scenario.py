@@ -149,7 +149,9 @@ class Scenario(Shown):
         object.__setattr__(self, "adversaries", beliefs)
         object.__setattr__(self, "laws", beliefs if several else beliefs[0])
         object.__setattr__(self, "secrets", secrets)
-        object.__setattr__(self, "pairs", _pairs(self.pairs, secrets))
+        found = named_pairs(self.pairs, secrets, tuple(_NAMED), "pairs", "secret")
+        once = found if isinstance(found, str) else tuple({frozenset(p): p for p in reversed(found)}.values())[::-1]
+        object.__setattr__(self, "pairs", once)  # each once whatever its order: a pair is protected in both
         object.__setattr__(self, "report", replace(self.report, skipped=self.report.skipped + absent))
         if isinstance(self.pairs, str):
             if all(len(laws) < 2 for laws in beliefs):
@@ -277,17 +279,6 @@ def _beliefs(laws: object) -> Beliefs:
                 f"secret {secret!r} needs a law (Discrete, Normal, NormalMixture, Shifted), got {type(law).__name__}"
             )
     return Fixed(named)
-
-
-def _pairs(pairs: object, secrets: tuple[str, ...]) -> PairsOfSecrets:
-    """The pairs asked for, each once whatever its order: a pair is protected in both."""
-    found = named_pairs(pairs, secrets, tuple(_NAMED), "pairs", "secret")
-    if isinstance(found, str):
-        return found  # type: ignore[return-value]
-    once: dict[frozenset[str], tuple[str, str]] = {}
-    for pair in found:
-        once.setdefault(frozenset(pair), pair)
-    return tuple(once.values())
 
 
 # Pairs of names as somebody writes them: a word such as "all", or a list of two different names each.
