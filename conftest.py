@@ -54,7 +54,6 @@ _LONG = (
 """Tests of many seconds: they begin first, so that no process waits for one of them at the end."""
 
 _AT_LENGTH = (
-    "test_one_row_of_features_moves_nothing_but_its_own_gradient[LinearSVC-",
     "test_browser.py::test_pages_hold_up_on_every_screen[coin]",
     "test_browser.py::test_pages_hold_up_on_every_screen[one number]",
     "test_real_columns_with_boxes_at_95_percent[adult/adult.data.csv.gz-,-age-income",

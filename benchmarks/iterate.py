@@ -10,8 +10,7 @@ import fugu
 from benchmarks.measure import Row, Size, race
 from fugu.iterate import AR1, NoisySGD, shift_bound
 from fugu.training.allocation import covered
-from fugu.training.losses import Logistic, Objective
-from fugu.training.training import train
+from fugu.training.losses import Logistic, Objective, train
 
 _STEPS = 10**6
 _RECORDS = 20_000

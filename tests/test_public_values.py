@@ -14,7 +14,7 @@ import fugu
 from fugu import iterate
 from fugu.publication.files import Beliefs, Outgoing, issue, published_file
 from fugu.sequences import Histogram, States
-from fugu.training.losses import of_labels
+from fugu.training.utility import of_labels
 
 SECRET = "Zuckerguss"
 MARGIN = 200

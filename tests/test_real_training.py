@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fugu.training.losses import train
 from fugu.training.scaling import Scaling, TargetScaling
-from fugu.training.training import train
 from hunting import search
 
 FOLDER = os.environ.get("FUGU_DATA")
@@ -69,7 +69,7 @@ def retrained(model, features, records):
     scaling = Scaling.of(features.shape[1], model.bounds, model.max_norm, model.fit_intercept)
     regression = hasattr(model, "target_bounds")
     target = TargetScaling.of(model.target_bounds) if regression else None
-    wanted = target.values(records) if regression else np.where(records == 1, 1.0, -1.0)
+    wanted = target.scaled(records) if regression else np.where(records == 1, 1.0, -1.0)
     weights = train(scaling.rows(features), wanted, model.certificate_.objective, model.accountant_)
     coef, intercept = target.back(*scaling.back(weights)) if regression else scaling.back(weights)
     model.coef_, model.intercept_ = (coef, intercept) if regression else (coef.reshape(1, -1), np.array([intercept]))

@@ -29,7 +29,7 @@ from fugu.noise.laplace import Laplace, LatticeLaplaceSampler
 from fugu.queries import sequence_lattice, sequence_query
 from fugu.queries import sequences as sequence_choices
 from fugu.queries import statistic as drawing
-from fugu.training import training as training_draw
+from fugu.training import losses as training_draw
 from hunting import search
 from selection_laws import permute_and_flip_law
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fugu.cli.app as cli
-from fugu.cli import charging, releasing
+from fugu.cli import releasing
 from fugu.errors import FuguError
 
 NAMES = Path(__file__).with_name("request_names.txt")
@@ -82,7 +82,7 @@ def names_of(words, monkeypatch):
     def stop(*_, **__):
         raise Reached
 
-    monkeypatch.setattr(charging, "ReleaseAccount", Book)
+    monkeypatch.setattr(releasing, "ReleaseAccount", Book)
     monkeypatch.setattr(releasing, "ready", stop)
     found = CliRunner().invoke(cli.app, words).exception
     assert isinstance(found, Reached | FuguError | SystemExit), (words, found)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import fugu
 import fugu.cli.app as cli
-from fugu.cli.scenario_file import KEYS, ScenarioFile, as_text
+from fugu.cli.asking import ScenarioFile, as_text, keys
 from fugu.errors import ColumnNotFound, FuguError, UnknownName, UsageError
 
 EXAMPLES = "src/fugu/examples/"
@@ -221,9 +221,9 @@ def test_every_key_is_an_option_of_some_command_and_is_explained():
         "compare", "plan", "calibrate", "property", "influence", "check", "release", "train"
     }  # fmt: skip
     options = {param.name for command in asking for param in command.params}
-    for section, keys in KEYS.items():
-        assert keys and {name for name, _ in keys.values()} <= options, section
-        assert all(said.help.endswith((".", ")")) for _, said in keys.values())
+    for section, own in keys().items():
+        assert own and {name for name, _ in own.values()} <= options, section
+        assert all(said.help.endswith((".", ")")) for _, said in own.values())
 
 
 def test_a_key_that_release_cannot_take_is_not_ignored(folder):

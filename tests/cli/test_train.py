@@ -69,11 +69,10 @@ def _inside(folder, monkeypatch):
 @pytest.fixture
 def trainings(monkeypatch):
     """Every training that is run: (where, number of rows, targets)."""
-    from fugu.cli import train_rehearsal
-    from fugu.training import estimators
+    from fugu.training import estimators, utility
 
     seen = []
-    for where in (train_rehearsal, estimators):
+    for where in (utility, estimators):
         name, before = where.__name__.rpartition(".")[2], where.train
 
         def spy(rows, targets, *rest, name=name, before=before, **more):
@@ -88,7 +87,7 @@ def test_the_private_table_is_used_once_and_all_scores_are_of_the_reference(trai
     told = train("today.csv", *WHOLE, "--reference", "past.csv", "--json").told
     assert told["model"]["model"] == "LinearRegression"
     assert [where for where, count, _ in trainings if count == 300] == ["estimators"]  # a score would need a second
-    assert {count for where, count, _ in trainings if where == "train_rehearsal"} == {160} and len(trainings) == 16
+    assert {count for where, count, _ in trainings if where == "utility"} == {160} and len(trainings) == 16
     by_name = {line["name"]: line for line in told["comparison"]}
     assert list(by_name) == ["non-private", "group-private", "DP-independent", "asked"]
     assert (
@@ -416,7 +415,7 @@ def test_no_table_is_overwritten(folder, tmp_path):
 
 
 def test_the_interval_knows_that_the_rows_trained_on_overlap():
-    from fugu.cli.train_rehearsal import TrainingRehearsal
+    from fugu.training.utility import TrainingRehearsal
 
     found = TrainingRehearsal("R²", trained=160, tested=40, scores={"asked": (0.1, 0.2, 0.3, 0.4)})
     uncorrected = 3.182446305284 * (0.05 / 3 / 4) ** 0.5
@@ -425,8 +424,7 @@ def test_the_interval_knows_that_the_rows_trained_on_overlap():
 
 @pytest.mark.parametrize("kind", ["ordered", "drawn", "groups"])
 def test_what_is_held_out_is_not_trained_on(kind):
-    from fugu.cli.train_reading import TrainingRows
-    from fugu.cli.train_rehearsal import _splits
+    from fugu.training.utility import TrainingRows, _splits
 
     labels = np.arange(103) % 10 if kind == "groups" else None
     rows = TrainingRows(np.zeros((103, 1)), np.zeros(103), labels)

@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 import fugu
 import fugu.cli.app as cli
-from fugu.cli.train_rehearsal import ASKED as MODEL
-from fugu.cli.train_rehearsal import CONSTANT, TrainingRehearsal
 from fugu.errors import BudgetRefused, FuguError
 from fugu.ledger import Books, books
+from fugu.training.utility import ASKED as MODEL
+from fugu.training.utility import CONSTANT, TrainingRehearsal
 
 pytest.importorskip("sklearn")
 ASKED = ("--target", "ill", "--epsilon", "1", "--delta", "1e-5", "--bounds", "age:0:100,bmi:10:50", "--classes",

@@ -46,7 +46,7 @@ DOORS = {
     "data/sequences.py:open_timed": SEQUENCES,
     "queries/sequence_data.py:_opened": SEQUENCES,
     "training/inputs.py:read": TRAINING,
-    "training/transformers.py:_opened": "test_transformer_doors.py",
+    "training/inputs.py:_opened": "test_transformer_doors.py",
     "cli/train_reading.py:rows": TRAINING,
 }
 """Every function that opens private data, and where one record of it is replaced."""

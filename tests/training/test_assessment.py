@@ -8,8 +8,8 @@ import pytest
 from sklearn.metrics import r2_score, roc_auc_score
 
 from fugu.iterate import LinearRegression, LinearSVC, LogisticRegression
-from fugu.training import losses
-from fugu.training.losses import auc, of_labels, of_numbers, verdict
+from fugu.training import utility
+from fugu.training.utility import auc, of_labels, of_numbers, verdict
 
 rng = np.random.default_rng(3)
 X = rng.uniform(-1, 1, (600, 2))
@@ -70,6 +70,6 @@ def test_a_small_gain_on_few_rows_is_not_clear(monkeypatch):
     scores = np.where(second, 1.0, -1.0)
     scores[:8] = -1.0  # one right more than the guess
     assert of_labels(scores, second).verdict.startswith("the model is not clearly better")
-    monkeypatch.setattr(losses, "_gain", lambda differences: (float(np.mean(differences)), 0.0))
+    monkeypatch.setattr(utility, "_gain", lambda differences: (float(np.mean(differences)), 0.0))
     assert of_labels(scores, second).verdict == ""  # without an interval it would pass as better
     assert verdict(0.1, 0.1, "R²") and not verdict(0.1, 0.0999, "R²")

@@ -21,9 +21,8 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.coupling import Case
 from fugu.priors.joint import JointTable
 from fugu.training.accountant import NoisySGD, prior_of
-from fugu.training.allocation import Steps, covered
-from fugu.training.joint import SequencePair, apart, fast_allocation, joint_bound, joint_delta, joint_mu
-from fugu.training.joint_coupling import Joint
+from fugu.training.allocation import Steps, covered, fast_allocation
+from fugu.training.joint import Joint, SequencePair, apart, joint_bound, joint_delta, joint_mu
 from fugu.transport.coupling import Coupling
 
 CUBE = np.array(list(itertools.product([-1, 1], repeat=3)))

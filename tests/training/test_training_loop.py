@@ -11,8 +11,7 @@ from fugu.errors import NotProvable, UsageError
 from fugu.noise.bits import RngBits
 from fugu.progress import reporting
 from fugu.training.accountant import NoisySGD
-from fugu.training.losses import Hinge, Logistic, Objective, Squared
-from fugu.training.training import NormalStream, normals, train
+from fugu.training.losses import Hinge, Logistic, NormalStream, Objective, Squared, normals, train
 from tape import TapeBits
 
 rng = np.random.default_rng(11)

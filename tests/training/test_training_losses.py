@@ -201,7 +201,7 @@ def test_weights_come_back_to_the_units_of_the_data(declared, intercept):
     assert np.allclose(X @ coef + constant, target.centre + target.half * scaled)
     if not intercept:
         assert constant == 0
-    back = (target.values(np.array([-3.0, 4.0, 11.0, 99.0])) * target.half + target.centre).tolist()
+    back = (target.scaled(np.array([-3.0, 4.0, 11.0, 99.0])) * target.half + target.centre).tolist()
     assert np.allclose(back, [-3, 4, 11, 11])
 
 

@@ -15,8 +15,8 @@ import pytest
 from scipy.special import expit
 
 from fugu.iterate import AR1, LinearRegression, LogisticRegression, Mixing
+from fugu.training.losses import train
 from fugu.training.scaling import Scaling
-from fugu.training.training import train
 from hunting import search
 
 EPSILON, DELTA = 0.1, 0.3

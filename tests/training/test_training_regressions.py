@@ -22,9 +22,8 @@ from fugu.errors import BadTable, CertificateError, NotProvable, UsageError
 from fugu.iterate import AR1, Groups, Joint, LinearRegression, LinearSVC, LogisticRegression, TrainingCertificate
 from fugu.priors.joint import JointTable
 from fugu.training.accountant import NoisySGD
-from fugu.training.losses import Objective, Squared, keeps
+from fugu.training.losses import NormalStream, Objective, Squared, keeps, train
 from fugu.training.scaling import Scaling, TargetScaling
-from fugu.training.training import NormalStream, train
 
 COUNT, SECRET = 12, 314.25
 X = np.linspace(0, 1, COUNT).reshape(-1, 1)

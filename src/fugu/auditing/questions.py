@@ -44,7 +44,7 @@ from fugu.queries.sequence_data import Numbers
 from fugu.queries.sequence_query import EntryNoise, SequenceQuery, Several
 from fugu.queries.sequences import ArgMax, TopK
 from fugu.queries.statistic import NoisedQuestion
-from fugu.training.training import NormalStream
+from fugu.training.losses import NormalStream
 
 LEAST = 1000
 """Fewer draws show nothing, and are refused."""

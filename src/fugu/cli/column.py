@@ -11,7 +11,6 @@ import fugu
 from fugu.calibration.channel import Asked
 from fugu.calibration.comparison import called
 from fugu.cli import options
-from fugu.cli.charging import drawn_once
 from fugu.cli.console import escape, out, print_json, progress, say, say_rules, spoken, usable_table, warn
 from fugu.cli.releasing import Dispatch, DryRun
 from fugu.data.frame import TableLike
@@ -24,7 +23,7 @@ from fugu.mechanism import post
 from fugu.mechanism.mechanism import Mechanism
 from fugu.progress import stage
 from fugu.publication.files import drafted
-from fugu.publication.releasing import open_column, release_private
+from fugu.publication.releasing import drawn_once, open_column, release_private
 from fugu.question import Question
 from fugu.scenario import Scenario
 from fugu.utility.figures import EXACT, ROW_BY_ROW, UNKNOWN

@@ -146,7 +146,7 @@ def influence(question: Question, plot: str | None = None, as_json: bool = False
     """Fit a chain on SEQ: its influence curve, and the largest epsilon for each entry that keeps EPSILON."""
 
 
-@asks("releasing", only="table reference schema no_header unit", need="table", argument="table")
+@asks("outside", only="table reference schema no_header unit", need="table", argument="table")
 def check(question: Question, ledger: str | None = None, as_json: bool = False) -> None:
     """How your own TABLE is read, column by column, and what of it is elsewhere too: for your eyes, not to publish."""
 

@@ -12,9 +12,8 @@ from typing import Any
 
 from fugu.auditing.beside import find
 from fugu.cli import options
-from fugu.cli.asking import asks
+from fugu.cli.asking import ScenarioFile, asks, keys, scenario_text
 from fugu.cli.console import print_json, progress, say
-from fugu.cli.scenario_file import KEYS, ScenarioFile, scenario_text
 from fugu.data import Schema
 from fugu.data.field import Field
 from fugu.data.moments import days_text, is_moment
@@ -317,7 +316,7 @@ def _after(certificate: Certificate) -> Said:
 
 def _section(recipe: Mapping[str, Any], section: str) -> Said:
     """What the recipe says of a section beyond what is usual."""
-    said = {key: recipe.get(key) for key in KEYS[section]}
+    said = {key: recipe.get(key) for key in keys()[section]}
     return {
         key: _number(value) if key in _NUMBERS else value for key, value in said.items()
         if value is not None and value != _DEFAULTS.get(key)

@@ -19,12 +19,11 @@ from fugu.auditing.attack import property_attack, steps_of
 from fugu.calibration.comparison import called
 from fugu.calibration.offer import Wishes
 from fugu.cli import options
-from fugu.cli.charging import CLOSES
 from fugu.cli.column import figures
 from fugu.cli.commands import Sharing
 from fugu.cli.console import escape, grid, out, print_json, progress, say, spoken, usable_table
 from fugu.cli.options import split
-from fugu.cli.releasing import Dispatch, DryRun
+from fugu.cli.releasing import CLOSES, Dispatch, DryRun
 from fugu.data import Schema, Table, read_table
 from fugu.documents.certificate import Certificate
 from fugu.errors import BadTable, NotProvable, UsageError

@@ -1,9 +1,11 @@
-"""`fugu release`: what is asked is checked, named in the ledger, and goes out by its route. What every release goes
-through: the account is charged, pages are made, the owner looks at the table, files are written; and `fugu check`, that
-look by itself."""
+"""`fugu release`: what is asked is checked, named in the ledger (the one that is given, else the user's own: one
+request, one draw), and goes out by its route. What every release goes through: pages are made, the owner looks at
+the table, files are written."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,46 +13,51 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import typer
+
 import fugu
 from fugu.auditing.books import extract
 from fugu.checking import Check, checked
-from fugu.checking.check import HEAD, OUTSIDE, OWNER
+from fugu.checking.check import OUTSIDE, OWNER
 from fugu.cli import options
-from fugu.cli.charging import (
-    CLOSES,
-    CLOSES_UNSEEN,
-    ReleaseAccount,
-    account_of,
-    data_name,
-    ready,
-    targets,
-)
 from fugu.cli.commands import Booking, Delivery
 from fugu.cli.console import (
     err,
     escape,
-    grid,
     note,
     print_json,
-    progress,
     say,
     warn_of_formulas,
     warn_of_private_counts,
 )
 from fugu.cli.options import named, split
+from fugu.cli.outside import show
 from fugu.data import Schema, Table
 from fugu.data.layout import PLAIN
 from fugu.data.private import Private
-from fugu.documents.release import ReleaseDocument
+from fugu.documents.release import ReleaseDocument, is_name
 from fugu.errors import CertificateError, UnknownName, UsageError
 from fugu.files import check_apart
+from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import UNCHARGED
+from fugu.ledger.books import standing
+from fugu.ledger.keys import ledger_path, own_ledger
 from fugu.numbers.exact import read_number
-from fugu.publication.files import Beliefs, Draft, Files, Outgoing, drafted, preview, publish
+from fugu.publication.files import Beliefs, Draft, Files, Outgoing, drafted, preview, publish, unfinished
+from fugu.publication.releasing import ReleaseAccount, released_before
 from fugu.question import COLUMN, LAW, PROPERTY, RECORDS, SEQUENCES, STATISTICS, Question
 from fugu.utility.usable import GROUPS, RowsFor, Usable
 from fugu.visible import Json
 
+CLOSES = (
+    "this closes the table: what two such releases promise together is not known, so afterwards the ledger refuses "
+    "every other release of the same data, statistics included"
+)
+"""Said before a column, a statistic on the law route or statistics that hide a share go out."""
+CLOSES_UNSEEN = (
+    "this closes the table: what two such releases promise together is not known, and without a ledger nothing will "
+    "refuse a second one: release nothing else of the same data, statistics included"
+)
 DRAWS = 500_000
 """Draws of an attack whose result stands on a page."""
 UNNAMED = "a table that is not named yet"
@@ -239,37 +246,74 @@ class DryRun:
         say(f"the table must have {', '.join(map(repr, self.columns))}")
 
 
-_SHOWN = 40
-"""Columns that are shown; of more, those first in which something was not read as it stands."""
+def account_of(
+    books: Booking, budget: Guarantee, total: Guarantee | None, data: str, question: dict[str, Any],
+    earlier: dict[str, Any] | None = None, unit: str | None = None,
+) -> ReleaseAccount | None:  # fmt: skip
+    """The account of a release; None only where `--no-ledger` says so.
+
+    Without --request the request is named by a digest of the question, so the same command is the same request. What
+    fugu 0.3 charged, by a digest of the same question as it was written then, `earlier`, keeps that name: it is read
+    back and not charged again. Without --budget the budget is the one the data has in the ledger, else what this
+    release asks for."""
+    if books.no_ledger:
+        if books.ledger is not None or books.request is not None or total is not None or books.other_people:
+            raise UsageError(
+                "--no-ledger goes without --ledger, --request, --budget and --other-people; leave out one or the other"
+            )
+        return None
+    place = own_ledger() if books.ledger is None else ledger_path(books.ledger)
+    named = books.request if books.request is not None else _named(question)
+    others = tuple(books.other_people or ())
+    known = standing(place, data) if total is None else None
+    account = ReleaseAccount(place, named, total or (budget if known is None else known.budget), data, unit, others)
+    if books.request is None and earlier not in (None, question) and account.knows(before := _named(earlier)):
+        return account.named(before)
+    return account
 
 
-def check(question: Question, ledger: str | None, as_json: bool) -> None:
-    """Show how the table is read, column by column, and what of it is elsewhere too."""
-    if question.reference is None and question.schema is None:
-        raise UsageError("give --reference REF, --schema FILE or --scenario FILE: one of them says how TABLE is read")
-    schema = options.schema(question.schema, question.no_header)
-    with progress("reading"):
-        seen = fugu.check(str(question.table), question.reference, schema=schema, ledger=ledger, unit=question.unit)
-    if as_json:
-        print_json(seen.to_json())
-    else:
-        show(seen)
+def targets(what: str, output: str, suffix: str, over: bool, *read: str | None) -> Files:
+    """The files of a release; the folder must exist, and nothing that is read is ever overwritten."""
+    options.ending(what, output, suffix)
+    files = Files(Path(output), over)
+    for file in files.all():
+        check_apart(str(file), *read)
+    return files
 
 
-def show(seen: Check) -> None:
-    """The check on the owner's terminal: a table, what to look at, what is likely behind it."""
-    rich = grid(f"How the {seen.records:,} records were read ({OWNER})", HEAD, HEAD[:1])
-    lines = sorted(seen.cells(), key=lambda line: line[1] == line[2] and not line[5])
-    for line in lines[:_SHOWN]:
-        rich.add_row(escape(line[0]), *(f"{count:,}" for count in line[1:]))
-    err.print(rich)
-    if len(lines) > _SHOWN:
-        err.print(f"and {len(lines) - _SHOWN} more columns; --json has all")
-    for said in seen.alarms:
-        err.print(f"[bold red]look at[/] {escape(said)}")
-    for said in seen.causes:
-        err.print(f"[bold yellow]note[/]: {escape(said)}")
-    err.print(escape(OUTSIDE), style="dim")
+def data_name(data: str | None, table: str) -> str:
+    """The name of a data set: what is given, else the file's; it goes out with the document."""
+    name = Path(table).name if data is None else data
+    if not name and table:
+        raise UsageError("--data is a name, and the name of a data set must not be empty")
+    if table and not is_name(name):
+        raise UsageError("--data is a name, never a path: it goes out with the document; leave out slashes")
+    return name
+
+
+def _named(question: dict[str, Any]) -> str:
+    text = json.dumps(question, sort_keys=True, default=str)
+    return f"{question.get('what', 'release')} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def ready(files: Files, account: ReleaseAccount | None, as_json: bool, *, named: bool = True) -> None:
+    """Go on only where the files of the release may be written; before anything is charged.
+
+    Where they are the release of this very request, complete, that is said and the command ends: it was run before, or
+    was killed when all was done. What a release left that was killed on the way is written over. `named` False: the
+    name of the request is not known yet, and files of any release of the same data may stand there until it is."""
+    if files.over:
+        return
+    if account is not None and released_before(files, account, account.request):
+        if as_json:
+            print_json({"files": files.to_json(), "ledger": account.told(), "released before": True})
+        else:
+            say(f"released before, under the same request: {', '.join(map(str, files.all()))}; nothing was drawn")
+        raise typer.Exit
+    if unfinished(files.published) or (not named and account is not None and released_before(files, account, None)):
+        return
+    for file in files.all():
+        options.fresh(file, force=False)
 
 
 def release(question: Question, books: Booking, delivery: Delivery) -> None:

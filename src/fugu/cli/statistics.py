@@ -14,10 +14,9 @@ from rich.table import Table as Rich
 
 import fugu
 from fugu.cli import options
-from fugu.cli.charging import ReleaseAccount, ready
 from fugu.cli.console import grid, note, out, print_json, progress, say, say_rules, usable_table, warn
 from fugu.cli.options import Asked, joined, questions_of, show_plan, split, split_before, weights_of
-from fugu.cli.releasing import UNNAMED, Dispatch, DryRun
+from fugu.cli.releasing import UNNAMED, Dispatch, DryRun, ready
 from fugu.data.secrets import cut_cells, few_rows
 from fugu.errors import BudgetExceeded, BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Approx, Pure
@@ -26,6 +25,7 @@ from fugu.guarantee.composition import PUBLIC, both
 from fugu.ledger.charge import Charge
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.publication.files import Outgoing
+from fugu.publication.releasing import ReleaseAccount
 from fugu.queries.answer import Answer, columns_of
 from fugu.queries.kinds import Cell
 from fugu.queries.law_price import LawNoise, LawPrice

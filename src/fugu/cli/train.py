@@ -13,20 +13,20 @@ from rich.table import Table as Rich
 
 from fugu._version import __version__
 from fugu.cli import options
-from fugu.cli.charging import ReleaseAccount, Through, account_of, data_name, ready, targets
 from fugu.cli.commands import Booking, Training
 from fugu.cli.console import escape, grid, note, out, print_json, progress, say
-from fugu.cli.releasing import page_after
-from fugu.cli.train_reading import TrainingOptions, TrainingReading, TrainingRows, places
-from fugu.cli.train_rehearsal import ASKED, CONSTANT, TrainingRehearsal, costs, rehearse
+from fugu.cli.releasing import account_of, data_name, page_after, ready, targets
+from fugu.cli.train_reading import TrainingOptions, TrainingReading, places
 from fugu.data import Schema, Table
 from fugu.data.field import Field
 from fugu.errors import BadTable, NotProvable, PriorNotPublic, UnknownName, UsageError
 from fugu.guarantee import Approx
 from fugu.guarantee.composition import UNCHARGED
 from fugu.publication.files import Beliefs, Files, Outgoing, drafted, publish
+from fugu.publication.releasing import ReleaseAccount, Through
 from fugu.question import Question
 from fugu.training.record import SECRETS
+from fugu.training.utility import ASKED, CONSTANT, TrainingRehearsal, TrainingRows, costs, rehearse
 
 if TYPE_CHECKING:
     from fugu.priors.coupling import Coupled as Prior
@@ -49,12 +49,12 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
     if training.output is not None:
         read = (table, question.reference, question.schema, books.ledger)
         files = targets("the model", training.output, ".json", force, *read)
-    source = _source(question, training)
+    source, ordered = _checked(question, training)
     slack = options.number("delta", question.delta)
     if slack == 0:
         raise NotProvable("training adds Gaussian noise, and Gaussian noise needs a delta: give --delta, such as 1e-5")
     budget = Approx(options.number("epsilon", question.epsilon), slack)
-    ordered, prior = _ordered(training, source), training.prior.strip()
+    prior = training.prior.strip()
     told = TrainingOptions.of(training, question.schema)
     given = told.schema
     data = data_name(books.data, table or "")
@@ -112,21 +112,6 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
         found.show()
 
 
-def _source(question: Question, training: Training) -> str | None:
-    """The file of public rows, if there is one."""
-    table, reference, public_table = question.table, question.reference, training.public_table
-    if training.rehearse and (reference is None or public_table or training.output is not None):
-        raise UsageError("--rehearse needs --reference and trains no model: give it without --public-table and -o")
-    if table is None and not training.rehearse:
-        raise UsageError("give the TABLE to train on, or --rehearse to compare models on --reference alone")
-    if public_table and reference is not None:
-        raise UsageError("--public-table takes TABLE itself as the reference; leave out one of the two")
-    source = table if public_table else reference
-    if training.folds is not None and source is None:
-        raise UsageError("--folds are parts of public rows; give --reference, or leave it out")
-    return source
-
-
 def _account(
     question: Question, training: Training, books: Booking, data: str, budget: Approx, given: Schema,
     files: Files | None, as_json: bool,
@@ -162,11 +147,21 @@ def _estimator(reading: TrainingReading, budget: Approx, prior: Prior, training:
     return kinds[reading.kind](**given, classes=reading.labels)
 
 
-def _ordered(training: Training, source: str | None) -> bool:
-    """Whether the prior speaks of rows in order; UsageError where what it needs is not there, or what it does not
-    know."""
+def _checked(question: Question, training: Training) -> tuple[str | None, bool]:
+    """The file of public rows, if there is one, and whether the prior speaks of rows in order; UsageError where what is
+    needed is not there, or what is there means nothing."""
     from fugu.training.accountant import prior_from
 
+    table, reference, public_table = question.table, question.reference, training.public_table
+    if training.rehearse and (reference is None or public_table or training.output is not None):
+        raise UsageError("--rehearse needs --reference and trains no model: give it without --public-table and -o")
+    if table is None and not training.rehearse:
+        raise UsageError("give the TABLE to train on, or --rehearse to compare models on --reference alone")
+    if public_table and reference is not None:
+        raise UsageError("--public-table takes TABLE itself as the reference; leave out one of the two")
+    source = table if public_table else reference
+    if training.folds is not None and source is None:
+        raise UsageError("--folds are parts of public rows; give --reference, or leave it out")
     name = training.prior.strip()
     grouped, chained = name == "groups", name == "markov"
     if grouped != (training.by is not None):
@@ -184,7 +179,7 @@ def _ordered(training: Training, source: str | None) -> bool:
         raise UsageError(f"{error}{more}") from None
     if ordered and training.order is None:
         raise UsageError(f"--prior {name} speaks of rows in order: give --order COLUMN, the public column of times")
-    return ordered
+    return source, ordered
 
 
 def _check_private(training: Training, labels: list[Any] | None) -> None:
@@ -276,13 +271,11 @@ class TrainedModel:
         costs = [{**cost, **score} for cost, score in zip(self.costs, scored, strict=True)]
         return {
             "trained": self.table is not None, "table": self.table, "records": self.records,
-            "model": None if self.table is None else self.file(), "guarantee": self._budget(),
+            "model": None if self.table is None else self.file(),
+            "guarantee": {name: float(getattr(self.budget, name)) for name in ("epsilon", "delta")},
             "promise": self.fitted.certificate_.promises, "in_words": self.guarantee, "comparison": costs,
             "rehearsal": said, "files": list(self.files), "ledger": self.charged,
         }  # fmt: skip
-
-    def _budget(self) -> dict[str, float]:
-        return {"epsilon": float(self.budget.epsilon), "delta": float(self.budget.delta)}
 
     def file(self) -> dict[str, Any]:
         """The model in the units of the columns, with what it promises."""
@@ -296,7 +289,8 @@ class TrainedModel:
             "intercept": float(fitted.intercept_ if labels is None else fitted.intercept_[0]),
             "bounds": {name: list(pair) for name, pair in self.reading.limits.items()},
             "max_norm": self.training.max_norm, "reading": certificate.body["reading"], "noise": fitted.noise_,
-            "guarantee": self._budget(), "prior": certificate.prior, "protected": certificate.neighbours,
+            "guarantee": {name: float(getattr(self.budget, name)) for name in ("epsilon", "delta")},
+            "prior": certificate.prior, "protected": certificate.neighbours,
             "assumptions": self.assumptions, "certificate": certificate.body["digest"],
         }  # fmt: skip
 

@@ -22,37 +22,13 @@ from fugu.data.field import Field, canonical
 from fugu.data.private import numbers, open_private
 from fugu.data.sequences import ranks
 from fugu.errors import BadTable, MissingValues, UnknownName, UsageError
+from fugu.training.utility import TrainingRows
 
-Floats = NDArray[np.float64]
 Bounds = dict[str, tuple[float, float]]
 MODELS = ("linear", "logistic", "svc")
 _NUMERIC = ("number", "ordered")
 _LINEAR = "linear"
 _BOUNDS = re.compile(r"\s*(?P<name>[^:]+?)\s*:(?P<low>[^:,]+):(?P<high>[^:,]+)(?:,|$)")
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingRows:
-    """Features, target and, if rows belong to groups, the number of the group of each row."""
-
-    features: Floats
-    target: NDArray[Any]
-    groups: NDArray[np.int64] | None = None
-
-    def __len__(self) -> int:
-        return len(self.target)
-
-    def take(self, places: NDArray[np.int64]) -> TrainingRows:
-        """Some of the rows."""
-        groups = None if self.groups is None else self.groups[places]
-        return TrainingRows(self.features[places], self.target[places], groups)
-
-    def same(self, other: TrainingRows) -> bool:
-        """Whether both hold the same rows, in any order."""
-        if self.features.shape != other.features.shape or self.target.dtype.kind != other.target.dtype.kind:
-            return False
-        one, two = (rows.take(np.lexsort((*rows.features.T, rows.target))) for rows in (self, other))
-        return np.array_equal(one.features, two.features) and np.array_equal(one.target, two.target)
 
 
 @dataclass(frozen=True, eq=False)

@@ -108,7 +108,7 @@ def publish(
 #
 # A process that is killed leaves its draft: by that the next run of the command sees that it was not finished, and the
 # draft goes as soon as there is a newer one. A column that a ledger has charged is never drawn again: its draft is
-# found by its name (`fugu.cli.charging`), and finished.
+# found by its name (`fugu.publication.releasing`), and finished.
 
 
 PENDING = ".pending"

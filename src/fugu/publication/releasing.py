@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
+import glob
+import hashlib
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fugu.data import Schema, Table
+from fugu.data import Schema, Table, csv_text
+from fugu.data.files import shown_columns
 from fugu.data.frame import FrameKind, TableLike
 from fugu.data.private import Private, open_private
 from fugu.data.secrets import ProtectLike
-from fugu.documents.release import OTHER_PEOPLE
-from fugu.errors import BudgetRefused, NotComposable, UsageError
+from fugu.documents.release import OTHER_PEOPLE, ReleaseDocument, file_sha256
+from fugu.errors import AlreadyReleased, BudgetRefused, FuguError, NotComposable, UsageError
+from fugu.files import writing
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger import Books, Ledger, Marks, books, fingerprints
@@ -23,6 +28,7 @@ from fugu.ledger.keys import LedgerLike, ledger_for
 from fugu.ledger.store import LockedView
 from fugu.mechanism import Mechanism, Release
 from fugu.numbers.exact import Real
+from fugu.publication.files import PENDING, Draft, Files, holds
 from fugu.queries.answer import Answer
 from fugu.queries.features import Placed
 from fugu.queries.kinds import Cell
@@ -105,6 +111,80 @@ class ReleaseAccount:
     def told(self) -> dict[str, str]:
         """For certificates and summaries; the place of the ledger stays with the user."""
         return {"request": self.request, "data": self.data}
+
+
+# Of a column that went out the ledger keeps the file's SHA-256, its rows and its place, never its values. The file is
+# written under a hidden name before the charge is settled, and takes its own name after. Whatever breaks in between,
+# the same request finds that very file again, and never draws a second time: the name of a draft says which request it
+# is for, and its SHA-256, so one that was not settled yet is known to be whole, and is settled then.
+
+
+def drawn_once(
+    account: ReleaseAccount, mechanism: Mechanism, private: Private, drawn: Release, name: str, target: Path
+) -> Draft:
+    """Charge the release and put it into a file; for a request that was answered before, the file of that answer.
+
+    The ledger stores the name and the digest of the draft when the request is settled: only the file that was settled
+    is ever published. The draft of a run that was killed before is the draw of this request; `drawn` is then not."""
+
+    def produce() -> dict[str, Any]:
+        whose = json.dumps([str(account.ledger.absolute()), account.data, account.request])
+        stem = f".{target.name}.{hashlib.sha256(whose.encode()).hexdigest()[:16]}."
+        whole = []
+        for draft in sorted(target.parent.glob(f"{glob.escape(stem)}*{PENDING}")):  # one run at a time comes here
+            if holds(draft, draft.name.removeprefix(stem).removesuffix(PENDING)):
+                whole.append(draft)
+            else:
+                draft.unlink(missing_ok=True)  # of an earlier version, or edited
+        if not whole:
+            text = csv_text(shown_columns({name: drawn.values}))
+            whole = [target.with_name(f"{stem}{hashlib.sha256(text.encode()).hexdigest()}{PENDING}")]
+            with writing(whole[0], private=True) as out:
+                out.write(text)
+        told = {"file": str(target.absolute()), "draft": whole[0].name, "sha256": file_sha256(whole[0])}
+        return {**told, "rows": len(drawn)}
+
+    receipt = account.spend(private, mechanism, produce)
+    stored = Path(receipt["file"])
+    for place in (target, stored.with_name(receipt["draft"]), stored):
+        if holds(place, receipt["sha256"]):
+            return Draft(place, target, receipt["sha256"], kept=True)
+    raise AlreadyReleased(
+        f"request {account.request!r} was answered before, with a file of {receipt['rows']} rows that is no longer "
+        "where it was written, or was changed. A ledger keeps the SHA-256 of a column and not its values, and nothing "
+        "is drawn twice: put the file back"
+    )
+
+
+def released_before(files: Files, account: ReleaseAccount, request: str | None) -> bool:
+    """Whether the files are a whole release that the ledger knows, of this request or, where None, of any."""
+    if not all(file.is_file() for file in files.all()):
+        return False
+    try:
+        document = ReleaseDocument.load(files.certificate)
+        stated, published = document["ledger"], [file["sha256"] for file in document.published]
+        if stated is None or stated["data"] != account.data or request not in (None, stated["request"]):
+            return False
+        return published == [file_sha256(files.published)] and account.named(stated["request"]).entry() == dict(stated)
+    except (FuguError, OSError, AssertionError, KeyError, TypeError):
+        return False
+
+
+@dataclass(frozen=True)
+class Through:
+    """The books for an estimator: its training is charged to an account, and recognised by all of the table."""
+
+    account: ReleaseAccount
+    whole: Table
+    schema: Schema
+
+    def recognise(self, data: Any) -> None:
+        """What is trained on is a part of the table, which the account is opened with."""
+
+    def spend(self, request: str, mechanism: Any, produce: Callable[[], Any]) -> Any:
+        """Under the account's own request, and not the estimator's."""
+        del request
+        return self.account.charge(self.whole, self.schema, mechanism, produce)
 
 
 def open_column(mechanism: Mechanism, table: TableLike) -> Private:

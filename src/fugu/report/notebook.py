@@ -33,7 +33,7 @@ from fugu.queries.kinds import Cell as Number
 from fugu.queries.sequence_query import SequenceAnswer
 from fugu.queries.statistic import EXACT
 from fugu.scenario.scenario import Scenario
-from fugu.training.losses import Assessment
+from fugu.training.utility import Assessment
 from fugu.visible import brief, several
 
 _ROWS = 5

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from fugu.training.estimators import LinearRegression as LinearRegression
     from fugu.training.estimators import LinearSVC as LinearSVC
     from fugu.training.estimators import LogisticRegression as LogisticRegression
+    from fugu.training.inputs import DeclaredOneHotEncoder as DeclaredOneHotEncoder
+    from fugu.training.inputs import DeclaredScaler as DeclaredScaler
+    from fugu.training.joint import Joint as Joint
     from fugu.training.joint import joint_bound as joint_bound
     from fugu.training.joint import joint_delta as joint_delta
     from fugu.training.joint import joint_mu as joint_mu
-    from fugu.training.joint_coupling import Joint as Joint
-    from fugu.training.losses import Assessment as Assessment
     from fugu.training.record import TrainingCertificate as TrainingCertificate
-    from fugu.training.transformers import DeclaredOneHotEncoder as DeclaredOneHotEncoder
-    from fugu.training.transformers import DeclaredScaler as DeclaredScaler
+    from fugu.training.utility import Assessment as Assessment
 else:  # the estimators need scikit-learn, which is an extra
     __getattr__ = names(__name__)

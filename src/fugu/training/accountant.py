@@ -29,7 +29,7 @@ from fugu.priors.joint import JointTable
 from fugu.progress import on_time
 from fugu.training.allocation import UNIT, Floats, Height, Squares, Steps, array, least, mixed, squares
 from fugu.training.bound import StepNoise, above, least_epsilon, least_noise, price, read_diameter, scales_of
-from fugu.training.joint_coupling import Joint
+from fugu.training.joint import Joint
 from fugu.visible import brief
 
 #     V = Pi(W_{t-1}),   W_t = V - eta_t (1/m sum_{j in batch t} grad l(V, x_j) + grad r(V)) + N_t,   published:

@@ -21,61 +21,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from fugu.data.private import numbers, places
 from fugu.data.schema import Schema
-from fugu.errors import BadTable, MissingExtra, NotProvable, UsageError
+from fugu.errors import BadTable, NotProvable, UsageError
 from fugu.guarantee import Approx
 from fugu.numbers.exact import Real
 from fugu.priors.coupling import Coupled
 from fugu.priors.groups import Groups
 from fugu.training.accountant import NoisySGD, PriorLike, prior_from
-from fugu.training.inputs import Column, Features, Floats, Labels, Range, Samples, numbers_of, read, rules, target_of
-from fugu.training.losses import Assessment, ConvexLoss, Hinge, Logistic, Objective, Squared, of_labels, of_numbers
+from fugu.training.inputs import Column, Floats, Labels, Range, Reads, Samples, numbers_of, read, rules, target_of
+from fugu.training.losses import ConvexLoss, Hinge, Logistic, Objective, Squared, train
 from fugu.training.record import SECRETS, Keeper, TrainingCertificate, charged
 from fugu.training.scaling import Scaling, TargetScaling, choose, penalty_and_radius, together
-from fugu.training.training import train
+from fugu.training.utility import Assessment, of_labels, of_numbers
 
-try:
-    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as error:
-    raise MissingExtra(
-        "the estimators need scikit-learn 1.6 or later; install it with: pip install 'fugu-privacy[fit]'"
-    ) from error
-
-_HARMLESS = ("X has ", "The feature names ", "Feature names ")
-"""How those messages of scikit-learn begin that speak of names and of the number of features."""
-
-
-class Reads(BaseEstimator):  # type: ignore[misc]
-    """Something of scikit-learn that takes X, in which every cell has a reading."""
-
-    def _features(self, X: Any, least: int, reset: bool) -> Features:
-        """X as columns, once its shape and its names are those expected; no cell is looked at."""
-        found = Features.of(X)
-        rows, size = found.rows, len(found.columns)
-        for count, what, needed in ((size, "feature", 1), (rows, "sample", least)):
-            if count < needed:
-                told = f"Found array with {count} {what}(s) (shape=({rows}, {size}))"
-                raise BadTable(f"{told} while a minimum of {needed} is required.")
-        try:
-            validate_data(self, np.broadcast_to(0.0, (rows, size)) if found.frame is None else found.frame, reset=reset,
-                          skip_check_array=True)  # fmt: skip
-        except ValueError as error:
-            raise BadTable(plainly(str(error))) from None
-        return found
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.string = True  # every cell has a reading
-        return tags
-
-
-def plainly(message: str) -> str:
-    """What scikit-learn has to say about names and shapes, unless it might quote a value.
-
-    >>> plainly("could not convert string to float: 'ward 7'")
-    'X must be an array, a frame or a list of rows'
-    """
-    return message if message.startswith(_HARMLESS) else "X must be an array, a frame or a list of rows"
+from sklearn.base import ClassifierMixin, RegressorMixin  # isort: skip  (inputs says what is missing)
+from sklearn.utils.validation import check_is_fitted  # isort: skip
 
 
 @dataclass(eq=False, repr=False)
@@ -103,7 +62,8 @@ class PrivateLinear(Reads):
     def _loss(self) -> ConvexLoss:
         raise NotImplementedError
 
-    def _fit(self, X: Any, y: Any, order: Any = None, groups: Any = None) -> Self:
+    def target(self) -> TargetScaling | Labels:
+        """How targets are read, and brought to [-1, 1]."""
         raise NotImplementedError
 
     def fit(self, X: Samples, y: ArrayLike, *, order: Column | None = None, groups: Column | None = None) -> Self:
@@ -114,39 +74,42 @@ class PrivateLinear(Reads):
         the model. Raises `UsageError`, `BadTable` and `NotProvable`; never because of what a private cell holds."""
         return self._fit(X, y, order, groups)
 
-    def _opened(
-        self, X: Any, y: Any, target: TargetScaling | Labels, order: Any, groups: Any
-    ) -> tuple[Scaling, Floats, NDArray[Any], Coupled, Schema, dict[str, Any]]:
-        """Everything public first; then the records, each read by itself."""
+    def _fit(
+        self, X: Any, y: Any, order: Any = None, groups: Any = None, noiseless: bool = False,
+        reading: Schema | None = None,
+    ) -> Self:  # fmt: skip
+        """Everything public first; then the records, each read by itself; choose, prove, charge the ledger, train.
+
+        `noiseless`: without noise, and without a guarantee; `reading`: what the certificate says of the columns, if
+        other than their rules here."""
+        target = self.target()
         found, cells = self._features(X, 2, True), target_of(y)
         if len(cells) != found.rows:
             raise BadTable(f"Found input variables with inconsistent numbers of samples: [{found.rows}, {len(cells)}]")
         scaling = Scaling.of(len(found.columns), self.bounds, self.max_norm, self.fit_intercept)
         prior = self._believed(found.rows, order, groups)
         schema, name = rules(found.texts, scaling, target)
-        rows, targets = read(found.columns, cells, schema, name)
+        features, read_targets = read(found.columns, cells, schema, name)
         self._missing = scaling.middle
-        known = {**dict(zip(found.texts, found.columns, strict=True)), name: cells}
-        return scaling, scaling.rows(rows), targets, prior, schema, known
-
-    def _train(
-        self, rows: Floats, targets: Floats, prior: Coupled, reading: Schema, noiseless: bool, known: dict[str, Any]
-    ) -> Floats:
-        """Choose, prove, charge the ledger, train; sets what can be said about the training.
-
-        `known`: the columns as they stand, which a ledger recognises the data by."""
+        rows, targets = scaling.rows(features), target.scaled(read_targets)
         budget, objective, accountant = self.planned(len(rows), rows.shape[1], prior)
         if noiseless:
             self.guarantee_, self.certificate_, self.accountant_, self.noise_ = None, None, None, 0.0
-            return train(rows, targets, objective, accountant.with_noise(1.0), noiseless=True)
-        proved = accountant.for_budget(budget)
-        certificate = TrainingCertificate.issue(
-            type(self).__name__, budget, objective, proved, prior.provenance, reading,
-        )  # fmt: skip
-        weights = charged(self.ledger, certificate, known, lambda: train(rows, targets, objective, proved))
-        self.guarantee_, self.certificate_, self.accountant_ = budget, certificate, proved
-        self.noise_ = float(cast(Real, proved.noise))
-        return weights
+            weights = train(rows, targets, objective, accountant.with_noise(1.0), noiseless=True)
+        else:
+            proved = accountant.for_budget(budget)
+            certificate = TrainingCertificate.issue(
+                type(self).__name__, budget, objective, proved, prior.provenance, reading or schema
+            )
+            known = {**dict(zip(found.texts, found.columns, strict=True)), name: cells}  # a ledger knows them by these
+            weights = charged(self.ledger, certificate, known, lambda: train(rows, targets, objective, proved))
+            self.guarantee_, self.certificate_, self.accountant_ = budget, certificate, proved
+            self.noise_ = float(cast(Real, proved.noise))
+        if isinstance(target, Labels):
+            self.classes_ = target.classes
+        coef, intercept = target.back(*scaling.back(weights))
+        self.coef_, self.intercept_ = coef, intercept
+        return self
 
     def planned(self, records: int, weights: int, prior: Coupled) -> tuple[Approx, Objective, NoisySGD]:
         """The budget, the objective and the accountant without noise: from public numbers only.
@@ -183,7 +146,7 @@ class PrivateLinear(Reads):
         if named != (groups is not None):
             raise UsageError('prior="groups" and groups=, one public label for each row, go together: give both')
         prior = Groups(groups) if named else prior_from(self.prior)
-        if prior.gaussian and self._loss().labels and self.private != "features":
+        if prior.gaussian and self.target().labels and self.private != "features":
             raise NotProvable(
                 "a label is not a normal number: for a classifier use prior='mixing:0.3', a MarkovChain or groups, or "
                 "keep a normal prior with private='features'"
@@ -209,6 +172,18 @@ class PrivateLinear(Reads):
                 "order=) the times of the rows"
             )
         return prior
+
+    def assess(self, X: Samples, y: Column) -> Assessment:
+        """Scores on rows `X` with numbers, or labels, `y` that are public, never those trained on.
+
+        Returns an `Assessment`: R², or accuracy and AUC, beside the constant guess, with a sentence where the model is
+        not clearly better than that."""
+        target, said = self.target(), self._linear(X)
+        schema = Schema({"y": target.field}, absent=())
+        found = schema.read({"y": target_of(y)})
+        if isinstance(target, Labels):
+            return of_labels(said, places(schema, found, "y", target.values) == 1)
+        return of_numbers(said, numbers(schema, found, "y"))
 
     def _linear(self, X: Any) -> Floats:
         """coef.x + intercept for each row."""
@@ -259,23 +234,9 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
     def _loss(self) -> ConvexLoss:
         return Squared(self.clip)
 
-    def _fit(
-        self, X: Any, y: Any, order: Any = None, groups: Any = None, noiseless: bool = False,
-        reading: Schema | None = None,
-    ) -> Self:  # fmt: skip
-        target = TargetScaling.of(self.target_bounds, self.fit_intercept)
-        scaling, rows, numbers, prior, own, known = self._opened(X, y, target, order, groups)
-        weights = self._train(rows, target.values(numbers), prior, reading or own, noiseless, known)
-        coef, intercept = target.back(*scaling.back(weights))
-        self.coef_, self.intercept_ = coef, intercept
-        return self
-
-    def assess(self, X: Samples, y: Column) -> Assessment:
-        """R² and the constant guess on rows `X` with numbers `y` that are public, never those trained on.
-
-        Returns an `Assessment`, with a sentence where the model is not clearly better than the constant guess."""
-        schema = Schema({"y": TargetScaling.of(self.target_bounds, self.fit_intercept).field}, absent=())
-        return of_numbers(self._linear(X), numbers(schema, schema.read({"y": target_of(y)}), "y"))
+    def target(self) -> TargetScaling:
+        """The declared range."""
+        return TargetScaling.of(self.target_bounds, self.fit_intercept)
 
     def predict(self, X: Samples) -> Floats:
         """The fitted value of each row of `X`."""
@@ -284,32 +245,15 @@ class LinearRegression(RegressorMixin, PrivateLinear):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class _Classifier(ClassifierMixin, PrivateLinear):  # type: ignore[misc]
-    """Two classes; labels become -1 and 1."""
+    """Two classes."""
 
     classes: Sequence[Hashable] | NDArray[np.generic] | None = None
     other: Hashable | None = None
     _reach = 4.0
 
-    def _fit(
-        self, X: Any, y: Any, order: Any = None, groups: Any = None, noiseless: bool = False,
-        reading: Schema | None = None,
-    ) -> Self:  # fmt: skip
-        labels = Labels.of(self.classes, self.other)
-        scaling, rows, places, prior, own, known = self._opened(X, y, labels, order, groups)
-        weights = self._train(rows, 2.0 * places - 1.0, prior, reading or own, noiseless, known)
-        self.classes_ = labels.classes
-        coef, intercept = scaling.back(weights)
-        self.coef_, self.intercept_ = coef.reshape(1, -1), np.array([intercept])
-        return self
-
-    def assess(self, X: Samples, y: Column) -> Assessment:
-        """Accuracy, AUC and the constant guess on rows `X` with labels `y` that are public, never those trained on.
-
-        Returns an `Assessment`, with a sentence where the model is not clearly better than the constant guess."""
-        labels = Labels.of(self.classes, self.other)
-        schema = Schema({"y": labels.field}, absent=())
-        found = schema.read({"y": target_of(y)})
-        return of_labels(self._linear(X), places(schema, found, "y", labels.values) == 1)
+    def target(self) -> Labels:
+        """The two declared labels, which become -1 and 1."""
+        return Labels.of(self.classes, self.other)
 
     def decision_function(self, X: Samples) -> Floats:
         """One number per row of `X`, positive for the second class."""

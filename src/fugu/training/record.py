@@ -30,7 +30,8 @@ from fugu.priors.coupling import Coupled
 from fugu.priors.groups import Independent
 from fugu.progress import within
 from fugu.training.accountant import NoisySGD, prior_of
-from fugu.training.losses import FLOAT_MODEL, ConvexLoss, Floats, Hinge, Logistic, Objective, Squared, keeps
+from fugu.training.allocation import Floats
+from fugu.training.losses import FLOAT_MODEL, ConvexLoss, Hinge, Logistic, Objective, Squared, keeps
 from fugu.visible import Json
 
 # What a training promises and what it takes for granted, in words: made from its parameters, for the certificate.
@@ -184,21 +185,10 @@ class TrainingCertificate(Promising):
             raise NotProvable(f"certificates are for at most {_MOST['steps']:g} steps and {_MOST['records']:g} records")
         if accountant.records is not None and accountant.batch_size > accountant.records:
             raise NotProvable(_SHORT)
-        parameters, private = accountant.belief.parameters(), objective.private
-        body = {
-            "kind": "training",
-            "version": VERSION,
-            "model": model,
-            "budget": budget_json(budget),
-            "proved": budget_json(proved),
-            "objective": _objective_json(objective),
-            "accountant": _accountant_json(accountant),
-            "prior": {"words": prior_of(parameters).words(), "parameters": parameters},
-            "neighbours": neighbours(private, accountant.belief),
-            "assumptions": [*assumptions(private, accountant.belief, reading is not None), *more],
-            **({} if reading is None else {_READING: reading.to_json()}),
-        }
-        return TrainingCertificate.sealed(body)
+        stated = parts(budget, proved, objective, accountant, accountant.belief.parameters())
+        needed = assumptions(objective.private, accountant.belief, reading is not None)
+        body = {"kind": "training", "version": VERSION, "model": model, **stated, "assumptions": [*needed, *more]}
+        return TrainingCertificate.sealed(body | ({} if reading is None else {_READING: reading.to_json()}))
 
     @property
     def for_each_record(self) -> bool:
@@ -346,22 +336,14 @@ class TrainingCertificate(Promising):
 
     def check_words(self) -> None:
         """Every part must be written, to the letter, as the parameters would have it written."""
-        accountant, objective = self.accountant, self.objective
-        body, private = self.body, objective.private
-        parts = {
-            "budget": budget_json(self.budget),
-            "proved": budget_json(self.proved),
-            "objective": _objective_json(objective),
-            "accountant": _accountant_json(accountant),
-            "prior": {"words": accountant.belief.words(), "parameters": body["prior"]["parameters"]},
-            "neighbours": neighbours(private, accountant.belief),
-        }
-        for name, part in parts.items():
+        accountant, objective, body = self.accountant, self.objective, self.body
+        stated = parts(self.budget, self.proved, objective, accountant, body["prior"]["parameters"])
+        for name, part in stated.items():
             if canonical_json(body[name]) != canonical_json(part):
                 raise CertificateError(f"the part {name!r} of the certificate is not what its parameters prove")
         if _READING in body and Schema.from_json(body[_READING]).to_json() != body[_READING]:
             raise CertificateError("the part 'reading' of the certificate is not a schema that fugu writes")
-        needed = list(assumptions(private, accountant.belief, _READING in body))
+        needed = list(assumptions(objective.private, accountant.belief, _READING in body))
         said = body["assumptions"]
         if not isinstance(said, list) or said[: len(needed)] != needed or not is_texts(said):
             raise CertificateError("the certificate leaves out assumptions that its proof needs")
@@ -370,18 +352,23 @@ class TrainingCertificate(Promising):
             raise CertificateError("the certificate names another model than the one it was proved for")
 
 
-def _objective_json(objective: Objective) -> dict[str, Any]:
-    fields = _LOSSES[objective.loss.name][1]
-    loss = {"kind": objective.loss.name, **{name: float(getattr(objective.loss, name)) for name in fields}}
+def parts(
+    budget: Approx, proved: Approx, objective: Objective, accountant: NoisySGD, parameters: dict[str, Any]
+) -> dict[str, Any]:
+    """What a certificate states of a training under a prior of these `parameters`: floats as they are (JSON keeps every
+    digit), rationals as "p/q"."""
+    named, belief = objective.loss.name, prior_of(parameters)
+    loss = {"kind": named, **{name: float(getattr(objective.loss, name)) for name in _LOSSES[named][1]}}
     rest = {name: float(getattr(objective, name)) for name in ("clip", "penalty", "radius", "width")}
-    return {"loss": loss, **rest, "private": objective.private}
-
-
-def _accountant_json(accountant: NoisySGD) -> dict[str, Any]:
-    """Floats as they are (JSON keeps every digit), rationals as "p/q"."""
-    numbers = {name: getattr(accountant, name) for name in _NUMBERS}
-    stated = {n: x if x is None else str(x) if isinstance(x, Fraction) else float(x) for n, x in numbers.items()}
-    return {**{name: int(getattr(accountant, name)) for name in _MOST}, **stated}
+    given = {name: getattr(accountant, name) for name in _NUMBERS}
+    numbers = {n: x if x is None else str(x) if isinstance(x, Fraction) else float(x) for n, x in given.items()}
+    return {
+        "budget": budget_json(budget), "proved": budget_json(proved),
+        "objective": {"loss": loss, **rest, "private": objective.private},
+        "accountant": {**{name: int(getattr(accountant, name)) for name in _MOST}, **numbers},
+        "prior": {"words": belief.words(), "parameters": parameters},
+        "neighbours": neighbours(objective.private, belief),
+    }  # fmt: skip
 
 
 def _number(x: Any) -> Any:

@@ -10,10 +10,9 @@ import numpy as np
 
 from fugu.data.field import Field
 from fugu.errors import UsageError
-from fugu.numbers.checks import is_numeric
 from fugu.numbers.exact import is_whole
 from fugu.priors.coupling import Case, Coupled, Floats, Run
-from fugu.training.allocation import Height
+from fugu.training.allocation import Height, finite
 
 # Public scaling: features and targets brought to the unit ball by declared numbers, never by numbers from the data.
 #
@@ -119,7 +118,7 @@ class Scaling:
 class TargetScaling:
     """A target with declared bounds, mapped to [-1, 1]; without an intercept only divided.
 
-    >>> TargetScaling.of((0, 10)).values(np.array([0.0, 5.0, 12.0])).tolist()
+    >>> TargetScaling.of((0, 10)).scaled(np.array([0.0, 5.0, 12.0])).tolist()
     [-1.0, 0.0, 1.0]
     """
 
@@ -127,6 +126,7 @@ class TargetScaling:
     high: float
     centre: float
     half: float
+    labels = False
 
     @property
     def field(self) -> Field:
@@ -150,11 +150,11 @@ class TargetScaling:
             raise UsageError(f"target_bounds need a range between {_LEAST:g} and {_MOST:g}; choose another unit")
         return TargetScaling(low, high, centre, half)
 
-    def values(self, target: Floats) -> Floats:
+    def scaled(self, target: Floats) -> Floats:
         """The scaled target; what lies beyond the bounds is moved to them."""
         return np.clip((np.clip(target, self.low, self.high) - self.centre) / self.half, -1.0, 1.0)
 
-    def back(self, coef: Floats, intercept: float) -> tuple[Floats, float]:
+    def back(self, coef: Floats, intercept: float) -> tuple[Floats, Any]:
         """Coefficients and intercept in the units of the target."""
         return coef * self.half, intercept * self.half + self.centre
 
@@ -220,7 +220,7 @@ def choose(
     rounds = max(-(-wanted // batches), min(batches, 20)) if epochs is None else _whole(epochs, "epochs")
     steps = rounds * batches
     most = _PACE / smoothness * min(1.0, max(wanted, rounds) / steps)
-    rate = most if learning_rate is None else _public_number(learning_rate, "learning_rate")
+    rate = most if learning_rate is None else finite(learning_rate, "learning_rate", more=", or None")
     if rate > 2 / smoothness:
         raise UsageError(
             f"learning_rate is {rate:g}, above 2 / smoothness = {2 / smoothness:g}: such steps push runs apart and "
@@ -235,8 +235,8 @@ def penalty_and_radius(records: int, weights: int, reach: float, penalty: Any, r
     >>> penalty_and_radius(1000, 4, 2.0, None, None)
     (0.001, 4.0)
     """
-    weight = 1 / records if penalty is None else _public_number(penalty, "penalty", zero=True)
-    return weight, reach * math.sqrt(weights) if radius is None else _public_number(radius, "radius")
+    weight = 1 / records if penalty is None else finite(penalty, "penalty", zero=True, more=", or None")
+    return weight, reach * math.sqrt(weights) if radius is None else finite(radius, "radius", more=", or None")
 
 
 def together(prior: Coupled, records: int, ratio: float) -> float:
@@ -264,12 +264,3 @@ def _whole(x: Any, name: str) -> int:
     if not is_whole(x, least=1):
         raise UsageError(f"{name} must be a whole number of at least 1, or None")
     return int(x)
-
-
-def _public_number(x: Any, name: str, zero: bool = False) -> float:
-    if not is_numeric(x):
-        raise UsageError(f"{name} must be a number, or None")
-    found = float(x)
-    if not math.isfinite(found) or found < 0 or (found == 0 and not zero):
-        raise UsageError(f"{name} must be a finite number {'>= 0' if zero else 'above 0'}, or None")
-    return found
