@@ -41,7 +41,7 @@ TABLES = ("clinic_reference.csv", "clinic_today.csv")
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 WITH_CODE = [ROOT / "README.md", CONTRIBUTING, *sorted(ROOT.glob("docs/**/*.md"))]
 DOCUMENTS = [*WITH_CODE, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
-ADDED_TO = ("noise", "loss.table", "calibration.methods", "documents", "priors", "queries")
+ADDED_TO = ("noise", "loss", "calibration.methods", "documents", "priors", "queries")
 GENERATED = ("scaling.md", "results-users.md", "results.md", "before-and-now.md", "papers.md")
 """Written by the benchmarks, by examples and by the registries: their tables may be wide."""
 TUTORIALS = sorted(ROOT.glob("docs/tutorials/*.md"))

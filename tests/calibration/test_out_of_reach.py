@@ -17,9 +17,10 @@ from fugu.calibration import lattice as lattices
 from fugu.calibration import registry, scales
 from fugu.calibration.lattice import ladder
 from fugu.errors import BadNoise, NotProvable, OutOfReach
+from fugu.guarantee.asks import Ratio
 from fugu.laws.shapes import items
-from fugu.loss.lattice_gaussian import prove_gaussian_delta
-from fugu.loss.search.shapes import fast_gaussian_delta
+from fugu.loss.door import delta_bounds
+from fugu.loss.search import fast_lattice_delta
 from fugu.noise.lattice import Lattice
 
 CENTS = [0.01, 25000.5, 99999.99]
@@ -67,10 +68,10 @@ def test_a_coarser_lattice_is_said_proved_and_drawn() -> None:
     released = mechanism.release([25000.5]).values
     assert lattice is not None and np.array_equal(lattice.value(lattice.index(released)), released)
     coarse = [family.on(lattice) for family in items([MONEY])]
-    assert prove_gaussian_delta(coarse[0], mechanism.noise.precision, Fraction(0))[0].value <= 0.1
+    assert delta_bounds(coarse[0], mechanism.noise, Fraction(0))[0].value <= 0.1
     # wrong version: the scale that the coarse laws need is not that of a scale 3 % smaller
     smaller = fugu.Gaussian(float(mechanism.noise.scale) * 0.97, grid)
-    assert prove_gaussian_delta(coarse[0], smaller.precision, Fraction(0))[0].value > 0.1
+    assert delta_bounds(coarse[0], smaller, Fraction(0))[0].value > 0.1
     # and rounding costs next to nothing: continuous noise needs the same
     assert fugu.delta(fugu.Gaussian(float(mechanism.noise.scale) * 0.999), MONEY, 0) > 0.1
 
@@ -91,9 +92,12 @@ def test_a_lattice_that_would_show_is_not_taken() -> None:
 
 def test_sizes_are_checked_before_anything_is_allocated() -> None:
     item = items([MONEY])[0].on(Lattice(Fraction(1, 100)))
-    for check in (fast_gaussian_delta, prove_gaussian_delta):
+    for check in (
+        lambda: fast_lattice_delta(item, 1e8, Ratio(Fraction(1, 2), Fraction(1, 10))),
+        lambda: delta_bounds(item, fugu.Gaussian(10**8, 1), Fraction(1, 2)),
+    ):
         with pytest.raises(OutOfReach) as refused:
-            check(item, Fraction(1, 10**16), Fraction(1, 2))  # type: ignore[operator]
+            check()
         assert refused.value.points > refused.value.limit
 
 

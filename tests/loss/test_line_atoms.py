@@ -16,7 +16,7 @@ from fugu.laws import Shifted
 from fugu.laws.pair import as_pairs
 from fugu.laws.shapes import shapes
 from fugu.loss.door import bound, delta_bounds, divergence_bounds, leakage, pure_bounds
-from fugu.loss.table.on_atoms import spread_out
+from fugu.loss.on_atoms import spread_out
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.lattice import Lattice
 from hunting import search

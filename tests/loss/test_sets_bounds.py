@@ -18,8 +18,9 @@ from fugu.laws.shapes import shapes
 from fugu.loss.door import delta_bounds, divergence_bounds
 from fugu.loss.search import sets as sets_bounds
 from fugu.loss.search.sets import least
-from fugu.loss.sets import Excess, RenyiMeasure, bounded, dual, envelope, outputs, outside, reach
+from fugu.loss.sets import dual, envelope
 from fugu.loss.sets_extremes import DecayKernel
+from fugu.loss.sets_outputs import Excess, RenyiMeasure, bounded, outputs, outside, reach
 from fugu.noise.lattice import Lattice
 from fugu.numbers import balls
 from hunting import search

@@ -19,8 +19,8 @@ from fugu.loss import atoms as plain
 from fugu.loss.search import sets as sets_pure
 from fugu.loss.search.laplace import pure_loss as plain_pure
 from fugu.loss.search.sets import extreme_masses, sets_pure_loss, worst_laws
-from fugu.loss.sets import prove_pure
 from fugu.loss.sets_extremes import DecayKernel
+from fugu.loss.sets_outputs import prove_pure
 from fugu.loss.sets_reach import extremes
 from fugu.noise.lattice import Lattice
 from fugu.numbers import balls

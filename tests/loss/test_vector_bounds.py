@@ -15,9 +15,9 @@ from fugu.errors import NotProvable
 from fugu.laws.family import Family
 from fugu.laws.shapes import families
 from fugu.loss import vectors as vector_bounds
-from fugu.loss.door import leakage
+from fugu.loss.door import delta_bounds, divergence_bounds, leakage, pure_bounds
 from fugu.loss.search.shapes import fast_vector_pure
-from fugu.loss.vectors import LARGEST, pure_as_delta, vector_delta, vector_pure, vector_renyi, vertices
+from fugu.loss.vectors import LARGEST, pure_as_delta, vertices
 from fugu.noise.lattice import Lattice
 from fugu.transport.coupling import Coupling
 
@@ -53,7 +53,7 @@ def test_the_fast_number_is_the_proved_one() -> None:
         laws = [fugu.Discrete(rng.integers(-top, top, (12, d)), rng.integers(1, 9, 12)) for _ in range(2)]
         held = family(fugu.LawPair(*laws))
         for scale in (0.3, 2.0, 50.0):
-            proved = vector_pure(held, fugu.Laplace(scale, 1), Fraction(0))[0].value
+            proved = pure_bounds(held, fugu.Laplace(scale, 1), Fraction(0))[0].value
             assert math.isclose(fast_vector_pure(held, scale), proved, rel_tol=1e-9)
 
 
@@ -64,9 +64,9 @@ def test_beyond_sixty_thousand_vertices_distance_bounds_the_ratio() -> None:
     pair = fugu.LawPair(fugu.Discrete(rows), fugu.Discrete(rows + np.array([1, 0])))
     held = family(pair)
     assert vertices(held) > LARGEST
-    loss = vector_pure(held, fugu.Laplace(2, 1), Fraction(1, 2))[0]
+    loss = pure_bounds(held, fugu.Laplace(2, 1), Fraction(1, 2))[0]
     assert loss.within(Fraction(1, 2))
-    assert not vector_pure(held, fugu.Laplace(1.96, 1), Fraction(1, 2))[0].within(Fraction(1, 2))
+    assert not pure_bounds(held, fugu.Laplace(1.96, 1), Fraction(1, 2))[0].within(Fraction(1, 2))
     found = fugu.calibrate(pair, fugu.Pure(0.5))
     assert (found.noise.scale, found.certificate.method) == (2, "wasserstein")
     same = fugu.LawPair(fugu.Discrete(rows, np.r_[2, [1] * 259]), fugu.Discrete(rows))
@@ -94,10 +94,10 @@ def test_delta_of_a_pure_pair_is_that_of_randomised_response(pure: float, epsilo
 
 def test_the_pure_epsilon_improves_delta_and_divergences(monkeypatch: pytest.MonkeyPatch) -> None:
     held, noise = family(NARROW), fugu.Laplace(1.5, 1)
-    now = [vector_renyi(held, noise, Fraction(a))[0].value for a in (2, 8)]
-    assert vector_delta(held, noise, Fraction(1, 2))[0].value < 0.53
+    now = [divergence_bounds(held, noise, Fraction(a))[0].value for a in (2, 8)]
+    assert delta_bounds(held, noise, Fraction(1, 2))[0].value < 0.53
     monkeypatch.setattr(vector_bounds, "IMPLIED", 0)
-    before = [vector_renyi(held, noise, Fraction(a))[0].value for a in (2, 8)]
+    before = [divergence_bounds(held, noise, Fraction(a))[0].value for a in (2, 8)]
     assert now[0] < 0.9 * before[0]
     assert now[1] < before[1]
     pure = fugu.epsilon(noise, NARROW)

@@ -44,27 +44,27 @@ _NOISES = {
     "directed": "Laplace noise along directions,",
 }
 LOSSES = {
-    ("line", "laplace"): "table.number:LineLaplace",
-    ("line", "gaussian"): "table.number:NumberGaussian",
-    ("line", "cauchy"): "table.number:NumberCauchy",
-    ("line", "atoms"): "table.on_atoms:LineAtoms",
+    ("line", "laplace"): "number:LineLaplace",
+    ("line", "gaussian"): "number:NumberGaussian",
+    ("line", "cauchy"): "number:NumberCauchy",
+    ("line", "atoms"): "on_atoms:LineAtoms",
     ("line", "channel"): "channel:ChannelLeakage",
-    ("smooth", "laplace"): "table.number:SmoothLaplace",
-    ("smooth", "gaussian"): "table.number:NumberGaussian",
-    ("smooth", "cauchy"): "table.number:NumberCauchy",
-    ("space", "laplace"): "table.space:SpaceLeakage",
-    ("space", "gaussian"): "table.space:SpaceLeakage",
-    ("space", "directed"): "table.space:SpaceDirected",
-    ("normal", "gaussian"): "table.space:NormalLeakage",
-    ("normal", "correlated"): "table.space:NormalLeakage",
-    ("sets", "laplace"): "table.sets:SetsLaplace",
-    ("sets", "gaussian"): "table.sets:SetsGaussian",
-    ("sets", "atoms"): "table.on_atoms:SetsAtoms",
+    ("smooth", "laplace"): "number:SmoothLaplace",
+    ("smooth", "gaussian"): "number:NumberGaussian",
+    ("smooth", "cauchy"): "number:NumberCauchy",
+    ("space", "laplace"): "vectors:SpaceLeakage",
+    ("space", "gaussian"): "vectors:SpaceLeakage",
+    ("space", "directed"): "vectors:SpaceDirected",
+    ("normal", "gaussian"): "vectors_gaussian:NormalLeakage",
+    ("normal", "correlated"): "vectors_gaussian:NormalLeakage",
+    ("sets", "laplace"): "sets:SetsLaplace",
+    ("sets", "gaussian"): "sets:SetsGaussian",
+    ("sets", "atoms"): "on_atoms:SetsAtoms",
     ("sets", "channel"): "channel:ChannelLeakage",
-    ("cells", "laplace"): "table.cells:CellsLaplace",
-    ("cells", "gaussian"): "table.cells:CellsGaussian",
+    ("cells", "laplace"): "histograms:CellsLaplace",
+    ("cells", "gaussian"): "histograms:CellsGaussian",
 }
-"""Which class knows a noise on a shape of laws. A noise that is added may bring a file `table/SHAPE_NOISE.py` of its
+"""Which class knows a noise on a shape of laws. A noise that is added may bring a file `SHAPE_NOISE.py` of its
 own, whose class `Losses` answers; where there is none, a noise that states its masses and tails is proved from these
 (`fugu.loss.generic`), and others are refused."""
 
@@ -93,8 +93,8 @@ def _place(shape: str, noise: str) -> str | None:
     """The file and the class that know a noise on a shape: for laws of one number its masses and tails suffice."""
     if (shape, noise) in LOSSES:
         return LOSSES[shape, noise]
-    if find_spec(f"fugu.loss.table.{shape}_{noise}") is not None:
-        return f"table.{shape}_{noise}:Losses"
+    if find_spec(f"fugu.loss.{shape}_{noise}") is not None:
+        return f"{shape}_{noise}:Losses"
     kind = kind_named(noise) if shape in ("line", "smooth") else None
     return "generic:GenericLeakage" if kind is not None and kind.stated() else None
 

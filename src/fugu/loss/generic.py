@@ -16,8 +16,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, final
 
-import numpy as np
-from flint import arb, arb_poly
+from flint import arb, fmpz
 
 from fugu.errors import BadNoise, NotProvable
 from fugu.guarantee.asks import Ask, Divergences, PairLoss
@@ -25,19 +24,28 @@ from fugu.laws.family import Family
 from fugu.laws.normal import Analytic
 from fugu.loss.atoms import PowerSum, ball_masses, prove_pure
 from fugu.loss.divergence import renyi_bounds
-from fugu.loss.lattice_gaussian import LARGEST, ball_rows, check_size, prove_bare_delta, width_of
+from fugu.loss.lattice_gaussian import (
+    BITS,
+    LARGEST,
+    ball_rows,
+    check_size,
+    enclosed,
+    product,
+    prove_bare_delta,
+    width_of,
+)
 from fugu.loss.leakage import NO_NOISE, Leakage, on_grid, require_room
-from fugu.loss.rounded import float_cells, span_of
-from fugu.loss.search.shapes import fast_bare_delta
+from fugu.loss.search.shapes import fast_bare_delta, fast_window_delta
 from fugu.noise.kind import Noise, kind_of
 from fugu.noise.laplace import Laplace
-from fugu.noised import Noised
 from fugu.numbers import balls
 from fugu.transport.wasserstein import w_inf_index
 
 _PRECISION = 192
 _FALL = 100.0
 """A window leaves out less than e^-100 of the noise where it may be so wide."""
+_SEEN = 45.0
+"""Searches leave out less than e^-45 of it."""
 _CELLS = 2_000_000
 """Most (output, atom) cells of sums that must be right relatively."""
 _LEANS = 16
@@ -145,18 +153,10 @@ class GenericLeakage(Leakage[Any, Noise]):
         noise, epsilon = kind_of(self.noise).at(steps, Fraction(1)), float(ask.epsilon)
         if noise.silent:
             return fast_bare_delta(item, epsilon)
-        if isinstance(item, Analytic):
-            assert item.lattice is not None
-            span = span_of((item.p, item.q), item.lattice, 0.0)
-            check_size(len(span), 2, self.about)
-            cells = [float_cells(law, item.lattice, span) for law in (item.p, item.q)]
-            laws = Noised(np.arange(span.first, span.last + 1), np.stack(cells), noise)
-            return min(1.0, laws.apart(epsilon) * (1 + 1e-12) + 1e-15)
-        laws, worst, e = Noised(item.points, item.weights, noise), 0.0, arb(math.exp(min(epsilon, 700.0)))
-        for (i, j), _ in item.different:
-            cost = max(balls.upper(item.slack(order, e)) for order in ((i, j), (j, i)))
-            worst = max(worst, laws.apart(epsilon, i, j) + cost)
-        return min(1.0, worst * (1 + 1e-12) + 1e-15)
+        width, count = width_of(item), 2 if isinstance(item, Analytic) else len(item.laws)
+        check_size(width, count, self.about)
+        reach = min(noise.reach(_SEEN), max(1, int(LARGEST / max(1.0, count / 2) - width) // 2))
+        return min(1.0, fast_window_delta(item, noise, reach, epsilon))
 
     def known(self, item: Family | Analytic, ask: Ask) -> None:
         """None; errors of the laws must leave room, and equal outputs of different laws are impossible."""
@@ -202,30 +202,33 @@ def prove_window_delta(item: Family | Analytic, noise: Noise, epsilon: Fraction)
     reach = min(noise.reach(_FALL), max(1, int(limit - width) // 2))
     with balls.precision(_PRECISION):
         laws, outside, pairs = ball_rows(item, reach)
-        masses = [noise.mass(k) for k in range(-reach, reach + 1)]
+        masses = noise.masses_within(reach)
         # Translates stand for every shift up to theirs, and normal laws for those between them (`fugu.scenario.moves`,
         # `attributes`): the ends are the worst for log-concave noise. What a noise says of itself is held against its
         # masses
-        concave = not any(b * b < a * c for a, b, c in zip(masses, masses[1:], masses[2:], strict=False))
-        if noise.log_concave and not concave:
-            raise NotProvable(f"{noise.name} noise says that it is log-concave, and its masses are not")
-        if not noise.log_concave and (isinstance(item, Analytic) or item.translates):
-            raise NotProvable(
-                f"{noise.name} noise does not say that it is log-concave, so a shorter shift may tell more: for "
-                "translates and laws with Gaussian components take another noise"
-            )
-        kernel = arb_poly(masses)
+        if isinstance(item, Analytic) or item.translates:
+            if not noise.log_concave:
+                raise NotProvable(
+                    f"{noise.name} noise does not say that it is log-concave, so a shorter shift may tell more: for "
+                    "translates and laws with Gaussian components take another noise"
+                )
+            if any(b * b < a * c for a, b, c in zip(masses, masses[1:], masses[2:], strict=False)):
+                raise NotProvable(f"{noise.name} noise says that it is log-concave, and its masses are not")
         rest, e = noise.beyond(reach), balls.of(epsilon).exp()
         if sum(masses, rest) < 1:  # surely: too little of the noise would be looked at, and delta be too small
             raise NotProvable(f"the masses of {noise.name} noise, with its tails, are less than 1; state all of them")
-        length = len(laws[0]) + 2 * reach
-        noised = [(arb_poly(row) * kernel).coeffs() for row in laws]
-        rows = [row + [arb(0)] * (length - len(row)) for row in noised]  # polynomials drop zeros at their end
+        kernel, length = enclosed(masses), len(laws[0]) + 2 * reach
+        below, above = zip(
+            *([product(ends, noise_ends, length) for ends, noise_ends in zip(enclosed(row), kernel, strict=True)]
+              for row in laws), strict=True
+        )  # fmt: skip
+        (least,), unit = enclosed([e])[0], balls.of(Fraction(1, 2 ** (3 * BITS)))
         losses = []
         for label, (a, b) in pairs:
             deltas = []
             for i, j in ((a, b), (b, a)):
-                total, slack = balls.positive_parts(rows[i], rows[j], e), balls.upper(item.slack((i, j), e))
-                deltas.append(balls.upper(total + outside[i] + rest + slack))
+                ends = zip(above[i], below[j], strict=True)
+                total = sum((max(fmpz(0), (p << BITS) - q * least) for p, q in ends), fmpz(0)) * unit
+                deltas.append(balls.upper(total + outside[i] + rest + balls.upper(item.slack((i, j), e))))
             losses.append(PairLoss(label, min(1.0, max(deltas)), (a, b)))
         return losses

@@ -16,11 +16,8 @@ from fugu.loss.atoms import Pair, PowerSum, ball_masses, gaussian_tail, prove_de
 from fugu.loss.rounded import Span, ball_cells, prove_rounding, span_of
 from fugu.numbers import balls
 
-# The two noised laws are convolutions of cell masses with exp(-precision k^2). There is no closed form between atoms,
-# so every lattice point of a window is computed; what the noise or the law puts beyond the window is added to delta.
-
-
-_PRECISION = 128
+BITS = 144
+"""Masses are enclosed between integers times 2^-144: products of polynomials with integer coefficients are exact."""
 _REACH = 16.0
 """The window reaches this many standard deviations of the noise: beyond lies less than e^-120 of it."""
 LARGEST = 1_000_000
@@ -32,41 +29,6 @@ def reach_of(precision: float) -> int:
     return math.ceil(_REACH / math.sqrt(2 * precision)) + 1
 
 
-def prove_gaussian_delta(item: Family | Analytic, precision: Fraction, epsilon: Fraction) -> list[PairLoss]:
-    """For each pair a delta with sup_S P(S) - e^epsilon Q(S) <= delta for noise ~ exp(-precision k^2), both orders.
-
-    Masses and noise are enclosed between integers times 2^-128; products of polynomials with integer coefficients are
-    exact, so the upper ones bound one noised law from above and the lower ones the other from below. The normaliser
-    lies between the window's part of it and that plus the rest, at most 2 e^{-c h^2} / (1 - e^{-2 c h}) beyond h steps;
-    what the noise and the law put beyond the window goes to delta."""
-    with balls.precision(_PRECISION + 64):
-        c = balls.of(precision)
-        reach = reach_of(float(precision))
-        laws, outside, pairs = ball_rows(item, reach)  # refuses what is out of reach before anything is allocated
-        kernel = [(-c * (k * k)).exp() for k in range(-reach, reach + 1)]
-        beyond = 2 * gaussian_tail(c, arb(reach + 1))
-        inside = sum(kernel, arb(0))
-        low, high = _enclosed(kernel)
-        rows = [_enclosed(row) for row in laws]
-        length = len(laws[0]) + len(kernel) - 1
-        below = [_product(row[0], low, length) for row in rows]
-        above = [_product(row[1], high, length) for row in rows]
-        e = balls.of(epsilon).exp()
-        (most,), (least,) = _enclosed([1 / inside])[1], _enclosed([e / (inside + beyond)])[0]
-        found = []
-        for label, (a, b) in pairs:
-            deltas = []
-            for i, j in ((a, b), (b, a)):
-                total = sum(
-                    (max(fmpz(0), s * most - t * least) for s, t in zip(above[i], below[j], strict=True)), fmpz(0)
-                )
-                unit = balls.of(Fraction(1, 2 ** (3 * _PRECISION)))
-                slack = balls.upper(item.slack((i, j), e))
-                deltas.append(balls.upper(total * unit + outside[i] + beyond / inside + slack))
-            found.append(PairLoss(label, min(1.0, max(deltas))))
-        return found or [PairLoss("", 0.0)]
-
-
 def prove_bare_delta(item: Family | Analytic, epsilon: Fraction) -> list[PairLoss]:
     """The same without noise: of the laws with atoms themselves, of others after rounding."""
     if isinstance(item, Family):
@@ -74,21 +36,20 @@ def prove_bare_delta(item: Family | Analytic, epsilon: Fraction) -> list[PairLos
     return [PairLoss(item.label, prove_rounding(item, epsilon))]
 
 
-def _enclosed(numbers: list[arb]) -> tuple[list[fmpz], list[fmpz]]:
-    """Integers below and above 2^128 times each non-negative number."""
-    scale = arb(2) ** _PRECISION
-    low = [_whole((x * scale).lower().floor()) for x in numbers]
-    return [max(fmpz(0), k) for k in low], [_whole((x * scale).upper().ceil()) for x in numbers]
+def enclosed(numbers: list[arb]) -> tuple[list[fmpz], list[fmpz]]:
+    """Integers below and above 2^144 times each non-negative number."""
+    scale = arb(2) ** BITS
+    below, above = [], []
+    for x in numbers:
+        low, high = (x * scale).lower().floor().unique_fmpz(), (x * scale).upper().ceil().unique_fmpz()
+        if low is None or high is None:
+            raise NotProvable("a mass of the noise or of a law cannot be enclosed; the scale is out of range")
+        below.append(max(fmpz(0), low))
+        above.append(high)
+    return below, above
 
 
-def _whole(x: arb) -> fmpz:
-    found = x.unique_fmpz()
-    if found is None:
-        raise NotProvable("a mass of the noise or of a law cannot be enclosed; the scale is out of range")
-    return found
-
-
-def _product(row: list[fmpz], kernel: list[fmpz], length: int) -> list[fmpz]:
+def product(row: list[fmpz], kernel: list[fmpz], length: int) -> list[fmpz]:
     """The coefficients of the product of two polynomials, exactly."""
     found = (fmpz_poly(row) * fmpz_poly(kernel)).coeffs()
     return found + [fmpz(0)] * (length - len(found))  # polynomials drop zeros at their end
@@ -298,7 +259,7 @@ def _by_polynomials(atoms: list[tuple[int, arb]], window: Span, precision: Fract
             row[x - start] = m
     kernel = [kernel[abs(d)] for d in range(window.first - stop, window.last - start + 1)]
     slack = 2 * sum(kernel, fmpz(0)) + 2 * sum(row, fmpz(0)) + 4 * len(atoms)
-    found = _product(row, kernel, len(row) + len(kernel) - 1)
+    found = product(row, kernel, len(row) + len(kernel) - 1)
     half = arb(slack, slack)  # [0, 2 slack]: wider than need be
     unit = arb(2) ** (-2 * bits)
     return [(arb(found[k]) + half) * unit for k in range(len(row) - 1, len(row) - 1 + len(window))]

@@ -3,52 +3,38 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from typing import Any, final
 
-import numpy as np
 from flint import arb
 
-from fugu.errors import OutOfReach
-from fugu.guarantee.asks import PairLoss
-from fugu.laws.family import SetFamily
-from fugu.laws.sets import LawSet
-from fugu.loss.atoms import forwards, gaussian_tail
-from fugu.loss.sets_extremes import PRECISION, DecayKernel, Floats, Whole
-from fugu.loss.sets_reach import at_outputs, at_points
+from fugu.errors import NotProvable, OutOfReach
+from fugu.guarantee.asks import Ask, Divergences, PairLoss
+from fugu.laws.family import SetFamily, value_range
+from fugu.laws.sets.law_set import LawSet
+from fugu.loss import search
+from fugu.loss.leakage import NO_NOISE, Leakage, in_units, on_grid
+from fugu.loss.search.sets import dual as guessed_dual
+from fugu.loss.search.sets import noised
+from fugu.loss.sets_extremes import PRECISION, DecayKernel
+from fugu.loss.sets_outputs import (
+    Bounded,
+    Excess,
+    Measure,
+    Point,
+    RenyiMeasure,
+    bounded,
+    outputs,
+    outside,
+    prove_pure,
+    reach,
+    spreads,
+)
+from fugu.noise.gaussian import Gaussian
+from fugu.noise.laplace import Laplace
 from fugu.numbers import balls
+from fugu.numbers.exact import Real, as_fraction, decimal_step, float_up
 from fugu.progress import report
-
-# The pure loss over sets of laws: exact, since at each output numerator and denominator are chosen independently.
-#
-# sup over p, q and outputs y of ln(P(y) / Q(y)) = max over y of ln(N(y) / D(y)), y over EVERY declared value: for fixed
-# laws the ratio of Laplace noise is largest at a point of their support, which is some declared value, seen or not; and
-# suprema commute.
-
-
-def prove_pure(family: SetFamily, kernel: DecayKernel) -> list[PairLoss]:
-    """For each pair an epsilon with N_i <= e^epsilon D_j and N_j <= e^epsilon D_i at every declared value."""
-    used = sorted({k for pair in family.pairs for k in pair})
-    known = {}
-    for done, k in enumerate(used):
-        known[k] = at_points(family)[k].proved(kernel)
-        report("proving epsilon", done + 1, len(used))
-    with balls.precision(PRECISION):
-        return [
-            PairLoss(label, max(_largest(known[i][0], known[j][1]), _largest(known[j][0], known[i][1])), (i, j))
-            for (i, j), label in family.different
-        ]
-
-
-def _largest(most: list[arb], least: list[arb]) -> float:
-    """ln of the largest ratio, rounded up: one number is raised wherever N <= m D is not certain."""
-    m = arb(1)
-    for n, d in zip(most, least, strict=True):
-        m = balls.raised(m, n.upper(), d.lower())
-    return balls.upper(m.log())
-
 
 # Bounds on the sum of f(P, Q) over all outputs and all laws of two sets: the least of two.
 #
@@ -59,9 +45,6 @@ def _largest(most: list[arb], least: list[arb]) -> float:
 # The dual: sums of P and of Q are 1, so for every tau and tau' the sum is at most tau - tau' + sum over outputs of the
 # largest f - tau P + tau' Q for P in [D, N] of the first set and Q in [D, N] of the second, which is at one of the four
 # corners, f being convex. A convex problem in two numbers, of which any answer is a proof.
-
-
-Point = tuple[float, float]
 
 
 def envelope(law_set: LawSet, found: Bounded, order: tuple[int, int], measure: Measure) -> arb:
@@ -87,281 +70,167 @@ def dual(found: Bounded, order: tuple[int, int], measure: Measure, at: Point) ->
     return total
 
 
-# The outputs of lattice noise on sets of laws, and N and D at each of them, normalised.
-#
-# Laplace: every lattice point between the first and the last declared value; beyond them all masses fall by the same
-# factor, so those outputs are added to the two ends. Gaussian: every lattice point up to a reach beyond; the noise's
-# mass farther out is `tail`.
+class SetsDecay(Leakage[SetFamily, Any]):
+    """Noise whose mass falls by one factor in every step: the pure loss exactly, at every declared value. Windows of
+    the nearest and the farthest mass do not depend on the scale."""
+
+    def kernel(self, steps: float) -> DecayKernel:
+        """Of the noise of a scale in lattice steps."""
+        return DecayKernel.laplace(steps)
+
+    def pure(self, item: SetFamily, noise: Any, epsilon: Fraction) -> list[PairLoss]:
+        """The largest N / D; what is above `epsilon` by rounding alone may meet it by coupling, exactly: no mass need
+        move farther than the range."""
+        far = None if noise.silent else int(item.points[-1] - item.points[0]) * noise.rate
+        covered = far is not None and far <= epsilon
+        try:
+            found = prove_pure(item, DecayKernel.of(noise))
+        except OutOfReach:
+            if far is None or not covered:
+                raise
+            return [PairLoss(label, float_up(far), pair, met=True) for pair, label in item.different]
+        return [
+            PairLoss(loss.label, float_up(epsilon), loss.pair, met=True)
+            if covered and not loss.within(epsilon)
+            else loss
+            for loss in found
+        ]
+
+    def guess(self, item: SetFamily, steps: float, ask: Ask) -> float:
+        """In doubles, O(n) for every scale."""
+        return search.sets_pure_loss(item, self.kernel(steps))
+
+    def known(self, item: SetFamily, ask: Ask) -> float | None:
+        """Equal outputs of different laws are impossible."""
+        super().known(item, ask)
+        if ask.impossible:
+            raise NotProvable(NO_NOISE)
+        return None
+
+    def start(self, item: SetFamily, ask: Ask) -> tuple[float, float]:
+        """range / epsilon, or range / delta when epsilon is tiny; where no delta is allowed range / epsilon suffices:
+        if every law is possible it is the exact root."""
+        distance = value_range(item)
+        if isinstance(ask, Divergences):
+            return ask.start(distance), math.inf
+        by_epsilon = distance / float(ask.epsilon) if ask.epsilon else math.inf
+        by_delta = distance / float(ask.delta) if ask.delta else math.inf
+        return _finite(min(by_epsilon, by_delta)), search.over(distance, ask.epsilon) if ask.pure else math.inf
 
 
-MOST = 200_000
-"""Most outputs of Laplace noise: its proofs take 20 s then."""
-CELLS = 3_000_000
-"""Most (output, declared value) cells of Gaussian noise."""
+class SetsLaplace(SetsDecay):
+    """Added noise: losses that are sums over outputs, by the envelope and the dual of `fugu.loss.sets`; bounds, not
+    exact."""
+
+    def delta(self, item: SetFamily, noise: Laplace | Gaussian, epsilon: Fraction, delta: Fraction) -> list[PairLoss]:
+        """A bound on delta, not exact."""
+        return prove_loss(item, DecayKernel.of(noise), Excess(epsilon), delta)
+
+    def divergence(self, item: SetFamily, noise: Laplace | Gaussian, alpha: Fraction) -> list[PairLoss]:
+        """A bound on the divergence, not exact."""
+        return prove_loss(item, DecayKernel.of(noise), RenyiMeasure(alpha), Fraction(0))
+
+    def guess(self, item: SetFamily, steps: float, ask: Ask) -> float:
+        """In doubles."""
+        kernel = self.kernel(steps)
+        if isinstance(ask, Divergences):
+            return ask.excess(lambda alpha: search.fast_loss(item, kernel, RenyiMeasure(alpha), 0.0))
+        return (
+            search.fast_loss(item, kernel, Excess(ask.epsilon), ask.target)
+            if ask.delta
+            else super().guess(item, steps, ask)
+        )
+
+    def given(self, item: SetFamily, noise: Laplace | Gaussian) -> tuple[SetFamily, Laplace | Gaussian]:
+        """Both in steps; the pure losses of lattice and continuous noise agree."""
+        if decimal_step(item.points) is None:
+            raise NotProvable(
+                "sets of laws with declared values that are no short decimals: round the values onto a grid"
+            )
+        whole, unit = in_units(item)
+        if noise.silent:
+            return whole, noise
+        if noise.grid is not None:
+            whole, unit = on_grid(item, noise.grid), noise.grid
+        return whole, type(noise)(as_fraction(noise.scale) / unit, grid=1)
+
+    def delta_at(self, item: SetFamily, noise: Laplace | Gaussian, epsilon: Real) -> float:
+        """A bound on delta, of lattice noise."""
+        return super().delta_at(item, self._lattice(noise), epsilon)
+
+    def renyi(self, item: SetFamily, noise: Laplace | Gaussian, alpha: Fraction) -> float:
+        """A bound on the divergence, of lattice noise."""
+        return super().renyi(item, self._lattice(noise), alpha)
+
+    def _lattice(self, noise: Laplace | Gaussian) -> Laplace | Gaussian:
+        if noise.grid is None and not noise.silent:
+            raise NotProvable(
+                f"{self.about}: give the noise a grid; what continuous noise loses is known for pure budgets"
+            )
+        return noise
 
 
-@dataclass(frozen=True, eq=False)
-class SetOutputs:
-    """Which outputs are looked at, how often each counts, and what lies beyond."""
+@final
+class SetsGaussian(SetsLaplace):
+    """Gaussian noise: every lattice point up to where it has vanished."""
 
-    points: Whole
-    at: Whole
-    kernel: DecayKernel
+    def kernel(self, steps: float) -> DecayKernel:
+        """Of the noise of a scale in lattice steps."""
+        return DecayKernel.gaussian(steps)
 
-    def times(self) -> list[arb]:
-        """How often every output counts: those beyond the ends count there."""
-        found = [arb(1)] * len(self.at)
-        if self.kernel.power == 1 and self.kernel.decay is not None:
-            beyond = 1 / balls.of(self.kernel.decay).expm1()
-            found[0] += beyond
-            found[-1] += beyond
-        return found
+    def pure(self, item: SetFamily, noise: Gaussian, epsilon: Fraction) -> list[PairLoss]:
+        """It bounds no ratio by itself, but what the laws do not lose, they do not lose after noise either."""
+        return prove_pure(item, DecayKernel(None))
 
-    @cached_property
-    def floats(self) -> tuple[float, Floats]:
-        """What the kernel is multiplied by, and how often every output counts, in doubles."""
-        norm, times = 1.0, np.ones(len(self.at))
-        if self.kernel.decay is not None:
-            c = float(self.kernel.decay)
-            if self.kernel.scans:
-                norm, beyond = math.tanh(c / 2), 1 / math.expm1(min(c, 700.0))
-                times[0] += beyond
-                times[-1] += beyond
-            else:
-                far = math.ceil(8.7 / math.sqrt(2 * c)) + 2
-                norm = 1 / float(self.kernel.floats(np.arange(-far, far + 1)).sum())
-        return norm, times
+    def start(self, item: SetFamily, ask: Ask) -> tuple[float, float]:
+        """What continuous noise needs for a shift by the whole range, and a step for the lattice; halved until its
+        outputs are few enough to be visited: the search may go on there. For divergences range sqrt(alpha / (2
+        epsilon)) suffices."""
+        distance, measures = value_range(item), list[Measure]()
+        if isinstance(ask, Divergences):
+            steps, measures = ask.start(distance), [RenyiMeasure(alpha) for alpha, _ in ask.orders]
+        elif ask.target <= search.LEAST:
+            raise NotProvable(f"a delta of {ask.target:g} is below what the search for Gaussian noise can tell from 0")
+        else:
+            steps = _finite(1.001 * distance / float(search.fast_gaussian_mu(float(ask.epsilon), ask.target)) + 1)
+            measures = [Excess(ask.epsilon)]
+        for _ in range(60):
+            try:
+                for measure in measures:
+                    outputs(item, self.kernel(steps), reach(item, self.kernel(steps), measure))
+                return steps, search.gaussian_scale(distance, ask)
+            except OutOfReach as error:
+                steps, first = steps / 2, error
+        raise first
 
-    @property
-    def reach(self) -> int:
-        """How far beyond the declared values outputs are looked at."""
-        return int(self.points[0] - self.at[0])
+    def epsilon(self, item: SetFamily, noise: Gaussian) -> float:
+        """Infinite, unless nothing is added."""
+        return super().epsilon(item, noise) if noise.silent else math.inf
 
-    def norm(self) -> tuple[arb, arb]:
-        """Numbers at or above, and at or below, what the kernel is multiplied by."""
-        if self.kernel.decay is None:
-            return arb(1), arb(1)
-        c = balls.of(self.kernel.decay)
-        if self.kernel.power == 1:
-            q = (-c).exp()
-            found = (1 - q) / (1 + q)
-            return found.upper(), found.lower()
-        far = math.ceil(16 / math.sqrt(2 * float(self.kernel.decay))) + 2
-        g = self.kernel.proved()
-        inside = 1 + 2 * sum((g(k) for k in range(1, far + 1)), arb(0))
-        return (1 / inside).upper(), (1 / (inside + 2 * gaussian_tail(c, arb(far + 1)))).lower()
 
-    def tail(self) -> float:
-        """The noise's mass farther out than the outputs, rounded up."""
-        if self.kernel.power == 1 or self.kernel.decay is None:
-            return 0.0
+def _finite(x: float) -> float:
+    """A scale to begin with: positive and finite, where it is known."""
+    return x if math.isinf(x) else max(1e-280, x) * (1 + 1e-9)
+
+
+def prove_loss(family: SetFamily, kernel: DecayKernel, measure: Measure, enough: Fraction) -> list[PairLoss]:
+    """For each pair a proved bound, both orders; the dual where a search says, if the envelope is not `enough`."""
+    where = outputs(family, kernel, reach(family, kernel, measure))
+    found, guessed = bounded(family, where), noised(family, where)
+
+    def proved(order: tuple[int, int]) -> float:
         with balls.precision(PRECISION):
-            return balls.upper(2 * gaussian_tail(balls.of(self.kernel.decay), arb(self.reach + 1)) * self.norm()[0])
+            more = outside(family.sets[order[1]], found.where, measure)
+            first = measure.proved_loss(envelope(family.sets[order[0]], found, order, measure) + more)
+            if first <= enough:
+                return first
+            value, at = guessed_dual(guessed, order, measure)
+            return (
+                first if math.isinf(value) else min(first, measure.proved_loss(dual(found, order, measure, at) + more))
+            )
 
-
-def outputs(family: SetFamily, kernel: DecayKernel, reach: int = 0) -> SetOutputs:
-    """The outputs to look at, refused where they are too many. `reach`: how far beyond the ends, for Gaussian noise."""
-    points = np.asarray(family.points, dtype=np.int64)
-    if kernel.decay is None:
-        return SetOutputs(points, points, kernel)
-    first, last = int(points[0]), int(points[-1])
-    count = last - first + 1 + 2 * reach
-    limit = MOST if kernel.power == 1 else CELLS // len(points)
-    if count > limit:
-        raise OutOfReach(
-            f"a bound with delta, or of finite order, needs every lattice point, and there are {count:,}, more than "
-            f"{limit:,}; choose a coarser grid, fewer declared values, or a pure budget",
-            points=count,
-            limit=limit,
-        )
-    return SetOutputs(points, np.arange(first - reach, last + reach + 1), kernel)
-
-
-@dataclass(frozen=True, eq=False)
-class Bounded:
-    """At or above N, and at or below D, of every set at every output, normalised: exact numbers in proofs, doubles to
-    search with."""
-
-    where: SetOutputs
-    most: list[Any]
-    least: list[Any]
-
-
-def bounded(family: SetFamily, where: SetOutputs) -> Bounded:
-    """N and D in balls, rounded outward."""
-    found = [one.proved(where.kernel) for one in at_outputs(family, where.at)]
-    with balls.precision(PRECISION):
-        high, low = where.norm()
-        return Bounded(
-            where,
-            [[(high * n.upper()).upper() for n in most] for most, _ in found],
-            [[(low * d.lower()).lower().max(arb(0)) for d in least] for _, least in found],
-        )
-
-
-def spreads(where: SetOutputs, psi: list[arb]) -> list[arb]:
-    """At or above sum_y g(y - x) psi(y) at every declared value x, normalised; psi is at or above 0."""
-    high = where.norm()[0]
-    weighted = [high * t * p for t, p in zip(where.times(), psi, strict=True)]
-    if where.kernel.decay is None:
-        return weighted
-    g = where.kernel.proved()
-    places = (where.points - where.at[0]).tolist()
-    if where.kernel.scans:
-        steps = [g(1)] * (len(weighted) - 1)
-        left, right = forwards(weighted, steps), forwards(weighted[::-1], steps)[::-1]
-        return [left[k] + g(1) * right[k + 1] if k + 1 < len(right) else left[k] for k in places]
-    there = [(y, w) for y, w in zip(where.at.tolist(), weighted, strict=True) if w != 0]
-    return [sum((w * g(abs(y - x)) for y, w in there), arb(0)) for x in where.points.tolist()]
-
-
-# What is bounded over all outputs: the sum of a convex function f(P, Q), homogeneous of degree 1, of two noised laws.
-#
-# `Excess`: f = (P - e^epsilon Q)_+, whose sum is delta. `RenyiMeasure`: f = P^a Q^(1-a), whose sum is e^{(a-1) D_a}.
-# Both grow with P and fall with Q, and f(P, Q) <= P psi where psi = f(N, D) / N at the largest P and the least Q. Each
-# has psi and f in doubles and, of exact numbers, in balls, which are not finite where there is no bound; how steeply f
-# grows with P and falls with Q at most, where P / Q <= ratio (`steepest`); and the loss that a sum stands for, rounded
-# up in balls.
-
-
-@dataclass(frozen=True)
-class Excess:
-    """delta at epsilon."""
-
-    epsilon: Fraction
-
-    @property
-    def _e(self) -> float:
-        return math.exp(min(float(self.epsilon), 700.0))
-
-    def psi(self, most: Floats, least: Floats) -> Floats:
-        """(1 - e^epsilon D / N)_+."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.maximum(1 - self._e * least / most, 0.0)
-        return np.where(most > 0, np.where(np.isnan(found), 1.0, found), 0.0)
-
-    def f(self, p: Floats, q: Floats) -> Floats:
-        """(P - e^epsilon Q)_+."""
-        return np.maximum(p - self._e * q, 0.0)
-
-    def proved_psi(self, most: arb, least: arb) -> arb:
-        """The same in balls."""
-        if most == 0:
-            return arb(0)
-        return (1 - balls.of(self.epsilon).exp() * least / most).upper().max(arb(0))
-
-    def proved_f(self, p: arb, q: arb) -> arb:
-        """The same in balls."""
-        return (p - balls.of(self.epsilon).exp() * q).upper().max(arb(0))
-
-    def steepest(self, ratio: float) -> tuple[float, float]:  # noqa: ARG002
-        """1 and e^epsilon."""
-        return 1.0, self._e
-
-    def loss(self, total: float) -> float:
-        """delta is the sum."""
-        return total
-
-    def proved_loss(self, total: arb) -> float:
-        """delta is the sum, at most 1."""
-        return min(1.0, max(0.0, balls.upper(total)))
-
-
-@dataclass(frozen=True)
-class RenyiMeasure:
-    """The Rényi divergence of order alpha > 1."""
-
-    alpha: Fraction
-
-    def psi(self, most: Floats, least: Floats) -> Floats:
-        """(N / D)^(a - 1)."""
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            found: Floats = (most / least) ** float(self.alpha - 1)
-        return np.where(most > 0, found, 0.0)
-
-    def f(self, p: Floats, q: Floats) -> Floats:
-        """P^a Q^(1 - a)."""
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            found: Floats = p * (p / q) ** float(self.alpha - 1)
-        return np.where(p > 0, found, 0.0)
-
-    def proved_psi(self, most: arb, least: arb) -> arb:
-        """The same in balls."""
-        if most == 0:
-            return arb(0)
-        return ((most / least).log() * balls.of(self.alpha - 1)).exp()
-
-    def proved_f(self, p: arb, q: arb) -> arb:
-        """The same in balls."""
-        return p * self.proved_psi(p, q)
-
-    def steepest(self, ratio: float) -> tuple[float, float]:
-        """a r^(a - 1) and (a - 1) r^a."""
-        a = float(self.alpha)
-        return a * ratio ** (a - 1), (a - 1) * ratio**a
-
-    def loss(self, total: float) -> float:
-        """ln(sum) / (a - 1)."""
-        return max(0.0, math.log(total)) / float(self.alpha - 1) if total < math.inf else math.inf
-
-    def proved_loss(self, total: arb) -> float:
-        """The same, rounded up."""
-        return max(0.0, balls.upper((total.max(arb(1))).log() / balls.of(self.alpha - 1)))
-
-
-Measure = Excess | RenyiMeasure
-
-
-# How far out Gaussian noise on sets of laws matters for a sum of f(P, Q), and a bound on what lies beyond.
-#
-# delta: no more than the noise's own mass there. Order a, beyond the last declared value x_k by u > T steps: N <= g(u),
-# and D >= m g(u + s) if every law of the second set has at least the mass m at s steps before x_k or nearer, so that
-# f <= e^{c a (a-1) s^2} e^{-c (u - (a-1) s)^2} m^(1-a), c the decay; the mirror before the first value.
-
-
-_NEGLIGIBLE = 60.0
-"""What lies beyond is less than e^-60 of what matters."""
-_REACH = 16.0
-
-
-def reach(family: SetFamily, kernel: DecayKernel, measure: Measure) -> int:
-    """How many lattice steps beyond the declared values must be looked at."""
-    if kernel.power == 1 or kernel.decay is None:
-        return 0
-    wide = math.ceil(_REACH / math.sqrt(2 * float(kernel.decay))) + 1
-    if not isinstance(measure, RenyiMeasure):
-        return wide
-    sides = (_side(one, kernel, measure, mirrored) for one in family.sets for mirrored in (False, True))
-    return max(wide, *(far for far, _, _ in sides))
-
-
-def outside(law_set: LawSet, where: SetOutputs, measure: Measure) -> arb:
-    """At or above the sum of f beyond the outputs, for Q in the set, both ends; 0 for Laplace noise, which has none."""
-    kernel = where.kernel
-    if kernel.power == 1 or kernel.decay is None:
-        return arb(0)
-    if not isinstance(measure, RenyiMeasure):
-        return arb(where.tail())
-    c, total = balls.of(kernel.decay), arb(0)
-    a = measure.alpha
-    for mirrored in (False, True):
-        _, apart, index = _side(law_set, kernel, measure, mirrored)
-        far = balls.of(where.reach - (a - 1) * apart)
-        held = law_set.bottom([Fraction(int(k <= index if mirrored else k >= index)) for k in range(law_set.size)])
-        if not (far >= 0 and held > 0):
-            return arb("inf")
-        grown = (c * balls.of(a * (a - 1) * apart**2) + balls.of(1 - a) * balls.of(held).log()).exp()
-        total += grown * gaussian_tail(c, far + 1)
-    return total * where.norm()[0]
-
-
-def _side(law_set: LawSet, kernel: DecayKernel, measure: RenyiMeasure, mirrored: bool) -> tuple[int, int, int]:
-    """(reach, s, the place of the value s steps away) that needs the least reach, at one end."""
-    masses = np.maximum(law_set.ends[mirrored], 0.0)
-    apart = law_set.values - law_set.values[0] if mirrored else law_set.values[-1] - law_set.values
-    a, c = float(measure.alpha), float(kernel.decay or 1)
-    with np.errstate(divide="ignore"):
-        more = (_NEGLIGIBLE - (a - 1) * np.log(masses)) / c
-    far = np.where(masses > 1e-300, (a - 1) * apart + np.sqrt(a * (a - 1) * apart**2 + more), np.inf)
-    best = int(np.argmin(far))
-    return math.ceil(float(far[best])) + 1, int(apart[best]), best
+    losses = []
+    for done, ((i, j), label) in enumerate(family.different):
+        losses.append(PairLoss(label, max(proved(order) for order in ((i, j), (j, i))), (i, j)))
+        report("proving bounds over sets of laws", done + 1, family.differing)
+    return losses

@@ -6,12 +6,13 @@ import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import final
 
 import numpy as np
 from flint import arb, fmpz
 from numpy.typing import NDArray
 
-from fugu.errors import NotProvable
+from fugu.errors import BadNoise, NotProvable
 from fugu.guarantee.asks import PairLoss
 from fugu.guarantee.conversion import exact_delta
 from fugu.guarantee.kinds import pure_as_renyi
@@ -20,11 +21,14 @@ from fugu.laws.family import Family
 from fugu.laws.masses import Masses
 from fugu.loss.atoms import ball_masses, bare_divergences, forwards, prove_delta, prove_pure
 from fugu.loss.cost import ball_log_cost, log_cost
+from fugu.loss.leakage import Leakage
 from fugu.loss.shifts import shift_renyi
 from fugu.loss.vectors_gaussian import shift_delta, smooth_delta, smooth_plan, wide
 from fugu.noise import Gaussian, Laplace, LatticeNoise
+from fugu.noise.lattice import Lattice
+from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, float_up
+from fugu.numbers.exact import Real, as_fraction, decimal_step, float_up, integers
 from fugu.transport.coupling import Coupling
 from fugu.transport.matching import Space, bottleneck, in_space, kept_within
 from fugu.transport.plan import optimal_plan
@@ -40,81 +44,151 @@ PLANNED = 4_000_000
 """Pairs of atoms up to which an optimal plan is looked for."""
 
 
-def vector_pure(family: Family, noise: LatticeNoise, epsilon: Fraction) -> list[PairLoss]:
-    """max log ratio of every pair: on the product grid where it is small enough, else W_inf (l1) times the rate, or
-    what the laws lose without noise."""
-    require_exact(family)
-    if noise.scale == 0 or isinstance(noise, Gaussian):
-        # Gaussian noise bounds no ratio by itself, but what the laws do not lose, they do not lose after noise either
-        return prove_pure(family, None)[: len(family.different)]
-    tight = {loss.pair: loss for loss in prove_vector_pure(family, noise.rate)} if vertices(family) <= LARGEST else {}
-    bare = {} if tight else {loss.pair: loss.value for loss in prove_pure(family, None)}
-    found = []
-    for pair, label in family.different:
-        if (loss := tight.get(pair)) is not None and loss.within(epsilon):
-            found.append(loss)
-            continue
-        space = space_of(family, pair, 1)
-        if loss is not None and len(space.x) * len(space.y) > PLANNED:
-            found.append(loss)  # the distance would only settle equality, and its flow could be refused as too large
-            continue
-        moved = Fraction(bottleneck(space, Fraction(0))[0]) * noise.rate
-        value = min(float_up(moved), loss.value if loss else bare[pair])
-        found.append(PairLoss(label, value, pair, met=moved <= epsilon))
-    return found
+@final
+class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
+    """Independent noise in every coordinate: bounds by couplings, plans and the exact ratio on the product grid
+    (docs/proofs/vectors.md). Distances are in the norm of the noise, l1 for Laplace and l2 for Gaussian noise."""
+
+    def pure(self, item: Family, noise: Laplace | Gaussian, epsilon: Fraction) -> list[PairLoss]:
+        """max log ratio of every pair: on the product grid where it is small enough, else W_inf (l1) times the rate,
+        or what the laws lose without noise."""
+        require_exact(item)
+        if noise.scale == 0 or isinstance(noise, Gaussian):
+            # Gaussian noise bounds no ratio by itself, but what the laws do not lose, they do not lose after it either
+            return prove_pure(item, None)[: len(item.different)]
+        tight = {loss.pair: loss for loss in prove_vector_pure(item, noise.rate)} if vertices(item) <= LARGEST else {}
+        bare = {} if tight else {loss.pair: loss.value for loss in prove_pure(item, None)}
+        found = []
+        for pair, label in item.different:
+            if (loss := tight.get(pair)) is not None and loss.within(epsilon):
+                found.append(loss)
+                continue
+            space = space_of(item, pair, 1)
+            if loss is not None and len(space.x) * len(space.y) > PLANNED:
+                found.append(loss)  # the distance would only settle equality, and its flow could be too large
+                continue
+            moved = Fraction(bottleneck(space, Fraction(0))[0]) * noise.rate
+            value = min(float_up(moved), loss.value if loss else bare[pair])
+            found.append(PairLoss(label, value, pair, met=moved <= epsilon))
+        return found
+
+    def delta(self, item: Family, noise: Laplace | Gaussian, epsilon: Fraction, delta: Fraction) -> list[PairLoss]:
+        """delta(epsilon) of every pair, at most that of the laws without noise. Laplace: the mass that no coupling
+        brings within epsilon x scale in l1 (Chen and Ohrimenko 2023, Theorem 4.2), compared with `delta` in rationals;
+        or, where that is more, what the pure epsilon implies. Gaussian: the analytic curve, averaged over a plan, or
+        for noise of few steps the best conversion of the divergences."""
+        require_exact(item)
+        laws = prove_delta(item, None, epsilon)[: len(item.different)]
+        if noise.scale == 0:
+            return laws
+        bare, found = {loss.pair: loss.value for loss in laws}, []
+        if isinstance(noise, Laplace):
+            for pair, label in item.different:
+                space = space_of(item, pair, 1)
+                missed = 1 - kept_within(space, math.floor(epsilon / noise.rate / unit_of(space)))
+                found.append(PairLoss(label, min(float_up(missed), bare[pair]), pair, met=missed <= delta))
+            if all(loss.within(delta) for loss in found):
+                return found
+            pure = [pure_as_delta(loss.value, epsilon) for loss in self.pure(item, noise, epsilon)]
+            return [replace(loss, value=min(loss.value, other)) for loss, other in zip(found, pure, strict=True)]
+        if wide(noise):
+            return [PairLoss(label, min(bare[pair], _curve(item, pair, noise, epsilon)), pair)
+                    for pair, label in item.different]  # fmt: skip
+        losses = [self.divergence(item, noise, alpha) for alpha in ORDERS]
+        for k, (pair, label) in enumerate(item.different):
+            values = {a: loss[k].value for a, loss in zip(ORDERS, losses, strict=True)}
+            orders: dict[Real, Real] = {a: Fraction(value) for a, value in values.items() if math.isfinite(value)}
+            found.append(PairLoss(label, min(bare[pair], exact_delta(orders, epsilon) if orders else 1.0), pair))
+        return found
+
+    def divergence(self, item: Family, noise: Laplace | Gaussian, alpha: Fraction) -> list[PairLoss]:
+        """D_alpha of every pair: the least of R_alpha(noise, W_inf), the expected cost of a plan (joint convexity), the
+        divergence of the laws without noise, and for Laplace noise what its exact pure epsilon implies."""
+        require_exact(item)
+        found = []
+        tight: dict[tuple[int, int], float] = {}
+        if noise.scale > 0 and isinstance(noise, Laplace) and vertices(item) <= IMPLIED:
+            losses = prove_vector_pure(item, noise.rate)
+            tight = {x.pair: pure_as_renyi(Fraction(x.value), alpha) for x in losses if math.isfinite(x.value)}
+        for (pair, label), bare in zip(item.different, bare_divergences(item, alpha), strict=True):
+            least = [bare]
+            if noise.scale > 0:
+                space = space_of(item, pair, 1 if isinstance(noise, Laplace) else 2)
+                reach = bottleneck(space, Fraction(0))[0]
+                least += [_within(noise, reach, alpha), tight.get(pair, math.inf)]
+                if len(space.x) * len(space.y) <= PLANNED:
+                    least.append(plan_loss(space, plan_for(space, noise, alpha), noise, alpha))
+            found.append(PairLoss(label, min(least), pair))
+        return found
+
+    def conditioned(self, item: Family, noise: Laplace | Gaussian, alpha: Fraction, delta: Fraction) -> Family:
+        """The pair given the events of probability at least 1 - delta that bring the laws closest: the normalised
+        margins of a sub-coupling of least distance (`fugu.loss.divergence`)."""
+        from fugu.loss.divergence import margins
+
+        return margins(item, bottleneck(space_of(item, item.pairs[0], noise.norm), delta)[1], item.labels[0])
+
+    def coupled(self, item: Family, pair: tuple[int, int], noise: Laplace | Gaussian) -> Fraction | None:
+        """Of Laplace noise W_inf x rate."""
+        if noise.silent or isinstance(noise, Gaussian):
+            return None
+        return Fraction(bottleneck(space_of(item, pair, noise.norm), Fraction(0))[0]) * noise.rate
+
+    def leak(self, item: Family, noise: Laplace | Gaussian) -> None:
+        """None: only bounds are known."""
+
+    def given(self, item: Family, noise: Laplace | Gaussian) -> tuple[Family, Laplace | Gaussian]:
+        """Laws in lattice steps, and the noise on that lattice. Continuous Laplace noise has the ratios of lattice
+        noise at the points of any lattice that holds all atoms; the Gaussian bounds hold for both."""
+        lattice = Lattice.holding([item.points]) if noise.grid is None else Lattice(noise.grid)
+        if lattice is None:
+            raise NotProvable("coordinates that are no short decimals stand on no lattice; round them first")
+        step, points = decimal_step(item.points), item.points
+        exact = (as_fraction(x) for x in np.unique(points).tolist())
+        if step is not None:
+            exact = (int(k) * step for k in np.unique(integers(points, step)).tolist())
+        if noise.grid is not None and any((x / lattice.grid).denominator != 1 for x in exact):
+            raise BadNoise("some atoms are off the lattice of this grid; round the laws onto it first (calibrate does)")
+        return item.on(lattice), noise.at(noise.scale, lattice.grid)
+
+    def delta_at(self, item: Family, noise: Laplace | Gaussian, epsilon: Real) -> float:
+        """A proved delta(epsilon), by bounds that hold for continuous and for lattice noise."""
+        return min(1.0, super().delta_at(item, noise, epsilon))
+
+    def renyi(self, item: Family, noise: Laplace | Gaussian, alpha: Fraction) -> float:
+        """A proved bound on D_alpha by joint convexity, of Laplace noise on a lattice only; for vectors the tight
+        divergence is not computed."""
+        if isinstance(noise, Laplace) and noise.grid is None and not noise.silent:
+            raise NotProvable("for vectors the divergence is bounded for lattice noise; give the noise a grid")
+        return super().renyi(item, noise, alpha)
 
 
-def vector_renyi(family: Family, noise: LatticeNoise, alpha: Fraction) -> list[PairLoss]:
-    """D_alpha of every pair: the least of R_alpha(noise, W_inf), the expected cost of a plan (joint convexity), the
-    divergence of the laws without noise, and for Laplace noise what its exact pure epsilon implies."""
-    require_exact(family)
-    found = []
-    tight: dict[tuple[int, int], float] = {}
-    if noise.scale > 0 and isinstance(noise, Laplace) and vertices(family) <= IMPLIED:
-        losses = prove_vector_pure(family, noise.rate)
-        tight = {x.pair: pure_as_renyi(Fraction(x.value), alpha) for x in losses if math.isfinite(x.value)}
-    for (pair, label), bare in zip(family.different, bare_divergences(family, alpha), strict=True):
-        least = [bare]
-        if noise.scale > 0:
-            space = space_of(family, pair, 1 if isinstance(noise, Laplace) else 2)
-            reach = bottleneck(space, Fraction(0))[0]
-            least += [_within(noise, reach, alpha), tight.get(pair, math.inf)]
-            if len(space.x) * len(space.y) <= PLANNED:
-                least.append(plan_loss(space, plan_for(space, noise, alpha), noise, alpha))
-        found.append(PairLoss(label, min(least), pair))
-    return found
+@final
+class SpaceDirected(Leakage[Family, DirectedLaplace]):
+    """Laplace noise along whole directions, on translates of laws of vectors (docs/proofs/directed.md): exact
+    rationals, the whole multiples of the directions that make up the shift."""
 
+    def pure(self, item: Family, noise: DirectedLaplace, epsilon: Fraction) -> list[PairLoss]:
+        """sum_j |z_j| / t_j for translates; infinite where the shift leaves the directions."""
+        found = []
+        for pair, label in item.different:
+            ends = []
+            for number in pair:
+                held = np.flatnonzero(item.laws[number].parts != 0)
+                if len(held) != 1 or item.blurred(pair):
+                    raise NotProvable("noise along directions is proved for translates; these laws have several atoms")
+                ends.append(item.points[held[0]])
+            loss = noise.loss(tuple(int(x) for x in np.atleast_1d(ends[1] - ends[0])))
+            value = math.inf if loss is None else float_up(loss)
+            found.append(PairLoss(label, value, pair, met=loss is not None and loss <= epsilon))
+        return found
 
-def vector_delta(
-    family: Family, noise: LatticeNoise, epsilon: Fraction, target: Fraction = Fraction(0)
-) -> list[PairLoss]:
-    """delta(epsilon) of every pair, at most that of the laws without noise. Laplace: the mass that no coupling brings
-    within epsilon x scale in l1 (Chen and Ohrimenko 2023, Theorem 4.2), compared with the `target` in rationals; or,
-    where that is above the target, what the pure epsilon implies. Gaussian: the analytic curve, averaged over a plan,
-    or for noise of few steps the best conversion of the divergences."""
-    require_exact(family)
-    laws = prove_delta(family, None, epsilon)[: len(family.different)]
-    if noise.scale == 0:
-        return laws
-    bare, found = {loss.pair: loss.value for loss in laws}, []
-    if isinstance(noise, Laplace):
-        for pair, label in family.different:
-            space = space_of(family, pair, 1)
-            missed = 1 - kept_within(space, math.floor(epsilon / noise.rate / unit_of(space)))
-            found.append(PairLoss(label, min(float_up(missed), bare[pair]), pair, met=missed <= target))
-        if all(loss.within(target) for loss in found):
-            return found
-        pure = [pure_as_delta(loss.value, epsilon) for loss in vector_pure(family, noise, epsilon)]
-        return [replace(loss, value=min(loss.value, other)) for loss, other in zip(found, pure, strict=True)]
-    if wide(noise):
-        return [PairLoss(label, min(bare[pair], _curve(family, pair, noise, epsilon)), pair)
-                for pair, label in family.different]  # fmt: skip
-    losses = [vector_renyi(family, noise, alpha) for alpha in ORDERS]
-    for k, (pair, label) in enumerate(family.different):
-        values = {a: loss[k].value for a, loss in zip(ORDERS, losses, strict=True)}
-        orders: dict[Real, Real] = {a: Fraction(value) for a, value in values.items() if math.isfinite(value)}
-        found.append(PairLoss(label, min(bare[pair], exact_delta(orders, epsilon) if orders else 1.0), pair))
-    return found
+    def delta(self, item: Family, noise: DirectedLaplace, epsilon: Fraction, delta: Fraction) -> list[PairLoss]:
+        """By conversion from the pure loss."""
+        return [
+            PairLoss(loss.label, pure_as_delta(loss.value, epsilon), loss.pair)
+            for loss in self.pure(item, noise, epsilon)
+        ]
 
 
 def _curve(family: Family, pair: tuple[int, int], noise: Gaussian, epsilon: Fraction) -> float:

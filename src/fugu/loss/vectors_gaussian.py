@@ -6,13 +6,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import final
 
 import numpy as np
 from flint import arb, fmpz
 
 from fugu.errors import NotProvable
+from fugu.guarantee.asks import PairLoss
 from fugu.laws.masses import Masses
-from fugu.laws.multinormal import Matrix, is_semidefinite
+from fugu.laws.multinormal import Matrix, NormalPair, is_semidefinite
+from fugu.loss.leakage import Leakage
+from fugu.loss.normal import normal_divergence, prove_normal_delta
 from fugu.loss.search.normal import fast_gaussian_log_delta
 from fugu.loss.shifts import ball_delta
 from fugu.noise import Gaussian
@@ -244,3 +248,61 @@ def _require_width(noise: CorrelatedGaussian) -> None:
     spread = tuple(tuple((room if i == j else 0) - gram[i][j] for j in range(k)) for i in range(k))
     if not wide or not is_semidefinite(spread):
         raise NotProvable("the noise is too narrow against its grid to be treated as Gaussian; choose a finer grid")
+
+
+@final
+class NormalLeakage(Leakage[NormalPair, Gaussian | CorrelatedGaussian]):
+    """The Gaussian model (docs/proofs/correlated.md): M / R within e^{+-kappa} (`fugu.loss.vectors_gaussian`) gives
+    delta_M(epsilon) <= e^kappa delta_R(epsilon - 2 kappa) and D_a(M) <= D_a(R) + (2a - 1) kappa / (a - 1); R is a
+    rounding of continuous Gaussian noise of the same covariance. Independent lattice noise is correlated noise without
+    columns; continuous noise has kappa 0."""
+
+    def pure(self, item: NormalPair, noise: Gaussian | CorrelatedGaussian, epsilon: Fraction) -> list[PairLoss]:
+        """Infinite unless the laws are equal."""
+        return [PairLoss(item.label, 0.0 if item.same else math.inf)]
+
+    def leak(self, item: NormalPair, noise: Gaussian | CorrelatedGaussian) -> None:
+        """None: no table lists it."""
+
+    def explain_pure(self, item: NormalPair, noise: Gaussian | CorrelatedGaussian) -> None:
+        """No ratio is bounded."""
+        if not item.same and isinstance(noise, CorrelatedGaussian):
+            raise NotProvable(
+                "Gaussian noise gives no pure guarantee unless the laws are equal; give a delta > 0, or a Renyi budget"
+            )
+
+    def delta(
+        self, item: NormalPair, noise: Gaussian | CorrelatedGaussian, epsilon: Fraction, delta: Fraction
+    ) -> list[PairLoss]:
+        """Exact for every pair of covariances, and kappa for the lattice."""
+        if item.same:
+            return [PairLoss(item.label, 0.0)]
+        covariance, kappa = _gaussian(item, noise)
+        left = max(Fraction(0), epsilon - SLACK) if kappa > 0 else epsilon
+        more = balls.of(SLACK) if kappa > 0 and epsilon < SLACK else arb(0)  # HS_{-x} <= HS_0 + x
+        with balls.precision(128):
+            found = balls.upper((arb(prove_normal_delta(item, covariance, left)) + more) * kappa.exp())
+        return [PairLoss(item.label, min(1.0, found))]
+
+    def divergence(self, item: NormalPair, noise: Gaussian | CorrelatedGaussian, alpha: Fraction) -> list[PairLoss]:
+        """Closed form, and kappa for the lattice."""
+        if item.same:
+            return [PairLoss(item.label, 0.0)]
+        covariance, kappa = _gaussian(item, noise)
+        with balls.precision(128):
+            more = kappa * balls.of((2 * alpha - 1) / (alpha - 1))
+            return [PairLoss(item.label, balls.upper(arb(normal_divergence(item, covariance, alpha)) + more))]
+
+
+def _gaussian(item: NormalPair, noise: Gaussian | CorrelatedGaussian) -> tuple[Matrix, arb]:
+    """The covariance of the noise, and kappa, for which 2 kappa <= SLACK is checked."""
+    d = item.dimension
+    if isinstance(noise, Gaussian):
+        if noise.grid is None:
+            variance = as_fraction(noise.scale) ** 2
+            return tuple(tuple(variance if i == j else Fraction(0) for j in range(d)) for i in range(d)), arb(0)
+        noise = CorrelatedGaussian(noise.scale, (), (), noise.grid, d)
+    kappa = excess(noise, [item.p.cov, item.q.cov])
+    if not 2 * kappa <= balls.of(SLACK):
+        raise NotProvable("too many coordinates or columns for the smoothing bound")
+    return noise.covariance(), kappa

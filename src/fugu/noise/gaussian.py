@@ -104,6 +104,12 @@ class Gaussian(Noise):
         """e^(-precision k^2) over the sum of all."""
         return (-balls.of(self.precision) * (k * k)).exp() / _total(self.precision, ctx.prec)
 
+    def masses_within(self, reach: int) -> list[arb]:
+        """The same, mirrored at 0."""
+        c, share = -balls.of(self.precision), 1 / _total(self.precision, ctx.prec)
+        half = [(c * (k * k)).exp() * share for k in range(reach + 1)]
+        return half[:0:-1] + half
+
     def beyond(self, k: int) -> arb:
         """2 e^(-c (k + 1)^2) / (1 - e^(-2 c (k + 1))) over the sum of all, c = precision."""
         return _above(self.precision, k + 1) / _total(self.precision, ctx.prec)

@@ -124,6 +124,10 @@ class Noise(ABC):
         """A ball that holds P(N = k steps) of lattice noise of positive scale."""
         raise NotImplementedError(f"the masses of {self.name} noise are not stated")
 
+    def masses_within(self, reach: int) -> list[arb]:
+        """`mass` from -reach to reach."""
+        return [self.mass(k) for k in range(-reach, reach + 1)]
+
     def beyond(self, k: int) -> arb:
         """A ball at or above P(|N| > k steps), for k >= 0; exactly 0 where nothing lies beyond."""
         raise NotImplementedError(f"the tails of {self.name} noise are not stated")

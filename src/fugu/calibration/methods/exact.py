@@ -18,8 +18,8 @@ from fugu.laws.shapes import Item
 from fugu.loss.atoms import prove_delta
 from fugu.loss.divergence import kept, margins, unmoved
 from fugu.loss.door import leakage
+from fugu.loss.histograms import NO_ORDERS
 from fugu.loss.search.shapes import farthest, fast_vector_pure, over
-from fugu.loss.table.cells import NO_ORDERS
 from fugu.loss.vectors import IMPLIED, LARGEST, vertices
 from fugu.noise.kind import Kind
 from fugu.numbers import balls

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from fugu.laws.family import SetFamily
 from fugu.laws.sets import LawSet
 from fugu.loss.search.laplace import Decayed, decayed_sums
-from fugu.loss.sets import Bounded, Measure, Point, SetOutputs, outputs, prove_pure, reach
 from fugu.loss.sets_extremes import (
     DecayKernel,
     Extremes,
@@ -21,6 +20,7 @@ from fugu.loss.sets_extremes import (
     Grid,
     SeveralSets,
 )
+from fugu.loss.sets_outputs import Bounded, Measure, Point, SetOutputs, outputs, prove_pure, reach
 from fugu.loss.sets_reach import Attained, Supported, at_outputs, at_points
 
 DUAL = 50_000

@@ -22,6 +22,8 @@ from fugu.loss.rounded import DELTA_TILT, Span, float_cells, span_of
 from fugu.loss.search.laplace import decayed_sums, delta_loss
 from fugu.loss.search.normal import fast_gaussian_mu
 from fugu.loss.vectors import grid_of
+from fugu.noise.gaussian import Gaussian
+from fugu.noise.kind import Noise
 from fugu.numbers import balls
 from fugu.numbers.exact import float_up
 from fugu.transport.coupling import monotone
@@ -30,47 +32,37 @@ LEAST = 1e-15
 """What rounding may hide of a delta that is summed in doubles."""
 
 
-def fast_gaussian_delta(item: Family | Analytic, precision: float, epsilon: float) -> float:
-    """max over pairs and orders of the tight delta in floating point; within 1e-12 of the truth, to search with."""
+def fast_window_delta(item: Item, noise: Noise, reach: int, epsilon: float) -> float:
+    """max over pairs and orders of the tight delta in floating point, of what the noise puts within a reach; within
+    1e-12 of the truth, to search with."""
     from scipy.signal import fftconvolve
 
-    reach = reach_of(precision)
-    rows, pairs = _dense(item, reach)  # refuses what is out of reach before anything is allocated
-    narrow = min(precision, 1e3)  # e^-1000 is 0 in doubles: beyond, nothing changes, and infinity times 0 is no number
-    kernel = np.exp(-narrow * np.arange(-reach, reach + 1, dtype=np.float64) ** 2)
-    kernel /= kernel.sum()
-    noised = [np.maximum(fftconvolve(row, kernel), 0) for row in rows]
-    e = math.exp(min(epsilon, 700.0))
-    worst = 0.0
-    for a, b in pairs:
-        for i, j in ((a, b), (b, a)):
-            worst = max(
-                worst, float(np.maximum(noised[i] - e * noised[j], 0).sum()) + balls.upper(item.slack((i, j), arb(e)))
-            )
-    return min(1.0, worst)
-
-
-def _dense(item: Family | Analytic, reach: int) -> tuple[list[NDArray[np.float64]], list[tuple[int, int]]]:
-    """The laws as dense rows over consecutive lattice points, and the pairs that differ."""
     if isinstance(item, Analytic):
         span = window(item, reach)
         assert item.lattice is not None
-        return [float_cells(law, item.lattice, span) for law in (item.p, item.q)], [] if item.same else [(0, 1)]
-    check_size(width_of(item) + 2 * reach, len(item.laws))
-    offsets = (item.points - item.points[0]).astype(np.int64)
-    rows = []
-    for weights in item.weights:
-        row = np.zeros(int(offsets[-1]) + 1)
-        row[offsets] = weights
-        rows.append(row)
-    return rows, [pair for pair, _ in item.different]
+        rows = [float_cells(law, item.lattice, span) for law in (item.p, item.q)]
+        pairs = [] if item.same else [(0, 1)]
+    else:
+        check_size(width_of(item) + 2 * reach, len(item.laws))  # before anything is allocated
+        places = (item.points - item.points[0]).astype(np.int64)
+        dense = np.zeros((len(item.laws), int(places[-1]) + 1))
+        dense[:, places] = item.weights
+        rows, pairs = list(dense), [pair for pair, _ in item.different]
+    kernel = np.exp(noise.log_mass(np.arange(-reach, reach + 1)))
+    kernel /= kernel.sum()
+    noised = [np.maximum(fftconvolve(row, kernel), 0) for row in rows]
+    e, worst = math.exp(min(epsilon, 700.0)), 0.0
+    for i, j in (order for pair in pairs for order in (pair, pair[::-1])):
+        positive = float(np.maximum(noised[i] - e * noised[j], 0).sum())
+        worst = max(worst, positive + balls.upper(item.slack((i, j), arb(e))))
+    return min(1.0, worst) * (1 + 1e-12) + LEAST
 
 
 def fast_lattice_delta(item: Item, steps: float, ask: Ratio) -> float:
     """delta of Gaussian noise, raised by what doubles may hide; 0 steps is no noise."""
     if steps == 0:
         return fast_bare_delta(item, float(ask.epsilon))
-    return fast_gaussian_delta(item, 0.5 / steps**2, float(ask.epsilon)) * (1 + 1e-12) + LEAST
+    return fast_window_delta(item, Gaussian(steps, 1), reach_of(0.5 / steps**2), float(ask.epsilon))
 
 
 def fast_bare_delta(item: Item, epsilon: float) -> float:

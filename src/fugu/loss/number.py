@@ -260,9 +260,14 @@ class NumberGaussian(NumberLeakage):
 
     def delta(self, item: Family | Analytic, noise: Gaussian, epsilon: Fraction, delta: Fraction) -> list[PairLoss]:
         """The sum of positive parts over all lattice points."""
-        from fugu.loss.lattice_gaussian import prove_bare_delta, prove_gaussian_delta
+        from fugu.loss.generic import prove_window_delta
+        from fugu.loss.lattice_gaussian import check_size, prove_bare_delta, reach_of, width_of
 
-        return prove_bare_delta(item, epsilon) if noise.silent else prove_gaussian_delta(item, noise.precision, epsilon)
+        if noise.silent:
+            return prove_bare_delta(item, epsilon)
+        laws = 2 if isinstance(item, Analytic) else len(item.laws)
+        check_size(width_of(item) + 2 * reach_of(float(noise.precision)), laws)
+        return prove_window_delta(item, noise, epsilon)
 
     def guess(self, item: Family | Analytic, steps: float, ask: Ask) -> float:
         """By convolution in doubles."""

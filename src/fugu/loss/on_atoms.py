@@ -22,9 +22,9 @@ from fugu.guarantee.asks import Ask, Divergences, PairLoss
 from fugu.laws.family import Family, SetFamily
 from fugu.loss.atoms import PowerSum, blocks, working_bits
 from fugu.loss.leakage import Leakage, in_units, largest_slack, require_exact
+from fugu.loss.number import LineDecay
 from fugu.loss.search.laplace import log_decayed_sums, pure_loss
-from fugu.loss.table.number import LineDecay
-from fugu.loss.table.sets import SetsDecay
+from fugu.loss.sets import SetsDecay
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.laplace import Laplace
 from fugu.numbers import balls
