@@ -12,7 +12,7 @@ from benchmarks.inputs import all_pairs, pair, rounded, shuffled
 from benchmarks.measure import Row, Size, metered, race
 from fugu.calibration import scales
 from fugu.calibration.registry import least
-from fugu.loss.table import line
+from fugu.loss import search as fast
 
 _ATOMS = 10**6
 _LIMIT = 60.0
@@ -26,7 +26,7 @@ def search(size: Size) -> Iterator[Row]:
     loose = shuffled(given.p.values)
     for budget in _BUDGETS:
         family = rounded(given, budget)
-        with metered(line, "pure_loss") as losses:
+        with metered(fast, "pure_loss") as losses:
             least(family, budget.asks(), fugu.Laplace)
         took = race(
             min(3, size.laps),
