@@ -14,8 +14,9 @@ import fugu
 from auditing.document_fuzz import PAIR, PLANE, originals
 from fugu import Approx, MarkovChain, Pure, Scenario, Shifted
 from fugu.publication.files import Beliefs, Outgoing, issue, published_file
-from fugu.queries.sequence_certificate import SequenceCertificate, entry_budget
-from fugu.queries.sequence_claims import REFERENCE
+from fugu.queries.sequence_certificate import SequenceCertificate
+from fugu.queries.sequence_prior import REFERENCE
+from fugu.queries.sequence_promise import entry_budget
 from fugu.queries.sequences import Histogram, States
 
 OLD = "sequences, version 0.1"

@@ -20,7 +20,7 @@ from fugu.calibration.comparison import NAMES
 from fugu.calibration.driver import MethodName
 from fugu.cli.app import app
 from fugu.errors import UnknownName, UsageError
-from fugu.queries.sequences import WAYS
+from fugu.queries.choices import WAYS
 from fugu_papers.catalogue import results
 from fugu_papers.glossary import find, terms
 from test_docs import anchors

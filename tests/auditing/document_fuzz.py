@@ -32,8 +32,9 @@ from fugu.priors.gaussian_field import GaussianField
 from fugu.priors.gaussian_records import Correlated
 from fugu.priors.joint import JointTable
 from fugu.publication.files import Beliefs, Outgoing, issue, published_file
-from fugu.queries.sequence_certificate import SequenceCertificate, entry_budget
-from fugu.queries.sequence_claims import REFERENCE
+from fugu.queries.sequence_certificate import SequenceCertificate
+from fugu.queries.sequence_prior import REFERENCE
+from fugu.queries.sequence_promise import entry_budget
 from fugu.queries.sequences import Count, Histogram, States, TopK
 from law_route import prepare
 

@@ -26,8 +26,8 @@ from fugu.noise.bits import RngBits
 from fugu.noise.channel import Channel
 from fugu.noise.gaussian import Gaussian, LatticeGaussianSampler
 from fugu.noise.laplace import Laplace, LatticeLaplaceSampler
-from fugu.queries import sequence_lattice, sequence_query
-from fugu.queries import sequences as sequence_choices
+from fugu.queries import choices as sequence_choices
+from fugu.queries import entry_noise, sequence_query
 from fugu.queries import statistic as drawing
 from fugu.training import losses as training_draw
 from hunting import search
@@ -298,7 +298,7 @@ KINDS = {
                 less_in(drawing, "laplace_sampler", drawing.laplace_sampler, 1)),
     "training": (trained, less_normals),
     "sequence counts": (lambda: sequences.Transitions(STATES).mechanism(1).certificate,
-                        less_in(sequence_query, "laplace_sampler", sequence_query.laplace_sampler, 1)),
+                        less_in(entry_noise, "laplace_sampler", entry_noise.laplace_sampler, 1)),
     "randomised response": (lambda: sequences.RandomisedResponse(STATES).mechanism(1).certificate, less_response),
 }  # fmt: skip
 FINE = ("laplace", "gaussian", "atoms", "channel, noise left out", "channel, tempered", "vector", "training")
@@ -306,8 +306,8 @@ FINE = ("laplace", "gaussian", "atoms", "channel, noise left out", "channel, tem
 SLOW = {
     "session, selection": (lambda: asked(("quantile(age, 0.5)", AGE)), "flip"),
     "sequence selection": (lambda: sequences.ArgMax(STATES).mechanism(1).certificate, "peel"),
-    "sequence with delta": (lambda: sequence_lattice.LatticeMechanism.of(ILL, 0.5).certificate,
-                            less_in(sequence_query, "gaussian_sampler", sequence_query.gaussian_sampler, 2)),
+    "sequence with delta": (lambda: sequence_query.LatticeMechanism.of(ILL, 0.5).certificate,
+                            less_in(entry_noise, "gaussian_sampler", entry_noise.gaussian_sampler, 2)),
 }  # fmt: skip
 
 

@@ -17,8 +17,9 @@ from fugu import MarkovChain, PerEntryDP, Schema, verify
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import SCHEMAS, Document, later
 from fugu.errors import CertificateError, FuguError, UsageError
-from fugu.queries.sequence_certificate import THE_TABLE, SequenceCertificate, entry_budget
-from fugu.queries.sequence_claims import REFERENCE
+from fugu.queries.sequence_certificate import THE_TABLE, SequenceCertificate
+from fugu.queries.sequence_prior import REFERENCE
+from fugu.queries.sequence_promise import entry_budget
 from fugu.queries.sequences import (
     ArgMax,
     Count,

@@ -44,7 +44,7 @@ DOORS = {
     "queries/table_belief.py:example": SESSIONS,
     "checking/check.py:check": "test_check_doors.py",
     "data/sequences.py:open_timed": SEQUENCES,
-    "queries/sequence_data.py:_opened": SEQUENCES,
+    "queries/entries.py:_images": SEQUENCES,
     "training/inputs.py:read": TRAINING,
     "training/inputs.py:_opened": "test_transformer_doors.py",
     "cli/train_reading.py:rows": TRAINING,

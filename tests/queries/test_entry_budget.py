@@ -14,8 +14,8 @@ import fugu.cli.app as cli
 from fugu import MarkovChain, Pure, translate
 from fugu.guarantee.asks import exact
 from fugu.ledger.accountant import Terms, translated
-from fugu.queries.sequence_certificate import chain_from, chain_json, entry_budget
-from fugu.queries.sequence_prior import chain_of
+from fugu.queries.sequence_prior import chain_from, chain_json, chain_of
+from fugu.queries.sequence_promise import entry_budget
 from fugu.translation.translate import dp_budget
 from hunting import search
 

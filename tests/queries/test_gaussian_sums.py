@@ -13,8 +13,8 @@ import fugu
 from fugu import ZCDP, Approx, GaussianField, PerEntryDP, RenyiCurve
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import AlreadyReleased, BadBudget, CertificateError, NotProvable, UsageError
-from fugu.queries import sequence_query
-from fugu.queries.sequence_query import within
+from fugu.queries import entry_noise
+from fugu.queries.entry_noise import within
 from fugu.report import write
 from fugu.report.page import page
 from fugu.sequences import Count, Histogram, LatticeMechanism, Mean, Numbers, Several, States, Sum, TopK, Transitions
@@ -68,8 +68,8 @@ def test_any_entry_whatever_moves_the_clipped_sum_by_at_most_the_range():
 )  # fmt: skip
 def test_noise_is_drawn_at_the_precision_that_is_stated(query, monkeypatch):
     """A precision 3 % larger would be a rho 3 % above the one stated."""
-    seen, real = [], sequence_query.gaussian_sampler
-    monkeypatch.setattr(sequence_query, "gaussian_sampler", lambda p: (seen.append(p), real(p))[1])
+    seen, real = [], entry_noise.gaussian_sampler
+    monkeypatch.setattr(entry_noise, "gaussian_sampler", lambda p: (seen.append(p), real(p))[1])
     mechanism = LatticeMechanism.of(query, Fraction(1, 3))
     mechanism.release([1, 2, 3] if isinstance(query, Sum | Mean) else ["a", "b", "c"])
     stated = mechanism.certificate["lattice"]

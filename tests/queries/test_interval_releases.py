@@ -16,9 +16,9 @@ from fugu.data import Schema
 from fugu.documents.document import SEAL
 from fugu.errors import BudgetRefused, CertificateError, FuguError, PriorNotPublic
 from fugu.priors.interval_chain import IntervalChain
-from fugu.queries.sequence_certificate import THE_TABLE, SequenceCertificate, entry_budget
-from fugu.queries.sequence_claims import REFERENCE
-from fugu.queries.sequence_prior import chain_from, chain_json
+from fugu.queries.sequence_certificate import THE_TABLE, SequenceCertificate
+from fugu.queries.sequence_prior import REFERENCE, chain_from, chain_json
+from fugu.queries.sequence_promise import entry_budget
 from fugu.queries.sequences import Histogram, States
 from fugu_verify import prove_again
 from release_files import certificate_of, document_of

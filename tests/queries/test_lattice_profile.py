@@ -12,15 +12,10 @@ from sequence_oracle import datasets, flat
 
 from fugu.errors import NotProvable
 from fugu.guarantee import ZCDP, Approx
-from fugu.queries import sequence_lattice
-from fugu.queries.sequence_lattice import (
-    LatticeMechanism,
-    largest_rho,
-    lattice_delta,
-    most_rho,
-    zcdp_delta,
-)
-from fugu.queries.sequence_query import PAIR, Shift
+from fugu.queries import entry_noise
+from fugu.queries.entry_noise import PAIR, Shift, largest_rho, lattice_delta, zcdp_delta
+from fugu.queries.sequence_promise import most_rho
+from fugu.queries.sequence_query import LatticeMechanism
 from fugu.queries.sequences import Count, Histogram, Mean, Numbers, Several, States, Sum, TopK, Transitions
 
 ABC = States(("a", "b", "c"))
@@ -61,10 +56,10 @@ def test_a_lattice_is_not_continuous_noise():
 
 def test_wide_lattices_agree_with_sums_term_by_term(monkeypatch):
     found = [lattice_delta(s, Fraction(1, 4000), Fraction(1, 8)) for s in (PAIR, Shift.line(1), Shift.line(7))]
-    sequence_lattice._theta.cache_clear()
-    monkeypatch.setattr(sequence_lattice, "_WIDE", Fraction(0))
+    entry_noise._theta.cache_clear()
+    monkeypatch.setattr(entry_noise, "_WIDE", Fraction(0))
     summed = [lattice_delta(s, Fraction(1, 4000), Fraction(1, 8)) for s in (PAIR, Shift.line(1), Shift.line(7))]
-    sequence_lattice._theta.cache_clear()
+    entry_noise._theta.cache_clear()
     assert all(a == pytest.approx(b, rel=1e-6) and a >= b * (1 - 1e-12) for a, b in zip(found, summed, strict=True))
 
 

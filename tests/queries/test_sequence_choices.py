@@ -15,8 +15,8 @@ from sequence_oracle import Silent, datasets, em, peeled, pf, spread
 
 from fugu.errors import BadNoise, UsageError
 from fugu.noise.bits import OS
-from fugu.queries import sequence_counts, sequence_query, sequences
-from fugu.queries.sequence_query import EntryNoise
+from fugu.queries import choices, entry_noise, sequences
+from fugu.queries.entry_noise import EntryNoise
 from fugu.queries.sequences import (
     ArgMax,
     Histogram,
@@ -33,7 +33,7 @@ ABC = States(("a", "b", "c"))
 
 @pytest.fixture
 def silent(monkeypatch):
-    monkeypatch.setattr(sequence_query, "laplace_sampler", Silent)
+    monkeypatch.setattr(entry_noise, "laplace_sampler", Silent)
     Silent.rates = []
     return Silent
 
@@ -52,8 +52,7 @@ def test_rounding_a_vector_costs_what_is_said(moves, step):
     stated = sum(abs(d) for _, d in moves) or Fraction(1)
     query = Lipschitz(lambda users: 0, stated, AB, dimension=len(moves), step=step)
     moved = sum(
-        abs(sequence_counts.rounded(a, step) - sequence_counts.rounded(b, step))
-        for a, b in zip(before, after, strict=True)
+        abs(sequences.rounded(a, step) - sequences.rounded(b, step)) for a, b in zip(before, after, strict=True)
     )
     assert moved * step <= query.sensitivity
 
@@ -61,7 +60,7 @@ def test_rounding_a_vector_costs_what_is_said(moves, step):
 def test_rounding_coordinates_without_paying_for_it_is_wrong():
     """Two coordinates that move by half a unit each, across a rounding edge: l1 1, but 2 after rounding to units."""
     query = Lipschitz(lambda users: 0, 1, AB, dimension=2, step=1)
-    jumps = [sequence_counts.rounded(Fraction(b, 2), Fraction(1)) - sequence_counts.rounded(Fraction(0), Fraction(1))
+    jumps = [sequences.rounded(Fraction(b, 2), Fraction(1)) - sequences.rounded(Fraction(0), Fraction(1))
              for b in (1, 1)]  # fmt: skip
     assert sum(jumps) == 2 == query.sensitivity > 1
     assert Lipschitz(lambda users: 0, 1, AB, dimension=2, step=1, whole=True).sensitivity == 1
@@ -116,7 +115,7 @@ def test_the_exact_loss_of_top_k_is_at_most_epsilon(k, method, one, monkeypatch)
         asked.append((tuple(utilities), rounds, rate, name))
         return tuple(range(rounds))
 
-    monkeypatch.setattr(sequences, "peel", record)
+    monkeypatch.setattr(choices, "peel", record)
     mechanism = TopK(k, ABC, method).mechanism(1)
     pairs = set()
     for d, e in datasets((5,), "abc"):
@@ -157,7 +156,7 @@ def test_selection_by_a_users_utility(monkeypatch):
     assert worst == query.sensitivity == 1
     assert query.mechanism(500).release(["a", "b", "a"]).value == 2
     asked = []
-    monkeypatch.setattr(sequences, "peel", lambda u, k, rate, *_: asked.append(rate) or (0,))
+    monkeypatch.setattr(choices, "peel", lambda u, k, rate, *_: asked.append(rate) or (0,))
     Select(lambda users, c: 0, "xy", 3, AB).mechanism(1).release(["a"])
     assert asked == [Fraction(1, 6)]
 
@@ -167,7 +166,7 @@ def test_selection_by_a_users_utility(monkeypatch):
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**30), Fraction(1, 10), Fraction(1), Fraction(42), Fraction(5000)])
 def test_the_weights_of_randomised_response_are_just_below_e_to_the_epsilon(epsilon):
-    keep, other = sequence_counts.weights(epsilon)
+    keep, other = choices.weights(epsilon)
     bound = exp(mpf(epsilon.numerator) / epsilon.denominator)
     assert other <= keep and mpf(keep) / other <= bound
     if epsilon < 42:
@@ -176,13 +175,13 @@ def test_the_weights_of_randomised_response_are_just_below_e_to_the_epsilon(epsi
 
 
 def test_randomised_response_has_its_law_and_costs_epsilon(monkeypatch):
-    monkeypatch.setattr(sequence_counts, "weights", lambda epsilon: (3, 1))
+    monkeypatch.setattr(choices, "weights", lambda epsilon: (3, 1))
     query = RandomisedResponse(ABC)
     assert query.law(Fraction(1)) == (Fraction(3, 5), Fraction(1, 5))
     for code in range(3):
         told = []
         for r in range(5):  # every outcome of the uniform that is tossed
-            monkeypatch.setattr(sequence_counts, "uniform_below", lambda n, source, r=r: {5: r}[n])
+            monkeypatch.setattr(choices, "uniform_below", lambda n, source, r=r: {5: r}[n])
             told.append(query.draw(((code,),), EntryNoise(Fraction(1)), OS).value[0][0])
         assert sorted(told.count(s) for s in "abc") == [1, 1, 3] and told.count("abc"[code]) == 3
 

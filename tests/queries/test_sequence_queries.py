@@ -12,7 +12,8 @@ from mpmath import exp, log, mpf
 from sequence_oracle import Silent, datasets, flat, spread
 
 import fugu
-from fugu.queries import sequence_query
+from fugu.queries import entry_noise
+from fugu.queries.entry_noise import EntryNoise
 from fugu.queries.sequences import (
     Count,
     Histogram,
@@ -56,7 +57,7 @@ def test_smaller_sensitivities_are_rejected():
 
 @pytest.fixture
 def silent(monkeypatch):
-    monkeypatch.setattr(sequence_query, "laplace_sampler", Silent)
+    monkeypatch.setattr(entry_noise, "laplace_sampler", Silent)
     Silent.rates = []
     return Silent
 
@@ -136,7 +137,7 @@ def test_intervals_of_single_numbers_hold(query):
 def test_the_error_bound_covers_many_parts():
     for parts in (1, 5, 400):
         rate = Fraction(1, 7)
-        h = sequence_query.error_bound(rate, parts)
+        h = EntryNoise(rate).half(Count("a", States(["a", "b"])), parts)
         tail = fugu.Laplace(7, grid=1).tail(h)
         assert (1 - tail) ** parts >= 0.95 - 1e-12
         assert (1 - fugu.Laplace(7, grid=1).tail(h - 1)) ** parts < 0.95

@@ -16,10 +16,20 @@ import fugu
 from fugu.errors import NoiselessRelease
 from fugu.noise.gaussian import at_least
 from fugu.priors.chain import MarkovChain
-from fugu.queries.sequence_counts import Count, Histogram, Mean, RandomisedResponse, Sum, Transitions
-from fugu.queries.sequence_lattice import LatticeMechanism
-from fugu.queries.sequence_query import EntryNoise, SequenceMechanism, Several
-from fugu.queries.sequences import ArgMax, Numbers, States, TopK
+from fugu.queries.entry_noise import EntryNoise
+from fugu.queries.sequence_query import LatticeMechanism, SequenceMechanism, Several
+from fugu.queries.sequences import (
+    ArgMax,
+    Count,
+    Histogram,
+    Mean,
+    Numbers,
+    RandomisedResponse,
+    States,
+    Sum,
+    TopK,
+    Transitions,
+)
 from fugu.queries.usable_sequences import Walk, judged, usable_mechanism
 from fugu.utility.figures import CHANCE, NOISE, USABLE
 from release_files import command

@@ -16,11 +16,21 @@ from fugu.errors import CertificateError, UsageError
 from fugu.noise import selection
 from fugu.noise.bits import RngBits
 from fugu.priors.chain import MarkovChain
-from fugu.queries.sequence_certificate import entry_budget
-from fugu.queries.sequence_claims import query_from
-from fugu.queries.sequence_promise import ADDED, CONTRACTION, CURVE, GROUP, QUILTS, SEVENTH, rules
-from fugu.queries.sequence_query import EntryNoise
-from fugu.queries.sequences import Count, Histogram, Lipschitz, Mean, Numbers, Several, States, Sum, TopK, Transitions
+from fugu.queries.entry_noise import EntryNoise
+from fugu.queries.sequence_promise import ADDED, CONTRACTION, CURVE, GROUP, QUILTS, SEVENTH, entry_budget, rules
+from fugu.queries.sequences import (
+    Count,
+    Histogram,
+    Lipschitz,
+    Mean,
+    Numbers,
+    Several,
+    States,
+    Sum,
+    TopK,
+    Transitions,
+    query_from,
+)
 from fugu.queries.usable_sequences import SPLIT, expected_error, grouped_users
 
 ABC = States(("a", "b", "c"))
@@ -96,7 +106,7 @@ def test_gumbel_is_drawn_as_the_rounds_of_the_exponential_mechanism(monkeypatch)
 
 def test_several_split_epsilon_by_their_shares(monkeypatch):
     rates = []
-    from fugu.queries import sequence_query
+    from fugu.queries import entry_noise
 
     class Silent:
         def __init__(self, rate):
@@ -105,7 +115,7 @@ def test_several_split_epsilon_by_their_shares(monkeypatch):
         def draw(self, size, source):
             return np.zeros(size, dtype=np.int64)
 
-    monkeypatch.setattr(sequence_query, "laplace_sampler", Silent)
+    monkeypatch.setattr(entry_noise, "laplace_sampler", Silent)
     both = Several.of([Histogram(ABC), Count("a", ABC), Transitions(ABC)], [2, 1, 1])
     answer = both.mechanism(E).release(["a", "b", "a"])
     assert rates == [Fraction(1, 2) / 2, Fraction(1, 4), Fraction(1, 4) / 4]
@@ -139,7 +149,7 @@ def test_a_users_own_function_cannot_pass_for_one_of_several():
     """Its word about its own sensitivity is not proved by standing beside others."""
     own = Lipschitz(len, Fraction(1), ABC, label="histogram")
     both = Several.of([own, Count("a", ABC)])
-    from fugu.queries.sequence_claims import same_query
+    from fugu.queries.sequence_certificate import same_query
 
     with pytest.raises(CertificateError):
         same_query(both.mechanism(E).certificate.claims)

@@ -14,8 +14,9 @@ from fugu.auditing.attack import property_attack
 from fugu.calibration.covariance.methods import WAYS
 from fugu.iterate import LinearRegression
 from fugu.publication.files import Beliefs, Outgoing, issue, preview, published_file
-from fugu.queries.sequence_certificate import SequenceCertificate, entry_budget
-from fugu.queries.sequence_claims import REFERENCE as REFERENCE_WORDS
+from fugu.queries.sequence_certificate import SequenceCertificate
+from fugu.queries.sequence_prior import REFERENCE as REFERENCE_WORDS
+from fugu.queries.sequence_promise import entry_budget
 from fugu.queries.sequences import Histogram, States
 from fugu.report import page
 from fugu.report.compare import influence_page, trade_page

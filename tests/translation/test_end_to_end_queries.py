@@ -11,11 +11,22 @@ from end_to_end_oracle import cells, geometric, loss, outer, per_entry
 from lp_oracle import chain_joint
 
 import fugu
-from fugu.queries import sequence_query, sequences
-from fugu.queries.sequence_counts import Count, Histogram, Mean, RandomisedResponse, Sum, Transitions, rounded
-from fugu.queries.sequence_data import Numbers, States
-from fugu.queries.sequence_query import EntryNoise
-from fugu.queries.sequences import ArgMax, Lipschitz, Select, TopK
+from fugu.queries import choices, entry_noise
+from fugu.queries.entries import Numbers, States
+from fugu.queries.entry_noise import EntryNoise
+from fugu.queries.sequences import (
+    ArgMax,
+    Count,
+    Histogram,
+    Lipschitz,
+    Mean,
+    RandomisedResponse,
+    Select,
+    Sum,
+    TopK,
+    Transitions,
+    rounded,
+)
 from selection_laws import exponential_law, permute_and_flip_law
 
 LETTERS = States(("a", "b", "c"))
@@ -37,7 +48,7 @@ class Silent:
 @pytest.fixture
 def rates(monkeypatch):
     noted = []
-    monkeypatch.setattr(sequence_query, "laplace_sampler", lambda rate: Silent(rate, noted))
+    monkeypatch.setattr(entry_noise, "laplace_sampler", lambda rate: Silent(rate, noted))
     return noted
 
 
@@ -49,7 +60,7 @@ def rounds(monkeypatch):
         noted.append((list(utilities), k, rate, method))
         return tuple(range(k))
 
-    monkeypatch.setattr(sequences, "peel", peel)
+    monkeypatch.setattr(choices, "peel", peel)
     return noted
 
 

@@ -31,7 +31,7 @@ from fugu.queries.answer import columns_of
 from fugu.queries.kinds import Cell
 from fugu.queries.property_release import statistic_columns
 from fugu.queries.records_certificate import RecordsCertificate
-from fugu.queries.sequence_claims import sequence_columns
+from fugu.queries.sequence_query import sequence_columns
 from fugu.queries.sequences import SequenceAnswer
 from fugu.queries.statistic import StatisticQuestion, questions_in
 from fugu.visible import Json

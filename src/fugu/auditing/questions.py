@@ -35,14 +35,13 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import GapChains
 from fugu.progress import report
 from fugu.queries.answer import draw
+from fugu.queries.entries import Numbers
+from fugu.queries.entry_noise import EntryNoise
 from fugu.queries.kinds import FLIP, OUTSIDE
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import BudgetedSequenceCertificate, SequenceCertificate
-from fugu.queries.sequence_claims import query_from
-from fugu.queries.sequence_counts import Histogram, Mean, RandomisedResponse, Sum, Transitions, rounded
-from fugu.queries.sequence_data import Numbers
-from fugu.queries.sequence_query import EntryNoise, SequenceQuery, Several
-from fugu.queries.sequences import ArgMax, TopK
+from fugu.queries.sequence_query import SequenceQuery, Several
+from fugu.queries.sequences import ArgMax, Histogram, RandomisedResponse, TopK, Transitions, query_from
 from fugu.queries.statistic import NoisedQuestion
 from fugu.training.losses import NormalStream
 
@@ -60,7 +59,10 @@ Outputs = Callable[[int, BitSource], tuple[bool, Floats, Floats]]
 def staged(document: Document, rng: np.random.Generator) -> tuple[Pure, str, int, Outputs]:
     """What is attacked of a document without laws: its promise, what the two sides are called, draws at most, and how
     they are made. `NotAttackable`, with the reason, where nothing could be run."""
-    if isinstance(document, PerEntryCertificate):
+    if isinstance(document, SequenceCertificate):
+        if not isinstance(document, BudgetedSequenceCertificate):
+            return _of_chain(document, rng)
+    elif isinstance(document, PerEntryCertificate):
         if "lattice" in document.body:
             raise NotAttackable(
                 "not attackable, because queries of sequences are attacked for a pure epsilon, not this noise"
@@ -69,8 +71,6 @@ def staged(document: Document, rng: np.random.Generator) -> tuple[Pure, str, int
         query, own = _attacked(query_from(document.claims), epsilon)
         label = "two data sets that differ in one entry"
         return Pure(epsilon), label, _MOST, partial(_outputs, query, own, neighbours(query).__getitem__)
-    if isinstance(document, SequenceCertificate) and not isinstance(document, BudgetedSequenceCertificate):
-        return _of_chain(document, rng)
     a_run = (
         f"not attackable, because the document of a {document.kind} holds no data and one draw of it is a whole run; "
         "give fugu.attack your trained models of two neighbouring data sets, as a sampler"
@@ -225,16 +225,9 @@ def answers(document: Document, draws: int, source: BitSource, notes: list[str])
             notes.append("not audited: answers from outside, whose noise fugu does not draw")
         for asked in drawn:
             yield from _asked(asked, schema, max(1, draws // len(drawn)), source)
-    elif isinstance(document, PerEntryCertificate | SequenceCertificate):
-        query, lattice = query_from(document.claims), document.body.get("lattice")
-        if lattice is not None:
-            amount = read_number(lattice["rho"])
-        else:
-            stated = document.epsilon if isinstance(document, SequenceCertificate) else document.guarantee.epsilon
-            amount = as_fraction(stated)
-        parts = [(query, Fraction(1))]
-        if isinstance(query, Several):
-            parts = list(zip(query.parts, query.shares, strict=True))
+    elif isinstance(document, PerEntryCertificate):
+        parts, lattice = query_from(document.claims).split(), document.body.get("lattice")
+        amount = as_fraction(document.guarantee.epsilon) if lattice is None else read_number(lattice["rho"])
         most = min(draws, _ONE_BY_ONE) // len(parts)
         if most * len(parts) < draws:
             notes.append(f"answers about sequences are drawn one by one, so {most} of each question were")
@@ -282,7 +275,7 @@ def _sequence(
     query: SequenceQuery, amount: Fraction, gaussian: bool, label: str, count: int, source: BitSource
 ) -> Iterator[Stream]:
     if isinstance(query, ArgMax):
-        query = query._top
+        query = TopK(1, query.domain, query.method)
     if isinstance(query, TopK) and query.noisy:
         query, label = Histogram(query.domain), f"{label}, noise of the counts"
     data = query._read(_sequences(query))
@@ -304,17 +297,11 @@ def _sequence(
             law[code] = float(query.law(amount)[0])
             yield from tabled(f"{label} of {known[code]}", tempered(law), code, told[:, codes == code].ravel())
     else:
-        over, step = (sum(map(len, data)) if isinstance(query, Mean) else 1), Fraction(1)
-        exact = query.evaluate(data)
-        if isinstance(query, Sum | Mean):
-            step = as_fraction(query.step or 0)
-            exact = rounded(query.total(data), step)
-        values = np.array(answered, dtype=np.float64) * float(over / step)
-        steps = np.rint(values).astype(np.int64) - np.asarray(exact, dtype=np.int64)
-        if gaussian:
-            noise: Noise = Gaussian(math.sqrt(0.5 / query.shift.precision(amount)), 1)
-        else:
-            noise = Laplace(query.sensitivity / (amount * (step if isinstance(query, Sum | Mean) else 1)), 1)
+        values = np.array(answered, dtype=np.float64) * float(query.over(sum(map(len, data))) / query.grid)
+        exact = query.counted(data).astype(np.int64)
+        steps = np.rint(values).astype(np.int64).reshape(-1, *exact.shape) - exact
+        decay = EntryNoise(amount, gaussian).decay(query)
+        noise: Noise = Gaussian(math.sqrt(0.5 / decay), 1) if gaussian else Laplace(1 / decay, 1)
         yield from StepLaw.of((1, noise)).streams(label, steps.ravel())
 
 

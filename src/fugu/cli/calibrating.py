@@ -47,11 +47,9 @@ from fugu.mechanism.intake import Context
 from fugu.numbers.exact import as_fraction
 from fugu.progress import report, stage
 from fugu.publication.files import Beliefs, Outgoing
-from fugu.queries.sequence_certificate import entry_budget
-from fugu.queries.sequence_lattice import LatticeMechanism
 from fugu.queries.sequence_prior import believed
 from fugu.queries.sequence_promise import CONTRACTION, CURVE, GROUP, QUILTS, Rule, least_noise, rules
-from fugu.queries.sequence_query import SequenceMechanism
+from fugu.queries.sequence_query import LatticeMechanism, SequenceMechanism
 from fugu.queries.sequences import Histogram, SequenceQuery, Several, TopK, Transitions
 from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.usable_sequences import SPLIT, expected_error, grouped_users, usable_mechanism
@@ -261,7 +259,7 @@ def _rules(question: Question, users: int | None, as_json: bool) -> None:
         totals = {rule.name: rule.total for rule in found}
         made: SequenceMechanism | LatticeMechanism  # what `fugu release` would draw
         if budget is not None:
-            made = least_noise(chain, budget, query, lambda epsilon: entry_budget(chain, epsilon))
+            made = least_noise(chain, budget, query)
         else:
             made = SequenceMechanism(query, as_fraction(totals[CONTRACTION]))
         usable = usable_mechanism(made, chain, entries, odds)

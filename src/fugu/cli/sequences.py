@@ -35,13 +35,12 @@ from fugu.numbers.exact import Real, as_fraction
 from fugu.priors.chains import GapChains
 from fugu.progress import stage
 from fugu.publication.files import Outgoing
-from fugu.queries.sequence_certificate import OWN_TABLE, THE_TABLE, SequenceCertificate, entry_budget
-from fugu.queries.sequence_claims import REFERENCE, sequence_columns
-from fugu.queries.sequence_lattice import LatticeMechanism
-from fugu.queries.sequence_prior import Chain, believed, steps_of
+from fugu.queries.choices import WAYS
+from fugu.queries.sequence_certificate import OWN_TABLE, THE_TABLE, SequenceCertificate
+from fugu.queries.sequence_prior import REFERENCE, Chain, believed, steps_of
 from fugu.queries.sequence_promise import least_noise
+from fugu.queries.sequence_query import LatticeMechanism, sequence_columns
 from fugu.queries.sequences import (
-    WAYS,
     Count,
     Histogram,
     Mean,
@@ -203,8 +202,7 @@ def query_of(question: Question, state: str, known: Field, chain: Chain, other: 
             case ("top", str(k), None):
                 return TopK(int(k), States(chain.states, other), question.method)
             case ("count", None, str(of)) if of:
-                domain = States(chain.states, other)
-                return Count(domain.names[domain.code(of)], domain)
+                return Count(of, States(chain.states, other))
             case ("histogram", None, None):
                 return Histogram(States(chain.states, other))
             case ("transitions", None, None):
@@ -333,7 +331,7 @@ def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> Pro
     query = query_of(asked, columns.state, schema.fields[columns.state], chain, spare)
     query._read(own.sequences)  # a shape that the query is not for is found before anything is spent
     budget = options.budget(asked.epsilon, asked.delta, asked.alpha)
-    mechanism = least_noise(chain, budget, query, lambda epsilon: entry_budget(chain, epsilon), asked.noise)
+    mechanism = least_noise(chain, budget, query, asked.noise)
     if not asked.allow_no_noise:
         require_noise(mechanism.certificate)
     odd = [

@@ -414,7 +414,7 @@ LAWS = {
     "channel": "fugu.documents.channel:ChannelCertificate",
 }
 """The kinds of certificates with laws."""
-SAME_QUERY = "fugu.queries.sequence_claims:same_query"
+SAME_QUERY = "fugu.queries.sequence_certificate:same_query"
 """What holds a document of entries against the query that it names, further down."""
 
 

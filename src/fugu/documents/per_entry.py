@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from fugu.documents import reading as of
 from fugu.documents.document import SEAL, Check, NotChecked, Proved, later, no_laws
@@ -75,7 +75,9 @@ class PerEntryCertificate(Promising):
 
     SCHEMA = "fugu/per-entry/1"
     KINDS = ("per-entry",)
-    NEEDS = ("epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "claimed by")
+    NEEDS: ClassVar[tuple[str, ...]] = (
+        "epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "claimed by",
+    )  # fmt: skip
     PARTS = of.listed({**of.SEALED, **CLAIMS})
     WHOM = EACH_ENTRY
 

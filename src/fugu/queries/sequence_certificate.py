@@ -6,7 +6,6 @@ whoever reads the chain back translates to the same number."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
@@ -14,39 +13,35 @@ from typing import Any
 
 from fugu.data.layout import Layout
 from fugu.data.schema import Schema
+from fugu.documents import reading as of
 from fugu.documents.document import Check, Checked, NotChecked, Proved, canonical_json, is_unsealed, no_laws
-from fugu.documents.per_entry import (
-    DOMAIN,
-    NEIGHBOURS,
-    PerEntryCertificate,
-    entry_noise,
-    exact_numbers,
-    positive_epsilon,
-)  # fmt: skip
+from fugu.documents.per_entry import CLAIMS, PerEntryCertificate, entry_noise, positive_epsilon
 from fugu.documents.promises import Promising
 from fugu.documents.reading import check_plain, reading
 from fugu.documents.sentences import APART, Told
 from fugu.errors import CertificateError, NotProvable, PriorNotPublic
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi
-from fugu.guarantee.asks import exact, outward
-from fugu.guarantee.composition import EACH_ENTRY, fits, weaknesses
+from fugu.guarantee.asks import exact
+from fugu.guarantee.composition import fits, weaknesses
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.laws.pair import PairsLike
-from fugu.numbers.exact import Real, as_fraction, meant_up, read_number
+from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.priors.interval_chain import IntervalChain
-from fugu.priors.prior import skipped
-from fugu.queries.sequence_claims import (
+from fugu.queries.sequence_prior import (
+    CHAIN,
     REFERENCE,
-    SEQUENCE,
+    Chain,
+    chain_from,
+    chain_json,
+    check_belief,
+    is_written,
     line_of,
     needed_assumptions,
-    same_query,
     starting,
 )
-from fugu.queries.sequence_prior import Chain, chain_from, chain_json, is_written
-from fugu.queries.sequence_promise import Budget, Entry, promised, worth
-from fugu.queries.sequence_query import EntryMechanism
-from fugu.translation.translate import dp_budget, translate
+from fugu.queries.sequence_promise import Budget, Entry, numbers_of, worth
+from fugu.queries.sequence_query import EntryMechanism, LatticeMechanism
+from fugu.queries.sequences import query_from
 from fugu.visible import Json
 
 OWN_TABLE = (
@@ -64,7 +59,59 @@ _ROUNDING = 1e-12
 """Version 0.1 wrote the law of a start through its logarithm: the figure it stated is for a law this near."""
 
 
-class SequenceCertificate(Promising):
+def same_query(claims: Mapping[str, Any]) -> None:
+    """CertificateError unless the query that the claims name says of itself what they say, and the guarantee is what
+    the noise that is named keeps, worth what is stated under the belief beside it; without a word about noise, a pure
+    epsilon.
+
+    fugu's own queries are drawn for the sensitivity they state; of anything else the document holds no proof."""
+    if claims["claimed by"] != "fugu" or is_users_own(claims):
+        who = claims["claimed by"] if claims["claimed by"] != "fugu" else "the user, who states the sensitivity"
+        raise NotChecked(f"privacy per entry is the word of {str(who)[:80]}; nothing in the document proves it")
+    with reading():
+        query = query_from(claims)
+        if _differs(claims, query.claims()):
+            raise CertificateError("the query that the certificate names has another sensitivity or domain")
+        if "lattice" not in claims:
+            if claims["delta"] != "0" or "guarantee" in claims or "belief" in claims:
+                raise CertificateError("this query of sequences has a pure epsilon, and something else is stated")
+            return
+        found = PerEntryCertificate(dict(claims)).guarantee
+        if not isinstance(found, Approx | ZCDP):
+            raise CertificateError("Gaussian noise has no pure epsilon for each entry, and one is stated")
+        own = LatticeMechanism(query, read_number(claims["lattice"]["rho"]), found).certificate.claims
+        if _differs(claims, {name: part for name, part in own.items() if name != "kind"}):
+            raise CertificateError("the noise is not that of its own figures")
+        if "belief" in claims:
+            check_belief(claims["belief"], found)
+
+
+def is_users_own(claims: Mapping[str, Any]) -> bool:
+    """Whether the sensitivity is the word of the user: a function or utility that no document holds."""
+    return "sensitivity stated by" in claims
+
+
+def _differs(claims: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
+    return any(canonical_json(claims.get(name)) != canonical_json(part) for name, part in own.items())
+
+
+_PUFFERFISH = of.parts(
+    {"secrets": of.text, "skipped": of.TEXTS, "asked": of.either(of.exact, of.GUARANTEE)},
+    {"epsilon": of.exact, "proved": of.GUARANTEE},
+)
+SEQUENCE = of.listed(
+    {**of.SEALED, **CLAIMS},
+    proof={"reading": of.SCHEMA, "prior": CHAIN},
+    derived={"pufferfish": _PUFFERFISH, "assumptions": of.TEXTS},
+    publisher={"odd entries": of.text, "ledger": of.maybe(of.named(of.text))},
+    inside={
+        "pufferfish": {"asked": of.PROOF},
+        "prior": {"smoothing": of.PUBLISHER, "fitted on": of.PUBLISHER, "digest": of.PUBLISHER},
+    },
+)
+
+
+class SequenceCertificate(PerEntryCertificate):
     """What is promised of one statistic of sequences, and why; the chain and the query can be read back."""
 
     SCHEMA = "fugu/sequence/1"
@@ -72,7 +119,6 @@ class SequenceCertificate(Promising):
     NEEDS = ("pufferfish", "epsilon", "delta", "query", "sensitivity", "neighbours", "domain", "entries",
              "claimed by", "reading", "odd entries", "prior", "assumptions")  # fmt: skip
     PARTS = SEQUENCE
-    WHOM = EACH_ENTRY
 
     @staticmethod
     def issue(
@@ -88,21 +134,30 @@ class SequenceCertificate(Promising):
             raise PriorNotPublic(OWN_TABLE)
         prior = chain_json(chain)
         stated = chain_from(prior) if is_written(prior) else chain
-        claims = {k: v for k, v in mechanism.certificate.claims.items() if k != "kind"}
+        found = worth(stated, mechanism.guarantee, Pure(asked) if budget is None else budget)
+        skipped = list(stated.skipped)
+        if budget is None:
+            assert isinstance(mechanism.guarantee, Pure)  # and nothing else keeps a pure budget
+            promise: Json = {"epsilon": found.epsilon, "skipped": skipped, "asked": str(asked)}
+        elif not fits(found, budget):
+            raise NotProvable(
+                "the noise found does not keep the budget under the chain as written; ask for a larger one"
+            )
+        else:
+            promise = {"proved": budget_json(found), "skipped": skipped, "asked": budget_json(budget)}
         fitted = {"smoothing": smoothing, "fitted on": fitted_on, "digest": prior_digest}
-        begins = starting(chain)
         ahead, behind = needed_assumptions({**prior, **fitted}, ledger is not None, schema.sequence)
         apart = (APART,) if fitted_on == REFERENCE else ()
         kind = SequenceCertificate if budget is None else BudgetedSequenceCertificate
         made = kind.sealed(
             {
                 "kind": "sequence",
-                "pufferfish": {"secrets": SECRETS, **_promise(stated, mechanism, asked, budget)},
-                **claims,
+                "pufferfish": {"secrets": SECRETS, **promise},
+                **{name: part for name, part in mechanism.certificate.claims.items() if name != "kind"},
                 "reading": schema.to_json(),
                 "odd entries": odd,
                 "prior": {**prior, **fitted},
-                "assumptions": [*ahead, *begins, *behind, *spacing, *apart],
+                "assumptions": [*ahead, *starting(chain), *behind, *spacing, *apart],
                 "ledger": None if ledger is None else dict(ledger),
             }
         )
@@ -137,9 +192,8 @@ class SequenceCertificate(Promising):
 
     def check_parts(self) -> None:
         """Numbers that can be read, and the neighbours that every per-entry guarantee is about."""
-        _ = self.epsilon, self.asked, self.stated
-        if self["neighbours"] != NEIGHBOURS or self["domain"] != DOMAIN or read_number(self["delta"]) != 0:
-            raise CertificateError(f"sequences are released with a pure epsilon for {NEIGHBOURS!r} on the {DOMAIN}")
+        super().check_parts()
+        _ = self.budget, self.proved, self.entry
 
     def seals(self) -> Iterator[Checked]:
         if self.is_sealed:
@@ -159,7 +213,7 @@ class SequenceCertificate(Promising):
             return Proved.nothing(str(why), "not checked", SECRETS)
         except CertificateError as error:
             return Proved.nothing(str(error), worst_pair=SECRETS)
-        if self.overstates(found):
+        if self.SCHEMA == BUDGETED and not found <= self.proved:  # one number is compared as a figure
             return Proved.nothing("it states more than is proved, at one order or more", worst_pair=SECRETS)
         holds = fits(found, self.budget)
         where = "within" if holds else "above"
@@ -170,7 +224,7 @@ class SequenceCertificate(Promising):
     def late(self, proved: Proved, given: PairsLike | None = None) -> Iterator[Check]:
         """Query, reading, prior, secrets, assumptions and figures, each against what the parameters say."""
         del given
-        yield "query", "the query named has the sensitivity stated", lambda: same_query(self.claims)
+        yield "query", "the query named has the sensitivity stated", self.same_query
         yield "reading", "entries are read by a schema that can be read back", self._check_schema
         yield "prior", "the words about the chain are those of its numbers", self._check_prior
         yield "secrets", "every secret is protected or named as skipped", self._check_secrets
@@ -234,7 +288,7 @@ class SequenceCertificate(Promising):
 
     def told(self) -> Told:
         """Every state of every entry; what each entry costs is noise for the query's sensitivity."""
-        stated, prior, entry = self["pufferfish"], self["prior"], self.entry
+        stated, prior, entry = self["pufferfish"], self["prior"], self.guarantee
         belief = "all Markov chains between limits" if {"limits", "confidence"} & set(prior) else "a Markov chain"
         return Told(
             budget=budget_json(self.budget), unit="the state of each entry of each user",
@@ -276,10 +330,34 @@ class SequenceCertificate(Promising):
         return "digest" in self.body
 
     @property
+    def entry(self) -> Entry:
+        """What is promised for each entry."""
+        found = self.guarantee
+        if isinstance(found, Pure) or (self.SCHEMA == BUDGETED and isinstance(found, Approx | ZCDP)):
+            return found
+        raise CertificateError("for each entry a guarantee is pure; with a budget also (epsilon, delta) or zCDP")
+
+    @property
     def epsilon(self) -> Fraction:
         """The epsilon for each entry, exactly; of zCDP its rho."""
         found = self.entry
         return exact(found.rho if isinstance(found, ZCDP) else found.epsilon)
+
+    @property
+    def budget(self) -> Budget:
+        """What was asked for: a pure epsilon, or by the schema with budgets a guarantee with a delta or an order."""
+        asked = self["pufferfish"]["asked"]
+        if self.SCHEMA != BUDGETED:
+            return Pure(positive_epsilon(read_number(asked)))
+        if not isinstance(found := budget_from(asked), Approx | Renyi):
+            raise CertificateError("a budget of this schema has a delta or an order")
+        return found
+
+    @property
+    def proved(self) -> Guarantee:
+        """What the document says is proved."""
+        said = self["pufferfish"]
+        return budget_from(said["proved"]) if self.SCHEMA == BUDGETED else Pure(read_number(said["epsilon"]))
 
     @property
     def asked(self) -> Fraction:
@@ -288,23 +366,8 @@ class SequenceCertificate(Promising):
 
     @property
     def stated(self) -> Fraction:
-        """The Pufferfish epsilon that the document says is proved."""
-        return read_number(self["pufferfish"]["epsilon"])
-
-    @property
-    def budget(self) -> Budget:
-        """What was asked for."""
-        return Pure(positive_epsilon(read_number(self["pufferfish"]["asked"])))
-
-    @property
-    def proved(self) -> Guarantee:
-        """What the document says is proved."""
-        return Pure(self.stated)
-
-    @property
-    def entry(self) -> Entry:
-        """What is promised for each entry."""
-        return Pure(positive_epsilon(read_number(self["epsilon"])))
+        """The Pufferfish epsilon that the document says is proved, at the order asked for."""
+        return exact(numbers_of(self.proved, self.budget)[0])
 
     @property
     def believed(self) -> Guarantee:
@@ -316,22 +379,13 @@ class SequenceCertificate(Promising):
         """The chain, or any between limits."""
         return "one of the chains" if "limits" in self["prior"] else "the chain"
 
-    @property
-    def anybody(self) -> Entry:
-        """What is promised for each entry, whatever is believed of entries that are independent of each other."""
-        return self.entry
-
-    @property
-    def exact_values(self) -> tuple[str, ...]:
-        return exact_numbers(self.body)
+    def promised(self, found: Guarantee) -> str:
+        """Both promises: against whoever believes the chain, and for each entry."""
+        return Promising.promised(self, found)
 
     def warnings(self, rows: int | None = None) -> tuple[str, ...]:
         """Why the promise protects hardly anybody, with the numbers that are called exact; `rows`: all entries."""
         return (*self.exact_values, *weaknesses(self.budget, rows))
-
-    def overstates(self, found: Guarantee) -> bool:  # noqa: ARG002
-        """Whether more is stated than what is proved now implies; one number is compared as a figure."""
-        return False
 
     @cached_property
     def chain(self) -> Chain | None:
@@ -347,76 +401,3 @@ class BudgetedSequenceCertificate(SequenceCertificate):
     an order `alpha`, and `noise` says which lattice Gaussian noise keeps it, if any does."""
 
     SCHEMA = BUDGETED
-
-    def check_parts(self) -> None:
-        """Guarantees that can be read, and the neighbours that every per-entry guarantee is about."""
-        _ = self.budget, self.proved, self.entry
-        if self["neighbours"] != NEIGHBOURS or self["domain"] != DOMAIN:
-            raise CertificateError(f"sequences are released for {NEIGHBOURS!r} on the {DOMAIN}")
-
-    @property
-    def stated(self) -> Fraction:
-        """The epsilon of what the document says is proved, at the order asked for."""
-        return exact(numbers_of(self.proved, self.budget)[0])
-
-    @property
-    def budget(self) -> Budget:
-        found = budget_from(self["pufferfish"]["asked"])
-        if not isinstance(found, Approx | Renyi):
-            raise CertificateError("a budget of this schema has a delta or an order")
-        return found
-
-    @property
-    def proved(self) -> Guarantee:
-        return budget_from(self["pufferfish"]["proved"])
-
-    def overstates(self, found: Guarantee) -> bool:
-        """At every order that is stated; what is proved at one order says nothing of a larger one."""
-        return not found <= self.proved
-
-    @property
-    def entry(self) -> Entry:
-        found = PerEntryCertificate(self.body).guarantee
-        if not isinstance(found, Pure | Approx | ZCDP):
-            raise CertificateError("for each entry a guarantee is pure, (epsilon, delta) or zCDP")
-        return found
-
-
-def numbers_of(found: Guarantee, budget: Budget) -> tuple[Real, Real]:
-    """(epsilon, delta) of what is proved; at the order of a Rényi budget."""
-    return found.divergence_at(budget.alpha) if isinstance(budget, Renyi) else found.epsilon, found.delta
-
-
-def _promise(
-    chain: Chain, mechanism: EntryMechanism, asked: Real, budget: Approx | Renyi | None
-) -> dict[str, Any]:  # fmt: skip
-    """What is proved and what was asked."""
-    if budget is None:
-        assert isinstance(mechanism.guarantee, Pure)
-        return {**promised(chain, mechanism.guarantee), "asked": str(asked)}
-    found = worth(chain, mechanism.guarantee, budget)
-    if not fits(found, budget):
-        raise NotProvable("the noise found does not keep the budget under the chain as written; ask for a larger one")
-    return {"proved": budget_json(found), "skipped": list(skipped(chain)), "asked": budget_json(budget)}
-
-
-def entry_budget(chain: Chain, epsilon: Real) -> float:
-    """The largest epsilon found for each entry that a ledger and a reader both translate to at most `epsilon`.
-
-    Parameters: `chain`, the prior of the release; `epsilon`, the Pufferfish epsilon asked for, finite and above 0.
-
-    A ledger translates the chain, a reader the chain as a certificate writes it; the two differ, if at all, in the last
-    digit of a law. A ledger also rounds up what it adds, and what it finds. In its last digits a translation can fall
-    where x rises, so an x that one of them allows is tried on all, and lowered by growing steps until all allow it.
-    That n entries reveal at most n times as much as one makes this end."""
-    x, written = dp_budget(chain, epsilon), chain_json(chain)
-    chains = (chain, chain_from(written)) if "transition" in written else (chain,)
-    wanted, part = exact(epsilon), 2.0**-53
-
-    def over(x: float) -> bool:
-        tried = {x, outward(exact(x))}
-        return any(exact(meant_up(translate(each, y))) > wanted for each in chains for y in tried)
-
-    while over(x):
-        x, part = min(math.nextafter(x, 0), x * (1 - part)), min(2 * part, 0.5)
-    return x

@@ -1,4 +1,5 @@
-"""The belief about sequences: fitted on a reference by a recipe, and as a certificate writes it."""
+"""The belief about sequences: fitted on a reference by a recipe, as a certificate writes it, and what must be said of
+it; and a Gaussian field as a belief about sums."""
 
 from __future__ import annotations
 
@@ -8,14 +9,28 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from fugu.data import Schema
-from fugu.data.layout import MODELLED, EntryPlan
+from fugu.data.layout import MODELLED, PLAIN, SAID, EntryPlan, Layout
 from fugu.data.sequences import Sequences, Timed, declared_states, read_timed, unbroken
+from fugu.documents import reading as of
+from fugu.documents.sentences import PRIVATE_NUMBERS
 from fugu.errors import BadTable, CertificateError, UsageError
+from fugu.guarantee import Guarantee
+from fugu.guarantee.curve import budget_from, budget_json
 from fugu.numbers.exact import Real, read_number, read_whole
 from fugu.priors.chain import MarkovChain, Start
 from fugu.priors.chains import GapChains, covering
-from fugu.priors.interval_chain import GIVEN, CountedTransitions, IntervalChain, beginning, limited, read_confidence
+from fugu.priors.gaussian_field import GaussianField
+from fugu.priors.interval_chain import (
+    GIVEN,
+    RESTS,
+    CountedTransitions,
+    IntervalChain,
+    beginning,
+    limited,
+    read_confidence,
+)
 from fugu.priors.interval_limits import Limits
+from fugu.translation.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS, translate
 
 # The belief about sequences as a certificate writes it: one chain, or all chains between limits; and read back.
 #
@@ -44,6 +59,12 @@ def chain_json(chain: Chain) -> dict[str, Any]:
     shown, named = chain.size <= _MOST_SHOWN, {"states": list(chain.states), "length": chain.length}
     if isinstance(chain, IntervalChain):
         counted = chain.counted
+        evidence = {} if counted is None else {
+            "confidence": str(counted.confidence), "means": counted.words()[0], "intervals": counted.intervals,
+            "kind": "mixture intervals, valid for random numbers of visits; the error is shared equally",
+            "first entries": None if counted.first is None else list(counted.first),
+            **({"transitions": [list(row) for row in counted.transitions]} if shown else {}),
+        }  # fmt: skip
         return {
             "class": "independent users, each a Markov chain whose every step lies between limits, and may differ from "
             f"entry to entry, {BETWEEN[chain.start]}",
@@ -51,7 +72,7 @@ def chain_json(chain: Chain) -> dict[str, Any]:
             **named,
             "forbidden transitions": int((chain.upper == 0).sum()),
             **({"limits": _written(Limits(chain.lower, chain.upper))} if shown else {}),
-            **({} if counted is None else {"confidence": _evidence(counted, shown)}),
+            **({"confidence": evidence} if evidence else {}),
         }
     if not isinstance(chain, MarkovChain | GapChains):
         raise TypeError(f"a {type(chain).__name__} is no belief about sequences that a certificate writes")
@@ -71,17 +92,6 @@ def chain_json(chain: Chain) -> dict[str, Any]:
 
 def _written(limits: Limits) -> dict[str, Any]:
     return {"lower": limits.lower.tolist(), "upper": limits.upper.tolist()}
-
-
-def _evidence(counted: CountedTransitions, shown: bool) -> dict[str, Any]:
-    return {
-        "confidence": str(counted.confidence),
-        "means": counted.words()[0],
-        "intervals": counted.intervals,
-        "kind": "mixture intervals, valid for random numbers of visits; the error is shared equally",
-        "first entries": None if counted.first is None else list(counted.first),
-        **({"transitions": [list(row) for row in counted.transitions]} if shown else {}),
-    }
 
 
 def is_written(stated: Mapping[str, Any]) -> bool:
@@ -117,21 +127,16 @@ def _limits(stated: Mapping[str, Any]) -> Limits:
 def _counted(stated: Mapping[str, Any]) -> CountedTransitions:
     """What the reference held; whole numbers, not negative."""
     first = stated["first entries"]
-    rows = tuple(_whole(row) for row in stated["transitions"])
-    found = CountedTransitions(
-        rows, None if first is None else _whole(first), read_confidence(read_number(stated["confidence"]))
-    )
-    if any(len(row) != len(rows) for row in (*rows, *([] if found.first is None else [found.first]))):
+    rows = tuple(tuple(map(read_whole, row)) for row in stated["transitions"])
+    begun = None if first is None else tuple(map(read_whole, first))
+    listed = (*rows, *(() if begun is None else (begun,)))
+    if any(count < 0 for row in listed for count in row):
+        raise CertificateError("a count of the belief is negative")
+    found = CountedTransitions(rows, begun, read_confidence(read_number(stated["confidence"])))
+    if any(len(row) != len(rows) for row in listed):
         raise CertificateError("the counts of the belief are not a square table")
     if read_whole(stated["intervals"]) != found.intervals or stated["means"] != found.words()[0]:
         raise CertificateError("the words about the confidence are not those of its counts")
-    return found
-
-
-def _whole(counts: Any) -> tuple[int, ...]:
-    found = tuple(read_whole(count) for count in counts)
-    if any(count < 0 for count in found):
-        raise CertificateError("a count of the belief is negative")
     return found
 
 
@@ -143,52 +148,30 @@ _MOST_NUMBERS = 1_000
 
 
 def chain_of(
-    sequences: Sequences,
-    state: str,
-    smoothing: float,
-    length: int | None,
-    start: str = "fitted",
-    order: Sequence[str] = (),
-) -> MarkovChain:
-    """The chain with the transition frequencies of these sequences; those of one entry hold no transition.
+    sequences: Sequences, state: str, smoothing: float, length: int | None, start: str = "fitted",
+    names: Sequence[str] = (), confidence: Real | None = None,
+) -> MarkovChain | IntervalChain:  # fmt: skip
+    """The chain with the transition frequencies of these sequences, of which those of one entry hold no transition; or
+    with a `confidence` all chains that they do not rule out.
 
-    `order`: in which states are listed, such as bins from low to high; the others after them."""
-    known = _usable(sequences, state, length)
-    seen = {entry for entries in known for entry in entries}
-    names = [*(name for name in order if name in seen), *sorted(seen.difference(order))] if order else None
-    try:
-        begins = cast(Literal["fitted", "any", "stationary"], start)  # other words are refused
-        return MarkovChain.fit(known, names, smoothing, length, begins)
-    except UsageError as error:
-        hint = "" if smoothing else "; on the command line, --smoothing 0.5 makes a prior with all transitions"
-        raise BadTable(f"column {state!r}: {error}{hint}") from None
-
-
-def limits_of(
-    sequences: Sequences, state: str, length: int | None, start: str, confidence: Real, schema: Schema
-) -> IntervalChain:
-    """All chains that these sequences do not rule out; the states are those that the schema declares."""
-    declared = declared_states(schema, state)
-    if declared is None:
-        raise UsageError(
-            f"--confidence needs the states of column {state!r} declared before the reference is looked at: give "
-            f'--schema with kind = "category" and values = [...] for {state!r}, or --bins of its numbers'
-        )
-    known = _usable(sequences, state, length)
-    begins = cast(Literal["fitted", "any", "stationary"], start)
-    try:
-        return MarkovChain.fit(known, declared, length=length, start=begins, confidence=confidence)
-    except UsageError as error:
-        raise BadTable(f"column {state!r}: {error}") from None
-
-
-def _usable(sequences: Sequences, state: str, length: int | None) -> list[list[Any]]:
+    `names`: with a confidence, all states; else the order in which some are listed, such as bins from low to high, the
+    others after them."""
     known = [entries for entries in sequences.values() if len(entries) > 1]
     if length is not None and length < 2:
         raise UsageError(f"--length must be a whole number of at least 2, got {length}")
     if not known:
         raise BadTable(f"no reference user has two rows, so column {state!r} shows no transition")
-    return known
+    begins = cast(Literal["fitted", "any", "stationary"], start)  # other words are refused
+    hint = ""
+    try:
+        if confidence is not None:
+            return MarkovChain.fit(known, names, length=length, start=begins, confidence=confidence)
+        hint = "" if smoothing else "; on the command line, --smoothing 0.5 makes a prior with all transitions"
+        seen = {entry for entries in known for entry in entries}
+        listed = [*(name for name in names if name in seen), *sorted(seen.difference(names))] if names else None
+        return MarkovChain.fit(known, listed, smoothing, length, begins)
+    except UsageError as error:
+        raise BadTable(f"column {state!r}: {error}{hint}") from None
 
 
 def chain_again(reference: str, recipe: Mapping[str, Any]) -> Chain:
@@ -202,15 +185,9 @@ def chain_again(reference: str, recipe: Mapping[str, Any]) -> Chain:
 
 
 def believed(
-    known: Timed,
-    told: Schema,
-    state: str,
-    smoothing: float,
-    length: int | None,
-    start: str,
-    confidence: Real | None,
+    known: Timed, told: Schema, state: str, smoothing: float, length: int | None, start: str, confidence: Real | None,
     steps: Sequence[Sequence[int]] | None = None,
-) -> Chain:
+) -> Chain:  # fmt: skip
     """The chain of public sequences, or the chains between limits; from neighbours without a gap, if gaps are modelled.
 
     `known`: the reference; `told`: what was declared before; `length`: that of the grid, if gaps are modelled, unless
@@ -229,15 +206,19 @@ def believed(
         if start == "fitted":  # what comes after a gap is no first entry
             start = "any"
         sequences = unbroken(known)
-    if confidence is None:
-        chain = chain_of(sequences, state, smoothing, length, start, told.sequence.labels)
-        if steps is None:
-            return chain
-        # the same step and start for users who are seen at some points of the grid
-        begins: Start = "any" if chain.free else chain.marginal(1)
-        said = tuple(line for line in chain.assumptions[1:] if not line.startswith("sequences have length"))
-        return GapChains(chain.transition(1), steps, begins, chain.states, said)
-    return limits_of(sequences, state, length, start, confidence, told)
+    names = told.sequence.labels if confidence is None else declared_states(told, state)
+    if names is None:
+        raise UsageError(
+            f"--confidence needs the states of column {state!r} declared before the reference is looked at: give "
+            f'--schema with kind = "category" and values = [...] for {state!r}, or --bins of its numbers'
+        )
+    chain = chain_of(sequences, state, smoothing, length, start, names, confidence)
+    if steps is None or not isinstance(chain, MarkovChain):
+        return chain
+    # the same step and start for users who are seen at some points of the grid
+    begins: Start = "any" if chain.free else chain.marginal(1)
+    said = tuple(line for line in chain.assumptions[1:] if not line.startswith("sequences have length"))
+    return GapChains(chain.transition(1), steps, begins, chain.states, said)
 
 
 def steps_of(plan: EntryPlan, sequences: Sequences) -> tuple[tuple[int, ...], ...] | None:
@@ -246,3 +227,106 @@ def steps_of(plan: EntryPlan, sequences: Sequences) -> tuple[tuple[int, ...], ..
     `sequences`: those of the reference, whose states the chain has."""
     states = len({entry for entries in sequences.values() for entry in entries})
     return covering((plan.times or {}).values(), states)
+
+
+# What a certificate of sequences says in words, and which parts it has: each once (`documents.fields`).
+
+
+REFERENCE = "the reference"
+_GAPS = {
+    SAID: "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
+    MODELLED: "The users and the times of their entries are public; entries that are missing on the grid of times are "
+    "entries of the chain that are not published: steps across them are powers of its step.",
+}
+_LENGTH = "The length of the prior is that of the longest sequence, if not stated: lengths are public."
+_ALONE = ("This is the only release.", "All releases of these users together are in one ledger.")
+_TABLE = of.each(of.each(of.figure))
+_LIMITS = of.parts({"lower": of.either(_TABLE, of.each(of.figure)), "upper": of.either(_TABLE, of.each(of.figure))})
+_COUNTED = of.parts(
+    {
+        "confidence": of.exact,
+        "means": of.text,
+        "intervals": of.whole,
+        "kind": of.text,
+        "first entries": of.maybe(of.each(of.whole)),
+    },
+    {"transitions": of.each(of.each(of.whole))},
+)
+CHAIN = of.parts(
+    {
+        "class": of.text,
+        "initial": of.either(of.text, of.each(of.figure), _LIMITS),
+        "states": of.each(of.either(of.text, of.figure)),
+        "length": of.whole,
+        "forbidden transitions": of.whole,
+        "smoothing": of.figure,
+        "fitted on": of.text,
+        "digest": of.maybe(of.text),
+    },
+    {"transition": _TABLE, "limits": _LIMITS, "steps": of.each(of.each(of.whole)), "confidence": _COUNTED},
+)
+"""A belief about sequences, and where it comes from."""
+
+
+def needed_assumptions(
+    prior: Mapping[str, Any], ledger: bool, layout: Layout = PLAIN
+) -> tuple[Sequence[str], Sequence[str]]:
+    """What must be said of a prior: before what the chain says of its own start, and after it."""
+    private = (PRIVATE_NUMBERS,) if prior["fitted on"] != REFERENCE else ()
+    behind = (FULL_DOMAIN, _GAPS[layout.gaps], _LENGTH, *layout.sentences(), _ALONE[ledger], *private)
+    if not {"limits", "confidence"}.isdisjoint(prior):
+        source = f"found on {prior['fitted on']}" if "confidence" in prior else "declared"
+        follows = f"Every user follows a chain between the limits stated, {source}; the guarantee is for all of them."
+        told = prior.get("confidence")
+        return (
+            INDEPENDENT_BLOCKS,
+            follows,
+            *(() if told is None else (line_of(told["means"]), line_of(RESTS))),
+        ), behind
+    added = f"smoothed by {prior['smoothing']:g} for each transition" if prior["smoothing"] else "not smoothed"
+    fitted = f"fitted on {prior['fitted on']}, {added}"
+    follows = f"Every user follows the chain stated, {fitted}; the guarantee is for this prior."
+    return (INDEPENDENT_BLOCKS, follows), behind
+
+
+def starting(chain: Chain | None) -> list[str]:
+    """What a chain says of its own start; nothing of one that is not in the document."""
+    return [] if chain is None else [line_of(line) for line in chain.assumptions if "first entry" in line]
+
+
+def line_of(words: str) -> str:
+    return words[0].upper() + words[1:] + "."
+
+
+# A Gaussian field in a certificate: the belief in numbers, what the release is worth under it, and read back. Whoever
+# reads the document translates the guarantee per entry under the field *as written*, and compares.
+
+
+FIELD_SECRETS = "x_i = u against x_i = v for every entry i of every user and all |u - v| <= width, in both orders"
+
+
+def belief_claims(field: GaussianField, guarantee: Guarantee) -> dict[str, Any]:
+    """The field, what is protected, what `guarantee` per entry is worth under it, and what that takes for granted."""
+    return {
+        "kind": "gaussian field",
+        "covariance": [[str(x) for x in row] for row in field.covariance],
+        "width": str(field.wide()),
+        "secrets": FIELD_SECRETS,
+        "worth": budget_json(translate(field, guarantee)),
+        "assumptions": [*field.assumptions, INDEPENDENT_BLOCKS, FULL_DOMAIN],
+    }
+
+
+def check_belief(stated: Mapping[str, Any], guarantee: Guarantee) -> None:
+    """CertificateError unless the belief in a document writes itself as the document does, and what is stated as its
+    worth is not below what is proved now."""
+    if stated["kind"] != "gaussian field":
+        raise CertificateError("the certificate's belief is of a kind that this version of fugu does not know")
+    rows = [[read_number(x) for x in row] for row in stated["covariance"]]
+    own = belief_claims(GaussianField(rows, read_number(stated["width"])), guarantee)
+    if any(stated.get(name) != part for name, part in own.items() if name not in ("worth", "assumptions")):
+        raise CertificateError("the belief in the certificate is not what its numbers say")
+    if not set(own["assumptions"]) <= set(stated["assumptions"]):
+        raise CertificateError("the certificate leaves out assumptions that its proof needs")
+    if not budget_from(own["worth"]) <= budget_from(dict(stated["worth"])):
+        raise CertificateError("what is stated under the belief is below what is proved now")

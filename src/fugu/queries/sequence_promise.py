@@ -1,4 +1,5 @@
-"""What a guarantee for each entry is worth under a chain, the least noise for it, and what each rule allows."""
+"""The price of questions about sequences: what a guarantee for each entry is worth under a chain, the least noise for
+it, and what each rule allows."""
 
 from __future__ import annotations
 
@@ -7,19 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, final
+from typing import TypeVar, final
 
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, Renyi
-from fugu.guarantee.asks import exact
+from fugu.guarantee.asks import exact, outward
 from fugu.guarantee.kinds import pure_as_renyi
-from fugu.numbers.exact import Real, float_down
+from fugu.numbers.exact import Real, float_down, meant_up
 from fugu.priors.chain import MarkovChain
-from fugu.priors.prior import skipped
 from fugu.progress import report, stage
-from fugu.queries.sequence_lattice import LatticeMechanism, has_gaussian, most_rho
-from fugu.queries.sequence_prior import Chain
-from fugu.queries.sequence_query import EntryMechanism, SequenceMechanism, SequenceQuery
+from fugu.queries.entry_noise import Shift, largest_rho
+from fugu.queries.sequence_prior import Chain, chain_from, chain_json
+from fugu.queries.sequence_query import EntryMechanism, LatticeMechanism, SequenceMechanism, SequenceQuery
 from fugu.translation.influence import influence
 from fugu.translation.quilts import mqm_exact
 from fugu.translation.renyi import translate_zcdp
@@ -37,6 +37,7 @@ from fugu.translation.translate import dp_budget, translate
 
 Entry = Pure | Approx | ZCDP
 Budget = Pure | Approx | Renyi
+Noisy = TypeVar("Noisy", Approx, ZCDP)
 _TURNS, _CLOSE, _SHARES, _HOPE = 9, 2e-3, (4, 16), 1.25
 _SAFE = 1 - 2.0**-40
 """Budgets for each entry are lowered by this, so that rounding at another door does not exceed what was asked."""
@@ -61,22 +62,48 @@ def worth(chain: Chain, entry: Entry, budget: Budget) -> Guarantee:
     return translate_zcdp(chain, entry.rho, sorted(near))
 
 
+def numbers_of(found: Guarantee, budget: Budget) -> tuple[Real, Real]:
+    """(epsilon, delta) of what is proved; at the order of a Rényi budget."""
+    return found.divergence_at(budget.alpha) if isinstance(budget, Renyi) else found.epsilon, found.delta
+
+
+def entry_budget(chain: Chain, epsilon: Real) -> float:
+    """The largest epsilon found for each entry that a ledger and a reader both translate to at most `epsilon`.
+
+    Parameters: `chain`, the prior of the release; `epsilon`, the Pufferfish epsilon asked for, finite and above 0.
+
+    A ledger translates the chain, a reader the chain as a certificate writes it; the two differ, if at all, in the last
+    digit of a law. A ledger also rounds up what it adds, and what it finds. In its last digits a translation can fall
+    where x rises, so an x that one of them allows is tried on all, and lowered by growing steps until all allow it.
+    That n entries reveal at most n times as much as one makes this end."""
+    x, written = dp_budget(chain, epsilon), chain_json(chain)
+    chains = (chain, chain_from(written)) if "transition" in written else (chain,)
+    wanted, part = exact(epsilon), 2.0**-53
+
+    def over(x: float) -> bool:
+        tried = {x, outward(exact(x))}
+        return any(exact(meant_up(translate(each, y))) > wanted for each in chains for y in tried)
+
+    while over(x):
+        x, part = min(math.nextafter(x, 0), x * (1 - part)), min(2 * part, 0.5)
+    return x
+
+
 def least_noise(
-    chain: Chain, budget: Budget, query: SequenceQuery, pure: Callable[[Real], float], noise: str = "best"
+    chain: Chain, budget: Budget, query: SequenceQuery, noise: str = "best"
 ) -> SequenceMechanism | LatticeMechanism:
     """The mechanism of least expected error that keeps the budget under the chain.
 
-    Parameters: `chain`; `budget`; `query`; `pure`: from a Pufferfish epsilon to the pure epsilon for each entry that
-    keeps it; `noise`: "laplace" (any pure noise or choice), "gaussian", or "best" for the better."""
+    `noise`: "laplace" (any pure noise or choice), "gaussian", or "best" for the better."""
     if noise not in ("best", "laplace", "gaussian"):
         raise UsageError(f"--noise {noise}: sequences take best, laplace (pure noise and choices) or gaussian")
     if isinstance(budget, Pure):
         if noise == "gaussian":
             raise NotProvable("Gaussian noise gives no pure guarantee: give --delta or --alpha, or use laplace")
-        return query.mechanism(pure(budget.epsilon))
+        return query.mechanism(entry_budget(chain, budget.epsilon))
     if isinstance(budget, Renyi) and (budget.delta or math.isinf(budget.alpha)):
         raise NotProvable("sequences take a Rényi budget of finite order without a delta; leave out --delta")
-    plain = query.mechanism(pure(pure_within(budget)))
+    plain = query.mechanism(entry_budget(chain, pure_within(budget)))
     if noise == "laplace" or (noise == "best" and not _promising(plain, budget, query)):
         return plain
     stage("Gaussian noise for each entry")
@@ -93,14 +120,22 @@ def _promising(plain: SequenceMechanism, budget: Approx | Renyi, query: Sequence
     """Whether Gaussian noise could be less than what is at hand: with a hopeful guarantee for each entry it is.
 
     Only a matter of time: a guess too low means more noise, never a promise that does not hold."""
-    if not has_gaussian(query):
+    hope = _HOPE * float(plain.epsilon)
+    try:
+        if isinstance(budget, Approx):
+            hoped = most_rho(query, Approx(Fraction(hope), budget.delta))
+        else:
+            hoped = Fraction(hope**2 / 2)
+        return hoped > 0 and spread(LatticeMechanism(query, hoped, ZCDP(hoped)), query) < spread(plain, query)
+    except NotProvable:  # a choice has no Gaussian noise
         return False
-    if isinstance(budget, Approx):
-        hoped = most_rho(query, Approx(Fraction(_HOPE * float(plain.epsilon)), budget.delta))
-    else:
-        hoped = Fraction((_HOPE * float(plain.epsilon)) ** 2 / 2)
-    wide = ZCDP(hoped)
-    return hoped > 0 and spread(LatticeMechanism(query, hoped, wide), query) < spread(plain, query)
+
+
+def most_rho(query: SequenceQuery, entry: Approx) -> Fraction:
+    """The largest rho found that keeps (epsilon, delta) for each entry; 0 if none does. `NotProvable` of a choice."""
+    shifts = [part.shift for part, _ in query.split()]
+    shift = shifts[0] if len(shifts) == 1 else Shift("ball", 1)
+    return largest_rho(shift, exact(entry.epsilon), exact(entry.delta))
 
 
 def pure_within(budget: Approx | Renyi) -> Fraction:
@@ -125,21 +160,21 @@ def gaussian(chain: Chain, budget: Approx | Renyi, query: SequenceQuery, near: f
 
     `near`: a pure epsilon for each entry that keeps it, where the search begins. (epsilon, delta) is looked for at a
     few deltas for each entry; a Rényi order by the largest rho."""
+    made = []
     if isinstance(budget, Renyi):
-        found = _largest(lambda rho: ZCDP(Fraction(rho)), chain, budget, near**2 / 8)
-        entries = [] if found is None else [found]
-        made = [LatticeMechanism(query, exact(entry.rho), entry) for entry in entries if isinstance(entry, ZCDP)]
+        rho = _largest(lambda rho: ZCDP(Fraction(rho)), chain, budget, near**2 / 8)
+        made = [] if rho is None else [LatticeMechanism(query, exact(rho.rho), rho)]
     else:
-        deltas = [Fraction(float(exact(budget.delta) / share)) for share in _SHARES]
-        tried = (_largest(partial(Approx, delta=delta), chain, budget, near) for delta in deltas)
-        entries = [entry for entry in tried if entry is not None]
-        made = [LatticeMechanism(query, most_rho(query, e), e) for e in entries if isinstance(e, Approx)]
+        for share in _SHARES:
+            delta = Fraction(float(exact(budget.delta) / share))
+            entry = _largest(partial(Approx, delta=delta), chain, budget, near)
+            made += [] if entry is None else [LatticeMechanism(query, most_rho(query, entry), entry)]
     if not made:
         raise NotProvable("no Gaussian noise for each entry is proved for this budget; use laplace, or a larger one")
     return max(made, key=lambda one: one.rho)
 
 
-def _largest(entry: Callable[[float], Entry], chain: Chain, budget: Budget, near: float) -> Entry | None:
+def _largest(entry: Callable[[float], Noisy], chain: Chain, budget: Budget, near: float) -> Noisy | None:
     """The guarantee of the largest x found whose translation is within the budget; None if there is none.
 
     What x is worth grows like a power of x: the next x is read off the line through the last two in logarithms, kept
@@ -148,8 +183,11 @@ def _largest(entry: Callable[[float], Entry], chain: Chain, budget: Budget, near
     x, wanted = near, float(budget.epsilon)
     for turn in range(_TURNS):
         report("noise for each entry", turn, _TURNS)
-        made = entry(x * _SAFE)
-        value = _value(chain, made, budget)
+        try:
+            epsilon, delta = numbers_of(worth(chain, entry(x * _SAFE), budget), budget)
+            value = math.inf if exact(delta) > exact(budget.delta) else float(epsilon)
+        except NotProvable:
+            value = math.inf
         held = value <= wanted
         inside, outside = (max(inside, x), outside) if held else (inside, min(outside, x))
         if held and value >= (1 - _CLOSE) * wanted:
@@ -162,17 +200,6 @@ def _largest(entry: Callable[[float], Entry], chain: Chain, budget: Budget, near
         if not inside < x < outside:
             x = math.sqrt(inside * outside) if inside and outside < math.inf else (inside * 2 or outside / 4)
     return entry(inside * _SAFE) if inside else None
-
-
-def _value(chain: Chain, entry: Entry, budget: Budget) -> float:
-    """What the guarantee is worth, as one number: its epsilon, or that of the budget's order; inf if it is too much."""
-    try:
-        found = worth(chain, entry, budget)
-    except NotProvable:
-        return math.inf
-    if exact(found.delta) > exact(budget.delta):
-        return math.inf
-    return float(found.divergence_at(budget.alpha) if isinstance(budget, Renyi) else found.epsilon)
 
 
 def spread(made: EntryMechanism, query: SequenceQuery) -> float:
@@ -279,17 +306,3 @@ def _seventh(points: Sequence[tuple[int, Fraction]], wanted: Fraction, shares: S
 
 def _shared(name: str, entry: Fraction, shares: Sequence[Fraction], theorem: str) -> Rule:
     return Rule(name, tuple(float_down(entry * share) for share in shares), theorem)
-
-
-def promised(prior: Chain, guarantee: Pure) -> dict[str, Any]:
-    """What a certificate says of an epsilon for each entry under a prior: its Pufferfish epsilon, and what is left out.
-
-    log P(output | X_i = x) / P(output | X_i = x') <= epsilon for all entries i and all values x, x' that entry i takes
-    with positive probability. `skipped` names the others: nobody who holds this belief can hold them for true.
-
-    >>> from fugu.priors import MarkovChain
-    >>> said = promised(MarkovChain([[0.5, 0.5], [0, 1]], 2, [1, 0], ["well", "dead"]), Pure(0.5))
-    >>> round(said["epsilon"], 12), said["skipped"]
-    (0.5, ["'dead' at entry 1"])
-    """
-    return {"epsilon": translate(prior, guarantee.epsilon), "skipped": list(skipped(prior))}

@@ -1,133 +1,37 @@
-"""`SequenceQuery` and what it becomes: a mechanism that is epsilon-DP per entry, and its answer; several at once."""
+"""`SequenceQuery` and what it becomes: a mechanism that is private for each entry, and its answer; several at once.
+
+Every query works out its own sensitivity: the largest change, in the l1 norm and over all data sets of the full product
+domain, that replacing one entry can make to what noise is added to (or, for selection, to any one utility)."""
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, final
+from typing import Any, ClassVar, NamedTuple, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon
-from fugu.errors import BadNoise, NotProvable, UsageError
-from fugu.guarantee import ZCDP, Approx, Pure
+from fugu.errors import BadBudget, BadNoise, NotProvable, UsageError
+from fugu.guarantee import ZCDP, Approx, Guarantee, Pure
+from fugu.guarantee.asks import exact
 from fugu.mechanism.release import Once, PerEntryRelease, Simulated, require_noise, take_once
 from fugu.noise.bits import OS, BitSource, RngBits
-from fugu.noise.gaussian import at_least, gaussian_sampler
-from fugu.noise.laplace import Laplace, laplace_sampler
 from fugu.numbers.exact import Real, as_fraction
-from fugu.queries.sequence_data import Numbers, States
+from fugu.priors.gaussian_field import GaussianField
+from fugu.queries.entries import Numbers, States
+from fugu.queries.entry_noise import NO_NUMBER, EntryNoise, Shift, lattice_delta, zcdp_delta
+from fugu.queries.sequence_prior import belief_claims
 from fugu.shown import Shown
+from fugu.translation.translate import dp_budget
 
-# `SequenceQuery` and what it becomes: a mechanism that is epsilon-DP per entry, and its answer.
-#
-# Every query works out its own sensitivity: the largest change, in the l1 norm and over all data sets of the full
-# product domain, that replacing one entry can make to what noise is added to (or, for selection, to any one utility).
-#
-# Laplace noise of mass ~ exp(-epsilon |k| / S) on every number of a vector of l1 sensitivity S is epsilon-DP:
-# sum over numbers of | |z - a| - |z - b| | <= ||a - b||_1 <= S (Dwork et al. 2006; Ghosh et al. 2009 on the integers).
-# Gaussian noise is drawn for the l2 distance (`Shift`; `fugu.queries.sequence_lattice`).
+T = TypeVar("T", int, float)
 
 
-_LEVEL, _MOST_RATE = 0.95, 700.0
-NO_NUMBER = "{}: there is no Gaussian noise for it, as it is not a noised number"
-
-
-@final
-@dataclass(frozen=True)
-class Shift:
-    """How far one replaced entry moves the whole numbers that are noised: |v|^2 at most `square`, in steps.
-
-    `kind`: "line" for one number, "pair" for one count up and one down by 1, "ball" for anything else."""
-
-    kind: Literal["line", "pair", "ball"]
-    square: int
-
-    @staticmethod
-    def line(steps: int) -> Shift:
-        """One number that moves by at most so many steps."""
-        return Shift("line", steps**2)
-
-    def precision(self, rho: Fraction) -> Fraction:
-        """p of the noise of mass ~ exp(-p k^2) that makes this shift rho-zCDP."""
-        return rho / self.square
-
-
-PAIR = Shift("pair", 2)
-
-
-def error_bound(rate: Fraction, parts: int = 1, level: float = _LEVEL) -> float:
-    """h with P(|N_1|, ..., |N_parts| <= h) >= level for independent lattice Laplace noises of this rate, in steps."""
-    each = min(level ** (1 / parts) * (1 + 1e-15), 1 - 1e-15)
-    return Laplace(1 / rate, grid=Fraction(1)).quantile(each)
-
-
-def within(precision: Fraction, level: float = _LEVEL, parts: int = 1) -> int:
-    """The least h with P(|N_1|, ..., |N_parts| <= h) >= `level` for P(N = k) ~ exp(-precision k^2), in steps; what
-    doubles leave in doubt goes up."""
-    outside = 1 - min(level ** (1 / parts) * (1 + 1e-15), 1 - 1e-15)
-    decay, allowed, high = float(min(precision, Fraction(10**4))), outside * (1 - 1e-11), 1
-    while at_least(decay, high) > allowed:
-        high *= 2
-    return bisect_left(range(1, high), True, key=lambda k: at_least(decay, k) <= allowed)
-
-
-@final
-@dataclass(frozen=True)
-class EntryNoise:
-    """What is drawn for one question: what an `amount` of epsilon for each entry allows, or of rho, with lattice
-    Gaussian noise."""
-
-    amount: Fraction
-    gaussian: bool = False
-
-    def shared(self, share: Fraction) -> EntryNoise:
-        """The part of it that a share of the budget has."""
-        return EntryNoise(self.amount * share, self.gaussian)
-
-    def decay(self, query: SequenceQuery) -> Fraction:
-        """r of noise of mass ~ exp(-r |k|), or p of ~ exp(-p k^2), on whole numbers of steps."""
-        return query.shift.precision(self.amount) if self.gaussian else query.rate(self.amount)
-
-    def draw(self, query: SequenceQuery, size: int, source: BitSource) -> NDArray[np.int64]:
-        """So many independent numbers of steps."""
-        decay = self.decay(query)
-        sampler = gaussian_sampler(decay) if self.gaussian else laplace_sampler(decay)
-        return sampler.draw(size, source)
-
-    def half(self, query: SequenceQuery, parts: int = 1) -> float:
-        """h such that `parts` numbers of noise are all within h steps with 95 %."""
-        decay = self.decay(query)
-        return within(decay, parts=parts) if self.gaussian else error_bound(decay, parts)
-
-    def size(self, query: SequenceQuery) -> float:
-        """How large one number of noise is on average, in steps."""
-        decay = float(self.decay(query))
-        return math.sqrt(1 / (math.pi * decay)) if self.gaussian else average_size(decay)
-
-    def epsilon(self, query: SequenceQuery) -> Fraction:
-        """What a choice has for each entry; `NotProvable` for Gaussian noise."""
-        if self.gaussian:
-            raise NotProvable(NO_NUMBER.format(query.name))
-        return self.amount
-
-
-def average_size(rate: float) -> float:
-    """E|N| = 1 / sinh(rate) in steps, for P(N = k) ~ exp(-rate |k|).
-
-    >>> round(average_size(0.01), 3)
-    99.998
-    """
-    return 1 / math.sinh(min(rate, _MOST_RATE))
-
-
-@dataclass(frozen=True)
-class Drawn:
+class Drawn(NamedTuple):
     """A noised value, what its parts are called, and an interval that holds all their errors with 95 %."""
 
     value: Any
@@ -163,6 +67,46 @@ class SequenceAnswer(PerEntryRelease, Shown):
         return dict(zip(self.labels, np.asarray(self.value).ravel().tolist(), strict=True))
 
 
+# The answer to a question about sequences as the columns that are published.
+
+
+TOGETHER = ("query", "rank", "state", "to", "value", "low", "high")
+"""The columns of several questions in one file; what an answer has not is blank."""
+
+
+def sequence_columns(answer: SequenceAnswer, query: str) -> dict[str, list[Any]]:
+    """The answer as columns: labels, values, and where the exact answer lies with 95 %; of several questions one row
+    for each number or rank of each.
+
+    `answer`: what was released; `query`: the question in words, which labels a single number."""
+    if "parts" in answer.certificate.body:
+        found: dict[str, list[Any]] = {name: [] for name in TOGETHER}
+        for part, claims in zip(answer.parts, answer.certificate["parts"], strict=True):
+            columns = _alone(part, claims["query"])
+            if "from" in columns:
+                columns["state"] = columns.pop("from")
+            rows = max(map(len, columns.values()))
+            columns["query"] = [claims["query"]] * rows
+            for name in TOGETHER:
+                found[name] += columns.get(name, [None] * rows)
+        return {name: cells for name, cells in found.items() if any(cell is not None for cell in cells)}
+    return _alone(answer, query)
+
+
+def _alone(answer: SequenceAnswer, query: str) -> dict[str, list[Any]]:
+    if answer.interval is None:
+        chosen = list(answer.value) if isinstance(answer.value, tuple) else [answer.value]
+        return {"rank": list(range(1, len(chosen) + 1)), "state": chosen}
+    values = np.asarray(answer.value).ravel().tolist()
+    ends = {"low": [v + answer.interval[0] for v in values], "high": [v + answer.interval[1] for v in values]}
+    if answer.labels is None:
+        return {"query": [query], "value": values, **ends}
+    if isinstance(answer.labels[0], tuple):
+        start, stop = (list(side) for side in zip(*answer.labels, strict=True))
+        return {"from": start, "to": stop, "value": values, **ends}
+    return {"state": list(answer.labels), "value": values, **ends}
+
+
 class SequenceQuery(ABC):
     """A question about sequences. Subclasses state their sensitivity and what they are exactly; whole numbers, in
     steps, get their noise here, and a choice says how it is drawn itself."""
@@ -170,6 +114,20 @@ class SequenceQuery(ABC):
     domain: States | Numbers
     step: Real | None = 1
     """What a whole step of noise is in the exact answer."""
+    reads: ClassVar[tuple[type[States | Numbers], ...]] = (States,)
+    """What its domain may be."""
+    labels: Any = None
+    """What the numbers are of; None for one number."""
+
+    def __post_init__(self) -> None:
+        """UsageError unless entries are declared as this query reads them; the arguments may have changed places."""
+        if not isinstance(self.domain, self.reads):
+            wanted = " or ".join(f"{kind.__name__}(...)" for kind in self.reads)
+            raise UsageError(
+                f"{type(self).__name__} needs {wanted} as its domain, the declared entries, got "
+                f"{type(self.domain).__name__}; for instance Count('ill', States(['well', 'ill'])), "
+                "Histogram(States([...])), Sum(Numbers(0, 10))"
+            )
 
     @property
     @abstractmethod
@@ -187,11 +145,6 @@ class SequenceQuery(ABC):
         raise NotProvable(NO_NUMBER.format(self.name))
 
     @property
-    def labels(self) -> tuple[Any, ...] | None:
-        """What the numbers are of; None for one number."""
-        return None
-
-    @property
     def grid(self) -> Fraction:
         """The lattice step, exactly."""
         return as_fraction(self.step or 0)
@@ -204,20 +157,20 @@ class SequenceQuery(ABC):
         """The whole numbers, in steps, that noise is added to; private."""
         return np.atleast_1d(np.asarray(self.evaluate(data), dtype=np.int64))
 
-    def shown(self, noised: NDArray[Any], half: float, data: Any) -> Drawn:  # noqa: ARG002 - a mean has its length
-        """What noised numbers become, all of them within `half` steps of the exact ones with 95 %; of `data` only what
-        is public is used."""
-        return Drawn(int(noised[0]) if self.labels is None else noised, self.labels, (-half, half))
+    def over(self, entries: T) -> T | int:  # noqa: ARG002 - a mean has so many
+        """What the noised number is divided by, given the public number of entries."""
+        return 1
 
-    def rate(self, epsilon: Fraction) -> Fraction:
-        """The noise of mass ~ exp(-rate |k|) steps that is epsilon-DP per entry."""
-        return epsilon * self.grid / self.sensitivity
+    def shown(self, noised: NDArray[Any], half: float, entries: int) -> Drawn:  # noqa: ARG002
+        """What noised numbers become, all of them within `half` steps of the exact ones with 95 %; `entries`: how many
+        there are, which is public."""
+        return Drawn(int(noised[0]) if self.labels is None else noised, self.labels, (-half, half))
 
     def draw(self, data: Any, noise: EntryNoise, source: BitSource) -> Drawn:
         """A noised answer that is epsilon-DP per entry, or rho-zCDP, for data that the domain has read."""
         whole = self.counted(data)
         noised = whole + noise.draw(self, whole.size, source).reshape(whole.shape)
-        return self.shown(noised, noise.half(self, whole.size), data)
+        return self.shown(noised, noise.half(self, whole.size), sum(map(len, data)))
 
     def split(self) -> Sequence[tuple[SequenceQuery, Fraction]]:
         """The questions one by one, each with its share of epsilon, or of rho."""
@@ -249,98 +202,6 @@ class SequenceQuery(ABC):
         return SequenceMechanism(self, epsilon)  # type: ignore[arg-type]
 
 
-class EntryMechanism(ABC):
-    """A query and its noise; one release, further ones only if a ledger charged them."""
-
-    query: SequenceQuery
-    guarantee: Pure | Approx | ZCDP
-    """What one release costs per entry."""
-    once: Once
-
-    @property
-    @abstractmethod
-    def certificate(self) -> PerEntryCertificate:
-        """What is claimed; no private value."""
-
-    @property
-    @abstractmethod
-    def noise(self) -> EntryNoise:
-        """What is drawn."""
-
-    @property
-    def charge(self) -> dict[str, Any]:
-        """What a ledger adds up."""
-        return {"kind": "per-entry", "guarantee": self.guarantee}
-
-    def release(self, sequences: object, *, charged: bool = False, allow_no_noise: bool = False) -> SequenceAnswer:
-        """Publish the answer, with randomness from the operating system.
-
-        Without `charged=True` (a ledger has charged this release) a mechanism releases once. Numbers whose noise is
-        mostly 0 go out with `allow_no_noise=True` only; else `NoiselessRelease`, and nothing is used up."""
-        data = self._read(sequences)
-        if not allow_no_noise:
-            require_noise(self.certificate)
-        if not charged:
-            take_once(self.once)
-        return self._answer(data, OS)
-
-    def simulate(self, sequences: object, rng: np.random.Generator) -> Simulated[Any]:
-        """A draw from a seeded generator, for experiments: no release, taken by no writer, and nothing is spent."""
-        drawn = self.query.draw(self._read(sequences), self.noise, RngBits(rng))
-        return Simulated(drawn.value, interval=drawn.interval, labels=drawn.labels)
-
-    def _read(self, sequences: object) -> Any:
-        return self.query._read(sequences)
-
-    def _answer(self, data: Any, source: BitSource) -> SequenceAnswer:
-        drawn = self.query.draw(data, self.noise, source)
-        return SequenceAnswer(drawn.value, self.guarantee, self.certificate, drawn.labels, drawn.interval)
-
-
-@dataclass(frozen=True, eq=False)
-class SequenceMechanism(EntryMechanism):
-    """A query and the per-entry epsilon it is answered with; one release, further ones only if a ledger charged them.
-
-    Guarantee: P(answer in E | D) <= e^epsilon P(answer in E | D') for all D, D' that differ in one entry."""
-
-    query: SequenceQuery
-    epsilon: Fraction
-    once: Once = field(default_factory=Once, repr=False)
-    guarantee: Pure = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive_epsilon(self.epsilon))
-        object.__setattr__(self, "guarantee", Pure(self.epsilon))
-
-    @property
-    def certificate(self) -> PerEntryCertificate:
-        return PerEntryCertificate.of(
-            {
-                "epsilon": str(self.epsilon),
-                "delta": "0",
-                "query": self.query.name,
-                "sensitivity": str(self.query.sensitivity),
-                "neighbours": NEIGHBOURS,
-                "domain": DOMAIN,
-                "entries": self.query.entries(),
-                "claimed by": "fugu",
-                **self.query.details(),
-            }
-        )
-
-    @property
-    def noise(self) -> EntryNoise:
-        return EntryNoise(self.epsilon)
-
-
-# `Several`: questions about the same sequences that share one epsilon for each entry, as one release.
-#
-# Question l is answered with w_l epsilon, shares w_l that sum to 1; each draws its own randomness. Given the data the
-# answers are independent, so their ratios multiply: all of them together are epsilon-DP per entry (Dwork et al. 2006,
-# sequential composition), on the full product domain. The sum is translated to Pufferfish once, which is never worse
-# than adding what each is worth by itself (docs/proofs/composition.md#compose-first).
-
-
 _MOST = 64
 
 
@@ -349,10 +210,16 @@ _MOST = 64
 class Several(SequenceQuery):
     """Questions with their shares of epsilon; the answer holds (value, labels, interval) of each, in their order.
 
+    Question l is answered with w_l epsilon, shares w_l that sum to 1; each draws its own randomness. Given the data the
+    answers are independent, so their ratios multiply: all of them together are epsilon-DP per entry (Dwork et al. 2006,
+    sequential composition), on the full product domain; divergences of Gaussian noise add. The sum is translated to
+    Pufferfish once, which is never worse than adding what each is worth by itself
+    (docs/proofs/composition.md#compose-first).
+
     `parts`: at least two queries of one domain of states and one of numbers at most; none is itself several. `shares`:
     what each gets, positive numbers that sum to 1; `Several.of` takes weights.
 
-    >>> from fugu.queries.sequence_counts import Count, Histogram
+    >>> from fugu.queries.sequences import Count, Histogram
     >>> ill = States(("well", "ill"))
     >>> both = Several.of([Histogram(ill), Count("ill", ill)], [2, 1])
     >>> both.shares
@@ -398,7 +265,7 @@ class Several(SequenceQuery):
         return {name: said for part in self.parts for name, said in part.entries().items()}
 
     def details(self) -> dict[str, Any]:
-        parts = [{**p.claims(), "share": str(w)} for p, w in zip(self.parts, self.shares, strict=True)]
+        parts = [{**part.claims(), "share": str(share)} for part, share in self.split()]
         of = "all answers together, each measured in its own sensitivity over its share of epsilon"
         return {"sensitivity of": of, "parts": parts}
 
@@ -412,6 +279,162 @@ class Several(SequenceQuery):
         return list(zip(self.parts, self.shares, strict=True))
 
     def draw(self, data: Any, noise: EntryNoise, source: BitSource) -> Drawn:
-        each = zip(self.parts, self.shares, data, strict=True)
-        drawn = [part.draw(read, noise.shared(share), source) for part, share, read in each]
-        return Drawn(tuple((one.value, one.labels, one.interval) for one in drawn))
+        each = zip(self.split(), data, strict=True)
+        return Drawn(tuple(tuple(part.draw(read, noise.shared(share), source)) for (part, share), read in each))
+
+
+class EntryMechanism:
+    """A query and its noise; one release, further ones only if a ledger charged them."""
+
+    query: SequenceQuery
+    noise: EntryNoise
+    """What is drawn."""
+    guarantee: Pure | Approx | ZCDP
+    """What one release costs per entry."""
+    prior: GaussianField | None = None
+    once: Once
+
+    @property
+    def certificate(self) -> PerEntryCertificate:
+        """What is claimed; no private value."""
+        query, stated = self.query, self.guarantee
+        whom = {"neighbours": NEIGHBOURS, "domain": DOMAIN}
+        if isinstance(stated, Pure):
+            own = {"epsilon": str(as_fraction(stated.epsilon)), "delta": "0", "query": query.name}
+            moved = {"sensitivity": str(query.sensitivity), **whom, "entries": query.entries()}
+            return PerEntryCertificate.of({**own, **moved, "claimed by": "fugu", **query.details()})
+        shifts = [(part.shift, share) for part, share in query.split()]
+        claims = {
+            **whom, "claimed by": "fugu", **query.claims(),
+            "lattice": {
+                "kind": "gaussian", "rho": str(self.noise.amount), "squared distance": [s.square for s, _ in shifts],
+                "variance": [str(1 / (2 * shift.precision(self.noise.amount * share))) for shift, share in shifts],
+            },
+            **({} if self.prior is None else {"belief": belief_claims(self.prior, stated)}),
+        }  # fmt: skip
+        if isinstance(stated, ZCDP):
+            return PerEntryCertificate.renyi(stated, claims)
+        numbers = {"epsilon": str(as_fraction(stated.epsilon)), "delta": str(as_fraction(stated.delta))}
+        return PerEntryCertificate.of({**numbers, **claims})
+
+    @property
+    def charge(self) -> dict[str, Any]:
+        """What a ledger adds up."""
+        return {"kind": "per-entry", "guarantee": self.guarantee}
+
+    def release(self, sequences: object, *, charged: bool = False, allow_no_noise: bool = False) -> SequenceAnswer:
+        """Publish the answer, with randomness from the operating system.
+
+        Without `charged=True` (a ledger has charged this release) a mechanism releases once. Numbers whose noise is
+        mostly 0 go out with `allow_no_noise=True` only; else `NoiselessRelease`, and nothing is used up."""
+        data = self._read(sequences)
+        if not allow_no_noise:
+            require_noise(self.certificate)
+        if not charged:
+            take_once(self.once)
+        return self._answer(data, OS)
+
+    def simulate(self, sequences: object, rng: np.random.Generator) -> Simulated[Any]:
+        """A draw from a seeded generator, for experiments: no release, taken by no writer, and nothing is spent."""
+        drawn = self.query.draw(self._read(sequences), self.noise, RngBits(rng))
+        return Simulated(drawn.value, interval=drawn.interval, labels=drawn.labels)
+
+    def _read(self, sequences: object) -> Any:
+        """The entries as the query reads them; a field speaks of so many entries of each user, and of no more."""
+        data = self.query._read(sequences)
+        if self.prior is not None and any(len(user) > self.prior.size for user in data):
+            raise UsageError(
+                f"a sequence has more entries than the field, which speaks of {self.prior.size}; give a field for as "
+                "many (lengths are public)"
+            )
+        return data
+
+    def _answer(self, data: Any, source: BitSource) -> SequenceAnswer:
+        drawn = self.query.draw(data, self.noise, source)
+        return SequenceAnswer(drawn.value, self.guarantee, self.certificate, drawn.labels, drawn.interval)
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceMechanism(EntryMechanism):
+    """A query and the per-entry epsilon it is answered with; one release, further ones only if a ledger charged them.
+
+    Guarantee: P(answer in E | D) <= e^epsilon P(answer in E | D') for all D, D' that differ in one entry."""
+
+    query: SequenceQuery
+    epsilon: Fraction
+    once: Once = field(default_factory=Once, repr=False)
+
+    def __post_init__(self) -> None:
+        epsilon = positive_epsilon(self.epsilon)
+        vars(self).update(epsilon=epsilon, guarantee=Pure(epsilon), noise=EntryNoise(epsilon))
+
+
+@dataclass(frozen=True, eq=False)
+class LatticeMechanism(EntryMechanism):
+    """A query answered with lattice Gaussian noise; one release, further ones only if a ledger charged them.
+
+    `query`; `rho`: what it is in zCDP for each entry, which fixes the noise; `guarantee`: what is stated of it for each
+    entry, `Approx` or `ZCDP`; `prior`: a Gaussian field with a width, for a certificate of a sum or mean that also says
+    what it is worth under it. Raises `NotProvable` if the noise does not keep what is stated.
+
+    The noise is drawn exactly, on whole numbers, for the l2 distance that one replaced entry can make:
+
+    | query                                  | what one entry moves, in steps           | squared |
+    |----------------------------------------|------------------------------------------|---------|
+    | `Count`                                | one number by 1                          | 1       |
+    | `Histogram`, the ranking of `TopK`     | a count up by 1, another down by 1       | 2       |
+    | `Transitions`                          | two taken, two added; twice the same: 6  | 6       |
+    | `Transitions` of at most two entries   | one taken, one added                     | 2       |
+    | `Sum`, `Mean`                          | one number by (high - low) / step = n    | n^2     |
+
+    It promises rho-zCDP for each entry, and (epsilon, delta) by exact sums (`lattice_delta`). `Several` questions split
+    rho by their shares, and divergences add. Choices by permute-and-flip or the exponential mechanism are pure, and
+    have no Gaussian form. Sums and means may say what they are worth under a Gaussian field. Proofs:
+    docs/proofs/translation.md#gaussian-noise-for-each-entry and
+    docs/proofs/fields.md#clipped-sums-with-gaussian-noise."""
+
+    query: SequenceQuery
+    rho: Fraction
+    guarantee: Approx | ZCDP
+    prior: GaussianField | None = None
+    once: Once = field(default_factory=Once, repr=False)
+
+    @staticmethod
+    def of(query: SequenceQuery, rho: Real | ZCDP, prior: GaussianField | None = None) -> LatticeMechanism:
+        """The mechanism that answers with ZCDP(rho) for each entry.
+
+        `query`: one with noised numbers, see above; `rho`: a finite number above 0, or `ZCDP(rho)`; `prior` as above.
+
+        >>> from fugu.queries.sequences import Sum
+        >>> LatticeMechanism.of(Sum(Numbers(0, 10)), 0.5).guarantee
+        ZCDP(rho=0.5)
+        """
+        stated = ZCDP(rho.rho if isinstance(rho, ZCDP) else rho)
+        if stated.rho == 0:
+            raise BadBudget("a rho of 0 for each entry would need infinite noise")
+        return LatticeMechanism(query, exact(stated.rho), stated, prior)
+
+    @staticmethod
+    def under(query: SequenceQuery, prior: GaussianField, budget: Guarantee) -> LatticeMechanism:
+        """The mechanism with the largest rho for each entry that is worth at most `budget` under a field.
+
+        `query`, `prior` as above; `budget`: `ZCDP`, `Renyi`, `RenyiCurve` or `Approx` with a delta. Raises
+        `NotProvable` for a pure one."""
+        return LatticeMechanism.of(query, dp_budget(prior, budget), prior)  # type: ignore[arg-type]
+
+    def __post_init__(self) -> None:
+        stated = self.guarantee
+        if self.prior is not None and not (self.query.reads == (Numbers,) and len(self.query.split()) == 1):
+            raise UsageError("a Gaussian field is about numbers; only a sum or a mean has a worth under it")
+        if self.rho <= 0:
+            raise NotProvable("no Gaussian noise is wide enough for what is asked; ask for a larger epsilon or delta")
+        shifts = [part.shift for part, _ in self.query.split()]
+        if isinstance(stated, ZCDP):
+            held = self.rho <= exact(stated.rho)
+        else:  # exact sums; of several questions, as zCDP
+            several, epsilon = len(shifts) > 1, exact(stated.epsilon)
+            delta = zcdp_delta(self.rho, epsilon) if several else lattice_delta(shifts[0], self.rho, epsilon)
+            held = exact(delta) <= exact(stated.delta)
+        if not held:
+            raise NotProvable("the Gaussian noise named does not keep the guarantee for each entry that is stated")
+        vars(self)["noise"] = EntryNoise(self.rho, gaussian=True)

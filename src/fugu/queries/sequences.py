@@ -25,42 +25,39 @@ Counts, histograms, transitions, sums, means and rankings also with Gaussian noi
 from __future__ import annotations
 
 import math
+import re
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise, product
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from fugu.aliases import own_method
-from fugu.errors import BadNoise, NotProvable, UnknownName, UsageError
-from fugu.noise.bits import BitSource
-from fugu.noise.selection import METHODS, peel
-from fugu.numbers.checks import is_count, plain
-from fugu.numbers.exact import Real, as_fraction, float_up
-from fugu.queries.sequence_counts import (
-    Count,
-    Histogram,
-    Mean,
+from fugu.errors import BadNoise, BadTable, CertificateError, UsageError
+from fugu.numbers.checks import is_count
+from fugu.numbers.exact import Real, as_fraction, float_up, read_number, read_whole
+from fugu.queries.choices import (
+    ArgMax,
     RandomisedResponse,
-    Sum,
-    Transitions,
-    nearest_double,
-    rounded,
+    Select,
+    TopK,
+    called,
+    exact_number,
+    positive,
 )
-from fugu.queries.sequence_data import Codes, Numbers, States, is_label, require_domain
-from fugu.queries.sequence_lattice import LatticeMechanism
+from fugu.queries.entries import Codes, Figures, Numbers, States, numbers_from, states_from
+from fugu.queries.entry_noise import PAIR, Shift
 from fugu.queries.sequence_query import (
-    PAIR,
     Drawn,
-    EntryNoise,
+    LatticeMechanism,
     SequenceAnswer,
     SequenceMechanism,
     SequenceQuery,
     Several,
-    Shift,
+    T,
 )
 
 __all__ = [
@@ -68,203 +65,212 @@ __all__ = [
     "SequenceAnswer", "SequenceMechanism", "SequenceQuery", "Several", "States", "Sum", "TopK", "Transitions",
 ]  # fmt: skip
 
-# The most frequent states, and selection by a user's own utility (the paper's second algorithm).
-#
-# Replacing one entry moves every count by at most 1: the utility sensitivity is 1, and each round of selection works at
-# rate epsilon / (2 rounds). The factor 2 stays: one replacement moves one count up and another down, so the saving for
-# monotone utilities does not apply (at rate epsilon the loss tends to 2 epsilon).
-
-
-_NOISY = "laplace"
-_GUMBEL = "gumbel"
-WAYS = ("best", "laplace", *METHODS, _GUMBEL)
-_DRAWN = {_GUMBEL: "exponential"}
-"""One-shot Gumbel noise of scale 2 rounds / epsilon has the law of peeling, and is drawn as that: exactly."""
-
-
-def ranking(counts: ArrayLike, k: int) -> tuple[int, ...]:
-    """The places of the k largest, largest first, the earlier place first on ties.
-
-    >>> ranking([3, 9, 9, 1], 3)
-    (1, 2, 0)
-    """
-    return tuple(np.argsort(-np.asarray(counts), kind="stable")[:k].tolist())
+# Counts of one state, of every state, of every transition: whole numbers plus lattice noise.
 
 
 @final
 @dataclass(frozen=True)
-class TopK(SequenceQuery):
-    """The k most frequent states, most frequent first.
+class Count(SequenceQuery):
+    """How many entries are in `state`. Replacing one entry moves it by at most 1.
 
-    Ways, all epsilon-DP per entry: "laplace" ranks a histogram with noise of scale 2 / epsilon on every count,
-    whatever k; "permute-and-flip" and "exponential" peel, with epsilon / rounds each, rounds = min(k, states - 1), as
-    the last state left is no choice. "gumbel", one-shot Gumbel noise of scale 2 rounds / epsilon, has the law of
-    "exponential", and is drawn as its rounds (`fugu.noise.selection`). "best" is permute-and-flip for k = 1 and laplace
-    beyond.
-
-    >>> TopK(2, States("a b c".split())).exact(["a", "c", "c"])
-    ('c', 'a')
-    """
-
-    k: int
-    domain: States
-    method: str = "best"
-
-    def __post_init__(self) -> None:
-        require_domain(self, self.domain, States)
-        object.__setattr__(self, "method", own_method(self.method))
-        if self.method not in WAYS:
-            raise UnknownName("selection method", self.method, WAYS)
-        if not is_count(self.k) or self.k > len(self.domain):
-            raise UsageError(f"k must be in 1 .. {len(self.domain)}, the number of declared states, got {self.k!r}")
-
-    @property
-    def way(self) -> str:
-        """The method that runs."""
-        return self.method if self.method != "best" else "permute-and-flip" if self.k == 1 else _NOISY
-
-    @property
-    def noisy(self) -> bool:
-        """Whether the whole histogram is noised, rather than one round drawn after another."""
-        return self.way == _NOISY
-
-    @property
-    def rounds(self) -> int:
-        """How many rounds are paid for."""
-        return min(self.k, len(self.domain) - 1)
-
-    @property
-    def name(self) -> str:
-        return f"top {self.k}"
-
-    @property
-    def sensitivity(self) -> Fraction:
-        return Fraction(2 if self.noisy else 1)
-
-    @property
-    def shift(self) -> Shift:
-        if self.noisy:
-            return PAIR
-        raise NotProvable(f"{self.name} by {self.way} is a choice without noise on counts; --method laplace has them")
-
-    def evaluate(self, data: Codes) -> tuple[Hashable, ...]:
-        return self._ranked(Histogram(self.domain).evaluate(data))
-
-    def _ranked(self, counts: NDArray[np.int64]) -> tuple[Hashable, ...]:
-        return tuple(self.domain.names[i] for i in ranking(counts, self.k))
-
-    def details(self) -> dict[str, Any]:
-        of = "the histogram (l1)" if self.noisy else f"each count; epsilon is split over {self.rounds} rounds"
-        return {"method": self.way, "sensitivity of": of}
-
-    def draw(self, data: Codes, noise: EntryNoise, source: BitSource) -> Drawn:
-        counted = Histogram(self.domain)
-        if self.noisy:
-            return Drawn(self._ranked(counted.draw(data, noise, source).value))
-        utilities, rate = [Fraction(int(c)) for c in counted.evaluate(data)], noise.epsilon(self) / (2 * self.rounds)
-        places = peel(utilities, self.k, rate, _DRAWN.get(self.way, self.way), source)
-        return Drawn(tuple(self.domain.names[i] for i in places))
-
-
-@final
-@dataclass(frozen=True)
-class ArgMax(SequenceQuery):
-    """The most frequent state, by permute-and-flip or the exponential mechanism.
-
-    >>> ArgMax(States("a b".split())).exact(["a", "b", "b"])
-    'b'
-    """
-
-    domain: States
-    method: str = "permute-and-flip"
-    name = "arg max"
-
-    def __post_init__(self) -> None:
-        _ = self._top
-
-    @property
-    def _top(self) -> TopK:
-        return TopK(1, self.domain, self.method)
-
-    @property
-    def sensitivity(self) -> Fraction:
-        return self._top.sensitivity
-
-    def evaluate(self, data: Codes) -> Hashable:
-        return self._top.evaluate(data)[0]
-
-    def details(self) -> dict[str, Any]:
-        return self._top.details()
-
-    def draw(self, data: Codes, noise: EntryNoise, source: BitSource) -> Drawn:
-        return Drawn(self._top.draw(data, noise, source).value[0])
-
-
-@final
-@dataclass(frozen=True)
-class Select(SequenceQuery):
-    """One of public `candidates` by a utility u(sequences, candidate) that one entry moves by at most `lipschitz`.
-
-    fugu trusts the stated number: it must hold for every candidate, on the full product domain. Utilities are read
-    exactly (a float is its decimal); u gets a tuple of tuples, one per user, and a candidate.
-
-    >>> longest = Select(lambda users, n: -abs(len(users[0]) - n), (1, 2), 1, States("a b".split()))
-    >>> longest.exact(["a", "b"])
+    >>> Count("ill", States(("well", "ill"))).exact([["well", "ill"], ["ill"]])
     2
     """
 
-    utility: Callable[[Any, Any], Any]
-    candidates: Sequence[Hashable]
-    lipschitz: Real
-    domain: States | Numbers
-    method: str = "permute-and-flip"
-    name = "selection by a user's utility"
+    state: Hashable
+    domain: States
+    sensitivity = Fraction(1)
+    shift = Shift.line(1)
 
     def __post_init__(self) -> None:
-        require_domain(self, self.domain, States, Numbers)
-        if not callable(self.utility):
-            raise UsageError("the utility must be a function of the sequences and a candidate")
-        if self.method not in METHODS:
-            raise UnknownName("selection method", self.method, METHODS)
-        object.__setattr__(self, "candidates", tuple(self.candidates))
-        if len(self.candidates) < 2 or len(set(self.candidates)) < len(self.candidates):
-            raise UsageError("at least two candidates are needed, each once")
-        if not all(is_label(part) for c in self.candidates for part in (c if isinstance(c, tuple) else (c,))):
-            raise UsageError("a candidate is a text, a number, or a tuple of them")
-        object.__setattr__(self, "lipschitz", positive(self.lipschitz, "lipschitz"))
+        super().__post_init__()
+        object.__setattr__(self, "state", self.domain.names[self.domain.code(self.state)])
+
+    @property
+    def name(self) -> str:
+        return f"count({self.state})"
+
+    def evaluate(self, data: Codes) -> int:
+        code = self.domain.code(self.state)
+        return sum(user.count(code) for user in data)
+
+
+@final
+@dataclass(frozen=True)
+class Histogram(SequenceQuery):
+    """How many entries are in each state. Replacing one entry takes 1 from one count and adds 1 to another: l1 is 2.
+
+    So noise of scale 2 / epsilon on every count costs epsilon for all of them; splitting epsilon over m counts would
+    need m / epsilon. Of two states, count one instead: the other is the public number of entries less it.
+
+    >>> Histogram(States("a b".split())).exact(["a", "b", "a"]).tolist()
+    [2, 1]
+    """
+
+    domain: States
+    name = "histogram"
+    sensitivity = Fraction(2)
+    shift = PAIR
+
+    def evaluate(self, data: Codes) -> NDArray[np.int64]:
+        return self.domain.counts(data)
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        return tuple(self.domain.names)
+
+
+@final
+@dataclass(frozen=True)
+class Transitions(SequenceQuery):
+    """How often each state follows each other, within users, as a matrix (row: from, column: to).
+
+    An entry inside a sequence is part of two transitions: replacing it removes two and adds two, l1 is 4. The first or
+    last entry is part of one: l1 is 2. With `longest=2` all sequences are declared to have at most two entries, so all
+    entries are at an end and the sensitivity is 2; lengths are public, and a longer sequence is refused.
+
+    >>> Transitions(States("a b".split())).exact(["a", "b", "b"]).tolist()
+    [[0, 1], [0, 1]]
+    """
+
+    domain: States
+    longest: int | None = None
+    name = "transitions"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.longest is not None and (isinstance(self.longest, bool) or self.longest < 2):
+            raise UsageError(f"longest must be at least 2 (a transition needs two entries), got {self.longest!r}")
 
     @property
     def sensitivity(self) -> Fraction:
-        return as_fraction(self.lipschitz)
+        return Fraction(2 if self.longest == 2 else 4)
 
-    def utilities(self, data: Any) -> list[Fraction]:
-        """The exact utility of every candidate; private."""
-        users = self.domain.plain(data)
-        return [exact_number(called(self.utility, users, candidate)) for candidate in self.candidates]
+    @property
+    def shift(self) -> Shift:
+        """Two taken and two added, where the same one twice makes 2^2 + 1 + 1; one of each at an end."""
+        return PAIR if self.longest == 2 else Shift("ball", 6)
 
-    def evaluate(self, data: Any) -> Hashable:
-        found = self.utilities(data)
-        return self.candidates[found.index(max(found))]
+    def _read(self, sequences: object) -> Codes:
+        data = self.domain.read(sequences)
+        if self.longest is not None and max(map(len, data)) > self.longest:
+            raise BadTable(f"a sequence has more than {self.longest} entries, the declared longest")
+        if max(map(len, data)) < 2:
+            raise BadTable("no sequence has two entries, so there is no transition to count")
+        return data
+
+    def evaluate(self, data: Codes) -> NDArray[np.int64]:
+        m = len(self.domain)
+        steps = [a * m + b for user in data for a, b in pairwise(user)]
+        return np.bincount(steps, minlength=m * m).astype(np.int64).reshape(m, m)
 
     def details(self) -> dict[str, Any]:
-        return {
-            "method": self.method,
-            "sensitivity of": "each utility",
-            "sensitivity stated by": "the user",
-            "utility": getattr(self.utility, "__name__", ""),
-            "candidates": list(self.candidates),
-        }
+        return {} if self.longest is None else {"longest sequence": self.longest}
 
-    def draw(self, data: Any, noise: EntryNoise, source: BitSource) -> Drawn:
-        rate = noise.epsilon(self) / (2 * self.sensitivity)
-        place = peel(self.utilities(data), 1, rate, self.method, source)[0]
-        return Drawn(self.candidates[place])
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """(from, to) of every count."""
+        return tuple(product(self.domain.names, repeat=2))
 
 
-# A user's own query with a stated l1 sensitivity: Laplace noise on every coordinate (the paper's first algorithm).
+# Sums and means of bounded numbers: clipped exactly, added exactly, rounded once onto a lattice, then noised.
+#
+# Rounding keeps the sensitivity: if |a - b| <= n step for a whole n, then a / step + 1/2 and b / step + 1/2 have floors
+# that differ by at most n. So a sum that one entry moves by at most high - low = n step needs lattice Laplace noise of
+# mass ~ exp(-epsilon |k| / n), no more than without rounding.
 
 
-_STEPS = 1024
+_STEPS, _OWN_STEPS = 1000, 1024
+
+
+@dataclass(frozen=True)
+class Sum(SequenceQuery):
+    """The sum of all entries, clipped to the bounds. Replacing one entry moves it by at most high - low.
+
+    `step`: of the lattice, (high - low) / 1000 unless given; it must go into high - low a whole number of times.
+
+    >>> Sum(Numbers(0, 10)).exact([[1, 2.5], [99]])
+    Fraction(27, 2)
+    """
+
+    domain: Numbers
+    step: Real | None = None
+    name = "sum"
+    reads = (Numbers,)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        width = self.domain.width
+        try:
+            step = width / _STEPS if self.step is None else as_fraction(self.step)
+        except (TypeError, ValueError):
+            raise UsageError(f"step must be a number, got {self.step!r}") from None
+        if step <= 0 or (width / step).denominator != 1:
+            raise UsageError(f"step must be positive and divide high - low = {float(width):g}, got {float(step):g}")
+        object.__setattr__(self, "step", step)
+
+    @property
+    def sensitivity(self) -> Fraction:
+        return self.domain.width
+
+    @property
+    def shift(self) -> Shift:
+        return Shift.line(int(self.domain.width / self.grid))
+
+    def evaluate(self, data: Figures) -> Fraction:
+        return self.total(data) / Fraction(self.over(sum(map(len, data))))
+
+    def total(self, data: Figures) -> Fraction:
+        """The exact sum; private."""
+        return sum((sum(user, Fraction(0)) for user in data), Fraction(0))
+
+    def counted(self, data: Figures) -> NDArray[Any]:
+        return np.array([rounded(self.total(data), self.grid)], dtype=object)
+
+    def shown(self, noised: NDArray[Any], half: float, entries: int) -> Drawn:
+        unit = self.grid / self.over(entries)
+        far = float_up((as_fraction(half) + Fraction(1, 2)) * unit)
+        return Drawn(nearest_double(int(noised[0]) * unit), None, (-far, far))
+
+    def details(self) -> dict[str, Any]:
+        return {"rounded to multiples of": str(self.step)}
+
+
+@final
+@dataclass(frozen=True)
+class Mean(Sum):
+    """The mean of all entries, clipped to the bounds: the sum over the public number n of entries.
+
+    Replacing one entry moves the sum by at most high - low (the sensitivity stated) and the mean by 1/n of it.
+
+    >>> Mean(Numbers(0, 10)).exact([1, 2])
+    Fraction(3, 2)
+    """
+
+    name = "mean"
+
+    def over(self, entries: T) -> T:
+        return entries
+
+    def details(self) -> dict[str, Any]:
+        return {"sensitivity of": "the sum, before division by the public number of entries", **super().details()}
+
+
+def nearest_double(exact: Fraction) -> float:
+    """The nearest finite double: a sum beyond the doubles is not an error, which would tell of the data.
+
+    >>> nearest_double(Fraction(10) ** 400)
+    1.7976931348623157e+308
+    """
+    try:
+        return float(exact)
+    except OverflowError:
+        return sys.float_info.max if exact > 0 else -sys.float_info.max
+
+
+def rounded(exact: Fraction, step: Fraction) -> int:
+    """floor(exact / step + 1/2)."""
+    return math.floor(exact / step + Fraction(1, 2))
 
 
 @final
@@ -290,16 +296,17 @@ class Lipschitz(SequenceQuery):
     step: Real | None = None
     whole: bool = False
     label: str = "user query"
+    reads = (States, Numbers)
 
     def __post_init__(self) -> None:
-        require_domain(self, self.domain, States, Numbers)
+        super().__post_init__()
         if not callable(self.function):
             raise UsageError("the query must be a function of the sequences")
         stated = positive(self.lipschitz, "lipschitz")
         object.__setattr__(self, "lipschitz", stated)
         if not is_count(self.dimension):
             raise UsageError(f"dimension must be a whole number >= 1, got {self.dimension!r}")
-        fine = Fraction(1) if self.whole else stated / (_STEPS * self.dimension)
+        fine = Fraction(1) if self.whole else stated / (_OWN_STEPS * self.dimension)
         object.__setattr__(self, "step", fine if self.step is None else positive(self.step, "step"))
         if self.whole and stated < self.grid:
             raise UsageError("lipschitz is below one step, so a query in whole steps could never change; check both")
@@ -337,37 +344,41 @@ class Lipschitz(SequenceQuery):
             raise BadNoise("the query's values are not whole multiples of the step, as whole=True says; leave it out")
         return np.array([rounded(value, self.grid) for value in values], dtype=object)
 
-    def shown(self, noised: NDArray[Any], half: float, data: Any) -> Drawn:  # noqa: ARG002 - nothing of it is needed
+    def shown(self, noised: NDArray[Any], half: float, entries: int) -> Drawn:  # noqa: ARG002 - none are needed
         drawn = [nearest_double(int(steps) * self.grid) for steps in noised]
         far = float_up((as_fraction(half) + (0 if self.whole else Fraction(1, 2))) * self.grid)
         return Drawn(drawn[0] if self.dimension == 1 else np.array(drawn), None, (-far, far))
 
 
-def called(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of a user's function; what it says when it fails may hold private values and is withheld."""
-    try:
-        return function(*arguments)
-    except Exception as failure:
-        raise UsageError(
-            f"the query function raised {type(failure).__name__} (its message is withheld, as it may hold private "
-            "values); it must be defined for all sequences of the domain"
-        ) from None
+# The query that a certificate names, made again: only those whose sensitivity fugu works out itself. A function or a
+# utility of the user's own is in no document.
 
 
-def exact_number(value: Any) -> Fraction:
-    """One finite number, exactly; the message does not hold it."""
-    number = plain(value)
-    if isinstance(number, int | float | Fraction) and -sys.float_info.max <= number <= sys.float_info.max:
-        return as_fraction(number)
-    raise UsageError("the query returned something that is not a finite number; it must for all sequences")
+def query_from(claims: Mapping[str, Any]) -> SequenceQuery:
+    """The query of these claims; CertificateError if fugu has none of this name."""
+    if "parts" in claims:
+        if any("parts" in part for part in claims["parts"]):
+            raise CertificateError("a question of several is itself several, which no version of fugu writes")
+        parts = tuple(map(query_from, claims["parts"]))
+        return Several(parts, tuple(read_number(part["share"]) for part in claims["parts"]))
+    for pattern, make in _QUERIES:
+        if found := re.fullmatch(pattern, str(claims["query"]), re.DOTALL):
+            return make(claims, found)
+    raise CertificateError("the certificate names a query of sequences that this version of fugu does not know")
 
 
-def positive(value: Real, name: str) -> Fraction:
-    """A finite number above zero that the user stated."""
-    try:
-        exact = as_fraction(value)
-    except (TypeError, ValueError):
-        exact = Fraction(0)
-    if exact <= 0 or isinstance(value, bool):
-        raise UsageError(f"{name} must be a finite number above 0, got {value!r}")
-    return exact
+def _transitions(claims: Mapping[str, Any], _: re.Match[str]) -> Transitions:
+    longest = claims.get("longest sequence")
+    return Transitions(states_from(claims), None if longest is None else read_whole(longest))
+
+
+_QUERIES: tuple[tuple[str, Callable[[Mapping[str, Any], re.Match[str]], SequenceQuery]], ...] = (
+    (r"count\((.*)\)", lambda claims, found: Count(found[1], states_from(claims))),
+    ("histogram", lambda claims, _: Histogram(states_from(claims))),
+    ("transitions", _transitions),
+    ("sum", lambda claims, _: Sum(numbers_from(claims), read_number(claims["rounded to multiples of"]))),
+    ("mean", lambda claims, _: Mean(numbers_from(claims), read_number(claims["rounded to multiples of"]))),
+    (r"top ([0-9]{1,9})", lambda claims, found: TopK(int(found[1]), states_from(claims), claims["method"])),
+    ("arg max", lambda claims, _: ArgMax(states_from(claims), claims["method"])),
+    ("randomised response", lambda claims, _: RandomisedResponse(states_from(claims))),
+)

@@ -13,7 +13,7 @@ and the chain is that of the certificate."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import final
 
@@ -24,15 +24,14 @@ from fugu.documents.reading import reading
 from fugu.errors import FuguError, UsageError
 from fugu.guarantee import Guarantee, Pure
 from fugu.guarantee.asks import exact
-from fugu.numbers.exact import as_fraction, read_number
+from fugu.numbers.exact import read_number
 from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import GapChains
-from fugu.queries.sequence_certificate import THE_TABLE, SequenceCertificate
-from fugu.queries.sequence_claims import is_users_own, query_from
-from fugu.queries.sequence_counts import Count, Histogram, Mean, Sum, Transitions
+from fugu.queries.entry_noise import EntryNoise
+from fugu.queries.sequence_certificate import THE_TABLE, SequenceCertificate, is_users_own
 from fugu.queries.sequence_prior import Chain
-from fugu.queries.sequence_query import EntryMechanism, EntryNoise, SequenceQuery, average_size
-from fugu.queries.sequences import TopK
+from fugu.queries.sequence_query import EntryMechanism, SequenceQuery
+from fugu.queries.sequences import Count, Histogram, Sum, TopK, Transitions, query_from
 from fugu.translation.translate import rough_budget
 from fugu.utility.figures import (
     CHANCE,
@@ -50,6 +49,7 @@ from fugu.utility.usable import OWN_TABLE, Lever, Usable
 BASIS = "the chain that is believed"
 _STEADY = 2_000
 """Steps after which a chain without a stated start is taken to have settled."""
+Floats = NDArray[np.float64]
 
 
 @final
@@ -59,8 +59,14 @@ class Walk:
     def __init__(self, chain: Chain, entries: int) -> None:
         step = chain.step if isinstance(chain, GapChains) else chain
         self.kernel: Floats = step.transition(1) if isinstance(step, MarkovChain) else step.centre
-        self.start, self.length, self.states = _start(step, self.kernel), chain.length, chain.states
-        self.entries, self.users = entries, entries / chain.length
+        self.length, self.states, self.entries, self.users = chain.length, chain.states, entries, entries / chain.length
+        m = len(self.kernel)
+        self.start: Floats = np.full(m, 1 / m)
+        if isinstance(step, MarkovChain) and not step.free:
+            self.start = step.marginal(1)
+        else:  # what it settles at: half of the time it stays, so that nothing oscillates
+            for _ in range(_STEADY):
+                self.start = self.start @ (self.kernel + np.eye(m)) / 2
 
     def moments(self, weight: Floats) -> tuple[float, float]:
         """Mean and standard deviation of the sum of `weight` over all entries (a vector) or steps (a matrix)."""
@@ -77,22 +83,16 @@ class Walk:
             held, law = held @ self.kernel + law @ (self.kernel * moved), law @ self.kernel
         return self.users * mean, math.sqrt(max(self.users * (square - mean**2), 0.0))
 
-    def shares(self) -> Floats:
-        """The share of each state, over all entries."""
+    def counts(self, query: SequenceQuery) -> Floats:
+        """The counts that are expected: of states, or of transitions in the order of the query's labels."""
         law, total = self.start, self.start.copy()
         for _ in range(self.length - 1):
             law = law @ self.kernel
             total += law
-        return total / self.length
-
-    def counts(self, query: Histogram | Transitions | TopK) -> Floats:
-        """The counts that are expected, in the order of the query's labels."""
-        shares = self.shares()
+        shares = total / self.length  # of each state, over all entries
         if not isinstance(query, Transitions):
-            return self.entries * shares
-        steps = self.entries - self.users
-        counts: Floats = (steps * shares[:, None] * self.kernel).ravel()
-        return counts
+            return np.asarray(self.entries * shares)
+        return np.asarray(((self.entries - self.users) * shares[:, None] * self.kernel).ravel())
 
 
 def usable_of_sequence(certificate: SequenceCertificate, entries: int | None) -> Usable:
@@ -120,18 +120,24 @@ def usable_of_sequence(certificate: SequenceCertificate, entries: int | None) ->
 def judged(
     query: SequenceQuery, noise: EntryNoise, chain: Chain, entries: int, ordinary: EntryNoise | None = None
 ) -> Usable:
-    """The same for a question with its noise. `ordinary`: what differential privacy would draw that promises as much
-    for a whole sequence, without beliefs."""
-    walk = Walk(chain, entries)
-    figures = []
-    for part, share in query.split():
-        plain = None if ordinary is None else ordinary.shared(share)
-        figure = _figure(part, noise.shared(share), walk, plain)
-        if figure is not None:
-            figures.append(figure)
-    why = "" if figures else "the question is answered by a choice of its own"
-    usable = Usable(tuple(figures), BASIS, why=why)
-    return usable.with_levers(tuple(_free(query, noise, figures)), ())
+    """The same for a question with its noise, with the levers whose effect follows from the noise alone. `ordinary`:
+    what differential privacy would draw that promises as much for a whole sequence, without beliefs."""
+    walk, parts = Walk(chain, entries), query.split()
+    each = (_figure(p, noise.shared(w), walk, None if ordinary is None else ordinary.shared(w)) for p, w in parts)
+    figures = [figure for figure in each if figure is not None]
+    usable = Usable(tuple(figures), BASIS, why="" if figures else "the question is answered by a choice of its own")
+    if noise.gaussian or not figures or max(figures, key=lambda f: GRADES.index(f.grade)).grade == USABLE:
+        return usable
+    error, levers = _error(figures), []
+    if len(parts) > 1:
+        times = 1 / float(min(share for _, share in parts))
+        levers.append(Lever("ask one question alone", "", error / times, times, "the others are not answered"))
+    if moved := [float(part.sensitivity) / 2 for part, _ in parts if isinstance(part, Transitions)]:
+        times = max(moved)
+        levers.append(
+            Lever("count states instead of steps", "--query histogram", error / times, times, "no steps go out")
+        )
+    return usable.with_levers(tuple(levers), ())
 
 
 def with_measured(usable: Usable, chain: Chain, epsilon: Fraction, entry: Fraction) -> Usable:
@@ -166,12 +172,14 @@ def usable_mechanism(mechanism: EntryMechanism, chain: Chain, entries: int, budg
 def _figure(query: SequenceQuery, noise: EntryNoise, walk: Walk, plain: EntryNoise | None) -> Figures | None:
     """The figures of one question; None for what has no numbers and is no ranking."""
     if isinstance(query, TopK):
-        counts = walk.counts(query)
-        scale = 2 / float(noise.amount)
+        counts, rng = walk.counts(query), np.random.Generator(np.random.PCG64(0))  # the same draws for the same numbers
         if noise.gaussian:
-            scale = math.sqrt(1 / (2 * float(query.shift.precision(noise.amount))))
-        loss, first = ranked(query, counts, scale, noise.gaussian)
-        return ranking(query.name, loss, float(np.sort(counts)[::-1][: query.k].sum()), first)
+            rank, scale = _NORMAL, math.sqrt(1 / (2 * float(query.shift.precision(noise.amount))))
+        else:
+            rank, scale = _RANKERS[query.way], 2 / float(noise.amount) * (1 if query.noisy else query.rounds)
+        draws = rank(counts, query.k, scale, rng, _DRAWS)
+        first = float(np.mean(counts[draws[:, 0]] == counts.max()))
+        return ranking(query.name, _loss(counts, draws), float(np.sort(counts)[::-1][: query.k].sum()), first)
     if isinstance(query, Histogram | Transitions):
         counts = walk.counts(query)
         allowed = counts[counts > 0]
@@ -180,39 +188,22 @@ def _figure(query: SequenceQuery, noise: EntryNoise, walk: Walk, plain: EntryNoi
         share = float(allowed.sum()) / allowed.size
         cells = (allowed.size, float(allowed.max()), float(counts.std()))
         return statistic(query.name, query.name, walk.entries, half, error, share, None, needed, "entries", cells)
-    if not isinstance(query, Count | Sum | Mean):
+    if isinstance(query, Count):
+        weight = np.array([float(state == query.state) for state in walk.states])
+    elif isinstance(query, Sum):
+        low, high, missing = (float(end or 0) for end in (query.domain.low, query.domain.high, query.domain.missing))
+        weight = np.clip(
+            [float(x) if isinstance(x, int | float | Fraction) else missing for x in walk.states], low, high
+        )
+    else:
         return None
-    unit, weight = _weighed(query, walk)
+    over = query.over(walk.entries)
+    unit = float(query.grid) / over  # one step of the noise in the published number
     half, error = noise.half(query) * unit, noise.size(query) * unit
     needed = None if plain is None else plain.half(query) * unit
     value, deviation = walk.moments(weight)
-    over = walk.entries if isinstance(query, Mean) else 1
     chance = CHANCE * deviation / over
     return statistic(query.name, query.name, walk.entries, half, error, value / over, chance, needed, "entries")
-
-
-def _weighed(query: Count | Sum | Mean, walk: Walk) -> tuple[float, Floats]:
-    """What one step of the noise is in the published number, and what each state adds to the sum."""
-    if isinstance(query, Count):
-        return 1.0, np.array([float(state == query.state) for state in walk.states])
-    low, high = float(query.domain.low), float(query.domain.high)
-    missing = float(query.domain.missing or 0)
-    numbers = [float(x) if isinstance(x, int | float | Fraction) else missing for x in walk.states]
-    over = walk.entries if isinstance(query, Mean) else 1
-    return float(as_fraction(query.step or 1)) / over, np.clip(numbers, low, high)
-
-
-def _free(query: SequenceQuery, noise: EntryNoise, figures: Sequence[Figures]) -> Iterator[Lever]:
-    """Levers whose effect follows from the noise alone."""
-    if noise.gaussian or not figures or max(figures, key=lambda f: GRADES.index(f.grade)).grade == USABLE:
-        return
-    error, parts = _error(figures), query.split()
-    if len(parts) > 1:
-        times = 1 / float(min(share for _, share in parts))
-        yield Lever("ask one question alone", "", error / times, times, "the others are not answered")
-    if any(isinstance(part, Transitions) for part, _ in parts):
-        times = 2.0 if any(isinstance(p, Transitions) and p.sensitivity == 4 for p, _ in parts) else 1.0
-        yield Lever("count states instead of steps", "--query histogram", error / times, times, "no steps go out")
 
 
 def _error(figures: Sequence[Figures]) -> float:
@@ -221,22 +212,11 @@ def _error(figures: Sequence[Figures]) -> float:
     return float(max(numbers or [figure.loss for figure in figures]))
 
 
-def _start(chain: object, kernel: Floats) -> Floats:
-    """The law of the first entry; of a chain without one, what it settles at."""
-    if isinstance(chain, MarkovChain) and not chain.free:
-        return chain.marginal(1)
-    law = np.full(len(kernel), 1 / len(kernel))
-    for _ in range(_STEADY):
-        law = law @ (kernel + np.eye(len(kernel))) / 2  # half of the time it stays, so that nothing oscillates
-    return law
-
-
 # The expected error of a question about sequences, worked out on reference sequences only.
 #
-# Numbers have closed forms: lattice Laplace noise of rate r steps is 1 / sinh(r) large on average, and the rate is
-# epsilon / S for the sensitivity S. Of the k most frequent states the loss is sum over ranks of |count of the state
-# reported - count of the true one|: simulated on the counts of the reference, which stand in for the private ones, with
-# doubles, a few thousand fresh draws. These are estimates for planning, never guarantees.
+# Numbers have closed forms (`EntryNoise.size`). Of the k most frequent states the loss is sum over ranks of |count of
+# the state reported - count of the true one|: simulated on the counts of the reference, which stand in for the private
+# ones, with doubles, a few thousand fresh draws. These are estimates for planning, never guarantees.
 
 
 SPLIT = "split"
@@ -244,7 +224,6 @@ SPLIT = "split"
 _DRAWS, _LEAST_DRAWS, _MOST_GROUPS = 4000, 200, 60
 Entries = tuple[tuple[int | Fraction, ...], ...]
 """Reference sequences as a domain read them, one item for each user."""
-Floats = NDArray[np.float64]
 Ranker = Callable[[Floats, int, float, np.random.Generator, int], NDArray[np.intp]]
 
 
@@ -269,22 +248,12 @@ def expected_error(query: SequenceQuery, epsilon: float, way: str, groups: Seque
         scale = {"laplace": 2.0, SPLIT: float(m)}.get(way, 2.0 * query.rounds) / epsilon
         draws, rank = max(_LEAST_DRAWS, _DRAWS // len(groups)), _RANKERS[way]
         return float(np.mean([_loss(counts, rank(counts, query.k, scale, rng, draws)) for counts in counted]))
-    if not isinstance(query, Count | Histogram | Transitions | Sum | Mean):
+    if not isinstance(query, Count | Histogram | Transitions | Sum):
         raise UsageError(f"no expected error is known for {query.name}")
     if way == SPLIT and query.labels is not None:
-        return average_size(epsilon / len(query.labels))
-    step = float(query.grid)
-    over = sum(sum(map(len, group)) for group in groups) / len(groups) if isinstance(query, Mean) else 1
-    return step * average_size(epsilon * step / float(query.sensitivity)) / over
-
-
-def ranked(query: TopK, counts: Floats, scale: float, gaussian: bool) -> tuple[float, float]:
-    """(expected loss, how often the most frequent state comes first) of a ranking of these counts: the same draws for
-    the same numbers. `scale`: of the noise, epsilon over what one entry moves, or the standard deviation."""
-    rng = np.random.Generator(np.random.PCG64(0))
-    rank = _NORMAL if gaussian else _RANKERS[query.way]
-    draws = rank(counts, query.k, scale * (1 if gaussian or query.way == "laplace" else query.rounds), rng, _DRAWS)
-    return _loss(counts, draws), float(np.mean(counts[draws[:, 0]] == counts.max()))
+        epsilon *= float(query.sensitivity) / len(query.labels)
+    entries = sum(sum(map(len, group)) for group in groups) / len(groups)
+    return float(query.grid) * EntryNoise(Fraction(epsilon)).size(query) / query.over(entries)
 
 
 def _loss(counts: Floats, ranked: NDArray[np.intp]) -> float:

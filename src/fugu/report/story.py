@@ -33,10 +33,9 @@ from fugu.numbers.text import clean, number, percent
 from fugu.numbers.text import epsilon as epsilon_of
 from fugu.queries.kinds import FLIP, LAPLACE, half_width
 from fugu.queries.records_certificate import RecordsCertificate
-from fugu.queries.sequence_claims import query_from, same_query
-from fugu.queries.sequence_counts import Mean, RandomisedResponse
+from fugu.queries.sequence_certificate import same_query
 from fugu.queries.sequence_query import SequenceQuery, Several
-from fugu.queries.sequences import ArgMax, TopK
+from fugu.queries.sequences import ArgMax, Mean, RandomisedResponse, TopK, query_from
 from fugu.queries.statistic import NoisedQuestion, question_told
 from fugu.report.curves import View, views
 from fugu.report.facts import Coordinate, Facts, MethodRow, facts, methods, parts

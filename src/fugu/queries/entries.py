@@ -9,7 +9,7 @@ number as a declared one. That is part of the query, and stands in the certifica
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -18,6 +18,7 @@ from itertools import chain, islice
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.data.cells import OTHER, Categories, is_missing, number_of, text_of
 from fugu.data.field import Field
@@ -25,7 +26,7 @@ from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, UsageError
 from fugu.numbers.checks import is_row, plain
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import Real, as_fraction, read_number
 
 _ENTRY = "entries"
 _LONGEST = 1000
@@ -38,53 +39,38 @@ def split_users(sequences: object) -> list[list[Any]]:
     """One list of entries per user: of a mapping or an array, or of a list of which every item is a list.
 
     Any other list is the sequence of one user, and a list in it is an odd entry. The shape is public, and refused if it
-    is none; what the entries are does not matter.
+    is none; what the entries are does not matter. Of an array short floats and times stay as they are, all else becomes
+    plain values.
 
     >>> split_users(["a", "b"]), split_users({"u": ["a"], "v": ("b", "a")})
     ([['a', 'b']], [['a'], ['b', 'a']])
     """
     if isinstance(sequences, Mapping):
-        users = [_row(row) for row in sequences.values()]
+        users = list(map(_listed, sequences.values()))
         if not all(map(is_row, users)):
             raise BadTable("a mapping of sequences holds a list of entries for each user")
-        return _checked(users)
-    given = _row(sequences)
-    if not is_row(given) or (isinstance(given, np.ndarray) and given.ndim not in (1, 2)):
-        raise BadTable(
-            "sequences are a list of entries (one user), or a list or mapping of such lists, got "
-            f"{type(sequences).__name__}"
-        )
-    rows = [_row(row) for row in given]
-    nested = bool(rows) and all(map(is_row, rows))
-    return _checked(rows if nested else [given])
-
-
-def require_domain(query: object, domain: object, *kinds: type[States | Numbers]) -> None:
-    """UsageError unless entries are declared as this query reads them; the arguments may have changed places."""
-    if not isinstance(domain, kinds):
-        wanted = " or ".join(f"{kind.__name__}(...)" for kind in kinds)
-        name = type(query).__name__
-        raise UsageError(
-            f"{name} needs {wanted} as its domain, the declared entries, got {type(domain).__name__}; for instance "
-            "Count('ill', States(['well', 'ill'])), Histogram(States([...])), Sum(Numbers(0, 10))"
-        )
-
-
-def _row(row: Any) -> Any:
-    return row.to_list() if hasattr(row, "to_list") else row
-
-
-def _checked(users: Sequence[Any]) -> list[list[Any]]:
-    """The entries of each user; an array's short floats and times as they are, the rest as plain values."""
+    else:
+        given = _listed(sequences)
+        if not is_row(given) or (isinstance(given, np.ndarray) and given.ndim not in (1, 2)):
+            raise BadTable(
+                "sequences are a list of entries (one user), or a list or mapping of such lists, got "
+                f"{type(sequences).__name__}"
+            )
+        rows = list(map(_listed, given))
+        users = rows if rows and all(map(is_row, rows)) else [given]
     if any(isinstance(user, np.ndarray) and user.ndim != 1 for user in users):
         raise BadTable("the sequence of a user has one dimension")
     found = []
     for user in users:
-        plain = isinstance(user, np.ndarray) and (user.dtype.kind not in "fcMmV" or user.dtype == np.float64)
-        found.append(list(user.tolist()) if plain else list(user))
+        simple = isinstance(user, np.ndarray) and (user.dtype.kind not in "fcMmV" or user.dtype == np.float64)
+        found.append(list(user.tolist()) if simple else list(user))
     if not found or not all(found):
         raise BadTable("an empty sequence has no entry; leave such users out (lengths are public)")
     return found
+
+
+def _listed(row: Any) -> Any:
+    return row.to_list() if hasattr(row, "to_list") else row
 
 
 def is_label(thing: object) -> bool:
@@ -92,14 +78,12 @@ def is_label(thing: object) -> bool:
     return isinstance(thing, str | int) or (isinstance(thing, float) and not math.isnan(thing))
 
 
-def _opened(users: list[list[Any]], known: Field) -> Private:
-    """All entries, one after another, as a private table of one column: the one door."""
-    return open_private({_ENTRY: list(chain.from_iterable(users))}, Schema({_ENTRY: known}, absent=()), (_ENTRY,))
-
-
-def _parted(entries: list[T], users: list[list[Any]]) -> tuple[tuple[T, ...], ...]:
-    """Split again by the lengths, which are public."""
-    rest = iter(entries)
+def _images(sequences: object, known: Field, image: Callable[[Private], list[T]]) -> tuple[tuple[T, ...], ...]:
+    """All entries, one after another, as a private table of one column, which is the one door, and what `image` makes
+    of them; split again by the lengths, which are public."""
+    users = split_users(sequences)
+    schema = Schema({_ENTRY: known}, absent=())
+    rest = iter(image(open_private({_ENTRY: list(chain.from_iterable(users))}, schema, (_ENTRY,))))
     return tuple(tuple(islice(rest, len(user))) for user in users)
 
 
@@ -153,10 +137,18 @@ class States:
 
     def read(self, sequences: object) -> Codes:
         """Each entry as the place of its state, or of `other`; a total function of each entry alone."""
-        users = split_users(sequences)
-        opened = _opened(users, Field("category", self.categories.values))
-        places = opened.places(_ENTRY, self.categories.values)
-        return _parted(np.where(places < 0, self.code(self.other), places).tolist(), users)
+        values = self.categories.values
+
+        def codes(opened: Private) -> list[int]:
+            places = opened.places(_ENTRY, values)
+            found: list[int] = np.where(places < 0, self.code(self.other), places).tolist()
+            return found
+
+        return _images(sequences, Field("category", values), codes)
+
+    def counts(self, data: Codes) -> NDArray[np.int64]:
+        """How many entries are in each state; private."""
+        return np.bincount([code for user in data for code in user], minlength=len(self)).astype(np.int64)
 
     def plain(self, data: Codes) -> tuple[tuple[Hashable, ...], ...]:
         """The sequences of states again, as a user's own function sees them."""
@@ -201,15 +193,15 @@ class Numbers:
 
     def read(self, sequences: object) -> Figures:
         """Each entry as the exact number it stands for, within the bounds; a total function of each entry alone."""
-        users = split_users(sequences)
-        return _parted(_opened(users, Field("number")).images(_ENTRY, self._figure), users)
-
-    def _figure(self, entry: Any) -> Fraction:
-        number = exact_cell(entry)
-        if number is None:
-            return as_fraction(self.missing or 0)
         low, high = as_fraction(self.low), as_fraction(self.high)
-        return low if number <= low else high if number >= high else as_fraction(number)
+
+        def figure(entry: Any) -> Fraction:
+            number = exact_cell(entry)
+            if number is None:
+                return as_fraction(self.missing or 0)
+            return low if number <= low else high if number >= high else as_fraction(number)
+
+        return _images(sequences, Field("number"), lambda opened: opened.images(_ENTRY, figure))
 
     def plain(self, data: Figures) -> Figures:
         """The sequences as a user's own function sees them: clipped, exact."""
@@ -218,6 +210,17 @@ class Numbers:
     def describe(self) -> dict[str, Any]:
         """The domain, for a certificate."""
         return {"clipped to": [str(self.low), str(self.high)], "missing entries count as": str(self.missing)}
+
+
+def states_from(claims: Mapping[str, Any]) -> States:
+    """The states that a certificate describes."""
+    return States(claims["entries"]["states"], claims["entries"]["undeclared entries count as"])
+
+
+def numbers_from(claims: Mapping[str, Any]) -> Numbers:
+    """The numbers that a certificate describes."""
+    low, high = map(read_number, claims["entries"]["clipped to"])
+    return Numbers(low, high, read_number(claims["entries"]["missing entries count as"]))
 
 
 def exact_cell(cell: Any) -> Fraction | float | None:
