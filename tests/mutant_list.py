@@ -564,7 +564,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("beyond_chance", "people: rows that repeat are forgotten", "across + int(alone)", "across"),
     ("digested", "people: without the key", 'hmac.digest(secret, item, "sha256")', 'hmac.digest(b"", item, "sha256")'),
     ["ledger/test_ledger_key.py"],
-    ("key_of", "key: a wrong one serves", "chain.sha256(known) != view.state.commitment", "False"),
+    ("key_of", "key: a wrong one serves", "events.sha256(known) != view.state.commitment", "False"),
     ("secured", "key: it stays inside", "to.overwrite(to.state.key, log.BLANK)", "pass"),
     ["ledger/test_both_sums.py"],
     ("against_anybody", "second sum: law-based releases promise nothing for free", "c.charge.anybody is None", "False"),

@@ -19,6 +19,7 @@ ROOMS = [
 ]  # fmt: skip
 MAX_LINES, QUESTION = 600, 450
 LONG: dict[str, str] = {
+    "ledger/events.py": "the chain of events, the state that they add up to, and checkpoints of it",
     "queries/law_price.py": "a question, its laws and their noise: each line of the argument rests on the one before",
 }
 """Files above 450 lines, each with the reason why it is one idea; above 600 there is none."""

@@ -17,9 +17,9 @@ from test_ledger_interrupts import in_memory
 
 from fugu.errors import BadLedger, FuguError, LedgerBroken
 from fugu.guarantee import Pure
-from fugu.ledger import Books, Charge, Ledger, books, chain, log, store
-from fugu.ledger import state as checkpoint
-from fugu.ledger.state import Registered, State
+from fugu.ledger import Books, Charge, Ledger, books, log, store
+from fugu.ledger import events as checkpoint
+from fugu.ledger.events import Registered, State
 from hunting import search
 from ledger_files import BLOCK, base_of, records
 
@@ -35,7 +35,7 @@ def often(monkeypatch):
 def small(monkeypatch, every=6):
     monkeypatch.setattr(checkpoint, "EVERY", every)
     monkeypatch.setattr(checkpoint, "due", lambda events, _size, _weight: events >= checkpoint.EVERY)
-    monkeypatch.setattr(chain, "_TIERS", (8, 30))
+    monkeypatch.setattr(checkpoint, "_TIERS", (8, 30))
 
 
 def filled(path, many, budget=10**6):
@@ -133,7 +133,7 @@ def test_an_edited_checkpoint_is_noticed_at_once(tmp_path, often, part):
     raw = bytearray(path.read_bytes())
     raw[place] ^= 1
     path.write_bytes(raw)
-    chain._DIRECTORIES.clear()  # as in a process that has not seen it yet
+    checkpoint._DIRECTORIES.clear()  # as in a process that has not seen it yet
     with pytest.raises(LedgerBroken):
         Ledger(path, Pure(10**6), data="d").spend("never asked", TENTH, lambda: pytest.fail("must not run"))
     with pytest.raises(LedgerBroken):
@@ -167,7 +167,7 @@ def forgotten(events):
     length, (count, _) = last["body"]["state"][0], last["body"]["table"]
     pages = last["attached"][length : length + 64 * count]
     entries = {pages[k : k + 16]: pages[k : k + 64] for k in range(0, 64 * (count - 1), 64)}
-    content, _, root = chain.IndexTable.made(entries, (), None)
+    content, _, root = checkpoint.IndexTable.made(entries, (), None)
     last["body"]["table"] = [count - 1, root]
     _sealed(last, last["attached"][:length], content)
 
@@ -290,12 +290,12 @@ def test_tables_find_every_name_and_no_other():
         entries = {}
         for _ in range(count):
             key = rng.randbytes(16)
-            entries[key] = chain.ENTRY.pack(key, rng.randrange(1, 1 << 40), rng.randbytes(16), 0, bytes(16))
-        content, stated, root = chain.IndexTable.made(entries, (), None)
+            entries[key] = checkpoint.ENTRY.pack(key, rng.randrange(1, 1 << 40), rng.randbytes(16), 0, bytes(16))
+        content, stated, root = checkpoint.IndexTable.made(entries, (), None)
         assert stated == count
         read = lambda start, length, content=content: (b"#" * 100 + content)[start : start + length]  # noqa: E731
-        table = chain.IndexTable(100, count, root)
-        assert chain.IndexTable.made({}, [table], read) == (content, count, root)
+        table = checkpoint.IndexTable(100, count, root)
+        assert checkpoint.IndexTable.made({}, [table], read) == (content, count, root)
         assert all(table.find(read, key) == entry for key, entry in entries.items())
         others = [rng.randbytes(16) for _ in range(100)] + [bytes(16), b"\xff" * 16]
         assert all(table.find(read, key) is None for key in others if key not in entries)
@@ -304,7 +304,7 @@ def test_tables_find_every_name_and_no_other():
 def test_few_tables_are_left_after_many_checkpoints():
     counts = []
     for _ in range(4000):
-        number = chain.merged(counts, 256)
+        number = checkpoint.merged(counts, 256)
         counts[len(counts) - number :] = [256 + sum(counts[len(counts) - number :])]
     assert sum(counts) == 1_024_000 and len(counts) < 80
 
@@ -351,8 +351,8 @@ def long_history(path, many):
 def test_the_old_tests_hold_with_a_checkpoint_after_every_few_events(tmp_path):
     """Deaths, places and processes, in a run of their own in which a checkpoint comes after every three events."""
     (tmp_path / "often.py").write_text(
-        "from fugu.ledger import state as checkpoint, chain as index\n"
-        "checkpoint.due = lambda events, _size, _weight: events >= 3\nindex._TIERS = (8, 30)\n"
+        "from fugu.ledger import events as checkpoint\n"
+        "checkpoint.due = lambda events, _size, _weight: events >= 3\ncheckpoint._TIERS = (8, 30)\n"
     )
     here = os.path.dirname(__file__)
     chosen = "crashes.py::test_a_death", "crashes.py::test_a_real_death", "processes.py", "spend.py"
@@ -364,7 +364,7 @@ def test_the_old_tests_hold_with_a_checkpoint_after_every_few_events(tmp_path):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout[-3000:]
-    assert store.checkpoint is checkpoint
+    assert store.events is checkpoint
 
 
 def test_a_checkpoint_carries_every_part_of_a_state():

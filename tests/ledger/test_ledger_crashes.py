@@ -18,7 +18,7 @@ from fugu.errors import BudgetRefused
 from fugu.guarantee import Pure
 from fugu.ledger import Charge, Ledger
 from fugu.ledger.charge import encode
-from fugu.ledger.state import CHARGED
+from fugu.ledger.events import CHARGED
 from hunting import search
 
 STEPS = ["reserving", "charge written", "charge synced", "reserved", "produce", "evaluated", "settled written",

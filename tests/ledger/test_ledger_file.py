@@ -19,7 +19,7 @@ import pytest
 import fugu
 from fugu.errors import BadLedger, BudgetExceeded, DataKnown, LedgerBroken, LedgerBusy, UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.ledger import Books, Charge, Ledger, books, chain, fingerprints, log, store
+from fugu.ledger import Books, Charge, Ledger, books, events, fingerprints, log, store
 from fugu.ledger import log as beginnings
 from fugu.ledger.fingerprint import fingerprint
 from fugu.priors import MarkovChain
@@ -235,7 +235,7 @@ def test_the_data_cannot_be_tried_out_on_an_export_nor_the_file_read_by_others(p
         assert Books(path).read(books.Standing.of, "d").known.marks[0] in told and fingerprint(secret) not in told
         assert not any(digest in told for digest in fingerprints(secret).named)
         key = key_of(path)
-        assert len(key) == 64 and key not in told and chain.sha256(key) in told
+        assert len(key) == 64 and key not in told and events.sha256(key) in told
         assert key.encode() not in path.read_bytes() and late.data in told
         ledger.spend("q", Charge.per_entry(0), lambda: 1)
     assert fingerprint(secret) not in json.dumps(told)

@@ -23,7 +23,7 @@ import pytest
 from fugu.errors import BudgetRefused, LedgerBroken, LedgerBusy
 from fugu.guarantee import Pure
 from fugu.ledger import Charge, Ledger, log, store
-from fugu.ledger.state import State
+from fugu.ledger.events import State
 from hunting import search
 from ledger_files import hashed, records, sha
 

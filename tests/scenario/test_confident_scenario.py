@@ -15,7 +15,8 @@ import fugu
 from fugu.documents.document import digest_of
 from fugu.errors import BadTable, CertificateError, UsageError
 from fugu.laws.sets import Box, Intersection
-from fugu.scenario.confidence import declared_bins, sampled_of
+from fugu.scenario.query import declared_bins
+from fugu.scenario.table import sampled_of
 
 AGES = fugu.Schema({"age": {"kind": "number", "bounds": (0, 6), "step": 1}})
 

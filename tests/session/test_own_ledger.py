@@ -14,7 +14,7 @@ import fugu
 from fugu.errors import AlreadyReleased, BudgetExceeded, BudgetRefused, DataKnown, NoiselessRelease, UsageError
 from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger import Books, books
-from fugu.ledger.state import CHARGED
+from fugu.ledger.events import CHARGED
 
 RNG = np.random.default_rng(7)
 AGE = {"bounds": (0, 9), "step": 3}

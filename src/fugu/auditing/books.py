@@ -24,7 +24,7 @@ from fugu.guarantee.curve import budget_json
 from fugu.ledger import Books, books
 from fugu.ledger.books import standing
 from fugu.ledger.charge import LAW, Charge, decode
-from fugu.ledger.state import CHARGED
+from fugu.ledger.events import CHARGED
 from fugu.ledger.store import LockedView
 from fugu.numbers.exact import read_number
 from fugu.queries.answer import columns_of

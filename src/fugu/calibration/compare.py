@@ -56,9 +56,9 @@ from fugu.noise.kind import kind_of
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import Real
-from fugu.scenario.confidence import counts_of_a_table, sampled_of, with_sets
 from fugu.scenario.property import PropertyModel
 from fugu.scenario.scenario import Scenario
+from fugu.scenario.table import counts_of_a_table, sampled_of, with_sets
 from fugu.utility.usable import RowsFor
 
 

@@ -26,8 +26,8 @@ from fugu.noise.laplace import Laplace
 from fugu.numbers.checks import is_real
 from fugu.numbers.exact import Real, as_fraction, decimal_up
 from fugu.progress import report
-from fugu.scenario.confidence import sampled_of, with_sets
 from fugu.scenario.scenario import Scenario
+from fugu.scenario.table import sampled_of, with_sets
 
 _WIDEST = 2.0**40
 _LARGEST = 64.0

@@ -23,9 +23,9 @@ from fugu.data.frame import Table, TableLike
 from fugu.data.private import Private, label_of, open_private
 from fugu.data.schema import ABSENT, Schema
 from fugu.errors import BadTable, UsageError, did_you_mean
+from fugu.ledger.events import Registered
 from fugu.ledger.fingerprint import Bits, Keyed, beyond_chance, cells, fingerprints, within
 from fugu.ledger.keys import key_of
-from fugu.ledger.state import Registered
 from fugu.ledger.store import Books, LockedView
 from fugu.shown import Shown
 from fugu.visible import Json, several, visible

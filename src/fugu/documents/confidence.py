@@ -39,11 +39,6 @@ def counts_of(body: Json) -> Sampled:
     return Sampled.from_json(body["confidence"])
 
 
-def meaning_of(body: Json) -> tuple[str, ...]:
-    """What must be true of a certificate, and what is then true."""
-    return meaning(counts_of(body))
-
-
 def meaning(sampled: Sampled) -> tuple[str, ...]:
     """What must be true, and what is then true: docs/proofs/confidence.md#1-what-confidence-means has the theorem.
 

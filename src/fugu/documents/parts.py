@@ -180,6 +180,10 @@ def _confident(certificate: Certificate) -> bool:
     return asked or "confidence" in certificate.body or said
 
 
+def _counts(certificate: Certificate) -> Any:
+    return later(f"{_SETS}:counts_of")(certificate.body)
+
+
 def _free_reach(certificate: Certificate) -> Iterator[Check]:
     """How far one record moves a statistic without ends; where there are ends, shifts are held against them."""
     if certificate.runs == "correlated":  # laws of the statistics are in it
@@ -211,8 +215,8 @@ PARTS = (
     Part(
         "confidence", said=_confident,
         late=lambda c: [("confidence", _OF_SETS, lambda: later(f"{_SETS}:check_sampled")(c))],
-        described=lambda c: later(f"{_SETS}:meaning_of")(c.body) if "confidence" in c.body else (),
-        again=lambda c: None if c.body.get("confidence") is None else later(f"{_SETS}:counts_of")(c.body).to_json(),
+        described=lambda c: later(f"{_SETS}:meaning")(_counts(c)) if "confidence" in c.body else (),
+        again=lambda c: None if c.body.get("confidence") is None else _counts(c).to_json(),
     ),
     Part(
         "remap", early=lambda c: [("", "", lambda: c.remap)],

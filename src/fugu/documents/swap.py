@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -27,6 +27,7 @@ from fugu.laws.multinormal import ClassMoments, MultivariateNormal, mixed_law
 from fugu.loss.door import bound
 from fugu.noise.gaussian import Gaussian
 from fugu.numbers.exact import decimal_up, float_up, read_number, read_whole
+from fugu.question import RECORDS
 from fugu.visible import Json
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from fugu.laws.shapes import Shape
 
 Stated = dict[str, Any]
-MOMENTS = "records"
+MOMENTS = RECORDS
 """The part of a property that has the moments of one record of each class."""
 _NOT_COVERED = "shares as far apart as the certificate says are not covered by what it proves"
 SWAP = "swap"
@@ -115,10 +116,8 @@ class RecordSwap:
 
     def to_json(self) -> Json:
         """Exact numbers as texts; what was not printed where it was."""
-        found: Json = {
-            "beta": str(self.beta), "cap": str(self.cap), "draws": self.draws, "records": self.records,
-            "unit": str(self.unit),
-        }  # fmt: skip
+        plan = {f.name: getattr(self, f.name) for f in fields(self) if f.default is MISSING}
+        found: Json = {name: x if isinstance(x, int) else str(x) for name, x in plan.items()}
         after = {"step": self.step, "blocks": [block.to_json() for block in self.blocks]}
         return found if self.step is None else {**found, **after}
 
@@ -126,7 +125,7 @@ class RecordSwap:
     def from_json(found: Json) -> RecordSwap:
         """What `to_json` wrote."""
         beta, cap, unit = (read_number(found[name]) for name in ("beta", "cap", "unit"))
-        draws, records = (read_whole(found[name]) for name in ("draws", "records"))
+        draws, records = (read_whole(found[name]) for name in ("draws", RECORDS))
         step = None if "step" not in found else read_whole(found["step"])
         blocks = tuple(map(Block.from_json, found.get("blocks", ())))
         if not 0 < beta < 1 or not cap > 0 or not unit > 0 or draws < 2 or records < 1:
@@ -299,7 +298,7 @@ def _check_moves(certificate: Certificate, stated: Stated) -> None:
             wide = None if ends is None or lattice is None else read_number(ends[1]) - read_number(ends[0])
             if wide is not None and lattice is not None and moved * lattice.grid < swapped * wide / n:
                 raise CertificateError(_NOT_COVERED)
-    if SWAP in certificate.body and read_whole(certificate.body[SWAP]["records"]) < swapped:
+    if SWAP in certificate.body and RecordSwap.of(certificate).records < swapped:
         raise CertificateError(_NOT_COVERED)
 
 

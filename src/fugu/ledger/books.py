@@ -21,12 +21,12 @@ from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import both, fits, promise
 from fugu.guarantee.curve import budget_from
-from fugu.ledger import chain, log
+from fugu.ledger import events, log
 from fugu.ledger.accountant import Charges, Terms, against_anybody, over_shared, total
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.charge import left as left_of
+from fugu.ledger.events import CHARGED, SETTLED, Registered
 from fugu.ledger.fingerprint import Tokens, beyond_chance, largest, memberships, within
-from fugu.ledger.state import CHARGED, SETTLED, Registered
 from fugu.ledger.store import Books, LockedView
 from fugu.numbers.exact import Real
 from fugu.visible import visible_json
@@ -141,7 +141,7 @@ def history(view: LockedView, data: str | None = None) -> list[Entry]:
     return entries
 
 
-def settled(view: LockedView, data: str, request: str) -> chain.Event | None:
+def settled(view: LockedView, data: str, request: str) -> events.Event | None:
     """The event that settled a request: its hash stands for the whole ledger up to there."""
     asked = view.request(data, request)
     return view.event(asked.ended) if asked is not None and asked.state == SETTLED and asked.ended else None
@@ -163,9 +163,9 @@ def charge_of(view: LockedView, data: str, request: str) -> Charge | None:
 
 def verify(view: LockedView, head: str | None = None) -> str:
     """Walk the chain with every stored value; look for an earlier head. The present head, or an error."""
-    passed = {chain.START}
+    passed = {events.START}
     found = view.whole(lambda event: passed.add(event.hash) if head is not None else None)
-    if head is not None and head.strip().lower() not in passed - {chain.START}:
+    if head is not None and head.strip().lower() not in passed - {events.START}:
         raise LedgerBroken(
             "the ledger does not contain the given head: it was rolled back to an older copy, replaced or rewritten, "
             "so what was spent is not known. Restore the newest copy"
@@ -175,9 +175,9 @@ def verify(view: LockedView, head: str | None = None) -> str:
 
 def export(view: LockedView) -> dict[str, Any]:
     """Every event with its hash, and the head: keep it elsewhere, and a rolled-back ledger will be noticed."""
-    events: list[chain.Event] = []
-    found = view.whole(events.append)
-    told = [{"seq": e.seq, "at": e.at, "kind": e.kind, "body": e.body, "hash": e.hash} for e in events]
+    passed: list[events.Event] = []
+    found = view.whole(passed.append)
+    told = [{"seq": e.seq, "at": e.at, "kind": e.kind, "body": e.body, "hash": e.hash} for e in passed]
     return {"schema": f"fugu/ledger/{log.FORMAT}", "head": found.head, "events": told}
 
 

@@ -23,7 +23,7 @@ from fugu.data.cells import is_missing
 from fugu.data.column import Column, Raw, column_digest
 from fugu.data.frame import FrameLike, Table, framed
 from fugu.errors import BadTable, UsageError
-from fugu.ledger import chain
+from fugu.ledger import events
 from fugu.numbers.checks import is_row
 from fugu.scenario.query import person_of
 
@@ -74,7 +74,7 @@ class Marks:
             text = b"" if self.rows is None else self.rows.astype("<u8").tobytes()
             rows = None if few else digested(key, (b"row " + text[k : k + 8] for k in range(0, len(text), 8)))
             named = {keyed(key, digest): what for digest, what in self.named.items()}
-            stored = (None if x is None else chain.sha256(encoded(x)) for x in (people, rows))
+            stored = (None if x is None else events.sha256(encoded(x)) for x in (people, rows))
             self._under[key] = Keyed(named, people, rows, *stored)
         return self._under[key]
 

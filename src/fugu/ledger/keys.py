@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from fugu.documents.release import is_name
 from fugu.errors import BadLedger, UsageError
 from fugu.files import write_new
-from fugu.ledger import chain, log
+from fugu.ledger import events, log
 from fugu.numbers.checks import is_path
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def made(path: Path) -> str:
 def key_of(view: LockedView, path: Path) -> str:
     """The key of an open ledger, once it is found to be the right one; of an early one that was never written since,
     the key inside."""
-    if view.key is not None and chain.sha256(view.key) == view.state.commitment:
+    if view.key is not None and events.sha256(view.key) == view.state.commitment:
         return view.key
     known = _read(path)
     where = " or ".join(repr(str(place)) for place in places(path))
@@ -67,7 +67,7 @@ def key_of(view: LockedView, path: Path) -> str:
             f"say where it is with {VARIABLE}; a ledger that was moved, copied or linked elsewhere needs its key file "
             "beside it too. Without its key a ledger can be shown and verified, and charges nothing"
         )
-    if chain.sha256(known) != view.state.commitment:
+    if events.sha256(known) != view.state.commitment:
         raise BadLedger(
             f"the key at {where} is not that of the ledger {path.name!r}; give this ledger's own key ({VARIABLE} says "
             "where it is). Nothing was charged"
@@ -82,10 +82,10 @@ def secured(to: Writing, path: Path) -> bool:
     SHA-256 alone, so it stays whole; older copies and backups of the ledger hold the key still. A ledger that was made
     without a key gets one by an event; marks that it has already stay plain digests."""
     if to.state.commitment is None:
-        to.append("key", {"commitment": chain.sha256(made(path))})
+        to.append("key", {"commitment": events.sha256(made(path))})
         return True
     key = to.key
-    if key is None or chain.sha256(key) != to.state.commitment:
+    if key is None or events.sha256(key) != to.state.commitment:
         return False
     if _read(path) is None:
         write_new(places(path)[0], _WRITTEN.format(key))

@@ -16,10 +16,8 @@ from typing import Any, BinaryIO
 
 from fugu.errors import BadLedger, LedgerBroken
 from fugu.files import place_new
-from fugu.ledger import chain, keys
-from fugu.ledger import state as checkpoint
-from fugu.ledger.chain import ENTRY, Event, IndexTable, key_of
-from fugu.ledger.state import Request, State
+from fugu.ledger import events, keys
+from fugu.ledger.events import ENTRY, Event, IndexTable, Request, State, key_of
 
 #     byte 0      header: what this is, and at which byte the log begins
 #     log         two slots of 512 bytes, written in turn: how many events there are, the last one's hash, and where the
@@ -70,7 +68,7 @@ class Log:
     state: State = field(default_factory=State)
     pieces: tuple[tuple[int, bytes], ...] = ()
     first: int = 1
-    before: str = chain.START
+    before: str = events.START
     place: int = 0
     weight: int = 0
     tables: tuple[IndexTable, ...] = ()
@@ -92,9 +90,9 @@ class Log:
 
     def checkpoint(self, fd: int) -> tuple[dict[str, Any], bytes] | None:
         """Body and attachment of a checkpoint of all that was read; None while none is due."""
-        if not checkpoint.due(len(self.hashes), sum(len(seen) for _, seen in self.pieces), self.weight):
+        if not events.due(len(self.hashes), sum(len(seen) for _, seen in self.pieces), self.weight):
             return None
-        return checkpoint.made(self.state, self.place, self.tables, partial(at, fd))
+        return events.made(self.state, self.place, self.tables, partial(at, fd))
 
     def read_on(
         self,
@@ -122,8 +120,8 @@ class Log:
                 head, seq = event.hash, event.seq
                 state.apply(event, partial(earlier, fd, start.tables))
                 visit(event)
-                if event.kind == checkpoint.KIND:
-                    tables = checkpoint.compare(event, state, start.place, start.tables, partial(at, fd))
+                if event.kind == events.KIND:
+                    tables = events.compare(event, state, start.place, start.tables, partial(at, fd))
                     start = start._from(event, seen, state, tables)
                     hashes, pieces = list(start.hashes), list(start.pieces)
                     if not every:
@@ -181,7 +179,7 @@ def event_at(fd: int, place: int, start: str = "") -> tuple[Event, bytes]:
             break
     line += b"\n"
     parts = _LINE.fullmatch(line)
-    event = None if parts is None else chain.parsed(parts[3], parts[1].decode())
+    event = None if parts is None else events.parsed(parts[3], parts[1].decode())
     if parts is None or event is None or not event.hash.startswith(start):
         raise LedgerBroken(
             f"the line at byte {place} is not the one that was written: the ledger was edited or damaged"
@@ -195,12 +193,12 @@ def _next(file: BinaryIO, start: int, seq: int, previous: str, deep: bool) -> tu
     vouched for the event, and is part of the bytes if it is short."""
     line = file.readline(_LONGEST_LINE)
     parts = _LINE.fullmatch(line)
-    event = None if parts is None else chain.parsed(parts[3], parts[1].decode())
+    event = None if parts is None else events.parsed(parts[3], parts[1].decode())
     if parts is None or event is None or (event.seq, event.previous) != (seq, previous):
         return None
     event = replace(event, place=start)
     length, after = int(parts[2]), start + len(line)
-    proof = chain.proof_of(event.body)
+    proof = events.proof_of(event.body)
     if (proof is not None) != bool(length):
         return None
     if not length:
@@ -240,9 +238,9 @@ def opened(fd: int, known: Log | None = None) -> Log:
         if not place:
             return Log.begun(base).read_on(fd)
         event, line = event_at(fd, place)
-        if event.kind != checkpoint.KIND:
+        if event.kind != events.KIND:
             raise LedgerBroken("the ledger names an event as checkpoint that is none: it was edited or damaged")
-        now = Log(base, 0)._from(event, line, *checkpoint.taken(event, partial(at, fd)))
+        now = Log(base, 0)._from(event, line, *events.taken(event, partial(at, fd)))
         if at(fd, now.end - 1, 1) != b"\n":
             raise LedgerBroken("the last checkpoint is cut short: the ledger was edited, damaged or truncated")
         return now.read_on(fd)
@@ -280,7 +278,7 @@ def header(base: int) -> bytes:
 def slot(seq: int, head: str, place: int = 0) -> bytes:
     """A slot: how many events there are, the last one's hash, and where the last checkpoint stands, if there is one."""
     told = f"{seq} {head}" + (f" {place}" if place else "")
-    return f"{told} {chain.sha256(told)}".encode().ljust(BLOCK - 1) + b"\n"
+    return f"{told} {events.sha256(told)}".encode().ljust(BLOCK - 1) + b"\n"
 
 
 def slots_of(fd: int, base: int) -> list[Slot]:
@@ -299,8 +297,8 @@ def record(
     seq: int, previous: str, kind: str, body: str, attached: str | bytes = "", when: str = ""
 ) -> tuple[bytes, str]:
     """The bytes of an event and its hash."""
-    text = chain.stated(seq, when or datetime.now(UTC).isoformat(timespec="milliseconds"), kind, body, previous)
-    found, more = chain.sha256(text), attached if isinstance(attached, bytes) else attached.encode()
+    text = events.stated(seq, when or datetime.now(UTC).isoformat(timespec="milliseconds"), kind, body, previous)
+    found, more = events.sha256(text), attached if isinstance(attached, bytes) else attached.encode()
     return f"{found} {len(more)} {text}\n".encode() + (more + b"\n" if more else b""), found
 
 
@@ -348,8 +346,8 @@ def make(path: Path) -> None:
 
 def _first(path: Path) -> bytes:
     """The content of a new ledger; its key is on disk before it."""
-    told = {"schema": FORMAT, "commitment": chain.sha256(keys.made(path))}
-    first, head = record(1, chain.START, "open", chain.written(told))
+    told = {"schema": FORMAT, "commitment": events.sha256(keys.made(path))}
+    first, head = record(1, events.START, "open", events.written(told))
     return header(BLOCK) + 2 * slot(1, head) + first
 
 

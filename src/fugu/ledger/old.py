@@ -18,9 +18,9 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from fugu.errors import BadLedger, LedgerBroken, LedgerBusy
-from fugu.ledger import chain, log
+from fugu.ledger import events, log
+from fugu.ledger.events import State
 from fugu.ledger.log import BLOCK
-from fugu.ledger.state import State
 
 MAGIC = b"SQLite format 3\x00"
 APPLICATION = 0x46554755
@@ -102,21 +102,21 @@ def _check_kind(db: sqlite3.Connection, path: Path) -> int:
 
 def _converted(db: sqlite3.Connection, version: int, *, moved: bool) -> bytes:
     """The slots and events of a log with everything that the tables hold, after a check of all of it."""
-    parts, state, previous = [], State(), chain.START
+    parts, state, previous = [], State(), events.START
     values = {(d, r): v for d, r, v in db.execute("SELECT dataset, request, value FROM requests")}
     row = db.execute("SELECT value FROM meta WHERE key = 'key'").fetchone()
     key = "" if row is None else str(row[0])
     seq = 0
     rows = db.execute("SELECT seq, at, kind, body, previous, hash FROM events ORDER BY seq")
     for seq, (number, at, kind, body, before, found) in enumerate(rows, start=1):
-        text = chain.stated(number, at, kind, body, before)
-        event = chain.parsed(text.encode(), found)
+        text = events.stated(number, at, kind, body, before)
+        event = events.parsed(text.encode(), found)
         if event is None or (event.seq, event.previous) != (seq, previous):
             raise LedgerBroken(f"event {seq} does not follow from the one before: the ledger was edited")
         attached = key if kind == "open" else ""
         if kind == "settled":
             attached = values.get((event.body.get("dataset"), event.body.get("request"))) or ""
-        if (chain.proof_of(event.body) or chain.sha256("")) != chain.sha256(attached):
+        if (events.proof_of(event.body) or events.sha256("")) != events.sha256(attached):
             raise LedgerBroken(
                 "the key or a value of the ledger is not the one that was written: the ledger was edited"
             )
@@ -129,7 +129,7 @@ def _converted(db: sqlite3.Connection, version: int, *, moved: bool) -> bytes:
     _compare(db, state, version)
     if moved:
         seq += 1
-        content, previous = log.record(seq, previous, "migrate", chain.written({"from": version, "to": log.FORMAT}))
+        content, previous = log.record(seq, previous, "migrate", events.written({"from": version, "to": log.FORMAT}))
         parts.append(content)
     return 2 * log.slot(seq, previous) + b"".join(parts)
 

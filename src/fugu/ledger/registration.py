@@ -14,10 +14,11 @@ from fugu.errors import DataKnown, UsageError, did_you_mean
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.ledger.accountant import Terms, by_records
 from fugu.ledger.charge import LAW, Charge, canonical
+from fugu.ledger.events import Registered, State
 from fugu.ledger.fingerprint import COLUMN, Keyed, Marks, encoded, keyed, prior_digest, within
 from fugu.ledger.keys import key_of
-from fugu.ledger.state import Registered, State
 from fugu.ledger.store import Books, LockedView, Writing
+from fugu.question import RECORDS
 from fugu.visible import shortened
 
 # A data set to which nothing was charged binds nobody: the same data may be entered under another name, and its name
@@ -148,7 +149,7 @@ def _unknown(known: Registered, fresh: Keyed) -> dict[str, str]:
 
 
 def _believed(terms: Terms) -> dict[str, Any]:
-    return {"believed": believed(terms.prior), **({"records": True} if by_records(terms.prior) else {})}
+    return {"believed": believed(terms.prior), **({RECORDS: True} if by_records(terms.prior) else {})}
 
 
 def _apart(state: State, given: Opening, fresh: Keyed) -> dict[str, Any]:

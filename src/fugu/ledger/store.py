@@ -17,12 +17,10 @@ from typing import Any, Literal, TypeVar
 from weakref import WeakSet
 
 from fugu.errors import BadLedger, LedgerBroken, LedgerBusy, Unstorable
-from fugu.ledger import chain, log, old
-from fugu.ledger import state as checkpoint
-from fugu.ledger.chain import sha256
+from fugu.ledger import events, log, old
+from fugu.ledger.events import Request, State, StoredSet, sha256
 from fugu.ledger.fingerprint import Tokens, decoded
 from fugu.ledger.log import BLOCK, Log
-from fugu.ledger.state import Request, State, StoredSet
 
 # Locks on the file itself: whoever reaches it, by whichever name, meets the same lock.
 #
@@ -201,7 +199,7 @@ class LockedView:
         """A ledger without a file, in which nothing stands, or this event alone."""
         state = State()
         if event is not None:
-            state.apply(chain.Event(2, "", *event, "", ""))
+            state.apply(events.Event(2, "", *event, "", ""))
         return LockedView(-1, replace(Log.begun(0), state=state))
 
     @property
@@ -229,14 +227,14 @@ class LockedView:
         for start in range(0, self.log.end, _PIECE):
             yield log.at(self._fd, start, min(_PIECE, self.log.end - start))
 
-    def event(self, line: tuple[int, str]) -> chain.Event:
+    def event(self, line: tuple[int, str]) -> events.Event:
         """The event that stands at a place, with the hash that is known of it."""
         return log.event_at(self._fd, *line)[0]
 
     def attached(self, asked: Request) -> str:
         """The stored value of a settled request."""
         text = "" if asked.value is None else log.at(self._fd, *asked.value).decode("utf-8", "replace")
-        if chain.sha256(text) != asked.sha256:
+        if events.sha256(text) != asked.sha256:
             raise LedgerBroken("a stored release is not the one that was charged: the ledger was edited or damaged")
         return text
 
@@ -248,7 +246,7 @@ class LockedView:
             raise LedgerBroken("a stored set of people is not the one that was entered: the ledger was edited")
         return decoded(text)
 
-    def whole(self, visit: Callable[[chain.Event], None] = lambda _: None) -> Log:
+    def whole(self, visit: Callable[[events.Event], None] = lambda _: None) -> Log:
         """The file read again from its start, every attached text included; `visit` sees every event."""
         return Log.begun(self.log.base).read_on(self._fd, deep=True, visit=visit)
 
@@ -265,10 +263,10 @@ class Writing(LockedView):
         """The event that the end of the block writes."""
         if self._new is not None:
             raise RuntimeError("one event in each transaction: only so a crash leaves all of it or nothing")
-        text = chain.written(body)
+        text = events.written(body)
         if len(text) > _LONGEST:
             raise Unstorable(f"a request takes more than {_LONGEST} characters; name fewer pairs of secrets in one")
-        self._checkpoint = kind == checkpoint.KIND
+        self._checkpoint = kind == events.KIND
         self._new = log.record(self.log.seq + 1, self.log.head, kind, text, attached)
 
     def overwrite(self, place: tuple[int, int], byte: bytes) -> None:
@@ -348,7 +346,7 @@ class Books:
                 old.migrate(fd, self.path, self._timeout)
             to = Writing(fd, self._look(fd))
             if (due := to.log.checkpoint(fd)) is not None:  # before the charge: where this fails, nothing was charged
-                to.append(checkpoint.KIND, *due)
+                to.append(events.KIND, *due)
                 to.commit(lambda name: step(f"checkpoint {name}"))
                 to = Writing(fd, self._look(fd))
             result = work(to)

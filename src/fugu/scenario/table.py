@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -28,10 +29,12 @@ from fugu.errors import (
     UnknownName,
     UsageError,
 )
+from fugu.fixed import Fixed
 from fugu.laws import Discrete, Law, Normal, NormalMixture
 from fugu.laws.sets.confidence import Sampled
 from fugu.numbers.exact import Real
-from fugu.scenario.confidence import (
+from fugu.scenario.query import (
+    ColumnQuery,
     Declared,
     declared_bins,
     declared_values,
@@ -39,7 +42,6 @@ from fugu.scenario.confidence import (
     moved_by,
     sampled_of_counts,
 )
-from fugu.scenario.query import ColumnQuery
 from fugu.scenario.scenario import PairsOfSecrets, PriorName, Report, Scenario
 from fugu.visible import several
 
@@ -326,3 +328,48 @@ def fitted_laws(
         return {secret: NormalMixture.fit(column, wanted) for secret, column in columns.items()}
     except BadLaw as error:
         raise BadTable(f"column {publish!r} cannot be fitted for every secret: {error}") from None
+
+
+# The same beliefs, known as well as a sample knows them: what a scenario without confidence would need with it.
+
+
+USUAL = Fraction(19, 20)
+"""The confidence that comparisons and pages show beside beliefs that are taken as they are."""
+AS_SEEN = "the values seen, as if they had been declared"
+_MOST_SAMPLED = 5_000
+
+
+def sampled_of(scenario: Scenario, confidence: Fraction = USUAL) -> Sampled | None:
+    """The counts behind a scenario at some confidence; None where its beliefs are no counts of a reference.
+
+    Where the scenario has no confidence of its own, the values seen stand in for the declared ones: the figure is for
+    comparison, and says too little if other values may come."""
+    if scenario.sampled is not None:
+        return replace(scenario.sampled, confidence=confidence)
+    if scenario.query is None or scenario.empirical is not None or len(scenario.adversaries) != 1:
+        return None
+    laws = {secret: law for secret, law in scenario.adversaries[0].items() if isinstance(law, Discrete)}
+    counted = all(law.masses.parts.dtype == np.int64 and law.dimension == 1 for law in laws.values())
+    if len(laws) != len(scenario.adversaries[0]) or not counted:
+        return None
+    values = np.unique(np.concatenate([law.values for law in laws.values()]))
+    if len(values) > _MOST_SAMPLED:
+        return None
+    counts = {}
+    for secret, law in laws.items():
+        row = np.zeros(len(values), dtype=np.int64)
+        row[np.searchsorted(values, law.values)] = law.masses.parts
+        counts[secret] = tuple(row.tolist())
+    apart = scenario.report.overlapping == 0
+    ordered = not scenario.query.nominal
+    return Sampled(confidence, tuple(values.tolist()), Fixed(counts), ordered, apart, Fraction(0), AS_SEEN)
+
+
+def counts_of_a_table(scenario: Scenario) -> bool:
+    """Whether the beliefs are the frequencies of a reference, taken as they are."""
+    return scenario.sampled is None and sampled_of(scenario) is not None
+
+
+def with_sets(scenario: Scenario, sampled: Sampled) -> Scenario:
+    """The scenario with the sets of these counts as beliefs."""
+    return replace(scenario, laws=sampled.sets, empirical=sampled.laws, sampled=sampled, report=scenario.report)

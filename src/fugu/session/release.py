@@ -22,8 +22,8 @@ from fugu.ledger import Books as LedgerBooks
 from fugu.ledger import Charge, books
 from fugu.ledger.accountant import Terms
 from fugu.ledger.books import Elsewhere, standing
+from fugu.ledger.events import CHARGED
 from fugu.ledger.registration import Opening, known_already
-from fugu.ledger.state import CHARGED
 from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease
 from fugu.queries.answer import SessionAnswer, cells_of, draw
