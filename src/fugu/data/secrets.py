@@ -83,7 +83,14 @@ class Protect:
                 if not AnyOf((self.value,)).mask(column).any():
                     known = [] if column.numeric else column.codes()[1].tolist()
                     raise UnknownName(f"row of the reference whose {column.name!r} is", self.value, known)
-            layers = _layers(_holds(table, condition, seen) for condition in self.conditions.values())
+            held: list[NDArray[np.int64]] = []
+            for number, condition in enumerate(self.conditions.values()):
+                mask = _holds(table, condition, seen)
+                free = next((layer for layer in held if not np.any(layer[mask] >= 0)), None)
+                if free is None:
+                    held.append(free := np.full(len(mask), -1, dtype=np.int64))
+                free[mask] = number
+            layers = tuple(held)
         counts = tuple((name, int(table.exact(name).missing.sum())) for name in seen)
         gone = [(name, count) for name, count in counts if count]
         if gone and missing == REFUSE:
@@ -177,16 +184,6 @@ def _holds(table: Table, condition: Condition, seen: dict[str, None]) -> Mask:
     for name in view.seen:
         holds = holds & ~table.exact(name).missing
     return holds
-
-
-def _layers(masks: Iterable[Mask]) -> Layers:
-    layers: list[NDArray[np.int64]] = []
-    for number, mask in enumerate(masks):
-        free = next((layer for layer in layers if not np.any(layer[mask] >= 0)), None)
-        if free is None:
-            layers.append(free := np.full(len(mask), -1, dtype=np.int64))
-        free[mask] = number
-    return tuple(layers)
 
 
 def _categories(table: Table, columns: tuple[str, ...]) -> tuple[tuple[str, ...], Layers]:

@@ -30,7 +30,7 @@ from fugu.documents.promises import (
 )
 from fugu.documents.reading import proving
 from fugu.documents.remap import Remap
-from fugu.documents.sentences import Told, answers
+from fugu.documents.sentences import Told
 from fugu.documents.swap import SWAP, RecordSwap, proof_of
 from fugu.errors import BadLaw, BadNoise, CertificateError, FuguError
 from fugu.fixed import fixed
@@ -355,8 +355,7 @@ class Certificate(Promising):
         size = f"{float(scale):.4g}" if SWAP not in self.body else RecordSwap.of(self).words()
         return {**figures, "words": f"{name} of scale {size}{each}{grid}"}
 
-    def answers(self, recipe: Json, group: str) -> bool:
-        return answers(self.body, recipe, group)
+    answers = say.answers
 
     @property
     def left_out(self) -> str | None:

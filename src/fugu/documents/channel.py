@@ -215,7 +215,13 @@ class ChannelCertificate(Certificate):
     def check_value(self) -> None:
         """CertificateError if the channel loses more than it says, or weighs values otherwise than it says."""
         stated, problem = self.optimum.value, self.problem
-        self.check_weight()
+        said, weight = self.optimum.weighing, self.noise.weight
+        if said not in WEIGHINGS or (said == WORST) != (weight is None):
+            raise CertificateError("the certificate does not say how the values are weighed where a loss is expected")
+        if said == MEAN and weight is not None:
+            mean = mean_weight([law for item in self.laws for law in law_list(item)])  # type: ignore[arg-type]
+            if not np.allclose(mean, np.array(weight) / sum(weight), rtol=0, atol=_SAME):
+                raise CertificateError("the weight of the values is not the mean of the certificate's laws")
         if self.method != ("robust-channel" if problem.robust else "optimal-channel"):
             raise CertificateError("the certificate does not say whether its channel is for single laws or for sets")
         with proving():
@@ -227,16 +233,6 @@ class ChannelCertificate(Certificate):
             told = read_number(self.body["expected_error"][name])
             if not told >= error * (1 - _SAME):
                 raise CertificateError(f"the certificate states an {name} error below that of its channel")
-
-    def check_weight(self) -> None:
-        """CertificateError if the weight is not the mean of the laws, or there is one, against what is said of it."""
-        said, weight = self.optimum.weighing, self.noise.weight
-        if said not in WEIGHINGS or (said == WORST) != (weight is None):
-            raise CertificateError("the certificate does not say how the values are weighed where a loss is expected")
-        if said == MEAN and weight is not None:
-            mean = mean_weight([law for item in self.laws for law in law_list(item)])  # type: ignore[arg-type]
-            if not np.allclose(mean, np.array(weight) / sum(weight), rtol=0, atol=_SAME):
-                raise CertificateError("the weight of the values is not the mean of the certificate's laws")
 
     def check_limits(self) -> None:
         """CertificateError unless K(y|x) <= e^cap K(y|x') and the rows rise, where that is stated."""

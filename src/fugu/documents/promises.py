@@ -25,7 +25,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -277,19 +277,13 @@ def misnamed(laws: Sequence[Shape], comparable: bool) -> str | None:
         if names[0] == names[1]:
             return f"the pair {label!r} compares a secret with itself"
         for name, number in zip(names, pair, strict=True):
-            place = (item, number)
             others = known.setdefault((adversary, name), [])
-            if any(_differ(place, other, comparable) for other in others):
+            apart = [(one, its) for one, its in others if one is not item or its != number]
+            if any(item.differs(number, one, its, comparable) for one, its in apart):
                 return f"two different laws are called {name!r}: each label must name the secrets that it compares"
-            if not any(other[0] is place[0] and other[1] == place[1] for other in others):
-                others.append(place)
+            if len(apart) == len(others):
+                others.append((item, number))
     return None
-
-
-def _differ(one: Place, other: Place, comparable: bool) -> bool:
-    """Whether two laws are surely not the same."""
-    (a, i), (b, j) = one, other
-    return not (a is b and i == j) and a.differs(i, b, j, comparable)
 
 
 def check_lattice(certificate: Certificate) -> None:
@@ -315,20 +309,13 @@ def check_support(certificate: Certificate) -> None:
 def pushed(given: Sequence[Shape], certificate: Certificate) -> tuple[Shape, ...]:
     """The laws of a value, as the certified mechanism sees it: to the nearest supported one, then onto the lattice."""
     support, lattice = certificate.support, certificate.lattice
-    if certificate.runs == "channel":
-        return tuple(_by_row(item, certificate) for item in given)
+    if certificate.runs == "channel":  # the laws of the numbers of its rows
+        if support is None or not all(isinstance(item, Family | SetFamily) for item in given):
+            raise BadNoise("a channel has rows for stated values, and these laws have other ones")
+        rows: list[Any] = [item.push(support) for item in given]
+        return tuple(item.placed(np.searchsorted(support, item.points)) for item in rows)
     seen = given if support is None else [item.push(support) for item in given]
     return tuple(item.numbered() if lattice is None else item.on(lattice) for item in seen)
-
-
-def _by_row(item: Shape, certificate: Certificate) -> Shape:
-    """The laws of the numbers of the channel's rows: each value moved to the nearest that has one."""
-    support = certificate.support
-    if support is None or not isinstance(item, Family | SetFamily):
-        raise BadNoise("a channel has rows for stated values, and these laws have other ones")
-    seen = item.push(support)
-    places = np.searchsorted(support, seen.points)
-    return seen.placed(places)
 
 
 def through_bins(items: Sequence[Shape], certificate: Certificate) -> Sequence[Shape]:

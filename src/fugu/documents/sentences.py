@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.data.moments import is_moment
-from fugu.documents.document import canonical_json
+from fugu.documents.document import Document, canonical_json
 from fugu.errors import CertificateError
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
@@ -320,9 +320,10 @@ def _protected(recipe: Recipe) -> str:
     return "whether " + " or ".join(map(repr, protect))
 
 
-def answers(body: Json, recipe: Json, group: str) -> bool:
+def answers(certificate: Document, recipe: Json, group: str) -> bool:
     """Whether a statistic, a column or a property is what the recipe asks for."""
-    about, what = body.get("statistic") or {}, recipe["what"]
+    body, what = certificate.body, recipe["what"]
+    about = body.get("statistic") or {}
     if what == "statistic":
         same = (about["query"], about["group"], about["by"]) == (recipe["query"], group, recipe["by"])
         named = recipe["unit"] is None or recipe["unit"] in body["reading"]["columns"]
