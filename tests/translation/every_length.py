@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from fugu.translation.contraction.kernel import pairs_of, with_own_cell
-from fugu.translation.contraction.side import levels
 
 MOST_STEPS = 3000
 
@@ -15,13 +14,14 @@ MOST_STEPS = 3000
 def every_length(found, epsilon):
     """inf if none is found. A true F grows with the number of further nodes, so the settled one bounds all."""
     assert found.chain.stationary
-    if len(found._tables) > 1:
-        tables = [table.ever(epsilon) for table in found._tables.values()]
+    both = found.forward, found.backward
+    if all(hasattr(side, "ever") for side in both):
+        tables = [side.ever(epsilon) for side in both]
         if any(table is None for table in tables):
             return math.inf
         total = np.sum(tables, axis=0)
     else:
-        sides = [levels(side, epsilon, MOST_STEPS) for side in (found.forward, found.backward)]
+        sides = [side.levels(epsilon, MOST_STEPS) for side in both]
         if not all(side.settled for side in sides):
             return math.inf
         total = sides[0].values[-1] + sides[1].values[-1]

@@ -9,7 +9,7 @@ from lp_oracle import best_translation
 
 import fugu
 from fugu.translation.contraction.chain import Contraction
-from fugu.translation.contraction.side import Side, levels
+from fugu.translation.contraction.side import Side
 from hunting import search
 
 CASES = 125
@@ -57,7 +57,7 @@ def test_the_values_that_ever_occur_are_no_support():
     union = np.asarray(chain.supports).any(axis=0)
     accountant.__dict__["forward"] = Side([kernel], [union])
     assert accountant(1.0) == pytest.approx(3.324, abs=1e-3)
-    right = levels(Contraction(chain).forward, 1.0, 4)
+    right = Contraction(chain).forward.levels(1.0, 4)
     assert len(right.values) == 5
 
 

@@ -12,9 +12,8 @@ from test_contraction import exact_binary
 
 import fugu
 from fugu.translation.contraction import chain as contraction_chain
-from fugu.translation.contraction.chain import Contraction
-from fugu.translation.contraction.number import Sweep
-from fugu.translation.contraction.side import levels, limit_of
+from fugu.translation.contraction.chain import Contraction, backward_side
+from fugu.translation.contraction.side import limit_of
 from fugu.translation.contraction.start import AnyStart, GivenStart, WideSweep, through_any
 
 
@@ -57,8 +56,8 @@ def test_stopping_is_above_the_whole_recursion_and_close_to_it(k, length):
     chain = fugu.MarkovChain(kernel, length, start)
     accountant = Contraction(chain)
     for epsilon in (0.02, 0.4):
-        found = accountant._levels("earlier", epsilon)
-        whole = levels(accountant.backward, epsilon, length - 1)
+        found = accountant.backward.levels(epsilon, length - 1)
+        whole = backward_side(chain).levels(epsilon, length - 1)
         assert found.settled and len(found) < length
         for m in range(length):
             assert np.all(found.at(m) >= whole.at(m) - slack)
@@ -85,11 +84,11 @@ def test_one_number_for_all_pairs_is_above_the_pairwise_recursion(monkeypatch, s
     kernel, law = sticky(rng, 5, 0.4), rng.dirichlet(np.full(5, 0.3))
     chain = fugu.MarkovChain(kernel, 150, law if start == "given" else "any")
     pairwise = Contraction(chain)
-    assert isinstance(pairwise._sweep, Sweep)
+    assert isinstance(pairwise.backward, GivenStart | AnyStart)
     monkeypatch.setattr(contraction_chain, "MOST_PAIRWISE", 1)
     wide = Contraction(chain)
     for epsilon in (0.03, 0.5):
-        found, fine = wide._levels("earlier", epsilon), pairwise._sweep.levels(epsilon, 149)
+        found, fine = wide.backward.levels(epsilon, 149), pairwise.backward.levels(epsilon, 149)
         assert found.settled and len(found.alphas) < 150
         every = ~np.eye(5, dtype=bool)
         for m in (1, 2, 3, 5, 8, 20, 60, 100, 149):
@@ -110,7 +109,7 @@ def test_a_given_start_of_many_states_loses_nothing():
 def test_long_chains_are_not_walked_to_their_end():
     chain = fugu.MarkovChain([[0.6, 0.4], [0.2, 0.8]], 100_000, [0.1, 0.9])
     for free in (chain, fugu.MarkovChain([[0.6, 0.4], [0.2, 0.8]], 100_000, "any")):
-        assert Contraction(free)._levels("earlier", 0.3).grid[-1] < 299
+        assert Contraction(free).backward.levels(0.3, 99_999).grid[-1] < 299
     short = Contraction(fugu.MarkovChain([[0.6, 0.4], [0.2, 0.8]], 1000, [0.1, 0.9]))(0.3)
     assert Contraction(chain)(0.3) == pytest.approx(short, rel=1e-6)
 

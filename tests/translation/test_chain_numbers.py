@@ -24,7 +24,7 @@ from fugu.translation.contraction.chain import Contraction
 from fugu.translation.contraction.kernel import passed_scalar, sort_rows
 from fugu.translation.contraction.number import Numbered
 from fugu.translation.contraction.scalar import Frontiers, Wide, by_variation, passed_pairs, variations
-from fugu.translation.contraction.side import Side, levels
+from fugu.translation.contraction.side import Side
 from hunting import search
 
 BINARY = [[0.95, 0.05], [0.1, 0.9]]
@@ -119,7 +119,7 @@ def test_no_sorting_is_as_good_as_sorting(rng):
 def test_a_grid_is_above_all_nodes_and_the_bound_for_every_number_above_both(k, stay):
     kernel = sticky(np.random.default_rng(k), k, stay)
     side = Side([kernel], [np.ones(k, dtype=bool)])
-    dense = levels(side, 0.03, 150)
+    dense = side.levels(0.03, 150)
     with patch.multiple(number, _LEAST_DENSE=8, _MOST_DENSE=0):
         grid = Numbered(side).levels(0.03, 150)
     ever = Numbered(side).ever(0.03)
@@ -128,7 +128,7 @@ def test_a_grid_is_above_all_nodes_and_the_bound_for_every_number_above_both(k, 
         assert np.all(grid.at(m) >= dense.at(m) * (1 - 3e-3))  # its larger d help a little
         assert grid.most(m) <= 1.05 * dense.most(m)
         assert np.all(ever >= dense.at(m) * (1 - 3e-3))
-    assert ever.max() <= 1.001 * levels(side, 0.03, 3000).values[-1].max()
+    assert ever.max() <= 1.001 * side.levels(0.03, 3000).values[-1].max()
     assert every_length(Contraction(fugu.MarkovChain(kernel, 150)), 0.03) < math.inf
 
 
@@ -145,7 +145,7 @@ def test_long_chains_that_never_settle_take_few_steps():
     chain = fugu.MarkovChain(ring, 50_000)
     found = Contraction(chain)
     assert found(0.1) <= 0.1 * 50_000 * (1 + 1e-9)
-    later = found._levels("later", 0.1)
+    later = found.forward.levels(0.1, 49_999)
     assert len(later.grid) < 2000 and (later.settled or later.grid[-1] == 49_999)
     wide = Wide(Side([ring], [np.ones(7, dtype=bool)])).levels(0.1, 50_000)
     assert len(wide.grid) < 3000
@@ -161,14 +161,14 @@ def test_first_entries_with_values_of_their_own(begin):
     start = np.full(15, 1 / 15)
     chain = fugu.MarkovChain(kernel / kernel.sum(axis=1, keepdims=True), 40, start if begin == "first" else "any")
     accountant = Contraction(chain)
-    assert isinstance(accountant._tables["later"], Wide) and accountant._tables["later"].tail == 38
+    assert isinstance(accountant.forward, Wide) and accountant.forward.tail == 38
     for epsilon in (0.02, 0.3):
         found = accountant(epsilon)
         with patch.object(chains, "_MOST_FIRST", -1):
             before = Contraction(chain)(epsilon)
         assert epsilon < found <= before * (1 + 1e-9)
-        fine = levels(Side([chain.transition(1)], [np.ones(15, dtype=bool)]), epsilon, 12).at(12)
-        later = accountant._levels("later", epsilon)
+        fine = Side([chain.transition(1)], [np.ones(15, dtype=bool)]).levels(epsilon, 12).at(12)
+        later = accountant.forward.levels(epsilon, 39)
         every = ~np.eye(15, dtype=bool)
         assert np.all(later.at(39, every)[every] >= 0.999 * fine[every])
 
@@ -180,7 +180,7 @@ def test_wrong_versions_are_below_the_optimum():
     with mpmath.workdps(40):
         exact = float(exact_binary(BINARY, chain.marginal(1), epsilon, length))
     accountant = Contraction(chain)
-    later, earlier = accountant._levels("later", epsilon), accountant._levels("earlier", epsilon)
+    later, earlier = accountant.sides(epsilon)
 
     def total(ahead, behind):
         return epsilon + max(float((ahead(i) + behind(i)).max()) for i in range(1, length + 1))
@@ -196,8 +196,8 @@ def test_wrong_versions_are_below_the_optimum():
     assert total(right_later, lambda _: np.zeros((2, 2))) < exact * (1 - 1e-3)  # one side alone
     with way("pairs, grid"), patch.object(number, "_OCTAVE", 4):
         side = Side([np.array(BINARY)], [np.ones(2, dtype=bool)])
-        assert Numbered(side).levels(epsilon, 30).most(30) >= levels(side, epsilon, 30).most(30)
+        assert Numbered(side).levels(epsilon, 30).most(30) >= side.levels(epsilon, 30).most(30)
         with patch.object(number, "next_place", lambda places, m: max(int(np.searchsorted(places, m, "right")) - 1, 0)):
             wrong = Numbered(side)
             wrong._known[epsilon] = None
-            assert wrong.levels(epsilon, 30).most(30) < levels(side, epsilon, 30).most(30) * (1 - 1e-3)
+            assert wrong.levels(epsilon, 30).most(30) < side.levels(epsilon, 30).most(30) * (1 - 1e-3)

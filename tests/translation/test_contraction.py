@@ -12,7 +12,7 @@ from lp_oracle import best_loss, best_translation, chain_joint, random_chain
 
 import fugu
 from fugu.priors.chains import ChainSet
-from fugu.translation.contraction.chain import Contraction
+from fugu.translation.contraction.chain import Contraction, backward_side
 from fugu.translation.contraction.kernel import (
     from_total_variation,
     passed,
@@ -22,8 +22,8 @@ from fugu.translation.contraction.kernel import (
     sort_rows,
 )
 from fugu.translation.contraction.number import Numbered
-from fugu.translation.contraction.scalar import Wide, levels_scalar
-from fugu.translation.contraction.side import Side, levels
+from fugu.translation.contraction.scalar import Placewise, Wide
+from fugu.translation.contraction.side import Side
 from fugu_papers.closed_forms import birkhoff, from_coefficients
 from hunting import search
 
@@ -135,7 +135,7 @@ def test_the_table_of_the_notes(p, q):
     """Six nodes, the third, stationary; equal to the linear program."""
     accountant = Contraction(binary(p, q, 6))
     for epsilon, expected in zip((0.05, 0.3, 1), TABLE[p, q], strict=True):
-        assert accountant.node(3, epsilon) == pytest.approx(expected, abs=6e-9)
+        assert accountant(epsilon, 3) == pytest.approx(expected, abs=6e-9)
     pi = np.array([1 - q, 1 - p]) / (2 - p - q)
     joint = chain_joint([np.array([[p, 1 - p], [1 - q, q]])] * 4, pi)
     exact = best_translation(joint, 0.3)
@@ -145,10 +145,10 @@ def test_the_table_of_the_notes(p, q):
 
 def test_the_stored_vectors():
     for kernel, length, node, epsilon, exact in TRANSLATE:
-        found = Contraction(fugu.MarkovChain(kernel, length)).node(node + 1, epsilon)
+        found = Contraction(fugu.MarkovChain(kernel, length))(epsilon, node + 1)
         assert exact - 1e-12 <= found <= exact + 1e-11
     for kernel, length, node, epsilon, exact, recursion in RECURSION:
-        found = Contraction(fugu.MarkovChain(kernel, length)).node(node + 1, epsilon)
+        found = Contraction(fugu.MarkovChain(kernel, length))(epsilon, node + 1)
         assert exact - 1e-12 <= found <= recursion + 1e-10
 
 
@@ -186,7 +186,7 @@ def test_backward_kernels_of_the_stationary_chain_are_rejected():
     assert exact == pytest.approx(0.82645, abs=5e-6)
     right = Contraction(chain)
     assert exact <= right(epsilon) <= exact + 1e-8
-    real = max(row_variation(k, np.ones(2, dtype=bool)) for k in right.backward.kernels)
+    real = max(row_variation(k, np.ones(2, dtype=bool)) for k in backward_side(chain).steps)
     assert real == pytest.approx(0.537, abs=1e-3)
     eta = row_variation(kernel, np.ones(2, dtype=bool))
     small = from_coefficients(epsilon, eta, eta)
@@ -194,9 +194,8 @@ def test_backward_kernels_of_the_stationary_chain_are_rejected():
     assert from_coefficients(epsilon, eta, real) >= exact
     assert birkhoff(kernel) >= real
 
-    wrong = Contraction(chain)
-    wrong.__dict__["backward"] = Contraction(fugu.MarkovChain(kernel, 5)).backward  # the stationary reversal
-    later, earlier = levels(wrong.forward, epsilon, 4), levels(wrong.backward, epsilon, 4)
+    reversal = backward_side(fugu.MarkovChain(kernel, 5))  # of the stationary chain
+    later, earlier = right.forward.levels(epsilon, 4), reversal.levels(epsilon, 4)
     worst = epsilon + max(float((later.at(5 - i) + earlier.at(i - 1)).max()) for i in range(1, 6))
     assert worst < exact - 0.1
 
@@ -248,9 +247,9 @@ def test_cheaper_recursions_are_above_the_pairwise_one(k):
         kernel = 0.5 * random_rows(rng, k, zeros) + 0.5 * np.eye(k)
         side = Side([kernel], [np.ones(k, dtype=bool)])
         for epsilon in (0.1, 1.0):
-            pairwise = levels(side, epsilon, 60).values[-1]
+            pairwise = side.levels(epsilon, 60).values[-1]
             scalar, numbered = one_number(side, epsilon, 60), Numbered(side).levels(epsilon, 60).at(60)
-            thin = levels_scalar(Side([kernel] * 60, [np.ones(k, dtype=bool)] * 61), epsilon, 60).values[-1]
+            thin = Placewise(Side([kernel] * 60, [np.ones(k, dtype=bool)] * 61)).levels(epsilon, 60).values[-1]
             assert np.all(numbered <= pairwise * 1.001) and np.all(scalar >= numbered - 1e-9)
             assert np.all(thin >= pairwise - 1e-9)
             assert scalar.max() < 1.6 * pairwise.max() and numbered.max() > 0.9 * pairwise.max()
@@ -275,8 +274,8 @@ def test_the_closed_form_is_above_the_recursion_and_sound_for_steps_that_differ(
         chain = fugu.MarkovChain(np.array(kernels), 5, [0.4, 0.6])
         accountant = Contraction(chain)
         every = np.ones(2, dtype=bool)
-        forward = max(row_variation(k, every) for k in accountant.forward.kernels)
-        backward = max(row_variation(k, every) for k in accountant.backward.kernels)
+        forward = max(row_variation(k, every) for k in accountant.forward.steps)
+        backward = max(row_variation(k, every) for k in accountant.backward.steps)
         assert (
             from_coefficients(0.2, forward, backward)
             >= accountant(0.2)

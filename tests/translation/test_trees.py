@@ -116,7 +116,7 @@ def test_a_chain_written_as_a_network_is_worth_what_the_chain_is(epsilon):
     chain = Contraction(fugu.MarkovChain(kernel, 11, start))
     found = TreeContraction(path.forest)(epsilon)
     for node in range(11):
-        assert float(found[node].max()) == pytest.approx(chain.node(node + 1, epsilon), rel=1e-10)
+        assert float(found[node].max()) == pytest.approx(chain(epsilon, node + 1), rel=1e-10)
     assert fugu.translate(path, epsilon) < guarantee(path, [epsilon]) / (1.5 if epsilon < 1 else 1.0)
 
 

@@ -22,8 +22,7 @@ from fugu.priors.interval_chain import IntervalChain
 from fugu.priors.network import BayesianNetwork
 from fugu.priors.prior import Belief, InfluenceCurve, Quilted, Recorded
 from fugu.priors.products import Quilts
-from fugu.translation.contraction.chain import MOST_PAIRWISE, Contraction
-from fugu.translation.contraction.hidden import HiddenContraction
+from fugu.translation.contraction.chain import MOST_PAIRWISE, Contraction, HiddenContraction
 from fugu.translation.contraction.interval import IntervalContraction
 from fugu.translation.contraction.kernel import Array, group, shortest_paths, up
 from fugu.translation.contraction.tree import TreeContraction

@@ -41,9 +41,9 @@ from fugu.numbers.exact import Real, float_up
 from fugu.priors.chain import MarkovChain
 from fugu.priors.chains import ChainSet
 from fugu.priors.prior import Recorded
-from fugu.translation.contraction.chain import Contraction
-from fugu.translation.contraction.kernel import Array, Power, U, pairs_of
-from fugu.translation.contraction.side import Mask, Side, onward
+from fugu.translation.contraction.chain import backward_side, later_side
+from fugu.translation.contraction.kernel import Array, U, pairs_of
+from fugu.translation.contraction.side import Mask, Side
 from fugu.translation.contraction.start import AnyStart
 from fugu.translation.influence import influence, members
 from fugu.translation.profiles.lines import of_curve, of_zcdp
@@ -127,18 +127,6 @@ def divergences(kernel: Array, reach: Mask, error: float, alpha: float) -> Array
     return found
 
 
-def _table(side: Side, nodes: int, far: int, alpha: float) -> list[list[Array]]:
-    """[m - 1][d - 1]: divergences d nodes away from a node with m further nodes, d <= min(m, far); or one list."""
-    powers, out = list[Power](), []
-    errors = side.relative(range(1, far + 1))
-    for m in range(1, min(nodes, far) + 1 if side.same else nodes + 1):
-        powers = onward(powers, side.kernel(m), far)
-        if not side.same or m == min(nodes, far):
-            both = zip(powers, errors, strict=False)
-            out.append([divergences(kernel, reach, float(error), alpha) for (kernel, reach), error in both])
-    return out
-
-
 def divergence(prior: Any, alpha: float, cost: Cost) -> float:
     """The bound at one order under a single prior: that of a chain, else min over b of a(b) + the cost of b entries, as
     D_a <= D_inf <= a."""
@@ -153,16 +141,24 @@ def chain_divergence(chain: MarkovChain, alpha: float, cost: Cost) -> float:
     """The bound above at one order, the largest over entries and ordered pairs of possible values."""
     length, k = chain.length, chain.size
     whole = cost(length)
-    parts = Contraction(chain)
-    alike = parts.forward.same and chain.stationary
+    sides = later_side(chain), AnyStart(chain) if chain.free else backward_side(chain)
+    alike = sides[0].same and chain.stationary
     far = max(1, min(_MOST_FAR, length - 1, _MOST_WORK // (k**3 * (1 if alike else length))))
     costs = np.array([cost(b) for b in range(1, 2 * far + 2)])
-    later = _table(parts.forward, length - 1, far, alpha)
-    if chain.free:  # whatever the start is, D_alpha <= D_inf <= D(x, x') of `contraction.start`
-        start = AnyStart(chain)
-        earlier = [[start.diameter(m, d)[0] for d in range(1, min(m, far) + 1)] for m in range(1, length)]
-    else:
-        earlier = _table(parts.backward, length - 1, far, alpha)
+
+    def apart(side: Side | AnyStart, m: int, d: int) -> Array:
+        if isinstance(side, AnyStart):  # whatever the start is, D_alpha <= D_inf <= D(x, x')
+            return side.diameter(m, d)[0]
+        return divergences(*side.kernel(m, d), alpha)
+
+    # [m - 1][d - 1]: divergences d nodes away from a node with m further nodes, d <= min(m, far); or one list for all m
+    later, earlier = (
+        [
+            [apart(side, m, d) for d in range(1, min(m, far) + 1)]
+            for m in ((min(length - 1, far),) if side.same else range(1, length))
+        ]
+        for side in sides
+    )
     supports = np.asarray(chain.supports)
     worst, seen = 0.0, set()
     for i in range(1, length + 1):

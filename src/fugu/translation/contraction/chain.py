@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from fugu.errors import NotProvable
 from fugu.priors.chain import MarkovChain
+from fugu.priors.hidden import HiddenMarkov
+from fugu.priors.products import STEP
 from fugu.priors.transitions import reachable
-from fugu.translation.contraction.kernel import U, pairs_of, with_own_cell
-from fugu.translation.contraction.number import Numbered, Sweep
-from fugu.translation.contraction.scalar import Wide, WideLevels, levels_scalar
-from fugu.translation.contraction.side import Mask, Side, SideLevels, backward_kernel, levels
+from fugu.translation.contraction.kernel import (
+    Array,
+    U,
+    pairs_of,
+    passed,
+    passed_scalar,
+    shortest_paths,
+    sort_pairs,
+    up,
+    with_own_cell,
+)
+from fugu.translation.contraction.number import Numbered
+from fugu.translation.contraction.scalar import Placewise, Wide, WideLevels
+from fugu.translation.contraction.side import Mask, Own, Side, SideLevels, backward_kernel, open_cell
 from fugu.translation.contraction.start import AnyStart, GivenStart, StartLevels, WideSweep
 
 #     log P(output | X_i = x) / P(output | X_i = x') <= eps + F_fwd(x, x') + F_bwd(x, x')
@@ -37,115 +50,212 @@ _MOST_CHANGES = 1000
 """Where the values that entries can take change more often than this, stretches of entries are taken together."""
 
 
-class Contraction:
+def later_side(chain: MarkovChain, own: Own = open_cell, pairwise: bool = True) -> Side:
+    """The later nodes: the transition kernels.
+
+    The values that a homogeneous chain can take, now or later, are taken together. The set must be closed under
+    transitions, beyond the last entry too: a value that is left out has no bound, and one that leads to it would seem
+    to lose nothing there. Up to 12 values the pairs that occur cost no more for it. With one number for all pairs, a
+    short chain whose values do not occur together is looked at place by place."""
+    supports, length = np.asarray(chain.supports), chain.length
+    if chain.homogeneous:
+        closed: Mask = np.asarray(reachable(chain.transition(1) > 0)[supports[0]].any(axis=0))
+        together = bool(np.array_equal(supports[-1], closed))
+        if chain.size <= MOST_PAIRWISE or together or length > 4 * chain.size:
+            return Side([chain.transition(1)], [closed], 0.0, own, pairwise)
+    kernels = [chain.transition(length - m) for m in range(1, length)]
+    return Side(kernels, [supports[length - 1 - m] for m in range(length)], 0.0, own, pairwise)
+
+
+def backward_side(chain: MarkovChain, own: Own = open_cell, pairwise: bool = True) -> Side:
+    """The earlier nodes: P(X_(t-1) = y | X_t = x) = mu_(t-1)(y) P(y, x) / mu_t(x), one float for each marginal."""
+    supports, (logs, errors) = np.asarray(chain.supports), chain.log_marginals
+    if np.any(logs[supports] < _LEAST_LOG):
+        raise NotProvable("a state has a probability below e^-650; leave it out or give it probability 0")
+    error = float(np.max(errors)) * 1.01 + 2000 * U
+    laws = np.where(supports, np.exp(np.where(supports, logs, 0.0)), 0.0)
+    if chain.stationary:
+        return Side([backward_kernel(laws[0], chain.transition(1), laws[0])], [supports[0]], error, own, pairwise)
+    kernels = [backward_kernel(laws[m - 1], chain.transition(m), laws[m]) for m in range(1, chain.length)]
+    return Side(kernels, list(supports), error, own, pairwise)
+
+
+def earlier_side(chain: MarkovChain, own: Own = open_cell, pairwise: bool = True) -> Side | GivenStart | AnyStart:
+    """The earlier nodes, whatever is known of the start."""
+    if chain.free:
+        return AnyStart(chain, own, pairwise)
+    given = not chain.stationary and (chain.homogeneous or own is not open_cell)
+    return GivenStart(chain, own, pairwise) if given else backward_side(chain, own, pairwise)
+
+
+class Accountant:
+    """What per-entry privacy is worth under a belief about a sequence that has two sides at every node.
+
+    `supports`: which values each entry can take; the last row serves for all entries beyond."""
+
+    length: int
+    supports: Mask
+
+    def sides(self, epsilon: float) -> tuple[SideBounds, SideBounds]:
+        """The losses through the later and through the earlier nodes, by their number."""
+        raise NotImplementedError
+
+    def __call__(self, epsilon: float, node: int | None = None) -> float:
+        """The largest bound over all nodes, or for one, and ordered pairs of possible values; `epsilon`: per entry."""
+        later, earlier = self.sides(epsilon)
+        if node is not None:
+            some = [(node, node)]
+        else:  # alike also in the values that they can take, but for chains whose values never settle
+            other = np.flatnonzero((self.supports[1:] != self.supports[:-1]).any(axis=1)) + 2
+            changes = other.tolist() if other.size <= _MOST_CHANGES else []
+            some = stretches(self.length, later.grid, earlier.grid, changes)
+        last = len(self.supports)
+
+        def pairs(first: int, end: int) -> Mask:
+            """Ordered pairs of different values that nodes `first` to `end` can take."""
+            return pairs_of(np.asarray(self.supports[min(first, last) - 1 : end].any(axis=0)))
+
+        return with_own_cell(epsilon, largest(later, earlier, self.length, some, pairs))
+
+
+class Contraction(Accountant):
     """What per-entry privacy is worth under one chain; tables are kept between calls.
 
     >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=6)
-    >>> round(Contraction(chain)(0.3), 8), round(Contraction(chain).node(3, 0.3), 8)
+    >>> round(Contraction(chain)(0.3), 8), round(Contraction(chain)(0.3, node=3), 8)
     (0.67037357, 0.67037357)
     """
 
     def __init__(self, chain: MarkovChain) -> None:
-        self.chain = chain
-        self.length = chain.length
+        self.chain, self.length, self.supports = chain, chain.length, np.asarray(chain.supports)
 
     @cached_property
-    def forward(self) -> Side:
-        """The later nodes: the transition kernels."""
-        chain, supports = self.chain, np.asarray(self.chain.supports)
-        if chain.homogeneous and (closed := self._closed()) is not None:
-            return Side([chain.transition(1)], [closed])
-        kernels = [chain.transition(self.length - m) for m in range(1, self.length)]
-        return Side(kernels, [supports[self.length - 1 - m] for m in range(self.length)])
-
-    def _closed(self) -> Mask | None:
-        """The values that a homogeneous chain can take, now or later; None where each place has its own.
-
-        The set must be closed under transitions, beyond the last entry too: a value that is left out has no bound, and
-        one that leads to it would seem to lose nothing there. Up to 12 values the pairs that occur cost no more for it.
-        With one number for all pairs, a short chain whose values do not occur together is looked at place by place."""
-        supports = np.asarray(self.chain.supports)
-        closed: Mask = np.asarray(reachable(self.chain.transition(1) > 0)[supports[0]].any(axis=0))
-        together = bool(np.array_equal(supports[-1], closed))
-        alike = self.chain.size <= MOST_PAIRWISE or together or self.length > 4 * self.chain.size
-        return closed if alike else None
-
-    @cached_property
-    def backward(self) -> Side:
-        """The earlier nodes: P(X_(t-1) = y | X_t = x) = mu_(t-1)(y) P(y, x) / mu_t(x), one float for each marginal."""
-        chain, supports = self.chain, np.asarray(self.chain.supports)
-        logs, errors = chain.log_marginals
-        if np.any(logs[supports] < _LEAST_LOG):
-            raise NotProvable("a state has a probability below e^-650; leave it out or give it probability 0")
-        error = float(np.max(errors)) * 1.01 + 2000 * U
-        laws = np.where(supports, np.exp(np.where(supports, logs, 0.0)), 0.0)
-        if chain.stationary:
-            return Side([backward_kernel(laws[0], chain.transition(1), laws[0])], [supports[0]], error)
-        kernels = [backward_kernel(laws[m - 1], chain.transition(m), laws[m]) for m in range(1, self.length)]
-        return Side(kernels, list(supports), error)
-
-    def node(self, i: int, epsilon: float) -> float:
-        """The bound for the secrets of node i alone, i = 1 .. T."""
-        return self(epsilon, i)
-
-    @cached_property
-    def _tables(self) -> dict[str, Wide | Numbered]:
-        """A table for each side that is the same everywhere, where one serves all its nodes."""
-        k = self.chain.size
-        if k <= MOST_RECURSION or (k <= MOST_PAIRWISE and self.length <= _SHORT):
-            return {}
-        found: dict[str, Wide | Numbered] = {}
-        kind = Numbered if k <= MOST_PAIRWISE else Wide
-        if self.forward.same:
-            found["later"] = kind(self.forward)
-        elif kind is Wide and self.chain.homogeneous:
-            other = np.flatnonzero((self._supports != self._supports[-1]).any(axis=1))
+    def forward(self) -> Bounded:
+        """The later nodes: a table for all of them where one serves, else node by node."""
+        chain, side = self.chain, later_side(self.chain)
+        if (kind := self._table) is Numbered and side.same:
+            return Numbered(side)
+        if kind is Wide and side.same:
+            return Wide(side)
+        if kind is Wide and chain.homogeneous:
+            other = np.flatnonzero((self.supports != self.supports[-1]).any(axis=1))
             soon = int(np.max(other, initial=-1)) + 1  # from there on an entry can take the same values
             if soon <= _MOST_FIRST:
-                found["later"] = Wide(Side([self.chain.transition(1)], [self._supports[-1]]), self.length - 1 - soon)
-        if self.chain.stationary:
-            found["earlier"] = kind(self.backward)
+                return Wide(Side([chain.transition(1)], [self.supports[-1]]), self.length - 1 - soon)
+        return side if chain.size <= MOST_PAIRWISE else Placewise(side)
+
+    @cached_property
+    def backward(self) -> Bounded:
+        """The earlier nodes."""
+        side = earlier_side(self.chain)
+        if not isinstance(side, Side):
+            return side if self.chain.size <= MOST_PAIRWISE else WideSweep(side)
+        if self.chain.stationary and self._table is not None:
+            return self._table(side)
+        return side if self.chain.size <= MOST_PAIRWISE else Placewise(side)
+
+    @property
+    def _table(self) -> type[Wide] | type[Numbered] | None:
+        """What serves all nodes of a side that is the same everywhere; None: node by node."""
+        if self.chain.size > MOST_PAIRWISE:
+            return Wide
+        return Numbered if self.chain.size > MOST_RECURSION and self.length > _SHORT else None
+
+    def sides(self, epsilon: float) -> tuple[SideBounds, SideBounds]:
+        most = self.length - 1
+        return self.forward.levels(epsilon, most), self.backward.levels(epsilon, most)
+
+
+# A hidden chain is a tree, X_1 - X_2 - ... with a leaf Y_t at each X_t, and only the leaves are cells: it is a chain
+# whose cells are seen through the emission E. What the leaf adds to X_t is O(x, x') = L(E_x, E_x'; eps), at most eps,
+# and far less if the emission is noisy. With F of the two sides, both with O in place of eps
+# (docs/proofs/trees.md#hidden-chains),
+#
+#     hidden    X_t = x against x':   O(x, x') + F_later(x, x') + F_earlier(x, x'),
+#     observed  Y_t = y against y':   eps + L(C_y, C_y'; F_later + F_earlier),   C = P(X_t | Y_t).
+#
+# For two hidden states these are attained, whatever the emission is.
+#
+# Proofs: docs/proofs/trees.md#hidden-chains and docs/proofs/trees.md#rounding.
+
+_PAIRS_AT_ONCE = 500_000
+_MOST_CLOSED = 64
+"""With more values seen, their pairs are not compared by way of a third one."""
+_MOST_ENTRIES = 10**8
+"""With more than 12 states, and more entries (t, x, x', p, q) than this, one number bounds the losses of all pairs."""
+_MOST_SEEN = 36
+
+
+class HiddenContraction:
+    """What per-entry privacy in the observed entries is worth under a hidden chain; tables are kept between calls.
+
+    >>> model = HiddenMarkov([[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]], length=6)
+    >>> found = HiddenContraction(model)(0.3)
+    >>> round(max(float(table.max()) for table in found.values()), 6)
+    0.340569
+    """
+
+    def __init__(self, model: HiddenMarkov) -> None:
+        self.model, self.chain = model, model.chain
+        self.length, k = self.chain.length, self.chain.size
+        self.own = lru_cache(maxsize=2)(self._own)
+        pairwise = k <= MOST_PAIRWISE or self.length * k**4 <= _MOST_ENTRIES
+        self.sides = later_side(self.chain, self.own, pairwise), earlier_side(self.chain, self.own, pairwise)
+
+    def _own(self, epsilon: float) -> Array:
+        """O(x, x'): what the entry seen at X_t adds to it."""
+        emission, pairs = self.model.emission, np.nonzero(~np.eye(self.chain.size, dtype=bool))
+        rows = sort_pairs(emission.values, emission.values > 0, 1.01 * emission.roundings * STEP, pairs)
+        out = np.zeros((self.chain.size, self.chain.size))
+        out[pairs] = passed_scalar(rows, np.array([epsilon]))[0, 0]
+        return out
+
+    def __call__(self, epsilon: float) -> dict[int, Array]:
+        """For each t the total of every ordered pair of values of X_t, or of Y_t; 0 for those that cannot occur."""
+        later, earlier = (side.levels(epsilon, self.length - 1) for side in self.sides)
+        known: dict[tuple[object, ...], Array] = {}
+        found = {}
+        for t in range(1, self.length + 1):
+            support = self.chain.supports[0 if self.chain.stationary else t - 1]
+            name, seen, error = self._seen[min(t, len(self._seen)) - 1]
+            ahead, behind = later.index(self.length - t), earlier.index(t - 1)
+            if (key := (ahead, behind, support.tobytes(), name)) not in known:
+                beyond = up(later.values[ahead] + earlier.values[behind])
+                known[key] = self._total(beyond, support, epsilon, seen, error)
+            found[t] = known[key]
         return found
 
-    @cached_property
-    def _sweep(self) -> Sweep | WideSweep | None:
-        """The earlier side of a chain that is not stationary; None where its steps differ and its start is given."""
-        chain = self.chain
-        if chain.stationary or not (chain.free or chain.homogeneous):
-            return None
-        start = AnyStart(chain) if chain.free else GivenStart(chain)
-        return Sweep(start) if chain.size <= MOST_PAIRWISE else WideSweep(start)
-
-    def _levels(self, name: str, epsilon: float) -> SideBounds:
-        """The losses through the later or the earlier nodes, by their number."""
-        most = self.length - 1
-        if name in self._tables:
-            return self._tables[name].levels(epsilon, most)
-        if name == "earlier" and self._sweep is not None:
-            return self._sweep.levels(epsilon, most)
-        side = self.forward if name == "later" else self.backward
-        return levels(side, epsilon, most) if self.chain.size <= MOST_PAIRWISE else levels_scalar(side, epsilon, most)
-
-    def __call__(self, epsilon: float, node: int | None = None) -> float:
-        """The largest bound over all nodes, or for one, and ordered pairs of possible values; `epsilon`: per entry."""
-        later, earlier = self._levels("later", epsilon), self._levels("earlier", epsilon)
-        if node is not None:
-            some = [(node, node)]
-        else:  # alike also in the values that they can take, but for chains whose values never settle
-            other = np.flatnonzero((self._supports[1:] != self._supports[:-1]).any(axis=1)) + 2
-            changes = other.tolist() if other.size <= _MOST_CHANGES else []
-            some = stretches(self.length, later.grid, earlier.grid, changes)
-        return with_own_cell(epsilon, largest(later, earlier, self.length, some, self._pairs))
+    def _total(self, beyond: Array, support: Mask, epsilon: float, seen: Array, error: float) -> Array:
+        most = up(self.length * epsilon)
+        if self.model.protect == "hidden":
+            every = np.minimum(up(self.own(epsilon) + beyond), most)
+            return np.where(pairs_of(support), shortest_paths(every, support), 0.0)
+        losses = np.where(pairs_of(support), shortest_paths(beyond, support), 0.0)[None]
+        possible = np.asarray(seen.any(axis=1))
+        out = np.zeros((len(seen), len(seen)))
+        apart = np.nonzero(pairs_of(possible))
+        size = max(1, _PAIRS_AT_ONCE // self.chain.size**2)
+        for start in range(0, len(apart[0]), size):
+            pairs = tuple(part[start : start + size] for part in apart)
+            rows = sort_pairs(seen, seen > 0, error, pairs)
+            few = self.chain.size <= _MOST_SEEN
+            through = passed(rows, losses) if few else passed_scalar(rows, losses.max(axis=(1, 2)))
+            out[pairs] = np.minimum(up(epsilon + through[0, 0]), most)
+        return shortest_paths(out, possible) if len(out) <= _MOST_CLOSED else out
 
     @cached_property
-    def _supports(self) -> Mask:
-        """Which values each entry can take; one row where all entries are alike."""
-        return np.asarray(self.chain.supports)
-
-    def _pairs(self, first: int, last: int) -> Mask:
-        """Ordered pairs of different values that nodes `first` to `last` can take."""
-        rows = self._supports[first - 1 : last] if len(self._supports) > 1 else self._supports
-        return pairs_of(np.asarray(rows.any(axis=0)))
+    def _seen(self) -> list[tuple[bytes, Array, float]]:
+        """P(X_t = x | Y_t = y) in row y for each t (one if stationary): a name, the kernel, and its relative error; an
+        empty one where hidden states are protected."""
+        if self.model.protect == "hidden":
+            return [(b"", np.zeros((0, 0)), 0.0)]
+        found = []
+        for t in range(1, 2 if self.chain.stationary else self.length + 1):
+            law = self.model.given_seen(t)
+            # to the next power of two: errors that grow slowly then have few different bounds
+            error = 1.01 * 2.0 ** math.ceil(math.log2(law.roundings)) * STEP
+            found.append((law.values.tobytes() + str(error).encode(), law.values, error))
+        return found
 
 
 # The largest loss over all nodes and pairs of values: the sum of both sides, at the same node and for the same pair.
@@ -168,6 +278,8 @@ _LOST = (1e-4, 1e-3, 1e-2, 3e-2, 0.1, 1.0)
 SideBounds = SideLevels | WideLevels | StartLevels
 """What the nodes on one side can add, by their number m: at `most`, for each pair at little cost (`rough`), for the
 pairs asked (`at`); the same between two numbers of the `grid`. `rising`: a bound for m nodes is one for fewer."""
+Bounded = Side | GivenStart | AnyStart | Placewise | Numbered | Wide | WideSweep
+"""What has such bounds, by the per-entry epsilon."""
 Stretch = tuple[int, int]
 
 

@@ -10,17 +10,9 @@ import numpy as np
 from fugu.errors import NotProvable
 from fugu.priors.interval_chain import IntervalChain
 from fugu.priors.interval_limits import Limits, diameters, highest, lowest, pushed, seen_backwards
-from fugu.translation.contraction.kernel import (
-    TINY,
-    Array,
-    U,
-    by_variation,
-    pairs_of,
-    shortest_paths,
-    up,
-    with_own_cell,
-)
-from fugu.translation.contraction.side import Mask, SideLevels, losses_of
+from fugu.translation.contraction.chain import Accountant
+from fugu.translation.contraction.kernel import TINY, Array, U, by_variation, up
+from fugu.translation.contraction.side import Mask, OneSide, Places, SideLevels, open_cell
 from fugu.translation.contraction.start import through_any
 
 # The rows of every step lie in their boxes, chosen freely for each state and each step (time-varying; homogeneous
@@ -48,27 +40,52 @@ _FEW_PLACES = 6
 """Laws of how many entries are told apart where there are many values; the last serves for all beyond."""
 _MANY_PLACES = 200
 _BLOCKS = (1, 2, 3, 4, 6)
-_EVERY = 8
 
 
-class IntervalSide:
-    """The later nodes, or the earlier ones: F_m by recursion; what passes is kept between calls."""
+class IntervalSide(OneSide):
+    """The later nodes, or the earlier ones, whose laws lie between limits; what passes is kept between calls."""
+
+    own = staticmethod(open_cell)
+    slots = 1
 
     def __init__(self, chain: IntervalChain, laws: Limits | None) -> None:
-        self.chain, self.laws = chain, laws
-        self.ds = (1,) if chain.size == 2 else _BLOCKS if chain.size <= MOST_SUBSETS else _BLOCKS[:3]
-        self.places = 1 if laws is None else len(laws.lower)
+        self.k, self.laws = chain.size, laws
+        self.ds = (1,) if self.k == 2 else _BLOCKS if self.k <= MOST_SUBSETS else _BLOCKS[:3]
+        self.same = laws is None
+        self.still = 1 if laws is None else len(laws.lower)
         self._known: dict[tuple[int, int], tuple[Operator, Array | None]] = {}
         self._products = [chain.rows]
         """The boxes of the products of 1, 2, ... steps."""
         while len(self._products) < self.ds[-1]:
             self._products.append(pushed(self._products[-1], chain.rows))
 
-    def _passed(self, m: int, d: int, losses: Array) -> Array:
+    def valid_at(self, m: int) -> Mask:
+        """The values that no chain rules out: paths may lead through them."""
+        if self.laws is None:
+            return np.ones(self.k, dtype=bool)
+        return np.asarray(self.laws.lower[min(m, len(self.laws.lower) - 1)] > 0)
+
+    def pairs_at(self, m: int) -> Mask:  # noqa: ARG002
+        return ~np.eye(self.k, dtype=bool)
+
+    def passed(
+        self,
+        m: int,
+        beyond: list[Array],
+        ds: tuple[int, ...],
+        epsilon: float,
+        which: Places | None = None,  # noqa: ARG002
+        more: float | Array = 0.0,
+    ) -> Array:
+        losses = self.losses(beyond, epsilon)
+        found = [up(up((d - 1) * epsilon) + self._through(m, d, x)) for d, x in zip(ds, losses, strict=True)]
+        return np.where(self.pairs_at(m), np.stack(found) + more, 0.0)
+
+    def _through(self, m: int, d: int, losses: Array) -> Array:
         """What passes d steps, from a node with m further nodes to the d-th beyond it; m stands for itself or, beyond
         the last, for all: through the boxes of their rows, or, of the earlier nodes, for any start through their
         diameter. The lesser of the two."""
-        place = 0 if self.laws is None else min(m - d, self.places - 1)
+        place = 0 if self.laws is None else min(m - d, len(self.laws.lower) - 1)
         if (place, d) not in self._known:
             rows = self._products[d - 1]
             if self.laws is None:
@@ -84,54 +101,14 @@ class IntervalSide:
         np.fill_diagonal(any_start, 0.0)
         return np.minimum(found, any_start)
 
-    def _sure(self, m: int) -> Mask:
-        """The values of a node with m further nodes that no chain rules out: paths may lead through them."""
-        if self.laws is None:
-            return np.ones(self.chain.size, dtype=bool)
-        return np.asarray(self.laws.lower[min(m, self.places - 1)] > 0)
-
-    def levels(self, epsilon: float, nodes: int) -> SideLevels:
-        """F_m up to `nodes` further nodes; settled where a bound for all beyond is found."""
-        k = self.chain.size
-        found, best = [np.zeros((k, k))], self.ds
-        for m in range(1, nodes + 1):
-            every = m <= _EVERY or m % _EVERY == 0
-            usable = tuple(d for d in (self.ds if every else best) if d <= m)
-            each = self._each(m, [found[m - d] for d in usable], usable, epsilon)
-            if every:
-                best = tuple(usable[n] for n in np.unique(each.argmin(axis=0)[~np.eye(k, dtype=bool)])) or self.ds[:1]
-            found.append(np.minimum(shortest_paths(each.min(axis=0), self._sure(m)), up(m * epsilon)))
-            if m >= self.places + self.ds[-1] + 2 and (bound := self._settled(epsilon, found, m)) is not None:
-                return SideLevels([*found, bound], True)
-            if m >= self.places + _MOST_STEPS:
-                raise NotProvable(f"no bound settles within {_MOST_STEPS} steps of this chain")
-        return SideLevels(found, False)
-
-    def _each(self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float) -> Array:
-        """(n, k, k): (d - 1) eps + what passes d steps, with the losses beyond them."""
-        losses = losses_of(beyond, epsilon)
-        found = [up(up((d - 1) * epsilon) + self._passed(m, d, x)) for d, x in zip(ds, losses, strict=True)]
-        return np.where(~np.eye(self.chain.size, dtype=bool), np.stack(found), 0.0)
-
-    def _settled(self, epsilon: float, found: list[Array], m: int) -> Array | None:
-        """A bound for this and every larger number of further nodes, by extrapolation, then checked; None if none."""
-        last, before, earlier = found[-1], found[-2], found[-3]
-        size, now, old = float(last.max()), float(np.max(last - before)), float(np.max(before - earlier))
-        floor = (8 * len(last) + 200) * U * (1 + size)
-        rate = 0.9 if now <= floor else min(now / old, 1.0) if old > 0 else 1.0
-        if rate >= 1:
-            return None
-        more = (1.1 * max(now, 0.0) * rate + 2 * floor) / (1 - rate)
-        if more > max(1e-11 * size, 4 * floor / (1 - rate)):
-            return None
-        recent = np.max(np.stack(found[-self.ds[-1] :]), axis=0)
-        bound = np.where(np.eye(len(last), dtype=bool), 0.0, recent + more)
-        each = self._each(m + 1 + self.ds[-1], [bound] * len(self.ds), self.ds, epsilon)
-        after = shortest_paths(each.min(axis=0), self._sure(m + 1))
-        return bound if bool(np.all(after <= bound)) else None
+    def settled(self, found: list[Array], m: int, epsilon: float, nodes: int) -> Array | None:
+        bound = super().settled(found, m, epsilon, nodes)
+        if bound is None and m >= self.still + _MOST_STEPS:
+            raise NotProvable(f"no bound settles within {_MOST_STEPS} steps of this chain")
+        return bound
 
 
-class IntervalContraction:
+class IntervalContraction(Accountant):
     """What per-entry privacy is worth under all chains between the limits; tables are kept between calls.
 
     >>> chain = IntervalChain([[0.5, 0.3], [0.15, 0.75]], [[0.7, 0.5], [0.25, 0.85]], length=7)
@@ -140,21 +117,13 @@ class IntervalContraction:
     """
 
     def __init__(self, chain: IntervalChain) -> None:
-        self.chain, self.length = chain, chain.length
-        self.laws = chain.laws(_MANY_PLACES if chain.size <= MOST_SUBSETS else _FEW_PLACES)
-        self.later, self.earlier = IntervalSide(chain, None), IntervalSide(chain, self.laws)
+        self.length = chain.length
+        laws = chain.laws(_MANY_PLACES if chain.size <= MOST_SUBSETS else _FEW_PLACES)
+        self.later, self.earlier = IntervalSide(chain, None), IntervalSide(chain, laws)
+        self.supports = laws.upper > 0  # what an entry can take under some chain
 
-    def __call__(self, epsilon: float) -> float:
-        """The largest bound over all nodes and ordered pairs of possible values; `epsilon` is the per-entry one."""
-        later, earlier = (side.levels(epsilon, self.length - 1) for side in (self.later, self.earlier))
-        first, last = len(earlier), self.length + 1 - len(later)  # between two settled ends all nodes are alike
-        nodes = [*range(1, self.length + 1)] if last <= first else [*range(1, first + 1), *range(last, self.length + 1)]
-        worst = 0.0
-        for i in nodes:
-            total = later.at(self.length - i) + earlier.at(i - 1)
-            valid = self.laws.upper[min(i, len(self.laws.upper)) - 1] > 0  # what entry i can take under some chain
-            worst = max(worst, float(np.max(total, where=pairs_of(valid), initial=0.0)))
-        return with_own_cell(epsilon, worst)
+    def sides(self, epsilon: float) -> tuple[SideLevels, SideLevels]:
+        return self.later.levels(epsilon, self.length - 1), self.earlier.levels(epsilon, self.length - 1)
 
 
 # How much of a loss passes through a step whose rows are known up to limits, each row free in its own box.

@@ -75,18 +75,18 @@ _MOST_KEPT = 3 * 10**6
 
 
 class KeptRows:
-    """Sorted rows by what they are of: as many as fit are kept."""
+    """Sorted rows by what they are of: as many as fit are kept, the last ones at least."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = _MOST_KEPT) -> None:
         self._rows: dict[object, RowPairs] = {}
-        self._size = 0
+        self._size, self._most = 0, most
 
     def get(self, name: object, made: Callable[[], RowPairs]) -> RowPairs:
         """Those of this name, made where they are not kept."""
         if name not in self._rows:
             rows = made()
             self._size += rows.u.size
-            if self._size > _MOST_KEPT:
+            if self._size > self._most:
                 self._rows.clear()
                 self._size = rows.u.size
             self._rows[name] = rows

@@ -1,42 +1,16 @@
-"""A few values: what m further nodes can add, for every m, pair by pair also where the start is not stationary."""
+"""A few values and one kernel for all places: what m further nodes can add, pair by pair, for every m."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fugu.translation.contraction.kernel import (
-    Array,
-    Power,
-    RowPairs,
-    chosen,
-    joined,
-    pairs_of,
-    passed,
-    shortest_paths,
-    sort_rows,
-    times,
-    up,
-)
+from fugu.translation.contraction.kernel import Array, shortest_paths, up
 from fugu.translation.contraction.scalar import Wide
-from fugu.translation.contraction.side import (
-    Mask,
-    Side,
-    SideLevels,
-    StationaryLimit,
-    blocks,
-    levels,
-    losses_of,
-    next_place,
-)
-
-if TYPE_CHECKING:
-    from fugu.translation.contraction.start import AnyStart, GivenStart, Which
+from fugu.translation.contraction.side import EVERY, Mask, Side, SideLevels, next_place
 
 # The true F_m of `side` are bounded in three ways (docs/proofs/contraction.md#by-number). Let
 #
@@ -56,7 +30,6 @@ if TYPE_CHECKING:
 
 FAR = (48, 64, 96, 128, 192, 256)
 """Larger numbers of kernels taken at once, where there are so many further nodes: windows of slow chains."""
-_EVERY = 8
 _SLOTS = 2
 """How many d are tried for each pair between two looks at all of them."""
 _OCTAVE = 16
@@ -72,55 +45,33 @@ _ROOMS = (1e-9, 1e-7, 1e-5)
 
 @dataclass
 class Numbered:
-    """One side of a chain of a few values whose kernel is the same everywhere; its powers by halves."""
+    """One side of a chain of a few values whose kernel is the same everywhere; found at once for all m."""
 
     side: Side
     wide: Wide = field(init=False)
     pairs: Mask = field(init=False)
     _known: dict[float, Array | None] = field(default_factory=dict)
     _anchors: dict[float, Array | None] = field(default_factory=dict)
-    _powers: dict[int, Power] = field(default_factory=dict)
-    _rows: dict[int, RowPairs] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.wide, self.pairs = Wide(self.side), pairs_of(self.side.valid_at(0))
-
-    def power(self, d: int) -> Power:
-        """K^d and what of it is positive; the error of `Side.relative` holds for every order of multiplication."""
-        if d not in self._powers:
-            if d == 1:
-                self._powers[1] = self.side.kernel(1), self.side.kernel(1) > 0
-            else:
-                self._powers[d] = times(self.power(d // 2), self.power(d - d // 2))
-        return self._powers[d]
-
-    def rows(self, ds: tuple[int, ...]) -> RowPairs:
-        """The sorted rows of several powers, stacked."""
-        for d in ds:
-            if d not in self._rows:
-                power, reach = self.power(d)
-                self._rows[d] = sort_rows(power[None], reach[None], self.side.relative([d]), self.side.valid_at(0))
-        return joined([self._rows[d] for d in ds])
+        self.wide, self.pairs = Wide(self.side), self.side.pairs_at(0)
 
     def _first(
         self, beyond: list[Array], ds: tuple[int, ...], epsilon: float
     ) -> tuple[Array, Callable[[list[Array]], Array]]:
-        """Shortest paths of min over d of (d - 1) eps + L(K^d; eps + F), rounded up; and what gives the same of other
+        """Shortest paths of min over d of (d - 1) eps + L(K^d; O + F), rounded up; and what gives the same of other
         tables beyond these `ds`, with the few d of each pair alone that gave the least bounds here."""
-        own = up((np.asarray(ds) - 1) * epsilon)
-        rows = self.rows(ds)
-        each = up(own[:, None, None] + passed(rows, losses_of(beyond, epsilon)))
-        which = np.argsort(each, axis=0)[: min(_SLOTS, len(ds))]
-        best = chosen(rows, which)
 
         def closed(each: Array) -> Array:
             return np.where(self.pairs, shortest_paths(np.asarray(each.min(axis=0)), self.side.valid_at(0)), 0.0)
 
-        return closed(each), lambda more: closed(up(own[which] + passed(best, losses_of(more, epsilon), which)))
+        each = self.side.passed(1, beyond, ds, epsilon)
+        which = np.argsort(each, axis=0)[: min(_SLOTS, len(ds))]
+        return closed(each), lambda more: closed(self.side.passed(1, more, ds, epsilon, which))
 
     def _useful(self, most: float, m: int, epsilon: float) -> tuple[int, ...]:
         """The d up to m with (d - 1) eps below the largest bound known: others cannot be the best for any pair."""
-        every = (*blocks(self.side.k), *FAR)
+        every = (*self.side.ds, *FAR)
         return tuple(d for d in every if d == 1 or (d <= m and (d - 1) * epsilon < most))
 
     def levels(self, epsilon: float, nodes: int) -> SideLevels:
@@ -129,7 +80,7 @@ class Numbered:
         found: list[Array] = [np.zeros((self.side.k, self.side.k))]
         dense = min(nodes, max(_LEAST_DENSE, _MOST_DENSE // self.side.k**4))
         for m in range(1, dense + 1):
-            if m <= _EVERY or m % _EVERY == 0:
+            if m <= EVERY or m % EVERY == 0:
                 ds = self._useful(float(found[-1].max()) + 2 * epsilon, m, epsilon)
                 new, again = self._first([found[m - d] for d in ds], ds, epsilon)
             else:
@@ -161,7 +112,7 @@ class Numbered:
         ds = self._useful(float(new.max()), place, epsilon)
         at = [next_place(places, place - d) for d in ds]
         near, again = self._first([found[n] if n < len(found) else new for n in at], ds, epsilon)
-        for _ in range(_EVERY):
+        for _ in range(EVERY):
             gain, new = float(np.max(new - near)), np.minimum(new, near)
             if gain <= 1e-4 * float(new.max(initial=0.0)):
                 break
@@ -192,7 +143,7 @@ class Numbered:
 
     def _ever(self, epsilon: float, found: Array) -> Array | None:
         """A, Phi(A), ... and now and then as far as the last two lead; where Phi(A) <= A both bound every F_m."""
-        every = (*blocks(self.side.k), *FAR)
+        every = (*self.side.ds, *FAR)
         last, look = math.inf, True
         bound: Array | None = None
         for n in range(_ROUNDS):
@@ -235,81 +186,3 @@ def _falling(found: list[Array]) -> list[Array]:
     for table in reversed(found[:-1]):
         out.append(np.minimum(table, out[-1]))
     return out[::-1]
-
-
-# The earlier side of a chain of a few values that is not stationary: one loss per ordered pair of them.
-#
-# The recursion over the earlier nodes is stopped where the start is forgotten. F_m for m = 0, 1, ... as in `side`, with
-# what `start` passes on. Let A bound the last D of them, D the largest number of kernels taken at once, and w that of
-# the first of these nodes. If
-#
-#     min over d of (d - 1) eps + L_stationary(K^d; eps + A) + 2 log(1 + (e^(eps + max A) - 1) tanh(w / 4)) <= A,
-#
-# then A bounds F_m for every later m too, by induction: w only falls. A is the bound of the stationary chain for every
-# number of nodes, or the largest of the last D levels where these are above it, and a little room; more of it the
-# longer the recursion has gone on. Which d are tried at a node is free, every one is a bound: all of them now and then,
-# else for each pair the two that were best lately.
-#
-# Proofs: docs/proofs/contraction.md#the-start-is-forgotten.
-
-_PAIR_ROOMS = ((1e-9, 0), (1e-7, 0), (1e-6, 0), (1e-5, 200), (1e-4, 400), (1e-3, 1600))
-"""What may be lost where the recursion stops, as a share, and from which node on."""
-_RECURSION = 5
-
-
-@dataclass
-class Sweep:
-    """The earlier side of a chain of a few values: one loss per ordered pair of them."""
-
-    start: GivenStart | AnyStart
-
-    @cached_property
-    def _stationary(self) -> Numbered:
-        assert self.start.limit is not None
-        return Numbered(self.start.limit.side)
-
-    def levels(self, epsilon: float, nodes: int) -> SideLevels:
-        """F_m up to `nodes`; settled where the start is forgotten before."""
-        ds, limit, goal = blocks(self.start.chain.size), self.start.limit, None
-        if limit is not None and nodes > 2 * ds[-1]:  # of the stationary chain, for every number of earlier nodes
-            if self.start.chain.size > _RECURSION:
-                goal = self._stationary.ever(epsilon)
-            elif (ever := levels(limit.side, epsilon, nodes)).settled:
-                goal = ever.values[-1]
-        found: list[Array] = [np.zeros((self.start.chain.size, self.start.chain.size))]
-        best: tuple[tuple[int, ...], Which] | None = None
-        for m in range(1, nodes + 1):
-            usable = tuple(d for d in ds if d <= m)
-            if best is None or m % _EVERY == 0 or m <= _EVERY:
-                each = self.start.passed(m, [found[m - d] for d in usable], usable, epsilon)
-                first = np.argsort(each, axis=0)[:2]  # the two d with the least bounds for each pair
-                used, at = np.unique(first, return_inverse=True)
-                best = None if m < _EVERY else (tuple(usable[n] for n in used), at.reshape(first.shape))
-            else:
-                each = self.start.passed(m, [found[m - d] for d in best[0]], best[0], epsilon, best[1])
-            valid = self.start.valid_at(m)
-            new = np.minimum(shortest_paths(each.min(axis=0), valid), up(m * epsilon))
-            found.append(np.where(pairs_of(valid), new, 0.0))
-            if limit is not None and goal is not None and m % _EVERY == 0 and m > ds[-1]:
-                rest = _forgotten(found[-ds[-1] :], goal, limit, ds, epsilon, m)
-                if rest is not None:
-                    return SideLevels([*found, rest], True)
-        return SideLevels(found, False)
-
-
-def _forgotten(
-    recent: list[Array], goal: Array, limit: StationaryLimit, ds: tuple[int, ...], epsilon: float, m: int
-) -> Array | None:
-    """The bound A for every node beyond the m-th, or None if it does not hold yet."""
-    least = np.maximum(np.max(np.stack(recent), axis=0), goal)
-    size, valid = float(least.max()), limit.side.valid_at(0)
-    pairs: Mask = limit.rows(ds).valid[0]
-    for room in (room for room, first in _PAIR_ROOMS if m >= first):
-        more = room * size + 1e-14
-        if limit.extra(up(epsilon + size + more), m + 1 - ds[-1]) <= more / 2:
-            bound = np.where(pairs, least + more, 0.0)
-            each = limit.passed([m + 1 - ds[-1]] * len(ds), [bound] * len(ds), ds, epsilon)
-            after = np.where(pairs, shortest_paths(each.min(axis=0), valid), 0.0)
-            if bool(np.all(after <= bound)):
-                return bound
-    return None

@@ -65,7 +65,7 @@ class Wide:
         """The frontiers of several d."""
         for d in ds:
             if d not in self._fronts:
-                self._fronts[d] = frontier(*self.side.power(d), self.side.valid_at(0))
+                self._fronts[d] = frontier(*self.side.kernel(1, d), self.side.valid_at(0))
         if ds not in self._together:
             self._together[ds] = Frontiers([self._fronts[d] for d in ds])
         return self._together[ds]
@@ -73,7 +73,7 @@ class Wide:
     def eta(self, d: int) -> Array:
         """The total variation between all pairs of rows of K^d."""
         if d not in self._etas:
-            self._etas[d] = variations(*self.side.power(d))
+            self._etas[d] = variations(*self.side.kernel(1, d))
         return self._etas[d]
 
     def levels(self, epsilon: float, nodes: int | None) -> WideLevels:
@@ -92,7 +92,7 @@ class Wide:
         if d not in self._samples:
             eta = np.where(pairs_of(self.side.valid_at(0)), self.eta(d), -1.0)
             pairs = np.unravel_index(np.argsort(eta, axis=None)[-_SAMPLE:], eta.shape)
-            self._samples[d] = frontier(*self.side.power(d), self.side.valid_at(0), pairs)
+            self._samples[d] = frontier(*self.side.kernel(1, d), self.side.valid_at(0), pairs)
         places = [m for m in found.grid if m >= d]
         some = places[:: max(1, len(places) // 16)] + places[-1:]
         beyond = np.array([found.alpha(m - d) for m in some])
@@ -194,31 +194,37 @@ class WideLevels:
         best = np.where(asked, self.most(m), 0.0)
         pairs = np.nonzero(asked)
         for d in self.tried(m) if pairs[0].size else ():
-            passed = passed_pairs(*self.wide.side.power(d), pairs, self.alpha(m - d))
+            passed = passed_pairs(*self.wide.side.kernel(1, d), pairs, self.alpha(m - d))
             best[pairs] = np.minimum(best[pairs], up(up((d - 1) * self.epsilon) + passed))
         return best
 
 
-def levels_scalar(side: Side, epsilon: float, nodes: int) -> SideLevels:
-    """The recursion with d = 1, one number alpha and one F per pair, for kernels that differ from place to place.
+@dataclass(frozen=True)
+class Placewise:
+    """One side of a chain of many values whose kernels differ from place to place."""
 
-    Where sorting all rows would take too long, only the total variation eta between rows is used: for every set A,
-    a <= b + eta gives L <= log (1 + (e^alpha - 1) eta), the worst case b = 0."""
-    found, alpha = [np.zeros((side.k, side.k))], up(epsilon)
-    sort = nodes * side.k**3 <= _MOST_SORTED_ALL
-    for m in range(1, nodes + 1):
-        kernel, valid = side.kernel(m), side.valid_at(m)
-        pairs = pairs_of(valid)
-        if sort:
-            rows = sort_rows(kernel[None], (kernel > 0)[None], side.relative([1]), valid)
-            new = passed_scalar(rows, np.array([alpha]))[0]
-        else:
-            eta = row_variation(kernel, valid, float(side.relative([1])[0]))
-            new = np.where(pairs, from_total_variation(alpha, eta), 0.0)
-        new = np.minimum(new * up(1.0), up(m * epsilon))
-        found.append(np.where(pairs, new, 0.0))
-        alpha = up(epsilon + float(found[-1].max()))
-    return SideLevels(found, False)
+    side: Side
+
+    def levels(self, epsilon: float, nodes: int) -> SideLevels:
+        """The recursion with d = 1, one number alpha and one F per pair.
+
+        Where sorting all rows would take too long, only the total variation eta between rows is used: for every set A,
+        a <= b + eta gives L <= log (1 + (e^alpha - 1) eta), the worst case b = 0."""
+        side = self.side
+        found, alpha = [np.zeros((side.k, side.k))], up(epsilon)
+        sort = nodes * side.k**3 <= _MOST_SORTED_ALL
+        for m in range(1, nodes + 1):
+            kernel, pairs = side.step(m), side.pairs_at(m)
+            if sort:
+                rows = sort_rows(kernel[None], (kernel > 0)[None], side.relative([1]), side.valid_at(m))
+                new = passed_scalar(rows, np.array([alpha]))[0]
+            else:
+                eta = row_variation(kernel, side.valid_at(m), float(side.relative([1])[0]))
+                new = np.where(pairs, from_total_variation(alpha, eta), 0.0)
+            new = np.minimum(new * up(1.0), up(m * epsilon))
+            found.append(np.where(pairs, new, 0.0))
+            alpha = up(epsilon + float(found[-1].max()))
+        return SideLevels(found, False)
 
 
 # The most that passes a kernel, over all pairs of its rows, for one loss alpha between all values; for every alpha.

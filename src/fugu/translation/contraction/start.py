@@ -7,24 +7,21 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.priors.chain import MarkovChain, StepProducts
 from fugu.priors.products import largest
 from fugu.translation.contraction.kernel import (
     Array,
     KeptRows,
-    RowPairs,
     U,
     by_variation,
-    chosen,
     from_total_variation,
     pairs_of,
-    passed,
     row_variation,
-    sort_rows,
+    shortest_paths,
     up,
 )
+from fugu.translation.contraction.number import Numbered
 from fugu.translation.contraction.scalar import (
     DS,
     Frontiers,
@@ -34,7 +31,19 @@ from fugu.translation.contraction.scalar import (
     passed_pairs,
     variations,
 )
-from fugu.translation.contraction.side import NEAR, Mask, StationaryLimit, limit_of, losses_of
+from fugu.translation.contraction.side import (
+    EVERY,
+    NEAR,
+    Kernel,
+    Mask,
+    OneSide,
+    Own,
+    Places,
+    StationaryLimit,
+    blocks,
+    limit_of,
+    open_cell,
+)
 
 # P(X_(t-d) = y | X_t = x) = mu_(t-d)(y) P^d(y, x) / mu_t(x): powers of the transition kernel and two marginals give
 # every product of backward kernels. What they pass on is bounded in three ways.
@@ -56,9 +65,6 @@ from fugu.translation.contraction.side import NEAR, Mask, StationaryLimit, limit
 #
 # Proofs: docs/proofs/contraction.md#a-given-start and docs/proofs/contraction.md#any-start.
 
-Places = tuple[NDArray[np.intp], ...]
-Which = NDArray[np.intp]
-
 
 def through_any(alpha: Array, diameter: Array) -> Array:
     """4 artanh(tanh(alpha / 4) tanh(diameter / 4)), rounded up, at most either.
@@ -72,15 +78,34 @@ def through_any(alpha: Array, diameter: Array) -> Array:
     return np.where(np.isfinite(found), np.minimum(found, least), least)
 
 
-@dataclass
-class Start:
-    """The earlier nodes: what passes from a node with m further nodes, entry m + 1, to the d-th beyond it.
+_ROOM_BY_NODE = ((1e-9, 0), (1e-7, 0), (1e-6, 0), (1e-5, 200), (1e-4, 400), (1e-3, 1600))
+"""What may be lost where the recursion stops, as a share, and from which node on."""
+_RECURSION = 5
+"""With more values the bound of the stationary chain is found for all m at once, not by recursion."""
 
-    `passed`: (n, k, k) bounds on (d - 1) eps + L for d in `ds`, with the losses `beyond` them; `which` (n, k, k): the
-    places in `ds` that are asked for each pair, all of them if None. `through`: what passes d kernels for some pairs of
-    values, if all losses beyond are at most alpha."""
+
+@dataclass
+class Start(OneSide):
+    """The earlier nodes of a chain: what passes from a node with m further nodes, entry m + 1, to the d-th beyond it.
+
+    The recursion over them is stopped where the start is forgotten (docs/proofs/contraction.md#the-start-is-forgotten).
+    Let A bound the last D of the F_m, D the largest number of kernels taken at once, and w that of the first of these
+    nodes. If
+
+        min over d of (d - 1) eps + L_stationary(K^d; O + A) + 2 log(1 + (e^(max O + A) - 1) tanh(w / 4)) <= A,
+
+    then A bounds F_m for every later m too, by induction: w only falls. A is the bound of the stationary chain for
+    every number of nodes, or the largest of the last D levels where these are above it, and a little room; more of it
+    the longer the recursion has gone on. Where the cell is seen through an emission it is the least of them."""
 
     chain: MarkovChain
+    own: Own = open_cell
+    pairwise: bool = True
+
+    def __post_init__(self) -> None:
+        self.slots = 2 if self.own is open_cell else 1
+        self.k, self.ds, self._kept = self.chain.size, blocks(self.chain.size, self.pairwise), KeptRows()
+        self._goals: dict[float, Array | None] = {}
 
     @cached_property
     def steps(self) -> StepProducts:
@@ -88,46 +113,69 @@ class Start:
         return StepProducts(self.chain)
 
     @cached_property
-    def limit(self) -> StationaryLimit | None:
+    def limit(self) -> StationaryLimit | None:  # type: ignore[override]
         """What the side tends to."""
-        return limit_of(self.chain, self.chain.length - 1) if self.chain.homogeneous else None
+        nodes = self.chain.length - 1
+        return limit_of(self.chain, nodes, self.own, self.pairwise) if self.chain.homogeneous else None
+
+    @cached_property
+    def _numbered(self) -> Numbered:
+        assert self.limit is not None
+        return Numbered(self.limit.side)
 
     def valid_at(self, m: int) -> Mask:
-        """The values a node with m further nodes can take."""
         return np.asarray(self.chain.supports[m])
+
+    def _goal(self, epsilon: float, nodes: int) -> Array | None:
+        """The bound of the stationary chain for every number of earlier nodes; None if none is found."""
+        assert self.limit is not None
+        if _RECURSION < self.k and self.own is open_cell:
+            return self._numbered.ever(epsilon)
+        ever = self.limit.side.levels(epsilon, nodes)
+        return ever.values[-1] if ever.settled else None
+
+    def settled(self, found: list[Array], m: int, epsilon: float, nodes: int) -> Array | None:
+        """The bound A for every node beyond the m-th, or None if it does not hold yet."""
+        widest, limit = self.ds[-1], self.limit
+        if limit is None or nodes <= 2 * widest or m % EVERY or m <= widest:
+            return None
+        if epsilon not in self._goals:
+            self._goals = {epsilon: self._goal(epsilon, nodes)}
+        if (goal := self._goals[epsilon]) is None:
+            return None
+        least = np.maximum(np.max(np.stack(found[-widest:]), axis=0), goal)
+        size, alpha = float(least.max()), float(limit.side.losses([least], epsilon).max())
+        valid, pairs = limit.side.valid_at(0), limit.side.pairs_at(0)
+        for room in (room for room, first in _ROOM_BY_NODE if m >= first and (room == 1e-9 or self.own is open_cell)):
+            more = room * size + max(1e-14, 1e-10 * alpha)
+            bound = np.where(pairs, least + more, 0.0)
+            beyond = [bound] * len(self.ds)
+            extra = limit.extra(float(limit.side.losses(beyond[:1], epsilon).max()), m + 1 - widest)
+            if extra <= more / 2:
+                each = limit.side.passed(m, beyond, self.ds, epsilon, more=extra)
+                after = np.where(pairs, shortest_paths(each.min(axis=0), valid), 0.0)
+                if bool(np.all(after <= bound)):
+                    return bound
+        return None
 
 
 @dataclass
 class GivenStart(Start):
-    """A homogeneous chain with a stated start."""
+    """A chain with a stated start."""
 
-    _kept: KeptRows = field(default_factory=KeptRows)
-    _stacks: dict[tuple[int, ...], tuple[Array, Mask, Array]] = field(default_factory=dict)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._stacks: dict[tuple[int, ...], tuple[Array, Mask, Array]] = {}
 
-    def passed(
-        self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float, which: Which | None = None
-    ) -> Array:
-        own, rows, losses = up((np.asarray(ds) - 1) * epsilon), self.rows(m, ds), losses_of(beyond, epsilon)
-        if which is None:
-            return up(own[:, None, None] + passed(rows, losses))
-        return up(own[which] + passed(chosen(rows, which), losses, which))
-
-    def through(self, m: int, d: int, alpha: float, pairs: Places) -> Array:
-        return passed_pairs(*self.kernel(m, d), pairs, alpha)
-
-    def rows(self, m: int, ds: tuple[int, ...]) -> RowPairs:
-        """The sorted rows of the backward kernels; they serve every epsilon, so as many as fit are kept."""
-        return self._kept.get((m, ds), lambda: sort_rows(*self.kernels(m, ds), self.valid_at(m)))
-
-    def kernel(self, m: int, d: int) -> tuple[Array, Mask, float]:
-        """P(X_(t-d) = y | X_t = x) in row x, what is positive, and the relative error."""
+    def kernel(self, m: int, d: int) -> Kernel:
+        """P(X_(t-d) = y | X_t = x) in row x."""
         kernels, reach, errors = self.kernels(m, (d,))
         return kernels[0], reach[0], float(errors[0])
 
     def kernels(self, m: int, ds: tuple[int, ...]) -> tuple[Array, Mask, Array]:
         """The same for several d; formed in logarithms."""
         logs, errors = self.chain.log_marginals
-        if ds not in self._stacks:
+        if ds not in self._stacks or not self.chain.homogeneous:
             powers = [self.steps.of(m, d) for d in ds]
             parts = [p.logs.T for p in powers], [p.positive.T for p in powers], [p.error for p in powers]
             self._stacks[ds] = np.stack(parts[0]), np.stack(parts[1]), np.array(parts[2])
@@ -148,12 +196,20 @@ class GivenStart(Start):
 class AnyStart(Start):
     """A chain, its steps alike or not, of which the start is unknown: every start is covered."""
 
-    _known: dict[tuple[bytes, int, int], tuple[Array, Mask]] = field(default_factory=dict)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._known: dict[tuple[bytes, int, int], tuple[Array, Mask]] = {}
 
     def passed(
-        self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float, which: Which | None = None
+        self,
+        m: int,
+        beyond: list[Array],
+        ds: tuple[int, ...],
+        epsilon: float,
+        which: Places | None = None,
+        more: float | Array = 0.0,
     ) -> Array:
-        losses = losses_of(beyond, epsilon)
+        losses = self.losses(beyond, epsilon)
         found = np.stack(
             [
                 up((d - 1) * epsilon) + through_any(most_reached(loss, self.diameter(m, d)[1]), self.diameter(m, d)[0])
@@ -161,18 +217,15 @@ class AnyStart(Start):
             ]
         )
         near = tuple(d for d in ds if self.limit is not None and self.limit.at(m - d) < NEAR)
-        if which is not None:
+        if which is not None and self.pairwise:
             found = np.take_along_axis(found, which, axis=0)
             if self.limit is not None and len(near) == len(ds):
-                found = np.minimum(found, self.limit.passed([m - d for d in ds], beyond, ds, epsilon, which))
+                found = np.minimum(found, self.limit.passed(m, beyond, ds, epsilon, which))
         elif near and self.limit is not None:
             at = [ds.index(d) for d in near]
-            less = self.limit.passed([m - d for d in near], [beyond[n] for n in at], near, epsilon)
+            less = self.limit.passed(m, [beyond[n] for n in at], near, epsilon)
             found[at] = np.minimum(found[at], less)
-        return up(found)
-
-    def through(self, m: int, d: int, alpha: float, pairs: Places) -> Array:
-        return through_any(np.full(pairs[0].shape, alpha), self.diameter(m, d)[0][pairs])
+        return up(found + more)
 
     def diameter(self, m: int, d: int) -> tuple[Array, Mask]:
         """D(x, x') of the d steps that end at this node, and which of the nodes before reach x: (k, k), (k, k)."""
@@ -312,8 +365,8 @@ class WideSweep:
                     self._tables.clear()
                 self._tables[m, d] = variations(*self.start.kernel(m, d))
             return by_variation(alpha, self._tables[m, d])
-        every = np.indices((self.start.chain.size, self.start.chain.size))
-        return self.start.through(m, d, alpha, (every[0], every[1]))
+        diameter = self.start.diameter(m, d)[0]
+        return through_any(np.full(diameter.shape, alpha), diameter)
 
 
 @dataclass
@@ -365,7 +418,7 @@ class StartLevels:
             best = np.minimum(best, up(own + self.sweep.rough(m, d, alpha)))
             if asked is not None and asked.any() and isinstance(self.sweep.start, GivenStart):
                 at = np.nonzero(asked)
-                best[at] = np.minimum(best[at], up(own + self.sweep.start.through(m, d, alpha, at)))
+                best[at] = np.minimum(best[at], up(own + passed_pairs(*self.sweep.start.kernel(m, d), at, alpha)))
         return best
 
     rough = at

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,11 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.priors.chain import MarkovChain
-from fugu.translation.contraction.chain import Contraction
-from fugu.translation.contraction.kernel import Array, Power, U, pairs_of, sort_pairs
+from fugu.translation.contraction.kernel import Array, U, sort_pairs
 from fugu.translation.contraction.scalar import corners
-from fugu.translation.contraction.side import Mask, Side, StationaryLimit, onward
+from fugu.translation.contraction.side import Mask, Side
 from fugu.translation.contraction.start import AnyStart, GivenStart
 from fugu.translation.profiles.lines import EntryProfile, Lines
 
@@ -69,7 +66,7 @@ class ProfileLevels:
 def levels(side: Hockey, entry: EntryProfile, nodes: int) -> ProfileLevels:
     """The recursion up to `nodes` further nodes, or until it settles."""
     psi, inner = [entry.one], [Lines.same()]
-    ds, tried = distances(side.k), 4
+    ds, tried = distances(side.side.k), 4
     useful = ds
     for m in range(1, min(nodes, _MOST_STEPS // len(ds)) + 1):
         usable = [d for d in (ds if m % _ALL == 0 or m <= _ALL else useful) if d <= m]
@@ -106,8 +103,8 @@ def jump(tables: list[Corners], entry: EntryProfile, d: int, beyond: Lines) -> L
 
 def _settled(side: Hockey, entry: EntryProfile, psi: list[Lines], m: int, change: float) -> tuple[Lines, Lines] | None:
     """(A, F for all later m), or None."""
-    widest = distances(side.k)[-1]
-    if side.same:
+    widest = distances(side.side.k)[-1]
+    if side.side.same:
         home, moved, before = side, 0.0, psi[-1:]
     elif m > widest and (near := side.forgotten(m - widest)) is not None:
         (home, moved), before = near, psi[-widest:]
@@ -115,7 +112,7 @@ def _settled(side: Hockey, entry: EntryProfile, psi: list[Lines], m: int, change
         return None
 
     def after(beyond: Lines) -> Lines:
-        parts = [jump([home.all_pairs(1, d).moved(moved)], entry, d, beyond) for d in distances(home.k)]
+        parts = [jump([home.all_pairs(1, d).moved(moved)], entry, d, beyond) for d in distances(home.side.k)]
         return parts[0].least(*parts[1:]).even()
 
     for room in [r for r in _ROOMS if r > change][:2]:
@@ -124,7 +121,7 @@ def _settled(side: Hockey, entry: EntryProfile, psi: list[Lines], m: int, change
             found = after(bound)
             if entry.one.compose(found).below(bound):
                 more = _REFINED if room < _STEADY / 4 else _REFINED_MORE
-                for _ in range(more if side.same else 0):  # else that would hold for later nodes only
+                for _ in range(more if side.side.same else 0):  # else that would hold for later nodes only
                     bound = entry.one.compose(found).even()
                     found = after(bound)
                 return bound, found
@@ -150,8 +147,6 @@ def roomy(lines: Lines, room: float) -> Lines:
 #
 # Proofs: docs/proofs/profiles.md#the-sides.
 
-Rows = tuple[Array, Mask, float]
-"""A kernel, which entries are positive, and the relative error of its entries."""
 _TWO, _MANY, _VERY_MANY = 2, 12, 60
 _NEAR = 0.05
 """A start within this total variation of the stationary chain is compared with it."""
@@ -168,83 +163,44 @@ def distances(k: int) -> tuple[int, ...]:
 
 @dataclass
 class Hockey:
-    """Corners of one side, kept between calls.
+    """Corners of one side of a chain, kept between calls."""
 
-    `rows(m, d)` gives the kernel, or `diameter(m, d)` what is known of it; `valid(m)` the values of a node with m
-    further nodes; `same`: nothing depends on m; `limit`: the stationary chain that this side tends to."""
-
-    k: int
-    valid: Callable[[int], Mask]
-    same: bool
-    rows: Callable[[int, int], Rows] | None = None
-    diameter: Callable[[int, int], Array] | None = None
-    limit: StationaryLimit | None = None
+    side: Side | GivenStart | AnyStart
     _known: dict[tuple[int, ...], Corners] = field(default_factory=dict)
     _home: Hockey | None = None
 
     def all_pairs(self, m: int, d: int, *pair: int) -> Corners:
         """For every ordered pair of values that a node with m further nodes can take, or for one `pair` (x, y)."""
-        key = (0 if self.same else m, d, *pair)
+        key = (0 if self.side.same else m, d, *pair)
         if key not in self._known:
-            x, y = np.array(pair).reshape(2, 1) if pair else np.nonzero(pairs_of(self.valid(m)))
-            if self.diameter is not None:
-                self._known[key] = Corners.apart(float(np.max(self.diameter(m, d)[x, y], initial=0.0)))
+            x, y = np.array(pair).reshape(2, 1) if pair else np.nonzero(self.side.pairs_at(m))
+            if isinstance(self.side, AnyStart):
+                self._known[key] = Corners.apart(float(np.max(self.side.diameter(m, d)[0][x, y], initial=0.0)))
             else:
-                assert self.rows is not None
-                self._known[key] = Corners.rows(*self.rows(m, d), (x, y))
+                self._known[key] = Corners.rows(*self.side.kernel(m, d), (x, y))
         return self._known[key]
 
     def tables(self, m: int, d: int, *pair: int) -> list[Corners]:
         """Every bound that is known, for all pairs or for one: by the kernels, and by those of the stationary chain."""
         found = [self.all_pairs(m, d, *pair)]
-        if self.diameter is not None and (near := self.forgotten(m - d)) is not None and near[1] < _NEAR:
+        if isinstance(self.side, AnyStart) and (near := self.forgotten(m - d)) is not None and near[1] < _NEAR:
             home, moved = near
             found.append(home.all_pairs(1, d, *pair).moved(moved))
         return found
 
     def at_last(self, m: int, d: int, *pair: int) -> list[Corners]:
         """For one pair at a node with m further nodes or more, m beyond the largest d."""
-        near = self.forgotten(m - 1 - distances(self.k)[-1])
+        near = self.forgotten(m - 1 - distances(self.side.k)[-1])
         return [] if near is None else [near[0].all_pairs(1, d, *pair).moved(near[1])]
 
     def forgotten(self, m: int) -> tuple[Hockey, float] | None:
         """The stationary side and the total variation from it of every row that leads to this node or a later one."""
-        if self.limit is None or not math.isfinite(self.limit.at(m)):
+        limit = self.side.limit
+        if limit is None or not math.isfinite(limit.at(m)):
             return None
         if self._home is None:
-            self._home = of_side(self.limit.side)
-        return self._home, math.tanh(self.limit.at(m) / 4) * (1 + 16 * U)
-
-
-def of_side(side: Side) -> Hockey:
-    """From kernels, one for all places or one for each."""
-    products: dict[int, list[Power]] = {}
-    widest = distances(side.k)[-1]
-
-    def rows(m: int, d: int) -> Rows:
-        if side.same:
-            while len(products.setdefault(0, [])) < d:
-                products[0] = onward(products[0], side.kernel(1), widest)
-        for n in range(max(products, default=0) + 1, 1 if side.same else m + 1):
-            products[n] = onward(products.get(n - 1, []), side.kernel(n), widest)
-        return *products[0 if side.same else m][d - 1], float(side.relative([d])[0])
-
-    return Hockey(side.k, side.valid_at, side.same, rows=rows)
-
-
-def earlier(chain: MarkovChain) -> Hockey:
-    """The earlier nodes."""
-    if chain.stationary:
-        return of_side(Contraction(chain).backward)
-    if chain.free:
-        start = AnyStart(chain)
-        return Hockey(
-            chain.size, start.valid_at, False, diameter=lambda m, d: start.diameter(m, d)[0], limit=start.limit
-        )
-    if chain.homogeneous:
-        given = GivenStart(chain)
-        return Hockey(chain.size, given.valid_at, False, rows=given.kernel, limit=given.limit)
-    return of_side(Contraction(chain).backward)
+            self._home = Hockey(limit.side)
+        return self._home, math.tanh(limit.at(m) / 4) * (1 + 16 * U)
 
 
 # What a Markov kernel does to a profile: the hockey sticks of its rows, and a bound carried through them.

@@ -17,8 +17,8 @@ from fugu.guarantee.asks import exact, outward
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, float_up, meant_up
 from fugu.priors.chain import MarkovChain
-from fugu.translation.contraction.chain import Contraction
-from fugu.translation.profiles.levels import Hockey, ProfileLevels, distances, earlier, jump, levels, of_side
+from fugu.translation.contraction.chain import earlier_side, later_side
+from fugu.translation.profiles.levels import Hockey, ProfileLevels, distances, jump, levels
 from fugu.translation.profiles.lines import EntryProfile, Lines
 
 # The doors to the profiles of a chain: epsilon at a delta, and a Rényi divergence at an order.
@@ -111,7 +111,7 @@ class ChainProfile:
 
     def __init__(self, chain: MarkovChain) -> None:
         self.chain = chain
-        self.later, self.earlier = of_side(Contraction(chain).forward), earlier(chain)
+        self.later, self.earlier = Hockey(later_side(chain)), Hockey(earlier_side(chain))
         self._last: tuple[EntryProfile, ProfileLevels, ProfileLevels] | None = None
         self._totals: dict[tuple[int, tuple[int, int] | None, int], Lines] = {}
 
@@ -175,8 +175,8 @@ class ChainProfile:
         with fewer later ones is no worse."""
         length = self.chain.length
         middle = len(behind.psi)  # the first node whose earlier side has settled, if it settles
-        if self.later.same and ahead.settled and behind.settled and ahead.last(length - middle):
-            return [middle] if self.earlier.same else list(range(1, middle + 1))
+        if self.later.side.same and ahead.settled and behind.settled and ahead.last(length - middle):
+            return [middle] if self.earlier.side.same else list(range(1, middle + 1))
         return list(range(1, length + 1))
 
     def _pairs(self, i: int) -> list[tuple[int, int]]:
@@ -190,8 +190,8 @@ class ChainProfile:
         """F for one pair: the last step through its own rows."""
         shared, forever = known.inner[known.at(m)], known.last(m)
         parts = []
-        for d in [d for d in distances(side.k) if d <= m][:few]:
-            if forever and not side.same:
+        for d in [d for d in distances(side.side.k) if d <= m][:few]:
+            if forever and not side.side.same:
                 tables, beyond = side.at_last(len(known.psi) - 1, d, *pair), known.ever
             else:
                 tables, beyond = side.tables(m, d, *pair), known.psi[-1 if forever else m - d]
