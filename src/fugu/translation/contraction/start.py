@@ -249,9 +249,9 @@ def most_reached(losses: Array, reach: Mask) -> Array:
 #
 # l_(m,d), the most that passes the d kernels from a node with m further nodes to the d-th beyond, over all pairs of its
 # values, belongs to a place. It is bounded by the frontier of these kernels, by the closed form for any start, or,
-# where the start is nearly forgotten, by the frontier of the stationary chain and what `StationaryLimit` adds; it stops as
-# `Start.settled` does. Frontiers do not depend on eps and are kept. Where there would be too many, fewer d are used,
-# and in the end only the total variation eta between rows: L <= log (1 + (e^alpha - 1) eta).
+# where the start is nearly forgotten, by the frontier of the stationary chain and what `StationaryLimit` adds; it
+# stops as `Start.settled` does. Frontiers do not depend on eps and are kept. Where there would be too many, fewer d
+# are used, and in the end only the total variation eta between rows: L <= log (1 + (e^alpha - 1) eta).
 #
 # Proofs: docs/proofs/contraction.md#many-values and docs/proofs/contraction.md#the-start-is-forgotten.
 
