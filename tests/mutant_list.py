@@ -707,7 +707,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("lattice_delta", "lattice noise: one parity for both", "_theta(2 * p, s % 2)", "_theta(2 * p, 0)"),
     ("_tail", "lattice noise: no f/2 beyond the width", "arb(0.5) + rate * at / 6", "arb(0) + rate * at / 6"),
     [f"{BELLS} {ASKED}"],
-    ("Transitions.shift", "lattice noise: transitions by two", 'Shift("ball", 6)', 'Shift("ball", 4)'),
+    ("Transitions.__post_init__", "lattice noise: transitions by two", 'Shift("ball", 6)', 'Shift("ball", 4)'),
     ("LatticeMechanism.__post_init__", "lattice noise: what is stated is not proved", "if not held:", "if False:"),
     [WAYS],
     ("Several.draw", "several: all of epsilon for each", "noise.shared(share)", "noise"),

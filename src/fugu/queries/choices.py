@@ -14,14 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from fugu.aliases import own_method
 from fugu.documents.per_entry import STATES
-from fugu.errors import NotProvable, UnknownName, UsageError
+from fugu.errors import UnknownName, UsageError
+from fugu.fixed import Fixed
 from fugu.noise.bits import BitSource
 from fugu.noise.selection import METHODS, peel, uniform_below
 from fugu.numbers import balls
 from fugu.numbers.checks import is_count, plain
 from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.entries import Codes, Numbers, States, is_label
-from fugu.queries.entry_noise import PAIR, EntryNoise, Shift
+from fugu.queries.entry_noise import PAIR, EntryNoise
 from fugu.queries.sequence_query import Drawn, SequenceQuery
 
 # The most frequent states, and selection by a user's own utility (the paper's second algorithm).
@@ -64,6 +65,12 @@ class TopK(SequenceQuery):
     k: int
     domain: States
     method: str = "best"
+    way: str = field(init=False, repr=False, compare=False)
+    """The method that runs."""
+    noisy: bool = field(init=False, repr=False, compare=False)
+    """Whether the whole histogram is noised, rather than one round drawn after another."""
+    rounds: int = field(init=False, repr=False, compare=False)
+    """How many rounds are paid for."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,35 +79,13 @@ class TopK(SequenceQuery):
             raise UnknownName("selection method", self.method, WAYS)
         if not is_count(self.k) or self.k > len(self.domain):
             raise UsageError(f"k must be in 1 .. {len(self.domain)}, the number of declared states, got {self.k!r}")
-
-    @property
-    def way(self) -> str:
-        """The method that runs."""
-        return self.method if self.method != "best" else "permute-and-flip" if self.k == 1 else _NOISY
-
-    @property
-    def noisy(self) -> bool:
-        """Whether the whole histogram is noised, rather than one round drawn after another."""
-        return self.way == _NOISY
-
-    @property
-    def rounds(self) -> int:
-        """How many rounds are paid for."""
-        return min(self.k, len(self.domain) - 1)
-
-    @property
-    def name(self) -> str:
-        return f"top {self.k}"
-
-    @property
-    def sensitivity(self) -> Fraction:
-        return Fraction(2 if self.noisy else 1)
-
-    @property
-    def shift(self) -> Shift:
-        if self.noisy:
-            return PAIR
-        raise NotProvable(f"{self.name} by {self.way} is a choice without noise on counts; --method laplace has them")
+        way = self.method if self.method != "best" else "permute-and-flip" if self.k == 1 else _NOISY
+        noisy, rounds = way == _NOISY, min(self.k, len(self.domain) - 1)
+        of = "the histogram (l1)" if noisy else f"each count; epsilon is split over {rounds} rounds"
+        no = f"top {self.k} by {way} is a choice without noise on counts; --method laplace has them"
+        vars(self).update(way=way, noisy=noisy, rounds=rounds, name=f"top {self.k}", choice=no)
+        vars(self).update(moves=PAIR if noisy else None, sensitivity=Fraction(2 if noisy else 1))
+        vars(self).update(details={"method": way, "sensitivity of": of})
 
     def counted(self, data: Codes) -> NDArray[np.int64]:
         return self.domain.counts(data)
@@ -114,10 +99,6 @@ class TopK(SequenceQuery):
 
     def shown(self, noised: NDArray[Any], half: float, entries: int) -> Drawn:  # noqa: ARG002 - counts stay private
         return Drawn(self.chosen(ranking(noised, self.k)))
-
-    def details(self) -> dict[str, Any]:
-        of = "the histogram (l1)" if self.noisy else f"each count; epsilon is split over {self.rounds} rounds"
-        return {"method": self.way, "sensitivity of": of}
 
     def draw(self, data: Codes, noise: EntryNoise, source: BitSource) -> Drawn:
         if self.noisy:
@@ -138,8 +119,10 @@ class ArgMax(TopK):
     k: int = field(default=1, init=False, repr=False)
     domain: States
     method: str = "permute-and-flip"
-    name = "arg max"
-    shift = SequenceQuery.shift  # no noise on counts is stated of it
+
+    def __post_init__(self) -> None:
+        super().__post_init__()  # and no noise on counts is stated of it
+        vars(self).update(name="arg max", moves=None, choice=SequenceQuery.choice)
 
     def chosen(self, places: Sequence[int]) -> Hashable:
         return self.domain.names[places[0]]
@@ -177,11 +160,12 @@ class Select(SequenceQuery):
             raise UsageError("at least two candidates are needed, each once")
         if not all(is_label(part) for c in self.candidates for part in (c if isinstance(c, tuple) else (c,))):
             raise UsageError("a candidate is a text, a number, or a tuple of them")
-        object.__setattr__(self, "lipschitz", positive(self.lipschitz, "lipschitz"))
-
-    @property
-    def sensitivity(self) -> Fraction:
-        return as_fraction(self.lipschitz)
+        lipschitz = positive(self.lipschitz, "lipschitz")
+        said = {
+            "method": self.method, "sensitivity of": "each utility", "sensitivity stated by": "the user",
+            "utility": getattr(self.utility, "__name__", ""), "candidates": list(self.candidates),
+        }  # fmt: skip
+        vars(self).update(lipschitz=lipschitz, sensitivity=lipschitz, details=said)
 
     def utilities(self, data: Any) -> list[Fraction]:
         """The exact utility of every candidate; private."""
@@ -191,15 +175,6 @@ class Select(SequenceQuery):
     def evaluate(self, data: Any) -> Hashable:
         found = self.utilities(data)
         return self.candidates[found.index(max(found))]
-
-    def details(self) -> dict[str, Any]:
-        return {
-            "method": self.method,
-            "sensitivity of": "each utility",
-            "sensitivity stated by": "the user",
-            "utility": getattr(self.utility, "__name__", ""),
-            "candidates": list(self.candidates),
-        }
 
     def draw(self, data: Any, noise: EntryNoise, source: BitSource) -> Drawn:
         rate = noise.epsilon(self) / (2 * self.sensitivity)
@@ -279,12 +254,10 @@ class RandomisedResponse(SequenceQuery):
     name = "randomised response"
     sensitivity = Fraction(1)
     """The number of entries that one replacement changes."""
+    details = Fixed({"sensitivity of": STATES})
 
     def evaluate(self, data: Codes) -> Any:
         return self.domain.plain(data)
-
-    def details(self) -> dict[str, Any]:
-        return {"sensitivity of": STATES}
 
     def law(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
         """The exact probabilities of an entry's own state and of each other one."""

@@ -26,7 +26,6 @@ from fugu.queries.kinds import LEVEL, half_width
 if TYPE_CHECKING:
     from fugu.queries.sequence_query import SequenceQuery
 
-NO_NUMBER = "{}: there is no Gaussian noise for it, as it is not a noised number"
 _MOST_RATE = 700.0
 
 
@@ -95,7 +94,7 @@ class EntryNoise:
     def epsilon(self, query: SequenceQuery) -> Fraction:
         """What a choice has for each entry; `NotProvable` for Gaussian noise."""
         if self.gaussian:
-            raise NotProvable(NO_NUMBER.format(query.name))
+            raise NotProvable(query.choice.format(query.name))
         return self.amount
 
 

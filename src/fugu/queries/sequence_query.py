@@ -6,7 +6,7 @@ domain, that replacing one entry can make to what noise is added to (or, for sel
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, TypeVar, final
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon
 from fugu.errors import BadBudget, BadNoise, NotProvable, UsageError
+from fugu.fixed import Fixed
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure
 from fugu.guarantee.asks import exact
 from fugu.mechanism.release import Once, PerEntryRelease, Simulated, require_noise, take_once
@@ -23,7 +24,7 @@ from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.numbers.exact import Real, as_fraction
 from fugu.priors.gaussian_field import GaussianField
 from fugu.queries.entries import Numbers, States
-from fugu.queries.entry_noise import NO_NUMBER, EntryNoise, Shift, lattice_delta, zcdp_delta
+from fugu.queries.entry_noise import EntryNoise, Shift, lattice_delta, zcdp_delta
 from fugu.queries.sequence_prior import belief_claims
 from fugu.shown import Shown
 from fugu.translation.translate import dp_budget
@@ -108,16 +109,26 @@ def _alone(answer: SequenceAnswer, query: str) -> dict[str, list[Any]]:
 
 
 class SequenceQuery(ABC):
-    """A question about sequences. Subclasses state their sensitivity and what they are exactly; whole numbers, in
-    steps, get their noise here, and a choice says how it is drawn itself."""
+    """A question about sequences. Subclasses state their facts and what they are exactly; whole numbers, in steps, get
+    their noise here, and a choice says how it is drawn itself."""
 
     domain: States | Numbers
-    step: Real | None = 1
-    """What a whole step of noise is in the exact answer."""
     reads: ClassVar[tuple[type[States | Numbers], ...]] = (States,)
     """What its domain may be."""
-    labels: Any = None
-    """What the numbers are of; None for one number."""
+    name: str
+    """What is asked, for certificates."""
+    sensitivity: Fraction
+    """How far replacing one entry can move the exact answer (l1), or any one utility."""
+    moves: Shift | None = None
+    """How one replaced entry moves the whole numbers that are noised, where there are any."""
+    choice = "{}: there is no Gaussian noise for it, as it is not a noised number"
+    """Why there is no Gaussian noise where there are none."""
+    step: Real | None = 1
+    """What a whole step of noise is in the exact answer."""
+    averaged: ClassVar[bool] = False
+    """Whether the noised number is divided by the public number of entries."""
+    details: Mapping[str, Any] = Fixed()
+    """What else a certificate says of it."""
 
     def __post_init__(self) -> None:
         """UsageError unless entries are declared as this query reads them; the arguments may have changed places."""
@@ -130,19 +141,16 @@ class SequenceQuery(ABC):
             )
 
     @property
-    @abstractmethod
-    def name(self) -> str:
-        """What is asked, for certificates."""
-
-    @property
-    @abstractmethod
-    def sensitivity(self) -> Fraction:
-        """How far replacing one entry can move the exact answer (l1), or any one utility."""
-
-    @property
     def shift(self) -> Shift:
         """How one replaced entry moves the whole numbers that are noised; `NotProvable` where there are none."""
-        raise NotProvable(NO_NUMBER.format(self.name))
+        if self.moves is None:
+            raise NotProvable(self.choice.format(self.name))
+        return self.moves
+
+    @property
+    def labels(self) -> tuple[Any, ...] | None:
+        """What the numbers are of; None for one number."""
+        return None
 
     @property
     def grid(self) -> Fraction:
@@ -157,9 +165,9 @@ class SequenceQuery(ABC):
         """The whole numbers, in steps, that noise is added to; private."""
         return np.atleast_1d(np.asarray(self.evaluate(data), dtype=np.int64))
 
-    def over(self, entries: T) -> T | int:  # noqa: ARG002 - a mean has so many
+    def over(self, entries: T) -> T | int:
         """What the noised number is divided by, given the public number of entries."""
-        return 1
+        return entries if self.averaged else 1
 
     def shown(self, noised: NDArray[Any], half: float, entries: int) -> Drawn:  # noqa: ARG002
         """What noised numbers become, all of them within `half` steps of the exact ones with 95 %; `entries`: how many
@@ -184,10 +192,6 @@ class SequenceQuery(ABC):
         """The entries as the domain reads them; refused, by what is public alone, if this query is not for them."""
         return self.domain.read(sequences)
 
-    def details(self) -> dict[str, Any]:
-        """What else a certificate says of this query."""
-        return {}
-
     def entries(self) -> dict[str, Any]:
         """How entries are read, for a certificate."""
         return self.domain.describe()
@@ -195,7 +199,7 @@ class SequenceQuery(ABC):
     def claims(self) -> dict[str, Any]:
         """What a certificate says of this query, whatever its epsilon."""
         said = {"query": self.name, "sensitivity": str(self.sensitivity), "entries": self.entries()}
-        return {**said, **self.details()}
+        return {**said, **self.details}
 
     def mechanism(self, epsilon: Real | Pure) -> SequenceMechanism:
         """The mechanism that answers this query with Pure(epsilon) per entry."""
@@ -240,6 +244,11 @@ class Several(SequenceQuery):
             found = [part.domain for part in self.parts if isinstance(part.domain, kind)]
             if any(domain != found[0] for domain in found):
                 raise UsageError("questions of one release read entries in one way: give all of them the same domain")
+        parts = [{**part.claims(), "share": str(share)} for part, share in self.split()]
+        of = "all answers together, each measured in its own sensitivity over its share of epsilon"
+        domain = next((p.domain for p in self.parts if isinstance(p.domain, States)), self.parts[0].domain)
+        name, details = ", ".join(part.name for part in self.parts), {"sensitivity of": of, "parts": parts}
+        vars(self).update(domain=domain, name=name, details=details)
 
     @staticmethod
     def of(parts: Sequence[SequenceQuery], weights: Sequence[Real] | None = None) -> Several:
@@ -249,25 +258,11 @@ class Several(SequenceQuery):
             raise UsageError(f"weights needs a number above 0 for each of the {len(parts)} questions, got {len(given)}")
         return Several(tuple(parts), tuple(weight / sum(given) for weight in given))
 
-    @property
-    def domain(self) -> States | Numbers:  # type: ignore[override]
-        """That of the states, if a question is about them."""
-        return next((p.domain for p in self.parts if isinstance(p.domain, States)), self.parts[0].domain)
-
-    @property
-    def name(self) -> str:
-        return ", ".join(part.name for part in self.parts)
-
     sensitivity = Fraction(1)
     """Where each answer is measured in its own sensitivity over its share."""
 
     def entries(self) -> dict[str, Any]:
         return {name: said for part in self.parts for name, said in part.entries().items()}
-
-    def details(self) -> dict[str, Any]:
-        parts = [{**part.claims(), "share": str(share)} for part, share in self.split()]
-        of = "all answers together, each measured in its own sensitivity over its share of epsilon"
-        return {"sensitivity of": of, "parts": parts}
 
     def evaluate(self, data: Any) -> tuple[Any, ...]:
         return tuple(part.evaluate(read) for part, read in zip(self.parts, data, strict=True))
@@ -302,7 +297,7 @@ class EntryMechanism:
         if isinstance(stated, Pure):
             own = {"epsilon": str(as_fraction(stated.epsilon)), "delta": "0", "query": query.name}
             moved = {"sensitivity": str(query.sensitivity), **whom, "entries": query.entries()}
-            return PerEntryCertificate.of({**own, **moved, "claimed by": "fugu", **query.details()})
+            return PerEntryCertificate.of({**own, **moved, "claimed by": "fugu", **query.details})
         shifts = [(part.shift, share) for part, share in query.split()]
         claims = {
             **whom, "claimed by": "fugu", **query.claims(),

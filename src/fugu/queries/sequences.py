@@ -57,7 +57,6 @@ from fugu.queries.sequence_query import (
     SequenceMechanism,
     SequenceQuery,
     Several,
-    T,
 )
 
 __all__ = [
@@ -80,15 +79,12 @@ class Count(SequenceQuery):
     state: Hashable
     domain: States
     sensitivity = Fraction(1)
-    shift = Shift.line(1)
+    moves = Shift.line(1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "state", self.domain.names[self.domain.code(self.state)])
-
-    @property
-    def name(self) -> str:
-        return f"count({self.state})"
+        state = self.domain.names[self.domain.code(self.state)]
+        vars(self).update(state=state, name=f"count({state})")
 
     def evaluate(self, data: Codes) -> int:
         code = self.domain.code(self.state)
@@ -110,7 +106,7 @@ class Histogram(SequenceQuery):
     domain: States
     name = "histogram"
     sensitivity = Fraction(2)
-    shift = PAIR
+    moves = PAIR
 
     def evaluate(self, data: Codes) -> NDArray[np.int64]:
         return self.domain.counts(data)
@@ -141,15 +137,10 @@ class Transitions(SequenceQuery):
         super().__post_init__()
         if self.longest is not None and (isinstance(self.longest, bool) or self.longest < 2):
             raise UsageError(f"longest must be at least 2 (a transition needs two entries), got {self.longest!r}")
-
-    @property
-    def sensitivity(self) -> Fraction:
-        return Fraction(2 if self.longest == 2 else 4)
-
-    @property
-    def shift(self) -> Shift:
-        """Two taken and two added, where the same one twice makes 2^2 + 1 + 1; one of each at an end."""
-        return PAIR if self.longest == 2 else Shift("ball", 6)
+        # two taken and two added, where the same one twice makes 2^2 + 1 + 1; one of each at an end
+        facts = (Fraction(2), PAIR) if self.longest == 2 else (Fraction(4), Shift("ball", 6))
+        said = {} if self.longest is None else {"longest sequence": self.longest}
+        vars(self).update(sensitivity=facts[0], moves=facts[1], details=said)
 
     def _read(self, sequences: object) -> Codes:
         data = self.domain.read(sequences)
@@ -163,9 +154,6 @@ class Transitions(SequenceQuery):
         m = len(self.domain)
         steps = [a * m + b for user in data for a, b in pairwise(user)]
         return np.bincount(steps, minlength=m * m).astype(np.int64).reshape(m, m)
-
-    def details(self) -> dict[str, Any]:
-        return {} if self.longest is None else {"longest sequence": self.longest}
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -207,15 +195,9 @@ class Sum(SequenceQuery):
             raise UsageError(f"step must be a number, got {self.step!r}") from None
         if step <= 0 or (width / step).denominator != 1:
             raise UsageError(f"step must be positive and divide high - low = {float(width):g}, got {float(step):g}")
-        object.__setattr__(self, "step", step)
-
-    @property
-    def sensitivity(self) -> Fraction:
-        return self.domain.width
-
-    @property
-    def shift(self) -> Shift:
-        return Shift.line(int(self.domain.width / self.grid))
+        of = {"sensitivity of": "the sum, before division by the public number of entries"} if self.averaged else {}
+        said = {**of, "rounded to multiples of": str(step)}
+        vars(self).update(step=step, sensitivity=width, moves=Shift.line(int(width / step)), details=said)
 
     def evaluate(self, data: Figures) -> Fraction:
         return self.total(data) / Fraction(self.over(sum(map(len, data))))
@@ -232,9 +214,6 @@ class Sum(SequenceQuery):
         far = float_up((as_fraction(half) + Fraction(1, 2)) * unit)
         return Drawn(nearest_double(int(noised[0]) * unit), None, (-far, far))
 
-    def details(self) -> dict[str, Any]:
-        return {"rounded to multiples of": str(self.step)}
-
 
 @final
 @dataclass(frozen=True)
@@ -248,12 +227,7 @@ class Mean(Sum):
     """
 
     name = "mean"
-
-    def over(self, entries: T) -> T:
-        return entries
-
-    def details(self) -> dict[str, Any]:
-        return {"sensitivity of": "the sum, before division by the public number of entries", **super().details()}
+    averaged = True
 
 
 def nearest_double(exact: Fraction) -> float:
@@ -310,16 +284,13 @@ class Lipschitz(SequenceQuery):
         object.__setattr__(self, "step", fine if self.step is None else positive(self.step, "step"))
         if self.whole and stated < self.grid:
             raise UsageError("lipschitz is below one step, so a query in whole steps could never change; check both")
-
-    @property
-    def name(self) -> str:
-        return self.label
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """The l1 sensitivity of the rounded query, which is the one that is noised."""
-        ratio = as_fraction(self.lipschitz) / self.grid
-        return self.grid * (math.floor(ratio) if self.whole else math.ceil(ratio) + self.dimension - 1)
+        ratio = stated / self.grid
+        steps = math.floor(ratio) if self.whole else math.ceil(ratio) + self.dimension - 1
+        said = {
+            "sensitivity stated by": "the user", "stated": str(stated), "rounded to multiples of": str(self.step),
+            "function": getattr(self.function, "__name__", ""), "dimension": self.dimension,
+        }  # fmt: skip
+        vars(self).update(name=self.label, sensitivity=self.grid * steps, details=said)
 
     def evaluate(self, data: Any) -> tuple[Fraction, ...]:
         """What the user's function returns, as that many exact finite numbers."""
@@ -328,15 +299,6 @@ class Lipschitz(SequenceQuery):
         if len(flat) != n:  # how many it returned may depend on the data, and is not told
             raise UsageError(f"the query must return {n} number{'s' if n > 1 else ''} for all sequences")
         return tuple(exact_number(value) for value in flat)
-
-    def details(self) -> dict[str, Any]:
-        return {
-            "sensitivity stated by": "the user",
-            "stated": str(self.lipschitz),
-            "rounded to multiples of": str(self.step),
-            "function": getattr(self.function, "__name__", ""),
-            "dimension": self.dimension,
-        }
 
     def counted(self, data: Any) -> NDArray[Any]:
         values = self.evaluate(data)
