@@ -19,8 +19,8 @@ from fugu.data import Column, Schema, Table
 from fugu.data.cells import OTHER, Categories, number_of
 from fugu.data.column import Raw
 from fugu.data.field import Field, canonical
+from fugu.data.moments import times_of
 from fugu.data.private import numbers, open_private
-from fugu.data.sequences import ranks
 from fugu.errors import BadTable, MissingValues, UnknownName, UsageError
 from fugu.training.utility import TrainingRows
 
@@ -336,7 +336,8 @@ def places(column: Column, where: str, distinct: bool, decimal: str = ".") -> ND
     texts = [text.replace(decimal, ".") for text in column.values.tolist()]
     found = Column.of(column.name, Raw.of(column.name, texts))
     found.require_exact()
-    times = ranks(found)
+    moments = found.values if found.numeric else np.array(times_of(found).at, dtype=object)
+    times = np.unique(moments, return_inverse=True)[1]
     order = np.argsort(times, kind="stable")
     if distinct and np.any(np.diff(times[order]) == 0):
         raise BadTable(

@@ -279,11 +279,6 @@ class EntryPlan:
         }
 
     @property
-    def distances(self) -> list[Any]:
-        """The distances in time between neighbouring entries of one user."""
-        return [b - a for at in (self.times or {}).values() for a, b in pairwise(at)]
-
-    @property
     def span(self) -> int:
         """On a grid: the number of its points from the first to the last entry of a user, of the user with most."""
         return max((at[-1] - at[0] + 1 for at in (self.times or {}).values() if at), default=0)

@@ -181,15 +181,7 @@ def open_timed(table: TableLike, by: str | None, order: str | None, state: str, 
             texts = private.images(name, text_of)
             entries = [text if entry == OTHER else entry for entry, text in zip(entries, texts, strict=True)]
         found.append(entries)
-    if secret and order is not None and layout.end is not None:
-        texts, last = private.images(order, text_of), private.images(layout.end, text_of)
-        users, times = (
-            _users(private.table, by, len(private), layout),
-            secret_times(texts, last, layout, schema.decimal),
-        )
-        plan = interval_plan(users, *times, layout)
-        return Timed(plan.filled(flat(found), state_between(known, layout, state)), plan, schema, private)
-    return replace(_timed(private.table, by, order, flat(found), schema, state), opened=private)
+    return _timed(private.table, by, order, flat(found), schema, state, private)
 
 
 def declared_states(schema: Schema, state: str) -> tuple[str, ...] | None:
@@ -243,22 +235,32 @@ def _exact(by: str, raw: Raw) -> None:
         Column(by, raw.array, raw.masked).require_exact()
 
 
-def _timed(table: Table, by: str | None, order: str | None, images: list[Any], schema: Schema, state: str) -> Timed:
-    """Entries by user, in order of time: by the public columns alone. No message holds a cell."""
-    if not images:
-        raise BadTable("the table has no rows; sequences need at least one")
+def _timed(
+    table: Table, by: str | None, order: str | None, images: list[Any], schema: Schema, state: str,
+    opened: Private | None = None,
+) -> Timed:  # fmt: skip
+    """Entries by user, in order of time: by the public columns alone. No message holds a cell.
+
+    `opened`: the private table, whose times of intervals are as secret as its states."""
     layout = schema.sequence
+    secret = opened is not None and layout.end is not None
+    if not images and not secret:
+        raise BadTable("the table has no rows; sequences need at least one")
     users = _users(table, by, len(images) // max(len(layout.columns), 1), layout)
     if layout.wide:
         plan = wide_plan([users[1][code] for code in users[0].tolist()], len(layout.columns), by)
     elif layout.end is not None:
         if order is None:
             raise UsageError("--end is where intervals end; give --order, the column where they begin")
-        begins, ends = (times_of(table.exact(name), schema.decimal) for name in (order, layout.end))
-        plan = interval_plan(users, begins, ends, layout, (order, layout.end))
+        if opened is None:
+            begins, ends = (times_of(table.exact(name), schema.decimal) for name in (order, layout.end))
+            plan = interval_plan(users, begins, ends, layout, (order, layout.end))
+        else:
+            first, last = (opened.images(name, text_of) for name in (order, layout.end))
+            plan = interval_plan(users, *secret_times(first, last, layout, schema.decimal), layout)
     else:
         plan = long_plan(users, by, None if order is None else table.exact(order), layout, schema.decimal)
-    return Timed(plan.filled(images, state_between(schema.fields[state], layout, state)), plan, schema)
+    return Timed(plan.filled(images, state_between(schema.fields[state], layout, state)), plan, schema, opened)
 
 
 def _users(table: Table, by: str | None, rows: int, layout: Layout) -> tuple[NDArray[np.int64], list[str]]:
@@ -270,15 +272,6 @@ def _users(table: Table, by: str | None, rows: int, layout: Layout) -> tuple[NDA
     if any(user == OTHER or "\ufffd" in user for user in users.tolist()):
         raise BadTable(f"column {by!r} holds users that are neither text nor number, or that do not decode")
     return codes, users.tolist()
-
-
-def ranks(column: Column, decimal: str = ".") -> NDArray[Any]:
-    """Whole numbers in the order of the times."""
-    if column.numeric:
-        return np.asarray(np.unique(column.values, return_inverse=True)[1])
-    at = times_of(column, decimal).at
-    rank = {time: i for i, time in enumerate(sorted(set(at)))}
-    return np.array([rank[time] for time in at], dtype=np.int64)
 
 
 # What each cell of a state column becomes as an entry: a function of that cell and of the schema alone.
@@ -339,7 +332,7 @@ def spacing(plan: EntryPlan) -> tuple[str, ...]:
     """How far apart the entries of a user are, in a sentence; none where all are equally far, or nothing is known.
 
     On a grid: the largest gap and the share of entries after one. Else the largest distance and the usual one."""
-    found = plan.distances
+    found = [b - a for at in (plan.times or {}).values() for a, b in pairwise(at)]
     if not found or max(found) == min(found):
         return ()
     if plan.step is not None:

@@ -13,7 +13,7 @@ and the chain is that of the certificate."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import final
 
@@ -140,33 +140,28 @@ def judged(
     return usable.with_levers(tuple(levers), ())
 
 
-def with_measured(usable: Usable, chain: Chain, epsilon: Fraction, entry: Fraction) -> Usable:
-    """With what twice the epsilon and half the length would do, each translated anew; where the answer is usable as it
-    is, nothing is tried. `epsilon`: asked for; `entry`: what each entry has of it."""
-    if usable.grade in (EXACT, USABLE, UNKNOWN):
+def usable_mechanism(mechanism: EntryMechanism, chain: Chain, entries: int, budget: Guarantee) -> Usable:
+    """How usable the answer of a mechanism would be. Where it would not, for a pure `budget`, with what twice the
+    epsilon and half the length would do, each translated anew."""
+    noise, epsilon = mechanism.noise, exact(budget.epsilon)
+    if noise.gaussian:
+        return judged(mechanism.query, noise, chain, entries)
+    usable = judged(mechanism.query, noise, chain, entries, EntryNoise(epsilon / chain.length))
+    if not isinstance(budget, Pure) or usable.grade in (EXACT, USABLE, UNKNOWN):
         return usable
     twice = f"--epsilon {float(2 * epsilon):g}"
     ways = [("twice the epsilon", twice, chain, 2 * epsilon, "odds may change by the factor squared")]
     if not isinstance(chain, GapChains) and chain.length >= 4:
         half = chain.with_length(chain.length // 2)
         ways.append(("sequences of half the length", "", half, epsilon, "they are cut before they are released"))
-    levers, untried = list(usable.levers), []
+    levers, untried, entry = list(usable.levers), [], float(noise.amount)
     for what, option, prior, wanted, price in ways:
         try:
-            times = rough_budget(prior, wanted, float(entry)) / float(entry)
+            times = rough_budget(prior, wanted, entry) / entry
             levers.append(Lever(what, option, _error(usable.figures) / times, times, price))
         except (FuguError, ArithmeticError) as reason:
             untried.append(f"{what}: {reason}")
     return usable.with_levers(tuple(levers), tuple(untried))
-
-
-def usable_mechanism(mechanism: EntryMechanism, chain: Chain, entries: int, budget: Guarantee) -> Usable:
-    """How usable the answer of a mechanism would be; with levers where it would not, for a pure `budget`."""
-    noise, ordinary = mechanism.noise, EntryNoise(exact(budget.epsilon) / chain.length)
-    if noise.gaussian:
-        return judged(mechanism.query, noise, chain, entries)
-    usable = judged(mechanism.query, noise, chain, entries, ordinary)
-    return with_measured(usable, chain, exact(budget.epsilon), noise.amount) if isinstance(budget, Pure) else usable
 
 
 def _figure(query: SequenceQuery, noise: EntryNoise, walk: Walk, plain: EntryNoise | None) -> Figures | None:
@@ -174,10 +169,10 @@ def _figure(query: SequenceQuery, noise: EntryNoise, walk: Walk, plain: EntryNoi
     if isinstance(query, TopK):
         counts, rng = walk.counts(query), np.random.Generator(np.random.PCG64(0))  # the same draws for the same numbers
         if noise.gaussian:
-            rank, scale = _NORMAL, math.sqrt(1 / (2 * float(query.shift.precision(noise.amount))))
+            way, scale = "gaussian", math.sqrt(1 / (2 * float(query.shift.precision(noise.amount))))
         else:
-            rank, scale = _RANKERS[query.way], 2 / float(noise.amount) * (1 if query.noisy else query.rounds)
-        draws = rank(counts, query.k, scale, rng, _DRAWS)
+            way, scale = query.way, 2 / float(noise.amount) * (1 if query.noisy else query.rounds)
+        draws = _rankings(counts, query.k, way, scale, rng, _DRAWS)
         first = float(np.mean(counts[draws[:, 0]] == counts.max()))
         return ranking(query.name, _loss(counts, draws), float(np.sort(counts)[::-1][: query.k].sum()), first)
     if isinstance(query, Histogram | Transitions):
@@ -224,7 +219,6 @@ SPLIT = "split"
 _DRAWS, _LEAST_DRAWS, _MOST_GROUPS = 4000, 200, 60
 Entries = tuple[tuple[int | Fraction, ...], ...]
 """Reference sequences as a domain read them, one item for each user."""
-Ranker = Callable[[Floats, int, float, np.random.Generator, int], NDArray[np.intp]]
 
 
 def grouped_users(data: Entries, users: int | None) -> list[Entries]:
@@ -246,8 +240,9 @@ def expected_error(query: SequenceQuery, epsilon: float, way: str, groups: Seque
         m, rng = len(query.domain), np.random.Generator(np.random.PCG64())
         counted = [np.bincount([int(c) for user in group for c in user], minlength=m).astype(float) for group in groups]
         scale = {"laplace": 2.0, SPLIT: float(m)}.get(way, 2.0 * query.rounds) / epsilon
-        draws, rank = max(_LEAST_DRAWS, _DRAWS // len(groups)), _RANKERS[way]
-        return float(np.mean([_loss(counts, rank(counts, query.k, scale, rng, draws)) for counts in counted]))
+        draws = max(_LEAST_DRAWS, _DRAWS // len(groups))
+        losses = [_loss(counts, _rankings(counts, query.k, way, scale, rng, draws)) for counts in counted]
+        return float(np.mean(losses))
     if not isinstance(query, Count | Histogram | Transitions | Sum):
         raise UsageError(f"no expected error is known for {query.name}")
     if way == SPLIT and query.labels is not None:
@@ -262,26 +257,21 @@ def _loss(counts: Floats, ranked: NDArray[np.intp]) -> float:
     return float(np.abs(counts[ranked] - truth).sum(axis=1).mean())
 
 
-def _noised(noise: Callable[[np.random.Generator, tuple[int, int]], Floats]) -> Ranker:
-    def rank(counts: Floats, k: int, scale: float, rng: np.random.Generator, draws: int) -> NDArray[np.intp]:
-        return np.argsort(-(counts + scale * noise(rng, (draws, len(counts)))), axis=1, kind="stable")[:, :k]
-
-    return rank
-
-
-def _peeled(counts: Floats, k: int, scale: float, rng: np.random.Generator, draws: int) -> NDArray[np.intp]:
-    """Permute-and-flip, which has the law of the largest after exponential noise, drawn anew in each round."""
+def _rankings(
+    counts: Floats, k: int, way: str, scale: float, rng: np.random.Generator, draws: int
+) -> NDArray[np.intp]:  # fmt: skip
+    """So many rankings, one in each row, by noise of this scale on the counts. Permute-and-flip has the law of the
+    largest after exponential noise, drawn anew in each round."""
+    shape = draws, len(counts)
+    if way != "permute-and-flip":
+        noise = getattr(rng, _NOISES[way])(size=shape)
+        return np.argsort(-(counts + scale * noise), axis=1, kind="stable")[:, :k]
     taken, rows = np.zeros((draws, k), dtype=np.intp), np.arange(draws)
     left = np.tile(counts, (draws, 1))
     for place in range(k):
-        taken[:, place] = np.argmax(left + scale * rng.exponential(size=left.shape), axis=1)
+        taken[:, place] = np.argmax(left + scale * rng.exponential(size=shape), axis=1)
         left[rows, taken[:, place]] = -np.inf
     return taken
 
 
-_LAPLACE = _noised(lambda rng, shape: rng.laplace(size=shape))
-_NORMAL = _noised(lambda rng, shape: rng.normal(size=shape))
-_GUMBEL = _noised(lambda rng, shape: rng.gumbel(size=shape))
-_RANKERS: dict[str, Ranker] = {
-    "laplace": _LAPLACE, SPLIT: _LAPLACE, "exponential": _GUMBEL, "gumbel": _GUMBEL, "permute-and-flip": _peeled,
-}  # fmt: skip
+_NOISES = {"laplace": "laplace", SPLIT: "laplace", "exponential": "gumbel", "gumbel": "gumbel", "gaussian": "normal"}
