@@ -11,7 +11,7 @@ import fugu
 from benchmarks.inputs import all_pairs, pair, rounded, shuffled
 from benchmarks.measure import Row, Size, metered, race
 from fugu.calibration import scales
-from fugu.calibration.registry import least
+from fugu.calibration.lattice import least
 from fugu.loss import search as fast
 
 _ATOMS = 10**6

@@ -9,7 +9,7 @@ import numpy as np
 
 import fugu
 from benchmarks.measure import Row, Size, race
-from fugu.calibration.registry import least
+from fugu.calibration.lattice import least
 from fugu.laws.shapes import items
 from fugu.loss.densities import density
 from fugu.loss.door import delta_bounds

@@ -13,7 +13,7 @@ import fugu
 from benchmarks.inputs import GAP, atoms, pair, rounded, shuffled
 from benchmarks.measure import Row, Side, Size, race
 from benchmarks.svg import Series, chart
-from fugu.calibration.registry import least
+from fugu.calibration.lattice import least
 from fugu.loss.atoms import prove_pure
 from fugu.noise.laplace import LatticeLaplaceSampler
 

@@ -37,7 +37,7 @@ def _child(stage: str, kind: str, n: int, how: str) -> float:
 def _measure(stage: str, kind: str, n: int, how: str) -> float:
     import fugu
     from benchmarks.inputs import pair, rounded
-    from fugu.calibration.registry import least
+    from fugu.calibration.lattice import least
 
     budget = fugu.Pure(0.1)
     fugu.calibrate(pair(50, kind), budget, method="exact")  # imports and tables, before the count begins

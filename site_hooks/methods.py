@@ -11,7 +11,7 @@ from fugu import aliases
 from fugu.calibration import channel, driver, translates
 from fugu.calibration.comparison import called
 from fugu.calibration.covariance.methods import WAYS
-from fugu.calibration.registry import Method, methods
+from fugu.calibration.offer import Method, methods
 from fugu.loss.door import covers
 from fugu.noise.kind import kinds
 from fugu.priors.chain import MarkovChain

@@ -1623,7 +1623,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("_last", "a line that needs twice as much", "while high - low > 1e-10 * high:\n    middle = (low + high) / 2\n    low, high = (middle, high) if loss(middle) > limit else (low, middle)\nreturn low",
      "while high - low > 1e-10 * high:\n    middle = (low + high) / 2\n    low, high = (middle, high) if loss(middle) > limit else (low, middle)\nreturn 2 * low"),
     [f"{OPTIMUM}::test_rounding_costs_less_than_half_a_percent_of_the_scale"],
-    ("realised", "a stretch that nothing asks for", "covariance * stretch", "covariance * stretch * 1.02"),
+    ("Covariance.realised", "a stretch that nothing asks for", "covariance * stretch", "covariance * stretch * 1.02"),
     [f"{OPTIMUM}::test_gaussian_noise_on_shifted_vectors_is_near_the_continuous_one"],
     ("_finer", "a lattice that costs noise", "_SAVED * finer", "1.1 * finer"),
     ["cli/test_sequence_beliefs_apart.py"],

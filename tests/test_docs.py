@@ -30,7 +30,7 @@ import pytest
 
 import structure
 from fugu import errors
-from fugu.calibration import registry
+from fugu.calibration import offer as registry
 from fugu.documents.document import SCHEMAS, later
 from fugu.loss import door
 from fugu.noise import kind

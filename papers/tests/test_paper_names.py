@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import fugu
 from fugu import aliases
 from fugu.aliases import METHODS, NOISES, Alias, key, own_method, own_noise, spellings
-from fugu.calibration import registry
+from fugu.calibration import offer as registry
 from fugu.calibration.comparison import NAMES
 from fugu.calibration.driver import MethodName
 from fugu.cli.app import app

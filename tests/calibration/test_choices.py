@@ -23,8 +23,7 @@ from fugu import (
     plan,
     verify,
 )
-from fugu.calibration.lattice import _continuous
-from fugu.calibration.registry import least_scale
+from fugu.calibration.lattice import _continuous, least_scale
 from fugu.errors import BadBudget, BadLaw, BadNoise, NotProvable, UnknownName, UsageError
 from fugu.laws import families
 from fugu.noise import Lattice

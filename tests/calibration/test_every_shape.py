@@ -10,7 +10,7 @@ import pytest
 
 import fugu
 from fugu.calibration.lattice import problem
-from fugu.calibration.registry import attempted, methods
+from fugu.calibration.offer import attempted, methods
 from fugu.errors import BadBudget, NotProvable, UnknownName
 from fugu.laws.pair import as_pairs
 from fugu.laws.shapes import shapes

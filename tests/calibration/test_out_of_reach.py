@@ -14,7 +14,8 @@ import pytest
 
 import fugu
 from fugu.calibration import lattice as lattices
-from fugu.calibration import registry, scales
+from fugu.calibration import offer as registry
+from fugu.calibration import scales
 from fugu.calibration.lattice import ladder
 from fugu.errors import BadNoise, NotProvable, OutOfReach
 from fugu.guarantee.asks import Ratio

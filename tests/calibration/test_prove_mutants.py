@@ -23,10 +23,10 @@ from fugu import (
     renyi,
     verify,
 )
-from fugu.calibration import registry
+from fugu.calibration import offer as registry
 from fugu.calibration.driver import rows_of
 from fugu.calibration.lattice import problem
-from fugu.calibration.registry import Proposal, named
+from fugu.calibration.offer import Proposal, named
 from fugu.calibration.scales import Scaled
 from fugu.errors import NotProvable
 from fugu.laws.shapes import shapes

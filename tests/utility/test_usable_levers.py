@@ -7,7 +7,7 @@ import pytest
 
 import fugu
 from fugu.calibration.comparison import NAMES
-from fugu.calibration.registry import methods
+from fugu.calibration.offer import methods
 from fugu.utility.usable import Lever, Usable
 
 

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.calibration.comparison import Row
-from fugu.calibration.lattice import beliefs_of, problem
-from fugu.calibration.offer import Offer, Refused, Stages, Tried, Wishes, asked
-from fugu.calibration.registry import ARITHMETIC, least, told
+from fugu.calibration.lattice import beliefs_of, least, problem
+from fugu.calibration.offer import ARITHMETIC, Offer, Refused, Stages, Tried, Wishes, asked, told
 from fugu.channels.bounds import lower, value
 from fugu.channels.find import find, squared_outputs, with_outputs
 from fugu.channels.problem import (

@@ -37,8 +37,7 @@ from fugu.calibration.comparison import (
     refused,
 )
 from fugu.calibration.driver import best, rows_of, table
-from fugu.calibration.offer import Stages, Wishes, asked
-from fugu.calibration.registry import ARITHMETIC, told
+from fugu.calibration.offer import ARITHMETIC, Stages, Wishes, asked, told
 from fugu.calibration.scales import scales
 from fugu.calibration.translates import directions, swaps
 from fugu.channels.problem import Errors

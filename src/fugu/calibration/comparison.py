@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from fugu.calibration.registry import nothing_proved
 from fugu.data.frame import FrameLike, KindName, PublishedColumn, to_frame
 from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable
+from fugu.guarantee.asks import exact
 from fugu.guarantee.curve import Guarantee
 from fugu.shown import Shown
 from fugu.visible import Json, several
@@ -232,6 +232,16 @@ def shown(x: float, digits: int = 8) -> str:
 def refused(method: str, noise: str, why: str) -> Row:
     """The row of a method that has nothing to offer here, and why."""
     return Row(method, noise, math.inf, math.inf, math.inf, math.inf, False, why, "")
+
+
+def nothing_proved(budget: Guarantee, what: str, reasons: Iterable[str]) -> str:
+    """Why nothing is proved: reason by reason; of an epsilon of 0, which no finite noise reaches, in one sentence."""
+    if exact(budget.epsilon) == 0 and exact(budget.delta) == 0:
+        return (
+            "epsilon 0 asks that nothing at all is learnt, and here what is published differs with the secret: no "
+            "finite noise does that; give an epsilon above 0"
+        )
+    return f"{what} for {budget!r}: " + "; ".join(dict.fromkeys(reasons))
 
 
 # What people call each method: the one place for it, beside the names that options take.

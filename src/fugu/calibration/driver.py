@@ -12,9 +12,8 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from fugu.calibration.comparison import Comparison, Row, refused
-from fugu.calibration.offer import Offer, Stages, Wishes, asked
-from fugu.calibration.registry import ARITHMETIC, OUT_OF_RANGE, nothing_proved, told
+from fugu.calibration.comparison import Comparison, Row, nothing_proved, refused
+from fugu.calibration.offer import ARITHMETIC, OUT_OF_RANGE, Offer, Stages, Wishes, asked, told
 from fugu.documents.document import later
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.asks import Ask
@@ -32,7 +31,7 @@ DIRECTIONS = "fugu.calibration.translates:directions"
 """Laplace noise of several scales: for translates of vectors by name, for normal vectors with a pure budget."""
 SEARCHES = {
     **dict.fromkeys(("line", "smooth", "space", "cells", "sets"), SCALES),
-    "normal": "fugu.calibration.covariance.offers:covariances",
+    "normal": "fugu.calibration.covariance.methods:covariances",
 }
 CHANNEL_NAMES = ("optimal-channel", "robust-channel")
 BY_NAME = {

@@ -1,32 +1,158 @@
 """`Offer`: what one method asks for, whatever the laws and the noise. The driver knows offers, not what is behind.
 
-`Tried`: a noise and its proof, on the way to a certificate: one body for every kind of mechanism."""
+`Method`: a named way to find a scale, and the registry of them. `Tried`: a noise and its proof, on the way to a
+certificate: one body for every kind of mechanism."""
 
 from __future__ import annotations
 
+import importlib
 import math
-from collections.abc import Iterator
+import pkgutil
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fugu.aliases import own_method, own_noise
+from fugu.aliases import accepted, own_method, own_noise
 from fugu.calibration.comparison import Row
 from fugu.documents.certificate import Certificate
 from fugu.documents.sentences import CELLS, ENOUGH, INDEPENDENT_ROWS, NO_NOISE, ONE_RELEASE, ONE_VALUE
-from fugu.errors import BadBudget, NotProvable, UsageError
+from fugu.errors import BadBudget, NotProvable, UnknownName, UsageError
 from fugu.guarantee.asks import Ask, Proof
 from fugu.guarantee.curve import Guarantee, budget_json
 from fugu.laws.shapes import Shape
+from fugu.loss.door import covers
 from fugu.mechanism.intake import Context
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.kind import OBJECTIVES, Floats, Kind, Noise, Objective, finite_or_none
 from fugu.noise.lattice import Lattice, as_grid
 from fugu.numbers.exact import Real, number
 from fugu.visible import Json
+
+# Methods: each finds a scale in its own way, and says on what theorem. A method is a function with `@method` in a file
+# of `methods/`, found by walking the folder; one name may stand for several rules, one for each kind of law and budget.
+
+
+ARITHMETIC = (OverflowError, ZeroDivisionError, FloatingPointError)
+"""What Python raises for numbers beyond the range of doubles."""
+OUT_OF_RANGE = "the budget, the grid or the values are beyond the range of doubles; rescale the values"
+ONE_NUMBER = ("line", "smooth")
+RELEASED = ("laplace", "gaussian")
+EVERY = (*RELEASED, "cauchy")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A scale in lattice steps, and a remark for the reader; `own`: the theorem's own scale in steps, where rounding
+    onto the lattice asks for more."""
+
+    steps: float
+    note: str = ""
+    own: float | None = None
+
+
+UNBOUNDED = Proposal(math.inf, "the values are unbounded: no distance covers them all")
+Finder = Callable[[Any, Any, Kind], Proposal]
+
+
+def told(error: Exception) -> str:
+    """A refusal in words."""
+    return str(error) if isinstance(error, NotProvable) else OUT_OF_RANGE
+
+
+def attempted(find: Callable[[], Proposal]) -> Proposal:
+    """What a method proposes; one that fails proposes an infinite scale and says why, and hides no other method."""
+    try:
+        return find()
+    except (NotProvable, *ARITHMETIC) as error:
+        return Proposal(math.inf, told(error))
+
+
+@dataclass(frozen=True)
+class Method:
+    """A named way to find a scale. What it proposes becomes a mechanism only after `loss` has proved it."""
+
+    name: str
+    theorem: str
+    find: Finder
+    place: int
+    """Where tables list it, from the crudest to the exact one."""
+    shapes: tuple[str, ...]
+    """The shapes of laws it is for, one at a time or together."""
+    finite: bool
+    """Whether it is for divergences of finite order, or for ratios."""
+    noises: tuple[str, ...] | None
+    """None: every noise that the table of losses has an entry for."""
+    beaten_by: str | None = None
+    """A method that never asks for more, where it knows a scale: then this one is tried only if asked for."""
+    delta: bool = False
+    """Whether it is of use with a delta only."""
+    largest: float = math.inf
+    """The most (law pair, atom) cells that it is tried on by itself."""
+
+    def suits(self, items: Sequence[Shape], ask: Ask, kind: Kind) -> bool:
+        """Whether it is for such laws, such a budget and such a noise."""
+        known = {item.shape for item in items}
+        noises = self.noises
+        able = all(covers(shape, kind.name) for shape in known) if noises is None else kind.name in noises
+        return able and self.finite == ask.finite and known <= set(self.shapes)
+
+    def propose(self, items: Sequence[Shape], ask: Ask, kind: Kind) -> Proposal:
+        """The largest scale any item needs; a remark stays only if it is true of every item."""
+        each = [self.find(item, ask, kind) for item in items]
+        notes = {proposal.note for proposal in each}
+        own = None if any(proposal.own is None for proposal in each) else max(p.own for p in each if p.own is not None)
+        return Proposal(max(proposal.steps for proposal in each), notes.pop() if len(notes) == 1 else "", own)
+
+
+_METHODS: list[Method] = []
+
+
+def method(
+    name: str,
+    theorem: str,
+    *,
+    place: int,
+    shapes: tuple[str, ...] = ONE_NUMBER,
+    finite: bool = False,
+    noises: tuple[str, ...] | None = ("laplace",),
+    beaten_by: str | None = None,
+    delta: bool = False,
+    largest: float = math.inf,
+) -> Callable[[Finder], Finder]:
+    """Register a function as a method; the fields are those of `Method`."""
+
+    def register(find: Finder) -> Finder:
+        _METHODS.append(Method(name, theorem, find, place, shapes, finite, noises, beaten_by, delta, largest))
+        return find
+
+    return register
+
+
+@cache
+def methods() -> tuple[Method, ...]:
+    """All methods, from the crudest to the exact one: found by walking `methods/`."""
+    room = importlib.import_module("fugu.calibration.methods")
+    for file in pkgutil.iter_modules(room.__path__):
+        importlib.import_module(f"fugu.calibration.methods.{file.name}")
+    return tuple(sorted(_METHODS, key=lambda m: m.place))
+
+
+def suited(items: Sequence[Shape], ask: Ask, kind: Kind) -> tuple[Method, ...]:
+    """The methods for such laws, such a budget and such a noise."""
+    return tuple(m for m in methods() if m.suits(items, ask, kind) and (ask.delta > 0 or not m.delta))
+
+
+def named(name: str, others: Sequence[str] = ()) -> tuple[Method, ...]:
+    """The rules of that name, or an error that suggests names there are, the papers' among them."""
+    listed = tuple(dict.fromkeys((*(m.name for m in methods()), *others)))
+    if name not in listed:
+        raise UnknownName("method", name, ("best", *listed, *accepted()))
+    return tuple(m for m in methods() if m.name == name)
 
 
 @dataclass(frozen=True, eq=False)

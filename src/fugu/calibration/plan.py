@@ -10,8 +10,7 @@ from typing import final
 
 from fugu.calibration.channel import Asked, solved
 from fugu.calibration.driver import calibrate
-from fugu.calibration.lattice import problem
-from fugu.calibration.registry import least
+from fugu.calibration.lattice import least, problem
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import Ratio

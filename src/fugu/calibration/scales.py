@@ -10,8 +10,20 @@ from typing import final
 
 from fugu.calibration.comparison import Row
 from fugu.calibration.lattice import FINER, MOST_STEPS, Problem, beliefs_of, ladder, problem, reachable
-from fugu.calibration.offer import Offer, Refused, Stages, Tried, Wishes
-from fugu.calibration.registry import ARITHMETIC, OUT_OF_RANGE, Method, Proposal, named, suited, told
+from fugu.calibration.offer import (
+    ARITHMETIC,
+    OUT_OF_RANGE,
+    Method,
+    Offer,
+    Proposal,
+    Refused,
+    Stages,
+    Tried,
+    Wishes,
+    named,
+    suited,
+    told,
+)
 from fugu.documents.promises import steps_between
 from fugu.documents.sentences import ANALYSIS_ONLY, CELLS, COORDINATES, EXACT_LAWS, INDEPENDENT_ROWS, SETS
 from fugu.errors import NotProvable, OutOfReach

@@ -23,8 +23,7 @@ import numpy as np
 
 from fugu.calibration.covariance.directions import anisotropic_laplace
 from fugu.calibration.lattice import FINER, beliefs_of, on, short_step
-from fugu.calibration.offer import Offer, Refused, Stages, Tried, Wishes
-from fugu.calibration.registry import ARITHMETIC, told
+from fugu.calibration.offer import ARITHMETIC, Offer, Refused, Stages, Tried, Wishes, told
 from fugu.documents.sentences import APART, DRAWN_INSIDE, ONE_DATA_SET, TRANSLATES
 from fugu.documents.swap import METHOD, SHARE, SWAP, RecordSwap, cap_delta, longest_steps, planned_draws
 from fugu.errors import BadBudget, BadNoise, NotProvable

@@ -16,8 +16,7 @@ import numpy as np
 from fugu.calibration.compare import beside
 from fugu.calibration.comparison import BESIDE, Row
 from fugu.calibration.driver import best
-from fugu.calibration.offer import Wishes
-from fugu.calibration.registry import ARITHMETIC
+from fugu.calibration.offer import ARITHMETIC, Wishes
 from fugu.documents.certificate import Certificate
 from fugu.documents.promises import secrets_named
 from fugu.errors import FuguError, UsageError

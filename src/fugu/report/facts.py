@@ -11,8 +11,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from fugu.calibration.lattice import Problem, on
-from fugu.calibration.registry import methods as registered
-from fugu.calibration.registry import suited
+from fugu.calibration.offer import methods as registered
+from fugu.calibration.offer import suited
 from fugu.calibration.scales import scaled
 from fugu.documents.certificate import Certificate
 from fugu.documents.swap import SWAP

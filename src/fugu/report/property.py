@@ -16,7 +16,6 @@ from fugu.auditing import AttackReport
 from fugu.calibration.compare import compare
 from fugu.calibration.covariance.directions import gaussian_length, isotropic_length, laplace_length
 from fugu.calibration.covariance.methods import WAYS, propose
-from fugu.calibration.covariance.offers import realised
 from fugu.calibration.driver import calibrate
 from fugu.calibration.offer import Wishes
 from fugu.drawing.axis import Axis
@@ -108,10 +107,10 @@ def method_lines(scenario: Scenario, budget: Guarantee, wishes: Wishes | None = 
     for plan in propose(pairs, budget.asks(), asked).values():
         name = plan.method
         if plan.covariance is None:
-            found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, plan.refusal))
+            found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, plan.refusal or ""))
             continue
         try:
-            noise, proof = realised(plan, pairs, budget.asks(), asked.grid)
+            noise, proof = plan.realised(budget.asks())
         except NotProvable as error:
             found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, str(error)))
             continue

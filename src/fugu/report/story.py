@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fugu.calibration.compare import require_few_steps
-from fugu.calibration.lattice import problem
-from fugu.calibration.registry import least
+from fugu.calibration.lattice import least, problem
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import NotChecked
 from fugu.documents.swap import SWAP

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +21,16 @@ from fugu.calibration.covariance.slope import (
     log_delta,
     symmetric,
 )
-from fugu.calibration.registry import least_scale
+from fugu.calibration.lattice import least_scale, short_step
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Divergences
 from fugu.loss.search.normal import fast_normal_delta
 from fugu.loss.shifts import gaussian_mu
+from fugu.loss.vectors_gaussian import TAU
+from fugu.noise.lattice import MAX_INDEX
+from fugu.noise.matrix import CorrelatedGaussian
+from fugu.numbers.exact import decimal_up
 
-# Descent on the exact curve: the covariance of least cost above a floor, for laws of two different covariances.
-#
 # Minimise cost(S) over S = floor I + T, T >= 0, with room_k(S) >= 0 for both orders of every pair that binds: ln(delta
 # / loss), or 1 - D_alpha / epsilon. Newton's method on the log barrier cost - m (ln det T + sum ln room_k), m -> 0,
 # with gradient and second derivative in closed form (`slope`). D_alpha is convex in S, so for Renyi budgets and the
@@ -54,7 +58,8 @@ def descend(start: Array, floor: float, laws: StandardPairs, ask: Ask, cost: Cov
     for _ in range(_ROUNDS):
         S = _central(S, floor, laws.only(binding or [0]), ask, cost)
         losses = excesses(S, laws, ask)
-        best = _better(best, S, floor, laws, ask, cost)
+        with suppress(NotProvable):  # S, made enough, if it then costs less
+            best = min(best, raised(S, floor, laws, ask), key=cost.value)
         worst = int(np.argmax(losses))
         if losses[worst] <= 1 + 1e-6 or worst in binding:
             break
@@ -67,20 +72,10 @@ def descend(start: Array, floor: float, laws: StandardPairs, ask: Ask, cost: Cov
         return best
     # without directions of next to no noise, which only take a finer grid, if that costs as good as nothing
     flat = (vectors * np.where(small, 0.0, values)) @ vectors.T
-    try:
+    with suppress(NotProvable):
         found = raised((flat + flat.T) / 2, 0.0, laws, ask)
-    except NotProvable:
-        return best
-    return found if cost.value(found) <= cost.value(best) * (1 + 1e-4) else best
-
-
-def _better(best: Array, S: Array, floor: float, laws: StandardPairs, ask: Ask, cost: CovarianceCost) -> Array:
-    """S, made enough, if it then costs less."""
-    try:
-        found = raised(S, floor, laws, ask)
-    except NotProvable:
-        return best
-    return found if cost.value(found) < cost.value(best) else best
+        return found if cost.value(found) <= cost.value(best) * (1 + 1e-4) else best
+    return best
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +212,7 @@ def excesses(S: Array, laws: StandardPairs, ask: Ask) -> list[float]:
             for d, a, b in zip(laws.shift, laws.first, laws.second, strict=True)
         ]
     if ask.pure:
-        raise NotProvable("Gaussian noise gives no pure guarantee; give a delta > 0, or a Renyi budget")
+        admissible(ask)  # refused
     return [
         _delta(d, a + S, b + S, float(ask.epsilon)) / ask.target
         for d, a, b in zip(laws.shift, laws.first, laws.second, strict=True)
@@ -273,12 +268,8 @@ def raised(S: Array, floor: float, laws: StandardPairs, ask: Ask) -> Array:
 
 def multiple(S: Array, laws: StandardPairs, ask: Ask) -> float:
     """The least f >= 0 at which f S meets the budget; inf where none does."""
-
-    def enlarged(held: StandardPairs) -> Array:
-        return S * _least(lambda x: excess_of(x * S, held, ask))
-
     with np.errstate(invalid="ignore"):  # no multiple at all
-        found = _binding(0.0 * S, laws, ask, enlarged)
+        found = _binding(0.0 * S, laws, ask, lambda held: S * _least(lambda x: excess_of(x * S, held, ask)))
     return float(np.trace(found) / np.trace(S)) if np.isfinite(found).all() else math.inf
 
 
@@ -333,3 +324,126 @@ def _least(excess: Callable[[float], float]) -> float:
         if high > 4.0**20:
             return math.inf
     return least_scale(lambda f: math.inf if f == 0 else excess(f), 1.0, high) * (1 + 1e-9)
+
+
+# From a covariance to noise that can be drawn: an integer matrix times independent discrete Gaussians on a lattice.
+
+
+_LENGTHS = tuple(32 * 4**k for k in range(15))
+"""The longest column of whole numbers has about one of these lengths: the first that costs less than `_NEARLY`."""
+_SHORT = (1, 2, 4, 8, 16)
+"""On a grid that was asked for also these."""
+_NEARLY = 1.001
+"""No error may grow by more than this factor of its variance."""
+_SPARE = 1e-6
+"""What is above the least variance by less than this share of it needs no column."""
+_ZERO = 1e-10
+"""Eigenvalues below this share of the largest are none; below what a proposal may have without a declaration."""
+_FINER = 16
+"""The grid is at most this fraction of the least deviation of noise and laws, so that rounding costs little."""
+_WIDTH = math.sqrt(2 * float(TAU))
+_UP = 1 + 1e-12
+_FLAT = (
+    "a law does not vary at all in some direction, so no lattice is fine enough for it; protect it as a shift "
+    "(fugu.Shifted), or leave out statistics that are functions of the others"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What a lattice is chosen for: the covariances of the laws, the units of the statistics, the largest mean, and a
+    grid if one is given."""
+
+    laws: Sequence[Array]
+    unit: Array
+    reach: float
+    grid: Fraction | None = None
+
+    @cached_property
+    def least(self) -> float:
+        """The least variance of a law in any direction; refused where one does not vary at all."""
+        least = min(float(np.linalg.eigvalsh(cov)[0]) for cov in self.laws)
+        if not least > 0:
+            raise NotProvable(_FLAT)
+        return least
+
+
+def realise(S: Array, wanted: Wanted, needed: Callable[[Array], float]) -> CorrelatedGaussian:
+    """Noise of about the covariance S, on a grid fine enough for `fugu.loss.vectors_gaussian`: base^2 I with the least
+    variance in any direction, and whole columns for the rest.
+
+    Columns are S's own up to half a step, so longer ones cost less and need a finer grid; the shortest that cost next
+    to nothing are taken. Rounded noise is enlarged until it is above S; where S is of deficient rank, which nothing
+    rounded is above, by the factor that `needed` finds for its shape. What the result really protects is proved
+    afterwards, from its own exact covariance."""
+    own = S / np.outer(wanted.unit, wanted.unit)
+    values, vectors = np.linalg.eigh(own)
+    if not values[-1] > 0:
+        grid = short_step(0.99 * math.sqrt(wanted.least) / 64) if wanted.grid is None else wanted.grid
+        return CorrelatedGaussian(0.0, (), (), grid, len(S))  # the values are rounded alone
+    full = bool(values[0] > _ZERO * values[-1])
+    base = 0.0
+    if full:  # the least eigenvalue of S, through an inverse whose entries are as good as their units
+        base = 1 / float(np.linalg.eigvalsh(np.linalg.inv(own) / np.outer(wanted.unit, wanted.unit))[-1])
+        values, vectors = np.linalg.eigh(own - np.diag(base / wanted.unit**2))
+    held = values > (_SPARE * base / wanted.unit.max() ** 2 if full else _ZERO * values[-1])
+    F = wanted.unit[:, None] * vectors[:, held] * np.sqrt(values[held])
+    longest = float(np.sqrt((F * F).sum(axis=0)).max(initial=0.0))
+    best: tuple[float, CorrelatedGaussian] | None = None
+    refusal: NotProvable | None = None
+    lengths = _LENGTHS if full else _LENGTHS[3:]
+    for length in lengths if wanted.grid is None else (*_SHORT, *lengths):
+        step = longest / length
+        B = np.rint(F / step) if F.size else F
+        B = B[:, B.any(axis=0)]
+        shape = base * np.eye(len(S)) + step**2 * (B @ B.T)
+        factor, price = _above(own, shape / np.outer(wanted.unit, wanted.unit)) if full else 2 * (needed(shape),)
+        if not math.isfinite(factor) or (best is not None and price >= best[0]):
+            continue
+        try:
+            best = price, _made(base * factor, B, math.sqrt(factor) * step, len(S), wanted)
+        except NotProvable as error:
+            refusal = refusal or error
+            if wanted.grid is None:
+                break
+            continue
+        if price <= _NEARLY or not F.size:
+            break
+    if best is None:
+        raise refusal or NotProvable("no whole directions near those of this noise hide the pairs")
+    return best[1]
+
+
+def _above(S: Array, shape: Array) -> tuple[float, float]:
+    """The least f with f shape >= S, and the least g with f shape <= g S: no error grows by more than g."""
+    from scipy.linalg import eigh
+
+    values = eigh(shape, S, eigvals_only=True)
+    return (1 / float(values[0]), float(values[-1] / values[0])) if values[0] > 0 else (math.inf, math.inf)
+
+
+def _made(base: float, B: Array, step: float, d: int, wanted: Wanted) -> CorrelatedGaussian:
+    """base I + step^2 B B' as noise on a lattice: every column has the width step / grid. The grid is at most some
+    limits, first for columns and base, then for the laws: then every sum over the lattice is an integral
+    (`loss.normal.smoothing.excess`)."""
+    least = wanted.least
+    narrow = step / _WIDTH if B.size else math.inf
+    if base:
+        spread = math.sqrt(float(np.linalg.eigvalsh(B.T @ B)[-1])) if B.size else 1.0
+        finer = _FINER if wanted.grid is None else _WIDTH
+        limits = [narrow, math.sqrt(base) / max(finer, _WIDTH * spread), math.sqrt(least) / _FINER]
+    else:
+        reach = [float(np.linalg.eigvalsh(B.T @ np.linalg.solve(cov, B))[-1]) for cov in wanted.laws]
+        limits = [narrow, *(1 / (_WIDTH * math.sqrt(x)) for x in reach)]
+    grid = short_step(0.99 * min(limits)) if wanted.grid is None else wanted.grid
+    if wanted.grid is not None and grid > min(limits[:2]):
+        raise NotProvable("the noise is too narrow against its grid to be treated as Gaussian; choose a finer grid")
+    size = math.sqrt(base + step**2 * float((B * B).sum(axis=1).max(initial=0.0)))
+    if max(64 * size, 4 * wanted.reach) / float(grid) > MAX_INDEX:
+        raise NotProvable(
+            "the grid is too fine for means or noise this large, so nothing could be released; subtract a public "
+            "constant from the values, or give a coarser grid"
+        )
+    columns = tuple(tuple(int(x) for x in b) for b in B.T)
+    width = float(decimal_up(step / float(grid) * _UP))
+    return CorrelatedGaussian(float(decimal_up(math.sqrt(base) * _UP)), columns, (width,) * len(columns), grid, d)

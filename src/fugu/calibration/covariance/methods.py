@@ -6,13 +6,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fugu.calibration.covariance.descent import admissible, descend, enough, excess_of, isotropic
+from fugu.calibration.covariance.descent import (
+    Wanted,
+    admissible,
+    descend,
+    enough,
+    excess_of,
+    excesses,
+    isotropic,
+    multiple,
+    realise,
+)
 from fugu.calibration.covariance.directions import (
     directional,
     directional_uncertainty,
@@ -20,16 +30,23 @@ from fugu.calibration.covariance.directions import (
     expected_value_gaussian,
     up,
 )
-from fugu.calibration.covariance.optimal import optimal_covariance
+from fugu.calibration.covariance.optimal import least_trace, optimal_covariance
 from fugu.calibration.covariance.slope import CovarianceCost, StandardPairs
+from fugu.calibration.lattice import beliefs_of
+from fugu.calibration.offer import Offer, Stages, Tried, Wishes, named
+from fugu.documents.sentences import EXACTLY_NORMAL, GAUSSIAN_MODEL
 from fugu.errors import FuguError, NotProvable, UsageError
-from fugu.guarantee.asks import Ask
+from fugu.guarantee.asks import Ask, Proof
 from fugu.laws.multinormal import NormalPair
+from fugu.laws.shapes import Shape
+from fugu.loss.door import bound
+from fugu.mechanism.intake import Context
+from fugu.noise.gaussian import Gaussian
+from fugu.noise.kind import Kind, Objective, finite_or_none, kind_of
+from fugu.noise.lattice import Lattice
+from fugu.noise.matrix import CorrelatedGaussian
 from fugu.numbers.exact import Real, as_fraction
-from fugu.scenario.property import records_of
-
-if TYPE_CHECKING:
-    from fugu.calibration.offer import Wishes
+from fugu.scenario.property import MOVED, records_of
 
 Array = NDArray[np.float64]
 DECODABLE = (
@@ -39,24 +56,6 @@ DECODABLE = (
 )
 EXACT = "no noise would be needed if the laws were exact"
 _LEAST = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """The covariance a method asks for, in the units of the values, or why it has none."""
-
-    method: str
-    covariance: Array | None
-    laws: StandardPairs
-    cost: CovarianceCost
-    floor: float
-    refusal: str = ""
-    note: str = ""
-
-    @property
-    def error(self) -> float:
-        """What to choose by: the cost of normal noise with this covariance, every statistic in its own unit."""
-        return math.inf if self.covariance is None else self.cost.value(self.laws.own(self.covariance))
 
 
 _PAPER = "Chen and Ohrimenko 2023"
@@ -72,7 +71,125 @@ WAYS = {
 """Each method by its name, and the theorem that it stands on."""
 
 
-def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str, Candidate]:
+_OWN = "each statistic in units of its own deviation under the laws"
+_FACTOR = 8.0
+_STRETCH = tuple(1e-9 * _FACTOR**k for k in range(10))
+"""How much larger, as a share of the variance, where the proof needs it: the least by bisection."""
+_NEGLIGIBLE = 1e-4
+_HALVINGS = 6
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Covariance(Offer):
+    """The covariance that a method asks for, in the units of the values, or why it has none."""
+
+    method: str
+    covariance: Array | None
+    pairs: tuple[NormalPair, ...]
+    laws: StandardPairs
+    cost: CovarianceCost
+    floor: float
+    wishes: Wishes
+    refusal: str | None = None
+    note: str = ""
+    scales: dict[str, float | None] = field(default_factory=dict)
+    kind: Kind = Gaussian
+
+    @property
+    def error(self) -> float:
+        """What to choose by: the cost of normal noise with this covariance, every statistic in its own unit."""
+        return math.inf if self.covariance is None else self.cost.value(self.laws.own(self.covariance))
+
+    def rank(self, objective: Objective) -> tuple[float, float, bool]:  # noqa: ARG002 - the cost is of what is wished
+        """The cost."""
+        return self.error, 0.0, False
+
+    def tried(self, ask: Ask, context: Context) -> Tried:
+        """The noise, and its proof in the Gaussian model."""
+        noise, proof = self.realised(ask)
+        before, floor = [GAUSSIAN_MODEL], self.wishes.floor
+        if self.wishes.declared_exact:
+            before.append(EXACTLY_NORMAL)
+            if context.shares is not None:  # laws declared exactly normal have no ends: nothing is clipped
+                stated = tuple(a for a in context.assumptions if a != MOVED)
+                free = {**context.shares, "limits": [None] * len(context.shares["limits"])}
+                context = replace(context, assumptions=stated, shares=free)
+        if floor is not None:
+            before.append(f"noise of variance at least {floor:g} in every direction, {_OWN}")
+        return Tried(
+            kind="correlated",
+            method=self.method,
+            theorem=WAYS[self.method],
+            noise=noise,
+            proof=proof,
+            lattice=Lattice(noise.grid),
+            laws=self.pairs,
+            beliefs=beliefs_of(self.pairs),
+            context=context,
+            scales=self.scales,
+            dimension=noise.dimension,
+            before=tuple(before),
+        )
+
+    def told(self, tried: Tried, ask: Ask) -> dict[str, Any]:
+        """The errors in the units of the statistics, and how near the least they are."""
+        assert self.covariance is not None
+        S = self.laws.own(
+            np.array([[float(x) for x in row] for row in cast(CorrelatedGaussian, tried.noise).covariance()])
+        )
+        values = np.linalg.eigvalsh(self.covariance)
+        flat = "" if values[0] > 1e-9 * values[-1] else "deficient rank: only for laws that are exactly normal"
+        least = self._least(S, ask) if self.method == "optimal" else ""
+        note = self.note or "; ".join(filter(None, (flat, least)))
+        return {"note": note, "standardised": self.cost.value(S)}
+
+    def _least(self, S: Array, ask: Ask) -> str:
+        """How near the optimal covariance is to what no Gaussian noise above its floor goes below."""
+        cost = CovarianceCost(self.cost.weight)
+        at = descend(S, self.floor, self.laws, ask, cost) if self.cost.absolute else S
+        losses = excesses(at, self.laws, ask)
+        value, least = cost.value(S), least_trace(self.laws, ask, self.floor, cost.weight, at, losses)
+        weighed = "every statistic in its own unit" if self.wishes.weight is None else "weighted"
+        return f"mean squared error {value:.4g} ({weighed}); no Gaussian noise has less than {least:.4g}"
+
+    def realised(self, ask: Ask) -> tuple[CorrelatedGaussian, Proof]:
+        """Noise that can be drawn, a little larger than asked for where rounding needs it, and its proof.
+
+        What is drawn is above what the search found to be enough, so a first proof mostly holds; where it does not, the
+        least of the larger ones that were tried, each with a proof of its own."""
+        assert self.covariance is not None
+        laws, pairs = self.laws, self.pairs
+        covs = [law.cov_array for pair in pairs for law in (pair.p, pair.q)]
+        reach = max(float(np.abs(law.mean_array).max()) for pair in pairs for law in (pair.p, pair.q))
+        wanted = Wanted(covs, laws.unit, reach, self.wishes.grid)
+        covariance = laws.raw(enough(laws.own(self.covariance), laws, ask))
+
+        def tried(stretch: float) -> tuple[CorrelatedGaussian, Proof]:
+            noise = realise(covariance * stretch, wanted, lambda shape: multiple(laws.own(shape), laws, ask) * stretch)
+            return noise, bound(pairs, noise, ask)
+
+        low, found = 0.0, tried(1.0)
+        for more in _STRETCH:
+            if found[1].holds:
+                break
+            low, found = more / _FACTOR, tried(1 + more)
+        if not found[1].holds:
+            proof = found[1]
+            raise NotProvable(
+                f"the bound is {proof.epsilon:.6g}, delta {proof.delta:.3g} for pair {proof.worst_pair!r}"
+            )
+        if low > _NEGLIGIBLE:
+            high = low * _FACTOR
+            for _ in range(_HALVINGS):
+                middle = tried(1 + (low + high) / 2)
+                low, high, found = (
+                    (low, (low + high) / 2, middle) if middle[1].holds else ((low + high) / 2, high, found)
+                )
+        return found
+
+
+def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str, Covariance]:
     """Every method's covariance, sought in units of each statistic's own deviation. Methods for one covariance are
     given the mean of two different ones, which may not be enough (the means may even agree): what they find is then
     enlarged until it is, before its rank and its error count. `optimal` comes last and starts from all the others."""
@@ -93,17 +210,17 @@ def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str
         others.append(S)
         return S
 
-    def candidate(way: str) -> Candidate:
+    def offer(way: str) -> Covariance:
         try:
             S = found(_FINDERS[way]) if way in _FINDERS else _optimal(laws, t, ask, cost, floor, others)
         except FuguError as error:
-            return Candidate(way, None, laws, cost, floor, str(error))
+            return Covariance(way, None, pairs, laws, cost, floor, wishes, str(error))
         if deficient(S) and not wishes.declared_exact:
-            return Candidate(way, None, laws, cost, floor, DECODABLE if S.any() else EXACT)
+            return Covariance(way, None, pairs, laws, cost, floor, wishes, DECODABLE if S.any() else EXACT)
         note = "" if S.any() else "the laws' own randomness suffices: no noise"
-        return Candidate(way, laws.raw(S), laws, cost, floor, note=note)
+        return Covariance(way, laws.raw(S), pairs, laws, cost, floor, wishes, note=note)
 
-    return {way: candidate(way) for way in WAYS}
+    return {way: offer(way) for way in WAYS}
 
 
 def least_variance(laws: StandardPairs, t: float, ask: Ask, wishes: Wishes) -> float:
@@ -178,6 +295,31 @@ _FINDERS: dict[str, Finder] = {
     "directional-uncertainty": lambda laws, t, _: _along(*directional_uncertainty(laws.shift, laws.middle, t), 1),
 }
 """Methods for one covariance count on the mean of the two laws of a pair."""
+
+
+def covariances(given: tuple[Shape, ...], ask: Ask, wishes: Wishes, every: bool = False) -> Stages:
+    """The search for covariances: every method at once, since none takes long."""
+    pairs = tuple(pair for pair in given if isinstance(pair, NormalPair))
+    if wishes.noise not in ("best", "gaussian"):
+        kind_of(wishes.noise)
+        raise NotProvable(
+            f"normal vectors are protected by Gaussian noise here, not by {wishes.noise}; leave out noise="
+        )
+    if wishes.declared_exact and getattr(wishes.model, "bounds", None) and not every:
+        raise UsageError(
+            "bounds= clips the records, so the statistics are not exactly normal: leave out bounds, or declared_exact"
+        )
+    if wishes.method != "best" and wishes.method not in WAYS:
+        named(wishes.method)
+        raise NotProvable(
+            f"method {wishes.method!r} is not for normal laws of vectors; methods that are: {', '.join(WAYS)}"
+        )
+    found = propose(pairs, ask, wishes)
+    scales = {
+        m: None if c.covariance is None else finite_or_none(math.sqrt(float(np.trace(c.covariance))))
+        for m, c in found.items()
+    }
+    yield [replace(c, scales=scales) for m, c in found.items() if wishes.method in ("best", m)]
 
 
 @dataclass(frozen=True)

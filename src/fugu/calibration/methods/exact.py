@@ -7,8 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from fugu.calibration.comparison import BOUNDED
+from fugu.calibration.lattice import least, least_scale
 from fugu.calibration.methods.wasserstein import least_excess, reach
-from fugu.calibration.registry import RELEASED, Proposal, least, least_scale, method
+from fugu.calibration.offer import RELEASED, Proposal, method
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Divergences, Ratio
 from fugu.guarantee.kinds import pure_as_renyi

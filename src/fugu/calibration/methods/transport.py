@@ -8,8 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from fugu.calibration.lattice import least_scale
 from fugu.calibration.methods.wasserstein import LEAST, least_excess, monotone_plans, reach, steps_for, vectors_within
-from fugu.calibration.registry import EVERY, RELEASED, Proposal, least_scale, method
+from fugu.calibration.offer import EVERY, RELEASED, Proposal, method
 from fugu.guarantee.asks import Divergences, Ratio
 from fugu.laws.family import Family
 from fugu.laws.normal import Analytic, Normal

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from fugu.calibration.registry import EVERY, RELEASED, UNBOUNDED, Proposal, least_scale, method
+from fugu.calibration.lattice import least_scale
+from fugu.calibration.offer import EVERY, RELEASED, UNBOUNDED, Proposal, method
 from fugu.guarantee.asks import Ask, Divergences, Ratio
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family, SetFamily
