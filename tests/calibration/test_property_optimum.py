@@ -250,7 +250,7 @@ def test_descent_on_one_order_of_a_pair_is_not_enough(monkeypatch):
 
     kept = descent._rooms
     monkeypatch.setattr(descent, "_rooms", lambda *a: list(kept(*a))[:1])
-    monkeypatch.setattr(descent, "_better", lambda best, S, *rest: S)
+    monkeypatch.setattr(descent, "raised", lambda S, *rest: S)
     monkeypatch.setattr(descent, "_ROUNDS", 1)
     assert excess_of(descend(start, 0.01, laws, ask, cost), laws, ask) > 1.5
 
