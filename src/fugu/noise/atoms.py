@@ -159,11 +159,6 @@ class AtomLaplace(Noise):
         """-rate |y - x|."""
         return np.asarray(-float(self.rate) * np.abs(seen[:, None] - at[None, :]).astype(np.float64))
 
-    @property
-    def margin(self) -> int:
-        """Nothing is published beyond."""
-        return 0
-
     def rescaled(self, scale: Real) -> Self:
         """On the same atoms."""
         return type(self)(scale, self.grid or 1, self.atoms, self.weight)
@@ -216,8 +211,17 @@ class AtomLaplace(Noise):
         return float(each @ np.array([w / total for w in self.weight]))
 
     def tail(self, error: float) -> float:
-        """P(|Y - x| > `error`) of the worst atom x, `error` >= 0."""
-        return float(self._beyond(error).max())
+        """P(|Y - x| > `error`) of the worst atom x, `error` >= 0, from the telescoped sums on both sides."""
+        x, n = self.places, len(self._known())
+        if self.silent:
+            return 0.0
+        b, far = float(self.scale), error * (1 + 1e-12)
+        after = np.append(0.0, self._falls)  # after[j] is r before atom j
+        right, left = np.searchsorted(x, x + far, side="right"), np.searchsorted(x, x - far, side="left") - 1
+        up, down = np.minimum(right, n - 1), np.maximum(left, 0)
+        ahead = np.where(right < n, np.exp(-np.abs(x[up] - x) / b) / (1 + after[up]), 0.0)
+        behind = np.where(left >= 0, np.exp(-np.abs(x - x[down]) / b) / (1 + self._falls[down]), 0.0)
+        return float((ahead + behind).max())
 
     def exact_chance(self) -> float:
         """The probability that a value of the declared weight goes out as it is; without one, of the likeliest atom."""
@@ -225,19 +229,6 @@ class AtomLaplace(Noise):
             return float(self.masses().max())
         total = sum(self.weight)
         return float(self.masses() @ np.array([w / total for w in self.weight]))
-
-    def _beyond(self, error: float) -> Floats:
-        """P(|Y - x| > error) of every atom x, from the telescoped sums on both sides."""
-        x, n = self.places, len(self._known())
-        if self.silent:
-            return np.zeros(n)
-        b, far = float(self.scale), error * (1 + 1e-12)
-        after = np.append(0.0, self._falls)  # after[j] is r before atom j
-        right, left = np.searchsorted(x, x + far, side="right"), np.searchsorted(x, x - far, side="left") - 1
-        up, down = np.minimum(right, n - 1), np.maximum(left, 0)
-        ahead = np.where(right < n, np.exp(-np.abs(x[up] - x) / b) / (1 + after[up]), 0.0)
-        behind = np.where(left >= 0, np.exp(-np.abs(x - x[down]) / b) / (1 + self._falls[down]), 0.0)
-        return np.asarray(ahead + behind)
 
     def quantile(self, level: float) -> float:
         """The least multiple h of the grid with P(|Y - x| <= h) >= `level` < 1 for every atom x, from above."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadNoise
 from fugu.noise.bits import OS, BitSource, BoundaryTable, Coin, Widths, exp_minus, working_bits
-from fugu.noise.kind import Floats, Ints, Noise, Objective, check_objective, kind
+from fugu.noise.kind import Floats, Ints, Noise, Objective, check_level, check_objective, kind
 from fugu.noise.laplace import Laplace, LatticeLaplaceSampler
 from fugu.noise.lattice import as_grid, check_scale
 from fugu.numbers import balls
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 _WIDE = 1 / (2 * 1000.0**2)  # below this decay (a width of 1000 steps) sums are integrals with corrections
 _FINEST = Fraction(1, 2**105)  # below this decay doubles do not see the lattice
-_TELLING = 9
-"""Standard deviations beyond the outermost values from which on an output tells no more."""
 _SLACK = Fraction(1, 10**12)
 NO_RATIO = (
     "Gaussian noise gives no pure guarantee unless the laws are equal: far out, one noised law outweighs the other "
@@ -95,11 +93,6 @@ class Gaussian(Noise):
             raise BadNoise("only lattice noise of positive scale has a precision")
         return self.grid**2 / (2 * as_fraction(self.scale) ** 2)
 
-    @property
-    def spread_in_steps(self) -> float:
-        """The standard deviation, in steps of the lattice."""
-        return math.sqrt(0.5 / float(self.precision))
-
     def mass(self, k: int) -> arb:
         """e^(-precision k^2) over the sum of all."""
         return (-balls.of(self.precision) * (k * k)).exp() / _total(self.precision, ctx.prec)
@@ -137,7 +130,7 @@ class Gaussian(Noise):
     @property
     def margin(self) -> int:
         """Nine standard deviations."""
-        return int(_TELLING * self.spread_in_steps) + 1
+        return int(9 * math.sqrt(0.5 / float(self.precision))) + 1
 
     def expected_error(self, objective: Objective = "absolute") -> float:
         """E|N| (`objective` "absolute") or E N^2 ("squared"). Continuous: scale sqrt(2 / pi), scale^2. Lattice: the
@@ -175,9 +168,7 @@ class Gaussian(Noise):
 
         What doubles leave in doubt, a relative 1e-12 of 1 - level, goes up.
         """
-        if not 0 <= level < 1:
-            raise BadNoise(f"a level must be in [0, 1), got {level!r}")
-        if self.scale == 0 or level == 0:
+        if check_level(level) == 0 or self.scale == 0:
             return 0.0
         miss = 1 - as_fraction(level)
         decay = self._decay()
@@ -422,15 +413,12 @@ class LatticeGaussianSampler:
         """The first `count` proposals that are kept, of a sequence of independent ones."""
         kept: list[NDArray[np.int64]] = []
         missing = count
-        while missing:
-            y = self.proposal.draw(self._enough(missing), source)
+        while missing:  # 76 % of the proposals are kept: these nearly always hold as many, with six sigmas to spare
+            enough = missing * 4 // 3 + 4 * math.isqrt(missing) + 10 if self.widths.steady else missing
+            y = self.proposal.draw(enough, source)
             kept.append(y[self._keeps(np.abs(y) - self.centre, source)][:missing])
             missing -= kept[-1].size
         return np.concatenate(kept)
-
-    def _enough(self, count: int) -> int:
-        """So many proposals nearly always hold `count` that are kept (76 % are, and six sigmas to spare)."""
-        return count * 4 // 3 + 4 * math.isqrt(count) + 10 if self.widths.steady else count
 
     def _keeps(self, offset: NDArray[np.int64], source: BitSource) -> NDArray[np.bool_]:
         """Coins of probability exp(-precision offset^2): a few bits against a double, the close ones exactly."""

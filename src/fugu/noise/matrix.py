@@ -27,7 +27,7 @@ from fugu.numbers.exact import Real, as_fraction, echelon, read_number, read_who
 from fugu.visible import Json, brief
 
 if TYPE_CHECKING:
-    from fugu.guarantee.asks import Ask
+    pass
 
 Rationals = tuple[tuple[Fraction, ...], ...]
 Direction = tuple[int, ...]
@@ -45,11 +45,13 @@ class Matrix(Noise):
     scales: tuple[Real, ...]
     grid: Fraction
     base: Real
+    coordinates: int = 0
+    """Needed only where there are no columns."""
 
     @property
     def dimension(self) -> int:
         """The number of coordinates."""
-        return len(self.columns[0])
+        return len(self.columns[0]) if self.columns else self.coordinates
 
     def along_each(self, dimension: int) -> Iterator[tuple[Direction, Noise]]:
         """b_j and the noise of Z_j in steps, for every direction that has noise; those of the base first."""
@@ -112,7 +114,6 @@ class CorrelatedGaussian(Matrix):
     scales: tuple[Real, ...]
     grid: Fraction
     coordinates: int = 0
-    """Needed only where there are no columns."""
 
     def __post_init__(self) -> None:
         check_scale(self.base)
@@ -125,16 +126,6 @@ class CorrelatedGaussian(Matrix):
             raise BadNoise("the columns of correlated noise are vectors of whole numbers")
         if self.dimension < 1 or self.coordinates not in (0, self.dimension):
             raise BadNoise("say how many coordinates the noise has: as many as each column")
-
-    @classmethod
-    def refusal(cls, ask: Ask) -> str | None:
-        """As of Gaussian noise."""
-        return Gaussian.refusal(ask)
-
-    @property
-    def dimension(self) -> int:
-        """The number of coordinates."""
-        return len(self.columns[0]) if self.columns else self.coordinates
 
     @property
     def scale(self) -> float:  # type: ignore[override]
