@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, TypeVar, final
+from pathlib import Path
+from typing import Any, Self, TypeVar, final
 
 from fugu.data import Schema
 from fugu.data.field import Field
@@ -19,6 +18,7 @@ from fugu.errors import (
     BadBudget,
     BadTable,
     BudgetExceeded,
+    BudgetRefused,
     ColumnNotFound,
     NotComposable,
     PriorNotPublic,
@@ -27,11 +27,14 @@ from fugu.errors import (
 )
 from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.guarantee.asks import exact, plain
-from fugu.ledger import Charge, Ledger
-from fugu.ledger.accountant import Charges, against_anybody, for_shared
-from fugu.ledger.books import Elsewhere, epsilons
+from fugu.ledger import Books, Charge, Ledger
+from fugu.ledger import books as entries
+from fugu.ledger.accountant import Terms, against_anybody, for_shared
+from fugu.ledger.books import Elsewhere, epsilons, standing
 from fugu.ledger.charge import LAW, left
 from fugu.ledger.fingerprint import fingerprints
+from fugu.ledger.registration import Opening, known_already
+from fugu.ledger.events import CHARGED
 from fugu.numbers.exact import Real, number
 from fugu.queries.groups import ExpectedGroups, PublicGroups, declared_schema, open_table, require_column, same_rows
 from fugu.queries.statistic import Charged, NoisedQuestion, questions_in, reads_of
@@ -51,38 +54,71 @@ FOLD = 5
 4.9 times less than with ordinary privacy at the budget."""
 
 
-class SessionBooks(ABC):
-    """All charges of one table, and the answers that they paid for."""
+@dataclass
+class SessionBooks:
+    """All charges of one table, and the answers that they paid for: in memory, so that they end with the session, and
+    another one of the same data knows nothing of them.
+
+    `own_cap`: what the epsilons of one record may add up to, the most that all answers promise away against anybody.
+    `opened`: whether the belief is about the groups of the private table. `so_far`: of a rehearsal the charges that it
+    sees, of which some stand in no books; nothing is charged in it."""
 
     belief: TableBelief
     budget: Pure
-    cap: Fraction
-    """What the epsilons of one record may add up to: the most that all answers promise away against anybody."""
+    own_cap: Fraction
+    opened: bool = False
+    so_far: Charged | None = None
+    _charged: dict[str, Charge] = field(default_factory=dict)
+    _values: dict[str, Any] = field(default_factory=dict)
 
-    @abstractmethod
+    @property
+    def cap(self) -> Fraction:
+        """What one record's epsilons may add up to now."""
+        return self.own_cap
+
+    def open(self, private: Private, belief: TableBelief) -> SessionBooks:
+        """The same, of a table that is open; what is believed of its groups is known now."""
+        del private
+        return replace(self, belief=belief, opened=True)
+
     def charges(self) -> Charged:
         """All charges as they stand now."""
+        own = [(charge.guarantee, charge.reads, 1) for charge in self._charged.values()]
+        return own if self.so_far is None else self.so_far
 
-    @abstractmethod
     def charge_of(self, request: str) -> Charge | None:
         """What a request was charged; None if it was not."""
+        return self._charged.get(request)
 
     def find(self, request: str) -> list[NoisedQuestion] | None:
         """The questions that a request was charged for; None if it was not."""
         charge = self.charge_of(request)
         return None if charge is None else list(questions_in(charge.reads))
 
-    @abstractmethod
     def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:
         """Charge, then run `produce` once and keep what it returns; the same request returns it again for nothing."""
+        assert self.opened  # what is charged opens the table first
+        assert self.so_far is None  # nothing is charged in a rehearsal
+        if request in self._charged and self._charged[request].text() != charge.text():
+            raise RequestReused(
+                f"request {request!r} stands for another question; one name is one charge and one value, so give a new "
+                "question a new name"
+            )
+        if request not in self._charged:
+            require_within(self, exact(charge.guarantee.epsilon), self.beside(charge).worth())
+            self._charged[request] = charge
+        if request not in self._values:
+            self._values[request] = produce()
+        found: Value = self._values[request]
+        return found
 
     def worth(self) -> Worth:
         """What everything charged so far is worth, proved: under the beliefs, and against anybody."""
         return self.belief.worth(self.belief.read(self.charges()))
 
-    def after(self, charge: Charge) -> Worth:
-        """What everything would be worth with one charge more."""
-        return self.belief.worth(self.belief.read([*self.charges(), (charge.guarantee, charge.reads, 1)]))
+    def beside(self, *charges: Charge) -> Self:
+        """The books as they would be with more charges, which stand nowhere."""
+        return replace(self, so_far=[*self.charges(), *((charge.guarantee, charge.reads, 1) for charge in charges)])
 
     def spent(self) -> Fraction:
         """What everything charged so far is worth under the beliefs, proved."""
@@ -97,83 +133,50 @@ class SessionBooks(ABC):
         """What was charged to people of the table in other data sets of a ledger."""
         return Elsewhere()
 
-
-@final
-@dataclass
-class InMemory(SessionBooks):
-    """The books of a session without a ledger: they end with the session, and another one of the same data knows
-    nothing of them."""
-
-    belief: TableBelief
-    budget: Pure
-    cap: Fraction
-    _charged: dict[str, Charge] = field(default_factory=dict)
-    _values: dict[str, Any] = field(default_factory=dict)
-
-    def charges(self) -> Charged:
-        return [(charge.guarantee, charge.reads, 1) for charge in self._charged.values()]
-
-    def charge_of(self, request: str) -> Charge | None:
-        return self._charged.get(request)
-
-    def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:
-        if request in self._charged and self._charged[request].text() != charge.text():
-            raise RequestReused(
-                f"request {request!r} stands for another question; one name is one charge and one value, so give a new "
-                "question a new name"
-            )
-        if request not in self._charged:
-            require_within(self, exact(charge.guarantee.epsilon), self.after(charge))
-            self._charged[request] = charge
-        if request not in self._values:
-            self._values[request] = produce()
-        found: Value = self._values[request]
-        return found
+    def require_terms(self) -> None:
+        """Refuse another budget or belief than the table has in the ledger."""
 
 
 @final
-@dataclass
-class OnDisk(SessionBooks):
-    """The books of a session in a ledger: it decides, inside its lock, with all charges that are on disk."""
+@dataclass(kw_only=True)
+class LedgerBooks(SessionBooks):
+    """The books of a session in a ledger: it decides, inside its lock, with all charges that are on disk. Until the
+    table is opened the file is read, and nothing is written to it.
 
-    belief: TableBelief
-    own_cap: Fraction
-    ledger: Ledger
+    `path`: the ledger; `data`: the name of the table in it. `allowed`: its whole budget. `asked`: the cap that was
+    given, None for that of the data set. `others`: data sets of other people, by the user's word."""
 
-    @staticmethod
-    def open(
-        path: str | os.PathLike[str],
-        budget: Pure | Approx,
-        cap: Fraction | None,
-        data: str,
-        opened: Opened,
-        others: tuple[str, ...] = (),
-    ) -> OnDisk:
-        """The books of the data set `data` in the ledger at `path`; another budget, cap, belief or table is refused.
+    path: Path
+    data: str
+    allowed: Pure | Approx
+    asked: Fraction | None
+    others: tuple[str, ...]
+    ledger: Ledger | None = None
 
-        Without a `cap` it is that of the data set; one that has none, from before 0.4, gets `FOLD` times the budget,
-        and where it promises more than that already, nothing more is granted."""
-        private, belief = opened
+    def open(self, private: Private, belief: TableBelief) -> LedgerBooks:
+        """Another budget, cap, belief or table than those of the data set is refused, and one from the law route.
+
+        Without a cap it is that of the data set; one that has none, from before 0.4, gets `FOLD` times the budget, and
+        where it promises more than that already, nothing more is granted."""
+        require_records(self.path, self.data)
         marks = fingerprints(private.whole, persons_of(private.table, belief.unit))
-        terms: dict[str, Any] = {"data": data, "prior": belief, "fingerprint": marks, "late": True}
-        ledger = Ledger(path, budget, cap=cap, other_people=others, **terms)
-        if ledger.cap is None:
-            most, found = FOLD * exact(budget.epsilon), against_anybody(ledger.charges(), belief)
-            summed = most if found is None else exact(found.epsilon)
-            if summed > most:
-                return OnDisk(belief, summed, ledger)
-            ledger = Ledger(path, budget, cap=most, **terms)
-        assert ledger.cap is not None
-        return OnDisk(belief, ledger.cap, ledger)
+        terms: dict[str, Any] = {"data": self.data, "prior": belief, "fingerprint": marks, "late": True}
+        ledger = Ledger(self.path, self.allowed, cap=self.asked, other_people=self.others, **terms)
+        cap = ledger.cap
+        if cap is None:
+            cap, found = FOLD * exact(self.allowed.epsilon), against_anybody(ledger.charges(), belief)
+            summed = cap if found is None else exact(found.epsilon)
+            if summed <= cap:
+                ledger = Ledger(self.path, self.allowed, cap=cap, **terms)
+            cap = max(cap, summed)
+        return replace(self, belief=belief, opened=True, own_cap=cap, ledger=ledger)
 
     @property
-    def budget(self) -> Pure:  # type: ignore[override]
-        return Pure(self.ledger.budget.epsilon)
-
-    @property
-    def cap(self) -> Fraction:  # type: ignore[override]
+    def cap(self) -> Fraction:
         """Less what releases with a delta have of their own, about this table or its people elsewhere. Beside them, or
         beside columns that became public elsewhere, the plain sum is held against the budget, too."""
+        if self.ledger is None:
+            return self.own_cap
         elsewhere = self.elsewhere()
         beside = [c for c in (*self.ledger.charges(), *elsewhere.charges) if not c.charge.guarantee.pure]
         most = min(self.own_cap, exact(self.budget.epsilon)) if beside or elsewhere.plain else self.own_cap
@@ -182,38 +185,74 @@ class OnDisk(SessionBooks):
     def charges(self) -> Charged:
         """Those of this table, and the plain sum of what was charged to one of its people elsewhere; but for releases
         with a delta, which no session speaks of."""
-        listed = countable(self.ledger.charges())
+        if self.so_far is not None:
+            return self.so_far
+        listed = (self._read(entries.charges, self.data) or []) if self.ledger is None else self.ledger.charges()
+        if any(c.charge.kind == LAW for c in listed):
+            raise NotComposable(
+                "the ledger holds a law-based release of this data, which used up the randomness of the other records",
+                "keep law-based releases to tables of which nothing else is asked",
+            )
+        own = [(c.charge.guarantee, c.charge.reads, c.count) for c in listed if c.charge.guarantee.pure]
         apart = pure_in(self.elsewhere())
-        return [*listed, (Pure(plain(apart)), None, 1)] if apart else listed
+        return [*own, (Pure(plain(apart)), None, 1)] if apart else own
+
+    def worth(self) -> Worth:
+        """Before the table is opened, what the ledger proved when it took the last charge, with the groups that the
+        table has; where an earlier version did not keep that, the sum of epsilons, which is no less, and which holds
+        against anybody."""
+        if self.ledger is not None or self.so_far is not None:
+            return super().worth()
+        summed = sum((exact(guarantee.epsilon) * count for guarantee, _, count in self.charges()), Fraction(0))
+        history = [entry.worth for entry in self._read(entries.history, self.data) or () if entry.state in CHARGED]
+        proved = all(isinstance(worth, Pure) for worth in history)
+        spent = max((exact(worth.epsilon) for worth in history), default=Fraction(0)) if proved else summed
+        return Worth(spent, summed, (), ())
 
     def amounts(self) -> tuple[Pure, Pure]:
         """As the ledger has them: beside a delta it counts the plain sum, and of people who are in another table no
         more is left than is left of that."""
         spent, rest = super().amounts()
+        if self.ledger is None:
+            return spent, rest
         with suppress(NotComposable):
             spent = max(spent, Pure(self.ledger.spent().epsilon), key=lambda amount: exact(amount.epsilon))
         return spent, min(rest, Pure(self.ledger.remaining().epsilon), key=lambda amount: exact(amount.epsilon))
 
     def elsewhere(self) -> Elsewhere:
-        return self.ledger.elsewhere()
+        return Elsewhere() if self.ledger is None else self.ledger.elsewhere()
 
     def charge_of(self, request: str) -> Charge | None:
-        return self.ledger.charge_of(request)
+        if self.ledger is not None:
+            return self.ledger.charge_of(request)
+        charge: Charge | None = self._read(entries.charge_of, self.data, request)
+        return charge
 
     def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:
+        assert self.ledger is not None  # what is charged opens the table first
+        assert self.so_far is None  # nothing is charged in a rehearsal
         if self.ledger.cap is None and self.find(request) is None:  # it promises more than a cap already
-            require_within(self, exact(charge.guarantee.epsilon), self.after(charge))
+            require_within(self, exact(charge.guarantee.epsilon), self.beside(charge).worth())
         return self.ledger.spend(request, charge, produce)
 
+    def require_terms(self) -> None:
+        if self.ledger is None:
+            require_records(self.path, self.data)
+            self._read(known_already, Opening(self.path, self.data, Terms(self.allowed, self.belief, None)))
 
-def countable(charged: Sequence[Charges]) -> Charged:
-    """The pure charges of a ledger; refused where one of them is law-based."""
-    if any(c.charge.kind == LAW for c in charged):
-        raise NotComposable(
-            "the ledger holds a law-based release of this data, which used up the randomness of the other records",
-            "keep law-based releases to tables of which nothing else is asked",
+    def _read(self, what: Any, *args: Any) -> Any:
+        return Books(self.path).read(what, *args) if self.path.is_file() else None
+
+
+def require_records(path: Path, data: str) -> None:
+    """Refuse a table that a ledger has from the law route: what the two promise together is not known."""
+    known = standing(path, data)
+    if known is not None and known.by_law:
+        raise BudgetRefused(
+            f"{data!r} was released by the law route, as a column or as a model, and questions that are charged to "
+            "each record do not compose with that: the other records' randomness is used up. Ask them first, of a "
+            "table of which nothing else was released"
         )
-    return [(c.charge.guarantee, c.charge.reads, c.count) for c in charged if c.charge.guarantee.pure]
 
 
 def cap_of(cap: Real | None) -> Fraction | None:

@@ -38,7 +38,7 @@ from fugu.queries.table_belief import TableBelief
 from fugu.question import RECORDS
 from fugu.session.allocation import allotted, read_weights
 from fugu.session.answers import allowance, item_of
-from fugu.session.books import FOLD, InMemory, cap_of, public_facts
+from fugu.session.books import FOLD, SessionBooks, cap_of, public_facts
 from fugu.utility.figures import CHANCE, GRADES, NOISE, ROUGHLY, Figures, statistic
 from fugu.utility.plausible import CHANCE as FAR
 from fugu.utility.plausible import Ends, beyond, plausible_count, plausible_sum
@@ -380,7 +380,7 @@ def compare_routes(
     plans = [plan_of(asked, belief.reading, belief.table, options) for asked, options in items]
     if not plans:
         return ()
-    books = InMemory(belief, allowed, cap_of(cap) or FOLD * exact(allowed.epsilon))
+    books = SessionBooks(belief, allowed, cap_of(cap) or FOLD * exact(allowed.epsilon))
     found = allotted(books, plans, allowance(epsilon), weights)
     shares = read_weights(weights, len(plans)) or [Fraction(1)] * len(plans)
     whole = exact(allowed.epsilon) / sum(shares)

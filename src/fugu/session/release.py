@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from fugu.data.private import Private
-from fugu.errors import BadBudget, BudgetRefused, ColumnNotFound, RequestReused, UsageError
-from fugu.guarantee import Approx, Pure
+from fugu.errors import BadBudget, ColumnNotFound, RequestReused, UsageError
+from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import PUBLIC, both, called_exact
-from fugu.ledger import Books as LedgerBooks
-from fugu.ledger import Charge, books
-from fugu.ledger.accountant import Terms
-from fugu.ledger.books import Elsewhere, standing
-from fugu.ledger.events import CHARGED
-from fugu.ledger.registration import Opening, known_already
 from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease
 from fugu.queries.answer import SessionAnswer, cells_of, draw
@@ -31,14 +23,12 @@ from fugu.queries.features import Feature, Whole, whole
 from fugu.queries.kinds import OUTSIDE, Cell
 from fugu.queries.record_proofs import StatedLaw
 from fugu.queries.records_certificate import RecordsCertificate
-from fugu.queries.statistic import EXACT, Charged, NoisedQuestion, QuestionPlan, StatisticQuestion
-from fugu.queries.table_belief import TableBelief, Worth
+from fugu.queries.statistic import EXACT, NoisedQuestion, QuestionPlan, StatisticQuestion
+from fugu.queries.table_belief import TableBelief
 from fugu.session.allocation import room_for
 from fugu.session.books import (
     SessionBooks,
-    Value,
     charge_for,
-    countable,
     require_within,
 )
 from fugu.session.checks import RANKS, usable_of_question, usable_of_records
@@ -137,63 +127,6 @@ def _shown(
     )
 
 
-def require_records(path: str | os.PathLike[str] | None, data: str) -> None:
-    """Refuse a table that a ledger has from the law route: what the two promise together is not known."""
-    known = None if path is None else standing(Path(path), data)
-    if known is not None and known.by_law:
-        raise BudgetRefused(
-            f"{data!r} was released by the law route, as a column or as a model, and questions that are charged to "
-            "each record do not compose with that: the other records' randomness is used up. Ask them first, of a "
-            "table of which nothing else was released"
-        )
-
-
-@final
-@dataclass
-class Unopened(SessionBooks):
-    """The books of a session that has not opened its table yet: those of a ledger are read, none are written.
-
-    `path`: the ledger, None for a session without one; `data`: the name of the table in it."""
-
-    belief: TableBelief
-    whole: Pure | Approx
-    cap: Fraction
-    path: str | os.PathLike[str] | None
-    data: str
-
-    @property
-    def budget(self) -> Pure:  # type: ignore[override]
-        return Pure(self.whole.epsilon)
-
-    def charges(self) -> Charged:
-        return countable(self._read(books.charges, self.data) or [])
-
-    def charge_of(self, request: str) -> Charge | None:
-        charge: Charge | None = self._read(books.charge_of, self.data, request)
-        return charge
-
-    def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:  # noqa: ARG002
-        raise AssertionError("what is charged opens the table first")
-
-    def worth(self) -> Worth:
-        """What the ledger proved when it took the last charge, with the groups that the table has; where an earlier
-        version did not keep that, the sum of epsilons, which is no less, and which holds against anybody."""
-        summed = sum((exact(guarantee.epsilon) * count for guarantee, _, count in self.charges()), Fraction(0))
-        history = [entry.worth for entry in self._read(books.history, self.data) or () if entry.state in CHARGED]
-        proved = all(isinstance(worth, Pure) for worth in history)
-        spent = max((exact(worth.epsilon) for worth in history), default=Fraction(0)) if proved else summed
-        return Worth(spent, summed, (), ())
-
-    def require_terms(self) -> None:
-        """Refuse another budget or belief than the table has in the ledger."""
-        require_records(self.path, self.data)
-        self._read(known_already, Opening(Path(str(self.path)), self.data, Terms(self.whole, self.belief, None)))
-
-    def _read(self, what: Any, *args: Any) -> Any:
-        there = self.path is not None and Path(self.path).is_file()
-        return LedgerBooks(Path(str(self.path))).read(what, *args) if there else None
-
-
 # A release as it would be: its noise found and everything proved, with nothing charged, drawn or opened.
 
 
@@ -232,37 +165,8 @@ class Rehearsal:
         return f"Rehearsal({several(len(self.questions), 'question')}, {told}, {after} with all before)"
 
 
-@final
-@dataclass
-class Looked(SessionBooks):
-    """Books as a rehearsal sees them: the charges of others, and a belief about groups that are expected."""
-
-    books: SessionBooks
-    belief: TableBelief
-    so_far: Charged
-
-    def __post_init__(self) -> None:
-        self.budget, self.cap = Pure(self.books.budget.epsilon), self.books.cap
-
-    def charges(self) -> Charged:
-        return self.so_far
-
-    def charge_of(self, request: str) -> Charge | None:
-        return self.books.charge_of(request)
-
-    def spend(self, request: str, charge: Charge, produce: Callable[[], Value]) -> Value:  # noqa: ARG002
-        raise AssertionError("nothing is charged in a rehearsal")
-
-    def elsewhere(self) -> Elsewhere:
-        return self.books.elsewhere()
-
-    def beside(self, charge: Charge) -> Looked:
-        """The same with one more charge, which stands in no books."""
-        return Looked(self.books, self.belief, [*self.so_far, (charge.guarantee, charge.reads, 1)])
-
-
 def rehearsed(
-    books: Looked,
+    books: SessionBooks,
     rows: RowsFor,
     request: str | None,
     noise: Callable[[], list[NoisedQuestion]],

@@ -35,8 +35,7 @@ from fugu.session.allocation import allotted, least_noise, read_weights
 from fugu.session.answers import Kinds, allowance, items_of, request_of
 from fugu.session.books import (
     FOLD,
-    InMemory,
-    OnDisk,
+    LedgerBooks,
     Opened,
     SessionBooks,
     cap_of,
@@ -47,15 +46,12 @@ from fugu.session.books import (
 )
 from fugu.session.checks import usable_of_records
 from fugu.session.release import (
-    Looked,
     Rehearsal,
-    Unopened,
     certificate_of,
     check_outside,
     outside,
     rehearsed,
     released,
-    require_records,
     sizes,
 )
 from fugu.utility.usable import Usable
@@ -134,12 +130,15 @@ class Session(Kinds):
         if isinstance(public, str):
             raise UsageError("public is a list of columns")
         self._belief, self._rows = public_facts(reference, protect, schema, unit, rows)
-        self._table, self._public, self._others, self._seen = table, tuple(public), others, None
-        self._allowed, self._cap, self._ledger, self._data = allowed, most, place, name
-        if most is None and place is not None:
-            most = known_cap(Opening(Path(place), name, Terms(allowed, self._belief, None)))
-        most = FOLD * exact(allowed.epsilon) if most is None else most
-        self._books: SessionBooks = Unopened(self._belief, allowed, most, place, name)
+        self._table, self._public, self._seen, self._ledger, self._data = table, tuple(public), None, place, name
+        known = most
+        if known is None and place is not None:
+            known = known_cap(Opening(Path(place), name, Terms(allowed, self._belief, None)))
+        books = self._belief, Pure(allowed.epsilon), FOLD * exact(allowed.epsilon) if known is None else known
+        self._books = SessionBooks(*books)
+        if place is not None:
+            named = {"path": Path(place), "data": name, "allowed": allowed, "asked": most, "others": others}
+            self._books = LedgerBooks(*books, **named)  # type: ignore[arg-type]
         self._lock, self._born = threading.RLock(), process()
         self._said = False
         for column in public:
@@ -266,7 +265,7 @@ class Session(Kinds):
         Raises `UsageError` before the first answer: the table is not open, and nothing is to be said of it."""
         with self._lock:
             self._here()
-            if isinstance(self._books, Unopened) and not self._books.charges():
+            if not self._books.opened and not self._books.charges():
                 raise UsageError("nothing was answered yet, so nothing is certified; rehearse shows what would be")
             self._open([])  # answered before, in another process: what is said of it is public already
             return certificate_of(self._books)
@@ -382,30 +381,21 @@ class Session(Kinds):
                     raise ColumnNotFound(name, private.table.columns)
         for name in (*self._public, *(q.by for q in questions if q.by is not None)):
             belief.groups.of(name)
-        if isinstance(self._books, Unopened):
-            require_records(self._ledger, self._data)
-            kept: SessionBooks = (
-                InMemory(belief, Pure(self._allowed.epsilon), self._books.cap)
-                if self._ledger is None
-                else OnDisk.open(self._ledger, self._allowed, self._cap, self._data, (private, belief), self._others)
-            )
+        if not self._books.opened:
+            kept = self._books.open(private, belief)
             for name in self._public:  # declared public: booked when the table is opened
                 sizes(kept, StatisticQuestion("count", by=name))
             self._books = kept
         return private
 
-    def _looked(self) -> Looked:
+    def _looked(self) -> SessionBooks:
         """The books as a rehearsal sees them; what was declared public counts as booked before any answer."""
-        unopened = isinstance(self._books, Unopened)
-        if isinstance(self._books, Unopened):
-            self._books.require_terms()
-        charges = list(self._books.charges())
-        if unopened:
-            charges += [(Pure(0), charge_for([], [name]).reads, 1) for name in self._public]
-        groups = self._belief.groups
+        self._books.require_terms()
+        declared = () if self._books.opened else (charge_for([], [name]) for name in self._public)
+        books, groups = self._books.beside(*declared), self._belief.groups
         assert isinstance(groups, ExpectedGroups)  # those of the reference
-        seen = groups.after(charges, None if self._seen is None else self._seen[1].groups)
-        return Looked(self._books, self._belief.with_groups(seen), charges)
+        seen = groups.after(books.charges(), None if self._seen is None else self._seen[1].groups)
+        return replace(books, belief=self._belief.with_groups(seen))
 
     def _public_groups(self, question: StatisticQuestion) -> None:
         """Refuse to ask about the column that names the person, or by it: its cells are people, not values; and by one
