@@ -18,7 +18,6 @@ from fugu.documents.document import Checked, Document, NotChecked, canonical_jso
 from fugu.documents.promises import Promising, inner, laws_given, one_law, weakest
 from fugu.documents.reading import load_json, reading
 from fugu.documents.release import PrivatePart, ReleaseDocument, commit_file, file_sha256, same
-from fugu.documents.sentences import RECORDS
 from fugu.documents.swap import SWAP
 from fugu.errors import BadNoise, CertificateError, FuguError, UsageError
 from fugu.guarantee import Approx, Pure
@@ -327,7 +326,7 @@ _REFITS: dict[str, Callable[[Recipe, Mapping[str, Document], str], None]] = {
     "column": _column,
     "statistic": _statistic,
     "sequence": _sequence,
-    RECORDS: _records,
+    RecordsCertificate.KINDS[0]: _records,
     "property": _property,
 }
 

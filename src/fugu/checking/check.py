@@ -28,7 +28,7 @@ from fugu.ledger.fingerprint import Bits, Keyed, beyond_chance, cells, fingerpri
 from fugu.ledger.keys import key_of
 from fugu.ledger.store import Books, LockedView
 from fugu.shown import Shown
-from fugu.visible import Json, several, visible
+from fugu.visible import RECORDS, Json, several, visible
 
 OWNER: Final = "for the owner's eyes; not for publication"
 OUTSIDE: Final = (
@@ -73,7 +73,7 @@ class Check(Shown):
     def to_json(self) -> Json:
         """Plain data, marked as what it is."""
         return {
-            "marking": f"{OWNER}. {OUTSIDE}", "records": self.records,
+            "marking": f"{OWNER}. {OUTSIDE}", RECORDS: self.records,
             "columns": [row.to_json() for row in self.rows],
             "overlaps": [overlap.to_json() for overlap in self.overlaps], "absent": list(self.absent),
             "alarms": list(self.alarms),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table as Rich
 
+from fugu.visible import RECORDS
 from fugu._version import __version__
 from fugu.cli import options
 from fugu.cli.commands import Booking, Training
@@ -270,7 +271,7 @@ class TrainedModel:
         scored = [{"utility": None} if rehearsal is None else rehearsal.to_json(x["name"]) for x in self.costs]
         costs = [{**cost, **score} for cost, score in zip(self.costs, scored, strict=True)]
         return {
-            "trained": self.table is not None, "table": self.table, "records": self.records,
+            "trained": self.table is not None, "table": self.table, RECORDS: self.records,
             "model": None if self.table is None else self.file(),
             "guarantee": {name: float(getattr(self.budget, name)) for name in ("epsilon", "delta")},
             "promise": self.fitted.certificate_.promises, "in_words": self.guarantee, "comparison": costs,

@@ -123,9 +123,6 @@ ON_THE_TERMINAL = (
 )
 UNPROTECTED = "no reference row holds these secrets, and nothing is promised of them: "
 """What the names of skipped secrets follow, in the assumptions of a statistic."""
-RECORDS = "records"
-"""What many questions to one table are called: their recipe, their document, and the noise of all of them; and, in
-parts of other documents, how many records there are."""
 CONFIDENT = "confidence "
 """How the line begins that states a confidence."""
 IN_THE_BOX = (

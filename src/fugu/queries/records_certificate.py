@@ -24,7 +24,6 @@ from fugu.documents.document import Check, NotChecked, Outcome, Proved, Stated, 
 from fugu.documents.promises import Promising
 from fugu.documents.reading import proving, reading
 from fugu.documents.sentences import APART, UNPROTECTED, Told
-from fugu.documents.sentences import RECORDS as KIND
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact, plain
@@ -53,6 +52,10 @@ def _pure(stated: Any) -> Pure:
     if not isinstance(budget := budget_from(stated), Pure):
         raise CertificateError("sessions on tables have a pure budget, and the certificate states another")
     return budget
+
+
+KIND = "records"
+"""What many questions to one table are called: their recipe, their document, and the noise of all of them."""
 
 
 class RecordsCertificate(Promising):

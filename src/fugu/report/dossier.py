@@ -41,7 +41,7 @@ from fugu.report.story import Story, exchanges, questions_of, sureness
 from fugu.report.template import render
 from fugu.session.checks import usable_of_records
 from fugu.utility.usable import OWN_TABLE, Usable
-from fugu.visible import Json
+from fugu.visible import RECORDS, Json
 
 if TYPE_CHECKING:
     from fugu.auditing.outcome import Audit
@@ -107,7 +107,7 @@ def release_facts(
         "private": bool(body.get("withheld")) or holds_private_numbers(body["assumptions"]),
         "warnings": [*dict.fromkeys([*said, *remarks])],
         "summed": any("statistic" in each.body for each in laws.values()),
-        "records": records,
+        RECORDS: records,
         "composes": bool(records),
         "sure": sureness(next(iter(laws.values()))) if len(laws) == 1 else None,
         "channels": [channel for each in exchanged for channel in exchanges(each)],

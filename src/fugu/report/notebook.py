@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from fugu.visible import RECORDS
 from fugu.auditing.outcome import AttackReport, Audit
 from fugu.calibration.comparison import Comparison
 from fugu.checking.check import HEAD, OUTSIDE, OWNER, Check
@@ -255,7 +256,7 @@ def _entries_figure(out: SequenceAnswer) -> Figure:
 def check(owned: Check) -> Sheet:
     """How a private table was read, for its owner's eyes."""
     rules = [row.rule for row in owned.rows if row.rule and (row.missing or row.unreadable or row.unknown)]
-    facts: Facts = [("records", owned.records), ("marked", OWNER)]
+    facts: Facts = [(RECORDS, owned.records), ("marked", OWNER)]
     return Sheet("Check", facts, HEAD, owned.cells(), [*owned.causes, *rules, OUTSIDE], owned.alarms)
 
 

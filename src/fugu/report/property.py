@@ -34,6 +34,7 @@ from fugu.report.template import render
 from fugu.scenario.property import PropertyModel, Shares, proved_shares, proved_words
 from fugu.scenario.scenario import Report, Scenario
 from fugu.scenario.swap import SwapBound, model_of, swap_sigma
+from fugu.visible import RECORDS
 
 TITLE = "Hiding a property of the whole"
 _PLACES = {name: place for place, name in enumerate(WAYS)}
@@ -81,7 +82,7 @@ class SwapFigure:
             "error": self.error,
             "delta_bound": found.bound,
             "confidence": found.confidence,
-            "records": found.records,
+            RECORDS: found.records,
             "draws": found.draws,
             "released": False,
         }

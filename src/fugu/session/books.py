@@ -32,9 +32,9 @@ from fugu.ledger import books as entries
 from fugu.ledger.accountant import Terms, against_anybody, for_shared
 from fugu.ledger.books import Elsewhere, epsilons, standing
 from fugu.ledger.charge import LAW, left
+from fugu.ledger.events import CHARGED
 from fugu.ledger.fingerprint import fingerprints
 from fugu.ledger.registration import Opening, known_already
-from fugu.ledger.events import CHARGED
 from fugu.numbers.exact import Real, number
 from fugu.queries.groups import ExpectedGroups, PublicGroups, declared_schema, open_table, require_column, same_rows
 from fugu.queries.statistic import Charged, NoisedQuestion, questions_in, reads_of

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fugu.visible import RECORDS
 from fugu.errors import BadNoise, UsageError
 from fugu.fixed import fixed
 from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
@@ -85,7 +86,7 @@ class NoisySGD:
     dimension: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("steps", "lipschitz", "smoothness", "strong_convexity", "domain", "sensitivity", "records"):
+        for name in ("steps", "lipschitz", "smoothness", "strong_convexity", "domain", "sensitivity", RECORDS):
             if isinstance(value := getattr(self, name), np.generic):
                 object.__setattr__(self, name, value.item())
         for name in ("learning_rate", "noise"):
@@ -94,7 +95,7 @@ class NoisySGD:
         for name, low in (("steps", 1), ("batch_size", 1), ("dimension", 1)):
             _whole(getattr(self, name), name, low)
         if self.records is not None:
-            _whole(self.records, "records", 1)
+            _whole(self.records, RECORDS, 1)
         _number(self.lipschitz, "lipschitz", positive=True)
         _number(self.smoothness, "smoothness", positive=True)
         if self.sensitivity is not None:

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from fugu.visible import RECORDS
 from fugu.data.schema import Schema
 from fugu.data.secrets import rules
 from fugu.documents import reading as of
@@ -98,7 +99,7 @@ def assumptions(private: str, prior: Coupled, reading: bool) -> tuple[str, ...]:
 
 T = TypeVar("T")
 VERSION = 1
-_MOST = {"steps": 2 * 10**6, "records": 10**7, "batch_size": 10**7}
+_MOST = {"steps": 2 * 10**6, RECORDS: 10**7, "batch_size": 10**7}
 _SHORT = "batch_size is above the number of records: no batch has so many, and a sum divided by more needs less noise"
 """Why: a step divides by batch_size, so one that nothing ever fills would shrink every gradient, and its noise."""
 _PATIENCE = 20.0
@@ -242,7 +243,7 @@ class TrainingCertificate(Promising):
             whole = {name: found[name] for name in _MOST}
             if any(type(x) is not int or x > _MOST[name] for name, x in whole.items()):
                 raise CertificateError(f"steps and records must be whole numbers, of at most {_MOST['steps']:g} steps")
-            if whole["batch_size"] > whole["records"]:
+            if whole["batch_size"] > whole[RECORDS]:
                 raise CertificateError(_SHORT)
             return NoisySGD(**whole, **numbers, prior=prior_of(self.body["prior"]["parameters"]))
 
@@ -321,7 +322,7 @@ class TrainingCertificate(Promising):
 
     @property
     def rows(self) -> int:
-        return int(self["accountant"]["records"])
+        return int(self["accountant"][RECORDS])
 
     def proved_now(self) -> Approx:
         """What is proved now at the epsilon stated; CertificateError if that is not what is stated, or if that does not

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, final
 
 from fugu.utility.joint import Estimate, PublishedJoint, histogram, quantile
-from fugu.visible import Json
+from fugu.visible import RECORDS, Json
 
 ROW_BY_ROW, AVERAGES, NOISE, EXACT, UNKNOWN = "row by row", "averages", "mostly noise", "exact", "not known"
 USABLE, ROUGHLY = "usable", "rough figure"
@@ -179,7 +179,7 @@ def percent(x: float) -> str:
 
 def statistic(
     name: str, query: str, rows: int, half: float, error: float, value: float | None, chance: float | None,
-    ordinary: float | None, of: str = "records", counts: tuple[int, float, float] | None = None,
+    ordinary: float | None, of: str = RECORDS, counts: tuple[int, float, float] | None = None,
 ) -> Figures:  # fmt: skip
     """A count, sum or mean of a group of `rows` records, or of whatever else it is `of`.
 
