@@ -64,6 +64,49 @@ def test_the_law_route_reads_what_it_always_read():
             StatisticQuestion.of_total(text)
 
 
+def asked(**options):
+    fugu.Session(TODAY, REFERENCE, "ill", fugu.Pure(1)).ask("mean(age)", 0.1, **{**AGE, **options})
+
+
+def opened(**options):
+    fugu.Session(TODAY, REFERENCE, "ill", fugu.Pure(1), **options)
+
+
+def answered(**options):
+    fugu.answer(TODAY, "mean(age)", "ill", fugu.Pure(1), REFERENCE, **{**AGE, **options})
+
+
+@pytest.mark.parametrize(
+    ("call", "options", "words"),
+    [
+        (asked, {"step": "x"}, "step must be a finite number above 0, got 'x'"),
+        (asked, {"step": [1]}, "step must be a finite number"),
+        (asked, {"bounds": {"age": (0, 100)}}, "bounds must be two finite numbers, got {'age'"),
+        (asked, {"bounds": {0: 1, 9: 2}}, "bounds must be two finite numbers"),
+        (asked, {"bounds": "09"}, "bounds must be two finite numbers"),
+        (asked, {"bounds": 3}, "bounds must be two finite numbers, got 3"),
+        (asked, {"bounds": (0, 50, 100)}, "bounds must be two finite numbers"),
+        (answered, {"bounds": {"age": (0, 100)}}, "bounds must be two finite numbers"),
+        (answered, {"by": ["ward"]}, "by is the name of one column, got list"),
+        (answered, {"unit": 3}, "unit is the name of one column, got int"),
+        (answered, {"schema": {"age": {"kind": "number"}}}, r"schema is a fugu.Schema.*got dict"),
+        (opened, {"schema": {"age": {"kind": "number"}}}, r"schema is a fugu.Schema.*got dict"),
+        (opened, {"unit": ["id"]}, "unit is the name of one column, got list"),
+        (opened, {"public": [3]}, "public is the name of one column, got int"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_in_words(call, options, words):
+    with pytest.raises(UsageError, match=words):
+        call(**options)
+
+
+@pytest.mark.parametrize("weights", [3, {"mean(age)": 1}, "loud"])
+def test_weights_are_a_list_or_error(weights):
+    session = fugu.Session(TODAY, REFERENCE, "ill", fugu.Pure(1))
+    with pytest.raises(UsageError, match='weights is a list of positive numbers, or "error", got'):
+        session.ask_all([{"query": "mean(age)", **AGE}], 0.1, weights)
+
+
 def planned(text, **options):
     reading = Schema.from_table(REFERENCE)
     return plan_of(StatisticQuestion.parse(text), reading, reading.read(REFERENCE), Options(**options)), reading

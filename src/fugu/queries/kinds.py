@@ -23,7 +23,7 @@ from fugu.data import Schema, Table
 from fugu.data.private import why_text
 from fugu.errors import BadTable, UnknownName, UsageError
 from fugu.noise.laplace import Laplace
-from fugu.numbers.exact import Real, as_fraction, number
+from fugu.numbers.exact import Real, as_fraction
 from fugu.queries.features import (
     MOST_CELLS,
     CellAxis,
@@ -329,7 +329,10 @@ def coding(question: StatisticQuestion, schema: Schema, options: Options) -> Cod
     if not low < high:
         raise UsageError(f"bounds must be increasing, got {float(low):g} and {float(high):g}")
     step = known.step if step is None else step
-    width = number(step, "step") if step is not None else (high - low) / 100
+    try:
+        width = as_fraction(step) if step is not None else (high - low) / 100
+    except (TypeError, ValueError):
+        raise UsageError(f"step must be a finite number above 0, got {brief(step)}") from None
     if width <= 0 or (high - low) / width > _MOST_STEPS:
         raise UsageError(f"the rounding step must be positive and give at most {_MOST_STEPS} steps between the bounds")
     if (steps := int((high - low) / width)) == 0:
