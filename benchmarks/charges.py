@@ -10,8 +10,9 @@ from fractions import Fraction
 import numpy as np
 
 from benchmarks.measure import Row, Size
+from fugu.numbers.exact import as_fraction
 from fugu.translation.records.bounds import check
-from fugu.translation.records.pricer import Pricer, price
+from fugu.translation.records.pricer import Pricer, largest_rate
 from fugu.translation.records.problem import Ints, Jump, Rate, RecordCharge, States
 
 _PEOPLE = 27_000
@@ -42,11 +43,16 @@ def few(_: Size) -> Iterator[Row]:
     states, p, q = people(320)
     asked = charges(1, 1, 1)
     start = time.perf_counter()
-    found = price(states, p, q, asked)
+    found = Pricer(states, p, q).price(asked)
     yield Row("charges", f"{p.size} states, price with proof", time.perf_counter() - start, "s", 1.0)
     yield Row("charges", f"{p.size} states, above the best by at most", found.epsilon - found.lower, "", 1e-9)
     start, pricer = time.perf_counter(), Pricer(states, p, q)
-    pricer.largest(asked[:2], lambda rate: Rate("age", rate, 75), Fraction(1, 2), Fraction(16, 75))
+
+    def at(rate: Fraction) -> tuple[Fraction, float]:
+        priced = pricer.price([*asked[:2], Rate("age", rate, 75)])
+        return as_fraction(priced.epsilon), priced.slopes[-1]
+
+    largest_rate(at, Fraction(1, 2), Fraction(0), Fraction(16, 75), 1e-3)
     yield Row("charges", f"{p.size} states, largest rate", time.perf_counter() - start, "s", 5.0)
 
 
@@ -55,7 +61,7 @@ def many(size: Size) -> Iterator[Row]:
     states, p, q = people(size.of(_PEOPLE))
     asked = charges(1, 1, 1)
     start = time.perf_counter()
-    found = price(states, p, q, asked)
+    found = Pricer(states, p, q).price(asked)
     yield Row("charges", f"{p.size} states, price with proof", time.perf_counter() - start, "s", 30.0)
     above = 100 * (found.epsilon / found.lower - 1)
     yield Row("charges", f"{p.size} states, above the best by at most", above, "%", 2.0)

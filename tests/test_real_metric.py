@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fugu.numbers.exact import as_fraction
 from fugu.translation.records.bounds import check
-from fugu.translation.records.pricer import Pricer
+from fugu.translation.records.pricer import Pricer, largest_rate
 from fugu.translation.records.problem import Jump, Rate
 
 FOLDER = os.environ.get("FUGU_DATA")
@@ -85,9 +86,14 @@ def test_the_scale_of_a_sum(name, secret, column, low, high, step, half, one):
     """Section 8 of the theory: the Laplace scale of a sum at epsilon 1/2 and 1, in the units of the column."""
     both, _, _ = pricers(name, secret, {column: on_grid(name, column, low, high, step)})
     for target, scale in ((F(1, 2), half), (F(1), one)):
-        rates = [
-            p.largest([], lambda r: Rate(column, r, (high - low) // step), target, F(4), precision=1e-4) for p in both
-        ]
+        top, rates = (high - low) // step, []
+        for pricer in both:
+
+            def at(rate, pricer=pricer):
+                found = pricer.price([Rate(column, rate, top)])
+                return as_fraction(found.epsilon), found.slopes[-1]
+
+            rates.append(largest_rate(at, target, min(target / top, F(4)), F(4), 1e-4))
         assert step / float(min(rates)) == pytest.approx(scale, rel=1e-3)
 
 

@@ -109,7 +109,7 @@ def answers_of(table, monkeypatch):
         drawn.append(real(*args))
         return drawn[-1]
 
-    monkeypatch.setattr("fugu.session.release.draw", seen)
+    monkeypatch.setattr(answer, "draw", seen)
     for text, options in FEW:
         found = session.ask(text, 0.2, **options)
         told.append((str(found.question), [(c.group, c.cell, c.scale) for c in found.cells], found.own, found.note))

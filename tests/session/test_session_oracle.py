@@ -224,7 +224,7 @@ def test_charges_that_are_too_small_are_caught(kind, wrong, question, monkeypatc
 
     exact, said = asked()
     assert exact <= said + SLACK
-    monkeypatch.setattr(charging, "metric_charges", lambda _, features, rates: wrong(features, rates))
+    monkeypatch.setattr(charging, "charges_of", lambda _, features, rates, _modelled: wrong(features, rates))
     exact, said = asked()
     assert exact > said * 1.05
 

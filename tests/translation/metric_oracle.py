@@ -8,17 +8,32 @@ what is returned is never above the true value.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from itertools import product
 
 import numpy as np
 
-from fugu.translation.records.pricer import Pricer
+from fugu.numbers.exact import as_fraction
+from fugu.translation.records.pricer import Pricer, largest_rate
 
 
 def price(states, p, q, charges):
     """What is judged here: the price that is proved."""
     return Pricer(states, p, q).price(charges)
+
+
+def largest(pricer, charges, new, target, most, precision=1e-3):
+    """The largest rate of a new charge, after others, that is proved to keep the target: as a session looks for it."""
+
+    def at(rate):
+        found = pricer.price([*charges, new(rate)])
+        return as_fraction(found.epsilon), found.slopes[-1]
+
+    spent = as_fraction(pricer.price(charges).epsilon) if charges else Fraction(0)
+    if spent > target:
+        return Fraction(0)
+    return largest_rate(at, target, min((target - spent) / new(Fraction(1)).own, most), most, precision)
 
 
 def distances(states, charges):

@@ -9,7 +9,7 @@ from itertools import product
 
 import metric_oracle
 import numpy as np
-from metric_oracle import price
+from metric_oracle import largest, price
 
 from fugu.translation.records.bounds import check
 from fugu.translation.records.pricer import Pricer
@@ -86,7 +86,7 @@ def test_the_largest_rate(rng):
     states, p, q, charges = case(rng, int(rng.integers(2, 30)), F(1))
     target = F(int(rng.integers(1, 2000)), 1000)
     new = (lambda r: Rate("v", r, 11)) if rng.random() < 0.5 else (lambda r: Jump(("a", "v"), r))
-    rate = Pricer(states, p, q).largest(charges, new, target, F(3))
+    rate = largest(Pricer(states, p, q), charges, new, target, F(3))
     assert 0 <= rate <= 3
     if rate:
         assert price(states, p, q, [*charges, new(rate)]).epsilon <= float(target)

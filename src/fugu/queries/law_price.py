@@ -56,7 +56,7 @@ from fugu.mechanism.release import Once
 from fugu.noise.bits import BitSource
 from fugu.noise.gaussian import Gaussian
 from fugu.numbers.exact import Real, as_fraction, read_number
-from fugu.queries.answer import draw
+from fugu.queries.answer import answered, cells_of
 from fugu.queries.features import MOST_CELLS, Coded, Codes, Is, Placed
 from fugu.queries.groups import (
     ExpectedGroups,
@@ -484,11 +484,8 @@ class LawNoise:
     def release(self) -> tuple[Cell, ...]:
         """Draw every group, once."""
         self.require_noise()
-        grouping = self.grouping
-        assert grouping.rows is not None  # the table is open
-        drawn = draw(self, self.price.reading, self.opened.table, grouping.rows, grouping.names)
-        shown = zip(grouping.sizes.items(), drawn, strict=True)
-        return tuple(cell for (group, rows), numbers in shown for cell in self.cells(group, numbers, rows))
+        drawn = answered(self, self.price.reading, self.opened, self.grouping)
+        return cells_of(self, drawn, self.grouping.sizes)
 
     def blurred(self, numbers: Codes, names: Sequence[str], source: BitSource) -> list[list[float]]:
         """The numbers of each group with their noise; tables of one scale are made once."""

@@ -180,7 +180,7 @@ class RecordsCertificate(Promising):
         """What all questions together charge a record, for every type of records."""
         charged = []
         for kind in self.types:
-            each = (asked.charges(asked.group_of(kind.groups), self.modelled) for asked in self.questions)
+            each = (a.charges("" if a.by is None else kind.groups[a.by], self.modelled) for a in self.questions)
             charged.append((kind, joined([*chain.from_iterable(each), Apart(self.elsewhere)])))
         return charged
 

@@ -96,7 +96,11 @@ class StatisticQuestion:
             raise UsageError(f"{kind} takes {wanted}, got {len(parts)}")
         if kind == _MEDIAN:
             return StatisticQuestion(known.name, parts, at=Fraction(1, 2), by=by)
-        at = _number(known, parts[-1]) if numbered else None
+        at = None
+        with suppress(UsageError):
+            at = read_number(parts[-1]) if numbered else None
+        if numbered and (at is None or not known.allows(at)):
+            raise UsageError(f"{kind} takes a column and {known.number}, got {parts[-1]!r}")
         return StatisticQuestion(kind, parts[: known.columns], at=at, by=by)
 
     @property
@@ -138,14 +142,6 @@ def what_and_by(text: object) -> tuple[str, str | None]:
     if found is None or ")" in found["by"] or not (found["what"].endswith(")") or found["what"].lower() == "count"):
         return text, None
     return found["what"], found["by"].strip()
-
-
-def _number(kind: StatisticKind, text: str) -> Fraction:
-    """The quantile or the number of top cells that a question names."""
-    with suppress(UsageError):
-        if kind.allows(number := read_number(text)):
-            return number
-    raise UsageError(f"{kind.name} takes a column and {kind.number}, got {text!r}")
 
 
 EXACT: Final = 0.5
@@ -211,10 +207,6 @@ class NoisedQuestion:
     def each_charge(self, modelled: Collection[str]) -> dict[str, list[Json]]:
         """The same of every group, in JSON types."""
         return {group: [charge.to_json() for charge in self.charges(group, modelled)] for group in self.rates}
-
-    def group_of(self, groups: Mapping[str, str]) -> str:
-        """The group of a record in these groups, {by column: group}; "" without groups."""
-        return "" if self.by is None else groups[self.by]
 
     def own(self, group: str) -> Fraction:
         """The plain per-record epsilon in this group."""
@@ -313,16 +305,12 @@ def _noise(rates: Sequence[Fraction], size: int, source: BitSource) -> Codes:
 def charges_of(
     kind: str, features: tuple[Feature, ...], rates: tuple[Fraction, ...], modelled: Collection[str]
 ) -> tuple[RecordCharge, ...]:
-    """The charges that follow from the noise; features that no law speaks of cost their epsilon on top."""
-    found = metric_charges(kind, features, rates)
-    return found if all(feature.name in modelled for feature in features) else (Apart(own_of(found)),)
-
-
-def metric_charges(kind: str, features: tuple[Feature, ...], rates: tuple[Fraction, ...]) -> tuple[RecordCharge, ...]:
-    """What noise charges for each change of a record: see the table at the head of this part."""
+    """What noise charges for each change of a record, by the table at the head of this file; features that no law
+    speaks of cost their epsilon on top."""
+    found: tuple[RecordCharge, ...] = (Jump(tuple(f.name for f in features), rates[0] * (1 if kind == OUTSIDE else 2)),)
     if KINDS[kind].summed:
-        return tuple(Rate(f.name, rate, f.top) for f, rate in zip(features, rates, strict=True))
-    return (Jump(tuple(f.name for f in features), rates[0] * (1 if kind == OUTSIDE else 2)),)
+        found = tuple(Rate(f.name, rate, f.top) for f, rate in zip(features, rates, strict=True))
+    return found if all(feature.name in modelled for feature in features) else (Apart(own_of(found)),)
 
 
 def own_of(charges: Iterable[RecordCharge]) -> Fraction:

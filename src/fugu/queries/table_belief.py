@@ -17,7 +17,6 @@ from typing import final
 import numpy as np
 
 from fugu.data import Schema, Table
-from fugu.data.field import Field
 from fugu.data.secrets import Protect, Secrets
 from fugu.errors import CertificateError, NotComposable
 from fugu.guarantee import Approx, Guarantee, Pure
@@ -98,22 +97,16 @@ class Pricing:
             told.append(Type(dict(zip(types.by, groups, strict=True)), rows, laws is None))
             if laws is None:
                 plain[charges] = None
-            for law in laws or ():
+            for _, law in laws or ():
                 listed.setdefault(id(law), (law, {}))[1][charges] = None
         found = [(law, one) for law, several in listed.values() for one in largest(list(several))]
         return found, (most, tuple(told)), list(plain)
 
     def laws_of(
         self, types: Types, groups: tuple[str, ...], charges: Charges, features: Mapping[str, Feature]
-    ) -> list[StatedLaw] | None:
-        """The laws of all adversaries about a type, of the features that are charged; None if the type is plain."""
-        found = self.named_laws(types, groups, charges, features)
-        return None if found is None else list({id(law): law for _, law in found}.values())
-
-    def named_laws(
-        self, types: Types, groups: tuple[str, ...], charges: Charges, features: Mapping[str, Feature]
     ) -> list[tuple[Known, StatedLaw]] | None:
-        """The same, each with what the adversary knows."""
+        """The laws of all adversaries about a type, of the features that are charged, each with what the adversary
+        knows; None if the type is plain."""
         used = [features[name] for name in features_of(charges)]
         found = [(known, self.laws.law(known, used)) for known in types.known(groups)] if used else []
         whole = [(known, law) for known, law in found if law is not None]
@@ -157,33 +150,25 @@ class Pricing:
         key = (id(law), pair, charges)
         if key not in self._proved:
             self._kept[id(law)] = law
-            found = self._warm(law, charges, pair)
+            p, q = (law.given[secret] for secret in pair)
+            if key[:2] not in self._pricers:  # it begins where the last search on this law ended
+                self._pricers[key[:2]] = Pricer(law.states, p, q)
+            found = self._pricers[key[:2]].price(charges)
             if found.epsilon > found.lower * 1.02 + 1e-6:  # not near the least that any proof could give
-                found = min((found, *self._again(law, charges, pair)), key=lambda priced: priced.epsilon)
+                # from the beginning, and the last plan under these charges: a plan for fewer of them is worth at most
+                # as much more as the new ones have of their own
+                self._pricers[key[:2]] = Pricer(law.states, p, q)
+                others = [found, self._pricers[key[:2]].price(charges)]
+                last = self._last.get(key[:2], {}).get(tuple(features_of(charges)))
+                if last is not None:
+                    with suppress(CertificateError):
+                        epsilon = check(law.states, p, q, charges, last.proof)
+                        others.append(replace(last, epsilon=epsilon, slopes=()))
+                found = min(others, key=lambda priced: priced.epsilon)
             elif found.proof.get("how") == "plan":
                 self._last.setdefault(key[:2], {})[tuple(features_of(charges))] = found
             self._proved[key] = found
         return self._proved[key]
-
-    def _warm(self, law: StatedLaw, charges: Charges, pair: Pair) -> RecordPrice:
-        """Priced from where the last search on this law ended."""
-        key = (id(law), pair)
-        if key not in self._pricers:
-            self._pricers[key] = Pricer(law.states, *(law.given[secret] for secret in pair))
-        return self._pricers[key].price(charges)
-
-    def _again(self, law: StatedLaw, charges: Charges, pair: Pair) -> list[RecordPrice]:
-        """Other ways to a price that a search has missed: from the beginning, and the last plan under these charges.
-
-        A plan for fewer charges is worth at most as much more as the new ones have of their own."""
-        key, (p, q) = (id(law), pair), (law.given[secret] for secret in pair)
-        self._pricers.pop(key, None)
-        found, last = [self._warm(law, charges, pair)], self._last.get(key, {}).get(tuple(features_of(charges)))
-        if last is not None:
-            with suppress(CertificateError):
-                epsilon = check(law.states, p, q, charges, last.proof)
-                found.append(replace(last, epsilon=epsilon, slopes=()))
-        return found
 
     def tangents(
         self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction = Fraction(0)
@@ -415,10 +400,3 @@ class TableBelief(Belief):
         secrets = spec.find(known)
         private = open_private(Table({"x": ["u", "v"]}), reading, ["x"])
         return cls(reading, known, spec, secrets, None, PublicGroups(Schema({}), table, secrets, private))
-
-
-def reading_of(declared: Schema, reference: Table, unit: str | None) -> Schema:
-    """How records are read: as declared, then as the reference shows; the unit as it stands."""
-    if unit is not None and unit not in declared.fields:
-        declared = declared.with_field(unit, Field("identifier"))
-    return declared.completed(reference, tuple(dict.fromkeys((*reference.columns, *declared.fields))))

@@ -294,7 +294,7 @@ class Room:
             if laws is None:
                 scales[group] = min(scales[group], down(filling(self.target - own_of(base))))  # epsilons add
                 continue
-            for law in laws:
+            for _, law in laws:
                 wanted.setdefault(id(law), (law, {}))[1].setdefault(base, set()).add(group)
         for law, bases in wanted.values():
             many = len(bases) > _MANY  # then one set of charges that covers them all

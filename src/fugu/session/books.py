@@ -38,7 +38,7 @@ from fugu.ledger.registration import Opening, known_already
 from fugu.numbers.exact import Real, number
 from fugu.queries.groups import ExpectedGroups, PublicGroups, declared_schema, open_table, require_column, same_rows
 from fugu.queries.statistic import Charged, NoisedQuestion, questions_in, reads_of
-from fugu.queries.table_belief import TableBelief, Worth, reading_of
+from fugu.queries.table_belief import TableBelief, Worth
 from fugu.scenario.query import persons_of
 from fugu.utility.usable import RowsFor
 
@@ -128,6 +128,10 @@ class SessionBooks:
         """What is spent, and what remains of the budget."""
         found = Pure(plain(self.spent()))
         return found, Pure(left(found, self.budget).epsilon)
+
+    def standing(self) -> tuple[Pure, Pure, Pure, Pure]:
+        """Spent and left under the beliefs, what all answers promise against anybody, and the cap."""
+        return *self.amounts(), Pure(plain(self.worth().any_belief)), Pure(plain(self.cap))
 
     def elsewhere(self) -> Elsewhere:
         """What was charged to people of the table in other data sets of a ledger."""
@@ -359,7 +363,10 @@ def public_facts(
     if len(cells) == 0:
         raise BadTable("the reference has no rows")
     spec = read_protect(protect, cells.columns)
-    reading = reading_of(declared, cells, unit)
+    known_unit = declared  # records are read as declared, then as the reference shows; the unit as it stands
+    if unit is not None and unit not in declared.fields:
+        known_unit = declared.with_field(unit, Field("identifier"))
+    reading = known_unit.completed(cells, tuple(dict.fromkeys((*cells.columns, *known_unit.fields))))
     known = reading.read(cells, [name for name in reading.fields if name in cells.columns])
     secrets = spec.find(known)
     held = sum(bool(mask.any()) for mask in secrets.masks().values())

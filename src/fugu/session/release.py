@@ -18,7 +18,7 @@ from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import PUBLIC, both, called_exact
 from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease
-from fugu.queries.answer import SessionAnswer, cells_of, draw
+from fugu.queries.answer import SessionAnswer, answered, cells_of
 from fugu.queries.features import Feature, Whole, whole
 from fugu.queries.kinds import OUTSIDE, Cell
 from fugu.queries.record_proofs import StatedLaw
@@ -38,7 +38,6 @@ from fugu.visible import several
 # From a charged question to its answer: the one place where numbers of the private table meet noise.
 
 
-Drawn = dict[str, list[int]]
 _TURNS = 4
 _LEAST_RATE = Fraction(1, 2**50)
 
@@ -54,25 +53,37 @@ def released(
     """Find the request, or find its noise and charge it; then draw, once, and show what was drawn.
 
     `public`: columns that become public with it, besides those that it is asked by."""
+    belief = books.belief
     for turn in range(_TURNS):
         stored, before = books.find(request), books.spent()
         found = noise() if stored is None else stored
         for asked in found:  # refused before anything is charged
             if any(rate < _LEAST_RATE for rates in asked.rates.values() for rate in rates):
                 raise UsageError(f"the noise of {asked.query} would be wider than can be drawn; give it a larger share")
+
+        def produce() -> list[dict[str, list[int]]]:
+            return [answered(q, belief.reading, private, belief.groups.of(q.by)) for q in found]  # noqa: B023
+
         try:
-            drawn = books.spend(request, charge_for(found, public), lambda: _drawn(books.belief, private, found))  # noqa: B023
+            drawn = books.spend(request, charge_for(found, public), produce)
             break
         except RequestReused:  # somebody else asked the same between the look and the charge
             if turn + 1 == _TURNS:
                 raise
-    after = books.spent()
+    after, stand = books.spent(), books.standing()
     cost = Fraction(0) if stored is not None else max(after - before, Fraction(0))
-    most = sum((q.most for q in found), Fraction(0))
-    return [
-        _shown(books, plan, asked, values, cost * asked.most / most)
-        for plan, asked, values in zip(plans, found, drawn, strict=True)
-    ]
+    most, answers = sum((q.most for q in found), Fraction(0)), []
+    for plan, asked, values in zip(plans, found, drawn, strict=True):
+        rows = belief.groups.of(asked.by).sizes
+        lacking = [f.columns[0] for f in asked.features if not set(f.columns) <= set(belief.table.columns)]
+        notes = [RANKS] if asked.kind == "quantile" else []
+        notes += [f"the reference lacks column {lacking[0]!r}: its epsilon is charged in full"] if lacking else []
+        notes += [called_exact(asked.exact)] if asked.exact > EXACT else []
+        usable = usable_of_question(asked, rows, belief.pricing(() if asked.by is None else (asked.by,)).laws)
+        own = (Pure(plain(cost * asked.most / most)), asked.most)
+        cells = cells_of(asked, values, rows)
+        answers.append(SessionAnswer(plan.question, cells, *own, *stand, asked.exact, "; ".join(notes), usable))
+    return answers
 
 
 def sizes(books: SessionBooks, asked: StatisticQuestion) -> SessionAnswer:
@@ -86,44 +97,8 @@ def sizes(books: SessionBooks, asked: StatisticQuestion) -> SessionAnswer:
     cells = tuple(Cell(group, "", float(n), float(n), float(n), 0.0) for group, n in found.items())
     after = books.spent()
     cost = Pure(plain(max(after - before, Fraction(0))))
-    return SessionAnswer(asked, cells, cost, Fraction(0), *_both(books), 0.0, f"{PUBLIC}; numbers of rows cost nothing")
-
-
-def _both(books: SessionBooks) -> tuple[Pure, Pure, Pure, Pure]:
-    """Spent and left under the beliefs, what all answers promise against anybody, and the cap."""
-    return *books.amounts(), Pure(plain(books.worth().any_belief)), Pure(plain(books.cap))
-
-
-def _drawn(belief: TableBelief, private: Private, questions: Sequence[NoisedQuestion]) -> list[Drawn]:
-    """What is drawn for questions that are charged, group by group."""
-    found = []
-    for asked in questions:
-        grouping = belief.groups.of(asked.by)
-        assert grouping.rows is not None  # the books of an open table
-        numbers = draw(asked, belief.reading, private.table, grouping.rows, grouping.names)
-        found.append(dict(zip(grouping.names, numbers, strict=True)))
-    return found
-
-
-def _shown(
-    books: SessionBooks, plan: QuestionPlan, asked: NoisedQuestion, drawn: Drawn, cost: Fraction
-) -> SessionAnswer:
-    belief = books.belief
-    rows = belief.groups.of(asked.by).sizes
-    lacking = [f.columns[0] for f in asked.features if not set(f.columns) <= set(belief.table.columns)]
-    notes = [RANKS] if asked.kind == "quantile" else []
-    notes += [f"the reference lacks column {lacking[0]!r}: its epsilon is charged in full"] if lacking else []
-    notes += [called_exact(asked.exact)] if asked.exact > EXACT else []
-    cells = cells_of(asked, drawn, rows)
     return SessionAnswer(
-        plan.question,
-        cells,
-        Pure(plain(cost)),
-        asked.most,
-        *_both(books),
-        asked.exact,
-        "; ".join(notes),
-        usable_of_question(asked, rows, belief.pricing(() if asked.by is None else (asked.by,)).laws),
+        asked, cells, cost, Fraction(0), *books.standing(), 0.0, f"{PUBLIC}; numbers of rows cost nothing"
     )
 
 
@@ -195,7 +170,7 @@ def certificate_of(books: SessionBooks) -> RecordsCertificate:
     features = pricing.modelled(questions)
     known: dict[int, tuple[StatedLaw, dict[tuple[tuple[str, str], ...], None]]] = {}
     for groups, _, charges in pricing.charged(questions, types, features, apart):
-        for who, law in pricing.named_laws(types, groups, charges, features) or ():
+        for who, law in pricing.laws_of(types, groups, charges, features) or ():
             known.setdefault(id(law), (law, {}))[1][who] = None
     return RecordsCertificate.issue(
         budget=books.budget,

@@ -9,10 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from fugu.errors import UsageError
-from fugu.numbers.exact import as_fraction
 from fugu.translation.records.bounds import checked
-from fugu.translation.records.plan import FEW, MOST, PricedPlan, coarser, find, proof_of
+from fugu.translation.records.plan import MOST, PricedPlan, find, proof_of
 from fugu.translation.records.problem import (
     Apart,
     Floats,
@@ -39,8 +37,6 @@ from fugu.visible import Json
 _DIGITS = ((700, 15), (4_000, 9))
 """Digits of the weights of plans on at most so many states; 7 beyond."""
 _AS_OWN = 1e-13
-_MANY = 0.01
-"""The precision of rates for many states, whose plans are not much better."""
 
 
 @dataclass(frozen=True)
@@ -81,53 +77,7 @@ class Pricer:
 
     def price(self, charges: Sequence[RecordCharge]) -> RecordPrice:
         """The least epsilon that can be proved for p against q; `charges`: everything that was released, together."""
-        return self._priced(PricingProblem.of(self._states, self._p, self._q, charges), charges)
-
-    def largest(
-        self,
-        charges: Sequence[RecordCharge],
-        new: Callable[[Fraction], RecordCharge],
-        target: Fraction,
-        most: Fraction,
-        *,
-        precision: float = 1e-3,
-    ) -> Fraction:
-        """A rate at which all charges and the new one are proved to cost at most the target; 0 if there is none.
-
-        T rises with the rate, and a plan says how fast. Trials are decimals of six digits; the largest that was proved
-        is returned, and as far as the plans are the best ones no rate is larger by more than `precision`.
-
-        Parameters:
-            charges: everything that was released before.
-            new: the charge for a rate; its own epsilon is proportional to the rate.
-            target: what all charges together may cost.
-            most: the largest rate that is asked for.
-            precision: how near to the target, or to the largest rate, the search may stop, in proportion; at least 1 %
-                for more than 4,000 states.
-        """
-        if target < 0 or most <= 0 or not 0 < precision < 1:
-            raise UsageError("target must not be negative, most must be positive, precision between 0 and 1")
-
-        def tried(problem: PricingProblem) -> Callable[[Fraction], tuple[Fraction, float]]:
-            def at(rate: Fraction) -> tuple[Fraction, float]:
-                together = [*charges, new(rate)]
-                found = self._priced(problem.at(together), together)
-                return as_fraction(found.epsilon), found.slopes[-1]
-
-            return at
-
-        whole = PricingProblem.of(self._states, self._p, self._q, [*charges, new(most)])
-        spent = as_fraction(self.price(charges).epsilon) if charges else Fraction(0)
-        if spent > target:
-            return Fraction(0)
-        low, first = min((target - spent) / new(Fraction(1)).own, most), None
-        small = coarser(whole) if whole.size > FEW else None
-        if small is not None:
-            first = largest_rate(tried(small), target, low, most, precision)
-            precision = max(precision, _MANY)
-        return largest_rate(tried(whole), target, low, most, precision, first)
-
-    def _priced(self, problem: PricingProblem, charges: Sequence[RecordCharge]) -> RecordPrice:
+        problem = PricingProblem.of(self._states, self._p, self._q, charges)
         bound, low = self._bound(problem)
         epsilon = checked(problem, bound.proof)
         known = {c.shape: slope for c, slope in zip(problem.charges, bound.slopes.tolist(), strict=True)}

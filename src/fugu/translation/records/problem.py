@@ -82,15 +82,6 @@ class PricingProblem:
         apart = sum((c.own for c in all_charges if isinstance(c, Apart)), Fraction(0))
         return cls(merged_p, merged_q, kept, codes, apart, sum((c.own for c in charges), Fraction(0)))
 
-    def at(self, charges: Sequence[RecordCharge]) -> PricingProblem:
-        """The same states under charges of the same shapes and other numbers."""
-        together = joined(charges)
-        kept = tuple(c for c in together if not isinstance(c, Apart))
-        if [c.shape for c in kept] != [c.shape for c in self.charges]:
-            raise UsageError("these charges have other shapes, which tell other states apart")
-        apart = sum((c.own for c in together if isinstance(c, Apart)), Fraction(0))
-        return replace(self, charges=kept, apart=apart, own=sum((c.own for c in charges), Fraction(0)))
-
     @property
     def size(self) -> int:
         """How many states there are."""
