@@ -1346,7 +1346,6 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("largest_rate", "a rate that nobody proved", "rate and price(rate)[0] <= target", "rate"),
     [METRIC],
     ("_slopes", "slopes of the weights alone", "problem.p[plan.i] * plan.weight / total[plan.i] * g[plan.i]", "problem.p[plan.i] * plan.weight / total[plan.i]"),
-    ("Pricer.largest", "what was spent is forgotten", "spent > target", "False"),
     [DATES],
     ("seconds_of", "a number is a date", "_MOMENT.fullmatch(text) is not None", "True"),
     ("_of_moment", "zones are ignored", "seconds - (0 if away is None else away.days * DAY + away.seconds)", "seconds"),

@@ -89,7 +89,7 @@ def test_the_scale_of_a_sum(name, secret, column, low, high, step, half, one):
         top, rates = (high - low) // step, []
         for pricer in both:
 
-            def at(rate, pricer=pricer):
+            def at(rate, pricer=pricer, top=top):
                 found = pricer.price([Rate(column, rate, top)])
                 return as_fraction(found.epsilon), found.slopes[-1]
 

@@ -20,7 +20,7 @@ from fugu.queries.statistic import StatisticQuestion, plan_of
 from fugu.session.books import open_session, public_facts
 from hunting import search
 
-PUBLIC = ("g", "s")
+DRAW, PUBLIC = answer.draw, ("g", "s")
 """Columns that stay as they are: one makes groups, which are public; the other is not asked about."""
 ASKED = (
     ("count(v=1)", {}),
@@ -103,10 +103,9 @@ def answers_of(table, monkeypatch):
     monkeypatch.setattr(drawing, "permute_and_flip", chosen)
     session = fugu.Session(table, REFERENCE, "s", fugu.Pure(2), schema=SCHEMA, public=["g"])
     drawn, told = [], []
-    real = answer.draw
 
     def seen(*args):
-        drawn.append(real(*args))
+        drawn.append(DRAW(*args))
         return drawn[-1]
 
     monkeypatch.setattr(answer, "draw", seen)
