@@ -12,8 +12,6 @@ from typing import Any
 
 Json = dict[str, Any]
 """A JSON object as `json.loads` returns it: names, and whatever JSON can hold."""
-RECORDS = "records"
-"""Under which JSON says how many records there are; what a number of them is called."""
 _JOINERS = "\u200c\u200d"
 """Without them words of some scripts, and some emoji, fall apart; they move nothing but their neighbours."""
 

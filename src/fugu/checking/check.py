@@ -27,8 +27,9 @@ from fugu.ledger.events import Registered
 from fugu.ledger.fingerprint import Bits, Keyed, beyond_chance, cells, fingerprints, within
 from fugu.ledger.keys import key_of
 from fugu.ledger.store import Books, LockedView
+from fugu.question import RECORDS
 from fugu.shown import Shown
-from fugu.visible import RECORDS, Json, several, visible
+from fugu.visible import Json, several, visible
 
 OWNER: Final = "for the owner's eyes; not for publication"
 OUTSIDE: Final = (

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table as Rich
 
-from fugu.visible import RECORDS
 from fugu._version import __version__
 from fugu.cli import options
 from fugu.cli.commands import Booking, Training
@@ -25,7 +24,7 @@ from fugu.guarantee import Approx
 from fugu.guarantee.composition import UNCHARGED
 from fugu.publication.files import Beliefs, Files, Outgoing, drafted, publish
 from fugu.publication.releasing import ReleaseAccount, Through
-from fugu.question import Question
+from fugu.question import RECORDS, Question
 from fugu.training.record import SECRETS
 from fugu.training.utility import ASKED, CONSTANT, TrainingRehearsal, TrainingRows, costs, rehearse
 

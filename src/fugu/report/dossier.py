@@ -36,12 +36,13 @@ from fugu.queries.answer import Answer
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.usable_sequences import usable_of_sequence
+from fugu.question import RECORDS
 from fugu.report.facts import odds_of, parts
 from fugu.report.story import Story, exchanges, questions_of, sureness
 from fugu.report.template import render
 from fugu.session.checks import usable_of_records
 from fugu.utility.usable import OWN_TABLE, Usable
-from fugu.visible import RECORDS, Json
+from fugu.visible import Json
 
 if TYPE_CHECKING:
     from fugu.auditing.outcome import Audit

@@ -11,7 +11,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from fugu.visible import RECORDS
 from fugu.auditing.outcome import AttackReport, Audit
 from fugu.calibration.comparison import Comparison
 from fugu.checking.check import HEAD, OUTSIDE, OWNER, Check
@@ -33,6 +32,7 @@ from fugu.queries.answer import Answer, SessionAnswer, columns_of
 from fugu.queries.kinds import Cell as Number
 from fugu.queries.sequence_query import SequenceAnswer
 from fugu.queries.statistic import EXACT
+from fugu.question import RECORDS
 from fugu.scenario.scenario import Scenario
 from fugu.training.utility import Assessment
 from fugu.visible import brief, several

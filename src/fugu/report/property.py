@@ -30,11 +30,11 @@ from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.matrix import CorrelatedGaussian, DirectedLaplace
 from fugu.numbers.text import clean, number, percent
 from fugu.progress import report
+from fugu.question import RECORDS
 from fugu.report.template import render
 from fugu.scenario.property import PropertyModel, Shares, proved_shares, proved_words
 from fugu.scenario.scenario import Report, Scenario
 from fugu.scenario.swap import SwapBound, model_of, swap_sigma
-from fugu.visible import RECORDS
 
 TITLE = "Hiding a property of the whole"
 _PLACES = {name: place for place, name in enumerate(WAYS)}

@@ -35,6 +35,7 @@ from fugu.queries.record_proofs import StatedLaw, TypeLaws
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.statistic import TOTALS, NoisedQuestion, StatisticQuestion, plan_of
 from fugu.queries.table_belief import TableBelief
+from fugu.question import RECORDS
 from fugu.session.allocation import allotted, read_weights
 from fugu.session.answers import allowance, item_of
 from fugu.session.books import FOLD, SessionBooks, cap_of, public_facts
@@ -42,7 +43,7 @@ from fugu.utility.figures import CHANCE, GRADES, NOISE, ROUGHLY, Figures, statis
 from fugu.utility.plausible import CHANCE as FAR
 from fugu.utility.plausible import Ends, beyond, plausible_count, plausible_sum
 from fugu.utility.usable import Lever, Usable
-from fugu.visible import RECORDS, brief
+from fugu.visible import brief
 
 if TYPE_CHECKING:
     from fugu.session.session import Session

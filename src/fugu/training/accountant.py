@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from fugu.visible import RECORDS
 from fugu.errors import BadNoise, UsageError
 from fugu.fixed import fixed
 from fugu.guarantee import Approx, Guarantee, Renyi, RenyiCurve
@@ -28,6 +27,7 @@ from fugu.priors.gaussian_records import AR1, Correlated
 from fugu.priors.groups import Groups, Independent, WorstCase
 from fugu.priors.joint import JointTable
 from fugu.progress import on_time
+from fugu.question import RECORDS
 from fugu.training.allocation import UNIT, Floats, Height, Squares, Steps, array, least, mixed, squares
 from fugu.training.bound import StepNoise, above, least_epsilon, least_noise, price, read_diameter, scales_of
 from fugu.training.joint import Joint

@@ -11,7 +11,6 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from fugu.visible import RECORDS
 from fugu.data.schema import Schema
 from fugu.data.secrets import rules
 from fugu.documents import reading as of
@@ -30,6 +29,7 @@ from fugu.numbers.exact import as_fraction, read_number
 from fugu.priors.coupling import Coupled
 from fugu.priors.groups import Independent
 from fugu.progress import within
+from fugu.question import RECORDS
 from fugu.training.accountant import NoisySGD, prior_of
 from fugu.training.allocation import Floats
 from fugu.training.losses import FLOAT_MODEL, ConvexLoss, Hinge, Logistic, Objective, Squared, keeps

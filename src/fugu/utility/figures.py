@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
+from fugu.question import RECORDS
 from fugu.utility.joint import Estimate, PublishedJoint, histogram, quantile
-from fugu.visible import RECORDS, Json
+from fugu.visible import Json
 
 ROW_BY_ROW, AVERAGES, NOISE, EXACT, UNKNOWN = "row by row", "averages", "mostly noise", "exact", "not known"
 USABLE, ROUGHLY = "usable", "rough figure"
