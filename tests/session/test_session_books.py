@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 import fugu
-import fugu.session.release as releasing
+import fugu.queries.answer as drawing
 import fugu.session.session as asking
 from fugu.errors import (
     AlreadyReleased,
     BadBudget,
     BadTable,
     BudgetExceeded,
+    CertificateError,
     NotComposable,
     PriorNotPublic,
     RepeatedUnit,
@@ -83,14 +84,14 @@ def test_answers_end_where_the_budget_does(ledger):
 
 def test_nothing_is_drawn_before_the_charge_is_on_disk(ledger, monkeypatch):
     session, seen = opened(ledger=ledger), []
-    real = releasing.draw
+    real = drawing.draw
 
     def watched(*args):
         with fugu.Ledger(ledger, fugu.Pure(1), prior=session._belief) as books:
             seen.append([c.count for c in books.charges()])
         return real(*args)
 
-    monkeypatch.setattr(releasing, "draw", watched)
+    monkeypatch.setattr(drawing, "draw", watched)
     session.ask("count(ward=a)", 0.1)
     assert seen == [[1]]
 
@@ -273,7 +274,11 @@ def test_where_a_search_for_plans_fails_the_last_plan_still_proves_the_marginal_
     found = session.ask("mean(age)", 0.101, **AGE)
     assert found.own > Fraction(9, 100) and float(session.spent().epsilon) <= before + 0.101 + 1e-9
     assert fugu.verify(session.certificate).holds
-    monkeypatch.setattr(pricing.Pricing, "_again", lambda *_: [])
+
+    def forgotten(*_):
+        raise CertificateError("the last plan proves nothing")
+
+    monkeypatch.setattr(pricing, "check", forgotten)
     with pytest.raises(BudgetExceeded):
         session.ask("mean(age)", 0.102, **AGE)
 
