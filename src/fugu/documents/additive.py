@@ -32,7 +32,7 @@ from fugu.visible import Json
 
 _OF_HALVES = ("noise", "optimum", "confidence", "remap", "swap")
 _LARGEST = sys.float_info.max
-_ON_LATTICE = "noise is drawn on the lattice that values are rounded onto"
+_ON_LATTICE = ("noise and lattice", "noise is drawn on the lattice that values are rounded onto")
 OF_OTHERS = ("share", "parts", "optimum")
 """Parts that a mixture has, or a channel, and nothing else."""
 
@@ -43,15 +43,15 @@ class AdditiveCertificate(Certificate):
 
     NEEDS: ClassVar[tuple[str, ...]] = (*Certificate.NEEDS, "noise", "lattice")
     PARTS = Fixed({name: field for name, field in Certificate.PARTS.items() if name not in OF_OTHERS})
+    READ = (
+        *Certificate.READ, _ON_LATTICE, ("support", "values are moved to increasing finite numbers, or to none"),
+    )  # fmt: skip
     SHAPES = frozenset({"line", "smooth", "sets"})
 
-    def fits(self) -> Iterator[Check]:
-        yield "noise and lattice", _ON_LATTICE, lambda: check_lattice(self)
-        yield "support", "values are moved to increasing finite numbers, or to none", self._check_moves
-
-    def _check_moves(self) -> None:
+    def check_fit(self) -> None:
         """A support in order; without a lattice, laws on the numbers of supported values; noise on atoms starts from
         atoms: every value is moved to one, and every law lives on them."""
+        check_lattice(self)
         check_support(self)
         support, lattice, noise = self.support, self.lattice, self.noise
         places = [item.points for item in self.laws if isinstance(item, Family | SetFamily)]
@@ -73,12 +73,10 @@ class AnalysisCertificate(Certificate):
 
     NEEDS: ClassVar[tuple[str, ...]] = (*Certificate.NEEDS, "noise", "lattice")
     PARTS = AdditiveCertificate.PARTS
+    READ = (*Certificate.READ, ("noise", "noise that is analysed in real arithmetic, and never drawn"))
     SHAPES = frozenset({"line", "smooth"})
 
-    def fits(self) -> Iterator[Check]:
-        yield "noise", "noise that is analysed in real arithmetic, and never drawn", self._check_analysed
-
-    def _check_analysed(self) -> None:
+    def check_fit(self) -> None:
         noise = self.noise
         if not isinstance(noise, Noise) or noise.released or self.lattice is None:
             raise CertificateError("this version of fugu analyses generalised Cauchy noise only")
@@ -90,6 +88,7 @@ class VectorCertificate(Certificate):
 
     NEEDS: ClassVar[tuple[str, ...]] = (*Certificate.NEEDS, "noise", "lattice", "dimension")
     PARTS = Fixed({name: field for name, field in Certificate.PARTS.items() if name not in OF_OTHERS})
+    READ = (*Certificate.READ, _ON_LATTICE, ("dimension", "laws, support and noise are of the dimension stated"))
     SHAPES = frozenset({"space", "cells"})
 
     def law_from(self, stated: Json, lattice: Lattice | None) -> Shape:
@@ -98,12 +97,9 @@ class VectorCertificate(Certificate):
             return CellFamily.from_json(stated)
         return Family.from_json(stated, vectors=True)
 
-    def fits(self) -> Iterator[Check]:
-        yield "noise and lattice", _ON_LATTICE, lambda: check_lattice(self)
-        yield "dimension", "laws, support and noise are of the dimension stated", self._check_dimension
-
-    def _check_dimension(self) -> None:
+    def check_fit(self) -> None:
         """Laws and support of the dimension stated, and a lattice, onto which vectors are always rounded."""
+        check_lattice(self)
         if self.lattice is None:
             raise CertificateError("the certificate is for vectors, and has no lattice that they are rounded onto")
         stated, support, noise = self.body["dimension"], self.body.get("support"), self.noise
@@ -129,6 +125,7 @@ class CorrelatedCertificate(Certificate):
 
     NEEDS: ClassVar[tuple[str, ...]] = VectorCertificate.NEEDS
     PARTS = VectorCertificate.PARTS
+    READ = (*Certificate.READ, ("noise and lattice", "noise, lattice and laws are of one dimension and grid"))
     SHAPES = frozenset({"normal"})
 
     @cached_property
@@ -139,10 +136,7 @@ class CorrelatedCertificate(Certificate):
         del lattice
         return NormalPair.from_json(stated)
 
-    def fits(self) -> Iterator[Check]:
-        yield "noise and lattice", "noise, lattice and laws are of one dimension and grid", self._check_together
-
-    def _check_together(self) -> None:
+    def check_fit(self) -> None:
         noise, lattice, pairs = self.noise, self.lattice, list[Any](self.laws)
         dimensions = {noise.dimension, *(law.dimension for pair in pairs for law in (pair.p, pair.q))}
         if lattice is None or lattice.grid != noise.grid or dimensions != {self.body["dimension"]}:
@@ -156,6 +150,7 @@ class MixedCertificate(Certificate):
 
     NEEDS: ClassVar[tuple[str, ...]] = (*Certificate.NEEDS, "share", "parts")
     PARTS = Fixed({name: field for name, field in Certificate.PARTS.items() if name not in _OF_HALVES})
+    READ = (("halves", "two halves that publish the same thing, and a coin between them"), *Certificate.READ)
 
     @cached_property
     def parts(self) -> tuple[Certificate, ...]:
@@ -176,14 +171,11 @@ class MixedCertificate(Certificate):
         """Those of its own; a confidence in words is that of its halves."""
         return (part for part in super().having() if part.name not in _OF_HALVES)
 
-    def early(self) -> Iterator[Check]:
-        yield "halves", "two halves that publish the same thing, and a coin between them", self._check_halves
-        yield from super().early()
+    def check_fit(self) -> None:
+        """Each half has checked its own."""
 
-    def fits(self) -> Iterator[Check]:
-        yield from ()
-
-    def _check_halves(self) -> None:
+    def check_laws(self) -> None:
+        """Two halves of one kind, before the laws, which are read as theirs are."""
         halves = self.parts
         if len(halves) != 2:
             raise CertificateError("a mixture has two halves")
@@ -196,6 +188,7 @@ class MixedCertificate(Certificate):
             stated += [self.body[part]] if part in self.body else []  # version 0.1 left it to the halves
             if any(other != stated[0] for other in stated):
                 raise CertificateError(f"the part {part!r} of a mixture is not that of its halves")
+        super().check_laws()
 
     def prove(self, given: PairsLike | None = None) -> Proved:
         """The larger figures of the halves, each judged by itself."""

@@ -65,6 +65,10 @@ class Certificate(Promising):
         "fingerprint",
     )  # fmt: skip
     PARTS = LAWS
+    READ: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("laws", "every law is a probability law, and every pair compares two of them"),
+        ("labels", "each label names the two secrets that its pair compares"),
+    )
     INDENT = None
     SHAPES: ClassVar[frozenset[str]] = frozenset()
     """The laws that may be given in place of its own."""
@@ -203,29 +207,28 @@ class Certificate(Promising):
         """The parts that it has."""
         return (part for part in PARTS if part.there(self))
 
-    def early(self) -> Iterator[Check]:
-        """What the kind and its parts ask for."""
-        yield "laws", "every law is a probability law, and every pair compares two of them", self._check_laws
-        yield "labels", "each label names the two secrets that its pair compares", self._check_labels
-        yield from self.fits()
-        for part in self.having():
-            yield from part.early(self)
-
-    def fits(self) -> Iterator[Check]:
-        """Whether noise, lattice, support and laws belong together."""
-        raise CertificateError("the certificate is of a kind that this version of fugu does not know")
-
     def check_parts(self) -> None:
-        """The laws are those of the fingerprint."""
+        """The laws are those of the fingerprint, and all that the kind and its parts ask for."""
         if digest_of(self.body["families"]) != self.fingerprint:
             raise CertificateError("the certificate's laws do not match their fingerprint")
+        self.check_laws()
+        self.check_fit()
+        for part in self.having():
+            part.check(self)
 
-    def _check_laws(self) -> None:
+    def sure(self) -> Iterator[tuple[str, str]]:
+        yield from self.READ
+        yield from (part.sure for part in self.having() if part.sure is not None)
+
+    def check_fit(self) -> None:
+        """CertificateError unless noise, lattice, support and laws belong together."""
+        raise CertificateError("the certificate is of a kind that this version of fugu does not know")
+
+    def check_laws(self) -> None:
+        """CertificateError unless there is a budget, there are laws, and labels name what they compare."""
         _ = self.budget
         if not self.laws:
             raise CertificateError("the certificate holds no laws")
-
-    def _check_labels(self) -> None:
         if (wrong := misnamed(self.laws, comparable=self.lattice is not None)) is not None:
             raise CertificateError(f"the certificate's labels are wrong: {wrong}")
 

@@ -133,6 +133,10 @@ class ChannelCertificate(Certificate):
 
     NEEDS: ClassVar[tuple[str, ...]] = (*Certificate.NEEDS, "noise", "lattice", "support", "optimum")
     PARTS = Fixed({name: field for name, field in Certificate.PARTS.items() if name not in _OF_OTHERS})
+    READ = (
+        *Certificate.READ, ("support", "values are moved to increasing finite numbers"),
+        ("channel", "one row of whole numbers for each value, all of one sum"),
+    )  # fmt: skip
     SHAPES = frozenset({"line", "sets"})
 
     @cached_property
@@ -150,12 +154,9 @@ class ChannelCertificate(Certificate):
         laws = [law for item in self.laws for law in law_list(item)]  # type: ignore[arg-type]
         return Errors(self.noise, np.array(self.body["support"], dtype=np.float64), laws)
 
-    def fits(self) -> Iterator[Check]:
-        yield "support", "values are moved to increasing finite numbers", lambda: check_support(self)
-        yield "channel", "one row of whole numbers for each value, all of one sum", self._check_rows
-
-    def _check_rows(self) -> None:
+    def check_fit(self) -> None:
         """One row for each supported value, laws on the numbers of these rows, and a dual that can be read."""
+        check_support(self)
         channel, support = self.noise, self.support
         if self.lattice is not None or support is None or len(support) != len(channel.rows):
             raise CertificateError("a channel has one row for each value of the certificate's support, and no lattice")

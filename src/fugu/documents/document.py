@@ -4,7 +4,7 @@ A document is sealed once and never changes: `body` is read-only at every depth.
 depth, and refuses what is truncated, edited or of another schema. The digest detects edits; it is not a signature, and
 nothing a document says of itself is believed because of it: `fugu.verify` proves again.
 
-To add a kind: a class with its SCHEMA, PARTS and NEEDS, `early` checks, `prove`, `late` checks and `tell`, and a line
+To add a kind: a class with its SCHEMA, PARTS and NEEDS, `check_parts`, `prove`, `late` checks and `told`, and a line
 in `SCHEMAS`; reading, limits, digests, verdicts and pages are written once, over these."""
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ Outcome = Literal["holds", "fails", "not checked"]
 Checked = tuple[str, Outcome, str]
 """The name of a check, how it ended, and why."""
 Check = tuple[str, str, Callable[[], object]]
-"""The name of a check, what is true if it passes, and the check: a CertificateError if it does not. One without a name
-is run where a document is read, and not listed in a verdict."""
+"""The name of a check, what is true if it passes, and the check: a CertificateError if it does not."""
 BUDGET = "budget"
 
 
@@ -167,11 +166,13 @@ class Document(Shown):
     """The parts without which there is no document."""
     PARTS: ClassVar[Mapping[str, PartForm]] = SEALED
     """Every part that a document may have: its form, and what it rests on."""
+    READ: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """What `check_parts` makes sure of, by name, with what is true then: a verdict lists it."""
     INDENT: ClassVar[int | None] = 1
     digest = Stated(str)
     """SHA-256 of everything else in the document."""
     was_read = False
-    """Whether `parse` made this object, so that its digest matches and every early check holds; copies lose it."""
+    """Whether `parse` made this object, so that its digest matches and its parts were checked; copies lose it."""
 
     def __init__(self, body: Json) -> None:
         try:
@@ -234,13 +235,11 @@ class Document(Shown):
 
     @classmethod
     def _read(cls, content: Json) -> Self:
-        """The document, each part of its form, and every early check passed."""
+        """The document, each part of its form, and all of them checked."""
         read_parts(cls.PARTS, content)
         document = cls(content)
         with reading():
             document.check_parts()
-            for _, _, step in document.early():
-                step()
         object.__setattr__(document, "was_read", True)
         return document
 
@@ -250,11 +249,11 @@ class Document(Shown):
         return cls.parse(load_json(path))
 
     def check_parts(self) -> None:
-        """CertificateError unless parts can be read, beyond their forms; reading asks it first, no verdict names it."""
+        """CertificateError unless parts can be read, beyond their forms, and belong together: reading asks it."""
 
-    def early(self) -> Iterator[Check]:
-        """Whether parts can be read and belong together: reading refuses at the first that fails."""
-        yield from ()
+    def sure(self) -> Iterable[tuple[str, str]]:
+        """What reading has made sure of: names, and what is true."""
+        return self.READ
 
     def prove(self, given: PairsLike | None = None) -> Proved:
         """What is proved now, of the document's own laws or of those `given`, using no figure that it states."""
@@ -287,7 +286,7 @@ class Document(Shown):
     def checks(self, proved: Proved, given: PairsLike | None = None) -> Iterator[Checked]:
         """How every check ended; those that reading has made sure of already hold."""
         yield from self.seals()
-        yield from ((name, "holds", says) for name, says, _ in self.early() if name)
+        yield from ((name, "holds", says) for name, says in self.sure())
         yield from (checked(*check) for check in self.late(proved, given))
 
     def seals(self) -> Iterator[Checked]:

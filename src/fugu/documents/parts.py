@@ -100,14 +100,16 @@ Of = Callable[["Certificate"], Any]
 class Part:
     """One part by its name, and what each concern asks of a certificate that has it; where nothing is said, nothing.
 
-    `said`: whether anything is to be said of it, by default whether it is stated. `early`: what reading makes sure of;
-    `late`: what a verdict looks at. `words`: CertificateError unless what it says fits what other parts say. `needed`:
-    assumptions that no certificate may leave out; `described`: further ones that follow from it, which versions before
-    0.4 could leave out. `again`: the part, read and written again, by default as it is stated."""
+    `said`: whether anything is to be said of it, by default whether it is stated. `check`: CertificateError unless it
+    can be read, and `sure`: what is true then, with its name. `late`: what a verdict looks at. `words`:
+    CertificateError unless what it says fits what other parts say. `needed`: assumptions that no certificate may leave
+    out; `described`: further ones that follow from it, which versions before 0.4 could leave out. `again`: the part,
+    read and written again, by default as it is stated."""
 
     name: str
     said: Of | None = None
-    early: Of = lambda _: ()
+    check: Of = lambda _: None
+    sure: tuple[str, str] | None = None
     late: Of = lambda _: ()
     words: Of = lambda _: ()
     needed: Of = lambda _: ()
@@ -219,14 +221,14 @@ PARTS = (
         again=lambda c: None if c.body.get("confidence") is None else _counts(c).to_json(),
     ),
     Part(
-        "remap", early=lambda c: [("", "", lambda: c.remap)],
+        "remap", check=lambda c: c.remap,
         late=lambda c: [("remap", _LEAST, lambda: Remap.of_certificate(c).check())],
         needed=lambda c: (say.remapped(c.body["remap"]["loss"], c.body["remap"]["weight"] != "mean"),),
         again=lambda c: Remap.of_certificate(c).to_json(),
     ),
-    Part("property", early=lambda c: [("property", _OF_SHARES, lambda: check_shares(c))], late=_free_reach),
+    Part("property", check=check_shares, sure=("property", _OF_SHARES), late=_free_reach),
     Part(
-        "swap", early=lambda c: [("swap", _OF_SWAPS, lambda: check_swap(c))], late=lambda _: [unchecked("draws", WORD)],
+        "swap", check=check_swap, sure=("swap", _OF_SWAPS), late=lambda _: [unchecked("draws", WORD)],
         needed=lambda _: (say.DRAWN_INSIDE,), again=lambda c: RecordSwap.of(c).to_json(),
     ),
 )  # fmt: skip
