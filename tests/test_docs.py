@@ -41,7 +41,7 @@ TABLES = ("clinic_reference.csv", "clinic_today.csv")
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 WITH_CODE = [ROOT / "README.md", CONTRIBUTING, *sorted(ROOT.glob("docs/**/*.md"))]
 DOCUMENTS = [*WITH_CODE, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
-ADDED_TO = ("noise", "loss", "calibration.methods", "documents", "priors", "queries")
+ADDED_TO = ("noise", "laws", "loss", "calibration.methods", "documents", "priors", "queries")
 GENERATED = ("scaling.md", "results-users.md", "results.md", "before-and-now.md", "papers.md")
 """Written by the benchmarks, by examples and by the registries: their tables may be wide."""
 TUTORIALS = sorted(ROOT.glob("docs/tutorials/*.md"))
@@ -216,7 +216,7 @@ def test_things_are_added_in_as_many_files_as_the_page_says():
         name: int(count)
         for name, count in re.findall(r"^\| \[([\w ]+)\]\(#[\w-]+\)[^|]* \| (\d)\b", page, re.MULTILINE)
     }
-    assert listed == {"a method": 1, "a noise": 1, "a prior": 1, "a statistic": 1, "a query": 1}
+    assert listed == {"a method": 1, "a noise": 1, "a law": 1, "a prior": 1, "a statistic": 1, "a query": 1}
     for name, count in listed.items():
         section = page.split(f"## {name.capitalize()}\n", 1)[1].split("\n## ", 1)[0]
         assert sum(bool(block.file) for block in blocks(section)) == count

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +31,8 @@ def added(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shown = [block for block in blocks(CONTRIBUTING.read_text(encoding="utf-8")) if block.file]
     assert sorted(block.file for block in shown) == [
-        "calibration/methods/half.py", "documents/coin.py", "noise/binomial.py", "priors/pairs.py", "queries/above.py",
-        "queries/sequence_visitors.py",
+        "calibration/methods/half.py", "documents/coin.py", "laws/heads.py", "noise/binomial.py", "priors/pairs.py",
+        "queries/above.py", "queries/sequence_visitors.py",
     ]  # fmt: skip
     with own_package():
         for block in shown:
@@ -52,8 +54,6 @@ def mechanism():
 
 def law(noise, atoms: dict[int, float]) -> dict[int, float]:
     """The output of a law, from the definition."""
-    from math import comb
-
     m = noise.half
     found: dict[int, float] = {}
     for x, share in atoms.items():
@@ -199,6 +199,46 @@ def test_a_new_method_is_compared_calibrated_and_verified(tmp_path):
     assert "half-wasserstein" in run(
         "calibrate", REFERENCE, *table, "--bins", "100,200,300", "--method", "half-wasserstein"
     )
+    assert fugu.attack(mechanism, near, rng=np.random.default_rng(1)).consistent
+    assert len(mechanism.release([0, 1], allow_no_noise=True).values) == 2
+    bins = ("--bins", "100,200,300", "--method", "half-wasserstein", "--unit", "patient")
+    run("release", TODAY, "--reference", REFERENCE, *table, *bins, "--no-ledger", "-o", "half.csv", "--allow-no-noise")
+    assert "holds" in run("verify", "half.certificate.json")
+    run("report", "half.certificate.json", "-o", "half.html")
+    assert "half-wasserstein" in Path("half.html").read_text()
+
+
+def test_a_new_law_goes_through_every_concern(tmp_path):
+    from fugu.laws.heads import Heads
+
+    laws = {"few": Heads(6, Fraction(2, 5)), "many": Heads(6, Fraction(3, 5))}
+    pair, plain = fugu.LawPair(*laws.values(), "a vs b"), [law.read() for law in laws.values()]
+    assert plain[0].weights.tolist() == pytest.approx([comb(6, k) * 0.4**k * 0.6 ** (6 - k) for k in range(7)])
+    scenario = fugu.Scenario(laws)
+    for budget in (fugu.Pure(1), BUDGET, fugu.Renyi(2, 0.1)):
+        mechanism = fugu.calibrate(pair, budget)
+        same = fugu.calibrate(fugu.LawPair(*plain, "a vs b"), budget)
+        assert mechanism.certificate.to_json() == same.certificate.to_json()
+        assert fugu.verify(mechanism, pair).holds and fugu.verify(mechanism, fugu.LawPair(*plain, "a vs b")).holds
+        wrong = fugu.LawPair(Heads(6, Fraction(1, 5)), laws["many"], "a vs b")
+        assert not fugu.verify(mechanism, wrong).holds, "other laws"
+    comparison = fugu.compare(scenario, fugu.Pure(1))
+    assert comparison.best.method == "exact" and comparison.limit and comparison.usable.figures
+    assert fugu.plan(scenario, 1.0).epsilon > 0 and fugu.optimal_channel(scenario, fugu.Pure(1)).optimum.lower > 0
+    mechanism = fugu.calibrate(scenario, fugu.Pure(1))
+    assert len(mechanism.release([0, 3, 6]).values) == 3
+    assert fugu.attack(mechanism, pair, rng=np.random.default_rng(1)).consistent
+    assert fugu.attack(mechanism, *laws.values(), rng=np.random.default_rng(1)).consistent
+    assert fugu.audit(mechanism, draws=5000).clean and fugu.guarantee_against(mechanism, pair).epsilon <= 1
+    for shown in (mechanism, mechanism.certificate, comparison, scenario):
+        assert shown._repr_html_()
+    assert page(mechanism)
+    mechanism.certificate.save("heads.json")
+    assert "holds" in run("verify", "heads.json")
+    assert "refuted" not in run("audit", "heads.json", "--draws", "5000")
+    run("report", "heads.json", "-o", "heads.html")
+    with pytest.raises(fugu.errors.BadLaw, match="got int"):
+        fugu.LawPair(3, laws["few"])
 
 
 def test_a_new_prior_is_translated_charged_and_shown(tmp_path):

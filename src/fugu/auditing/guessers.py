@@ -17,7 +17,7 @@ from fugu.errors import MissingExtra, UnknownName, UsageError
 from fugu.fixed import fixed
 from fugu.laws.discrete import Discrete
 from fugu.laws.multinormal import MultivariateNormal
-from fugu.laws.pair import Law, LawPair, Shifted
+from fugu.laws.pair import Law, LawPair, Shifted, as_law
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.kind import Floats
 from fugu.numbers.checks import is_row
@@ -50,6 +50,7 @@ def hypotheses(first: object, second: object, pair: Sequence[str] | None) -> tup
         both = (first.p, first.q)
     elif second is None and is_row(first) and len(first) == 2:
         both = (first[0], first[1])
+    both = as_law(both[0]), as_law(both[1])
     for given in both:
         if not isinstance(given, Law) and not callable(given):
             raise UsageError(

@@ -68,6 +68,11 @@ class Shifted(Described):
 Law = Discrete | Shifted | Normal | NormalMixture | MultivariateNormal | CellLaw | LawSet
 
 
+def as_law(given: object) -> object:
+    """A law of another kind as the law that it reads as; every other thing as it is."""
+    return given.read() if isinstance(given, Described) and not isinstance(given, Law) else given
+
+
 @dataclass(frozen=True, repr=False)
 class LawPair:
     """Two laws of the published value that must look alike, protected in both orders.
@@ -87,6 +92,8 @@ class LawPair:
     label: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "p", as_law(self.p))
+        object.__setattr__(self, "q", as_law(self.q))
         for law in (self.p, self.q):
             if not isinstance(law, Law):
                 known = "Discrete, Normal, NormalMixture, MultivariateNormal, Shifted, or a set of laws"

@@ -14,6 +14,7 @@ from fugu.documents.sentences import BY_HAND, INDEPENDENT
 from fugu.errors import UnknownName, UsageError
 from fugu.fixed import Fixed
 from fugu.laws import Discrete, Law, LawPair, Normal
+from fugu.laws.pair import as_law
 from fugu.lazily import Imported
 from fugu.numbers.checks import is_list
 from fugu.numbers.exact import Real
@@ -270,7 +271,7 @@ class Scenario(Shown):
 def _beliefs(laws: object) -> Beliefs:
     if not isinstance(laws, Mapping):
         raise UsageError(f"laws must be a dict of secret and law, or a list of them, got {type(laws).__name__}")
-    named = {str(secret): law for secret, law in laws.items()}
+    named = {str(secret): as_law(law) for secret, law in laws.items()}
     if len(named) < len(laws):
         raise UsageError("two secrets have the same name once written as text; rename one")
     for secret, law in named.items():
