@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from fugu.errors import BadLaw, UsageError
 from fugu.laws.cells import CellLaw
@@ -68,7 +68,7 @@ class Shifted(Described):
 Law = Discrete | Shifted | Normal | NormalMixture | MultivariateNormal | CellLaw | LawSet
 
 
-def as_law(given: object) -> object:
+def as_law(given: Any) -> Any:
     """A law of another kind as the law that it reads as; every other thing as it is."""
     return given.read() if isinstance(given, Described) and not isinstance(given, Law) else given
 
