@@ -208,7 +208,7 @@ def test_a_bad_search_costs_tightness_and_never_the_truth(monkeypatch):
     ]
     best = [(exact_delta(o, e, s), exact_epsilon(o, exact_delta(o, e, s), s)) for o, e, s in cases]
     worse = 0
-    for _ in range(12):
+    for _ in range(4):
         for name, hill in good.items():
             moved = float(rng.normal(0, 1)), float(np.exp(rng.normal(0, 0.5)))
 
@@ -222,7 +222,7 @@ def test_a_bad_search_costs_tightness_and_never_the_truth(monkeypatch):
             assert found >= delta * (1 - 1e-9)
             assert exact_epsilon(orders, delta, symmetric) >= least * (1 - 1e-9)
             worse += found > delta * 1.001
-    assert worse > 10
+    assert worse > 3
 
 
 def test_a_slope_that_is_not_surely_positive_is_read_from_its_upper_end():

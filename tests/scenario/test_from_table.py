@@ -172,8 +172,8 @@ def test_hostile_numbers_are_held_exactly():
         assert laws(scenario)["a"].values.tolist() == expected
 
 
-def test_a_million_rows_are_counted(tmp_path):
-    n = 1_000_000
+def test_many_rows_are_counted(tmp_path):
+    n = 200_000
     rng = np.random.default_rng(7)
     data = {"s": rng.integers(0, 5, n), "x": rng.integers(0, 100, n).astype(np.int8), "id": np.arange(n)}
     scenario = Scenario.from_table(data, publish="x", protect="s", unit="id")

@@ -25,7 +25,7 @@ from fugu import (
 )
 from fugu.noise.channel import Channel
 from fugu_verify import prove_again
-from fugu_verify.channel_sets import top
+from fugu_verify.channel import top
 from hunting import search
 
 

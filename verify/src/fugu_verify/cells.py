@@ -19,8 +19,8 @@ from itertools import accumulate
 
 from fugu_verify.arithmetic import exp, exp_sum_sign, log
 from fugu_verify.lawbased import decide_ratio, prove_laws
-from fugu_verify.losses import Loss, ordered
 from fugu_verify.noised import Work
+from fugu_verify.ratios import Loss, ordered
 from fugu_verify.reading import Drawn, Family, Law, Part, asked, drawn, number, part, rows, whole
 from fugu_verify.result import Asked, BadCertificate, NotSummed, Second
 

@@ -6,15 +6,13 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from fugu_verify.losses import Loss
 from fugu_verify.noised import Work
 from fugu_verify.normals import Smooth
-from fugu_verify.orders import OrderLoss, order_losses
-from fugu_verify.ratios import ratio_losses
+from fugu_verify.orders import OrderLoss, order_losses, trimmed_losses
+from fugu_verify.ratios import Loss, ratio_losses
 from fugu_verify.reading import Drawn, Family
 from fugu_verify.result import Asked, NotSummed, Number, Outcome, Second
 from fugu_verify.smooth import smooth_order_losses, smooth_ratio_losses
-from fugu_verify.trimmed import trimmed_losses
 
 _HIGHEST = 4_000
 """Epsilons beyond this would carry thousands of bits for nothing that anybody asks for."""

@@ -23,11 +23,10 @@ import math
 from fractions import Fraction
 
 from fugu_verify.arithmetic import exp, log
-from fugu_verify.losses import Loss, Whole
 from fugu_verify.noised import Work, atoms, bits_for, noised, normaliser
 from fugu_verify.normals import Components, Smooth, below
 from fugu_verify.orders import OrderLoss, Pair, Summed, divergence, logarithms, power_sum
-from fugu_verify.ratios import ratio_losses
+from fugu_verify.ratios import Loss, Whole, ratio_losses
 from fugu_verify.reading import Drawn
 from fugu_verify.result import Asked, Bounds, NotSummed
 
