@@ -14,7 +14,7 @@ from second_cases import SHAPES, calibrated, content, resealed
 
 import fugu
 from fugu import Approx, Discrete, LawPair, Normal, Pure, Renyi, RenyiCurve, calibrate, mix, verify
-from fugu_verify import BadCertificate, losses, noised, prove_again, ratios
+from fugu_verify import BadCertificate, noised, prove_again, ratios
 from fugu_verify.result import Asked, Second
 from hunting import search
 
@@ -150,7 +150,7 @@ def test_a_version_with_one_order_only_is_wrong(monkeypatch):
     swapped = json.loads(json.dumps(tight))
     swapped["families"][0]["pairs"] = [[j, i] for i, j in swapped["families"][0]["pairs"]]
     assert [prove_again(x).outcome for x in (tight, swapped)] == ["fails", "fails"]
-    once = losses.ordered
+    once = ratios.ordered
     monkeypatch.setattr(ratios, "ordered", lambda family: once(family)[::2])
     assert {prove_again(x).outcome for x in (tight, swapped)} == {"holds", "fails"}
 
@@ -160,7 +160,7 @@ def test_a_version_that_leaves_out_a_pair_is_wrong(monkeypatch):
     tight = {**body, "budget": {"kind": "Pure", "epsilon": "1/100"}}
     right = prove_again(tight)
     assert right.outcome == "fails" and right.worst_pair == "loud"
-    once = losses.ordered
+    once = ratios.ordered
     monkeypatch.setattr(ratios, "ordered", lambda family: once(family)[:-2])
     assert prove_again(tight).worst_pair == "quiet"
 

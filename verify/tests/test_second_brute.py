@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from mpmath.ctx_mp import MPContext
 
-from fugu_verify import arithmetic, deltas, losses, normals, orders, prove_again
+from fugu_verify import arithmetic, normals, orders, prove_again, ratios
 from hunting import search
 
 mp = MPContext()
@@ -155,13 +155,13 @@ def test_gaussian_tails_are_enclosed_where_the_window_is_short(monkeypatch):
     delta, order = (truth(kind, masses, mp.mpf("0.1"), mp.mpf(2)) for kind in ("delta", "order"))
     approx = {"kind": "Approx", "epsilon": "1/10", "delta": "1/100"}
     renyi = {"kind": "Renyi", "alpha": "2", "epsilon": "1", "delta": "0"}
-    monkeypatch.setattr(deltas, "reach", lambda decay, bits: 3)
+    monkeypatch.setattr(ratios, "reach", lambda decay, bits: 3)
     monkeypatch.setattr(orders, "reach", lambda decay, bits: 3)
     found = prove_again(document(*case, approx)).delta
     assert real(found[0]) < delta < real(found[1]) and real(found[1]) > delta * (1 + mp.mpf("1e-4"))
     found = prove_again(document(*case, renyi)).epsilon
     assert real(found[0]) < order < real(found[1])
-    monkeypatch.setattr(losses, "tail", lambda decay, beyond, bits: Fraction(0))
+    monkeypatch.setattr(ratios, "tail", lambda decay, beyond, bits: Fraction(0))
     monkeypatch.setattr(orders.Summed, "beyond", lambda self, alpha: Fraction(0))
     assert real(prove_again(document(*case, approx)).delta[1]) < delta
     assert real(prove_again(document(*case, renyi)).epsilon[1]) < order
@@ -171,13 +171,13 @@ def test_forgotten_tails_are_seen(monkeypatch):
     """The wrong version counts an end of the hull once, not for all that is beyond it."""
     case = CASES[2]
     right = prove_again(document(*case, {"kind": "Approx", "epsilon": "1/10", "delta": "1/1000"})).delta
-    once = losses.Whole.of
+    once = ratios.Whole.of
 
     def forgets(family, noise, outputs, bits):
         found = once(family, noise, outputs, bits)
-        return losses.Whole((Fraction(1), Fraction(1)), found.normal, found.beyond)
+        return ratios.Whole((Fraction(1), Fraction(1)), found.normal, found.beyond)
 
-    monkeypatch.setattr(deltas.Whole, "of", staticmethod(forgets))
+    monkeypatch.setattr(ratios.Whole, "of", staticmethod(forgets))
     wrong = prove_again(document(*case, {"kind": "Approx", "epsilon": "1/10", "delta": "1/1000"})).delta
     value = truth("delta", outputs(case[0], case[1], case[2], case[3], 90), mp.mpf("0.1"), None)
     assert enclosed(right, value) and not enclosed(wrong, value)

@@ -10,7 +10,7 @@ import pytest
 from second_cases import content, resealed
 
 from fugu import Approx, Discrete, LawPair, Normal, NormalMixture, Pure, Renyi, RenyiCurve, calibrate, verify
-from fugu_verify import losses, prove_again, ratios
+from fugu_verify import prove_again, ratios
 
 APART = LawPair(Discrete([[0, 0]]), Discrete([[2, 1]]))
 TWO = LawPair(Discrete([[0, 0], [1, 2]], [3, 1]), Discrete([[0, 0], [1, 2]], [1, 3]))
@@ -61,7 +61,7 @@ def test_a_version_that_sees_one_order_of_vectors_is_wrong(monkeypatch):
     skewed = LawPair(Discrete([[0, 0], [1, 1]], [99, 1]), Discrete([[0, 0], [1, 1]], [9, 1]))
     certificate = with_less(made("vectors", skewed, PURE, "laplace"))
     assert prove_again(content(certificate)).outcome == "fails"
-    once = losses.ordered
+    once = ratios.ordered
     kept = set()
     for order in (0, 1):
         monkeypatch.setattr(ratios, "ordered", lambda family, order=order: once(family)[order::2])
