@@ -14,17 +14,18 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import functools
 import importlib
 import io
-import os
 import re
+import runpy
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -35,6 +36,8 @@ from fugu.documents.document import SCHEMAS, later
 from fugu.loss import door
 from fugu.noise import kind
 from fugu.queries.kinds import KINDS
+from golden.doors import command as fugu
+from golden.doors import screens
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = ("clinic_reference.csv", "clinic_today.csv")
@@ -154,7 +157,7 @@ def run_python(block: Block, name: str, namespace: dict[str, object]) -> None:
 
 def run_console(block: Block, name: str) -> None:
     """Execute the `$` lines of a block and compare what they print."""
-    code: int | None = 0
+    code = 0
     body = re.sub(r"\\\n *", "", block.body)  # a backslash continues a line
     for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
@@ -166,20 +169,10 @@ def run_console(block: Block, name: str) -> None:
         assert code == 0, f"{where}: the command before it ended with {code}; show it with $ echo $?"
         words = shlex.split(command)
         assert words[0] == "fugu", f"{where}: only fugu commands are run"
-        done = fugu(words[1:])
-        code = done.returncode
-        compare(expected, done.stdout, where)
+        with screens(100):
+            code, printed, _ = fugu(*words[1:], together=True)
+        compare(expected, printed, where)
     assert code == 0, f"{name}:{block.line}: the last command ended with {code}; show it with $ echo $?"
-
-
-def fugu(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """The command, with stderr among what it prints."""
-    plain = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "PYTHONUTF8": "1"}
-    return subprocess.run(
-        [sys.executable, "-c", "from fugu.cli import main; main()", *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", env={**os.environ, **plain},
-        check=False,
-    )  # fmt: skip
 
 
 def compare(expected: str, printed: str, where: str) -> None:
@@ -233,9 +226,19 @@ def test_what_a_page_adds_is_gone_after_it(folder):
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=names(EXAMPLES))
 def test_an_example_runs(path, folder):
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+    assert printed_by(path).strip()
+
+
+@functools.cache
+def printed_by(example: Path) -> str:
+    """What an example prints, run as a script, in this process."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), patch.object(sys, "argv", [str(example)]):
+        try:
+            runpy.run_path(str(example), run_name="__main__")
+        except SystemExit as end:
+            assert not end.code, end.code
+    return printed.getvalue()
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=names(DOCUMENTS))
@@ -345,9 +348,7 @@ def test_every_proof_is_linked_from_the_list_of_proofs_and_the_promises():
 
 
 def test_the_numbers_in_the_documents_are_those_of_the_example():
-    printed = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "explicit_laws.py")], capture_output=True, text=True, check=True
-    ).stdout
+    printed = printed_by(ROOT / "examples" / "explicit_laws.py")
     rows = [line for line in printed.split("\n") if line.startswith("|")]
     assert len(rows) == 2 + 4 * 4
     page = (ROOT / "docs" / "numbers.md").read_text(encoding="utf-8")

@@ -123,11 +123,13 @@ class Story:
         return document(json.loads(text), self.folder) if name.endswith(".json") else shown(text, self.folder)
 
 
-def command(*words: str) -> tuple[int, str, str]:
-    """Exit code, output and errors of `fugu`, called as the entry point calls it, in this process."""
+def command(*words: str, together: bool = False) -> tuple[int, str, str]:
+    """Exit code, output and errors of `fugu`, called as the entry point calls it, in this process; errors may be among
+    the output."""
     from fugu.cli import main
 
-    out, err, code = io.StringIO(), io.StringIO(), 0
+    out, code = io.StringIO(), 0
+    err = out if together else io.StringIO()
     with redirect_stdout(out), redirect_stderr(err), patch.object(sys, "argv", ["fugu", *words]):
         try:
             main()
