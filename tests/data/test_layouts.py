@@ -325,6 +325,9 @@ def test_wide_columns_are_named_once_and_found_again_in_the_private_table():
     assert read_sequences({**table, "m1": ["", "y"]}, "id", None, "state", schema) == {"a": ["x", "y"], "b": ["y", "y"]}
     with pytest.raises(MissingValues, match="'m1'"):
         read_sequences({**table, "m1": ["", "y"]}, "id", None, "state", Schema({}, sequence=Layout(columns="m1:m2")))
+    numbers = {"id": ["a", "b"], "m1": [1, 2], "m2": [2.5, None]}  # cells that are no texts ended in a traceback
+    schema = Schema({"state": {"kind": "number", "missing": 2}}, sequence=Layout(columns="m1:m2"))
+    assert read_sequences(numbers, "id", None, "state", schema) == {"a": [1, 2.5], "b": [2, 2]}
 
 
 @pytest.mark.parametrize(

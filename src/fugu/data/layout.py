@@ -284,13 +284,6 @@ class EntryPlan:
         return max((at[-1] - at[0] + 1 for at in (self.times or {}).values() if at), default=0)
 
 
-def wide_plan(users: list[str], columns: int, by: str | None) -> EntryPlan:
-    """One row for each user; cell i * columns + j is that of row i and the j-th column."""
-    if len(set(users)) < len(users):
-        raise BadTable(f"column {by!r} repeats a user, and a wide table has one row for each")
-    return EntryPlan({user: list(range(i * columns, (i + 1) * columns)) for i, user in enumerate(users)}, None)
-
-
 def long_plan(
     users: tuple[Places, list[str]], by: str | None, order: Column | None, layout: Layout, decimal: str
 ) -> EntryPlan:

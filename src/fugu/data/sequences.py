@@ -11,13 +11,12 @@ from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.data.cells import OTHER, number_of, text_of
 from fugu.data.column import Column, Raw
 from fugu.data.field import Field
 from fugu.data.frame import Table, TableLike, require_decoded
-from fugu.data.layout import SECRET, EntryPlan, Layout, interval_plan, long_plan, secret_times, wide_plan
+from fugu.data.layout import SECRET, EntryPlan, Layout, interval_plan, long_plan, secret_times
 from fugu.data.moments import span_words, times_of
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
@@ -80,7 +79,7 @@ def sequence_schema(
         told = told.with_field(name, Field("identifier" if name == by else "time"))
     if layout.wide:  # all cells of its columns, one under the other
         cells = [cell for name in layout.columns for cell in opened.raw(name).to_list()]
-        opened = Table({state: Raw.of("", cells)})
+        opened = Table({state: Raw.of("", cells) if all(isinstance(cell, str) for cell in cells) else cells})
     found = told.completed(opened, (state,))
     known = found.fields[state]
     if known.public:
@@ -246,9 +245,22 @@ def _timed(
     secret = opened is not None and layout.end is not None
     if not images and not secret:
         raise BadTable("the table has no rows; sequences need at least one")
-    users = _users(table, by, len(images) // max(len(layout.columns), 1), layout)
-    if layout.wide:
-        plan = wide_plan([users[1][code] for code in users[0].tolist()], len(layout.columns), by)
+    rows = len(images) // max(len(layout.columns), 1)
+    if by is None:  # one user, or one for each row of a wide table
+        names = [str(row + 1) for row in range(rows)] if layout.wide else ["1"]
+        codes = np.arange(rows) % len(names)
+    else:
+        codes, found = table.exact(by).codes(ordered=False)
+        names = found.tolist()
+        if any(user == OTHER or "\ufffd" in user for user in names):
+            raise BadTable(f"column {by!r} holds users that are neither text nor number, or that do not decode")
+    users = codes, names
+    if layout.wide:  # cell i * columns + j is that of row i and the j-th column
+        if len(names) < rows:
+            raise BadTable(f"column {by!r} repeats a user, and a wide table has one row for each")
+        width = len(layout.columns)
+        own = {names[code]: list(range(i * width, (i + 1) * width)) for i, code in enumerate(codes.tolist())}
+        plan = EntryPlan(own, None)
     elif layout.end is not None:
         if order is None:
             raise UsageError("--end is where intervals end; give --order, the column where they begin")
@@ -261,17 +273,6 @@ def _timed(
     else:
         plan = long_plan(users, by, None if order is None else table.exact(order), layout, schema.decimal)
     return Timed(plan.filled(images, state_between(schema.fields[state], layout, state)), plan, schema, opened)
-
-
-def _users(table: Table, by: str | None, rows: int, layout: Layout) -> tuple[NDArray[np.int64], list[str]]:
-    """The place of each row's user, and the users; without a column, one user, or one for each row of a wide table."""
-    if by is None:
-        names = [str(row + 1) for row in range(rows)] if layout.wide else ["1"]
-        return np.arange(rows) % len(names), names
-    codes, users = table.exact(by).codes(ordered=False)
-    if any(user == OTHER or "\ufffd" in user for user in users.tolist()):
-        raise BadTable(f"column {by!r} holds users that are neither text nor number, or that do not decode")
-    return codes, users.tolist()
 
 
 # What each cell of a state column becomes as an entry: a function of that cell and of the schema alone.

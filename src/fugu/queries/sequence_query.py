@@ -192,13 +192,9 @@ class SequenceQuery(ABC):
         """The entries as the domain reads them; refused, by what is public alone, if this query is not for them."""
         return self.domain.read(sequences)
 
-    def entries(self) -> dict[str, Any]:
-        """How entries are read, for a certificate."""
-        return self.domain.describe()
-
     def claims(self) -> dict[str, Any]:
         """What a certificate says of this query, whatever its epsilon."""
-        said = {"query": self.name, "sensitivity": str(self.sensitivity), "entries": self.entries()}
+        said = {"query": self.name, "sensitivity": str(self.sensitivity), "entries": self.domain.describe()}
         return {**said, **self.details}
 
     def mechanism(self, epsilon: Real | Pure) -> SequenceMechanism:
@@ -261,8 +257,9 @@ class Several(SequenceQuery):
     sensitivity = Fraction(1)
     """Where each answer is measured in its own sensitivity over its share."""
 
-    def entries(self) -> dict[str, Any]:
-        return {name: said for part in self.parts for name, said in part.entries().items()}
+    def claims(self) -> dict[str, Any]:
+        entries = {name: said for part in self.parts for name, said in part.claims()["entries"].items()}
+        return {**super().claims(), "entries": entries}
 
     def evaluate(self, data: Any) -> tuple[Any, ...]:
         return tuple(part.evaluate(read) for part, read in zip(self.parts, data, strict=True))
@@ -292,15 +289,17 @@ class EntryMechanism:
     @property
     def certificate(self) -> PerEntryCertificate:
         """What is claimed; no private value."""
-        query, stated = self.query, self.guarantee
+        query, stated, said = self.query, self.guarantee, self.query.claims()
         whom = {"neighbours": NEIGHBOURS, "domain": DOMAIN}
         if isinstance(stated, Pure):
-            own = {"epsilon": str(as_fraction(stated.epsilon)), "delta": "0", "query": query.name}
-            moved = {"sensitivity": str(query.sensitivity), **whom, "entries": query.entries()}
-            return PerEntryCertificate.of({**own, **moved, "claimed by": "fugu", **query.details})
+            first = {"epsilon": str(as_fraction(stated.epsilon)), "delta": "0"}
+            first |= {name: said.pop(name) for name in ("query", "sensitivity")}
+            return PerEntryCertificate.of(
+                {**first, **whom, "entries": said.pop("entries"), "claimed by": "fugu", **said}
+            )
         shifts = [(part.shift, share) for part, share in query.split()]
         claims = {
-            **whom, "claimed by": "fugu", **query.claims(),
+            **whom, "claimed by": "fugu", **said,
             "lattice": {
                 "kind": "gaussian", "rho": str(self.noise.amount), "squared distance": [s.square for s, _ in shifts],
                 "variance": [str(1 / (2 * shift.precision(self.noise.amount * share))) for shift, share in shifts],

@@ -329,15 +329,15 @@ def query_from(claims: Mapping[str, Any]) -> SequenceQuery:
     raise CertificateError("the certificate names a query of sequences that this version of fugu does not know")
 
 
-def _transitions(claims: Mapping[str, Any], _: re.Match[str]) -> Transitions:
-    longest = claims.get("longest sequence")
-    return Transitions(states_from(claims), None if longest is None else read_whole(longest))
-
-
 _QUERIES: tuple[tuple[str, Callable[[Mapping[str, Any], re.Match[str]], SequenceQuery]], ...] = (
     (r"count\((.*)\)", lambda claims, found: Count(found[1], states_from(claims))),
     ("histogram", lambda claims, _: Histogram(states_from(claims))),
-    ("transitions", _transitions),
+    (
+        "transitions",
+        lambda claims, _: Transitions(
+            states_from(claims), None if (n := claims.get("longest sequence")) is None else read_whole(n)
+        ),
+    ),
     ("sum", lambda claims, _: Sum(numbers_from(claims), read_number(claims["rounded to multiples of"]))),
     ("mean", lambda claims, _: Mean(numbers_from(claims), read_number(claims["rounded to multiples of"]))),
     (r"top ([0-9]{1,9})", lambda claims, found: TopK(int(found[1]), states_from(claims), claims["method"])),
