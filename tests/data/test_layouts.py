@@ -186,8 +186,9 @@ def by_value(users, by, order, layout, decimal, images=()):
 def test_keeping_the_last_by_its_value_is_caught(monkeypatch):
     """Which row counts would then be decided by the states."""
 
-    def wrong(table, by, order, images, schema, state):
-        users = sequences._users(table, by, len(images), schema.sequence)
+    def wrong(table, by, order, images, schema, state, opened):
+        codes, users = table.exact(by).codes(ordered=False)
+        users = codes, users.tolist()
         found = by_value(users, by, table.exact(order), schema.sequence, ".", images)
         return sequences.Timed(found.filled(images, None), found, schema)
 
