@@ -1,4 +1,4 @@
-"""`Boxes`: words in boxes, in columns, with arrows between them; a drawing for `fugu.drawing.figure.Figure`."""
+"""`Boxes`: words in boxes, in columns, with arrows between them; a drawing for `fugu.drawing.charts.Figure`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fugu.drawing.axis import SIZE, wrapped
 from fugu.drawing.charts import Figure
-from fugu.drawing.html import Html, joined, tag
+from fugu.drawing.marks import Html, joined, tag
 
 _LEADING, _INSIDE, _BETWEEN, _APART = SIZE * 1.35, 10.0, 18.0, 76.0
 _LOOKS = {"plain": ("#ffffff", "#8a8a8a"), "out": ("#d9ebf7", "#0072b2"), "home": ("#fff4ec", "#8a2c00")}

@@ -11,9 +11,9 @@ import fugu
 from benchmarks.boxes import Box, Boxes
 from benchmarks.measure import Row, Size
 from fugu.drawing.axis import Axis
-from fugu.drawing.charts import Chart, Panel
-from fugu.drawing.figure import Figure, odds
+from fugu.drawing.charts import Chart, Figure, Panel
 from fugu.drawing.marks import Bars, Level, Line
+from fugu.report.notebook import odds
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "concepts"
 _REFERENCE = Path(fugu.__file__).parent / "examples" / "clinic_reference.csv"

@@ -26,7 +26,7 @@ from fugu.calibration.covariance import (
     optimal_covariance,
 )
 from fugu.loss.shifts import gaussian_mu
-from fugu.report.property import error_of, swap_figure
+from fugu.report.compare import error_of, swap_figure
 
 FOLDER = os.environ.get("FUGU_DATA")
 pytestmark = pytest.mark.skipif(

@@ -15,6 +15,7 @@ from fugu.lazily import listed, names
 if TYPE_CHECKING:
     from fugu import iterate as iterate
     from fugu import sequences as sequences
+    from fugu.auditing import verify as verify
     from fugu.auditing.against import guarantee_against as guarantee_against
     from fugu.auditing.against import guarantee_within as guarantee_within
     from fugu.auditing.attack import attack as attack
@@ -95,7 +96,6 @@ if TYPE_CHECKING:
     from fugu.transport.matching import closeness as closeness
     from fugu.transport.wasserstein import wasserstein as wasserstein
     from fugu.utility.usable import Usable as Usable
-    from fugu.verifier.verify import verify as verify
 else:  # a type checker reads the imports above; a name is imported when it is first used, so `import fugu` stays fast
     __getattr__ = names(__name__)
 

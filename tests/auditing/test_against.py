@@ -136,3 +136,11 @@ def test_smooth_laws_are_told_too():
     wider = fugu.guarantee_against(mechanism, fugu.LawPair(fugu.Normal(0, 1), fugu.Normal(1, 1)))
     assert wider.epsilon == pytest.approx(2.0, rel=1e-6)
     assert np.isfinite(fugu.guarantee_against(mechanism, fugu.LawPair(fugu.Normal(0, 1), fugu.Normal(0, 1.3))).epsilon)
+
+
+def test_a_channel_has_a_guarantee_against_other_beliefs_and_none_within_a_distance():
+    capped = fugu.optimal_channel(ASSUMED, fugu.Pure(1), cap=2)
+    with pytest.raises(NotProvable, match="exchanges values"):
+        fugu.guarantee_within(capped, 0.1)
+    ends = fugu.LawPair(fugu.Discrete(VALUES, [1, 0, 0, 0]), fugu.Discrete(VALUES, [0, 0, 0, 1]), "a vs b")
+    assert fugu.guarantee_against(capped, ends) <= fugu.Pure(2)

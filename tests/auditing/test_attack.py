@@ -46,10 +46,11 @@ def calibrated():
         "points": (points, fugu.calibrate(points, fugu.Pure(1))),
         "approx": (points, fugu.calibrate(points, fugu.Approx(1, 1e-3), noise="gaussian")),
         "renyi": (points, fugu.calibrate(points, fugu.Renyi(2, 0.5))),
+        "channel": (scenario, fugu.optimal_channel(scenario, fugu.Pure(1))),
     }
 
 
-@pytest.mark.parametrize("kind", ["pure", "points", "approx", "renyi"])
+@pytest.mark.parametrize("kind", ["pure", "points", "approx", "renyi", "channel"])
 def test_what_is_calibrated_is_never_refuted_over_twenty_seeds(calibrated, kind):
     scenario, mechanism = calibrated[kind]
     found = [

@@ -13,8 +13,7 @@ from fugu.auditing.bounds import (
     Implied,
     accuracy_implies,
     implied_epsilon,
-    rate_lower,
-    rate_upper,
+    rate_limit,
 )
 from fugu.errors import UsageError
 from fugu.laws.sets.limits import clopper_pearson
@@ -57,10 +56,12 @@ def test_counts_that_differ_little_imply_nothing():
     [((180, 200, 0.05, 0.0), 0.858010748409, 1.79886526498), ((150, 200, 0.05, 1e-3), 0.694532643351, 0.819955388398)],
 )
 def test_accuracy_alone_is_one_sided_at_alpha(counts, accuracy, epsilon):
-    least = rate_lower(*counts[:3])
+    least = rate_limit(*counts[:3], up=False)
     found = least, accuracy_implies(least, counts[3])
     assert found == pytest.approx((accuracy, epsilon), abs=1e-9)
-    assert found[0] > rate_lower(counts[0], counts[1], counts[2] / 2) + 1e-3  # alpha / 2 would be another number
+    assert (
+        found[0] > rate_limit(counts[0], counts[1], counts[2] / 2, up=False) + 1e-3
+    )  # alpha / 2 would be another number
 
 
 def test_the_gaussian_form():
@@ -81,7 +82,7 @@ def _tail(n: int, k: int, p: Fraction) -> mpmath.mpf:
     ("k", "n", "alpha"), [(1, 1, 0.05), (7, 10, 0.025), (93, 100, 1e-6), (200, 200, 0.1), (3, 300, 0.01)]
 )
 def test_a_rate_bound_is_proved_and_nearly_tight(k, n, alpha):
-    low, high = rate_lower(k, n, alpha), rate_upper(n - k, n, alpha)
+    low, high = rate_limit(k, n, alpha, up=False), rate_limit(n - k, n, alpha, up=True)
     level = mpmath.mpf(str(alpha))
     assert _tail(n, k, Fraction(low)) <= level
     assert _tail(n, k, 1 - Fraction(high)) <= level  # P(Bin(n, high) <= n - k)
@@ -94,10 +95,10 @@ def test_a_quantile_that_is_wrong_is_moved_until_it_is_proved(monkeypatch):
 
     right = scipy.special.betaincinv
     monkeypatch.setattr(scipy.special, "betaincinv", lambda a, b, y: right(a, b, y) * (1 + 1e-4))
-    low = rate_lower(90, 100, 0.025)
+    low = rate_limit(90, 100, 0.025, up=False)
     assert _tail(100, 90, Fraction(low)) <= mpmath.mpf("0.025") and low == pytest.approx(0.82377740226, rel=3e-4)
     monkeypatch.setattr(scipy.special, "betainccinv", lambda a, b, y: 1 - right(b, a, y) * (1 + 1e-4))
-    high = rate_upper(10, 100, 0.025)
+    high = rate_limit(10, 100, 0.025, up=True)
     assert _tail(100, 90, 1 - Fraction(high)) <= mpmath.mpf("0.025")
 
 
@@ -121,7 +122,7 @@ def test_a_tight_mechanism_is_refuted_no_more_often_than_stated():
     n, alpha, e = 30, 0.2, 1.0
     p = math.exp(e) / (1 + math.exp(e))
     mass = [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
-    low = [rate_lower(k, n, alpha / 2) for k in range(n + 1)]
+    low = [rate_limit(k, n, alpha / 2, up=False) for k in range(n + 1)]
 
     def refuted(bounds):
         total = 0.0
@@ -148,13 +149,13 @@ def test_epsilon_is_rounded_down():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: rate_lower(5, 4, 0.05),
-        lambda: rate_lower(-1, 4, 0.05),
-        lambda: rate_upper(0, 0, 0.05),
-        lambda: rate_upper(1.5, 4, 0.05),
-        lambda: rate_upper(True, 4, 0.05),
-        lambda: rate_lower(1, 4, 0),
-        lambda: rate_lower(1, 4, 1.0),
+        lambda: rate_limit(5, 4, 0.05, up=False),
+        lambda: rate_limit(-1, 4, 0.05, up=False),
+        lambda: rate_limit(0, 0, 0.05, up=True),
+        lambda: rate_limit(1.5, 4, 0.05, up=True),
+        lambda: rate_limit(True, 4, 0.05, up=True),
+        lambda: rate_limit(1, 4, 0, up=False),
+        lambda: rate_limit(1, 4, 1.0, up=False),
         lambda: clopper_pearson(1, 4, 1.0),
         lambda: clopper_pearson(1, 4, "0.9"),
         lambda: implied_epsilon(1, 4, 5, 4, 0.05),

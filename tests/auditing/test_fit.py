@@ -14,10 +14,23 @@ from typer.testing import CliRunner
 import fugu
 from fugu import sequences
 from fugu.auditing import questions as drawing_answers
-from fugu.auditing.evidence import FAULTS, FRACTIONS, LESS, MORE, SKIPPED, Fit, Stream, needed, power, weigh
-from fugu.auditing.fit import fit_of
-from fugu.auditing.streams import StepLaw, step_cells, tabled, tempered
-from fugu.auditing.through_files import rebuilt
+from fugu.auditing.draws import fit_of, rebuilt
+from fugu.auditing.evidence import (
+    FAULTS,
+    FRACTIONS,
+    LESS,
+    MORE,
+    SKIPPED,
+    StepLaw,
+    Stream,
+    needed,
+    power,
+    step_cells,
+    tabled,
+    tempered,
+    weigh,
+)  # fmt: skip
+from fugu.auditing.outcome import Fit
 from fugu.cli.app import app
 from fugu.documents.certificate import Certificate
 from fugu.mechanism.mechanism import Mechanism

@@ -186,6 +186,19 @@ def test_examine_takes_what_verify_takes(folder):
         fugu.examine(3)
 
 
+def test_verify_looks_outside_as_soon_as_something_is_given(folder):
+    """And at nothing beside the document before: plain proofs load nothing that finds noise."""
+    out, model = folder / "made" / "column" / "out.csv", folder / "made" / "model.json"
+    assert "published out.csv" not in dict(line[:2] for line in fugu.verify(beside(out)).checks)
+    for source, given in ((beside(out), {"published": out}), (out.parent, {}), (beside(out), {"twice": True})):
+        assert dict(line[:2] for line in fugu.verify(source, **given).checks)["published out.csv"] == "holds"
+    assert fugu.verify(model).checks == fugu.examine(model).checks
+    out.write_text(out.read_text() + "1\n")
+    assert fugu.verify(beside(out)).holds and not fugu.verify(beside(out), published=out).holds
+    with pytest.raises(UsageError, match="without files"):
+        fugu.verify(beside(out), fugu.Shifted(1), twice=True)
+
+
 # --- words -----------------------------------------------------------------------------------------------------------
 
 

@@ -12,13 +12,13 @@ import pytest
 
 import fugu
 from fugu import sequences
+from fugu.auditing import draws as through_files
 from fugu.auditing import release_attack as running
-from fugu.auditing import through_files
-from fugu.auditing.bounds import EventCurve, ceiling, expected, implied_epsilon
-from fugu.auditing.contest import contests
+from fugu.auditing.bounds import EventCurve, Halves, ceiling, chosen, expected, fight, implied_epsilon, of_coins
+from fugu.auditing.contest import Publication, contests
+from fugu.auditing.draws import run as draw
 from fugu.auditing.questions import drawn_given, neighbours
-from fugu.auditing.through_files import run as draw
-from fugu.auditing.trial import Halves, chosen, contrast, fight, look, of_coins
+from fugu.auditing.release_attack import contrast, look
 from fugu.errors import CertificateError, UsageError
 from fugu.iterate import LinearRegression
 from fugu.mechanism.mechanism import Mechanism
@@ -28,6 +28,10 @@ from hunting import search
 
 TWO = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([1]), "two")
 COUNTED = fugu.LawPair(fugu.Discrete([0, 1], [9, 1]), fugu.Discrete([0, 1], [2, 8]), "counted")
+THREE = fugu.LawPair(fugu.Discrete([0, 1, 3], [3, 1, 2]), fugu.Discrete([0, 1, 3], [1, 3, 1]), "a vs b")
+BOXES = fugu.LawPair(*(fugu.Box([0, 1, 3], low, high) for low, high in (
+    ([0.4, 0.1, 0.2], [0.6, 0.3, 0.5]), ([0.2, 0.3, 0.1], [0.4, 0.6, 0.3])
+)), "a vs b")  # fmt: skip
 
 
 def rng(seed=1):
@@ -336,6 +340,8 @@ KINDS = {
         fugu.LawPair(fugu.Discrete([0, 1], [5, 5]), fugu.Discrete([0, 1], [4, 6])), fugu.Pure(1)
     ),
     "per entry": lambda: sequences.Count("ill", sequences.States(("well", "ill"))).mechanism(2),
+    "channel": lambda: fugu.optimal_channel(THREE, fugu.Pure(1)),
+    "channel of sets": lambda: fugu.optimal_channel(BOXES, fugu.Pure(1)),
 }
 
 
@@ -349,6 +355,18 @@ def test_every_kind_is_attacked(kind):
     assert len(repr(found)) < 200
     if kind == "followed":
         assert any("functions that follow" in note for note in found.notes)
+
+
+def test_a_channel_publishes_by_its_rows_and_values_that_go_out_as_they_are_are_refuted(monkeypatch):
+    made = fugu.optimal_channel(THREE, fugu.Pure(0.2))
+    table = Publication.of(made.certificate)
+    logs = table.log_mass(np.array([0.2, 1.0, 9.0]), np.array([0.0, 1.0, 3.0, 2.0]))
+    assert np.allclose(np.exp(logs[:3]).T, made.noise.conditional()) and np.all(logs[3] == -np.inf)
+    assert table.window(np.array([0.0]), 5)[0].tolist() == [0.0, 1.0, 3.0]
+    assert 0.85 < audited(fugu.optimal_channel(THREE, fugu.Pure(1)), draws=200_000).epsilon_lower <= 1
+    monkeypatch.setattr(Mechanism, "_draw", lambda self, column, source: column)
+    found = audited(made, draws=100_000)
+    assert found.refuted and found.epsilon_lower > 0.2
 
 
 def test_inputs_are_what_the_release_rounds_to_the_stated_points():

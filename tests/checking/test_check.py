@@ -26,8 +26,8 @@ from fugu.data.secrets import FEW, column_rule, few_rows, rule_of
 from fugu.errors import BadTable, UsageError
 from fugu.noise.laplace import Laplace
 from fugu.scenario.query import ColumnQuery
-from fugu.utility.plausible import CHANCE as CHANCE_OF_ALARM
-from fugu.utility.plausible import no_noise, plausible_count
+from fugu.utility.reading import FALSE_ALARM as CHANCE_OF_ALARM
+from fugu.utility.reading import no_noise, plausible_count
 from hunting import search
 from release_files import forged
 

@@ -190,7 +190,7 @@ def test_the_core_imports_no_frame_library():
     import subprocess
 
     heavy = "{'pandas', 'polars', 'pyarrow', 'duckdb', 'sklearn', 'scipy'}"
-    code = f"import sys, fugu, fugu.data.frame, fugu.drawing.figure; print({heavy} & {{*sys.modules}})"
+    code = f"import sys, fugu, fugu.data.frame, fugu.drawing.charts; print({heavy} & {{*sys.modules}})"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert said.stdout.strip() == "set()"
 

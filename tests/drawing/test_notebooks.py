@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.drawing import figure as plots
-from fugu.drawing import html
-from fugu.drawing import html as sheet
-from fugu.drawing.html import MOST, Sheet, shown
+from fugu.drawing import charts as plots
+from fugu.drawing import marks as html
 from fugu.errors import UsageError
+from fugu.report import notebook as sheet
+from fugu.report.notebook import MOST, Sheet, shown
 from fugu.sequences import Count, Histogram, States, TopK
 from fugu.shown import VIEWS, Shown
 
@@ -121,11 +121,11 @@ def test_long_tables_are_cut_and_say_so():
 
 def test_the_curve_of_odds_is_bayes_rule():
     """p e^eps / (1 - p + p e^eps), and its mirror image: a wrong sign or a missing prior would be seen."""
-    most, least, nothing = plots.odds(1.0, 0.0).panels[0].marks
+    most, least, nothing = sheet.odds(1.0, 0.0).panels[0].marks
     for p, high, low in zip(most.xs, most.ys, least.ys, strict=True):
         assert high == pytest.approx(p * np.e / (1 - p + p * np.e)) and low == pytest.approx(p / (p + (1 - p) * np.e))
     assert nothing.xs == nothing.ys == (0.0, 1.0)
-    assert "2.72" in plots.odds(1.0, 1e-6).title and "10⁻⁶" in plots.odds(1.0, 1e-6).title
+    assert "2.72" in sheet.odds(1.0, 1e-6).title and "10⁻⁶" in sheet.odds(1.0, 1e-6).title
 
 
 def test_the_figure_of_a_mechanism_is_its_interval(every):
@@ -176,7 +176,7 @@ def test_what_has_no_number_has_no_figure():
         lambda: plots.bars("t", "", [("a", 0.0, None, False)], ("", "")),
         lambda: plots.intervals("t", "", [], [], []),
         lambda: plots.curve("t", "", [(1, np.inf)], "", ""),
-        lambda: plots.odds(np.inf, 0),
+        lambda: sheet.odds(np.inf, 0),
         lambda: plots.level_bars("t", "", ["a"], [np.nan], None, ""),
         lambda: plots.laws("t", "", [], ""),
     )

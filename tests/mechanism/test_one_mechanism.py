@@ -15,7 +15,7 @@ import pytest
 from kinds_of_mechanisms import ANSWERS, MAKE, answers
 
 import fugu
-from fugu.auditing.through_files import rebuilt
+from fugu.auditing.draws import rebuilt
 from fugu.errors import AlreadyReleased, FuguError, NotProvable
 from fugu.noise.bits import RngBits
 from tape import TapeBits

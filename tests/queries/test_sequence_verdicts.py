@@ -31,7 +31,7 @@ from fugu.queries.sequences import (
     Transitions,
 )
 from fugu.queries.usable_sequences import Walk, judged, usable_mechanism
-from fugu.utility.figures import CHANCE, NOISE, USABLE
+from fugu.utility.usable import CHANCE, NOISE, USABLE
 from release_files import command
 
 CHAIN = MarkovChain([[0.7, 0.2, 0.1], [0.3, 0.5, 0.2], [0.0, 0.6, 0.4]], 4, initial=[0.5, 0.5, 0.0], states=(1, 2, 5))

@@ -19,9 +19,9 @@ from fugu.queries.sequence_prior import REFERENCE as REFERENCE_WORDS
 from fugu.queries.sequence_promise import entry_budget
 from fugu.queries.sequences import Histogram, States
 from fugu.report import page
-from fugu.report.compare import influence_page, trade_page
+from fugu.report.compare import MethodLine, property_page, trade_page
 from fugu.report.dossier import documents_in, dossier_page
-from fugu.report.property import MethodLine, property_page
+from fugu.report.page import influence_page
 from law_route import prepare
 
 REFERENCE = Path(fugu.__file__).parent / "examples" / "clinic_reference.csv"

@@ -15,8 +15,7 @@ from fugu.numbers.text import percent
 from fugu.report import page, write
 from fugu.report.curves import laws, ratio
 from fugu.report.figures import laws_figure, ratio_figure
-from fugu.report.story import Story
-from fugu.report.template import sheet
+from fugu.report.template import sheet, story
 
 STUDENT = fugu.LawPair(fugu.Discrete([0, 1], [376, 204]), fugu.Discrete([0, 1], [34, 35]), "yes vs no")
 EVIL = "<script>alert(1)</script>\"'><img src=http://evil.example/x>"
@@ -54,14 +53,14 @@ def own(text):
 
 
 def story_of(mechanism, **more):
-    return Story(mechanism.certificate, **more)
+    return story(mechanism.certificate, **more)
 
 
 def charts_of(story):
     """Both drawings of every pair."""
-    for pair in story.pairs:
-        yield laws_figure(pair, laws(pair), story.f, story.categories)
-        yield ratio_figure(pair, ratio(pair), story.f, story.categories)
+    for pair in story.views:
+        yield laws_figure(pair, laws(pair), story, story.categories)
+        yield ratio_figure(pair, ratio(pair), story, story.categories)
 
 
 def places(svg):
@@ -87,18 +86,6 @@ def test_sections_come_in_order(student):
                       "How much a single value gives away", "If the beliefs are not quite right",
                       "How the noise was chosen", "What it rests on, and what is not promised",
                       "Signature"]  # fmt: skip
-
-
-def test_nothing_is_loaded_from_anywhere(student):
-    mine = own(student)
-    assert "http://" not in mine and "https://" not in mine and "//cdn" not in mine
-    outline = Outline(mine)
-    assert not {"link", "img", "iframe", "object", "base", "form", "a"} & set(outline.tags)
-    assert not {"src", "href", "onclick", "onload", "action"} & {name for name, _ in outline.attributes}
-    assert "@import" not in mine and "url(" not in mine
-    policy = next(value for name, value in outline.attributes if name == "content")
-    assert policy.startswith("default-src 'none'")
-    assert "script" not in outline.tags
 
 
 def test_everything_drawn_is_finite_and_inside_its_drawing(student):
@@ -128,21 +115,6 @@ def test_table_of_beliefs_is_on_the_page(student):
         assert f"{percent(prior)} {percent(low, 'down')} {percent(high, 'up')}".replace("\xa0", " ") in text
 
 
-@pytest.mark.parametrize("budget", [fugu.Pure(0.2), fugu.Pure(5), fugu.Approx(0.2, 0.01)])
-def test_hostile_names_stay_text(budget):
-    laws = {EVIL: fugu.Discrete([0, 1, 2], [3, 5, 1]), EVIL + "%{x}</script>": fugu.Discrete([0, 1, 2], [1, 3, 3]),
-            "c": fugu.Discrete([0, 1, 2], [1, 1, 1])}  # fmt: skip
-    mechanism = fugu.calibrate(fugu.Scenario(laws), budget)
-    text = page(mechanism, title=EVIL, query_name=EVIL, secret_name=EVIL)
-    mine = own(text)
-    outline = Outline(mine)
-    assert "script" not in outline.tags and "img" not in outline.tags
-    assert "<script>alert" not in mine and "alert(1)</script>" not in mine
-    assert "<script>alert(1)</script>" in outline.text  # shown as what it is
-    drawn = "".join(re.findall(r"<svg.*?</svg>", mine, re.S))
-    assert "&lt;script&gt;alert(1)" in drawn and "%{x}" not in drawn.replace("&lt;/script&gt;", "")
-
-
 def test_names_in_the_certificate_are_escaped_too():
     table = {"<i>s</i>": ["<b>x</b>", "y", "<b>x</b>", "y"] * 5, "<u>v</u>": [1, 2, 2, 3] * 5}
     scenario = fugu.Scenario.from_table(table, publish="<u>v</u>", protect="<i>s</i>", public_prior=True)
@@ -158,14 +130,6 @@ def test_lone_surrogates_do_not_stop_the_page(tmp_path):
     write(tmp_path / "r.html", text)
 
 
-def test_pages_of_mechanism_and_of_saved_certificate_agree(tmp_path):
-    mechanism = fugu.calibrate(STUDENT, fugu.Pure(0.3))
-    before = page(mechanism)
-    mechanism.release([0, 1, 1, 0, 1], allow_no_noise=True)
-    mechanism.certificate.save(tmp_path / "c.json")
-    assert page(mechanism) == before == page(fugu.Certificate.load(tmp_path / "c.json"))
-
-
 def test_page_holds_no_counts_of_rows():
     """The laws are drawn as probabilities: the numbers of rows behind them are in the certificate only."""
     rows = {"sex": ["F"] * 613 + ["M"] * 787, "chol": [1, 2, 3, 4, 5, 6, 7] * 200}
@@ -175,21 +139,6 @@ def test_page_holds_no_counts_of_rows():
     assert "1400" not in mine and "1,400" not in mine and not re.search(r"\b(613|787)\b", mine)
 
 
-def test_scale_zero_is_said_loudly():
-    text = Outline(own(page(fugu.calibrate(STUDENT, fugu.Pure(0.5)), query_name="grade"))).text
-    assert "No noise: exact values are published" in text
-    assert "the guarantee rests on the beliefs alone" in text
-    assert "± " not in text
-    assert "No noise: exact values" not in Outline(own(page(fugu.calibrate(STUDENT, fugu.Pure(0.3))))).text
-
-
-def test_approx_page_mentions_delta():
-    pair = fugu.LawPair(fugu.Discrete(range(4), [30, 1, 1, 0]), fugu.Discrete(range(4), [0, 1, 2, 30]), "low vs high")
-    text = Outline(own(page(fugu.calibrate(pair, fugu.Approx(0.5, 1e-3))))).text.replace("\xa0", " ")
-    assert "δ = 0.001" in text and "1 in 1,000" in text and "worst single value" in text
-    assert "δ = " not in Outline(own(page(fugu.calibrate(pair, fugu.Pure(0.5))))).text.replace("\xa0", " ")
-
-
 def test_selector_lists_pairs_when_there_are_several():
     laws = {f"s{k}": fugu.Discrete([0, 1], [10 + k, 20 - k]) for k in range(7)}
     text = page(fugu.calibrate(fugu.Scenario(laws), fugu.Pure(0.3)))
@@ -197,12 +146,6 @@ def test_selector_lists_pairs_when_there_are_several():
     assert own(text).count('class="view view-11"') == 2 and "view-12" not in text
     assert "s0 vs s6 (needs the most noise)" in Outline(own(text)).text
     assert "of 21" in Outline(own(text)).text
-
-
-def test_mixture_and_shift_have_pages():
-    a, b = (fugu.calibrate(STUDENT, fugu.Pure(e)) for e in (0.3, 0.1))
-    assert "coin" in page(fugu.mix(0.25, a, b))
-    assert "shifted copies" in page(fugu.calibrate(fugu.Shifted(3), fugu.Pure(0.5)))
 
 
 def test_categories_name_the_axis():
@@ -241,11 +184,6 @@ def test_extreme_laws_have_pages(p, q, budget):
     assert "nan" not in Outline(own(text)).text.lower().split()
 
 
-def test_anything_else_is_refused():
-    with pytest.raises(fugu.errors.UsageError, match="mechanism or a certificate"):
-        page("certificate.json")
-
-
 def test_writing_is_whole_or_not_at_all(tmp_path):
     target = tmp_path / "page.html"
     write(target, "old")
@@ -263,9 +201,6 @@ def test_importing_the_room_loads_nothing_heavy():
 def test_pages_of_laws_out_of_reach_are_drawn_on_a_coarser_lattice():
     """Gaussian noise on a range of 10^12 steps, and normal laws 10^9 apart: no array of that size is made."""
     import tracemalloc
-
-    import fugu
-    from fugu.report import page
 
     v = [0, 1, 1e12]
     far = fugu.LawPair(fugu.Discrete(v, [1, 2, 3]), fugu.Discrete(v, [2, 1, 3]))

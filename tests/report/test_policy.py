@@ -12,9 +12,10 @@ import pytest
 from browser import WHY_NOT, chromium
 
 import fugu
-from fugu.drawing.html import Html, escaped, joined, tag
+from fugu.drawing.marks import Html, escaped, joined, tag
 from fugu.report import page
-from fugu.report.compare import influence_page, trade_page
+from fugu.report.compare import trade_page
+from fugu.report.page import influence_page
 from fugu.report.template import render
 
 EVIL = "<script>document.title='RUN'</script><img src=x onerror=\"document.title='RUN'\">\u202e\x1b\u2028</script>"
@@ -50,6 +51,7 @@ def test_nothing_runs_and_only_our_own_style_applies(name):
     assert digests == re.search(r"style-src ([^;]*)", policy)[1].split() and len(styles) == 1
     assert "<script" not in html and "<img" not in html and " style=" not in html and "javascript:" not in html
     assert "\u202e" not in html and "\x1b" not in html and "\u2028" not in html
+    assert not re.search(r"https?://|@import|url\(|//cdn", html) and "&lt;script&gt;" in html
     assert not [name for name in names_of_attributes(html) if name.startswith("on") or name in ("href", "src", "style")]
 
 

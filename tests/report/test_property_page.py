@@ -10,8 +10,8 @@ from fugu.auditing.attack import property_attack
 from fugu.calibration.offer import Wishes
 from fugu.drawing.marks import Bars, Line, Whiskers
 from fugu.errors import NotProvable, UsageError
-from fugu.report.property import (
-    TIMES,
+from fugu.report.compare import (
+    TOLERANCES,
     at_tolerance,
     attack_figure,
     best,
@@ -46,7 +46,7 @@ def found(scenario):
     before, after = (property_attack(m, scenario, delta=1e-3, shadow=300, test=300, rng=source)
                      for m in (None, mechanism))  # fmt: skip
     swap = swap_figure(scenario, BUDGET, source, draws=20_000)
-    return mechanism, sweep(scenario, BUDGET, times=TIMES[::2]), before, after, swap
+    return mechanism, sweep(scenario, BUDGET, times=TOLERANCES[::2]), before, after, swap
 
 
 def test_lines_are_what_compare_and_calibrate_say(scenario, found):
@@ -75,7 +75,7 @@ def test_the_expected_error_is_that_of_the_noise_drawn(found):
 
 def test_errors_grow_with_the_tolerance_and_the_asked_one_is_among_them(scenario, found):
     by = found[1]
-    assert list(by) == [0.05, 0.2, 0.4] and [float(x) for x in TIMES] == [0.25, 0.5, 1, 1.5, 2]
+    assert list(by) == [0.05, 0.2, 0.4] and [float(x) for x in TOLERANCES] == [0.25, 0.5, 1, 1.5, 2]
     errors = [best(lines).error for lines in by.values()]
     assert errors == sorted(errors) and errors[0] < errors[-1]
     assert by[0.2] == method_lines(scenario, BUDGET)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from fugu import Approx, Discrete, LawPair, Normal, Pure, Renyi, RenyiCurve, calibrate, compare
 from fugu.calibration.comparison import Comparison, Row
 from fugu.cli.app import app
-from fugu.drawing.html import escaped
+from fugu.drawing.marks import escaped
 from fugu.numbers.text import number
 from fugu.report.compare import deltas, epsilons, errors, noise_by_people, scaled, trade_page
 from fugu.report.template import noted

@@ -91,14 +91,6 @@ def test_no_noise_under_approx_tells_that_values_can_settle_the_question():
     assert "unlimited" in sentence("ratio_caption", view, ratio(view), f)
 
 
-def test_no_noise_is_said_aloud():
-    f = facts(fugu.calibrate(STUDENT, fugu.Pure(0.5)).certificate, "grade", "support")
-    assert "without any noise" in sentence("headline", f)
-    assert "The exact value is published" in sentence("silence", f) and "beliefs alone" in sentence("silence", f)
-    assert "exact" in sentence("accuracy", f)
-    assert "0.36615" in sentence("stronger", f)
-
-
 def test_mixture_with_a_silent_half_is_said_aloud():
     loud, quiet = fugu.calibrate(STUDENT, fugu.Pure(0.3)), fugu.calibrate(STUDENT, fugu.Pure(0.5))
     f = facts(fugu.mix(0.8, loud, quiet).certificate)

@@ -279,8 +279,7 @@ def test_secrets_told_by_a_function_have_no_recipe_and_are_checked_all_the_same(
 
 
 def test_a_page_tells_nothing_more_of_counts_that_are_the_private_table() -> None:
-    from fugu.report.story import sureness
-    from fugu.report.template import sentence
+    from fugu.report.template import sentence, sureness
 
     def told(scenario: fugu.Scenario) -> str:
         return sentence("sure", sureness(fugu.calibrate(scenario, fugu.Pure(1)).certificate), of="sections.html")

@@ -11,21 +11,22 @@ import pytest
 
 import fugu
 from fugu.documents.certificate import Certificate
-from fugu.utility.figures import (
+from fugu.utility.joint import PointLaw, added, histogram, in_cells, moved, quantile, wrong_share
+from fugu.utility.reading import believed
+from fugu.utility.usable import (
     AVERAGES,
     EXACT,
     NOISE,
+    OWN_TABLE,
     ROUGHLY,
     ROW_BY_ROW,
     USABLE,
+    Usable,
     categories,
     column,
     rows_for,
     statistic,
 )
-from fugu.utility.joint import PointLaw, added, histogram, in_cells, moved, quantile, wrong_share
-from fugu.utility.reading import believed
-from fugu.utility.usable import OWN_TABLE, Usable
 
 OLD = sorted((Path(__file__).parent.parent / "mechanism" / "old").glob("*.json"))
 

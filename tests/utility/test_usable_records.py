@@ -10,7 +10,7 @@ import pytest
 import fugu
 from fugu.report import page
 from fugu.session.checks import OVER_ALL, compare_routes, rows_in
-from fugu.utility.figures import EXACT, USABLE, statistic
+from fugu.utility.usable import EXACT, USABLE, statistic
 
 
 @pytest.fixture(scope="module")

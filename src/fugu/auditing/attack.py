@@ -132,8 +132,7 @@ def attack(
         if name == "logistic":
             score, note = logistic(*train)
         elif name == "decoder":
-            ends = _widened(np.concatenate(clean)) if bounds is None else bounds
-            score, note = decoder(*train, directions, steps, ends)  # type: ignore[arg-type]
+            score, note = decoder(*train, directions, steps, bounds, clean)  # type: ignore[arg-type]
         else:
             score, note = likelihood_ratio(*train, None if unprotected else exact_score(laws, mechanism))
         attempts.append(_attempt(name, note, score, train, fresh, level, at))
@@ -144,34 +143,29 @@ def attack(
 def _attempt(
     name: str, note: str, score: Score, train: Sequence[Floats], fresh: Sequence[Floats], level: Fraction, delta: Real
 ) -> Attempt:
-    """Fix two thresholds on the training scores, then count guesses on fresh ones."""
-    s1, s0 = score(train[0]), score(train[1])
-    for_accuracy, for_epsilon = _thresholds(s1, s0, len(fresh[0]), len(fresh[1]), float(level), float(delta))
-    t1, t0 = score(fresh[0]), score(fresh[1])
-    n1, n0 = len(t1), len(t0)
-    correct = int(np.sum(t1 > for_accuracy)) + int(np.sum(t0 <= for_accuracy))
-    interval = clopper_pearson(correct, n1 + n0, level)
-    k1, k0 = int(np.sum(t1 > for_epsilon)), int(np.sum(t0 > for_epsilon))
-    implied = implied_epsilon(k1, n1, k0, n0, level, delta)
-    lower = max(implied.epsilon, accuracy_implies(interval[0], delta))
-    return Attempt(name, correct / (n1 + n0), interval, k1 / n1, k0 / n0, implied, lower, note)
-
-
-def _thresholds(s1: Floats, s0: Floats, n1: int, n0: int, level: float, delta: float) -> tuple[float, float]:
-    """The threshold of most right guesses on the training scores, and that of the largest bound on epsilon there."""
+    """Fix two thresholds on the training scores, that of most right guesses and that of the largest bound on epsilon
+    there; then count guesses on fresh ones."""
     from scipy.special import betainccinv, betaincinv
 
+    s1, s0, t1, t0 = (score(outputs) for outputs in (*train, *fresh))
+    n1, n0, alpha, least = len(t1), len(t0), float(level), float(delta)
     seen = np.unique(np.concatenate([s1, s0, [0.0]]))
     if len(seen) > _THRESHOLDS:
         ends = np.linspace(0, len(seen) - 1, _THRESHOLDS).astype(np.int64)
         seen = np.unique(np.concatenate([seen[ends], [0.0]]))
     above = [1 - np.searchsorted(np.sort(s), seen, side="right") / len(s) for s in (s1, s0)]
-    n1, n0 = min(n1, len(s1)), min(n0, len(s0))  # rare events seen in few shadows are no safer with many tests
-    k1, k0 = n1 * above[0], n0 * above[1]
-    low = np.where(k1 > 0, betaincinv(np.maximum(k1, 1e-9), n1 - k1 + 1, level / 2), 0.0)
-    high = np.where(k0 < n0, betainccinv(k0 + 1, np.maximum(n0 - k0, 1e-9), level / 2), 1.0)
-    ratios = [(low - delta) / high, (1 - high - delta) / (1 - low)]
-    return float(seen[np.argmax(above[0] - above[1])]), float(seen[np.argmax(np.maximum(*ratios))])
+    m1, m0 = min(n1, len(s1)), min(n0, len(s0))  # rare events seen in few shadows are no safer with many tests
+    k1, k0 = m1 * above[0], m0 * above[1]
+    low = np.where(k1 > 0, betaincinv(np.maximum(k1, 1e-9), m1 - k1 + 1, alpha / 2), 0.0)
+    high = np.where(k0 < m0, betainccinv(k0 + 1, np.maximum(m0 - k0, 1e-9), alpha / 2), 1.0)
+    bounds = np.maximum((low - least) / high, (1 - high - least) / (1 - low))
+    for_accuracy, for_epsilon = float(seen[np.argmax(above[0] - above[1])]), float(seen[np.argmax(bounds)])
+    correct = int(np.sum(t1 > for_accuracy)) + int(np.sum(t0 <= for_accuracy))
+    interval = clopper_pearson(correct, n1 + n0, level)
+    right, wrong = int(np.sum(t1 > for_epsilon)), int(np.sum(t0 > for_epsilon))
+    implied = implied_epsilon(right, n1, wrong, n0, level, delta)
+    lower = max(implied.epsilon, accuracy_implies(interval[0], delta))
+    return Attempt(name, correct / (n1 + n0), interval, right / n1, wrong / n0, implied, lower, note)
 
 
 def _names(attacks: str | Iterable[str], directions: object, steps: object, shadows: str) -> tuple[str, ...]:
@@ -190,13 +184,6 @@ def _names(attacks: str | Iterable[str], directions: object, steps: object, shad
     if not asked:
         raise UsageError("no attack is asked for; leave attacks='all'")
     return tuple(dict.fromkeys(asked))
-
-
-def _widened(clean: Floats) -> Floats:
-    """Bounds for statistics of which some draws were seen: their range, and half of it more at both ends."""
-    low, high = np.atleast_1d(clean.min(axis=0)), np.atleast_1d(clean.max(axis=0))
-    half = (high - low) / 2
-    return np.stack([low - half, high + half], axis=1)
 
 
 # `property_attack`: guess the share of records with a property from published statistics of real data sets.
@@ -244,7 +231,13 @@ def property_attack(
     True
     """
     model = model_of(scenario)
-    first, second = (model.counts[place] for place in _places(model, pair))
+    if pair is None:
+        i, j = max(model.pairs, key=lambda p: abs(model.counts[p[0]] - model.counts[p[1]]))
+    else:
+        check_pair(pair, "share", model.labels, f", such as {model.labels[:2]}")
+        i, j = (model.labels.index(name) for name in pair)
+        if (min(i, j), max(i, j)) not in model.pairs:
+            raise UsageError(f"{pair[0]} and {pair[1]} differ by more than the tolerance; no guarantee is about them")
     lines = _lines(mechanism, model) if directions is None else None
     if directions is not None:
         if (steps := steps_of(model)) is None:
@@ -254,8 +247,8 @@ def property_attack(
         lines = None
     return attack(
         mechanism,
-        drawn(model, first),
-        drawn(model, second),
+        drawn(model, model.counts[i]),
+        drawn(model, model.counts[j]),
         attacks=attacks,
         directions=None if lines is None else lines[0],
         steps=None if lines is None else lines[1],
@@ -273,8 +266,16 @@ def drawn(model: PropertyModel, k: int) -> Callable[[np.random.Generator, int], 
     factors = np.array([float(a) for a in model.factors])
 
     def sample(rng: np.random.Generator, count: int) -> Floats:
-        parts = ((model.having, k), (model.lacking, model.size - k))
-        return np.asarray(sum(_sums(rows, copies, count, model.replacement, rng) for rows, copies in parts) * factors)
+        total = np.zeros((count, model.having.shape[1]))
+        for rows, copies in ((model.having, k), (model.lacking, model.size - k)):
+            block = max(1, _CELLS // (copies * rows.shape[1])) if copies and model.replacement else 1
+            for start in range(0, count if copies else 0, block):
+                part = total[start : start + block]
+                if model.replacement:
+                    part += rows[rng.integers(len(rows), size=(len(part), copies))].sum(axis=1)
+                else:
+                    part += rows[rng.choice(len(rows), copies, replace=False, shuffle=False)].sum(axis=0)
+        return np.asarray(total * factors)
 
     return sample
 
@@ -283,33 +284,6 @@ def steps_of(model: PropertyModel) -> Floats | None:
     """The step of each statistic where every record adds a whole number: 1 for sums and counts, 1/n for means."""
     records = np.concatenate([model.having, model.lacking])
     return np.array([float(a) for a in model.factors]) if np.all(records == np.rint(records)) else None
-
-
-def _sums(rows: Floats, copies: int, count: int, replacement: bool, rng: np.random.Generator) -> Floats:
-    """`count` sums of `copies` records each."""
-    found = np.zeros((count, rows.shape[1]))
-    if copies == 0:
-        return found
-    if not replacement:
-        for place in range(count):
-            found[place] = rows[rng.choice(len(rows), copies, replace=False, shuffle=False)].sum(axis=0)
-        return found
-    block = max(1, _CELLS // (copies * rows.shape[1]))
-    for start in range(0, count, block):
-        part = found[start : start + block]
-        part[:] = rows[rng.integers(len(rows), size=(len(part), copies))].sum(axis=1)
-    return found
-
-
-def _places(model: PropertyModel, pair: Sequence[str] | None) -> tuple[int, int]:
-    """The two shares among the model's, in the order asked for."""
-    if pair is None:
-        return max(model.pairs, key=lambda p: abs(model.counts[p[0]] - model.counts[p[1]]))
-    check_pair(pair, "share", model.labels, f", such as {model.labels[:2]}")
-    i, j = (model.labels.index(name) for name in pair)
-    if (min(i, j), max(i, j)) not in model.pairs:
-        raise UsageError(f"{pair[0]} and {pair[1]} differ by more than the tolerance; no guarantee is about them")
-    return i, j
 
 
 def _lines(mechanism: Protection, model: PropertyModel) -> tuple[Floats, Floats] | None:

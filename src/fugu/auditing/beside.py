@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from fugu.auditing import MODEL
 from fugu.calibration.driver import calibrate
 from fugu.data import read_table
 from fugu.documents.certificate import Certificate
@@ -34,8 +35,6 @@ from fugu.scenario import Scenario
 from fugu.session.checks import check_fitted
 from fugu.verifier.verify import Source, document_of
 from fugu.visible import Json
-
-MODEL = "fugu/model/1"
 
 
 @dataclass(frozen=True)
@@ -265,70 +264,53 @@ def _laws(recipe: Recipe | None, certificates: Mapping[str, Document], reference
         )
     try:
         with reading():
-            if recipe["what"] == "training":
-                raise NotChecked("the prior of a training is stated in its certificate, with all its parameters")
-            _REFITS[recipe["what"]](recipe, certificates, reference)
+            _fit_again(recipe, certificates, reference)
     except CertificateError as error:
         if isinstance(why := error.__cause__, FuguError):  # about the table, not about the certificate
             raise CertificateError(f"the beliefs cannot be fitted on {Path(reference).name!r}: {why}") from None
         raise
 
 
-def _column(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
-    stated = {key: value for key, value in recipe.items() if key != "what"}
-    scenario = Scenario.from_recipe(reference, stated)
-    _compare({group: (scenario, found) for group, found in certificates.items()})
-
-
-def _statistic(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
-    budget = next(iter(certificates.values())).budget  # type: ignore[attr-defined]
-    odds = Approx(budget.epsilon, budget.delta) if budget.delta else Pure(budget.epsilon)
-    price = LawPrice.again(recipe, reference, odds)
-    laws = price.beliefs_of(dict(recipe["groups"]))
-    plain = all(found.runs == "additive" for found in certificates.values())  # type: ignore[attr-defined]
-    if price.tabulated and plain and all(isinstance(each[0], Shifted) for each in laws.values()):
-        raise NotChecked("these counts use no beliefs: changing one record moves two of them, whatever the reference")
-    _compare({group: (laws[group], found) for group, found in certificates.items()})
-
-
-def _sequence(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
-    (certificate,) = certificates.values()
-    assert isinstance(certificate, SequenceCertificate)
-    own, stated = chain_json(chain_again(reference, recipe)), certificate["prior"]
-    if differ := [name for name, part in own.items() if canonical_json(stated.get(name)) != canonical_json(part)]:
-        raise CertificateError(f"the chain fitted on this table differs in: {', '.join(differ)}")
-
-
-def _records(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
-    (certificate,) = certificates.values()
-    assert isinstance(certificate, RecordsCertificate)
-    check_fitted(certificate, recipe, reference)
-
-
-def _property(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
-    """The same statistics calibrated again on this table: noise is found in a fixed way, and the laws are digested."""
-    (certificate,) = certificates.values()
-    assert isinstance(certificate, Certificate)
-    asked = PropertyQuestion.again(dict(recipe), reference)
-    assert asked.size is not None  # a recipe states it
-    scenario = asked.scenario(asked.size)
-    again = calibrate(scenario, certificate.budget, method=cast(Any, certificate.method)).certificate
-    if again.body["beliefs"] != certificate.body["beliefs"]:
-        raise CertificateError("the laws that this table gives the statistics are not those that were proved")
-    if SWAP in certificate.body:
-        raise NotChecked(
-            "the ranges of its records, and so the cap of the noise, are those of this table; that its records were "
-            "the ones swapped is not shown"
-        )
-
-
-_REFITS: dict[str, Callable[[Recipe, Mapping[str, Document], str], None]] = {
-    "column": _column,
-    "statistic": _statistic,
-    "sequence": _sequence,
-    RecordsCertificate.KINDS[0]: _records,
-    "property": _property,
-}
+def _fit_again(recipe: Recipe, certificates: Mapping[str, Document], reference: str) -> None:
+    """CertificateError unless the beliefs that the recipe fits on this table are those of the certificates."""
+    certificate, *others = certificates.values()
+    match recipe["what"], certificate:
+        case "column", _:
+            scenario = Scenario.from_recipe(reference, {key: x for key, x in recipe.items() if key != "what"})
+            _compare({group: (scenario, found) for group, found in certificates.items()})
+        case "statistic", Certificate(budget=budget):
+            odds = Approx(budget.epsilon, budget.delta) if budget.delta else Pure(budget.epsilon)
+            price = LawPrice.again(recipe, reference, odds)
+            laws = price.beliefs_of(dict(recipe["groups"]))
+            bare = price.tabulated and all(isinstance(each[0], Shifted) for each in laws.values())
+            if bare and all(isinstance(x, Certificate) and x.runs == "additive" for x in certificates.values()):
+                raise NotChecked(
+                    "these counts use no beliefs: changing one record moves two of them, whatever the reference"
+                )
+            _compare({group: (laws[group], found) for group, found in certificates.items()})
+        case "sequence", SequenceCertificate() if not others:
+            own, stated = chain_json(chain_again(reference, recipe)), certificate["prior"]
+            differ = [name for name, part in own.items() if canonical_json(stated.get(name)) != canonical_json(part)]
+            if differ:
+                raise CertificateError(f"the chain fitted on this table differs in: {', '.join(differ)}")
+        case what, RecordsCertificate() if what in RecordsCertificate.KINDS and not others:
+            check_fitted(certificate, recipe, reference)
+        case "property", Certificate() if not others:
+            # the same statistics calibrated again: noise is found in a fixed way, and the laws are digested
+            asked = PropertyQuestion.again(dict(recipe), reference)
+            assert asked.size is not None  # a recipe states it
+            again = calibrate(asked.scenario(asked.size), certificate.budget, method=cast(Any, certificate.method))
+            if again.certificate.body["beliefs"] != certificate.body["beliefs"]:
+                raise CertificateError("the laws that this table gives the statistics are not those that were proved")
+            if SWAP in certificate.body:
+                raise NotChecked(
+                    "the ranges of its records, and so the cap of the noise, are those of this table; that its records "
+                    "were the ones swapped is not shown"
+                )
+        case "training", _:
+            raise NotChecked("the prior of a training is stated in its certificate, with all its parameters")
+        case what, _:
+            raise KeyError(what)
 
 
 def _compare(pairs: Mapping[str, tuple[PairsLike, Document]]) -> None:

@@ -1,23 +1,29 @@
-"""What counts of guesses prove at a stated confidence, and how likely the best events are under both laws."""
+"""What counts of guesses prove at a stated confidence; how likely the best events are under both laws; and one contest,
+fought in halves: events are chosen on the first half of the outputs and tested on the second, in both orders."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.errors import UsageError
 from fugu.fixed import fixed
+from fugu.guarantee import Guarantee
 from fugu.guarantee.asks import check_delta
 from fugu.laws.sets.limits import binomial_limit
-from fugu.noise.kind import Floats
+from fugu.noise.kind import Floats, finite_or_none
 from fugu.numbers import balls
 from fugu.numbers.checks import is_share
 from fugu.numbers.exact import Real, as_fraction
+from fugu.visible import Json
 
 # What counts of right and wrong guesses prove about a mechanism, at a stated confidence: lower bounds on its loss.
 #
@@ -55,24 +61,23 @@ class Implied:
         return max(0.0, (normal.inv_cdf(self.tpr_lower) - normal.inv_cdf(self.fpr_upper)) * (1 - 1e-12) - 1e-12)
 
 
-def rate_lower(count: int, trials: int, alpha: Real) -> float:
-    """The largest p, nearly, with P(Bin(trials, p) >= count) <= alpha: a lower bound at confidence 1 - alpha.
+def rate_limit(count: int, trials: int, alpha: Real, *, up: bool) -> float:
+    """A bound at confidence 1 - alpha. Up: the least p, nearly, with P(Bin(trials, p) <= count) <= alpha; else the
+    largest, nearly, with P(Bin(trials, p) >= count) <= alpha.
 
-    >>> round(rate_lower(90, 100, 0.025), 11)
-    0.82377740226
+    >>> round(rate_limit(90, 100, 0.025, up=False), 11), round(rate_limit(10, 100, 0.025, up=True), 11)
+    (0.82377740226, 0.17622259774)
     """
-    level = _checked(count, trials, alpha)
-    return binomial_limit(int(count), int(trials), level, up=False) if count else 0.0
-
-
-def rate_upper(count: int, trials: int, alpha: Real) -> float:
-    """The least p, nearly, with P(Bin(trials, p) <= count) <= alpha: an upper bound at confidence 1 - alpha.
-
-    >>> round(rate_upper(10, 100, 0.025), 11)
-    0.17622259774
-    """
-    level = _checked(count, trials, alpha)
-    return binomial_limit(int(count), int(trials), level, up=True) if count < trials else 1.0
+    for name, value in (("count", count), ("number of trials", trials)):
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise UsageError(f"the {name} must be a whole number, got {value!r}")
+    if trials < 1 or not 0 <= count <= trials:
+        raise UsageError(f"a count lies between 0 and the number of trials, at least 1; got {count} of {trials}")
+    if not is_share(alpha):
+        raise UsageError(f"alpha, the probability of error, lies strictly between 0 and 1, got {alpha!r}")
+    if count == (trials if up else 0):
+        return float(up)
+    return binomial_limit(int(count), int(trials), as_fraction(alpha), up=up)
 
 
 def implied_epsilon(k1: int, n1: int, k0: int, n0: int, alpha: Real, delta: Real = 0.0) -> Implied:
@@ -86,8 +91,8 @@ def implied_epsilon(k1: int, n1: int, k0: int, n0: int, alpha: Real, delta: Real
     (0.0761351802, 0.0109337774, 1.92743205)
     """
     check_delta(delta)
-    half = _level(alpha) / 2
-    tpr, fpr = rate_lower(k1, n1, half), rate_upper(k0, n0, half)
+    half = as_fraction(alpha) / 2 if is_share(alpha) else alpha
+    tpr, fpr = rate_limit(k1, n1, half, up=False), rate_limit(k0, n0, half, up=True)
     right, wrong, slack = Fraction(tpr), Fraction(fpr), as_fraction(delta)
     return Implied(tpr, fpr, _log_ratio(right - slack, wrong), _log_ratio(1 - wrong - slack, 1 - right))
 
@@ -99,7 +104,7 @@ def accuracy_implies(accuracy: float, delta: Real = 0.0) -> float:
     For labels drawn by a fair coin for each output. It uses both orders of the pair, so it refutes the guarantee for
     the pair, never for one order alone.
 
-    >>> round(accuracy_implies(rate_lower(180, 200, 0.05)), 9)
+    >>> round(accuracy_implies(rate_limit(180, 200, 0.05, up=False)), 9)
     1.798865265
     """
     check_delta(delta)
@@ -114,21 +119,6 @@ def _log_ratio(top: Fraction, bottom: Fraction) -> float:
         return math.inf
     with balls.precision(_BITS):
         return max(0.0, balls.lower(balls.of(top / bottom).log()))
-
-
-def _checked(count: int, trials: int, alpha: Real) -> Fraction:
-    for name, value in (("count", count), ("number of trials", trials)):
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise UsageError(f"the {name} must be a whole number, got {value!r}")
-    if trials < 1 or not 0 <= count <= trials:
-        raise UsageError(f"a count lies between 0 and the number of trials, at least 1; got {count} of {trials}")
-    return _level(alpha)
-
-
-def _level(alpha: Real) -> Fraction:
-    if not is_share(alpha):
-        raise UsageError(f"alpha, the probability of error, lies strictly between 0 and 1, got {alpha!r}")
-    return as_fraction(alpha)
 
 
 def error_of(confidence: Real) -> Fraction:
@@ -236,3 +226,160 @@ def _log_ratios(top: Floats, bottom: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.log(top) - np.log(bottom)
     return np.where((top > 0) & (found > 0), found, 0.0)
+
+
+# Two families of events are tried. {ln p/q >= t} is the best there is if the mechanism does what its certificate says;
+# outputs that came clearly more often from one side catch it where it does not (a hole, another law). A choice made on
+# the first half costs nothing; all tests share the probability of error (Bonferroni).
+
+
+EventName = Literal["likelihood ratio", "counts"]
+FAMILIES: tuple[EventName, ...] = ("likelihood ratio", "counts")
+TESTS = 2 * len(FAMILIES)
+"""Statements per contest: each family in both orders."""
+_CANDIDATES = 400
+_SURE, _SPARE = 5.0, 13.0
+"""A count is taken as this many of its roots off, and some more, before one output is called telling."""
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class EventAttempt:
+    """One event: how often it came under the law it speaks for and under the other, and what that proves."""
+
+    pair: str
+    order: str
+    """Which law the event speaks for: "first" or "second"."""
+    event: EventName
+    right: tuple[int, int]
+    """How many test outputs of that law fell into the event, of how many."""
+    wrong: tuple[int, int]
+    """The same of the other law."""
+    implied: Implied
+
+    @property
+    def epsilon_lower(self) -> float:
+        """No smaller epsilon holds, at the confidence of the whole audit."""
+        return self.implied.forward
+
+    def to_json(self) -> Json:
+        """Plain data; an infinite epsilon as null."""
+        return {
+            "pair": self.pair, "order": self.order, "event": self.event, "right": list(self.right),
+            "wrong": list(self.wrong), "tpr_lower": self.implied.tpr_lower, "fpr_upper": self.implied.fpr_upper,
+            "epsilon_lower": finite_or_none(self.epsilon_lower),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """Distinct outputs, and how often each came: [half][side]."""
+
+    outputs: Floats
+    counts: tuple[tuple[Counts, Counts], tuple[Counts, Counts]]
+
+    @staticmethod
+    def of(first: Floats, second: Floats) -> Halves:
+        """Outputs of both laws, cut in the middle; told apart bit by bit, rows by a 64-bit mix of their bits."""
+        outputs = np.concatenate([first, second])
+        bits = np.ascontiguousarray(outputs + 0.0, dtype=np.float64).view(np.uint64)
+        if bits.ndim > 1:
+            keys = np.zeros(len(bits), dtype=np.uint64)
+            for column in bits.T:
+                mixed = keys ^ (column + (keys << np.uint64(6)) + (keys >> np.uint64(2)))
+                keys = mixed * np.uint64(0x9E3779B97F4A7C15)
+                keys ^= keys >> np.uint64(29)
+            bits = keys
+        _, once, where = np.unique(bits, return_index=True, return_inverse=True)
+        distinct = outputs[once]
+        parts: list[Counts] = []
+        for start, size in ((0, len(first)), (len(first), len(second))):
+            cut = start + size // 2
+            parts += [np.bincount(where[a:b], minlength=len(distinct)) for a, b in ((start, cut), (cut, start + size))]
+        return Halves(distinct, ((parts[0], parts[2]), (parts[1], parts[3])))
+
+    def measured(self, scores: Floats) -> tuple[EventCurve, EventCurve]:
+        """The curves that the first half shows, for laws whose curves are not worked out."""
+        one, other = self.counts[0]
+        return EventCurve.both(scores, one / max(1, one.sum()), other / max(1, other.sum()))
+
+
+def fight(label: str, halves: Halves, scores: Floats, level: Fraction, delta: Real) -> Iterator[EventAttempt]:
+    """`TESTS` attempts, each at the probability of error `level`; `scores` has one number per distinct output."""
+    for order, own, other in (("first", 0, 1), ("second", 1, 0)):
+        ours, theirs = halves.counts[0][own], halves.counts[0][other]
+        # ln of a cautious ratio of the counts of one output; -inf where it does not tell
+        low, high = ours - _SURE * np.sqrt(ours), theirs + _SURE * np.sqrt(theirs) + _SPARE
+        ranked: dict[EventName, Floats] = {
+            "likelihood ratio": scores if own == 0 else -scores,
+            "counts": np.where(low > 0, np.log(np.maximum(low, 1e-9)) - np.log(high), -np.inf),
+        }
+        tested, against = halves.counts[1][own], halves.counts[1][other]
+        for family in FAMILIES:
+            event = chosen(ranked[family], ours, theirs, level, delta)
+            right, wrong = int(tested[event].sum()), int(against[event].sum())
+            n1, n0 = int(tested.sum()), int(against.sum())
+            implied = implied_epsilon(right, n1, wrong, n0, level, delta)
+            yield EventAttempt(label, order, family, (right, n1), (wrong, n0), implied)
+
+
+def chosen(scores: Floats, ours: Counts, theirs: Counts, level: Fraction, delta: Real) -> NDArray[np.bool_]:
+    """The outputs with score >= t, t the threshold of the largest bound that these counts would give."""
+    order = np.argsort(-scores, kind="stable")
+    last = np.append(scores[order][1:] != scores[order][:-1], True) & (scores[order] > -np.inf)
+    if not last.any():
+        return np.zeros(len(scores), dtype=bool)
+    at = np.flatnonzero(last)
+    k1, k0 = np.cumsum(ours[order])[at], np.cumsum(theirs[order])[at]
+    if len(at) > _CANDIDATES:
+        spread = np.searchsorted(k1, np.geomspace(1, max(2, k1[-1]), _CANDIDATES)).clip(max=len(at) - 1)
+        few = np.unique(np.append(spread, len(at) - 1))
+        at, k1, k0 = at[few], k1[few], k0[few]
+    n = float(min(ours.sum(), theirs.sum()))
+    bounds = expected(np.minimum(k1, n).astype(float), np.minimum(k0, n).astype(float), n, float(level), float(delta))
+    return np.asarray(scores >= scores[order][at[int(np.argmax(bounds))]])
+
+
+# What counts prove of a Rényi promise directly: no event's two rates may lie further apart than the laws do.
+#
+# By data processing D_a(P || Q) is at least that of the two coins [E], and for p > q that grows with p and falls with q
+# (van Erven and Harremoës 2014, Theorem 9): so it may be taken at the lower bound of one rate and the upper of the
+# other.
+
+
+_DOWN = 1e-12
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """One order: what is promised, and what the attack proves it to be at least."""
+
+    order: float
+    promised: float
+    attacked: float
+
+
+def divergences(guarantee: Guarantee, attempts: Iterable[EventAttempt]) -> tuple[Divergence, ...]:
+    """Every finite order of a Rényi promise that holds for all events; nothing for other promises."""
+    if not guarantee.renyi or guarantee.delta > 0:
+        return ()
+    rates = [(a.implied.tpr_lower, a.implied.fpr_upper) for a in attempts]
+    return tuple(
+        Divergence(float(order), float(epsilon), max((of_coins(float(order), p, q) for p, q in rates), default=0.0))
+        for order, epsilon in guarantee.orders
+        if math.isfinite(order)
+    )
+
+
+def of_coins(order: float, p: float, q: float) -> float:
+    """ln(p^a q^(1-a) + (1-p)^a (1-q)^(1-a)) / (a - 1) for p > q, a little down; 0 otherwise.
+
+    >>> round(of_coins(2, 0.5, 0.25), 9), of_coins(2, 0.2, 0.3)
+    (0.287682072, 0.0)
+    """
+    if not 0 < q < p <= 1:
+        return 0.0
+    heads = order * math.log(p) + (1 - order) * math.log(q)
+    tails = -math.inf if p == 1 else order * math.log1p(-p) + (1 - order) * math.log1p(-q)
+    total = max(heads, tails) + math.log1p(math.exp(-abs(heads - tails)))
+    return max(0.0, total / (order - 1) * (1 - _DOWN) - _DOWN)

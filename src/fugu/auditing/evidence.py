@@ -1,16 +1,19 @@
-"""Draws against the law they are certified to have: a number that is rarely large, and what it would have seen."""
+"""Draws against the law they are certified to have: a number that is rarely large, and what it would have seen. What is
+counted: steps of lattice noise, or rows of a table, with its certified law and the laws of its faults."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.noise.kind import Floats, finite_or_none
-from fugu.visible import Json
+from fugu.noise.kind import Floats, Noise
+from fugu.numbers.exact import as_fraction
 
 # Outcomes fall into finitely many cells of probabilities p. For any other law q, prod q(x_i) / p(x_i) over the draws
 # has mean 1 under p, and so has an average of such products with weights that were fixed before: by Markov's inequality
@@ -130,10 +133,15 @@ def power(streams: Sequence[Stream], fraction: float, level: float, times: float
         fault = (kind, fraction)
         ways = [([s for s in streams if s.whole], _SHARE_OF_ALL)]
         ways += [([s], _share_of_one(len(streams))) for s in streams]
-        missed = [_missed(used, fault, -math.log(level) - share, times) for used, share in ways]
-        known = [m for m in missed if m is not None]
-        if known:
-            found.append(1 - min(known))
+        missed = []
+        for used, share in ways:
+            told = [s for s in used if fault in s.faults and not np.array_equal(s.faults[fault], s.law)]
+            if told:
+                threshold = -math.log(level) - share + _ROUNDING * times * sum(s.draws for s in used)
+                logs = sum((times * s.draws * s.tilted(fault) for s in told), np.zeros(len(_TILTS)))
+                missed.append(float(np.exp(np.minimum(np.min(logs + _TILTS * threshold), 0.0))))
+        if missed:
+            found.append(1 - min(missed))
     return min(found) if found else None
 
 
@@ -151,15 +159,6 @@ def needed(streams: Sequence[Stream], fraction: float, level: float, wanted: flo
     return high
 
 
-def _missed(used: Sequence[Stream], fault: Fault, threshold: float, times: float) -> float | None:
-    told = [s for s in used if fault in s.faults and not np.array_equal(s.faults[fault], s.law)]
-    if not told:
-        return None
-    draws = times * sum(s.draws for s in used)
-    logs = sum((times * s.draws * s.tilted(fault) for s in told), np.zeros(len(_TILTS)))
-    return float(np.exp(np.minimum(np.min(logs + _TILTS * (threshold + _ROUNDING * draws)), 0.0)))
-
-
 def _share_of_one(streams: int) -> float:
     return -math.log(2 * streams * (len(FAULTS) + len(_SHRUNK)))
 
@@ -170,92 +169,214 @@ def _named(fault: Fault) -> str:
     return f"{fraction:.0%} {words[kind]}"
 
 
-_SURE = 0.99
+Steps = NDArray[np.int64]
+_EQUAL, _RAREST, _RARE = 64, 16, 20
+"""Cells of equal probability; 2^-this is the rarest of the others; how often the rarest of a table should come."""
+_REACH = 37.0
+"""Masses below exp(-this) are beyond what sums in doubles can see."""
+_WIDEST = 2**21
+_CLASSES = 16
+_QUARTERS = 4
+
+
+Parts = tuple[tuple[int, Noise], ...]
+"""Pairs (times, noise): `times` Z, Z the steps of the noise."""
 
 
 @dataclass(frozen=True)
-class Power:
-    """How surely a fault is seen: `fraction` of the noise missing everywhere, either its scale (of a table: every ratio
-    of its probabilities) or the noise left out with that probability; the less likely of the two.
+class StepLaw:
+    """A sum of independent parts, or a mixture of such sums; symmetric around 0.
 
-    `seen`: at least this probability; None where there is no noise that could be missing. `needed`: the draws with
-    which it would be 0.99; inf if no number is enough."""
+    `sums`: each with its probability and its parts; a sum without parts is no noise."""
 
-    fraction: float
-    seen: float | None
-    needed: float
-
-
-@dataclass(frozen=True)
-class Fit:
-    """Whether draws have the law that is certified.
-
-    `evidence`: ln of a number with mean at most 1 if they have; `level`: it reaches 1 / level no oftener than this, and
-    then the law is refuted. `where`, `fault`: what the draws speak for most. `draws`, `streams`: how many were made, of
-    how many laws. `power`: what would have been seen. `notes`: what was not audited, and why."""
-
-    evidence: float
-    level: float
-    where: str
-    fault: str
-    draws: int
-    streams: int
-    power: tuple[Power, ...]
-    notes: tuple[str, ...] = ()
+    sums: tuple[tuple[float, Parts], ...]
 
     @staticmethod
-    def of(streams: Sequence[Stream], level: float, notes: Sequence[str] = ()) -> Fit | None:
-        """The test of all streams together; None where there is none."""
-        if not streams:
-            return None
-        evidence, where, fault = weigh(streams)
-        draws = sum(s.draws for s in streams if s.whole) or max(s.draws for s in streams)
-        powers = []
-        for f in FRACTIONS:
-            seen = power(streams, f, level)
-            powers.append(Power(f, seen, math.inf if seen is None else draws * needed(streams, f, level, _SURE)))
-        return Fit(evidence, level, where, fault, draws, len(streams), tuple(powers), tuple(dict.fromkeys(notes)))
+    def of(*parts: tuple[int, Noise]) -> StepLaw:
+        """One sum; parts that are multiplied by 0, or silent, add nothing."""
+        return StepLaw(((1.0, tuple((times, own) for times, own in parts if times and not own.silent)),))
+
+    def scaled(self, factor: float) -> StepLaw:
+        """With every scale times `factor`."""
+        sums = []
+        for share, parts in self.sums:
+            made = ((times, own.rescaled(as_fraction(own.scale) * as_fraction(factor))) for times, own in parts)
+            sums.append((share, tuple(made)))
+        return StepLaw(tuple(sums))
 
     @property
-    def refuted(self) -> bool:
-        """Whether the draws show another law than the certified one."""
-        return self.evidence >= -math.log(self.level)
+    def silent(self) -> bool:
+        """Whether nothing is added."""
+        return not any(parts for _, parts in self.sums)
 
     @property
-    def p_value(self) -> float:
-        """At most so likely is evidence like this if the law is the certified one."""
-        return min(1.0, math.exp(-self.evidence)) if self.evidence < 700 else 0.0
+    def listed(self) -> bool:
+        """Whether sums and remainders are few enough to be worked out."""
+        return self.reach <= _WIDEST
 
-    @property
-    def verdict(self) -> str:
-        """What it comes to, in one sentence."""
-        if self.refuted:
-            chance = f"p below {self.p_value:.2g}" if self.p_value else "beyond chance"
-            return f"the draws do NOT have the certified law: {self.fault} ({self.where}), {chance}"
-        return f"{self.draws:,} draws have the certified law, as far as they can tell (level {self.level:.2g})"
+    @cached_property
+    def reach(self) -> int:
+        """Beyond so many steps nothing can be seen."""
+        each = (sum(abs(times) * (noise.reach(_REACH) + 1) for times, noise in parts) for _, parts in self.sums)
+        return max(each, default=0)
 
-    @property
-    def sees(self) -> str:
-        """What such draws would have seen, in one sentence."""
-        if all(p.seen is None for p in self.power):
-            return "no noise is added, so none can be missing"
-        parts = []
-        for p in self.power:
-            seen = 0.0 if p.seen is None else p.seen
-            more = "" if seen >= _SURE else f" (0.99 takes {p.needed:.2g} draws)" if math.isfinite(p.needed) else ""
-            said = "above 0.9999" if seen > 0.9999 else f"{math.floor(seen * 1e4) / 1e4:.4g}"
-            parts.append(f"{p.fraction:.0%} with probability {said}{more}")
-        return "would have seen too little noise by " + "; ".join(parts)
+    def upper(self, k: int) -> float:
+        """P(steps >= k), k >= 1."""
+        total = 0.0
+        for i, (share, parts) in enumerate(self.sums):
+            if len(parts) == 1:  # P(times Z >= k)
+                times, noise = parts[0]
+                total += share * noise.tail((-(-k // abs(times)) - 1) * float(noise.grid or 1)) / 2
+            elif parts:
+                total += share * float(self._tails[i][min(k, self.reach + 1)])
+        return total
 
-    def rows(self) -> list[tuple[str, str]]:
-        """What a table shows, line by line."""
-        return [("certified law", self.verdict), ("power", self.sees), *(("note", note) for note in self.notes)]
+    @cached_property
+    def _tails(self) -> tuple[Floats, ...]:
+        """P(sum >= k) for k = 0 .. reach + 1, by convolution: from k = 1 on, smallest masses first."""
+        uppers = (np.cumsum(own[: self.reach : -1])[::-1] for own in self._masses)
+        return tuple(np.concatenate([[0.5], upper, [0.0]]) for upper in uppers)
 
-    def to_json(self) -> Json:
-        """Plain data; an infinite number as null."""
-        return {
-            "refuted": self.refuted, "evidence": finite_or_none(self.evidence), "level": self.level,
-            "p_value": self.p_value, "where": self.where, "fault": self.fault, "draws": self.draws,
-            "laws": self.streams, "verdict": self.verdict, "notes": list(self.notes),
-            "power": [{"fraction": p.fraction, "seen": p.seen, "needed": finite_or_none(p.needed)} for p in self.power],
-        }  # fmt: skip
+    @cached_property
+    def _masses(self) -> tuple[Floats, ...]:
+        """The probabilities of -reach .. reach."""
+        from scipy import fft
+
+        reach = self.reach
+        size = fft.next_fast_len(2 * reach + 1, real=True)
+        found = []
+        for _, parts in self.sums:
+            transform = np.ones(size // 2 + 1, dtype=np.complex128)
+            for times, noise in parts:
+                k = np.arange(-(reach // abs(times)), reach // abs(times) + 1)
+                mass = np.exp(noise.log_mass(k))
+                wrapped = np.zeros(size)
+                wrapped[abs(times) * k] = mass / mass.sum()  # those below 0 from the end
+                transform *= fft.rfft(wrapped)
+            total = fft.irfft(transform, size)
+            found.append(np.maximum(np.concatenate([total[-reach:], total[: reach + 1]]), 0.0))
+        return tuple(found)
+
+    def classes(self, modulus: int) -> Floats:
+        """P(steps = j mod modulus)."""
+        total = sum((share * own for (share, _), own in zip(self.sums, self._masses, strict=True)),
+                    np.zeros(2 * self.reach + 1))  # fmt: skip
+        at = np.arange(-self.reach, self.reach + 1) % modulus
+        found = np.bincount(at, weights=total, minlength=modulus)
+        return np.asarray(found / found.sum())
+
+    def streams(
+        self, label: str, steps: Steps, off: int = 0, whole: bool = True, first: bool = True
+    ) -> Iterator[Stream]:
+        """The steps as they fell, `off` of them on no lattice point; of the `first` stream of its kind also the
+        remainders, and draws two by two."""
+        edges, masses, faults, classes = step_cells(self)
+        cells = np.searchsorted(edges, steps, side="right")
+        yield Stream(label, masses, faults, np.bincount(cells, minlength=len(masses)), off, whole)
+        if not first or self.silent:
+            return
+        if classes is not None:
+            seen = np.bincount(steps % _CLASSES, minlength=_CLASSES)
+            yield Stream(f"{label}, modulo {_CLASSES}", classes, {}, seen, whole=False)
+        yield in_pairs(label, masses, cells)
+
+
+StepCells = tuple[Steps, Floats, dict[Fault, Floats], Floats | None]
+"""Edges, of which cell i holds the steps from edges[i - 1] to edges[i] - 1; the probabilities of the cells, and those
+under each fault; and of the remainders, where they are worked out."""
+
+
+@lru_cache(maxsize=64)
+def step_cells(law: StepLaw) -> StepCells:
+    """Cells of about equal probability, and rarer ones outwards."""
+    law = replace(law)  # a copy, so that what it works out is not kept
+    levels = [j / _EQUAL for j in range(1, _EQUAL // 2)] + [2.0**-j for j in range(7, _RAREST + 1)]
+    far = {bisect_left(range(1, law.reach + 2), -u, key=lambda k: -law.upper(k)) + 1 for u in levels}
+    ends = sorted(far) if not law.silent else [1]
+    edges = np.array(sorted({*ends, *(1 - k for k in ends)}), dtype=np.int64)
+    masses = _between(law, edges)
+    if law.silent:
+        return edges, masses, {}, None
+    exact = np.zeros(len(edges) + 1)
+    exact[int(np.searchsorted(edges, 0, side="right"))] = 1.0
+    faults = faulty(lambda f: masses if f == 1 else _between(law.scaled(f), edges), exact)
+    return edges, masses, faults, law.classes(_CLASSES) if law.listed else None
+
+
+def _between(law: StepLaw, edges: Steps) -> Floats:
+    """The probability of every cell: from the tails inwards, so that none loses digits."""
+    if law.silent:
+        return np.array([float(a <= 0 < b) for a, b in zip([-1, *edges], [*edges, 1], strict=True)])
+    out = np.array([law.upper(int(k)) for k in edges if k >= 1])
+    right = out - np.append(out[1:], 0.0)
+    return np.concatenate([right[::-1], [max(0.0, 1 - 2 * float(out[0]))], right])
+
+
+def in_pairs(label: str, masses: Floats, cells: Steps) -> Stream:
+    """Draws 1 and 2, 3 and 4, ... by quarters of the law: noise that repeats or drifts is no product law."""
+    quarter = np.minimum((_QUARTERS * (np.cumsum(masses) - masses / 2)).astype(np.int64), _QUARTERS - 1)
+    each = np.asarray(np.bincount(quarter, weights=masses, minlength=_QUARTERS), dtype=np.float64)
+    even = len(cells) // 2 * 2
+    both = quarter[cells[0:even:2]] * _QUARTERS + quarter[cells[1:even:2]]
+    counts = np.bincount(both, minlength=_QUARTERS**2)
+    return Stream(f"{label}, two by two", np.outer(each, each).ravel(), {}, counts, whole=False)
+
+
+def tabled(
+    label: str, rows: Rows, own: int, seen: Steps, *, whole: bool = True, first: bool = True
+) -> Iterator[Stream]:
+    """Outcomes of a finite law; `own`: the place of what goes out without noise, `seen`: -1 for no known outcome."""
+    law = rows(1.0)
+    law = np.asarray(law / law.sum())
+    exact = np.zeros(len(law))
+    exact[own] = 1.0
+
+    def other(factor: float) -> Floats:
+        if factor == 1:
+            return law
+        found = np.where(law > 0, rows(factor), 0.0)
+        return np.asarray(found / found.sum())
+
+    faults = faulty(other, exact)
+    known = seen[seen >= 0]
+    counts = np.bincount(known, minlength=len(law))
+    off = int(counts[law <= 0].sum()) + len(seen) - len(known)
+    # cells of falling probabilities, the rarest put together until they should come often enough
+    order = np.argsort(-law, kind="stable")
+    falling = law[order]
+    rare = falling * len(seen) < _RARE
+    start = used = int(np.argmax(rare)) if rare.any() else len(law)
+    cells = np.arange(len(law))
+    while start < len(law):
+        end = start + 1
+        while end < len(law) and falling[start:end].sum() * len(seen) < _RARE:
+            end += 1
+        cells[start:end] = used
+        start, used = end, used + 1
+    group = np.empty(len(law), dtype=np.int64)
+    group[order] = cells
+
+    def summed(values: Floats) -> Floats:
+        return np.asarray(np.bincount(group, weights=values, minlength=used), dtype=np.float64)
+
+    seen_by = np.bincount(group, weights=np.where(law > 0, counts, 0), minlength=used).astype(np.int64)
+    yield Stream(label, summed(law), {k: summed(q) for k, q in faults.items()}, seen_by, off, whole)
+    if first and off == 0 and len(law) > 1:
+        yield in_pairs(label, law, known)
+
+
+def tempered(law: Floats) -> Rows:
+    """Every ratio of probabilities to the power 1 / factor: for lattice Laplace noise, the scale times the factor."""
+
+    def rows(factor: float) -> Floats:
+        with np.errstate(divide="ignore"):
+            logs = np.log(law) / factor
+        found = np.exp(logs - logs.max())
+        return np.asarray(found / found.sum())
+
+    return rows
+
+
+def spread(values: Sequence[int] | Steps, most: int) -> list[int]:
+    """At most so many places of a list, both ends among them."""
+    return sorted({round(x) for x in np.linspace(0, len(values) - 1, min(most, len(values))).tolist()})

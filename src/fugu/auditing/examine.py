@@ -4,13 +4,13 @@ lengths of sequences and a second proof among them."""
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from fugu.auditing import PathLike
 from fugu.auditing.beside import Exhibit, check_data, find, private_part, published_checks, reference_checks
 from fugu.auditing.books import ledger_checks, request_of
 from fugu.data import csv_text, read_table
@@ -34,8 +34,6 @@ from fugu.verifier.verify import Source
 from fugu.visible import Json, brief, visible
 from fugu_verify import BadCertificate, prove_again
 
-PathLike = str | os.PathLike[str]
-
 
 def examine(
     source: Source,
@@ -47,18 +45,10 @@ def examine(
     private: PathLike | None = None,
     twice: bool = False,
 ) -> Verdict:
-    """Check a release from outside: its document, and whatever lies beside it or is given.
+    """Check a release from outside: as `fugu.verify`, with whatever lies beside the document though nothing is given.
 
-    Parameters:
-
-    - `source`: a certificate or release document, the path of one, of a model, or of a folder that holds one release.
-    - `published`: the published file; by default the file of that name beside the document.
-    - `reference`: the table that beliefs were fitted on: it must be the file that is named, and give the laws proved.
-    - `ledger`: the ledger that was charged: it must be whole, and hold the entry that is named.
-    - `data`: the private table; checked against the salted commitment, which needs the private part. Of sequences
-      also the lengths, which are public, against the prior.
-    - `private`: the private part; by default the one beside the document that belongs to it.
-    - `twice`: True to prove everything a second time, by a proof that shares no code with the first.
+    Parameters: `source`: what `fugu.verify` takes; `published`, `reference`, `ledger`, `data`, `private`, `twice`: as
+    there.
 
     Returns a `Verdict` with one line for each check. Raises `CertificateError` or `UsageError` where there is no whole
     document to begin with."""

@@ -180,12 +180,26 @@ def likelihood_ratio(x1: Floats, x0: Floats, known: Score | None) -> tuple[Score
     if x1.ndim == 1:
         seen = np.unique(np.concatenate([x1, x0]))
         if len(seen) <= min(_MOST_VALUES, len(x1) // 10):
-            return _counted(x1, x0, seen), f"counts of {len(seen)} values"
+            counts = (np.bincount(np.searchsorted(seen, x), minlength=len(seen)) for x in (x1, x0))
+            one, other = (np.log(count + 0.5) for count in counts)  # a value never seen says nothing
+
+            def score(x: Floats) -> Floats:
+                at = np.minimum(np.searchsorted(seen, x), len(seen) - 1)
+                return np.where(seen[at] == x, (one - other)[at], 0.0)
+
+            return score, f"counts of {len(seen)} values"
     return _normal(x1, x0), "fitted normal laws"
 
 
-def decoder(x1: Floats, x0: Floats, directions: ArrayLike, steps: ArrayLike, bounds: ArrayLike) -> tuple[Score, str]:
-    """The lattice decoder, then the ratio of normal laws fitted on the decoded statistics; no guess where it fails."""
+def decoder(
+    x1: Floats, x0: Floats, directions: ArrayLike, steps: ArrayLike, bounds: ArrayLike | None, clean: Sequence[Floats]
+) -> tuple[Score, str]:
+    """The lattice decoder, then the ratio of normal laws fitted on the decoded statistics; no guess where it fails.
+
+    Bounds that are not given are the range of the clean draws, and half of it more at both ends."""
+    if bounds is None:
+        low, high = (np.atleast_1d(end(np.concatenate(clean), axis=0)) for end in (np.min, np.max))
+        bounds = np.stack([low - (high - low) / 2, high + (high - low) / 2], axis=1)
     read1, read0 = (decode(x, directions, steps, bounds) for x in (x1, x0))
     found1, found0 = read1.values[read1.decoded], read0.values[read0.decoded]
     share = (read1.share * len(x1) + read0.share * len(x0)) / (len(x1) + len(x0))
@@ -199,18 +213,6 @@ def decoder(x1: Floats, x0: Floats, directions: ArrayLike, steps: ArrayLike, bou
         return np.where(read.decoded, inner(read.values), 0.0)
 
     return score, note
-
-
-def _counted(x1: Floats, x0: Floats, seen: Floats) -> Score:
-    """ln of smoothed counts: (c1 + 1/2) / (c0 + 1/2); a value never seen says nothing."""
-    c1, c0 = ((np.searchsorted(seen, x)) for x in (x1, x0))
-    ratio = np.log(np.bincount(c1, minlength=len(seen)) + 0.5) - np.log(np.bincount(c0, minlength=len(seen)) + 0.5)
-
-    def score(x: Floats) -> Floats:
-        at = np.minimum(np.searchsorted(seen, x), len(seen) - 1)
-        return np.where(seen[at] == x, ratio[at], 0.0)
-
-    return score
 
 
 def _normal(x1: Floats, x0: Floats) -> Score:
@@ -300,7 +302,15 @@ def decode(
     (array([[ 3.25, 40.  ,  7.  ]]), 1.0)
     """
     z, V, step, low, high = _checked(outputs, directions, steps, bounds, tolerance)
-    picked = _picked(V, high - low + 1)
+    choices = []  # r coordinates that determine the noise in a stable way, those with the fewest candidates first
+    for chosen in combinations(range(V.shape[1]), V.shape[0]):
+        if (condition := float(np.linalg.cond(V[:, chosen]))) < _WORST_CONDITION:
+            choices.append((float(np.prod((high - low + 1)[list(chosen)])), condition, list(chosen)))
+    if not choices:
+        raise UsageError("the directions are not independent in a stable way; give a basis of the span of the noise")
+    many, _, picked = min(choices)
+    if many > LARGEST:
+        raise UsageError(f"{many:.3g} candidates for one output are too many (at most {LARGEST}); give tighter bounds")
     rest = [j for j in range(z.shape[1]) if j not in picked]
     shares: Floats = np.asarray(np.linalg.solve(V[:, picked], V[:, rest]), dtype=np.float64)
     # F_rest = z_rest - (z_picked - F_picked) V_picked^-1 V_rest
@@ -314,45 +324,21 @@ def decode(
         for first in range(0, size, _DECODED_BLOCK):
             index = np.arange(first, min(size, first + _DECODED_BLOCK))
             tried = np.stack(np.unravel_index(index, counts), axis=1) + low[picked]
-            _try(z[part], tried, picked, rest, shares, step, low, high, best[part], second[part], values[part])
+            moved = z[part][:, None, picked] - (tried * step[picked])[None]
+            others = (z[part][:, None, rest] - moved @ shares) / step[rest]
+            whole = np.clip(np.rint(others), low[rest], high[rest])
+            far = np.abs(others - whole).max(axis=2)  # a value out of bounds is as far as the nearest bound
+            lines, nearest = np.arange(len(far)), far.argmin(axis=1)
+            distance = far[lines, nearest]
+            far[lines, nearest] = np.inf
+            won = distance < best[part]
+            second[part] = np.where(won, np.minimum(best[part], far.min(axis=1)), np.minimum(second[part], distance))
+            best[part][won] = distance[won]
+            at = nearest[won]
+            values[part][np.ix_(won, picked)] = tried[at] * step[picked]
+            values[part][np.ix_(won, rest)] = whole[lines[won], at] * step[rest]
     lone = second > _FACTOR * np.maximum(best, tolerance)
     return Decoded(values, best, second, (best <= tolerance) & lone)
-
-
-def _try(
-    z: Floats, tried: Floats, picked: list[int], rest: list[int], shares: Floats, step: Floats, low: Floats,
-    high: Floats, best: Floats, second: Floats, values: Floats,
-) -> None:  # fmt: skip
-    """Measure these candidates for all outputs of a block, and keep the two nearest to the lattice."""
-    moved = z[:, None, picked] - (tried * step[picked])[None]
-    others = (z[:, None, rest] - moved @ shares) / step[rest]
-    whole = np.clip(np.rint(others), low[rest], high[rest])
-    far = np.abs(others - whole).max(axis=2)  # a value out of bounds is as far as the nearest bound
-    rows, nearest = np.arange(len(z)), far.argmin(axis=1)
-    distance = far[rows, nearest]
-    far[rows, nearest] = np.inf
-    other = far.min(axis=1)
-    won = distance < best
-    second[:] = np.where(won, np.minimum(best, other), np.minimum(second, distance))
-    best[won] = distance[won]
-    at = nearest[won]
-    values[np.ix_(won, picked)] = tried[at] * step[picked]
-    values[np.ix_(won, rest)] = whole[rows[won], at] * step[rest]
-
-
-def _picked(V: Floats, sizes: Floats) -> list[int]:
-    """The r coordinates with the fewest candidates among those that determine the noise in a stable way."""
-    choices = []
-    for chosen in combinations(range(V.shape[1]), V.shape[0]):
-        condition = np.linalg.cond(V[:, chosen])
-        if condition < _WORST_CONDITION:
-            choices.append((float(np.prod(sizes[list(chosen)])), float(condition), list(chosen)))
-    if not choices:
-        raise UsageError("the directions are not independent in a stable way; give a basis of the span of the noise")
-    size, _, picked = min(choices)
-    if size > LARGEST:
-        raise UsageError(f"{size:.3g} candidates for one output are too many (at most {LARGEST}); give tighter bounds")
-    return picked
 
 
 def _checked(outputs: Any, directions: Any, steps: Any, bounds: Any, tolerance: float) -> tuple[Floats, ...]:

@@ -308,7 +308,20 @@ def apart(item: Number) -> list[Apart] | None:
         return None if shift is None else [{math.ceil(abs(shift)): Fraction(1)}]
     if isinstance(item, SetFamily):
         return [{int(item.points[-1] - item.points[0]): Fraction(1)}]
-    return [_apart(item, pair) for pair in dict.fromkeys(item.pairs)]
+    laws: list[Apart] = []
+    for i, j in dict.fromkeys(item.pairs):
+        if item.laws[i].same_as(item.laws[j]):
+            laws.append({0: Fraction(1)})
+            continue
+        plan = monotone(item.points, item.laws[i], item.laws[j])
+        known = np.unique(plan.distances)
+        if len(known) > _MOST:  # some distances are raised to the next one
+            known = known[np.unique(np.linspace(0, len(known) - 1, _MOST).round().astype(np.int64))]
+        sums = [0] * len(known)
+        for where, mass in zip(np.searchsorted(known, plan.distances).tolist(), plan.masses.tolist(), strict=True):
+            sums[where] += int(mass)
+        laws.append({int(d): Fraction(mass, plan.total) for d, mass in zip(known.tolist(), sums, strict=True)})
+    return laws
 
 
 def dominating(found: list[Apart]) -> Apart:
@@ -320,21 +333,6 @@ def dominating(found: list[Apart]) -> Apart:
         left = [rest - cells.get(d, 0) for rest, cells in zip(left, found, strict=True)]
         law[d], before = before - max(left), max(left)
     return {d: share for d, share in law.items() if share}
-
-
-def _apart(family: Family, pair: tuple[int, int]) -> Apart:
-    """The different distances of the monotone coupling with their probabilities, some raised to the next one."""
-    i, j = pair
-    if family.laws[i].same_as(family.laws[j]):
-        return {0: Fraction(1)}
-    plan = monotone(family.points, family.laws[i], family.laws[j])
-    known = np.unique(plan.distances)
-    if len(known) > _MOST:
-        known = known[np.unique(np.linspace(0, len(known) - 1, _MOST).round().astype(np.int64))]
-    sums = [0] * len(known)
-    for where, mass in zip(np.searchsorted(known, plan.distances).tolist(), plan.masses.tolist(), strict=True):
-        sums[where] += int(mass)
-    return {int(d): Fraction(mass, plan.total) for d, mass in zip(known.tolist(), sums, strict=True)}
 
 
 # Losses of laws of vectors moved by at most k in the noise's own norm: l1 for Laplace noise, l2 for Gaussian noise.

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from fugu.auditing.bounds import LIKELY, EventCurve, Implied, error_of
-from fugu.auditing.evidence import Fit
-from fugu.auditing.trial import Divergence, EventAttempt, Naive, Patterns
+from fugu.auditing.bounds import LIKELY, Divergence, EventAttempt, EventCurve, Implied, error_of
+from fugu.auditing.evidence import FRACTIONS, Stream, needed, power, weigh
 from fugu.guarantee import Guarantee
 from fugu.guarantee.asks import exact
 from fugu.guarantee.composition import promise
+from fugu.noise.kind import finite_or_none
 from fugu.numbers.exact import Real
 from fugu.shown import Shown
 from fugu.visible import Json, brief, finite
@@ -133,6 +134,130 @@ class AttackReport(Shown):
             more = f"to show half of a tight epsilon, about {2 * self.needed:.2g} are needed"
             lines.append(f"draws: too few: {shown}; {more}")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """Counts of outputs; all but `outputs`, `distinct` and `expected` are 0 for lattice noise."""
+
+    outputs: int
+    distinct: int
+    """Different bit patterns among them."""
+    off_lattice: int
+    """Outputs that are not the double of a lattice point: their last bits say where they come from."""
+    expected: int | None
+    """Lattice points that each law should have hit at least 50 times; None where they are not listed."""
+    holes: int | None
+    """How many of these a law never hit."""
+    one_sided: int
+    """Bit patterns that came often from one law and never from the other, though the guarantee says they must."""
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was found."""
+        return not (self.off_lattice or self.holes or self.one_sided)
+
+
+@dataclass(frozen=True)
+class Naive:
+    """The same attack on value + numpy Laplace noise of the same scale in doubles, never released."""
+
+    outputs: int
+    betrayed: int
+    """Outputs that one value can give and the other cannot: each tells for certain which it was."""
+    finer: tuple[float, float]
+    """The shares of outputs, of both values, with bits finer than 2^-53: a sum with a large value has none."""
+
+
+_SURE = 0.99
+
+
+@dataclass(frozen=True)
+class Power:
+    """How surely a fault is seen: `fraction` of the noise missing everywhere, either its scale (of a table: every ratio
+    of its probabilities) or the noise left out with that probability; the less likely of the two.
+
+    `seen`: at least this probability; None where there is no noise that could be missing. `needed`: the draws with
+    which it would be 0.99; inf if no number is enough."""
+
+    fraction: float
+    seen: float | None
+    needed: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Whether draws have the law that is certified.
+
+    `evidence`: ln of a number with mean at most 1 if they have; `level`: it reaches 1 / level no oftener than this, and
+    then the law is refuted. `where`, `fault`: what the draws speak for most. `draws`, `streams`: how many were made, of
+    how many laws. `power`: what would have been seen. `notes`: what was not audited, and why."""
+
+    evidence: float
+    level: float
+    where: str
+    fault: str
+    draws: int
+    streams: int
+    power: tuple[Power, ...]
+    notes: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(streams: Sequence[Stream], level: float, notes: Sequence[str] = ()) -> Fit | None:
+        """The test of all streams together; None where there is none."""
+        if not streams:
+            return None
+        evidence, where, fault = weigh(streams)
+        draws = sum(s.draws for s in streams if s.whole) or max(s.draws for s in streams)
+        powers = []
+        for f in FRACTIONS:
+            seen = power(streams, f, level)
+            powers.append(Power(f, seen, math.inf if seen is None else draws * needed(streams, f, level, _SURE)))
+        return Fit(evidence, level, where, fault, draws, len(streams), tuple(powers), tuple(dict.fromkeys(notes)))
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the draws show another law than the certified one."""
+        return self.evidence >= -math.log(self.level)
+
+    @property
+    def p_value(self) -> float:
+        """At most so likely is evidence like this if the law is the certified one."""
+        return min(1.0, math.exp(-self.evidence)) if self.evidence < 700 else 0.0
+
+    @property
+    def verdict(self) -> str:
+        """What it comes to, in one sentence."""
+        if self.refuted:
+            chance = f"p below {self.p_value:.2g}" if self.p_value else "beyond chance"
+            return f"the draws do NOT have the certified law: {self.fault} ({self.where}), {chance}"
+        return f"{self.draws:,} draws have the certified law, as far as they can tell (level {self.level:.2g})"
+
+    @property
+    def sees(self) -> str:
+        """What such draws would have seen, in one sentence."""
+        if all(p.seen is None for p in self.power):
+            return "no noise is added, so none can be missing"
+        parts = []
+        for p in self.power:
+            seen = 0.0 if p.seen is None else p.seen
+            more = "" if seen >= _SURE else f" (0.99 takes {p.needed:.2g} draws)" if math.isfinite(p.needed) else ""
+            said = "above 0.9999" if seen > 0.9999 else f"{math.floor(seen * 1e4) / 1e4:.4g}"
+            parts.append(f"{p.fraction:.0%} with probability {said}{more}")
+        return "would have seen too little noise by " + "; ".join(parts)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What a table shows, line by line."""
+        return [("certified law", self.verdict), ("power", self.sees), *(("note", note) for note in self.notes)]
+
+    def to_json(self) -> Json:
+        """Plain data; an infinite number as null."""
+        return {
+            "refuted": self.refuted, "evidence": finite_or_none(self.evidence), "level": self.level,
+            "p_value": self.p_value, "where": self.where, "fault": self.fault, "draws": self.draws,
+            "laws": self.streams, "verdict": self.verdict, "notes": list(self.notes),
+            "power": [{"fraction": p.fraction, "seen": p.seen, "needed": finite_or_none(p.needed)} for p in self.power],
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -270,11 +395,13 @@ class Audit(Shown):
         lines += [
             ("attacked", f"epsilon >= {self.epsilon_lower:.6g} with confidence {float(self.confidence):.10g}"),
             ("tightness", f"{self.tightness:.4f} (attacked / proved)"),
-            ("supremum", _loss(worst.supremum, "over all events, in doubles")),
-            ("likely events", _loss(worst.likely, f"over events of probability at least {LIKELY:g}")),
+            *((name, "not worked out for these laws" if loss is None else f"{loss:.6g} over {over}")
+              for name, loss, over in (
+                  ("supremum", worst.supremum, "all events, in doubles"),
+                  ("likely events", worst.likely, f"events of probability at least {LIKELY:g}"))),
             ("best event", f"{best.event}, {best.order} law of {_named(best.pair)}: {rates}"),
             ("draws", self.enough),
-        ]
+        ]  # fmt: skip
         lines += [
             (f"order {d.order:g}", f"divergence >= {d.attacked:.6g}, promised {d.promised:.6g}")
             for d in self.divergences
@@ -321,7 +448,3 @@ class Audit(Shown):
 
 def _named(pair: str) -> str:
     return f"pair {brief(pair)}" if pair else "the pair"
-
-
-def _loss(loss: float | None, over: str) -> str:
-    return "not worked out for these laws" if loss is None else f"{loss:.6g} {over}"

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.auditing.evidence import Stream, faulty
-from fugu.auditing.streams import StepLaw, in_pairs, spread, tabled, tempered
-from fugu.auditing.trial import Halves
+from fugu.auditing.bounds import Halves
+from fugu.auditing.evidence import StepLaw, Stream, faulty, in_pairs, spread, tabled, tempered
 from fugu.data.schema import Schema
 from fugu.documents.document import Document
 from fugu.documents.per_entry import PerEntryCertificate

@@ -1,7 +1,9 @@
-"""`audit`: prove a document again, then attack what it runs, on data drawn from the beliefs it states."""
+"""`audit`: prove a document again, then attack what it runs, on data drawn from the beliefs it states; what the bits of
+outputs give away."""
 
 from __future__ import annotations
 
+import math
 import tempfile
 from dataclasses import replace
 from fractions import Fraction
@@ -9,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fugu.auditing.bounds import LIKELY, ceiling, error_of
+from fugu.auditing.bounds import LIKELY, TESTS, EventAttempt, Halves, ceiling, divergences, error_of, fight
 from fugu.auditing.contest import CELLS, Contest, Curves, contests
-from fugu.auditing.fit import SHARE, fit_of
+from fugu.auditing.draws import DEFAULT, SHARE, bare, fit_of, followed, rebuilt, route_of, run
 from fugu.auditing.guessers import generator_of
-from fugu.auditing.outcome import AttackedPair, Audit, ThroughFiles
+from fugu.auditing.outcome import AttackedPair, Audit, Naive, Patterns, ThroughFiles
 from fugu.auditing.questions import LEAST, learnt, staged
-from fugu.auditing.through_files import DEFAULT, bare, followed, rebuilt, route_of, run
-from fugu.auditing.trial import TESTS, EventAttempt, Halves, contrast, divergences, fight, look
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
 from fugu.documents.promises import Promising, inner
@@ -283,3 +284,58 @@ def _check_draws(draws: object, files: object, alpha: Fraction) -> None:
                 f"{name}: with {number} draws no bound above {most:.3g} can be shown; at least {LEAST} are taken, and "
                 "a meaningful bound needs more (2000000 take seconds)"
             )
+
+
+# What the bits of outputs give away: holes, precision, patterns; and those of textbook noise, for contrast.
+#
+# Mironov (2012): value + Laplace noise in doubles leaves holes, doubles that no random number leads to, and they lie
+# elsewhere for every value. Lattice outputs are value(k) for whole numbers k, whatever the value was.
+
+
+EXPECTED = 50
+"""An output that should come this often and never does is a hole: chance leaves one out with e^-50."""
+_NAIVE = 200_000
+
+
+def look(contest: Contest, halves: Halves, lattices: tuple[Lattice, ...], epsilon: float, delta: float) -> Patterns:
+    """Patterns in all outputs of a contest, both halves together; one lattice per half of a mixture."""
+    seen = [halves.counts[0][side] + halves.counts[1][side] for side in (0, 1)]
+    on = np.zeros(len(halves.outputs), dtype=bool) if lattices else np.ones(len(halves.outputs), dtype=bool)
+    for lattice in lattices:
+        exact = lattice.value(lattice.index(halves.outputs)) == halves.outputs
+        on |= exact if exact.ndim == 1 else exact.all(axis=1)
+    total = seen[0] + seen[1]
+    apart = delta * max(int(side.sum()) for side in seen)  # outputs that the guarantee says nothing about
+    often = EXPECTED * math.exp(min(epsilon, 50.0)) + apart + 10 * math.sqrt(apart)
+    one_sided = sum(int(np.sum((seen[a] >= often) & (seen[b] == 0))) for a, b in ((0, 1), (1, 0)))
+    expected, holes = None, None
+    if contest.masses is not None:
+        points, *masses = contest.masses
+        due = [points[mass * counts.sum() >= EXPECTED] for counts, mass in zip(seen, masses, strict=True)]
+        expected = sum(map(len, due))
+        hit = [np.isin(own, halves.outputs[counts > 0]) for own, counts in zip(due, seen, strict=True)]
+        holes = sum(int(np.sum(~own)) for own in hit)
+    return Patterns(int(total.sum()), len(halves.outputs), int(total[~on].sum()), expected, holes, one_sided)
+
+
+def contrast(values: tuple[float, float], scale: float, rng: np.random.Generator) -> Naive:
+    """Draw value + rng.laplace(scale) for two values, and ask of every output whether the other could have given it."""
+    betrayed, finer = 0, []
+    for own, other in (values, values[::-1]):
+        drawn = rng.laplace(own, scale, _NAIVE // 2)
+        betrayed += int(np.sum(numpy_can_give(drawn, own, scale) & ~numpy_can_give(drawn, other, scale)))
+        finer.append(float(np.mean(np.mod(drawn * 2.0**53, 1.0) != 0)))
+    return Naive(2 * (_NAIVE // 2), betrayed, (finer[0], finer[1]))
+
+
+def numpy_can_give(outputs: Floats, value: float, scale: float) -> NDArray[np.bool_]:
+    """Whether some 53-bit uniform makes numpy's Laplace sampler return the output: invert, then try its neighbours."""
+    noise = (outputs - value) / scale
+    rare = np.rint(np.exp(-np.abs(noise)) * 2.0**52)
+    guess = np.where(noise < 0, rare, 2.0**53 - rare)
+    found = np.zeros(outputs.shape, dtype=bool)
+    for step in range(-2, 3):
+        u = (guess + step) * 2.0**-53
+        with np.errstate(all="ignore"):
+            found |= outputs == np.where(u >= 0.5, value - scale * np.log(2.0 - u - u), value + scale * np.log(u + u))
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -200,27 +201,21 @@ def _ranked(item: Shape, noise: Noise, alpha: Fraction, distance: Distance) -> l
     for step in (*_STEPS, None):
         for u, w in places:
             if 0 < u + w < 1 and min(u, w) >= 0 and (u, w) not in known:
-                known[u, w] = _estimate(item, noise, alpha, distance, _exponents(u, w))
+                # `theorem_a4` with the divergence at order q (a - 1/p) in floats; inf where it is not known
+                exponents = _exponents(u, w)
+                ahead, order, behind = orders_a4(alpha, *exponents)
+                there, back, known[u, w] = distance(ahead), distance(behind), math.inf
+                if math.isinf(there) or math.isinf(back):
+                    continue
+                with suppress(NotProvable):
+                    ask = Divergences(((as_fraction(order), Fraction(1)),), Fraction(0))
+                    epsilon = leakage(item.shape, noise.name).guess(item, noise.spread_in_steps, ask)
+                    if math.isfinite(epsilon):
+                        known[u, w] = theorem_a4(alpha, *exponents, there, max(0.0, epsilon), back)
         best = min(known, key=lambda place: (known[place], place))
         if step is not None:
             places = [(best[0] + m * step, best[1] + n * step) for m in (-1, 0, 1) for n in (-1, 0, 1)]
     return sorted((value, *place) for place, value in known.items() if math.isfinite(value))
-
-
-def _estimate(
-    item: Shape, noise: Noise, alpha: Fraction, distance: Distance, exponents: tuple[Real, Real, Real]
-) -> float:
-    """`theorem_a4` with the divergence at order q (a - 1/p) in floats; inf where it is not known."""
-    ahead, order, behind = orders_a4(alpha, *exponents)
-    there, back = distance(ahead), distance(behind)
-    if math.isinf(there) or math.isinf(back):
-        return math.inf
-    try:
-        ask = Divergences(((as_fraction(order), Fraction(1)),), Fraction(0))
-        epsilon = leakage(item.shape, noise.name).guess(item, noise.spread_in_steps, ask)
-    except NotProvable:
-        return math.inf
-    return theorem_a4(alpha, *exponents, there, max(0.0, epsilon), back) if math.isfinite(epsilon) else math.inf
 
 
 def _exponents(u: Fraction, w: Fraction) -> tuple[Real, Real, Real]:

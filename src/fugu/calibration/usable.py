@@ -6,7 +6,7 @@ dozen calibrations, none on more than `_MOST_CELLS` (pair, value) cells; what wa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol, cast, runtime_checkable
@@ -31,9 +31,8 @@ from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import as_fraction
 from fugu.scenario.scenario import Scenario
-from fugu.utility.figures import COLUMN, STATISTIC, Figures, statistic
 from fugu.utility.reading import believed
-from fugu.utility.usable import Lever, Usable
+from fugu.utility.usable import COLUMN, STATISTIC, Figures, Lever, Usable, statistic
 
 
 @runtime_checkable
@@ -130,8 +129,10 @@ _MORE_ROWS = (
 )
 _BINS = (10, 5)
 _LARGEST_DELTA = 1e-4
-Measured = Iterator[tuple[str, str, float, str]]
+Measured = Iterable[tuple[str, str, float, str]]
 """What, the option, the expected error, the price."""
+Way = tuple[str, bool, Callable[[], Measured]]
+"""What it is called where it is not tried, whether it fits, and what measures it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,58 +150,67 @@ class Levers:
 
     def measured(self) -> tuple[tuple[Lever, ...], tuple[str, ...]]:
         """The levers, in no order, and what was not tried."""
-        now = self.mechanism.expected_error()
+        now, worst = self.mechanism.expected_error(), self.mechanism.certificate.worst_pair
         if now == 0:
             return (), ()
+        epsilon, loosened = 2 * as_fraction(self.budget.epsilon), isinstance(self.budget, Pure | Approx | Renyi)
+        twice: Way = ("twice the epsilon", loosened, lambda: [(
+            "twice the epsilon", f"--epsilon {float(epsilon):g}",
+            self._error(budget=replace(cast(Any, self.budget), epsilon=epsilon)).expected_error(),
+            "odds may change by the factor squared",
+        )])  # fmt: skip
         if not all(isinstance(law, Discrete) and law.dimension == 1 for pair in self.pairs for law in (pair.p, pair.q)):
-            found, untried = self._of((self._epsilon,), now)
+            found, untried = self._tried((twice,), now)
             sets = any(isinstance(law, LawSet) for pair in self.pairs for law in (pair.p, pair.q))
             return found, (*untried, _MORE_ROWS) if sets else untried
         (family, *more) = families(self.pairs)
-        cells = len(family.points) * len(self.pairs)
-        if more or cells > _MOST_CELLS:
+        if more or len(family.points) * len(self.pairs) > _MOST_CELLS:
             return (), (f"levers: not tried unasked on more than {_MOST_CELLS:,} pairs of laws times values",)
-        ways = self._mean, self._delta, self._bins, self._pairs, self._secrets, self._remap, self._others, self._epsilon
-        return self._of(ways, now)
+        delta, rest = min(_LARGEST_DELTA, 0.01 / self.rows), [pair for pair in self.pairs if pair.label != worst]
+        remaps = self.mechanism.noise.remaps and self.mechanism.dimension == 1 and self.mechanism.remap is None
+        ways: tuple[Way, ...] = (
+            # the noise of one row suffices for the sum of all: the others are added after it
+            ("a mean instead of rows", self.column and self.rows > 1, lambda: [(
+                "publish its mean instead of its rows", "--query 'mean(...)'", now / self.rows, "one number goes out",
+            )]),
+            ("a delta", isinstance(self.budget, Pure), lambda: [(
+                "a small delta", f"--delta {delta:.1g}",
+                self._error(budget=Approx(self.budget.epsilon, delta)).expected_error(),
+                "a remainder of that probability, a hundredth of a row",
+            )]),
+            ("bins", True, self._bins),
+            ("fewer pairs", 0 < len(rest) < len(self.pairs), lambda: [(
+                f"without the pair that needs most, {worst}", "--pairs ...", self._error(rest).expected_error(),
+                f"{worst} could then be told apart",
+            )]),
+            ("a coarser secret", True, self._secrets),
+            ("a remap", remaps, lambda: [(
+                "outputs moved to the likeliest middle", "--remap absolute",
+                self.mechanism.remapped("absolute").expected_error(), "biased towards common values",
+            )]),
+            ("noise on atoms and the optimal channel", True, lambda: [
+                (what, option, row.expected_absolute, price)
+                for row in self.beside() if row.method in BESIDE and row.proven
+                for what, option, price in (BESIDE[row.method],)
+            ]),
+            twice,
+        )  # fmt: skip
+        return self._tried(ways, now)
 
-    def _of(self, ways: Sequence[Callable[[], Measured]], now: float) -> tuple[tuple[Lever, ...], tuple[str, ...]]:
+    def _tried(self, ways: Sequence[Way], now: float) -> tuple[tuple[Lever, ...], tuple[str, ...]]:
         found: list[Lever] = []
         untried: list[str] = []
-        for way in ways:
+        for name, fits, measure in ways:
             try:
-                for what, option, error, price in way():
+                for what, option, error, price in measure() if fits else ():
                     times = math.inf if error == 0 else now / error
                     found.append(Lever(what, option, error, times, price))
             except (FuguError, *ARITHMETIC) as reason:
-                untried.append(f"{(way.__doc__ or '').split('.')[0].lower()}: {reason}")
+                untried.append(f"{name}: {reason}")
         return tuple(found), tuple(untried)
 
     def _error(self, pairs: Sequence[LawPair] | None = None, budget: Guarantee | None = None) -> Mechanism:
         return best(pairs or self.pairs, budget or self.budget, Wishes())
-
-    def _epsilon(self) -> Measured:
-        """Twice the epsilon."""
-        if not isinstance(self.budget, Pure | Approx | Renyi):
-            return
-        twice = replace(cast(Any, self.budget), epsilon=2 * as_fraction(self.budget.epsilon))
-        error = self._error(budget=twice).expected_error()
-        yield "twice the epsilon", f"--epsilon {float(twice.epsilon):g}", error, "odds may change by the factor squared"
-
-    def _delta(self) -> Measured:
-        """A delta."""
-        if not isinstance(self.budget, Pure):
-            return
-        delta = min(_LARGEST_DELTA, 0.01 / self.rows)
-        error = self._error(budget=Approx(self.budget.epsilon, delta)).expected_error()
-        yield "a small delta", f"--delta {delta:.1g}", error, "a remainder of that probability, a hundredth of a row"
-
-    def _mean(self) -> Measured:
-        """A mean instead of rows. The noise of one row suffices for the sum of all: the others are added after it."""
-        if self.column and self.rows > 1:
-            yield (
-                "publish its mean instead of its rows", "--query 'mean(...)'",
-                self.mechanism.expected_error() / self.rows, "one number goes out"
-            )  # fmt: skip
 
     def _bins(self) -> Measured:
         """Bins."""
@@ -219,14 +229,6 @@ class Levers:
                 continue
             error = float(mean.shares @ [_offset(made, x) for x in (middles[place] - mean.points).tolist()])
             yield f"{count} bins", f"--bins {count}", error, "values come as the middles of bins, which is counted in"
-
-    def _pairs(self) -> Measured:
-        """Fewer pairs."""
-        worst = self.mechanism.certificate.worst_pair
-        rest = [pair for pair in self.pairs if pair.label != worst]
-        if rest and len(rest) < len(self.pairs):
-            price = f"{worst} could then be told apart"
-            yield f"without the pair that needs most, {worst}", "--pairs ...", self._error(rest).expected_error(), price
 
     def _secrets(self) -> Measured:
         """A coarser secret."""
@@ -249,19 +251,6 @@ class Levers:
                 joined.append(LawPair(ends[0], ends[1], pair.label))
         what, price = f"{first} and {second} as one secret", "the two could then be told apart"
         yield what, "", self._error(joined).expected_error(), price
-
-    def _remap(self) -> Measured:
-        """A remap."""
-        if self.mechanism.noise.remaps and self.mechanism.dimension == 1 and self.mechanism.remap is None:
-            error = self.mechanism.remapped("absolute").expected_error()
-            yield "outputs moved to the likeliest middle", "--remap absolute", error, "biased towards common values"
-
-    def _others(self) -> Measured:
-        """Noise on atoms and the optimal channel."""
-        for row in self.beside():
-            if row.method in BESIDE and row.proven:
-                what, option, price = BESIDE[row.method]
-                yield what, option, row.expected_absolute, price
 
 
 def _moved(pair: LawPair, to: dict[float, float]) -> LawPair:

@@ -26,9 +26,8 @@ from fugu.publication.files import drafted
 from fugu.publication.releasing import drawn_once, open_column, release_private
 from fugu.question import Question
 from fugu.scenario import Scenario
-from fugu.utility.figures import EXACT, ROW_BY_ROW, UNKNOWN
-from fugu.utility.plausible import implausible_column
-from fugu.utility.usable import RowsFor, Usable
+from fugu.utility.reading import implausible_column
+from fugu.utility.usable import EXACT, ROW_BY_ROW, UNKNOWN, RowsFor, Usable
 from fugu.visible import several
 
 _SHOWN = 12

@@ -71,7 +71,7 @@ def influence(question: Question, plot: str | None, as_json: bool) -> None:
     }  # fmt: skip
     if plot is not None:
         from fugu.report import write
-        from fugu.report.compare import influence_page
+        from fugu.report.page import influence_page
 
         write(plot, influence_page(points, f"{chain.size} states, length {chain.length}"))
         told["plot"] = plot

@@ -42,7 +42,7 @@ from fugu.queries.property_release import (
     statistic_columns,
 )
 from fugu.question import Question
-from fugu.report.property import MethodLine, SwapFigure, best, error_of, method_lines, swap_figure, sweep
+from fugu.report.compare import MethodLine, SwapFigure, best, error_of, method_lines, swap_figure, sweep
 from fugu.scenario import Scenario
 from fugu.scenario.property import PropertyModel
 from fugu.scenario.swap import model_of
@@ -103,7 +103,7 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
         mechanism.certificate.save(output)
     if figure is not None:
         from fugu.report import write
-        from fugu.report.property import property_page
+        from fugu.report.compare import property_page
 
         drawn = None if isinstance(swap, str) else swap
         stated = mechanism.certificate.assumptions

@@ -35,7 +35,7 @@ from fugu.question import LAW, RECORDS, Question
 from fugu.session import Session, SessionAnswer
 from fugu.session.checks import implausible, weak_reference
 from fugu.session.release import Rehearsal
-from fugu.utility.plausible import implausible_numbers
+from fugu.utility.reading import implausible_numbers
 from fugu.utility.usable import RowsFor, Usable
 from fugu.visible import Json, several
 

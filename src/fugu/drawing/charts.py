@@ -3,6 +3,7 @@ with one legend), `Rows` (bars under their names), `Heat` (a table of numbers as
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from abc import ABC, abstractmethod
@@ -12,11 +13,27 @@ from functools import cache, partial
 from importlib.resources import files
 from itertools import pairwise
 
-from fugu.drawing.axis import SIZE, Axis, Tick, width_of, wrapped
-from fugu.drawing.html import Html, Inside, joined, tag
-from fugu.drawing.marks import LEADING, Frame, Mark, level, symbol, written
+from fugu.drawing.axis import SIZE, Axis, Tick, padded, width_of, wrapped
+from fugu.drawing.marks import (
+    LEADING,
+    Frame,
+    Html,
+    Inside,
+    Level,
+    Line,
+    Mark,
+    Points,
+    Whiskers,
+    block,
+    joined,
+    level,
+    symbol,
+    tag,
+    written,
+)
+from fugu.errors import UsageError
 from fugu.files import write_text
-from fugu.numbers.text import number
+from fugu.numbers.text import clean, number
 
 WIDE, NARROW = 760.0, 340.0
 """Widths in the units of a drawing: about pixels on a screen of the middle size, and on a phone."""
@@ -111,7 +128,13 @@ class Chart(Figure):
     panels: tuple[Panel, ...]
 
     def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
-        left = max(_left(panel, width) for panel in self.panels)
+        left = 0.0  # where the upright axes stand: beside their labels, and beside half of the first label below
+        for panel in self.panels:
+            labels = [width_of(label) for _, label in panel.upward.upward(panel.height)]
+            ticks, upright = panel.across.across(width - 60)
+            at = panel.across.at(ticks[0][0]) * (width - 60) if ticks else 0.0
+            half = 0.0 if upright or not ticks else width_of(ticks[0][1]) / 2 - at
+            left = max(left, max(max(labels, default=0.0) + _TICK + 4, half) + _SIDE)
         named: dict[str, Mark] = {}
         for mark in (mark for panel in self.panels for mark in panel.marks if mark.name):
             named.setdefault(mark.name, mark)
@@ -150,14 +173,6 @@ def titled(title: str, centre: float, width: float, y: float) -> tuple[Html, flo
     return joined(parts), y + LEADING * len(lines)
 
 
-def _left(panel: Panel, width: float) -> float:
-    """Where the upright axis stands: beside its labels, and beside half of the first label below."""
-    labels = [width_of(label) for _, label in panel.upward.upward(panel.height)]
-    ticks, upright = panel.across.across(width - 60)
-    half = 0.0 if upright or not ticks else width_of(ticks[0][1]) / 2 - panel.across.at(ticks[0][0]) * (width - 60)
-    return max(max(labels, default=0.0) + _TICK + 4, half) + _SIDE
-
-
 def _panel(panel: Panel, left: float, width: float, y: float, pointed: bool) -> tuple[Html, float]:
     parts: list[Html] = []
     for text, look in ((panel.heading, "heading"), (panel.upward.title, "soft")):
@@ -180,34 +195,23 @@ def _panel(panel: Panel, left: float, width: float, y: float, pointed: bool) -> 
     parts.append(tag("g", *(mark.draw(frame) for mark in panel.marks)))
     parts.append(tag("line", class_="axis", x1=left, x2=left, y1=frame.top, y2=y))
     parts.append(level(left, left + room, y, "axis"))
-    labels, y = _labels(frame, ticks, upright, panel.labelled, y)
-    title, y = titled(panel.across.titled(room) if panel.labelled else "", left + room / 2, width, y)
-    return joined(parts, labels, title), y + 10
-
-
-def _labels(frame: Frame, ticks: tuple[Tick, ...], upright: bool, labelled: bool, y: float) -> tuple[Html, float]:
-    """Marks of the horizontal axis; upright where named ones would not fit side by side."""
-    parts = []
-    folded = _folded(frame, ticks) if upright else ()
+    folded = _folded(frame, ticks) if upright else ()  # else upright, where named ones do not fit side by side
     for n, (value, label) in enumerate(ticks):
         x = frame.x(value)
         parts.append(tag("line", class_="axis", x1=x, x2=x, y1=y, y2=y + _TICK))
-        if not labelled:
-            continue
-        if folded:
+        if folded and panel.labelled:
             parts.append(written(folded[n], x, y + _TICK + SIZE, None, "middle"))
-        elif upright:
-            at = f"translate({x + SIZE * 0.36:.1f} {y + _TICK + 4:.1f}) rotate(-90)"
-            parts.append(tag("text", label, transform=at, text_anchor="end"))
-        else:
+        elif upright and panel.labelled:
+            place = f"translate({x + SIZE * 0.36:.1f} {y + _TICK + 4:.1f}) rotate(-90)"
+            parts.append(tag("text", label, transform=place, text_anchor="end"))
+        elif panel.labelled:
             parts.append(tag("text", label, x=x, y=y + _TICK + SIZE, text_anchor="middle"))
-    if not labelled:
-        deep = 0.0
-    elif folded or not upright:
-        deep = LEADING * max(map(len, folded), default=1)
-    else:
+    deep = LEADING * max(map(len, folded), default=1)
+    if upright and not folded:
         deep = max((width_of(label) for _, label in ticks), default=0.0)
-    return joined(parts), y + _TICK + deep + 4
+    y += _TICK + 4 + (deep if panel.labelled else 0.0)
+    title, y = titled(panel.across.titled(room) if panel.labelled else "", left + room / 2, width, y)
+    return joined(parts, title), y + 10
 
 
 def _folded(frame: Frame, ticks: tuple[Tick, ...]) -> tuple[tuple[str, ...], ...]:
@@ -234,9 +238,19 @@ class Rows(Figure):
     keys: tuple[str, str]
 
     def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
-        room, first = self._room(width)
-        bar_key = partial(_block, "bar a")
-        names, y = legend([(self.keys[0], bar_key), (self.keys[1], lambda x, y: _diamond(x + 11, y, ""))], width)
+        room, first = width - 2 * _SIDE, _SIDE
+        if ticks := self.axis.across(room)[0]:  # half of its first and last labels must fit beside the axis
+            (a, left), (b, right) = ticks[0], ticks[-1]
+            before = max(0.0, width_of(left) / 2 - room * self.axis.at(a))
+            after = max(0.0, width_of(right) / 2 - room * (1 - self.axis.at(b)))
+            room, first = room - before - after, _SIDE + before
+
+        def diamond(x: float, y: float, told: str = "") -> Html:
+            return tag("g", symbol("diamond", x, y, 5.0, told), class_="diamond")
+
+        names, y = legend([
+            (self.keys[0], partial(block, "bar a")), (self.keys[1], lambda x, y: diamond(x + 11, y))
+        ], width)  # fmt: skip
         top, parts = y, []
         for name, size, other, look, told in self.bars:
             lines = wrapped(name, width - 2 * _SIDE)
@@ -246,7 +260,7 @@ class Rows(Figure):
             title = tag("title", told) if pointed else None
             parts.append(tag("rect", title, class_=f"bar {look}", x=first, y=y, width=long, height=_BAR))
             if other is not None:
-                parts.append(_diamond(first + room * self.axis.at(other), y + _BAR / 2, told if pointed else ""))
+                parts.append(diamond(first + room * self.axis.at(other), y + _BAR / 2, told if pointed else ""))
             y += _BAR + _GAP
         ticks, _ = self.axis.across(room)
         grid = []
@@ -257,26 +271,6 @@ class Rows(Figure):
         parts.append(level(first, first + room, y, "axis"))
         title, y = titled(self.axis.title, first + room / 2, width, y + LEADING + 6)
         return joined(names, grid, parts, title), y + 6
-
-    def _room(self, width: float) -> tuple[float, float]:
-        """How long the axis is and where it begins: half of its first and last labels must fit beside it."""
-        room = width - 2 * _SIDE
-        ticks, _ = self.axis.across(room)
-        if not ticks:
-            return room, _SIDE
-        (a, left), (b, right) = ticks[0], ticks[-1]
-        before = max(0.0, width_of(left) / 2 - room * self.axis.at(a))
-        after = max(0.0, width_of(right) / 2 - room * (1 - self.axis.at(b)))
-        return room - before - after, _SIDE + before
-
-
-def _block(look: str, x: float, y: float) -> Html:
-    """A sample for the legend."""
-    return tag("rect", class_=look, x=x + 4, y=y - 6, width=14, height=12)
-
-
-def _diamond(x: float, y: float, told: str) -> Html:
-    return tag("g", symbol("diamond", x, y, 5.0, told), class_="diamond")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -290,11 +284,6 @@ class Heat(Figure):
     columns: tuple[str, ...] = ()
     samples: tuple[str, str] = ("moved the same way", "moved opposite ways")
 
-    @property
-    def most(self) -> float:
-        """The largest size of a number."""
-        return max((abs(x) for row in self.cells for x in row), default=0.0) or 1.0
-
     def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
         """With many rows, only some are marked."""
         labels = [f"{n + 1}. {name}" if name != str(n + 1) else name for n, name in enumerate(self.names)]
@@ -305,11 +294,11 @@ class Heat(Figure):
         left = _SIDE + side + 8
         across = len(self.columns or labels)
         cell = min(_MOST_CELL, (width - left - _SIDE) / across)
-        most = number(self.most)
-        samples = [("a", f"+{most}: {self.samples[0]}"), ("b", f"−{most}: {self.samples[1]}")]
+        most = max((abs(x) for row in self.cells for x in row), default=0.0) or 1.0
+        largest = number(most)
+        samples = [("a", f"+{largest}: {self.samples[0]}"), ("b", f"−{largest}: {self.samples[1]}")]
         negative = any(x < 0 for row in self.cells for x in row)
-        key = {look: partial(_block, f"heat {look}") for look, _ in samples}
-        names, y = legend([(said, key[look]) for look, said in samples[: 1 + negative]], width)
+        names, y = legend([(said, partial(block, f"heat {look}")) for look, said in samples[: 1 + negative]], width)
         every = max(1, -int(-1.5 * SIZE // cell))
         apart = max(every, -int(-(width_of(str(across)) + 8) // cell))
         parts = [names]
@@ -321,28 +310,132 @@ class Heat(Figure):
             if n % every == 0:
                 middle = y + cell / 2 + SIZE * 0.36
                 parts.append(tag("text", label, x=left - 8, y=middle, text_anchor="end"))
-            parts += [self._cell(n, m, x, left + cell * m, y, cell, pointed) for m, x in enumerate(row)]
+            for m, x in enumerate(row):
+                other = f"to {self.columns[m]}" if self.columns else f"and {self.names[m]}"
+                said = f"{self.names[n]} {other}: {'−' if x < 0 else ''}{number(abs(x), digits=4)}"
+                parts.append(tag(
+                    "rect", tag("title", said) if pointed else None, class_="heat b" if x < 0 else "heat a",
+                    x=left + cell * m, y=y, width=cell - 1, height=cell - 1, fill_opacity=abs(x) / most,
+                ))  # fmt: skip
             y += cell
         return joined(parts), y + 8
-
-    def _cell(self, n: int, m: int, x: float, left: float, top: float, cell: float, pointed: bool) -> Html:
-        sign = "−" if x < 0 else ""
-        other = f"to {self.columns[m]}" if self.columns else f"and {self.names[m]}"
-        said = f"{self.names[n]} {other}: {sign}{number(abs(x), digits=4)}"
-        told = tag("title", said) if pointed else None
-        look, strength = "heat b" if x < 0 else "heat a", abs(x) / self.most
-        size = {"width": cell - 1, "height": cell - 1, "fill_opacity": strength}
-        return tag("rect", told, class_=look, x=left, y=top, **size)
 
 
 def figure(drawing: Figure, *caption: Inside) -> Html:
     """The figure with its caption. Both drawings carry the same title and description as alternative text."""
-    return tag("figure", _svg(drawing, WIDE, "wide"), _svg(drawing, NARROW, "narrow"), tag("figcaption", *caption))
+    drawings = []
+    for width, which in ((WIDE, "wide"), (NARROW, "narrow")):
+        inside, height = drawing.draw(width, pointed=width == WIDE)
+        names = [f"{drawing.name}-{which}-{part}" for part in ("title", "about")]
+        told = tag("title", drawing.title, id=names[0]), tag("desc", drawing.about, id=names[1])
+        box = f"0 0 {width:.0f} {height:.0f}"
+        drawings.append(tag("svg", *told, inside, class_=f"chart {which}", viewBox=box, role="img",
+                            aria_labelledby=names[0], aria_describedby=names[1]))  # fmt: skip
+    return tag("figure", *drawings, tag("figcaption", *caption))
 
 
-def _svg(drawing: Figure, width: float, which: str) -> Html:
-    inside, height = drawing.draw(width, pointed=width == WIDE)
-    names = [f"{drawing.name}-{which}-{part}" for part in ("title", "about")]
-    told = tag("title", drawing.title, id=names[0]), tag("desc", drawing.about, id=names[1])
-    return tag("svg", *told, inside, class_=f"chart {which}", viewBox=f"0 0 {width:.0f} {height:.0f}", role="img",
-               aria_labelledby=names[0], aria_describedby=names[1])  # fmt: skip
+# The figures of notebooks, from plain numbers: bars, intervals, curves, laws. Titles can be read without a paper.
+
+
+MOST = 60
+"""Names that find a place on an axis."""
+_LINES = ("m0", "m1", "m2", "m3", "m4", "m5")
+_FEW = 40
+"""Points of a line that get a dot."""
+
+
+def bars(
+    title: str, axis: str, sizes: Sequence[tuple[str, float | None, float | None, bool]], name: str = "bars"
+) -> Figure:
+    """One bar per method, on a log axis: its name, its average error, the scale of its noise, which is a diamond, and
+    whether it is the one taken. `name`: that of the figure."""
+
+    def shown(x: float | None) -> bool:
+        return x is not None and 0 < x < math.inf
+
+    known = [(said, size, other if shown(other) else None, taken) for said, size, other, taken in sizes if shown(size)]
+    lengths = [x for _, size, other, _ in known for x in (size, other) if x is not None]
+    if not lengths:
+        raise UsageError("there is nothing to draw: no size is above 0 and finite")
+    low, high = max(min(lengths), max(lengths) * 1e-5) / 2.5, max(lengths) * 2
+    drawn: list[Bar] = []
+    for said, size, other, taken in known:
+        assert size is not None
+        scale = "" if other is None else f", scale {number(other, digits=4)}"
+        told = f"average error {number(size, digits=4)}{scale}"
+        drawn.append((clean(said, 80), size, other, "b" if taken else "a", told))
+    about = "; ".join(f"{bar[0]}: {bar[-1]}" for bar in drawn)
+    keys = ("average error", "scale of the noise")
+    return Rows(name, title, about, tuple(drawn), Axis(axis, low, high, log=True), keys)
+
+
+def intervals(
+    title: str, axis: str, names: Sequence[str], values: Sequence[float], ends: Sequence[tuple[float, float]]
+) -> Figure:
+    """A point for each value, in a bar that holds the exact one with 95 %; the first `MOST` of them."""
+    shown = min(len(values), MOST)
+    if not shown:
+        raise UsageError("there is nothing to draw: no number was released")
+    xs, ys = tuple(map(float, range(shown))), tuple(map(float, values[:shown]))
+    lows, highs = (tuple(float(pair[k]) for pair in ends[:shown]) for k in (0, 1))
+    told = tuple(f"{clean(n)}: {number(v, digits=6)}" for n, v in zip(names, ys, strict=False))
+    marks: list[Mark] = [Whiskers(xs, lows, highs, name="holds the exact value with 95 %"),
+                         Points(xs, ys, "a", "dot", "published", told=told)]  # fmt: skip
+    ticks = tuple((x, clean(n, 24)) for x, n in zip(xs, names, strict=False))
+    rest = "" if shown == len(values) else f"; the first {shown} of {len(values)}"
+    upward = Axis(axis, *padded(min(lows + highs), max(lows + highs)))
+    panel = Panel(tuple(marks), Axis("", -0.5, shown - 0.5, marks=ticks, named=True), upward, 260.0)
+    return Chart("intervals", title + rest, "; ".join(told[:12]), (panel,))
+
+
+def curve(
+    title: str, about: str, points: Sequence[tuple[float, float]], across: str, upward: str, log: bool = False,
+    told: Sequence[str] = (), name: str = "curve", marks: tuple[Tick, ...] = (),
+) -> Figure:  # fmt: skip
+    """A line through points; those that are not finite are left out. `told`: of each finite point, what is said at the
+    pointer, if not its numbers; `marks`: of the axis across, if not its own."""
+    known = [(float(x), float(y)) for x, y in points if math.isfinite(y)]
+    if not known:
+        raise UsageError("there is nothing to draw: no value is finite")
+    xs, ys = zip(*known, strict=True)
+    numbers = [f"{number(x, digits=4)}: {number(y, 'up', 4)}" for x, y in known]
+    line = Line(xs, ys, "a", dots=len(xs) <= _FEW, told=tuple(told or numbers))
+    low, high = (min(xs), max(*xs, 2 * min(xs))) if log else padded(min(xs), max(xs))
+    axes = Axis(across, low, high, log, marks), Axis(upward, 0.0, 1.06 * (max(ys) or 1.0))
+    return Chart(name, title, about, (Panel((line,), *axes, 260.0),))
+
+
+def laws(title: str, axis: str, given: Sequence[tuple[str, Sequence[float], Sequence[float]]], height: str) -> Figure:
+    """Several laws over one axis, each a line with its name; the first six of them."""
+    marks = tuple(
+        Line(tuple(xs), tuple(ys), look, clean(name, 40), dots=len(xs) <= _FEW)
+        for (name, xs, ys), look in zip(given, _LINES, strict=False)
+    )
+    if not marks:
+        raise UsageError("there is nothing to draw: no law has a picture")
+    every = [x for mark in marks for x in mark.xs]
+    top = max((y for mark in marks for y in mark.ys), default=0.0) or 1.0
+    rest = "" if len(given) <= len(_LINES) else f"; the first {len(_LINES)} of {len(given)}"
+    panel = Panel(marks, Axis(axis, *padded(min(every), max(every))), Axis(height, 0.0, 1.06 * top), 260.0)
+    about = "Lines that lie close together are hard to tell apart by the value."
+    return Chart("laws", title + rest, about, (panel,))
+
+
+def level_bars(
+    title: str, axis: str, names: Sequence[str], values: Sequence[float], limit: float | None, said: str
+) -> Figure:
+    """Values side by side below a line at a `limit`, of which `said` says what it is."""
+    known = [(n, v) for n, v in zip(names, values, strict=True) if math.isfinite(v)]
+    if not known:
+        raise UsageError("there is nothing to draw: no value is finite")
+    xs, ys = tuple(map(float, range(len(known)))), tuple(float(v) for _, v in known)
+    told = tuple(f"{clean(n)}: {number(v, digits=4)}" for n, v in known)
+    marks: list[Mark] = [Points(xs, ys, "a", "diamond", "shown by attacks", told=told)]
+    top = max(ys)
+    if limit is not None and math.isfinite(limit):
+        marks.append(Level(limit, "promised", said))
+        top = max(top, limit)
+    ticks = tuple((x, clean(n, 24)) for x, (n, _) in zip(xs, known, strict=True))
+    across = Axis("", -0.5, len(known) - 0.5, marks=ticks, named=True)
+    panel = Panel(tuple(marks), across, Axis(axis, min(0.0, *ys), 1.06 * (top or 1.0)), 260.0)
+    return Chart("levels", title, "; ".join(told), (panel,))

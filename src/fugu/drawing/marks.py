@@ -1,16 +1,78 @@
-"""What is drawn inside a frame: lines, steps, bars, points, levels and bands. Looks are classes of the style sheet; a
-path has as few points as the eye needs."""
+"""`Html` and `tag`: markup that is built, never pasted; and what is drawn inside a frame: lines, steps, bars, points,
+levels and bands. Looks are classes of the style sheet; a path has as few points as the eye needs."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from markupsafe import Markup, escape
+
 from fugu.drawing.axis import SIZE, Axis, wrapped
-from fugu.drawing.html import Html, joined, short, tag
+from fugu.visible import visible
+
+Html = Markup
+"""Markup of fugu's own, in which every text from outside is escaped already; what is pasted onto it is text."""
+Inside = str | int | float | None | Iterable["Inside"]
+"""What can stand in an element: text, markup, nothing, or several of these."""
+_VOID = {"meta", "input", "br", "col"}
+"""Elements of HTML that have no end."""
+
+
+def escaped(text: object) -> Html:
+    """A text as markup that shows exactly it; markup as it is. `visible` goes first: names from tables and certificates
+    can hide nothing, turn no direction of writing around and end no element.
+
+    >>> print(escaped("<b>A&B</b>"), escaped(Html("<b>x</b>")))
+    &lt;b&gt;A&amp;B&lt;/b&gt; <b>x</b>
+    """
+    return escape(text if hasattr(text, "__html__") else visible(text, keep="\n"))
+
+
+def joined(*parts: Inside) -> Html:
+    """Parts one after another; None is nothing.
+
+    >>> print(joined("a<", None, [1, Html("<br>")]))
+    a&lt;1<br>
+    """
+    plain = (
+        escaped(part) if isinstance(part, str | int | float) else joined(*part) for part in parts if part is not None
+    )
+    return Html("".join(plain))
+
+
+def tag(element: str, /, *inside: Inside, **attributes: str | int | float | bool | None) -> Html:
+    """One element. Attributes: a last `_` is dropped, others become `-`; None and False are left out, True has no
+    value; numbers are written with at most two decimals.
+
+    >>> print(tag("p", "a < b", class_="lead", aria_label='"'))
+    <p class="lead" aria-label="&#34;">a &lt; b</p>
+    >>> print(tag("input", type="radio", checked=True, disabled=False))
+    <input type="radio" checked>
+    """
+    start = f"<{element}"
+    for name, value in attributes.items():
+        if value is None or value is False:
+            continue
+        start += f" {name.removesuffix('_').replace('_', '-')}"
+        if value is not True:
+            start += f'="{short(value) if isinstance(value, int | float) else escaped(value)}"'
+    start += ">"
+    return Html(start if element in _VOID else f"{start}{joined(*inside)}</{element}>")
+
+
+def short(x: float) -> str:
+    """A number of a drawing: at most two decimals.
+
+    >>> short(1.0), short(-0.001), short(12.345)
+    ('1', '0', '12.35')
+    """
+    text = f"{x:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
 
 LEADING = 1.35 * SIZE
 Floats = tuple[float, ...]
@@ -128,7 +190,7 @@ class Bars(Mark):
         return tag("g", drawn, class_=f"bar {self.look}")
 
     def key(self, x: float, y: float) -> Html:
-        return tag("rect", class_=f"bar {self.look}", x=x + 4, y=y - 6, width=14, height=12)
+        return block(f"bar {self.look}", x, y)
 
 
 @dataclass(frozen=True)
@@ -268,6 +330,11 @@ def _away(place: Place, start: Place, end: Place) -> float:
     square = (x2 - x1) ** 2 + (y2 - y1) ** 2
     along = min(1.0, max(0.0, ((x - x1) * (x2 - x1) + (y - y1) * (y2 - y1)) / square)) if square else 0.0
     return math.hypot(x - x1 - along * (x2 - x1), y - y1 - along * (y2 - y1))
+
+
+def block(look: str, x: float, y: float) -> Html:
+    """A filled sample for a legend."""
+    return tag("rect", class_=look, x=x + 4, y=y - 6, width=14, height=12)
 
 
 def level(left: float, right: float, y: float, look: str) -> Html:

@@ -33,18 +33,20 @@ from fugu.queries.sequence_prior import Chain
 from fugu.queries.sequence_query import EntryMechanism, SequenceQuery
 from fugu.queries.sequences import Count, Histogram, Sum, TopK, Transitions, query_from
 from fugu.translation.translate import rough_budget
-from fugu.utility.figures import (
+from fugu.utility.usable import (
     CHANCE,
     EXACT,
     GRADES,
+    OWN_TABLE,
     STATISTIC,
     UNKNOWN,
     USABLE,
     Figures,
+    Lever,
+    Usable,
     ranking,
     statistic,
 )
-from fugu.utility.usable import OWN_TABLE, Lever, Usable
 
 BASIS = "the chain that is believed"
 _STEADY = 2_000

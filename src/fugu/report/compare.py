@@ -1,43 +1,57 @@
 """The pages of commands that publish nothing. `fugu compare --figure`: every method at the budget asked for, and what
 other budgets would cost: noise against epsilon, against delta, and against the number of people in a sum. `fugu
-influence`: how much the entries of a sequence say about each other."""
+property`: what hiding a share costs by each method, at one tolerance and at several, and what is guessed before and
+after noise."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
 
+from fugu.auditing import AttackReport
+from fugu.calibration.compare import compare
 from fugu.calibration.comparison import Comparison
+from fugu.calibration.covariance.directions import gaussian_length, isotropic_length, laplace_length
+from fugu.calibration.covariance.methods import WAYS, propose
 from fugu.calibration.driver import calibrate
+from fugu.calibration.offer import Wishes
 from fugu.drawing.axis import Axis
-from fugu.drawing.charts import Chart, Panel
-from fugu.drawing.figure import curve
-from fugu.drawing.marks import Level, Line, Mark, Points
-from fugu.errors import NotProvable
+from fugu.drawing.charts import Chart, Panel, curve
+from fugu.drawing.marks import Bars, Level, Line, Mark, Points, Whiskers
+from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, RenyiCurve
 from fugu.laws import Discrete, LawPair
 from fugu.laws.discrete import sum_of
+from fugu.laws.multinormal import NormalPair
 from fugu.laws.pair import PairsLike
+from fugu.laws.shapes import shapes
+from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.channel import Channel
+from fugu.noise.matrix import CorrelatedGaussian, DirectedLaplace
 from fugu.numbers.exact import as_fraction
-from fugu.numbers.text import clean, number, power_of_ten
+from fugu.numbers.text import clean, number, percent, power_of_ten
 from fugu.progress import report
+from fugu.question import RECORDS
 from fugu.report.facts import compared
 from fugu.report.template import render
+from fugu.scenario.property import PropertyModel, Shares, proved_shares, proved_words
+from fugu.scenario.scenario import Report, Scenario
+from fugu.scenario.swap import SwapBound, model_of, swap_sigma
 
 DELTAS = (1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.2, 0.3)
-INFLUENCE = "How much entries say about each other"
 PEOPLE = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 TIMES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
 """The epsilons of a curve, in units of the one asked for."""
 SUM_DELTA = 1e-6
 _STEEP, _LOOKS = 20.0, 7
+"""A ratio of largest to smallest error from which on the axis is logarithmic; how many looks the style sheet has."""
 _PURE = DELTAS[0] / 10
 """Where a delta of 0 is drawn on a log axis."""
 Way = tuple[str, str]
@@ -102,28 +116,50 @@ def _curves(name: str, title: str, xs: tuple[float, ...], found: Mapping[Way, tu
     groups: dict[tuple[str, ...], list[Way]] = {}
     for way, row in found.items():
         groups.setdefault(tuple(f"{e:.6g}" for e in row), []).append(way)
-    positive = [e for row in found.values() for e in row if e > 0]
-    steep = bool(positive) and max(positive) > _STEEP * min(positive)
-    floor, top = min(positive) / 2 if steep else 0.0, max(positive, default=1.0)
     several = len({noise for _, noise in found}) > 1
-    marks: list[Mark] = [Level(present, "mark", "asked for", upright=True)]
+    lines: list[ErrorLine] = []
     for place, group in enumerate(groups.values()):
-        row, noises = found[group[-1]], dict[str, list[str]]()
+        noises = dict[str, list[str]]()
         for method, noise in group:
             noises.setdefault(noise, []).append(method)
         named = "; ".join(", ".join(ms) + (f" ({noise})" if several else "") for noise, ms in noises.items())
-        told = tuple(f"average error {number(e)}" if not math.isnan(e) else "" for e in row)
-        ys = tuple(max(e, floor) for e in row)
-        marks.append(Line(xs, ys, f"m{place % _LOOKS}", named, dots=True, told=told))
+        lines.append((named, place, xs, found[group[-1]], ""))
     here = [row[k] for k, x in enumerate(xs) if math.isclose(x, present) for row in found.values() if row[k] == row[k]]
-    if here:
-        told = (f"least average error {number(min(here))}",)
-        marks.append(Points((present,), (max(min(here), floor),), "ink", "star", "present choice", 5.0, told))
-    unit = f"average error, in units of {clean(publish, 40)}"
-    zero = "; the lower edge is 0" if steep and any(e == 0 for row in found.values() for e in row) else ""
-    upward = Axis(f"{unit} (log scale{zero})" if steep else unit, floor, top * (1.5 if steep else 1.06), steep)
-    about = "The lower a line, the less noise its method needs."
-    return Chart(name, title, about, (Panel(tuple(marks), axis, upward, 320.0),))
+    star = (present, min(here), "present choice", f"least average error {number(min(here))}") if here else None
+    about, unit = "The lower a line, the less noise its method needs.", f", in units of {clean(publish, 40)}"
+    return error_chart(name, title, about, lines, star, axis, (present, "asked for"), unit)
+
+
+ErrorLine = tuple[str, int, Sequence[float], Sequence[float], str]
+"""A name, the place of its look, where it was worked out, the errors there (nan: none is proved), and what is said at
+the pointer before each."""
+Star = tuple[float, float, str, str]
+"""Where a star stands, what it is, and what is said at the pointer."""
+
+
+def error_chart(
+    name: str, title: str, about: str, lines: Sequence[ErrorLine], star: Star | None, across: Axis,
+    mark: tuple[float, str], unit: str = "",
+) -> Chart:  # fmt: skip
+    """Average errors, one line per method; on a log axis where they differ much, on whose lower edge those of 0 lie."""
+    sizes = [e for _, _, _, row, _ in lines for e in row if e > 0] + ([star[1]] if star and star[1] > 0 else [])
+    sizes = [e for e in sizes if math.isfinite(e)]
+    steep = bool(sizes) and max(sizes) > _STEEP * min(sizes)
+    floor, top = min(sizes) / 2 if steep else 0.0, max(sizes, default=1.0)
+    marks: list[Mark] = [Level(mark[0], "mark", mark[1], upright=True)]
+    for said, place, xs, row, ahead in lines:
+        told = (f"{ahead.format(number(x))}average error {number(e)}" for x, e in zip(xs, row, strict=True))
+        known = [
+            (text, max(e, floor)) if math.isfinite(e) else ("", math.nan) for text, e in zip(told, row, strict=True)
+        ]
+        texts, ys = zip(*known, strict=True)
+        marks.append(Line(tuple(xs), ys, f"m{place % _LOOKS}", said, dots=True, told=texts))
+    if star is not None:
+        marks.append(Points((star[0],), (max(star[1], floor),), "ink", "star", star[2], 5.0, (star[3],)))
+    zero = "; the lower edge is 0" if steep and any(e == 0 for line in lines for e in line[3]) else ""
+    shown = f"average error{unit}" + (f" (log scale{zero})" if steep else "")
+    upward = Axis(shown, floor, top * (1.5 if steep else 1.06), steep)
+    return Chart(name, title, about, (Panel(tuple(marks), across, upward, 320.0),))
 
 
 def _people(laws: dict[str, Discrete], budget: Guarantee, publish: str) -> dict[str, Any]:
@@ -203,17 +239,209 @@ def noise_by_people(laws: dict[str, Discrete], epsilon: float, delta: float) -> 
     return found
 
 
-def influence_page(points: Sequence[tuple[int, float]], name: str) -> str:
-    """A self-contained page with the finite part of the curve.
+_PLACES = {name: place for place, name in enumerate(WAYS)}
+"""Every method keeps its look, whichever others are drawn."""
+TOLERANCES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2))
+"""The tolerances of a sweep, in units of the one asked for."""
+DRAWS = 100_000
+_TICK = 20_000
 
-    `points`: (entries set aside, influence of the others); `name`: the sequences in words."""
-    known = [(b, a) for b, a in points if math.isfinite(a)]
-    rows = [(str(b), number(a, "up", 6)) for b, a in points]
-    chart = None
-    if known:
-        (first, high), (last, low) = known[0], known[-1]
-        about = f"It falls from {number(high, 'up')} at {first} to {number(low, 'up')} at {last}."
-        axes = ("entries set aside, b (each mark is a multiple of the one before)", "influence of the others, a(b)")
-        told = [f"b = {b}: at most {number(a, 'up', 6)}" for b, a in known]
-        chart = curve("Influence of the other entries against entries set aside", about, known, *axes, True, told)
-    return render("influence.html", title=INFLUENCE, name=name, curve=chart, rows=rows)
+
+@dataclass(frozen=True)
+class MethodLine:
+    """One method: the noise that would be drawn, or why there is none."""
+
+    method: str
+    noise: str
+    deviation: float
+    """The root of the noise's total variance; inf where there is no noise to offer."""
+    error: float
+    """E |noise|_2, of normal noise with the same covariance."""
+    proven: bool
+    why: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class SwapFigure:
+    """The record-swap figure beside the guarantee: analysed with a confidence; `record-swap` is its mechanism."""
+
+    bound: SwapBound
+    error: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; no guarantee is among it."""
+        found = self.bound
+        return {
+            "sigma": found.value, "error": self.error, "delta_bound": found.bound, "confidence": found.confidence,
+            RECORDS: found.records, "draws": found.draws, "released": False,
+        }  # fmt: skip
+
+
+def method_lines(scenario: Scenario, budget: Guarantee, wishes: Wishes | None = None) -> tuple[MethodLine, ...]:
+    """Every method on the scenario's laws, from the crudest to the best; noise is proved as it would be drawn.
+
+    That of a record swap is an estimate: a release makes its own draws."""
+    if len(model_of(scenario).statistics) > 1 and budget.asks().pure:
+        made = calibrate(scenario, budget, method="record-group")
+        deviation = math.sqrt(made.expected_error("squared"))
+        return (MethodLine("record-group", "laplace", deviation, error_of(made), True, ""),)
+    if len(model_of(scenario).statistics) == 1:
+        return tuple(
+            MethodLine(r.method, r.noise, math.sqrt(r.expected_squared), r.expected_absolute, r.proven,
+                       r.note if r.proven else r.note or r.why)
+            for r in compare(scenario, budget).rows
+        )  # fmt: skip
+    pairs = tuple(pair for pair in shapes(scenario.law_pairs()) if isinstance(pair, NormalPair))
+    asked = replace(wishes or Wishes(), model=scenario.property)
+    found = []
+    for plan in propose(pairs, budget.asks(), asked).values():
+        name = plan.method
+        if plan.covariance is None:
+            found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, plan.refusal or ""))
+            continue
+        try:
+            noise, proof = plan.realised(budget.asks())
+        except NotProvable as error:
+            found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, str(error)))
+            continue
+        deviation = math.sqrt(noise.expected_error("squared"))
+        flat = not noise.base and noise.columns
+        note = "only for laws that are exactly normal: some directions get no noise" if flat else plan.note
+        found.append(MethodLine(name, "gaussian", deviation, length(noise), proof.holds, note))
+    return tuple(found)
+
+
+def length(noise: CorrelatedGaussian) -> float:
+    """E |N|_2 of normal noise with this covariance; the lattice noise has the same up to its rounding."""
+    return gaussian_length(np.array([[float(x) for x in row] for row in noise.covariance()]))
+
+
+def error_of(mechanism: Mechanism) -> float:
+    """E |noise|_2 of a mechanism; in one dimension, E |noise|. Of a record swap that of its cap."""
+    noise = mechanism.noise
+    if isinstance(noise, DirectedLaplace) and noise.axes:
+        return laplace_length(noise.coordinate_scales())
+    if noise.prepares:
+        return isotropic_length(float(noise.scale), mechanism.dimension)
+    return length(noise) if isinstance(noise, CorrelatedGaussian) else mechanism.expected_error()
+
+
+def swap_figure(scenario: Scenario, budget: Guarantee, rng: np.random.Generator, draws: int = DRAWS) -> SwapFigure:
+    """Gaussian noise that suffices without a Gaussian model, with a confidence over the draws."""
+    if not isinstance(budget, Approx) or budget.delta == 0:
+        raise NotProvable("the record swap is drawn for a budget of epsilon and delta > 0")
+    found = swap_sigma(scenario, budget.epsilon, budget.delta, draws=draws, rng=rng)
+    return SwapFigure(found, isotropic_length(found.value, len(model_of(scenario).statistics)))
+
+
+def at_tolerance(model: PropertyModel, tolerance: Fraction) -> Scenario:
+    """The same records and statistics at another tolerance: over all shares, or, where the user named them, for two
+    shares that far apart around the middle of those."""
+    if tolerance > 1:
+        raise UsageError("the shares would leave [0, 1]")
+    if not model.proved.given:
+        populations = None if model.replacement else (len(model.having), len(model.lacking))
+        proved = proved_shares(model.size, tolerance, len(model.statistics), populations)
+    else:
+        i, j = max(model.pairs, key=lambda p: abs(model.shares[p[0]] - model.shares[p[1]]))
+        middle = (model.shares[i] + model.shares[j]) / 2
+        shares = (middle - tolerance / 2, middle + tolerance / 2)
+        if shares[0] < 0 or shares[1] > 1:
+            raise UsageError("the shares would leave [0, 1]")
+        proved = Shares(shares, (0, 0), ((0, 1),), given=True)
+    return replace(model, tolerance=tolerance, proved=proved).scenario(Report())
+
+
+def sweep(
+    scenario: Scenario, budget: Guarantee, wishes: Wishes | None = None, times: Sequence[Fraction] = TOLERANCES
+) -> dict[float, tuple[MethodLine, ...]]:
+    """`method_lines` by tolerance; tolerances whose shares make no sense are left out."""
+    model, found = model_of(scenario), {}
+    for done, factor in enumerate(times):
+        report("tolerances", _TICK * done, _TICK * len(times))
+        try:
+            there = at_tolerance(model, model.tolerance * factor)
+        except UsageError:
+            continue
+        found[float(model.tolerance * factor)] = method_lines(there, budget, wishes)
+    report("tolerances", _TICK * len(times), _TICK * len(times))
+    return found
+
+
+def best(lines: Sequence[MethodLine]) -> MethodLine | None:
+    """The proven line of least error; None if nothing is proved."""
+    return min((line for line in lines if line.proven), key=lambda line: line.error, default=None)
+
+
+def error_figure(
+    by_tolerance: Mapping[float, Sequence[MethodLine]], asked: float, swap: SwapFigure | None = None
+) -> Chart:
+    """One line per method, of those proved; errors of 0 (no noise) lie on the lower edge of a logarithmic axis.
+
+    `by_tolerance`: the methods at each tolerance; `asked`: the tolerance asked for; `swap`: the record-swap figure."""
+    names = list(dict.fromkeys((x.method, x.noise) for lines in by_tolerance.values() for x in lines if x.proven))
+    several = len({method for method, _ in names}) < len(names)
+    drawn: list[ErrorLine] = []
+    for place, (method, noise) in enumerate(names):
+        points = [
+            (t, x.error) for t, lines in by_tolerance.items() for x in lines if (x.method, x.noise) == (method, noise)
+        ]
+        name = clean(f"{method}, {noise}" if several else method, 40)
+        look = _PLACES.get(method, place)
+        drawn.append((name, look, [t for t, _ in points], [e for _, e in points], "tolerance {}: "))
+    star: Star | None = None
+    if swap is not None:
+        star = asked, swap.error, "record swap: no Gaussian model", f"average error {number(swap.error)}"
+    wide = Axis("tolerance: shares that differ by at most this must look alike", 0.0, 1.04 * max(*by_tolerance, asked))
+    about = "The lower a line, the less noise its method needs; it grows with the tolerance."
+    title = "Average error against tolerance, by method"
+    return error_chart("error", title, about, drawn, star, wide, (asked, "tolerance asked for"))
+
+
+def attack_figure(before: AttackReport, after: AttackReport) -> Chart:
+    """Shares of right guesses of the best attack, with their intervals; 1/2 is guessing blindly.
+
+    `before`: the attack on the statistics as they are; `after`: that on what is published."""
+    found = (before, after)
+    names = ((0.0, "published as they are"), (1.0, "published with noise"))
+    told = tuple(f"{name}: {percent(x.accuracy)} right" for (_, name), x in zip(names, found, strict=True))
+    bars = [
+        Bars((float(k),), (x.accuracy,), look, 0.44, -0.22, told=(told[k],))
+        for k, (x, look) in enumerate(zip(found, ("b", "a"), strict=True))
+    ]
+    lows, highs = tuple(x.interval[0] for x in found), tuple(x.interval[1] for x in found)
+    edges: list[Mark] = [Level(0.5, "mark", "guessing blindly")]
+    if after.epsilon is not None:
+        most = f"most the guarantee allows: {percent(after.ceiling, 'up')}"
+        edges.append(Level(after.ceiling, "promised", most))
+    interval = Whiskers((0.0, 1.0), lows, highs, name="interval of confidence")
+    ticks = tuple((x / 4, f"{25 * x} %") for x in range(5))
+    across = Axis("", -0.5, 1.5, marks=names, named=True)
+    panel = Panel((*bars, interval, *edges), across, Axis("share of right guesses", 0.0, 1.02, marks=ticks), 270.0)
+    return Chart("attack", "Share of right guesses of the attack", "; ".join(told), (panel,))
+
+
+def property_page(
+    model: PropertyModel,
+    budget: Guarantee,
+    by_tolerance: Mapping[float, Sequence[MethodLine]],
+    attacks: tuple[AttackReport, AttackReport] | None = None,
+    swap: SwapFigure | None = None,
+    assumptions: Sequence[str] = (),
+) -> str:
+    """One self-contained page, readable without the paper; it shows nothing of any private data, as none was read.
+
+    `model`: records, statistics and the hidden share; `budget`: the limit; `by_tolerance`: what `sweep` returns;
+    `attacks`: the attack before and after noise; `swap`: the record-swap figure, None leaves each out; `assumptions`:
+    what the guarantee rests on."""
+    return render(
+        "property.html", title="Hiding a property of the whole",
+        model=model, budget=budget, swap=swap, attacks=attacks, assumptions=assumptions,
+        proved=re.sub(r" \(docs/[^)]*\)", "", proved_words(model).capitalize()),  # assumptions name the file
+        errors=error_figure(by_tolerance, float(model.tolerance), swap),
+        guesses=None if attacks is None else attack_figure(*attacks),
+    )  # fmt: skip

@@ -68,25 +68,16 @@ class View:
     """max |ln(f_A / f_B)| over all values, drawn or not, from above; inf where no limit is known."""
     unlimited: str
     """Why `limit` is inf: "only", "tails" or "error" (see `shapes.why_unlimited`); "" where it is finite."""
-    coordinate: int | None = None
+    coordinate: int | None
     """Which coordinate of a vector this is."""
-    note: str = ""
+    note: str
     """What a caption adds, where these are two laws of many."""
-
-    @cached_property
-    def noisy(self) -> bool:
-        """Whether anything is added."""
-        return not self.noise.silent
-
-    @cached_property
-    def steps(self) -> float:
-        """The scale in lattice steps at which ratios of the noise decay; 0 where they do not."""
-        return decay(self.noise)
-
-    @cached_property
-    def tight(self) -> bool:
-        """Whether `limit` is reached: noise is summed along the atoms, and not over every lattice point."""
-        return not visited(self.noise)
+    noisy: bool
+    """Whether anything is added."""
+    steps: float
+    """The scale in lattice steps at which ratios of the noise decay; 0 where they do not."""
+    tight: bool
+    """Whether `limit` is reached: noise is summed along the atoms, and not over every lattice point."""
 
     @cached_property
     def shown(self) -> tuple[int, int]:
@@ -138,7 +129,7 @@ def views(certificate: Certificate, most: int = MOST) -> tuple[View, ...]:
         which = "" if coordinate is None else f", coordinate {coordinate + 1}"
         why = why_unlimited(item, added) if np.isinf(largest := limit(item, added)) else ""
         found.append(View(chance + label + which, *secrets_of(label), pair, lattice, noise, endless, largest, why,
-                          coordinate, note))  # fmt: skip
+                          coordinate, note, not noise.silent, decay(noise), not visited(noise)))  # fmt: skip
     return tuple(found)
 
 
@@ -153,20 +144,10 @@ def secrets_of(label: str) -> tuple[str, str]:
     return "the first secret", "the second secret"
 
 
-@dataclass(frozen=True, eq=False)
-class Outline:
-    """Probabilities of groups of lattice points; row 0 is the first secret, row 1 the second."""
-
-    values: Floats
-    heights: Floats
-    group: int
-    """How many lattice points one group holds; 1 means nothing was gathered."""
-    width: float
-    """What that is in the units of the column."""
-
-
-Laws = tuple[Outline, Outline]
-"""The two laws of a pair before noise and after it; the same thing if there is no noise."""
+Laws = tuple[Facts, Facts]
+"""The two laws of a pair before noise and after it; the same thing if there is no noise. Of each the `values` of groups
+of lattice points and their probabilities, `heights`, of which row 0 is the first secret; how many points one `group`
+holds, 1 if nothing was gathered, and what `width` that is in the units of the column."""
 
 
 def laws(view: View, most: int = DRAWN) -> Laws:
@@ -177,12 +158,12 @@ def laws(view: View, most: int = DRAWN) -> Laws:
     points, weights = points[inside], weights[:, inside]
     step = float(view.lattice.grid) if view.lattice else 1.0
 
-    def outline(first: Indices, group: int, heights: Floats) -> Outline:
+    def outline(first: Indices, group: int, heights: Floats) -> Facts:
         middle = (view.values(first) + view.values(first + (group - 1))) / 2
-        return Outline(middle, heights.astype(np.float64), group, group * step)
+        return Facts(values=middle, heights=heights.astype(np.float64), group=group, width=group * step)
 
     if len(points) <= FEW:
-        before = Outline(view.values(points), weights, 1, step)
+        before = Facts(values=view.values(points), heights=weights, group=1, width=step)
     else:
         first, group = groups(*view.shown, _FINE if all(view.endless) else _BINS)
         first = np.concatenate(([first[0] - group], first, [first[-1] + group]))  # so that lines end at 0

@@ -38,8 +38,7 @@ from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.usable_sequences import usable_of_sequence
 from fugu.question import RECORDS
 from fugu.report.facts import odds_of, parts
-from fugu.report.story import Story, exchanges, questions_of, sureness
-from fugu.report.template import render
+from fugu.report.template import exchanges, questions_of, render, story, sureness
 from fugu.session.checks import usable_of_records
 from fugu.utility.usable import OWN_TABLE, Usable
 from fugu.visible import Json
@@ -112,7 +111,7 @@ def release_facts(
         "composes": bool(records),
         "sure": sureness(next(iter(laws.values()))) if len(laws) == 1 else None,
         "channels": [channel for each in exchanged for channel in exchanges(each)],
-        "story": Story(next(iter(laws.values())), comparison, rows=rows) if alone else None,
+        "story": story(next(iter(laws.values())), comparison) if alone else None,
         "usefulness": _usefulness(certificates, usable, laws, rows),
         "whatever_is_believed": whatever_is_believed(laws),
         "own_lines": {line for each in marks for line in each["assumptions"]},

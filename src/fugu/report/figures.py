@@ -25,8 +25,7 @@ from fugu.auditing.moved import (
 from fugu.auditing.theorems import delta_within, straight
 from fugu.documents.certificate import Certificate
 from fugu.drawing.axis import Axis, padded
-from fugu.drawing.charts import Chart, Figure, Heat, Panel
-from fugu.drawing.figure import bars
+from fugu.drawing.charts import Chart, Figure, Heat, Panel, bars
 from fugu.drawing.marks import Bars, Level, Line, Mark, Note, Points
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee import Guarantee
@@ -34,7 +33,7 @@ from fugu.loss.lattice_gaussian import width_of
 from fugu.loss.leakage import largest_slack
 from fugu.numbers.exact import as_fraction, decimal_up, float_up
 from fugu.numbers.text import VALUE, clean, factor, number, shortened
-from fugu.report.curves import FEW, Laws, Outline, View
+from fugu.report.curves import FEW, Laws, View
 from fugu.report.facts import Facts, MethodRow, RunningNoise, parts
 from fugu.report.shapes import visited
 
@@ -55,27 +54,23 @@ def laws_figure(view: View, curve: Laws, f: Facts, categories: Sequence[str] = (
     across = _axis(view, f, *padded(min(ends), max(ends), 0.0), window, categories)
     a, b = clean(view.first, 40), clean(view.second, 40)
     told = f"Probability of each value if the answer is “{a}” and if it is “{b}”"
-    drawn = [_panel(view, law, window, across, heading, law is panels[-1][1]) for heading, law in panels]
+    drawn = []
+    for heading, law in panels:  # bars side by side for few places, else lines; a law of gathered atoms as steps
+        few, width = len(law.values) <= FEW, bar_width(law.values, float(np.ptp(window)))
+        steps = "" if law.values is window or all(view.endless) else "middle"
+        xs, marks = numbers(law.values), list[Mark]()
+        for row, (secret, look) in enumerate(((view.first, "a"), (view.second, "b"))):
+            heights, shown = numbers(law.heights[row]), f"if “{clean(secret, 28)}”"
+            if few:
+                said = tuple(f"value {_short(x)}: {_short(y, 4)}" for x, y in zip(xs, heights, strict=True))
+                marks.append(Bars(xs, heights, look, width, (row - 1) * width, shown, said))
+            else:
+                marks.append(Line(xs, heights, look, shown, steps))
+        per = "" if law.group == 1 else f" per step of {number(law.width)}"
+        upward = Axis(f"probability{per}", 0.0, 1.06 * (float(law.heights.max(initial=0.0)) or 1.0))
+        drawn.append(Panel(tuple(marks), across, upward, 190.0, heading, law is panels[-1][1]))
     where = "Above before noise, below with noise as published." if view.noisy else "There is no noise."
     return Chart(name, told, f"{where} The caption says how far apart the two are.", tuple(drawn))
-
-
-def _panel(view: View, law: Outline, window: Floats, across: Axis, heading: str, last: bool) -> Panel:
-    """Bars side by side for few places, else lines; a law of gathered atoms as steps, curves as lines."""
-    marks: list[Mark] = []
-    few, width = len(law.values) <= FEW, bar_width(law.values, float(np.ptp(window)))
-    steps = "" if law.values is window or all(view.endless) else "middle"
-    xs = numbers(law.values)
-    for row, (name, look) in enumerate(((view.first, "a"), (view.second, "b"))):
-        heights, shown = numbers(law.heights[row]), f"if “{clean(name, 28)}”"
-        if few:
-            told = tuple(f"value {_short(x)}: {_short(y, 4)}" for x, y in zip(xs, heights, strict=True))
-            marks.append(Bars(xs, heights, look, width, (row - 1) * width, shown, told))
-        else:
-            marks.append(Line(xs, heights, look, shown, steps))
-    per = "" if law.group == 1 else f" per step of {number(law.width)}"
-    top = float(law.heights.max(initial=0.0)) or 1.0
-    return Panel(tuple(marks), across, Axis(f"probability{per}", 0.0, 1.06 * top), 190.0, heading, last)
 
 
 def ratio_figure(view: View, curve: Facts, f: Facts, categories: Sequence[str] = (), name: str = "ratio") -> Chart:
@@ -85,7 +80,18 @@ def ratio_figure(view: View, curve: Facts, f: Facts, categories: Sequence[str] =
     edge = 1.25 * top
     limit = f"limit ε = {number(f.epsilon, 'up', 6)}: odds × {factor(f.epsilon)}"
     a, b = clean(view.first, 20), clean(view.second, 20)
-    marks: list[Mark] = [Level(-f.epsilon, "band", to=f.epsilon), Level(0.0, "zero"), *_points(curve, top, view.noisy)]
+    marks: list[Mark] = [Level(-f.epsilon, "band", to=f.epsilon), Level(0.0, "zero")]
+    name_of, many = "without noise" if view.noisy else "as published (no noise)", len(curve.atoms) > 2 * FEW
+    for mask, shape, label in (
+        (np.abs(curve.before) <= top, "speck" if many else "ring" if view.noisy else "dot", name_of),
+        (curve.before > top, "up", f"{name_of}, beyond this axis"),
+        (curve.before < -top, "down", f"{name_of}, beyond this axis"),
+    ):
+        if mask.any():
+            xs, logs = curve.atoms[mask], curve.before[mask]
+            said = () if many else tuple(_told(x, y) for x, y in zip(xs, logs, strict=True))
+            ys, size = numbers(np.clip(logs, -top, top)), 2.5 if many else 4.5
+            marks.append(Points(numbers(xs), ys, "point", shape, label, size, said))
     if view.noisy:
         few = len(curve.values) <= FEW
         told = tuple(_told(x, y) for x, y in zip(curve.values, curve.after, strict=True)) if few else ()
@@ -103,24 +109,6 @@ def ratio_figure(view: View, curve: Facts, f: Facts, categories: Sequence[str] =
     told_to = f"How strongly each value speaks for “{clean(view.first, 40)}” against “{clean(view.second, 40)}”"
     largest = "unlimited" if math.isinf(curve.largest) else number(curve.largest, "up", 4)
     return Chart(name, told_to, f"A shaded band from −ε to ε is the promise. Largest shift: {largest}.", (panel,))
-
-
-def _points(curve: Facts, top: float, noisy: bool) -> list[Points]:
-    name = "without noise" if noisy else "as published (no noise)"
-    many = len(curve.atoms) > 2 * FEW
-    found: list[Points] = []
-    for mask, shape, label in (
-        (np.abs(curve.before) <= top, "speck" if many else "ring" if noisy else "dot", name),
-        (curve.before > top, "up", f"{name}, beyond this axis"),
-        (curve.before < -top, "down", f"{name}, beyond this axis"),
-    ):
-        if not mask.any():
-            continue
-        xs, logs = curve.atoms[mask], curve.before[mask]
-        told = () if many else tuple(_told(x, y) for x, y in zip(xs, logs, strict=True))
-        size = 2.5 if many else 4.5
-        found.append(Points(numbers(xs), numbers(np.clip(logs, -top, top)), "point", shape, label, size, told))
-    return found
 
 
 def covariance_figure(f: Facts, names: Sequence[str]) -> Heat | None:

@@ -6,8 +6,10 @@ and notebooks are handed on."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, final
 
 import numpy as np
 
@@ -16,9 +18,9 @@ from fugu.calibration.comparison import Comparison
 from fugu.checking.check import HEAD, OUTSIDE, OWNER, Check
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
-from fugu.drawing.charts import Figure
-from fugu.drawing.figure import bars, curve, intervals, laws, level_bars, odds
-from fugu.drawing.html import Cell, Sheet
+from fugu.drawing.axis import Axis
+from fugu.drawing.charts import Chart, Figure, Panel, bars, curve, intervals, laws, level_bars
+from fugu.drawing.marks import Html, Line, joined, tag
 from fugu.errors import BadNoise, UsageError
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import both, called_exact
@@ -26,6 +28,7 @@ from fugu.laws.discrete import Discrete
 from fugu.laws.normal import Normal, NormalMixture
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.release import Release
+from fugu.numbers.text import clean, factor, number
 from fugu.priors.gaussian_field import FieldInfluence
 from fugu.priors.prior import InfluenceCurve
 from fugu.queries.answer import Answer, SessionAnswer, columns_of
@@ -36,6 +39,66 @@ from fugu.question import RECORDS
 from fugu.scenario.scenario import Scenario
 from fugu.training.utility import Assessment
 from fugu.visible import brief, several
+
+MOST = 30
+"""Lines of a table that are shown; it says how many there are."""
+_LONG = 200
+_LEFT, _CELL = "text-align: left; padding: .15rem .7rem .15rem 0; vertical-align: top", "padding: .15rem .7rem .15rem 0"
+_LOUD = "border-left: .25rem solid #8a2c00; padding-left: .6rem"
+Cell = str | float | int | bool | None
+
+
+@final
+@dataclass(frozen=True)
+class Sheet:
+    """`title`: what it is. `facts`: (name, what is said of it). `head`, `rows`: a table. `notes`: remarks below.
+    `warnings`: what must not be overlooked. `plot`: what draws the figure of the same thing, where it has one."""
+
+    title: str
+    facts: Sequence[tuple[str, Cell]] = ()
+    head: Sequence[str] = ()
+    rows: Sequence[Sequence[Cell]] = ()
+    notes: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    plot: Callable[[], Any] | None = None
+
+    def html(self) -> Html:
+        """A block of HTML without scripts, links, or style for anything around it.
+
+        >>> Sheet("Laws", [("secret", "<script>")]).html().count("<script>")
+        0
+        """
+        parts = [tag("div", tag("b", clean(self.title, _LONG)))]
+        parts += [tag("p", clean(text, 2 * _LONG), style=_LOUD) for text in self.warnings]
+        if self.facts:
+            lines = [tag("tr", tag("th", clean(name), scope="row", style=_LEFT), tag("td", shown(said), style=_LEFT))
+                     for name, said in self.facts]  # fmt: skip
+            parts.append(tag("table", tag("tbody", lines)))
+        if self.head:
+            columns = tag("tr", [tag("th", clean(name), scope="col", style=_LEFT) for name in self.head])
+            rows = (
+                [tag("td", shown(cell), style=_LEFT if isinstance(cell, str) else _CELL) for cell in line]
+                for line in self.rows[:MOST]
+            )
+            parts.append(tag("table", tag("thead", columns), tag("tbody", [tag("tr", row) for row in rows])))
+            if (more := len(self.rows) - MOST) > 0:
+                parts.append(tag("p", tag("small", f"and {more} more; to_frame() or columns() has all")))
+        parts += [tag("p", tag("small", clean(text, 2 * _LONG))) for text in self.notes]
+        return joined(tag("div", "\n".join(["", ""]), parts, class_="fugu"))
+
+
+def shown(cell: Cell) -> str:
+    """A cell as text: numbers in six digits, truth values as words, nothing where nothing is known.
+
+    >>> [shown(x) for x in (0.123456789, True, None, float("nan"), "a  b", 3)]
+    ['0.123457', 'yes', '', '', 'a b', '3']
+    """
+    if cell is None or cell != cell:  # noqa: PLR0124 - NaN
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return clean(cell, _LONG) if isinstance(cell, str) else f"{cell:.6g}"
+
 
 _ROWS = 5
 """Rows of a release that are shown."""
@@ -72,34 +135,27 @@ def _believed_figure(asked: Scenario) -> Figure:
     if asked.public_prior:
         raise UsageError("the beliefs are the table's own counts: a figure of them would show exact numbers of it")
     beliefs = asked.adversaries[0]
-    smooth = any(isinstance(law, Normal | NormalMixture) for law in beliefs.values())
-    drawn = _densities(beliefs) if smooth else [
+    smooth = {
+        secret: [(float(w), float(m), float(s)) for w, m, s in law.parts()]
+        for secret, law in beliefs.items()
+        if isinstance(law, Normal | NormalMixture)
+    }
+    drawn = [
         (secret, law.values.tolist(), law.weights.tolist())
         for secret, law in beliefs.items()
-        if isinstance(law, Discrete) and law.dimension == 1
-    ]  # fmt: skip
+        if isinstance(law, Discrete) and law.dimension == 1 and not smooth
+    ]
+    if smooth:
+        ends = [(m - 4 * s, m + 4 * s) for parts in smooth.values() for _, m, s in parts]
+        grid = np.linspace(min(low for low, _ in ends), max(high for _, high in ends), _GRID)
+        for secret, parts in smooth.items():
+            bells = [w * np.exp(-0.5 * ((grid - m) / s) ** 2) / (s * math.sqrt(2 * math.pi)) for w, m, s in parts]
+            drawn.append((secret, grid.tolist(), np.sum(bells, axis=0).tolist()))
     if len(drawn) < len(beliefs):
         raise UsageError("laws of vectors, shifts and sets of laws have no picture here; fugu.publish writes a page")
     value = "the published value" if asked.query is None else asked.query.publish
     title = f"What is believed of {value}, given each secret, before any noise"
     return laws(title, value, drawn, "density" if smooth else "probability")
-
-
-def _densities(beliefs: Mapping[str, object]) -> list[tuple[str, list[float], list[float]]]:
-    known = {
-        secret: [(float(w), float(m), float(s)) for w, m, s in law.parts()]
-        for secret, law in beliefs.items()
-        if isinstance(law, Normal | NormalMixture)
-    }
-    parts = [part for listed in known.values() for part in listed]
-    grid = np.linspace(min(m - 4 * s for _, m, s in parts), max(m + 4 * s for _, m, s in parts), _GRID)
-    heights = {
-        secret: np.sum(
-            [w * np.exp(-0.5 * ((grid - m) / s) ** 2) / (s * math.sqrt(2 * math.pi)) for w, m, s in listed], axis=0
-        )
-        for secret, listed in known.items()
-    }
-    return [(secret, grid.tolist(), height.tolist()) for secret, height in heights.items()]
 
 
 def comparison(methods: Comparison) -> Sheet:
@@ -197,6 +253,27 @@ def certificate(sealed: Certificate) -> Sheet:
         return odds(float(promise.epsilon), float(promise.delta))
 
     return Sheet("Certificate", facts, notes=notes, warnings=sealed.warnings, plot=believed)
+
+
+def odds(epsilon: float, delta: float) -> Figure:
+    """What somebody may come to believe, against what was believed: odds move by e^epsilon at most, both ways."""
+    if not math.isfinite(epsilon):
+        raise UsageError("there is nothing to draw: no finite epsilon is promised")
+    before = [k / 100 for k in range(101)]
+    most = [1.0 if p == 1 else p / (p + (1 - p) * math.exp(-epsilon)) for p in before]
+    least = [1 - x for x in reversed(most)]
+    marks = (
+        Line(tuple(before), tuple(most), "a", "at most"), Line(tuple(before), tuple(least), "b", "at least"),
+        Line((0.0, 1.0), (0.0, 1.0), "mark", "nothing learnt"),
+    )  # fmt: skip
+    slack = "" if not delta else f", but for a chance of {number(delta, 'up')}"
+    title = f"What the release can teach about two secrets: odds change by a factor of {factor(epsilon)} at most{slack}"
+    half = most[50]
+    about = (
+        f"Whoever thinks one of two secrets is as likely as the other believes at most {number(half, 'up')} after it."
+    )
+    axes = Axis("probability of a secret before the release", 0.0, 1.0), Axis("after it", 0.0, 1.0)
+    return Chart("odds", title, about, (Panel(marks, *axes, 300.0),))
 
 
 def answer(out: Answer) -> Sheet:

@@ -4,7 +4,8 @@ A document's page is the template of its kind and the facts that the kind's func
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fugu.documents.certificate import Certificate
@@ -13,8 +14,9 @@ from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.promises import Promising, warnings_of
 from fugu.documents.reading import guarded
 from fugu.documents.sentences import holds_private_numbers
+from fugu.drawing.charts import curve
 from fugu.errors import UsageError
-from fugu.guarantee import Approx, Guarantee, Pure, Renyi
+from fugu.guarantee import Approx, Pure, Renyi
 from fugu.guarantee.asks import exact
 from fugu.guarantee.composition import weaknesses
 from fugu.guarantee.curve import budget_from
@@ -26,8 +28,7 @@ from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.statistic import exact_numbers
 from fugu.report.dossier import documents_in, release_facts
 from fugu.report.facts import REMAINDER, odds_of
-from fugu.report.story import Story, exchanges, noise_of, questions_of, sureness
-from fugu.report.template import render
+from fugu.report.template import exchanges, noise_of, questions_of, render, story, sureness
 from fugu.session.checks import usable_of_records
 from fugu.training.record import TrainingCertificate
 from fugu.utility.usable import Usable
@@ -80,59 +81,54 @@ def page(
         kind = "channel" if isinstance(document, Certificate) and document.runs == "channel" else document.kind
         template, facts = PAGES.get(kind, ("told.html", of_told))
         found = facts(document, comparison, query_name, secret_name, rows)
-        return render(template, **{"title": title, "document": document, "released": True, **found})
+        shown = {"title": title, "document": document, "released": True, "cards": (), **found}
+        if isinstance(document, Promising):  # the page of a whole release is told all it says
+            lines = shown.setdefault("assumptions", document.tell().assumptions)
+            shown["private"] = holds_private_numbers(lines)
+            if "warnings" not in shown:
+                shown["warnings"] = (*document.exact_values, *weaknesses(shown["guarantee"], shown.get("rows")))
+        return render(template, **shown)
 
 
 def of_laws(
     certificate: Certificate, comparison: Comparison | None, query_name: Named, secret_name: Named, rows: int | None
 ) -> Facts:
-    """One number, vectors, correlated noise, mixtures, analyses."""
-    story = Story(certificate, comparison, query_name, secret_name, rows)
-    return {
-        "story": story,
-        "f": story.f,
-        "guarantee": story.f,
-        "released": story.f.released,
-        "sure": sureness(certificate),
-        "assumptions": certificate.assumptions,
-        "private": holds_private_numbers(certificate.assumptions),
-        "warnings": warnings_of(certificate, rows),
-    }
-
-
-def of_channel(certificate: Certificate, _: object, query_name: Named, secret_name: Named, rows: int | None) -> Facts:
-    """Values that are exchanged; of a coin between two channels, both."""
+    """One number, vectors, correlated noise, mixtures, analyses; or values that are exchanged, of a coin between two
+    channels both."""
+    shared = {"sure": sureness(certificate), "warnings": warnings_of(certificate, rows)}
+    if certificate.runs != "channel":
+        f = story(certificate, comparison, query_name, secret_name)
+        usable = Usable.of(certificate, rows)
+        if comparison is not None and usable.figures and comparison.usable.levers:  # what would help was measured
+            usable = usable.with_levers(comparison.usable.levers, comparison.usable.untried)
+        return {**shared, "f": f, "guarantee": f, "released": f.released, "usable": usable}
     query, recipe = (certificate.body.get(part) for part in ("query", "recipe"))
     protect = recipe.get("protect") if isinstance(recipe, dict) else None
     return {
+        **shared,
         "channels": exchanges(certificate),
         "guarantee": certificate.budget,
         "query": query_name or str((query or {}).get("publish", VALUE)),
         "secret": secret_name or (protect if isinstance(protect, str) else SECRET),
-        "sure": sureness(certificate),
         "usable": Usable.of(certificate, rows),
-        "assumptions": certificate.assumptions,
-        "private": holds_private_numbers(certificate.assumptions),
-        "warnings": warnings_of(certificate, rows),
     }
 
 
-def of_entries(certificate: PerEntryCertificate, _: object, query_name: Named, *__: object) -> Facts:
-    """The promise is for one replaced entry, all others fixed."""
-    belief = certificate.body.get("belief")
-    if belief is not None:
-        belief = {"worth": budget_from(dict(belief["worth"])), "width": read_number(belief["width"])}
-    return {
-        **_queried(certificate, query_name, odds_of(certificate.guarantee), (_AGAIN,)),
-        "belief": belief,
-    }
-
-
-def of_sequences(certificate: SequenceCertificate, _: object, query_name: Named, *__: object) -> Facts:
-    """The promise is for each entry's state; the larger of asked and stated, of a Rényi order what it implies."""
+def of_entries(
+    certificate: PerEntryCertificate | SequenceCertificate, _: object, query_name: Named, *__: object
+) -> Facts:
+    """The promise is for one replaced entry, all others fixed; of a chain for each entry's state, the larger of asked
+    and stated, of a Rényi order what it implies."""
+    noise, cards = noise_of(certificate.claims)
+    shared = {"query": clean(query_name or certificate["query"], 120), "noise": noise, "cards": cards}
+    if isinstance(certificate, PerEntryCertificate):
+        belief = certificate.body.get("belief")
+        if belief is not None:
+            belief = {"worth": budget_from(dict(belief["worth"])), "width": read_number(belief["width"])}
+        guarantee = odds_of(certificate.guarantee)
+        return {**shared, "guarantee": guarantee, "assumptions": (_AGAIN,), "belief": belief}
     asked, stated = certificate.budget, certificate.proved
-    slip = max(exact(asked.delta), exact(stated.delta))
-    most = max(certificate.asked, certificate.stated)
+    slip, most = max(exact(asked.delta), exact(stated.delta)), max(certificate.asked, certificate.stated)
     guarantee = asked.to_approx(REMAINDER) if isinstance(asked, Renyi) else Approx(most, slip) if slip else Pure(most)
     epsilons = (certificate.stated, certificate.asked, certificate.epsilon)
     slips = (stated.delta, asked.delta, certificate.entry.delta)
@@ -140,15 +136,7 @@ def of_sequences(certificate: SequenceCertificate, _: object, query_name: Named,
     if any(slips):
         proved = [f"{x} with δ ≤ {number(float(d), 'up', 10)}" for x, d in zip(proved, slips, strict=True)]
     order = f" in Rényi divergence of order {float(asked.alpha):g}" if isinstance(asked, Renyi) else ""
-    lines = tuple(map(str, certificate["assumptions"]))
-    return {**_queried(certificate, query_name, guarantee, lines), "proved": proved, "order": order}
-
-
-def _queried(certificate: Any, query_name: Named, guarantee: Guarantee, lines: tuple[str, ...]) -> Facts:
-    """What is said of a query of entries and its noise."""
-    noise, cards = noise_of(certificate.claims)
-    query = clean(query_name or certificate["query"], 120)
-    return {**_plain(certificate, guarantee, lines), "query": query, "noise": noise, "cards": cards}
+    return {**shared, "guarantee": guarantee, "proved": proved, "order": order}
 
 
 def of_training(certificate: TrainingCertificate, *_: object) -> Facts:
@@ -158,15 +146,14 @@ def of_training(certificate: TrainingCertificate, *_: object) -> Facts:
         f"After every step, normal noise with a standard deviation of {size} is added to every weight of the model, so "
         "that no record leaves more than a bounded trace in it."
     )
-    rows = certificate.accountant.records
-    return {**_plain(certificate, certificate.budget, tuple(certificate.assumptions), rows), "noise": (noise,)}
+    return {"guarantee": certificate.budget, "rows": certificate.accountant.records, "noise": (noise,)}
 
 
 def of_records(certificate: RecordsCertificate, *_: object) -> Facts:
     """Both promises, what is spent, and every question with its noise."""
     return {
-        **_plain(certificate, certificate.believed, tuple(map(str, certificate["assumptions"]))),
         **questions_of(certificate),
+        "guarantee": certificate.believed,
         "noise": ("Noise was drawn for every answer; these are all questions.",),
         "exact": exact_numbers(certificate.questions),
         "usable": usable_of_records(certificate),
@@ -176,26 +163,14 @@ def of_records(certificate: RecordsCertificate, *_: object) -> Facts:
 def of_told(document: Promising, *_: object) -> Facts:
     """A kind without a page of its own: what every document tells of itself."""
     told = document.tell()
-    noise = (str(told.noise["words"]),)
-    return {**_plain(document, odds_of(document.believed), told.assumptions), "told": told, "noise": noise}
-
-
-def _plain(document: Promising, guarantee: Guarantee, assumptions: tuple[str, ...], rows: int | None = None) -> Facts:
-    """What is said of every document without laws."""
-    return {
-        "guarantee": guarantee,
-        "assumptions": assumptions,
-        "private": holds_private_numbers(assumptions),
-        "warnings": (*document.exact_values, *weaknesses(guarantee, rows)),
-        "cards": (),
-    }
+    return {"guarantee": odds_of(document.believed), "told": told, "noise": (str(told.noise["words"]),)}
 
 
 PAGES: dict[str, tuple[str, Callable[..., Facts]]] = {
     **dict.fromkeys(Certificate.KINDS, ("laws.html", of_laws)),
-    "channel": ("channel.html", of_channel),
+    "channel": ("channel.html", of_laws),
     "per-entry": ("per-entry.html", of_entries),
-    "sequence": ("sequence.html", of_sequences),
+    "sequence": ("sequence.html", of_entries),
     "training": ("training.html", of_training),
     **dict.fromkeys(RecordsCertificate.KINDS, ("records.html", of_records)),
     "release": (
@@ -204,3 +179,22 @@ PAGES: dict[str, tuple[str, Callable[..., Facts]]] = {
     ),
 }
 """Kind -> its template, and what is read off a document for it."""
+
+
+def influence_page(points: Sequence[tuple[int, float]], name: str) -> str:
+    """A self-contained page with the finite part of the curve.
+
+    `points`: (entries set aside, influence of the others); `name`: the sequences in words."""
+    known = [(b, a) for b, a in points if math.isfinite(a)]
+    rows = [(str(b), number(a, "up", 6)) for b, a in points]
+    chart = None
+    if known:
+        (first, high), (last, low) = known[0], known[-1]
+        about = f"It falls from {number(high, 'up')} at {first} to {number(low, 'up')} at {last}."
+        axes = ("entries set aside, b (each mark is a multiple of the one before)", "influence of the others, a(b)")
+        told = [f"b = {b}: at most {number(a, 'up', 6)}" for b, a in known]
+        chart = curve("Influence of the other entries against entries set aside", about, known, *axes, True, told)
+    return render("influence.html", title="How much entries say about each other", name=name, curve=chart, rows=rows)
+
+
+TITLE = "Hiding a property of the whole"

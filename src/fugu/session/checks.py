@@ -39,10 +39,9 @@ from fugu.question import RECORDS
 from fugu.session.allocation import allotted, read_weights
 from fugu.session.answers import allowance, item_of
 from fugu.session.books import FOLD, SessionBooks, cap_of, public_facts
-from fugu.utility.figures import CHANCE, GRADES, NOISE, ROUGHLY, Figures, statistic
-from fugu.utility.plausible import CHANCE as FAR
-from fugu.utility.plausible import Ends, beyond, plausible_count, plausible_sum
-from fugu.utility.usable import Lever, Usable
+from fugu.utility.reading import FALSE_ALARM as FAR
+from fugu.utility.reading import Ends, beyond, plausible_count, plausible_sum
+from fugu.utility.usable import CHANCE, GRADES, NOISE, ROUGHLY, Figures, Lever, Usable, statistic
 from fugu.visible import brief
 
 if TYPE_CHECKING:

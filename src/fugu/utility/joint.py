@@ -136,22 +136,15 @@ def added(places: NDArray[np.int64], shares: Floats, step: float, origin: float,
     masses = np.maximum(convolved(found, drawn), 0.0)
     seen = (first + factor * (np.arange(len(masses)) - reach)) * step + origin
     published = PointLaw(np.asarray(seen, dtype=np.float64), masses / masses.sum())
-    order = _order_kept(found, drawn, reach)
+    order, n = 1.0, len(found)
+    apart = np.maximum(convolved(found, found[::-1])[n:], 0.0)  # P(X_2 - X_1 = t), t = 1, 2, ...
+    if apart.sum() > 0:
+        differences = np.maximum(convolved(drawn, drawn), 0.0)  # of N_1 - N_2, from -2 reach on
+        kept = np.cumsum(differences) - differences / 2  # P(N_1 - N_2 < t) + P(=) / 2
+        at = np.minimum(np.arange(1, n) + 2 * reach, len(kept) - 1)
+        order = float(apart @ np.where(np.arange(1, n) <= 2 * reach, kept[at], 1.0) / apart.sum())
     squared, absolute = noise.expected_error("squared"), noise.expected_error()
     return PublishedJoint(value, published, 0.0, squared, absolute, value.variance, order)
-
-
-def _order_kept(found: Floats, drawn: Floats, reach: int) -> float:
-    """`order`, of laws of X and of noise on one lattice, that of the noise from -reach to reach."""
-    n = len(found)
-    apart = np.maximum(convolved(found, found[::-1])[n:], 0.0)  # P(X_2 - X_1 = t), t = 1, 2, ...
-    if apart.sum() <= 0:
-        return 1.0
-    noise = np.maximum(convolved(drawn, drawn), 0.0)  # of N_1 - N_2, from -2 reach on
-    kept = np.cumsum(noise) - noise / 2  # P(N_1 - N_2 < t) + P(=) / 2
-    at = np.minimum(np.arange(1, n) + 2 * reach, len(kept) - 1)
-    reached = np.where(np.arange(1, n) <= 2 * reach, kept[at], 1.0)
-    return float(apart @ reached / apart.sum())
 
 
 def added_to_normals(laws: Iterable[Components], noise: Noise) -> PublishedJoint:
@@ -192,14 +185,13 @@ def quantile(level: float, rows: int, value: PointLaw, published: PointLaw) -> E
     P(Y_(k) <= y) = P(Bin(n, F(y)) >= k) for n independent rows with P(Y <= y) = F(y)."""
     true, name = value.quantile(level), "median" if level == 0.5 else f"{100 * level:g} % quantile"
     k = max(1, math.ceil(level * rows - 1e-9))
-    return Estimate(name, _rms_of_rank(published, k, rows, true), _rms_of_rank(value, k, rows, true))
-
-
-def _rms_of_rank(law: PointLaw, k: int, rows: int, true: float) -> float:
-    below = at_least(k, rows, np.minimum(np.cumsum(law.shares), 1.0))
-    masses = np.diff(below, prepend=0.0)
-    masses[-1] += 1 - below[-1]
-    return math.sqrt(float(np.maximum(masses, 0.0) @ (law.points - true) ** 2))
+    found = []
+    for law in (published, value):
+        below = at_least(k, rows, np.minimum(np.cumsum(law.shares), 1.0))
+        masses = np.diff(below, prepend=0.0)
+        masses[-1] += 1 - below[-1]
+        found.append(math.sqrt(float(np.maximum(masses, 0.0) @ (law.points - true) ** 2)))
+    return Estimate(name, *found)
 
 
 def histogram(rows: int, value: PointLaw, published: PointLaw) -> Estimate:

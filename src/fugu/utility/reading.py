@@ -1,17 +1,23 @@
-"""The figures of what a certificate publishes, from its laws and its noise alone; old certificates too."""
+"""The figures of what a certificate publishes, from its laws and its noise alone; old certificates too; and whether a
+published number lies where the reference makes it plausible."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.cells import number_of
+from fugu.data.field import Field
+from fugu.data.secrets import FEW
 from fugu.documents.certificate import Certificate
 from fugu.documents.parts import published_unit
-from fugu.documents.sentences import TOTALS
+from fugu.documents.reading import reading
+from fugu.documents.sentences import TOTALS, holds_private_numbers
 from fugu.errors import NotProvable
 from fugu.laws.components import nearest
 from fugu.laws.family import Family, SetFamily
@@ -20,12 +26,25 @@ from fugu.laws.multinormal import NormalPair
 from fugu.laws.normal import Analytic
 from fugu.laws.shapes import mean_law
 from fugu.loss.channel import law_list
-from fugu.noise.kind import Noise
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import rounding_error
 from fugu.numbers.exact import read_number, read_whole
-from fugu.utility.figures import CHANCE, Figures, categories, coordinate, of_joint, statistic
-from fugu.utility.joint import Floats, PointLaw, PublishedJoint, added, added_to_normals, histogram, moved
+from fugu.utility.joint import Floats, PointLaw, PublishedJoint, added, added_to_normals, histogram, moved, quantile
+from fugu.utility.usable import (
+    CHANCE,
+    COLUMN,
+    OWN_TABLE,
+    TENTH,
+    Figures,
+    Usable,
+    categories,
+    column,
+    coordinate,
+    rows_for,
+    short,
+    statistic,
+)
+from fugu.visible import visible
 
 USUAL_ROWS = 1000
 """Rows that averages are stated for where no number is known."""
@@ -71,6 +90,24 @@ def read(certificate: Certificate, rows: int | None = None) -> tuple[tuple[Figur
     return (of_joint(joint, count, half, name),), basis
 
 
+def usable_of(certificate: Certificate, rows: int | None = None) -> Usable:
+    """Figures and verdict of one certificate, without levers; `rows` as published, if that is known.
+
+    Where the beliefs are the private table's own counts, nothing is shown: it would be exact numbers of it."""
+    if any(holds_private_numbers(part.assumptions) for part in (certificate, *certificate.parts)):
+        return Usable((), "", why=OWN_TABLE)
+    with reading():
+        try:
+            figures, basis = read(certificate, rows)
+        except NotProvable as reason:
+            return Usable((), "", why=str(reason))
+    (first, *others), epsilon, ordinary = figures, float(certificate.budget.epsilon), None
+    if not others and first.kind == COLUMN and not certificate.budget.renyi and 0 < epsilon < math.inf:
+        width = first.high - first.low  # local differential privacy of a bounded column: range / epsilon
+        ordinary = width / epsilon / first.error if first.error > 0 and math.isfinite(width) else None
+    return Usable(figures, basis, ordinary=ordinary)
+
+
 def _statistic(certificate: Certificate) -> Figures:
     stated = certificate.body["statistic"]
     if stated.get("rows") is None:
@@ -78,7 +115,19 @@ def _statistic(certificate: Certificate) -> Figures:
     noise, rows = certificate.noise, read_whole(stated["rows"])
     unit = float(published_unit(certificate))
     half, error = noise.quantile(LEVEL) * unit, noise.expected_error() * unit
-    value, chance = _believed_value(certificate, rows)
+    # what the beliefs say of it, and how far chance alone moves it; of counts in cells, an even share
+    value, chance = rows / max(len(stated["cells"]), 1) if "cells" in stated else None, None
+    items = [i for i in certificate.laws if isinstance(i, Family | SetFamily) and not translates(i)]
+    if value is None and items and len(items) == len(certificate.laws):
+        points, mean = mean_law(items)
+        shares = np.array([part / sum(mean) for part in mean])
+        centre = float(shares @ points)
+        # laws are of one record's code, or of the total of all codes: the certificate's assumptions say which
+        whole = any(a.startswith("beliefs: ") and TOTALS in a for a in certificate.assumptions)
+        times = 1 if whole else rows
+        low = float(read_number(stated["low"])) * (1 if stated.get("averaged") else rows)
+        value = low + times * centre * unit
+        chance = CHANCE * math.sqrt(times * float(shares @ (points - centre) ** 2)) * unit
     most = 2 if "cells" in stated else stated.get("steps")
     epsilon = float(certificate.budget.epsilon)
     ordinary = None
@@ -89,53 +138,42 @@ def _statistic(certificate: Certificate) -> Figures:
     )
 
 
-def _believed_value(certificate: Certificate, rows: int) -> tuple[float | None, float | None]:
-    """What the beliefs say of the statistic, and how far chance alone moves it; of counts in cells, an even share.
-
-    Laws are of one record's code, or of the total of all codes: the certificate's assumptions say which."""
-    stated, unit = certificate.body["statistic"], float(published_unit(certificate))
-    if "cells" in stated:
-        return rows / max(len(stated["cells"]), 1), None
-    items = [i for i in certificate.laws if isinstance(i, Family | SetFamily) and not translates(i)]
-    if not items or len(items) < len(certificate.laws):
-        return None, None
-    points, mean = mean_law(items)
-    shares = np.array([part / sum(mean) for part in mean])
-    centre = float(shares @ points)
-    variance = float(shares @ (points - centre) ** 2)
-    whole = any(a.startswith("beliefs: ") and TOTALS in a for a in certificate.assumptions)
-    total, scatter = (centre, variance) if whole else (rows * centre, rows * variance)
-    low = float(read_number(stated["low"])) * (1 if stated.get("averaged") else rows)
-    return low + total * unit, CHANCE * math.sqrt(scatter) * unit
-
-
 def _coordinates(certificate: Certificate) -> tuple[Figures, ...]:
-    """The spread of each number of a vector beside its noise; the first eight."""
+    """The spread of each number of a vector, under the average of the laws, beside its noise; the first eight."""
     names = [str(x) for x in (certificate.body.get("property") or {}).get("statistics", ())]
     d = certificate.dimension
     names = names if len(names) == d else [str(j + 1) for j in range(d)]
-    spreads = _spreads(certificate.laws, d, float(certificate.lattice.grid) if certificate.lattice else 1.0)
+    step = float(certificate.lattice.grid) if certificate.lattice else 1.0
+    moments: list[tuple[Floats, Floats]] = []  # E X and E X^2 of each coordinate, law by law
+    for item in certificate.laws:
+        if isinstance(item, NormalPair):
+            for law in (item.p, item.q):
+                mean = np.array([float(x) for x in law.mean])
+                moments.append((mean, np.array([float(law.cov[j][j]) for j in range(d)]) + mean**2))
+        elif isinstance(item, Family) and not item.translates:
+            points = item.points * step
+            moments += [(weights @ points, weights @ points**2) for weights in item.weights]
+    if not moments:
+        raise NotProvable("the beliefs say how far a value may move, and not how values vary")
+    means, squares = (sum(each, np.zeros(d)) / len(moments) for each in zip(*moments, strict=True))
+    spreads = [math.sqrt(max(q - m**2, 0.0)) for m, q in zip(means, squares, strict=True)]
     each = zip(names, spreads, certificate.noise.deviations(d), certificate.noise.each_quantile(LEVEL, d), strict=True)
     return tuple(coordinate(*found) for found in list(each)[:_MOST])
 
 
-def _spreads(laws: Sequence[object], d: int, step: float) -> list[float]:
-    """The standard deviation of each coordinate under the average of the laws."""
-    means, squares = np.zeros(d), np.zeros(d)
-    count = 0
-    for item in laws:
-        if isinstance(item, NormalPair):
-            for law in (item.p, item.q):
-                mean = np.array([float(x) for x in law.mean])
-                means, squares = means + mean, squares + np.array([float(law.cov[j][j]) for j in range(d)]) + mean**2
-                count += 1
-        elif isinstance(item, Family) and not item.translates:
-            points = item.points * step
-            for weights in item.weights:
-                means, squares, count = means + weights @ points, squares + weights @ points**2, count + 1
-    if count == 0:
-        raise NotProvable("the beliefs say how far a value may move, and not how values vary")
-    return [math.sqrt(max(q / count - (m / count) ** 2, 0.0)) for m, q in zip(means, squares, strict=True)]
+def of_joint(joint: PublishedJoint, rows: int, half: float, name: str = "") -> Figures:
+    """The figures of a column, read off a joint law; `half` as the mechanism states it."""
+    value, published = joint.value, joint.published
+    spread = math.sqrt(value.variance)
+    scatter = max(joint.squared - joint.bias**2, 0.0)
+    ends = (-math.inf, math.inf) if joint.endless else value.ends
+    ranks = tuple(quantile(level, rows, value, published) for level in (0.25, 0.5, 0.9))
+    return column(
+        name, rows, spread, *ends, math.sqrt(joint.squared), joint.absolute, half, joint.bias,
+        joint.correlation, joint.order, math.sqrt(joint.bias**2 + scatter / rows),
+        rows_for(scatter, joint.bias, TENTH * spread),
+        float(value.shares @ abs(value.points - value.quantile(0.5))), (*ranks, histogram(rows, value, published)),
+    )  # fmt: skip
 
 
 def believed(certificate: Certificate) -> PublishedJoint:
@@ -149,7 +187,8 @@ def believed(certificate: Certificate) -> PublishedJoint:
         smooth = [item for item in items if isinstance(item, Analytic)]
         if len(smooth) < len(items):
             raise NotProvable(UNKNOWN)
-        _require_drawn(noise)
+        if not noise.released:
+            raise NotProvable(_ANALYSIS)
         return added_to_normals((law for item in smooth for law in (item.p, item.q)), noise)
     families = [item for item in items if isinstance(item, Family | SetFamily) and not item.translates]
     if not families or len(families) < len(items) or all(translates(family) for family in families):
@@ -164,7 +203,8 @@ def believed(certificate: Certificate) -> PublishedJoint:
             certificate, families, shown, shown,
             lambda: np.eye(len(points)) if bare else np.exp(noise.log_kernel(points, points)).T,
         )  # fmt: skip
-    _require_drawn(noise)
+    if not noise.released:
+        raise NotProvable(_ANALYSIS)
     return replace(added(points, shares, float(lattice.grid), float(lattice.origin), noise), rows=rows)
 
 
@@ -179,12 +219,6 @@ def _moved(
     return replace(moved(PointLaw(values, shares), outputs, chances()), rows=rows)
 
 
-def counted(certificate: Certificate) -> bool:
-    """Whether the laws are the frequencies of a reference, so that their counts weigh them."""
-    recipe = certificate.body.get("recipe")
-    return isinstance(recipe, dict) and recipe.get("prior") == "empirical"
-
-
 def _weighted(
     certificate: Certificate, families: list[Family | SetFamily]
 ) -> tuple[NDArray[np.int64], Floats, int | None]:
@@ -194,7 +228,9 @@ def _weighted(
     laws = [law for family in families for law in law_list(family)]
     counts = [law.parts for law in laws if isinstance(law, Masses) and law.parts.dtype == np.int64]
     alike = len(families) == 1 or certificate.noise.tabled
-    if counted(certificate) and alike and len(counts) == len(laws):
+    recipe = certificate.body.get("recipe")
+    empirical = isinstance(recipe, dict) and recipe.get("prior") == "empirical"  # so that counts weigh the laws
+    if empirical and alike and len(counts) == len(laws):
         sums = np.sum(np.stack(counts), axis=0)
         return points, np.asarray(sums / sums.sum()), int(sums.sum())
     total = sum(mean)
@@ -219,6 +255,192 @@ def translates(family: Family | SetFamily) -> bool:
     return all(np.count_nonzero(law.parts) == 1 for law in family.laws)
 
 
-def _require_drawn(noise: Noise) -> None:
-    if not noise.released:
-        raise NotProvable(_ANALYSIS)
+# Whether a published number lies where the reference makes it plausible: a function of what is public.
+#
+# Plausible is what independent draws from the reference's laws give for so many rows, with the noise on top, but for a
+# chance of 1e-6; that the reference is itself a sample, and that a population moves a little, is allowed for. A number
+# outside was perhaps read otherwise than it was meant (another unit, another decimal mark, "ja" for "yes"). Saying so
+# costs nothing: the number is published, and so is the reference's law of one record.
+
+
+FALSE_ALARM: Final = 1e-6
+"""How likely a number is called implausible where table and reference have the same law, at most: half of it below."""
+SIGMAS: Final = 5.03
+"""A normal law is within so many standard deviations but for FALSE_ALARM / 2."""
+DRIFT: Final = 0.25
+"""Standard deviations of one record by which a population may have moved: half-way to what is called a medium effect
+(Cohen 1988)."""
+_ODDS: Final = math.exp(DRIFT * math.pi / math.sqrt(3))
+"""The same of a share: a factor of its odds (Chinn 2000)."""
+_LEVELS: Final = tuple(0.5 * 10.0**-k for k in range(8))
+LOOK: Final = "look how the table was read (fugu check)"
+Reach = Callable[[float], float]
+"""The quantile of the size of the noise."""
+Ends = tuple[float, float]
+"""The least and the most that is plausible."""
+
+
+def no_noise(_level: float) -> float:
+    """The `Reach` of numbers that have none."""
+    return 0.0
+
+
+def beyond(name: str, value: float, ends: Ends) -> str | None:
+    """One sentence where a published value lies outside of what is plausible; None inside, or where it is no number.
+
+    >>> beyond("mean", 93.5, plausible_sum(150, 152, 22, 1, 300, 300, 0.8))
+    'mean is 93.5, where the reference makes 135 to 167 plausible; look how the table was read (fugu check)'
+    """
+    low, high = ends
+    if math.isnan(value) or low <= value <= high:
+        return None
+    plausible = f"{short(low)} to {short(high)}"
+    return f"{name} is {short(value)}, where the reference makes {plausible} plausible; {LOOK}"
+
+
+def plausible_sum(low: float, high: float, spread: float, size: float, rows: int, known: int, reach: float) -> Ends:
+    """The ends of a sum or an average of numbers, by the normal law: chance, noise and drift on each side.
+
+    `low`, `high`: its value if all records had the secret that makes it least, or most; any mixture lies between.
+    `spread`: the standard deviation of what one record adds, as a share of the whole if the number is an average;
+    `size`: how many records it adds up, 1 of an average. `rows`: the records; `known`: those of the reference;
+    `reach`: the noise is within it but for FALSE_ALARM / 2."""
+    chance = SIGMAS * math.sqrt(1 / max(rows, 1) + 1 / max(known, 1))
+    far = reach + (chance + DRIFT) * size * spread
+    return low - far, high + far
+
+
+def plausible_count(given: Iterable[tuple[float, float]], rows: int, unit: float, noise: Reach) -> Ends:
+    """The ends, in the unit of what is published, of how many of `rows` records there are of one kind.
+
+    `given`: of how many rows of the reference with each secret so many are of that kind. All of it counts, and each
+    secret that is not rare (FEW rows); a table of any mixture of these lies between. `unit`: what one record adds to
+    the published number, 1 of a count; `noise`: in records.
+
+    If k of m rows of the reference and Y of n rows come from one law, Y given k + Y = t is hypergeometric, whatever
+    the law is (Fisher 1935). Its chances P(Y = y) fall faster than geometrically away from the middle, so that
+    P(Y <= y) <= P(Y = y) / (1 - P(Y = y - 1) / P(Y = y)).
+
+    >>> plausible_count(((20, 60), (50, 90)), 153, 1.0, no_noise)
+    (3.0, 141.0)
+    """
+    laws = tuple(dict.fromkeys(given))
+    overall = (sum(times for times, _ in laws), sum(known for _, known in laws))
+    laws = (overall, *(law for law in laws if law[1] >= FEW))
+    reach = [noise(1 - 2 * level) for level in _LEVELS]
+
+    def least(times: float, known: float) -> float:
+        """The least number that is plausible if `times` of `known` rows of the reference are of the kind."""
+        drifted = known * times / (times + _ODDS * (known - times))
+        below, above = -math.ceil(reach[-1]) - 1, math.ceil(rows * times / known)
+        while above - below > 1:
+            middle = (below + above) // 2
+            # P(Y + noise <= middle), at most: the noise is below -reach[k] with probability _LEVELS[k]
+            tails = (_at_most(math.floor(middle + far), rows, drifted, known) for far in reach)
+            if _LEVELS[-1] + sum(w * p for w, p in zip((1.0, *_LEVELS), tails, strict=False)) < FALSE_ALARM / 2:
+                below = middle
+            else:
+                above = middle
+        return float(above)
+
+    low = min(least(times, known) for times, known in laws)
+    high = rows - min(least(known - times, known) for times, known in laws)
+    return low * unit, high * unit
+
+
+def _at_most(y: int, rows: int, times: float, known: float) -> float:
+    """P(Y <= y) given the sum of Y and `times`, at most."""
+    if y < 0 or y >= rows:
+        return float(y >= rows)
+    ratio = y * (known - times) / ((rows - y + 1) * (times + 1))
+    if ratio >= 1:
+        return 1.0
+    choose = [
+        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)  # the logarithm of n over k
+        for n, k in ((known, times), (rows, y), (known + rows, times + y))
+    ]
+    return min(math.exp(min(choose[0] + choose[1] - choose[2], 0.0)) / (1 - ratio), 1.0)
+
+
+def implausible_numbers(certificate: Certificate, values: Sequence[float]) -> tuple[str, ...]:
+    """What is to be said of a statistic of all records (not of a group, whose law the reference may not tell).
+
+    `certificate`: of the one statistic; `values`: as published, those of a histogram in the order of its cells."""
+    stated = certificate.body.get("statistic") or {}
+    if stated.get("rows") is None or stated.get("by") is not None or not len(values):
+        return ()
+    if holds_private_numbers(certificate.assumptions):  # the private table's own counts, of which nothing is said
+        return ()
+    if "cells" in stated:
+        return _cells(certificate, stated, values)
+    items = [item for item in certificate.laws if isinstance(item, Family) and not translates(item)]
+    if not items or len(items) < len(certificate.laws):
+        return ()
+    rows, unit = read_whole(stated["rows"]), float(published_unit(certificate))
+    whole = any(line.startswith("beliefs: ") and TOTALS in line for line in certificate.assumptions)
+    means, spreads, known = [], [], []
+    for item in items:
+        for law, shares in zip(item.laws, item.weights, strict=True):
+            centre = float(shares @ item.points)
+            means.append(centre)
+            spreads.append(math.sqrt(float(shares @ (item.points - centre) ** 2) / (rows if whole else 1)))
+            known.append(int(law.parts.sum()) if law.parts.dtype == np.int64 and not whole else rows)
+    times = 1.0 if whole else float(rows)
+    low = float(read_number(stated["low"])) * (1 if stated.get("averaged") else rows)
+    noise = certificate.noise.quantile
+    if stated.get("steps") == 1 and low == 0:  # every record adds 1 or nothing
+        shares = [mean / rows if whole else mean for mean in means]
+        laws = [(share * size, size) for share, size in zip(shares, known, strict=True)]
+        plausible = plausible_count(laws, rows, unit, noise)
+    else:
+        ends = (low + times * unit * min(means), low + times * unit * max(means))
+        # what one record adds is spread * unit; of an average, unit is already a share of the rows
+        reach = noise(1 - FALSE_ALARM / 2) * unit
+        plausible = plausible_sum(*ends, max(spreads) * unit * rows, 1.0, rows, sum(known), reach)
+    said = beyond(str(stated.get("query", "")), values[0], plausible)
+    return () if said is None else (said,)
+
+
+def _cells(certificate: Certificate, stated: Mapping[str, Any], values: Sequence[float]) -> tuple[str, ...]:
+    """The counts of a histogram or a cross-tabulation, each by itself."""
+    families: list[Any] = [item for item in certificate.laws if item.shape == "cells"]
+    laws = [law for item in families for law in item.laws]
+    rows, noise = read_whole(stated["rows"]), certificate.noise.quantile
+    if not laws or any(len(law) != len(values) for law in laws) or len(stated["cells"]) != len(values):
+        return ()
+    found = []
+    for k, (label, value) in enumerate(zip(stated["cells"], values, strict=True)):
+        ends = plausible_count([(float(law[k]), float(law.sum())) for law in laws], rows, 1.0, noise)
+        found.append(beyond(f"{stated.get('query', '')}, {label}", float(value), ends))
+    return tuple(said for said in found if said is not None)
+
+
+def implausible_column(certificate: Certificate, values: Sequence[str]) -> tuple[str, ...]:
+    """The mean of a published column, or the share of each of its categories, beside what the reference's rows give.
+
+    `values`: the published cells as they stand in the file."""
+    own = holds_private_numbers(certificate.assumptions)
+    if certificate.parts or certificate.dimension > 1 or own or not len(values):
+        return ()
+    try:
+        found = believed(certificate)
+    except NotProvable:
+        return ()
+    name = str((certificate.body.get("query") or {}).get("publish", ""))
+    said: list[str | None] = []
+    if found.rows is not None and (names := certificate.noise.names) is not None:
+        for label, share in zip(names, found.published.shares.tolist(), strict=False):
+            ends = plausible_count([(share * found.rows, found.rows)], len(values), 1 / len(values), no_noise)
+            there = sum(value == visible(label) for value in values) / len(values)
+            said.append(beyond(f"the share of {name}={label}", there, ends))
+    elif found.rows is not None:
+        told: Mapping[str, Any] = (certificate.body.get("reading") or {}).get("columns", {}).get(name) or {}
+        dated = Field.of(name, told) if "origin" in told else None  # dates count as days since their origin
+        numbers = np.array([number_of(cell) if dated is None else dated.day(cell) for cell in values])
+        numbers = np.asarray(numbers[np.isfinite(numbers)], dtype=np.float64)
+        law, spread = found.published, math.sqrt(found.value.variance)
+        if len(numbers) and math.isfinite(law.variance):  # noise and chance move the mean, and a drift of the values
+            noise = SIGMAS * math.sqrt(max(law.variance - spread**2, 0.0) / len(numbers))
+            ends = plausible_sum(law.mean, law.mean, spread, 1.0, len(numbers), found.rows, noise)
+            said.append(beyond(f"the mean of {name}", float(numbers.mean()), ends))
+    return tuple(sentence for sentence in said if sentence is not None)

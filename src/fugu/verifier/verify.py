@@ -23,19 +23,12 @@ Source = Certified | Document | str | os.PathLike[str]
 
 
 def verify(mechanism_or_certificate: Source, scenario_or_pairs: PairsLike | None = None) -> Verdict:
-    """Check a document of any kind and prove again what it promises.
+    """Check a document of any kind and prove again what it promises, from its own laws or from `scenario_or_pairs`
+    (`fugu.verify` says what both may be, and looks at files beside it).
 
-    Parameters:
-
-    - `mechanism_or_certificate`: a mechanism, a certificate (of a release, a mixture, a training, sequences, or per
-      entry), or the path of its file.
-    - `scenario_or_pairs`: laws to prove it for in place of the certificate's own; they are first pushed through the
-      certificate's rounding, as the data is. For certificates of releases only.
-
-    Returns a `Verdict`: `holds`, the proved `epsilon` and `delta`, the `worst_pair`, the `reason`, and every check by
-    name. Nothing stored is believed but what the document says it runs and what it promises: the noise, the lattice,
-    the budget; the query and the chain; the parameters of a training. Raises `CertificateError` for what is not a
-    whole, unedited document of fugu, or one whose parts do not belong together."""
+    Nothing stored is believed but what the document says it runs and what it promises: the noise, the lattice, the
+    budget; the query and the chain; the parameters of a training. Raises `CertificateError` for what is not a whole,
+    unedited document of fugu, or one whose parts do not belong together."""
     return document_of(mechanism_or_certificate).verdict(scenario_or_pairs)
 
 
