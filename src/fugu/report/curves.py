@@ -16,7 +16,7 @@ from fugu.laws.family import Family
 from fugu.loss.search.laplace import decayed_sums, delta_loss
 from fugu.noise.lattice import Lattice
 from fugu.noised import Noised
-from fugu.report.facts import Facts, RunningNoise, parts
+from fugu.report.facts import Facts, parts
 from fugu.report.shapes import (
     REACH,
     Floats,
@@ -105,7 +105,7 @@ class View:
 def views(certificate: Certificate, most: int = MOST) -> tuple[View, ...]:
     """At most `most` views: the certificate's worst pair first, then the pairs by what they lose, largest first; a pair
     of vectors as its coordinates, each with what it loses by itself."""
-    listed: list[tuple[bool, float, tuple[Margin, str, RunningNoise, str]]] = []
+    listed: list[tuple[bool, float, tuple[Margin, str, Facts, str]]] = []
     running = parts(certificate)
     epsilon = float(certificate.budget.epsilon)
     for part in running:

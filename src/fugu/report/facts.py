@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -43,30 +42,14 @@ Coordinate = tuple[str, float, float, float]
 coordinate alone lies within +-half."""
 
 
-@dataclass(frozen=True)
-class RunningNoise:
-    """One noise of a mechanism, the probability with which it runs (1, or the share of a half of a mixture), and how
-    much it moves what is published, in the units of the value, rounding apart. Outputs that a table moves have the
-    errors of the table; values that a channel exchanges those of the laws."""
-
-    share: Fraction
-    certificate: Certificate
-    scale: float
-    """Its scale; of correlated noise the largest standard deviation of a coordinate."""
-    error: float
-    """E ||N||_1: the sum over coordinates."""
-    half: float
-    """At least 95 % of the noise lies within +-half, in all coordinates at once."""
-    unchanged: float
-    """Probability that the noise is 0."""
-    coordinates: tuple[Coordinate, ...]
-    """The noise coordinate by coordinate; one line where all have the same."""
-    stated: bool
-    """Whether a table or laws state the errors in place of the noise."""
+Facts = SimpleNamespace
+"""What is read off a certificate: plain data, which templates and figures look at."""
 
 
-def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[RunningNoise, ...]:
-    """The noises that may run, each with its probability; a mixture has several, and those of share 0 are left out."""
+def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[Facts, ...]:
+    """The noises that may run, and how much each moves what is published, in the units of the value, rounding apart; a
+    mixture has several, and those of share 0 are left out. Outputs that a table moves have the errors of the table;
+    values that a channel exchanges those of the laws."""
     if certificate.parts:
         first, second = certificate.parts
         coin = read_number(certificate.body["share"])
@@ -88,7 +71,16 @@ def parts(certificate: Certificate, share: Fraction = Fraction(1)) -> tuple[Runn
             unchanged = noise.exact_chance() ** (1 if isinstance(noise, Matrix) else d)
     stated = noise.tabled or remap is not None
     lines = (("each", scale, error, half),) if stated else _coordinates(certificate, noise, d, scale)
-    return (RunningNoise(share, certificate, scale, float(error), float(half), float(unchanged), lines, stated),)
+    return (Facts(
+        share=share,  # the probability with which it runs: 1, or that of a half of a mixture
+        certificate=certificate,
+        scale=scale,  # of correlated noise the largest standard deviation of a coordinate
+        error=float(error),  # E ||N||_1: the sum over coordinates
+        half=float(half),  # at least 95 % of the noise lies within +-half, in all coordinates at once
+        unchanged=float(unchanged),  # the chance that the noise is 0
+        coordinates=lines,  # coordinate by coordinate; one line where all have the same
+        stated=stated,  # whether a table or laws state the errors in place of the noise
+    ),)  # fmt: skip
 
 
 def _coordinates(certificate: Certificate, noise: Any, d: int, scale: float) -> tuple[Coordinate, ...]:
@@ -103,10 +95,6 @@ def _coordinates(certificate: Certificate, noise: Any, d: int, scale: float) -> 
     stated = [str(name) for name in (certificate.body.get("property") or {}).get("statistics", ())]
     names = stated if len(stated) == d else [str(j + 1) for j in range(d)]
     return tuple(zip(names, scales, errors, halves, strict=True))
-
-
-Facts = SimpleNamespace
-"""What `facts` reads off a certificate."""
 
 
 def facts(certificate: Certificate, query_name: str | None = None, secret_name: str | None = None) -> Facts:
@@ -210,22 +198,13 @@ def beliefs(epsilon: float, priors: Sequence[float] = PRIORS) -> tuple[tuple[flo
     return tuple((prior, posterior(prior, -epsilon), posterior(prior, epsilon)) for prior in priors)
 
 
-@dataclass(frozen=True)
-class MethodRow:
-    """One method in the comparison; `proved` is None where this page has no proof either way."""
-
-    method: str
-    noise: str
-    scale: float
-    error: float | None
-    """None where this page does not know it."""
-    epsilon: float | None
-    proved: bool | None
-    note: str
-    used: bool
+def _line(method: str, noise: str, scale: float, error: float | None, epsilon: float | None, proved: bool | None,
+          note: str, used: bool) -> Facts:  # fmt: skip
+    """One method in the comparison; `error` and `proved` are None where this page does not know."""
+    return Facts(**locals())
 
 
-def methods(certificate: Certificate, comparison: Comparison | None = None) -> tuple[MethodRow, ...]:
+def methods(certificate: Certificate, comparison: Comparison | None = None) -> tuple[Facts, ...]:
     """The methods from the crudest to the exact one: from a comparison, else from the certificate alone.
 
     A certificate lists the scales that were tried; those of other methods are worked out from its laws where they are
@@ -251,17 +230,17 @@ def methods(certificate: Certificate, comparison: Comparison | None = None) -> t
     for method in sorted(scales, key=lambda method: places.get(method, 0)):
         used, scale = method == certificate.method, scales[method]
         if scale is None or math.isinf(scale):
-            found.append(MethodRow(method, name, math.inf, math.inf, None, used or None, "no finite scale", used))
+            found.append(_line(method, name, math.inf, math.inf, None, used or None, "no finite scale", used))
             continue
         size, error = (own, amount.error) if used else (scale, None)
         if not used and plain:
             error = float(certificate.dimension * noise.rescaled(size).expected_error())
         more = not noise.tabled and not isinstance(noise, Matrix) and noise.ordered and size >= own
-        found.append(MethodRow(method, name, size, error, None, used or more or None, "", used))
+        found.append(_line(method, name, size, error, None, used or more or None, "", used))
     return tuple(found)
 
 
-def compared(comparison: Comparison, certificate: Certificate | None = None) -> tuple[MethodRow, ...]:
+def compared(comparison: Comparison, certificate: Certificate | None = None) -> tuple[Facts, ...]:
     """The rows of a comparison by itself, where the one that `calibrate` would take counts as used; or beside a
     `certificate`, where its own does, and reaches no more than its laws can lose.
 
@@ -281,7 +260,7 @@ def compared(comparison: Comparison, certificate: Certificate | None = None) -> 
             if used:
                 reached = min(reached, max(limit(item, noise) for item in certificate.laws))
         silent = row.proven if certificate is None else not refused
-        found.append(MethodRow(
+        found.append(_line(
             row.method, name, row.scale, row.expected_absolute, None if refused else reached, row.proven,
             row.note or ("" if silent else row.why), used,
         ))  # fmt: skip

@@ -34,7 +34,7 @@ from fugu.loss.leakage import largest_slack
 from fugu.numbers.exact import as_fraction, decimal_up, float_up
 from fugu.numbers.text import VALUE, clean, factor, number, shortened
 from fugu.report.curves import FEW, Laws, View
-from fugu.report.facts import Facts, MethodRow, RunningNoise, parts
+from fugu.report.facts import Facts, parts
 from fugu.report.shapes import visited
 
 Floats = NDArray[np.float64]
@@ -158,7 +158,7 @@ def _told(x: float, log: float) -> str:
     return f"value {_short(float(x))}: {what}"
 
 
-def methods_figure(lines: Sequence[MethodRow], query: str, mark: str) -> Figure | None:
+def methods_figure(lines: Sequence[Facts], query: str, mark: str) -> Figure | None:
     """Expected absolute error (bars) and scale (diamonds) of each method; None if none adds noise.
 
     `lines`: the methods; `query`: what is published, which the axis names the units of; `mark`: what is
@@ -228,7 +228,7 @@ def curve(certificate: Certificate, points: int = POINTS) -> Facts | None:
     return Facts(distances=distances, losses=losses, promised=promised, measure=measure, binned=binned)
 
 
-def _loss_within(part: RunningNoise, budget: Guarantee, finite: bool, slips: bool) -> Callable[[Fraction], float]:
+def _loss_within(part: Facts, budget: Guarantee, finite: bool, slips: bool) -> Callable[[Fraction], float]:
     """The loss of one noise that may run, in the budget's own measure, for beliefs within a distance: from one law of
     the distance for all its pairs, where there is a bounded one; of vectors from the promise where the noise has a
     rate; anew where there are few atoms and a delta is proved in no time."""
