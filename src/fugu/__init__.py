@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from fugu.laws.normal import Normal as Normal
     from fugu.laws.normal import NormalMixture as NormalMixture
     from fugu.laws.sets.ball import Ball as Ball
-    from fugu.laws.sets.band import Band as Band
-    from fugu.laws.sets.band import winf_ball as winf_ball
+    from fugu.laws.sets.ball import Hull as Hull
+    from fugu.laws.sets.box import Band as Band
     from fugu.laws.sets.box import Box as Box
     from fugu.laws.sets.box import Intersection as Intersection
-    from fugu.laws.sets.hull import Hull as Hull
+    from fugu.laws.sets.box import winf_ball as winf_ball
     from fugu.ledger import Charge as Charge
     from fugu.ledger import Ledger as Ledger
     from fugu.loss import delta as delta

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from fugu.laws.sets.band import Band
+from fugu.laws.sets.box import Band
 from fugu.laws.sets.law_set import declared
 from fugu.laws.sets.levels import noncrossing
 from fugu.laws.sets.limits import checked_error

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from fugu.guarantee.conversion import balle as balle
     from fugu.guarantee.conversion import exact_delta as exact_delta
     from fugu.guarantee.conversion import exact_epsilon as exact_epsilon
-    from fugu.guarantee.conversion import mironov as mironov
     from fugu.guarantee.curve import ZCDP as ZCDP
     from fugu.guarantee.curve import Guarantee as Guarantee
     from fugu.guarantee.curve import RenyiCurve as RenyiCurve

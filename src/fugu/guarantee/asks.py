@@ -102,26 +102,22 @@ class Divergences:
 
     def excess(self, loss: Callable[[Fraction], float]) -> float:
         """max over orders of loss(alpha) / epsilon(alpha): the budget is met where it is at most 1."""
-        return max(_ratio(loss(alpha), epsilon) for alpha, epsilon in self.orders)
+        shares = []
+        for alpha, epsilon in self.orders:
+            found = loss(alpha)
+            shares.append(0.0 if found <= 0 else found / float_down(epsilon) if epsilon else math.inf)
+        return max(shares)
 
     def start(self, distance: float) -> float:
         """A scale that should do for a shift by `distance`: Laplace needs distance / epsilon, Gaussian distance
         sqrt(alpha / 2 epsilon)."""
-        needed = [max(distance / e, distance * math.sqrt(a / (2 * e))) for a, e in map(_floats, self.orders) if e]
+        needed = [
+            max(distance / float(e), distance * math.sqrt(float(a) / (2 * float(e)))) for a, e in self.orders if e
+        ]
         return max(1e-280, *needed) if needed else math.inf
 
 
 Ask = Ratio | Divergences
-
-
-def _ratio(loss: float, epsilon: Fraction) -> float:
-    if loss <= 0:
-        return 0.0
-    return loss / float_down(epsilon) if epsilon else math.inf
-
-
-def _floats(order: tuple[Fraction, Fraction]) -> tuple[float, float]:
-    return float(order[0]), float(order[1])
 
 
 def exact(x: Real) -> Fraction:

@@ -1,6 +1,6 @@
-"""From a Rényi divergence to (epsilon, delta), rounded up: the printed rules, and the best one that exists.
+"""From a Rényi divergence to (epsilon, delta), rounded up: the closed form, and the best one that exists.
 
-`mironov` and `balle` are the closed forms. `exact_epsilon` and `exact_delta` are optimal: the divergences imply nothing
+`balle` is the closed form. `exact_epsilon` and `exact_delta` are optimal: the divergences imply nothing
 smaller. They take {alpha: epsilon}, several orders jointly, and speak of the event probabilities P(S) against
 Q(S) when D_alpha(P || Q) <= epsilon(alpha); with `symmetric` also D_alpha(Q || P) <= epsilon(alpha) is used.
 Proofs: docs/proofs/conversions.md.
@@ -20,15 +20,6 @@ if TYPE_CHECKING:
     from flint import arb
 
 
-def mironov(alpha: Real, epsilon: Real, delta: Real) -> float:
-    """epsilon + ln(1/delta) / (alpha - 1), rounded up (Mironov 2017, Proposition 3).
-
-    >>> round(mironov(2, 0.1, 1e-5), 6)
-    11.612925
-    """
-    return _closed(alpha, epsilon, delta, tight=False)
-
-
 def balle(alpha: Real, epsilon: Real, delta: Real) -> float:
     """max(0, epsilon + ln((alpha-1)/alpha) - (ln delta + ln alpha) / (alpha-1)), rounded up.
 
@@ -37,7 +28,19 @@ def balle(alpha: Real, epsilon: Real, delta: Real) -> float:
     >>> round(balle(2, 0.1, 1e-5), 6)
     10.226631
     """
-    return _closed(alpha, epsilon, delta, tight=True)
+    from fugu.numbers import balls
+
+    check_alpha(alpha)
+    check_epsilon(epsilon)
+    check_delta(delta, positive=True)
+    if math.isinf(epsilon):
+        return math.inf
+    if math.isinf(alpha):
+        return outward(exact(epsilon))
+    with balls.precision(192):
+        a, e, log_d = balls.of(exact(alpha)), balls.of(exact(epsilon)), balls.of(exact(delta)).log()
+        found: arb = e + ((a - 1) / a).log() - (log_d + a.log()) / (a - 1)
+        return meant_up(max(0.0, balls.upper(found)))
 
 
 def balle_delta(alpha: Real, renyi: Real, epsilon: Real) -> float:
@@ -65,7 +68,7 @@ def exact_delta(orders: Mapping[Real, Real], epsilon: Real, symmetric: bool = Fa
 
     check_epsilon(epsilon)
     known = _known(orders)
-    if math.isinf(epsilon) or _equal_laws(known) or exact(epsilon) >= known.get(math.inf, 10**401):
+    if math.isinf(epsilon) or 0 in known.values() or exact(epsilon) >= known.get(math.inf, 10**401):
         return 0.0
     if not known:
         return 1.0
@@ -83,7 +86,7 @@ def exact_epsilon(orders: Mapping[Real, Real], delta: Real, symmetric: bool = Fa
 
     check_delta(delta, positive=True)
     known = _known(orders)
-    if _equal_laws(known):
+    if 0 in known.values():  # D_alpha = 0 at one order means P = Q
         return 0.0
     if not known:
         return math.inf
@@ -99,24 +102,3 @@ def _known(orders: Mapping[Real, Real]) -> dict[Real, Fraction]:
         check_alpha(a)
         check_epsilon(e)
     return {a: exact(e) for a, e in orders.items() if not math.isinf(e)}
-
-
-def _equal_laws(orders: Mapping[Real, Fraction]) -> bool:
-    """D_alpha = 0 at one order means P = Q."""
-    return any(e == 0 for e in orders.values())
-
-
-def _closed(alpha: Real, epsilon: Real, delta: Real, tight: bool) -> float:
-    from fugu.numbers import balls
-
-    check_alpha(alpha)
-    check_epsilon(epsilon)
-    check_delta(delta, positive=True)
-    if math.isinf(epsilon):
-        return math.inf
-    if math.isinf(alpha):
-        return outward(exact(epsilon))
-    with balls.precision(192):
-        a, e, log_d = balls.of(exact(alpha)), balls.of(exact(epsilon)), balls.of(exact(delta)).log()
-        found: arb = e + ((a - 1) / a).log() - (log_d + a.log()) / (a - 1) if tight else e - log_d / (a - 1)
-        return meant_up(max(0.0, balls.upper(found)))

@@ -132,24 +132,16 @@ class RenyiCurve(Ordered):
         vertices, pure = self._hull()
         if math.isinf(alpha):
             return math.inf if pure is None else outward(pure)
-        found, a = self._on_hull(exact(alpha), vertices, pure), exact(alpha)
-        if pure is not None and self.delta == 0 and found is not None:
-            found = min(found, Fraction(pure_as_renyi(pure, a)))
-        return math.inf if found is None else outward(found)
-
-    @staticmethod
-    def _on_hull(a: Fraction, vertices: list[tuple[Fraction, Fraction]], pure: Fraction | None) -> Fraction | None:
+        a = exact(alpha)
         before = max((v for v in vertices if v[0] <= a), key=lambda v: v[0])
         after = min((v for v in vertices if v[0] > a), key=lambda v: v[0], default=None)
-        if a == before[0]:
-            return before[1] / (a - 1)
-        if after is not None:
-            slope = (after[1] - before[1]) / (after[0] - before[0])
-        elif pure is not None:
-            slope = pure
-        else:
-            return None
-        return (before[1] + slope * (a - before[0])) / (a - 1)
+        slope = Fraction(0) if a == before[0] else pure if after is None else _slope(before, after)
+        if slope is None:
+            return math.inf
+        found = (before[1] + slope * (a - before[0])) / (a - 1)
+        if pure is not None and self.delta == 0:
+            found = min(found, Fraction(pure_as_renyi(pure, a)))
+        return outward(found)
 
     def _hull(self) -> tuple[list[tuple[Fraction, Fraction]], Fraction | None]:
         """The corners (a, (a-1) epsilon) of the lower hull, from (1, 0) on, and the pure epsilon if one is listed."""
@@ -248,11 +240,6 @@ class ZCDP(RenyiCurve):
             raise BadBudget(f"rho must be a finite number >= 0, got {rho!r}")
         super().__init__({a: plain(exact(rho) * exact(a)) for a in _LISTED})
         object.__setattr__(self, "rho", plain(exact(rho)))
-
-    @staticmethod
-    def of_pure(epsilon: Real) -> ZCDP:
-        """What a pure epsilon implies: epsilon^2 / 2 (Bun and Steinke 2016, Proposition 3.3)."""
-        return ZCDP(plain(exact(epsilon) ** 2 / 2))
 
     def __str__(self) -> str:
         return f"ZCDP(rho={self.rho!r})"

@@ -23,9 +23,18 @@ _MOST_BITS = 20_000
 def delta(orders: Mapping[Real, Fraction], epsilon: Fraction, symmetric: bool) -> float:
     """A proved upper bound on sup P(S) - e^epsilon Q(S), the least up to rounding, for finite positive divergences."""
     edges, constraints, pure = _split(orders, symmetric)
-    least = min((_log_delta(a, float(e), float(epsilon)) for a, e in orders.items()), default=0.0)
-    low, high = min(least, 0.0) - 60, _high(edges)
-    x, d, tight = hill_for_delta(edges, float(epsilon), low, high)
+    least = 0.0  # about the logarithm of the optimal delta of one order: where the search begins
+    for a, bound in ((float(a), float(a - 1) * float(e)) for a, e in orders.items() if not math.isinf(a)):
+        room = bound if bound > 30 else math.log(math.expm1(bound))
+        least = min(least, room - (a - 1) * float(epsilon) + a * math.log1p(-1 / a) - math.log(a - 1))
+    e = float(epsilon)
+
+    def height(x: Array) -> tuple[Array, Array]:
+        """ln of p - e^epsilon q(p) at the logits x of p."""
+        gap = e - _log_ratios(x, np.min(edges.reach(x), axis=1))[0]
+        return np.where(gap < 0, _log(x) + np.log(-np.expm1(np.minimum(gap, -1e-300))), -1e9 - gap), x
+
+    x, d, tight = _climb(edges, height, least - 60, _high(edges))
     with balls.precision(_bits(x)):
         slope = balls.of(epsilon).exp()
         log_t, log_s = _ratios(x, d)
@@ -39,7 +48,14 @@ def epsilon(orders: Mapping[Real, Fraction], delta: Fraction, symmetric: bool) -
     """A proved upper bound on the least epsilon at `delta`, for finite positive divergences; may be below zero."""
     edges, constraints, pure = _split(orders, symmetric)
     log_delta = math.log(delta.numerator) - math.log(delta.denominator)
-    x, d, tight = hill_for_epsilon(edges, log_delta, log_delta - 60, _high(edges))
+    left = math.log1p(-math.exp(log_delta))
+
+    def height(z: Array) -> tuple[Array, Array]:
+        """ln of (p - delta) / q(p), the steepest line through (0, delta), at p = (delta + e^z) / (1 + e^z)."""
+        x = np.logaddexp(log_delta, z) - left
+        return _log(z) - _log(x - np.min(edges.reach(x), axis=1)), x
+
+    x, d, tight = _climb(edges, height, log_delta - 60, _high(edges))
     with balls.precision(_bits(x)):
         rest = balls.of(delta)
         log_t, log_s = _ratios(x, d)
@@ -77,7 +93,10 @@ def _lines(active: list[Constraint], pure: Fraction | None, symmetric: bool, log
     lines = [Tangent(arb(0), arb(1))]  # p <= 1
     if log_t > log_s:
         lines += [c.line(log_t, log_s) for c in active]
-    return lines + (pure_lines(pure, symmetric) if pure is not None else [])
+    if pure is not None:  # p <= K q, and in the other order 1 - q <= K (1 - p), with K = e^pure
+        k = balls.of(pure).exp()
+        lines += [Tangent(k, arb(0)), *([Tangent(1 / k, 1 - 1 / k)] if symmetric else [])]
+    return lines
 
 
 def _active(constraints: list[Constraint], tight: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[Constraint]:
@@ -100,16 +119,6 @@ def _ratios(x: float, d: float) -> tuple[arb, arb]:
 def _bits(x: float) -> int:
     """Enough to see 1 - p beside 1 twice over."""
     return int(min(_MOST_BITS, 256 + 3 * abs(x)))
-
-
-def _log_delta(alpha: Real, renyi: float, epsilon: float) -> float:
-    """About the logarithm of the optimal delta of one order: where the search begins."""
-    if math.isinf(alpha):
-        return 0.0
-    a = float(alpha)
-    bound = (a - 1) * renyi
-    room = bound if bound > 30 else math.log(math.expm1(bound))
-    return min(0.0, room - (a - 1) * epsilon + a * math.log1p(-1 / a) - math.log(a - 1))
 
 
 def _high(edges: DoubleConstraints) -> float:
@@ -146,15 +155,17 @@ class DoubleConstraints:
         """The largest d with q = sigmoid(x - d) allowed beside p = sigmoid(x), one column a constraint."""
         forward = self.powers > 1
         a, bound = self.powers[forward], self.log_bounds[forward]
-        pure = [column[:, None] for column in self._pure_reach(x)]
+        pure = []  # p <= K q, and 1 - q <= K (1 - p), solved for d
+        if not math.isinf(self.pure):
+            pure = [np.logaddexp(0.0, np.log(np.expm1(np.minimum(self.pure, 700.0))) - _log(-x))[:, None]]
+            if self.symmetric:
+                other = np.expm1(-self.pure) / np.exp(_log(x))
+                pure.append(np.where(other > -1, -np.log1p(np.maximum(other, -1.0)), np.inf)[:, None])
         if not a.size:
             return np.concatenate(pure, axis=1)
         start = np.min([x - np.max((a * _log(x)[:, None] - bound) / (a - 1), axis=1), *[c[:, 0] for c in pure]], axis=0)
-        return np.concatenate([self._solve(x[:, None], np.maximum(start, 0.0)[:, None]), *pure], axis=1)
-
-    def _solve(self, x: Array, start: Array) -> Array:
-        """The d at which each constraint binds, at most `start`: Newton steps on the logarithm, kept in a bracket."""
-        d = np.repeat(start, len(self.powers), axis=1)
+        # the d at which each constraint binds, at most that: Newton steps on the logarithm, kept in a bracket
+        x, d = x[:, None], np.repeat(np.maximum(start, 0.0)[:, None], len(self.powers), axis=1)
         low, high = np.zeros_like(d), d
         for _ in range(_STEPS):
             excess, slope = self._excess(x, d)
@@ -167,16 +178,7 @@ class DoubleConstraints:
             d = new
             if done:
                 break
-        return d
-
-    def _pure_reach(self, x: Array) -> list[Array]:
-        """p <= K q, and 1 - q <= K (1 - p), solved for d."""
-        if math.isinf(self.pure):
-            return []
-        most = np.logaddexp(0.0, np.log(np.expm1(np.minimum(self.pure, 700.0))) - _log(-x))
-        other = np.expm1(-self.pure) / np.exp(_log(x))
-        back = np.where(other > -1, -np.log1p(np.maximum(other, -1.0)), np.inf)
-        return [most, back] if self.symmetric else [most]
+        return np.concatenate([d, *pure], axis=1)
 
     def _excess(self, x: Array, d: Array) -> tuple[Array, Array]:
         """The logarithm of (left side - 1) / (c - 1) and its derivative in d; without the 1 where c is large.
@@ -217,27 +219,6 @@ def _log_ratios(x: Array, d: Array) -> tuple[Array, Array]:
 def _log(x: Array) -> Array:
     """log p for p = sigmoid(x)."""
     return -np.logaddexp(0.0, -x)
-
-
-def hill_for_delta(edges: DoubleConstraints, epsilon: float, low: float, high: float) -> tuple[float, float, Array]:
-    """The p (a logit) with the largest p - e^epsilon q(p), the reach there, and how tightly each constraint binds."""
-
-    def height(x: Array) -> tuple[Array, Array]:
-        gap = epsilon - _log_ratios(x, np.min(edges.reach(x), axis=1))[0]
-        return np.where(gap < 0, _log(x) + np.log(-np.expm1(np.minimum(gap, -1e-300))), -1e9 - gap), x
-
-    return _climb(edges, height, low, high)
-
-
-def hill_for_epsilon(edges: DoubleConstraints, log_delta: float, low: float, high: float) -> tuple[float, float, Array]:
-    """The same for the largest (p - delta) / q(p): the steepest line through (0, delta)."""
-    rest = math.log1p(-math.exp(log_delta))
-
-    def height(z: Array) -> tuple[Array, Array]:  # p = (delta + e^z) / (1 + e^z)
-        x = np.logaddexp(log_delta, z) - rest
-        return _log(z) - _log(x - np.min(edges.reach(x), axis=1)), x
-
-    return _climb(edges, height, low, high)
 
 
 def _climb(edges: DoubleConstraints, height, low: float, high: float) -> tuple[float, float, Array]:  # type: ignore[no-untyped-def]
@@ -337,12 +318,6 @@ class Constraint:
 
 
 _HALVINGS = 160
-
-
-def pure_lines(epsilon: Fraction, symmetric: bool) -> list[Tangent]:
-    """p <= K q, and in the other order 1 - q <= K (1 - p), with K = e^epsilon."""
-    k = balls.of(epsilon).exp()
-    return [Tangent(k, arb(0)), *([Tangent(1 / k, 1 - 1 / k)] if symmetric else [])]
 
 
 def rest_at(slope: arb, lines: list[Tangent]) -> list[arb]:

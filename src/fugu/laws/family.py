@@ -305,7 +305,7 @@ class SetFamily(SeveralPairs):
     @staticmethod
     def from_json(found: dict[str, Any]) -> SetFamily:
         """What `to_json` wrote, checked: sorted points, sets that are not empty and declare just them."""
-        from fugu.laws.sets.hull import law_set_from
+        from fugu.laws.sets.ball import law_set_from
 
         points, sets = ordered_points(found, 1), tuple(law_set_from(one) for one in found["sets"])
         if any(not np.array_equal(one.values, points) for one in sets):

@@ -177,7 +177,7 @@ def _set_of(law: Law, values: NDArray[np.float64], label: str) -> LawSet:
     place = np.searchsorted(values, law.values)
     if np.any(place == len(values)) or not np.array_equal(values[place], law.values):
         raise BadLaw(f"a law has values that the sets of laws do not declare{where}; declare them in every set")
-    from fugu.laws.sets.hull import Hull
+    from fugu.laws.sets.ball import Hull
 
     return Hull([law], values)
 

@@ -36,7 +36,11 @@ def prove_pure(family: Family, rate: Fraction | None) -> list[PairLoss]:
         for _, left, beyond, _ in blocks(family, rate, "proving epsilon"):
             s = [[a + b for a, b in zip(*sums, strict=True)] for sums in zip(left, beyond, strict=True)]
             for number, ((i, j), _) in enumerate(family.different):
-                bounds[number] = _bound(bounds[number], s[i], s[j], total[i] / total[j])
+                m, share = bounds[number], total[i] / total[j]
+                for a, b in zip(s[i], s[j], strict=True):
+                    if not (a <= m * share * b and b <= m / share * a):
+                        m = balls.raised(balls.raised(m, a, b * share), b * share, a)
+                bounds[number] = m
         found = [
             PairLoss(label, math.inf if family.blurred(pair) else balls.upper(m.log()), pair)
             for m, (pair, label) in zip(bounds, family.different, strict=True)
@@ -85,14 +89,6 @@ def coupled_within(family: Family, pair: tuple[int, int], rate: Fraction, epsilo
 
     i, j = pair
     return not family.blurred(pair) and w_inf_index(family.points, family.laws[i], family.laws[j]) * rate <= epsilon
-
-
-def _bound(m: arb, s_i: list[arb], s_j: list[arb], share: arb) -> arb:
-    """`m` raised until S_i / t_i <= m S_j / t_j and the reverse at every atom, with share = t_i / t_j."""
-    for a, b in zip(s_i, s_j, strict=True):
-        if not (a <= m * share * b and b <= m / share * a):
-            m = balls.raised(balls.raised(m, a, b * share), b * share, a)
-    return m
 
 
 def _same(family: Family) -> list[str]:

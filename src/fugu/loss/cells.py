@@ -91,8 +91,13 @@ def largest(p: Counts, q: Counts, epsilon: Real) -> float:
     check_epsilon(epsilon)
     if math.isinf(epsilon):
         return math.inf
-    wanted = exact(epsilon)
-    least, found, step = as_meant(wanted, -outward(-wanted)), _inverse(Ratios(p, q), epsilon), 2.0**-52
+    wanted, step = exact(epsilon), 2.0**-52
+    least = as_meant(wanted, -outward(-wanted))
+    with balls.precision(_BITS):  # log(1 + (e^epsilon - 1) / HS), rounded down: HS from above, the numerator from below
+        stick = Ratios(p, q).stick(_excess(epsilon))[0]
+        if stick <= 0:
+            return math.inf
+        found = 0.0 if epsilon > _HUGE else -meant_up(balls.upper(-(_excess(epsilon) / stick.upper()).log1p()))
     while found > least and exact(worth(p, q, found)) > wanted:  # the two roundings may meet in the last digit
         found, step = min(found * (1 - step), math.nextafter(found, 0)), 2 * step
     return max(found, least) + 0.0
@@ -117,18 +122,6 @@ def as_meant(x: Fraction, rounded: float) -> float:
     """
     nearest = float(x) if abs(x) < 2**1000 else math.inf
     return nearest if math.isfinite(nearest) and as_fraction(nearest) == x else rounded
-
-
-def _inverse(ratios: Ratios, epsilon: Real) -> float:
-    """log(1 + (e^epsilon - 1) / HS), rounded down: HS from above, the numerator from below."""
-    with balls.precision(_BITS):
-        stick = ratios.stick(_excess(epsilon))[0]
-        if stick <= 0:
-            return math.inf
-        if epsilon > _HUGE:
-            return 0.0
-        bought = (_excess(epsilon) / stick.upper()).log1p()
-        return -meant_up(balls.upper(-bought))
 
 
 def _excess(epsilon: Real) -> arb:

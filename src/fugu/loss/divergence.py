@@ -56,23 +56,18 @@ def renyi_bounds(item: Item, noise: LatticeNoise, alpha: Fraction | float) -> li
         else:
             found = prove_renyi_gaussian(item, noise.precision, order)
     known = {pair: value for (pair, _), value in zip(item.different, found, strict=True)}
-    return [
-        PairLoss(label, min(known.get(pair, 0.0), _coupled(item, pair, noise, order)), pair)
-        for pair, label in zip(item.pairs, item.labels, strict=True)
-    ]
-
-
-def _coupled(family: Family, pair: Pair, noise: LatticeNoise, alpha: Fraction) -> float:
-    """alpha W^2 g^2 / (2 s^2) for Gaussian noise, W g / b for Laplace noise, in exact rationals, W = W_inf in steps.
-
-    Settles equality, which balls cannot: two point masses whose closed form is a rational
-    (docs/proofs/renyi.md#3-gaussian-noise-on-a-lattice-shifts-and-couplings)."""
     if noise.scale == 0:
-        return math.inf
-    steps = w_inf_index(family.points, family.laws[pair[0]], family.laws[pair[1]])
-    if isinstance(noise, Gaussian):
-        return float_up(alpha * noise.precision * steps**2)
-    return float_up(noise.rate * steps)
+        return [
+            PairLoss(label, known.get(pair, 0.0), pair) for pair, label in zip(item.pairs, item.labels, strict=True)
+        ]
+    losses = []
+    for pair, label in zip(item.pairs, item.labels, strict=True):
+        # alpha W^2 g^2 / (2 s^2) for Gaussian noise, W g / b for Laplace noise, in exact rationals, W = W_inf in steps:
+        # settles equality, which balls cannot (docs/proofs/renyi.md#3-gaussian-noise-on-a-lattice-shifts-and-couplings)
+        steps = w_inf_index(item.points, item.laws[pair[0]], item.laws[pair[1]])
+        coupled = order * noise.precision * steps**2 if isinstance(noise, Gaussian) else noise.rate * steps
+        losses.append(PairLoss(label, min(known.get(pair, 0.0), float_up(coupled)), pair))
+    return losses
 
 
 def _laplace(family: Family, rate: Fraction, alpha: Fraction) -> list[float]:

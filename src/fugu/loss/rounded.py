@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from flint import arb
@@ -100,17 +101,15 @@ def _both(pair: Analytic, rate: Fraction, most_tilt: float = 60.0) -> list[_Sums
     found = []
     for law in (pair.p, pair.q):
         cells = ball_cells(law, pair.lattice, span, rate)
-        left = _scan(cells.mass, q, q * cells.left[0])
-        right = _scan(cells.mass[::-1], q, q * cells.right[0])[::-1]
+        rows = []
+        for mass, before in ((cells.mass, cells.left[0]), (cells.mass[::-1], cells.right[0])):
+            top = (q * before).upper()  # the first sum with the ball [0, top] added
+            first = mass[0] + (top / 2).union(arb(0)).union(top)
+            rows.append(forwards([first, *mass[1:]], [q] * (len(mass) - 1)))
+        left, right = rows[0], rows[1][::-1]
         total = [a + b - m for a, b, m in zip(left, right, cells.mass, strict=True)]
         found.append(_Sums(total, left, right, cells))
     return found
-
-
-def _scan(mass: list[arb], q: arb, before: arb) -> list[arb]:
-    """L_k = p_k + q L_{k-1}, the first one with the ball [0, before] added."""
-    top = before.upper()
-    return forwards([mass[0] + (top / 2).union(arb(0)).union(top), *mass[1:]], [q] * (len(mass) - 1))
 
 
 # A law with Gaussian components after rounding onto a lattice: the masses of the cells, as balls and as floats.
@@ -166,9 +165,13 @@ def ball_cells(law: Components, lattice: Lattice, span: Span, rate: Fraction | N
             ends[side][0] += w
             ends[side][1] += w * (r * beyond).exp()
             continue
-        edges = _edges(lattice, span, mean, std)
-        for k in range(len(span)):
-            mass[k] = mass[k] + w * _between(edges[k], edges[k + 1])
+        # (o + (k - 1/2) g - mean) / std for k = first .. last + 1, exactly rational before it becomes a ball
+        start = balls.of((lattice.origin + (span.first - Fraction(1, 2)) * lattice.grid - mean) / std)
+        width = balls.of(lattice.grid / std)
+        edges = [start + width * k for k in range(len(span) + 1)]
+        for k, (low, high) in enumerate(pairwise(edges)):
+            near, far = (-high, -low) if high < 0 else (low, high)  # from the tail that both ends lie in
+            mass[k] = mass[k] + w * (_upper_tail(near) - _upper_tail(far))
         tilt = balls.of(std / lattice.grid) * r
         for side, z in ((0, -edges[0]), (1, edges[-1])):
             ends[side][0] += w * _upper_tail(z)
@@ -176,23 +179,9 @@ def ball_cells(law: Components, lattice: Lattice, span: Span, rate: Fraction | N
     return BallCells(mass, (ends[0][0], ends[0][1]), (ends[1][0], ends[1][1]))
 
 
-def _edges(lattice: Lattice, span: Span, mean: Fraction, std: Fraction) -> list[arb]:
-    """(o + (k - 1/2) g - mean) / std for k = first .. last + 1, exactly rational before it becomes a ball."""
-    start = (lattice.origin + (span.first - Fraction(1, 2)) * lattice.grid - mean) / std
-    first, width = balls.of(start), balls.of(lattice.grid / std)
-    return [first + width * k for k in range(len(span) + 1)]
-
-
 def _upper_tail(z: arb) -> arb:
     """P(Z > z) for a standard normal Z."""
     return (z / arb(2).sqrt()).erfc() / 2
-
-
-def _between(low: arb, high: arb) -> arb:
-    """P(low < Z < high), from the tail that both ends lie in."""
-    if high < 0:
-        return _upper_tail(-high) - _upper_tail(-low)
-    return _upper_tail(low) - _upper_tail(high)
 
 
 def float_cells(law: Components, lattice: Lattice, span: Span) -> NDArray[np.float64]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -208,7 +207,31 @@ _KNOWN: WeakKeyDictionary[SetFamily, dict[tuple[int, int, int], tuple[Extremes, 
 
 def extremes(law_set: LawSet, points: Whole, outputs: Whole) -> Extremes:
     """N and D of a set at the outputs, by its kind."""
-    return _MADE[type(law_set)](law_set, points, outputs)
+    if isinstance(law_set, Box):
+        return box(law_set, points, outputs)
+    if isinstance(law_set, Band):
+        return band(law_set, points, outputs)
+    if isinstance(law_set, Hull):
+        return hull(law_set, points, outputs)
+    if isinstance(law_set, Intersection):  # exact for boxes and bands on few values; else the least N, the greatest D
+        together, parts = law_set.path, [*law_set.boxes, *law_set.bands]
+        if together is not None and len(parts) > 1 and len(points) <= _ATTAINED:
+            known: list[Extremes] = [path(together, points, outputs)]
+        else:
+            known = [extremes(part, points, outputs) for part in parts]
+        others = (extremes(part, points, outputs) for part in law_set.others)
+        return SeveralSets([*known, *others], shared=True)
+    assert isinstance(law_set, Ball)
+    if law_set.distance == "tv":
+        return variation(law_set, points, outputs)
+    if (cells := len(points) * len(outputs)) > _GENERIC:
+        raise OutOfReach(
+            f"a ball in Kullback-Leibler divergence is searched at every output, {cells:,} cells of outputs and "
+            f"values, more than {_GENERIC:,}; join values, or use a Box, a Band or a ball in total variation",
+            points=cells,
+            limit=_GENERIC,
+        )
+    return Supported(law_set, np.abs(outputs[:, None] - points[None, :]))
 
 
 def at_points(family: SetFamily) -> tuple[Extremes, ...]:
@@ -226,37 +249,3 @@ def at_outputs(family: SetFamily, outputs: Whole) -> tuple[Extremes, ...]:
         points = np.asarray(family.points, dtype=np.int64)
         known[key] = tuple(extremes(one, points, outputs) for one in family.sets)
     return known[key]
-
-
-def _ball(law_set: Ball, points: Whole, outputs: Whole) -> Extremes:
-    if law_set.distance == "tv":
-        return variation(law_set, points, outputs)
-    if (cells := len(points) * len(outputs)) > _GENERIC:
-        raise OutOfReach(
-            f"a ball in Kullback-Leibler divergence is searched at every output, {cells:,} cells of outputs and "
-            f"values, more than {_GENERIC:,}; join values, or use a Box, a Band or a ball in total variation",
-            points=cells,
-            limit=_GENERIC,
-        )
-    return Supported(law_set, np.abs(outputs[:, None] - points[None, :]))
-
-
-def _intersection(law_set: Intersection, points: Whole, outputs: Whole) -> Extremes:
-    """Exact for boxes and bands on few values; else the least N and the greatest D of the parts."""
-    together, parts = law_set.path, [*law_set.boxes, *law_set.bands]
-    known: list[Extremes]
-    if together is not None and len(parts) > 1 and len(points) <= _ATTAINED:
-        known = [path(together, points, outputs)]
-    else:
-        known = [extremes(part, points, outputs) for part in parts]
-    others = (extremes(part, points, outputs) for part in law_set.others)
-    return SeveralSets([*known, *others], shared=True)
-
-
-_MADE: dict[type[LawSet], Callable[[Any, Whole, Whole], Extremes]] = {
-    Box: box,
-    Band: band,
-    Ball: _ball,
-    Hull: hull,
-    Intersection: _intersection,
-}

@@ -206,40 +206,38 @@ Mask = NDArray[np.bool_]
 
 def side(mix: NoisedMixture, u: Floats, v: Floats) -> CellLogs:
     """The bounds of one mixture on the cells."""
-    rows = [_side(mix, u[part], v[part]) for part in chunks(u.size, 4 * mix.high.size)]
+    rows = []
+    for part in chunks(u.size, 4 * mix.high.size):
+        a, c = mix.offsets(u[part]), mix.offsets(v[part])
+        inside = (a < 0) & (c > 0)
+        near = np.where(inside, 0.0, np.minimum(np.abs(a), np.abs(c)))
+        wide = np.maximum(np.abs(a), np.abs(c))
+        logw, s = mix.log_weights, mix.stds
+        safe = np.where(s > 0, s, 1.0)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            if mix.laplace:
+                (far_n, near_n), (far_w, near_w) = log_parts(near, s), log_parts(wide, s)
+                half = math.log(2.0)
+                top, bottom = np.logaddexp(far_n, near_n) - half, np.logaddexp(far_w, near_w) - half
+                p_top = np.where(s > 0, log_normal(near, safe), -np.inf)
+                p_bottom = np.where(s > 0, log_normal(wide, safe), -np.inf)
+                slope = np.tanh(0.5 * (near_w - far_w))
+                lost, kept = np.exp(np.minimum(p_top - top, 700.0)), np.exp(p_bottom - top)
+                convex = np.minimum(1 - kept, slope * slope)
+                concave = np.minimum(lost - np.exp(bottom - top), np.where(s > 0, 1 / (safe * safe), np.inf))
+            else:
+                top, bottom = log_normal(near, s), log_normal(wide, s)
+                convex = np.maximum((wide / s) ** 2 - 1, 0) / (s * s)
+                concave = np.maximum(1 - (near / s) ** 2, 0) / (s * s)
+        ends = np.where(np.abs(a) <= np.abs(c), top, bottom), np.where(np.abs(c) <= np.abs(a), top, bottom)
+        left = np.where(inside, mix.logs(u[part]), ends[0] + logw) if np.any(inside) else ends[0] + logw
+        right = np.where(inside, mix.logs(v[part]), ends[1] + logw) if np.any(inside) else ends[1] + logw
+        most = log_sum(top + logw)
+        share = np.exp(top + logw - np.where(np.isfinite(most), most, 0.0)[:, None])
+        with np.errstate(invalid="ignore"):
+            bends = [np.where(share > 0, share * k, 0.0).sum(axis=1) for k in (convex, concave)]
+        rows.append((log_sum(left), log_sum(right), most, log_sum(bottom + logw), bends[0], bends[1]))
     return CellLogs(*(np.concatenate(column) for column in zip(*rows, strict=True)))
-
-
-def _side(mix: NoisedMixture, u: Floats, v: Floats) -> tuple[Floats, ...]:
-    a, c = mix.offsets(u), mix.offsets(v)
-    inside = (a < 0) & (c > 0)
-    near = np.where(inside, 0.0, np.minimum(np.abs(a), np.abs(c)))
-    wide = np.maximum(np.abs(a), np.abs(c))
-    logw, s = mix.log_weights, mix.stds
-    safe = np.where(s > 0, s, 1.0)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        if mix.laplace:
-            (far_n, near_n), (far_w, near_w) = log_parts(near, s), log_parts(wide, s)
-            half = math.log(2.0)
-            top, bottom = np.logaddexp(far_n, near_n) - half, np.logaddexp(far_w, near_w) - half
-            p_top = np.where(s > 0, log_normal(near, safe), -np.inf)
-            p_bottom = np.where(s > 0, log_normal(wide, safe), -np.inf)
-            slope = np.tanh(0.5 * (near_w - far_w))
-            lost, kept = np.exp(np.minimum(p_top - top, 700.0)), np.exp(p_bottom - top)
-            convex = np.minimum(1 - kept, slope * slope)
-            concave = np.minimum(lost - np.exp(bottom - top), np.where(s > 0, 1 / (safe * safe), np.inf))
-        else:
-            top, bottom = log_normal(near, s), log_normal(wide, s)
-            convex = np.maximum((wide / s) ** 2 - 1, 0) / (s * s)
-            concave = np.maximum(1 - (near / s) ** 2, 0) / (s * s)
-    ends = np.where(np.abs(a) <= np.abs(c), top, bottom), np.where(np.abs(c) <= np.abs(a), top, bottom)
-    left = np.where(inside, mix.logs(u), ends[0] + logw) if np.any(inside) else ends[0] + logw
-    right = np.where(inside, mix.logs(v), ends[1] + logw) if np.any(inside) else ends[1] + logw
-    most = log_sum(top + logw)
-    share = np.exp(top + logw - np.where(np.isfinite(most), most, 0.0)[:, None])
-    with np.errstate(invalid="ignore"):
-        bends = [np.where(share > 0, share * k, 0.0).sum(axis=1) for k in (convex, concave)]
-    return log_sum(left), log_sum(right), most, log_sum(bottom + logw), bends[0], bends[1]
 
 
 def judge(plus: NoisedMixture, minus: NoisedMixture, u: Floats, v: Floats) -> tuple[Mask, Mask, Floats, float | None]:

@@ -92,8 +92,15 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
             pure = [pure_as_delta(loss.value, epsilon) for loss in self.pure(item, noise, epsilon)]
             return [replace(loss, value=min(loss.value, other)) for loss, other in zip(found, pure, strict=True)]
         if wide(noise):
-            return [PairLoss(label, min(bare[pair], _curve(item, pair, noise, epsilon)), pair)
-                    for pair, label in item.different]  # fmt: skip
+            for pair, label in item.different:
+                space = space_of(item, pair, 2)
+                if len(space.x) * len(space.y) <= PLANNED:
+                    plan = smooth_plan(space, unit_of(space), noise, epsilon)
+                    curve = smooth_delta(space, unit_of(space), noise, epsilon, plan)
+                else:  # too many atoms for a plan: at the largest distance
+                    curve = shift_delta(bottleneck(space, Fraction(0))[0], space.x.shape[1], noise, epsilon)
+                found.append(PairLoss(label, min(bare[pair], curve), pair))
+            return found
         losses = [self.divergence(item, noise, alpha) for alpha in ORDERS]
         for k, (pair, label) in enumerate(item.different):
             values = {a: loss[k].value for a, loss in zip(ORDERS, losses, strict=True)}
@@ -189,14 +196,6 @@ class SpaceDirected(Leakage[Family, DirectedLaplace]):
             PairLoss(loss.label, pure_as_delta(loss.value, epsilon), loss.pair)
             for loss in self.pure(item, noise, epsilon)
         ]
-
-
-def _curve(family: Family, pair: tuple[int, int], noise: Gaussian, epsilon: Fraction) -> float:
-    """The analytic curve averaged over a plan, or at the largest distance where there are too many atoms for one."""
-    space = space_of(family, pair, 2)
-    if len(space.x) * len(space.y) <= PLANNED:
-        return smooth_delta(space, unit_of(space), noise, epsilon, smooth_plan(space, unit_of(space), noise, epsilon))
-    return shift_delta(bottleneck(space, Fraction(0))[0], space.x.shape[1], noise, epsilon)
 
 
 def pure_as_delta(pure: float, epsilon: Fraction) -> float:
@@ -317,14 +316,12 @@ def _spread_balls(dense: list[arb], axes: list[NDArray[np.int64]], rate: Fractio
         for rest in itertools.product(*ranges):
             start = sum(i * s for i, s in zip(rest, strides, strict=True))
             line = slice(start, start + stride * len(axis), stride)
-            dense[line] = _line(dense[line], factors)
+            # sum_k m_k q^{|y - x_k|} along one line of vertices
+            mass = dense[line]
+            left, right = forwards(mass, factors), forwards(mass[::-1], factors[::-1])[::-1]
+            inner = (here + q * beyond for here, q, beyond in zip(left, factors, right[1:], strict=False))
+            dense[line] = [*inner, left[-1]]
     return dense
-
-
-def _line(mass: list[arb], factors: list[arb]) -> list[arb]:
-    """sum_k m_k q^{|y - x_k|} along one line of vertices."""
-    left, right = forwards(mass, factors), forwards(mass[::-1], factors[::-1])[::-1]
-    return [*(here + q * beyond for here, q, beyond in zip(left, factors, right[1:], strict=False)), left[-1]]
 
 
 def grid_of(family: Family) -> tuple[list[NDArray[np.int64]], tuple[NDArray[np.int64], ...]]:

@@ -6,15 +6,15 @@ from fugu.lazily import names
 
 if TYPE_CHECKING:
     from fugu.laws.sets.ball import Ball as Ball
-    from fugu.laws.sets.band import Band as Band
-    from fugu.laws.sets.band import winf_ball as winf_ball
+    from fugu.laws.sets.ball import Hull as Hull
+    from fugu.laws.sets.ball import law_set_from as law_set_from
+    from fugu.laws.sets.box import Band as Band
     from fugu.laws.sets.box import Box as Box
     from fugu.laws.sets.box import Intersection as Intersection
+    from fugu.laws.sets.box import winf_ball as winf_ball
     from fugu.laws.sets.confidence import check_confidence as check_confidence
     from fugu.laws.sets.confidence import confidence_set as confidence_set
     from fugu.laws.sets.confidence import secret_error as secret_error
-    from fugu.laws.sets.hull import Hull as Hull
-    from fugu.laws.sets.hull import law_set_from as law_set_from
     from fugu.laws.sets.law_set import LawSet as LawSet
     from fugu.laws.sets.limits import mixture_interval as mixture_interval
 else:

@@ -16,8 +16,7 @@ from fugu.fixed import Fixed
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import masses
 from fugu.laws.sets.ball import Ball
-from fugu.laws.sets.band import Band
-from fugu.laws.sets.box import Box, Intersection
+from fugu.laws.sets.box import Band, Box, Intersection
 from fugu.laws.sets.law_set import Floats, LawSet, declared
 from fugu.laws.sets.levels import level_band, proved
 from fugu.laws.sets.limits import (

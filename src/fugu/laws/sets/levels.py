@@ -13,7 +13,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from fugu.fixed import fixed
-from fugu.laws.sets.band import Band
+from fugu.laws.sets.box import Band
 from fugu.laws.sets.law_set import declared
 from fugu.laws.sets.limits import checked_error, clopper_pearson
 from fugu.numbers.balls import of, precision, upper

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fugu.laws.family import SetFamily
 from fugu.laws.sets import LawSet
@@ -191,7 +190,14 @@ def least(slope: Callable[[float, float], tuple[float, Point]], widths: Point) -
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])  # in units of the widths
     best, at, floor = np.inf, (0.0, 0.0), -np.inf
     for _ in range(_MOST):
-        centre = _centroid(corners)
+        u, v = (corners - corners[0]).T  # the centre of gravity; the mean of the corners where the area is lost
+        cross = u * np.roll(v, -1) - np.roll(u, -1) * v
+        centre, area = corners.mean(axis=0), float(cross.sum())
+        if abs(area) > 1e-300:
+            sums = np.array([(u + np.roll(u, -1)) @ cross, (v + np.roll(v, -1)) @ cross])
+            inner = corners[0] + sums / (3 * area)
+            if np.all((inner >= corners.min(axis=0)) & (inner <= corners.max(axis=0))):
+                centre = inner
         x, y = a * float(centre[0]), b * float(centre[1])
         value, (dx, dy) = slope(x, y)
         if value < best:
@@ -200,32 +206,14 @@ def least(slope: Callable[[float, float], tuple[float, Point]], widths: Point) -
         floor = max(floor, value + float(rise.min()))
         if best - floor <= _CLOSE * abs(best) or not np.isfinite(value):
             break
-        corners = _cut(corners, rise)
+        kept = []  # the part of the polygon where the tangent does not rise
+        ends = zip(corners, np.roll(corners, -1, axis=0), rise.tolist(), np.roll(rise, -1).tolist(), strict=True)
+        for here, there, one, other in ends:
+            if one <= 0:
+                kept.append(here)
+            if (one < 0 < other) or (other < 0 < one):
+                kept.append(here + (there - here) * (one / (one - other)))
+        corners = np.array(kept)
         if len(corners) < 3:
             break
     return at
-
-
-def _centroid(corners: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The centre of gravity of a convex polygon; the mean of its corners where its area is lost to rounding."""
-    x, y = (corners - corners[0]).T
-    cross = x * np.roll(y, -1) - np.roll(x, -1) * y
-    area = float(cross.sum())
-    middle: NDArray[np.float64] = corners.mean(axis=0)
-    if not abs(area) > 1e-300:
-        return middle
-    found = corners[0] + np.array([((x + np.roll(x, -1)) @ cross), ((y + np.roll(y, -1)) @ cross)]) / (3 * area)
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    return found if np.all((found >= low) & (found <= high)) else middle
-
-
-def _cut(corners: NDArray[np.float64], rise: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The part of the polygon where the tangent does not rise."""
-    kept = []
-    after, climb = np.roll(corners, -1, axis=0), np.roll(rise, -1)
-    for here, there, one, other in zip(corners, after, rise.tolist(), climb.tolist(), strict=True):
-        if one <= 0:
-            kept.append(here)
-        if (one < 0 < other) or (other < 0 < one):
-            kept.append(here + (there - here) * (one / (one - other)))
-    return np.array(kept)
