@@ -16,7 +16,7 @@ from fugu.auditing.bounds import (
     rate_limit,
 )
 from fugu.errors import UsageError
-from fugu.laws.sets.limits import clopper_pearson
+from fugu.laws.sets.levels import clopper_pearson
 
 VECTORS = [
     ((90, 100, 10, 100, 0.05, 0.0), 0.82377740226, 0.17622259774, 1.54215239474),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fugu.errors import BadBudget
 from fugu.guarantee import balle, exact_delta, exact_epsilon
-from fugu.guarantee.conversion import balle_delta
+from fugu.guarantee.kinds import balle_delta
 from fugu.guarantee.optimal import _log_up
 from fugu.numbers.exact import as_fraction
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from fugu.laws.sets.box import Band
 from fugu.laws.sets.law_set import declared
-from fugu.laws.sets.levels import noncrossing
-from fugu.laws.sets.limits import checked_error
+from fugu.laws.sets.levels import checked_error, noncrossing
 from fugu.numbers.exact import UNIT, Real, VectorLike
 
 # Kolmogorov's band: the same distance above and below the observed distribution function at every value.

@@ -15,8 +15,7 @@ from fugu import Ball, Band, Box, Intersection
 from fugu.errors import BadLaw, UsageError
 from fugu.laws.sets import confidence_set, secret_error
 from fugu.laws.sets.confidence import clopper_box
-from fugu.laws.sets.levels import level_band, levels
-from fugu.laws.sets.limits import divergence_radius, mixture_radius, variation_radius
+from fugu.laws.sets.levels import divergence_radius, level_band, levels, mixture_radius, variation_radius
 from hunting import search
 
 

@@ -14,11 +14,14 @@ from scipy.stats import beta, kstwo
 
 from fugu.errors import UsageError
 from fugu.laws.sets import mixture_interval, secret_error
-from fugu.laws.sets.levels import chernoff_limits, levels, noncrossing, proved
-from fugu.laws.sets.limits import (
+from fugu.laws.sets.levels import (
+    chernoff_limits,
     clopper_pearson,
     divergence_radius,
+    levels,
     mixture_radius,
+    noncrossing,
+    proved,
     too_high,
     too_low,
     variation_radius,

@@ -18,8 +18,19 @@ import fugu
 from fugu import Discrete
 from fugu.errors import BadLaw, NotProvable, UnknownName, UsageError
 from fugu.laws import adding, poisson_binomial, sum_of
-from fugu.laws.adding import convolve_exact, convolve_fft
-from fugu.laws.spectrum import KAPPA, Term, bennett, enclose, factors, in_balls, in_doubles, spectrum, unit_roots
+from fugu.laws.adding import (
+    KAPPA,
+    Term,
+    bennett,
+    convolve_exact,
+    convolve_fft,
+    enclose,
+    factors,
+    in_balls,
+    in_doubles,
+    spectrum,
+    unit_roots,
+)
 from fugu.numbers import balls
 from fugu.numbers.exact import as_fraction
 

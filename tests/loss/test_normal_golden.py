@@ -10,8 +10,7 @@ import pytest
 
 from fugu.errors import BadBudget, BadNoise, NotProvable, UnknownName
 from fugu.laws.normal import Normal, NormalMixture
-from fugu.loss.densities import parts
-from fugu.loss.integrals import normal_hockey_stick
+from fugu.loss.densities import normal_hockey_stick, parts
 from fugu.loss.search.couplings import coupled_scale, repaired, tau, theorem1_scale
 from fugu.loss.smooth import hockey_stick, one_order, pure_epsilon
 from fugu_papers.ding_exact import cdf, density, least_continuous, log_density, sf

@@ -19,7 +19,7 @@ from fugu.loss.divergence import renyi_bounds
 from fugu.loss.lattice_gaussian import _by_polynomials, _direct, _horner
 from fugu.loss.leakage import on_grid
 from fugu.loss.rounded import Span
-from fugu.loss.search.divergence import fast_renyi
+from fugu.loss.search.shapes import fast_renyi
 from fugu.noise import Lattice
 from fugu.numbers.balls import divergence
 

@@ -10,7 +10,7 @@ import pytest
 
 import fugu
 from fugu.errors import BadTable, UsageError
-from fugu.laws.sets.limits import mixture_interval
+from fugu.laws.sets.levels import mixture_interval
 from fugu.ledger.fingerprint import prior_digest
 from fugu.priors.interval_chain import CountedTransitions
 from hunting import search

@@ -29,7 +29,7 @@ from fugu.errors import UnknownName, UsageError
 from fugu.guarantee import Guarantee
 from fugu.guarantee.asks import exact, outward
 from fugu.laws.pair import LawPair
-from fugu.laws.sets.limits import clopper_pearson
+from fugu.laws.sets.levels import clopper_pearson
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.kind import Floats
 from fugu.noise.matrix import CorrelatedGaussian

@@ -18,7 +18,7 @@ from fugu.errors import UsageError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
 from fugu.guarantee.asks import check_delta
-from fugu.laws.sets.limits import binomial_limit
+from fugu.laws.sets.levels import binomial_limit
 from fugu.noise.kind import Floats, finite_or_none
 from fugu.numbers import balls
 from fugu.numbers.checks import is_share
@@ -30,7 +30,7 @@ from fugu.visible import Json
 # n1 outputs under the first hypothesis, n0 under the second; k1 and k0 of them are guessed to be of the first. The
 # guess must have been fixed on other data. Clopper and Pearson (1934): with probability at least 1 - a each, the rate
 # of right guesses is at least Beta^-1(a; k1, n1 - k1 + 1), and that of wrong ones at most Beta^-1(1 - a; k0 + 1, n0 -
-# k0). Both are proved in balls (`fugu.laws.sets.limits`). A low bound never proves privacy.
+# k0). Both are proved in balls (`fugu.laws.sets.levels`). A low bound never proves privacy.
 
 
 _BITS = 128

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fugu.data.moments import middles
 from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable, UsageError
-from fugu.guarantee.conversion import exact_delta
+from fugu.guarantee.kinds import exact_delta
 from fugu.laws.components import nearest
 from fugu.laws.family import Family, SetFamily
 from fugu.laws.normal import Analytic

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from fugu.guarantee.asks import Ratio as Ratio
     from fugu.guarantee.composition import independent as independent
     from fugu.guarantee.composition import weaknesses as weaknesses
-    from fugu.guarantee.conversion import balle as balle
-    from fugu.guarantee.conversion import exact_delta as exact_delta
-    from fugu.guarantee.conversion import exact_epsilon as exact_epsilon
     from fugu.guarantee.curve import ZCDP as ZCDP
     from fugu.guarantee.curve import Guarantee as Guarantee
     from fugu.guarantee.curve import RenyiCurve as RenyiCurve
@@ -31,6 +28,9 @@ if TYPE_CHECKING:
     from fugu.guarantee.kinds import Approx as Approx
     from fugu.guarantee.kinds import Pure as Pure
     from fugu.guarantee.kinds import Renyi as Renyi
+    from fugu.guarantee.kinds import balle as balle
+    from fugu.guarantee.kinds import exact_delta as exact_delta
+    from fugu.guarantee.kinds import exact_epsilon as exact_epsilon
     from fugu.guarantee.kinds import implies as implies
     from fugu.guarantee.kinds import is_guarantee as is_guarantee
     from fugu.guarantee.kinds import pure_as_renyi as pure_as_renyi

@@ -210,8 +210,7 @@ def poisson_binomial(probabilities: Iterable[Real], method: str = "auto") -> Dis
     >>> poisson_binomial([0.1, 0.5]).weights
     array([0.45, 0.5 , 0.05])
     """
-    from fugu.laws.adding import convolved, placed_law
-    from fugu.laws.spectrum import Term
+    from fugu.laws.adding import Term, convolved, placed_law
 
     chances = Counter[Fraction]()
     for p in probabilities:

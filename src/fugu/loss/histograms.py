@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any, final
 
 import numpy as np
@@ -13,7 +14,7 @@ from flint import arb, fmpz
 from fugu.errors import BadNoise, NotProvable, OutOfReach
 from fugu.guarantee.asks import Ask, PairLoss, Ratio
 from fugu.laws.cells import CellFamily, Counts
-from fugu.loss import cells, search
+from fugu.loss import cells
 from fugu.loss.cells import UNIT, Floats, Mask, Ratios, hockey_stick, tilt
 from fugu.loss.leakage import Leakage, largest
 from fugu.noise.gaussian import Gaussian
@@ -355,4 +356,35 @@ class CellsGaussian(CellsLeakage):
         none = super().known(item, ask)
         if none is not None or not isinstance(ask, Ratio):
             return none
-        return search.least_gaussian(lambda steps: self.guess(item, steps, ask), ask.target, self.start(item, ask)[0])
+        return least_gaussian(lambda steps: self.guess(item, steps, ask), ask.target, self.start(item, ask)[0])
+
+
+_CLOSE_SCALE = 1e-6
+_WIDEST_SCALE = 1e6
+
+
+def least_gaussian(loss: Callable[[float], float], target: float, start: float) -> float:
+    """A scale with loss(scale) <= target, some 1e-6 above one with more, from a first guess.
+
+    Raises `NotProvable` where no scale within reach meets the target."""
+    from scipy.optimize import brentq
+
+    @cache
+    def height(scale: float) -> float:
+        return math.log(max(loss(scale), 1e-300) / target)
+
+    low = high = start
+    step = 1.0
+    while height(high) > 0:
+        low, high = high, high * 2
+        if high > _WIDEST_SCALE:
+            raise NotProvable("no Gaussian noise within reach meets the budget; ask for a larger epsilon or delta")
+    while low == high or height(low) <= 0:
+        step *= 2
+        high, low = min(high, low), low / step
+        if low < 1e-3:
+            return high
+    found = float(brentq(height, low, high, xtol=0.3 * _CLOSE_SCALE * high, rtol=1e-12))
+    while height(found) > 0:
+        found *= 1 + _CLOSE_SCALE
+    return found

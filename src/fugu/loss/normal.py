@@ -13,7 +13,7 @@ from flint import acb, arb, arb_poly, fmpq, fmpq_mat, fmpq_poly
 
 from fugu.errors import BadBudget, BadLaw, BadNoise, NotProvable
 from fugu.guarantee.asks import check_alpha, check_epsilon
-from fugu.guarantee.conversion import balle_delta, exact_delta
+from fugu.guarantee.kinds import balle_delta, exact_delta
 from fugu.laws.multinormal import Matrix, NormalPair, Row, is_semidefinite, positive_pivots
 from fugu.loss.search.normal import FloatSpectrum
 from fugu.loss.shifts import ball_delta

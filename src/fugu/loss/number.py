@@ -83,7 +83,7 @@ class NumberLeakage(Leakage[Any, Any]):
         """Lattice noise in balls; continuous noise on atoms by quadrature with a proved error, on components in closed
         form or by rigorous integration, both orders."""
         from fugu.loss import continuous_divergence, divergence
-        from fugu.loss.integrals import gaussian_renyi, laplace_renyi
+        from fugu.loss.continuous_divergence import gaussian_renyi, laplace_renyi
 
         if noise.grid is not None or (noise.silent and isinstance(item, Family)):
             return largest(divergence.renyi_bounds(on_grid(item, noise.grid), noise, alpha))

@@ -24,12 +24,12 @@ from fugu.loss.densities import (
     log_normal,
     log_parts,
     log_sum,
+    normal_hockey_stick,
     parts,
     reduced,
 )
 from fugu.loss.door import delta as discrete_delta
 from fugu.loss.door import epsilon as discrete_epsilon
-from fugu.loss.integrals import normal_hockey_stick
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, as_fraction
 

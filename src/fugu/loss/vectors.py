@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadNoise, NotProvable
 from fugu.guarantee.asks import PairLoss
-from fugu.guarantee.conversion import exact_delta
-from fugu.guarantee.kinds import pure_as_renyi
+from fugu.guarantee.kinds import exact_delta, pure_as_renyi
 from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses

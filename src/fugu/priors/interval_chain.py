@@ -350,7 +350,7 @@ class CountedTransitions:
 
     def limits(self) -> tuple[Limits, Limits | None]:
         """The limits of the rows, and of the law of the first entry."""
-        from fugu.laws.sets.limits import mixture_interval  # priors without counts need no sets of laws
+        from fugu.laws.sets.levels import mixture_interval  # priors without counts need no sets of laws
 
         rows = self.transitions if self.first is None else (*self.transitions, self.first)
         found = [[mixture_interval(count, sum(row), self.error) for count in row] for row in rows]

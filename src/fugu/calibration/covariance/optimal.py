@@ -13,7 +13,7 @@ from fugu.calibration.covariance.directions import covariances_of, hides, pairs_
 from fugu.calibration.covariance.slope import StandardPairs, Symmetric, divergence
 from fugu.errors import UsageError
 from fugu.guarantee.asks import Ask, Divergences
-from fugu.loss.integrals import normal_hockey_stick
+from fugu.loss.densities import normal_hockey_stick
 
 Array = NDArray[np.float64]
 

@@ -16,6 +16,6 @@ if TYPE_CHECKING:
     from fugu.laws.sets.confidence import confidence_set as confidence_set
     from fugu.laws.sets.confidence import secret_error as secret_error
     from fugu.laws.sets.law_set import LawSet as LawSet
-    from fugu.laws.sets.limits import mixture_interval as mixture_interval
+    from fugu.laws.sets.levels import mixture_interval as mixture_interval
 else:
     __getattr__ = names(__name__)

@@ -18,14 +18,15 @@ from fugu.laws.masses import masses
 from fugu.laws.sets.ball import Ball
 from fugu.laws.sets.box import Band, Box, Intersection
 from fugu.laws.sets.law_set import Floats, LawSet, declared
-from fugu.laws.sets.levels import level_band, proved
-from fugu.laws.sets.limits import (
+from fugu.laws.sets.levels import (
     cell_error,
     checked_error,
     clopper_pearson,
     divergence_proved,
     divergence_radius,
+    level_band,
     mixture_radius,
+    proved,
     too_high,
     too_low,
     variation_radius,

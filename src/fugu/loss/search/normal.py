@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fugu.loss.integrals import normal_hockey_stick
+from fugu.loss.densities import normal_hockey_stick
 
 # With (lam, g) of fugu.loss.normal, den = lam - (lam - 1) s, and L = ln p/q,
 #
