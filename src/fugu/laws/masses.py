@@ -43,10 +43,13 @@ class Masses:
                 return np.log(self.floats())
             if self.parts.dtype != object:
                 return np.log(self.parts.astype(np.float64)) - math.log(self.total)  # the total is 1 to nine digits
-        numerator, denominator = self.total.numerator, self.total.denominator
-        return np.array(
-            [_log_ratio(int(p) * denominator, numerator) if p else -math.inf for p in self.parts], dtype=np.float64
-        )
+        denominator, logs = self.total.numerator, np.full(len(self.parts), -np.inf)
+        for k in np.flatnonzero(self.parts).tolist():  # a power of two, and a number between 1/2 and 2
+            numerator = int(self.parts[k]) * self.total.denominator
+            power = numerator.bit_length() - denominator.bit_length()
+            near = (numerator << max(0, -power)) / (denominator << max(0, power))
+            logs[k] = math.log(near) + power * math.log(2)
+        return logs
 
     def whole(self) -> tuple[list[int], int]:
         """The same masses as Python integers over an integer total."""
@@ -119,14 +122,7 @@ class Masses:
         return all(x * t == y * s for x, y in zip(a, b, strict=True))
 
 
-def _log_ratio(numerator: int, denominator: int) -> float:
-    """ln of a quotient of positive whole numbers of any size: a power of two and a number between 1/2 and 2."""
-    power = numerator.bit_length() - denominator.bit_length()
-    near = (numerator << max(0, -power)) / (denominator << max(0, power))
-    return math.log(near) + power * math.log(2)
-
-
-def masses(weights: Iterable[object] | None, count: int) -> Masses:
+def masses(weights: Iterable[object] | None, count: int) -> Masses:  # noqa: PLR0911
     """Read weights by the rules of the design: integers are counts, Fractions sum to 1, floats sum to 1 within 1e-9."""
     if weights is None:
         return Masses(np.ones(count, dtype=np.int64), Fraction(count))
@@ -134,24 +130,27 @@ def masses(weights: Iterable[object] | None, count: int) -> Masses:
     if array.shape != (count,):
         raise BadLaw(f"expected {count} weights, one for each value, got shape {array.shape}")
     if array.dtype == object:
-        return _from_objects(array)
+        items = array.tolist()
+        if not all(map(is_number, items)):
+            raise BadLaw("weights must be counts, Fractions or floats")
+        if not all(isinstance(w, int | Fraction) for w in items):
+            return _from_floats(np.array([float(w) for w in items], dtype=np.float64))
+        if all(isinstance(w, int) for w in items):
+            return _from_integers(items)
+        fractions = [Fraction(w) for w in items]
+        if (total := sum(fractions, Fraction(0))) != 1:
+            raise BadLaw(f"Fractions must sum to exactly 1, got {total}; for counts give whole numbers")
+        common = math.lcm(*(f.denominator for f in fractions))
+        return _from_integers([int(f * common) for f in fractions])
     if array.dtype.kind in "iu":
-        return _from_integers([int(w) for w in array.tolist()]) if array.dtype == np.uint64 else _from_counts(array)
+        counts = array.astype(np.int64)
+        small = array.dtype != np.uint64 and float(counts.astype(np.float64).sum()) < 2.0**62
+        if small and counts.size and counts.min() >= 0 and (whole := int(counts.sum())):
+            return Masses(counts, Fraction(whole))
+        return _from_integers([int(w) for w in array.tolist()])  # long ones, and what is refused
     if array.dtype.kind != "f":
         raise BadLaw(f"weights must be counts, Fractions or floats, got {array.dtype}")
     return _from_floats(array.astype(np.float64))
-
-
-def _from_counts(array: NDArray[Any]) -> Masses:
-    counts = array.astype(np.int64)
-    if counts.size and counts.min() < 0:
-        raise BadLaw("weights must not be negative")
-    if float(counts.astype(np.float64).sum()) >= 2.0**62:
-        return _from_integers(counts.tolist())
-    total = int(counts.sum())
-    if total == 0:
-        raise BadLaw("the weights are all zero: a law needs some mass")
-    return Masses(counts, Fraction(total))
 
 
 def _from_integers(numbers: list[int]) -> Masses:
@@ -163,22 +162,6 @@ def _from_integers(numbers: list[int]) -> Masses:
     if total < 2**62:
         return Masses(np.array(numbers, dtype=np.int64), Fraction(total))
     return Masses(np.array(numbers, dtype=object), Fraction(total))
-
-
-def _from_objects(array: NDArray[Any]) -> Masses:
-    items = array.tolist()
-    if not all(map(is_number, items)):
-        raise BadLaw("weights must be counts, Fractions or floats")
-    if all(isinstance(w, int) for w in items):
-        return _from_integers(items)
-    if all(isinstance(w, int | Fraction) for w in items):
-        fractions = [Fraction(w) for w in items]
-        total = sum(fractions, Fraction(0))
-        if total != 1:
-            raise BadLaw(f"Fractions must sum to exactly 1, got {total}; for counts give whole numbers")
-        common = math.lcm(*(f.denominator for f in fractions))
-        return _from_integers([int(f * common) for f in fractions])
-    return _from_floats(np.array([float(w) for w in items], dtype=np.float64))
 
 
 def _from_floats(array: NDArray[np.float64]) -> Masses:

@@ -17,7 +17,7 @@ from fugu.fixed import fixed
 from fugu.laws.components import Described, Digest, OnePair
 from fugu.noise.lattice import Lattice
 from fugu.numbers.checks import is_number, listed
-from fugu.numbers.exact import MatrixLike, VectorLike, as_fraction, read_number
+from fugu.numbers.exact import MatrixLike, VectorLike, as_flint, as_fraction, echelon, read_number
 
 Row = tuple[Fraction, ...]
 Matrix = tuple[Row, ...]
@@ -42,7 +42,10 @@ class MultivariateNormal(Described):
 
     def __init__(self, mean: VectorLike, cov: MatrixLike) -> None:
         object.__setattr__(self, "mean", _row(mean, "the mean"))
-        object.__setattr__(self, "cov", tuple(_row(row, "the covariance") for row in _rows(cov)))
+        rows = listed(cov)
+        if not all(isinstance(row, Sequence | np.ndarray) for row in rows):
+            raise BadLaw("a covariance is a square table of numbers, one row per coordinate")
+        object.__setattr__(self, "cov", tuple(_row(row, "the covariance") for row in rows))
         d = len(self.mean)
         if d == 1:
             raise BadLaw("a normal law of one number is fugu.Normal(mean, std); a vector has at least two coordinates")
@@ -155,28 +158,15 @@ def is_semidefinite(matrix: Matrix, definite: bool = False) -> bool:
 def positive_pivots(matrix: Matrix) -> list[int] | None:
     """Indices of a principal submatrix of full rank of a positive semidefinite matrix; None if it is not.
 
-    Gaussian elimination: every pivot must be positive, or zero with its whole row zero (Sylvester)."""
-    rows, found = [list(row) for row in matrix], []
-    for k in range(len(rows)):
-        pivot = rows[k][k]
-        if pivot < 0 or (pivot == 0 and any(rows[k][j] != 0 for j in range(k, len(rows)))):
-            return None
-        if pivot == 0:
-            continue
-        found.append(k)
-        for i in range(k + 1, len(rows)):
-            factor = rows[i][k] / pivot
-            if factor:
-                for j in range(k, len(rows)):
-                    rows[i][j] -= factor * rows[k][j]
-    return found
-
-
-def _rows(cov: Any) -> list[Any]:
-    rows = listed(cov)
-    if not all(isinstance(row, Sequence | np.ndarray) for row in rows):
-        raise BadLaw("a covariance is a square table of numbers, one row per coordinate")
-    return rows
+    All roots of the characteristic polynomial are real, so none is negative iff its coefficients alternate in sign
+    (Descartes). A = B'B has the null vectors of B: columns of A that are independent are so in B, and the principal
+    submatrix on them is definite."""
+    if not matrix:
+        return []
+    signed = as_flint(matrix).charpoly().coeffs()[::-1]
+    if any(c * (-1) ** k < 0 for k, c in enumerate(signed)):
+        return None
+    return [pivot for pivot, _ in echelon(matrix)]
 
 
 def _row(values: Any, what: str) -> Row:

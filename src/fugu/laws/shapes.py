@@ -16,7 +16,7 @@ from fugu.laws.cells import CellFamily, CellLaw, Counts
 from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family, SetFamily, distinct
 from fugu.laws.masses import Masses
-from fugu.laws.multinormal import MultivariateNormal, NormalPair
+from fugu.laws.multinormal import NormalPair
 from fugu.laws.normal import Analytic
 from fugu.laws.pair import Law, LawPair, Shifted
 from fugu.laws.sets.law_set import LawSet
@@ -33,19 +33,17 @@ def shapes(pairs: Sequence[LawPair]) -> tuple[Shape, ...]:
     """The shapes behind law pairs of one dimension; normal laws of vectors, and laws of one record's
     cell, pair only with each other."""
     if any(law.normal_vector for pair in pairs for law in (pair.p, pair.q)):
-        return tuple(_normal(pair, pairs[0].dimension) for pair in pairs)
+        for pair in pairs:
+            if not (pair.p.normal_vector and pair.q.normal_vector):
+                raise NotProvable("MultivariateNormal laws pair only with each other; give all laws of one kind")
+            if pair.dimension != pairs[0].dimension:
+                raise UsageError("all pairs must speak of vectors of one dimension")
+        normal = cast(Sequence[Any], pairs)
+        return tuple(NormalPair(pair.p, pair.q, pair.label) for pair in normal)
     if any(isinstance(law, CellLaw) for pair in pairs for law in (pair.p, pair.q)):
         require_one_dimension(pairs)
         return (CellFamily(*_numbered(pairs, _counts)),)
     return items(pairs)
-
-
-def _normal(pair: LawPair, dimension: int) -> NormalPair:
-    if not (pair.p.normal_vector and pair.q.normal_vector):
-        raise NotProvable("MultivariateNormal laws pair only with each other; give all laws of one kind")
-    if pair.dimension != dimension:
-        raise UsageError("all pairs must speak of vectors of one dimension")
-    return NormalPair(cast(MultivariateNormal, pair.p), cast(MultivariateNormal, pair.q), pair.label)
 
 
 def items(pairs: Sequence[LawPair]) -> tuple[Number, ...]:

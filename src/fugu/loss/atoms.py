@@ -80,17 +80,6 @@ def prove_delta(family: Family, rate: Fraction | None, epsilon: Fraction) -> lis
     return found + same
 
 
-def coupled_within(family: Family, pair: tuple[int, int], rate: Fraction, epsilon: Fraction) -> bool:
-    """Whether W_inf <= epsilon * scale, in exact rationals: then the pair is Pure(epsilon) by coupling.
-
-    Settles the one case balls cannot: equality, as for two point masses, where the plain Laplace scale is exact.
-    Of laws known up to an error no largest distance is known."""
-    from fugu.transport.wasserstein import w_inf_index
-
-    i, j = pair
-    return not family.blurred(pair) and w_inf_index(family.points, family.laws[i], family.laws[j]) * rate <= epsilon
-
-
 def _same(family: Family) -> list[str]:
     """Labels of pairs whose laws are exactly equal: they lose nothing."""
     different = {pair for pair, _ in family.different}

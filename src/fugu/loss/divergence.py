@@ -62,8 +62,7 @@ def renyi_bounds(item: Item, noise: LatticeNoise, alpha: Fraction | float) -> li
     losses = []
     for pair, label in zip(item.pairs, item.labels, strict=True):
         value = known.get(pair, 0.0)
-        if noise.scale:  # settles equality, which balls cannot: alpha W^2 g^2 / (2 s^2) or W g / b in rationals, W =
-            # W_inf in steps (docs/proofs/renyi.md#3-gaussian-noise-on-a-lattice-shifts-and-couplings)
+        if noise.scale:  # alpha W^2 g^2 / (2 s^2) or W g / b, W = W_inf in steps: settles equality, which balls cannot
             steps = w_inf_index(item.points, item.laws[pair[0]], item.laws[pair[1]])
             coupled = order * noise.precision * steps**2 if isinstance(noise, Gaussian) else noise.rate * steps
             value = min(value, float_up(coupled))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import acb, arb, arb_poly, fmpq, fmpq_mat, fmpq_poly
+from flint import acb, arb, arb_poly, fmpq, fmpq_poly
 
 from fugu.errors import BadBudget, BadLaw, BadNoise, NotProvable
 from fugu.guarantee.asks import check_alpha, check_epsilon
@@ -18,7 +17,7 @@ from fugu.laws.multinormal import Matrix, NormalPair, Row, is_semidefinite, posi
 from fugu.loss.search.normal import FloatSpectrum
 from fugu.loss.shifts import ball_delta
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction, meant_up
+from fugu.numbers.exact import Real, as_flint, as_fraction, meant_up
 
 # `prove_normal_delta` bounds sup_S P(S) - e^epsilon Q(S) for P = N(mu_p, V_p + noise), Q = N(mu_q, V_q + noise), both
 # orders. Equal covariances: the Gaussian curve at m^2 = d' V^{-1} d, a rational number. Unequal covariances: the
@@ -401,11 +400,6 @@ def spectrum(gap: Gap) -> Spectrum:
     if not all(lam > 0 for lam, _ in found.scales) or not all(g > 0 for _, g in shifts):
         raise NotProvable("the covariances are too close to singular for the working precision")
     return found
-
-
-def as_flint(rows: Sequence[Sequence[Fraction]]) -> fmpq_mat:
-    """A rational matrix for flint."""
-    return fmpq_mat([[fmpq(x.numerator, x.denominator) for x in row] for row in rows])
 
 
 def _roots(poly: fmpq_poly) -> list[tuple[arb, int]]:

@@ -11,7 +11,7 @@ from fugu.guarantee.asks import Ask, Divergences, PairLoss
 from fugu.laws.family import Family
 from fugu.laws.normal import Analytic
 from fugu.loss import search
-from fugu.loss.atoms import coupled_within, prove_delta, prove_pure
+from fugu.loss.atoms import prove_delta, prove_pure
 from fugu.loss.leakage import (
     NO_NOISE,
     Leakage,
@@ -109,15 +109,16 @@ class LineDecay(NumberLeakage):
         """The largest ratio at atoms; a pair above `epsilon` by rounding alone may meet it by coupling, exactly."""
         if noise.silent:
             return prove_pure(item, None)
-        return [
-            PairLoss(loss.label, float_up(epsilon), loss.pair, met=True)
-            if not loss.within(epsilon) and coupled_within(item, loss.pair, noise.rate, epsilon)
-            else loss
-            for loss in prove_pure(item, noise.rate)
-        ]
+        losses = prove_pure(item, noise.rate)
+        for k, loss in enumerate(losses):
+            moved = None if loss.within(epsilon) else self.coupled(item, loss.pair, noise)
+            if moved is not None and moved <= epsilon:
+                losses[k] = PairLoss(loss.label, float_up(epsilon), loss.pair, met=True)
+        return losses
 
     def coupled(self, item: Family, pair: tuple[int, int], noise: Any) -> Fraction | None:
-        """W_inf x rate; of laws known up to an error no largest distance is known."""
+        """W_inf x rate: settles the one case balls cannot, equality, as for two point masses, where the plain Laplace
+        scale is exact. Of laws known up to an error no largest distance is known."""
         from fugu.transport.wasserstein import w_inf_index
 
         i, j = pair

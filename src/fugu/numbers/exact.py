@@ -12,12 +12,15 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 from numbers import Rational
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import UsageError
+
+if TYPE_CHECKING:
+    from flint import fmpq_mat
 
 UNIT = 2.0**-53
 """Half a unit in the last place of 1: the relative error of one rounding."""
@@ -184,14 +187,19 @@ def integers(values: NDArray[np.float64], step: Fraction) -> NDArray[np.int64]:
     return np.rint(values * float(1 / step)).astype(np.int64)
 
 
+def as_flint(rows: Sequence[Sequence[Fraction]]) -> fmpq_mat:
+    """A rational matrix for flint."""
+    from flint import fmpq, fmpq_mat
+
+    return fmpq_mat([[fmpq(x.numerator, x.denominator) for x in row] for row in rows])
+
+
 def echelon(rows: Sequence[Sequence[Fraction]]) -> list[tuple[int, list[Fraction]]]:
     """The independent rows of a rational matrix in reduced form, each with the column of its leading 1.
 
     >>> echelon([[Fraction(2), Fraction(1)], [Fraction(4), Fraction(2)]])
     [(0, [Fraction(1, 1), Fraction(1, 2)])]
     """
-    from flint import fmpq, fmpq_mat
-
-    reduced, rank = fmpq_mat([[fmpq(x.numerator, x.denominator) for x in row] for row in rows]).rref()
+    reduced, rank = as_flint(rows).rref()
     exact = [[Fraction(int(x.p), int(x.q)) for x in row] for row in reduced.tolist()[:rank]]
     return [(next(j for j, x in enumerate(row) if x), row) for row in exact]

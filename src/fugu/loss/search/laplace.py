@@ -227,9 +227,15 @@ def _prefix(points: NDArray[Any], weights: NDArray[np.float64], scale: float) ->
     Error per level, in units: 2 x 3 span (two exponents, each from a rounded difference, a rounded quotient and a
     rounded exp), the cumulative sum's length, 3 x the exponent of the carry, and 20 for the single operations."""
     n = points.size
-    size = _block_size(points, scale)
-    if size == 0:
+    for size in _BLOCKS:  # the largest block in which no exponent exceeds the limit
+        starts = points[::size]
+        ends = np.append(points[size - 1 :: size], points[-1:])[: starts.size]
+        with np.errstate(over="ignore"):
+            if float((ends - starts).max()) / scale <= _SPAN:
+                break
+    else:
         return _doubling(points, weights, scale)
+    size = min(size, n)
     rows = -(-n // size)
     x = np.concatenate((points, np.full(rows * size - n, points[-1]))).reshape(rows, size)
     offset = (x - x[:, :1]).astype(np.float64)
@@ -250,18 +256,6 @@ def _prefix(points: NDArray[Any], weights: NDArray[np.float64], scale: float) ->
         error += deeper
     sums /= grown
     return sums.reshape(-1, rows * size)[:, :n], error
-
-
-def _block_size(points: NDArray[Any], scale: float) -> int:
-    """The largest block in which no exponent exceeds the limit; 0 if even small blocks are too wide."""
-    n = points.size
-    for size in _BLOCKS:
-        starts = points[::size]
-        ends = np.append(points[size - 1 :: size], points[-1:])[: starts.size]
-        with np.errstate(over="ignore"):
-            if float((ends - starts).max()) / scale <= _SPAN:
-                return min(size, n)
-    return 0
 
 
 def _doubling(points: NDArray[Any], weights: NDArray[np.float64], scale: float) -> tuple[NDArray[np.float64], float]:
