@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import outward
-from fugu.guarantee.conversion import balle_delta
+from fugu.guarantee.kinds import balle_delta
 from fugu.noise.bits import BitSource
 from fugu.noise.gaussian import at_least, gaussian_sampler
 from fugu.noise.laplace import laplace_sampler
