@@ -24,7 +24,7 @@ REJECT = (f"{REJECTION}::test_one_round_of_propose_and_reject_keeps_no_integer_o
           f"{REJECTION}::test_a_coin_near_its_double_is_tossed_by_balls")  # fmt: skip
 SMOOTH, PROVE = "calibration/test_gaussian_calibration.py", "calibration/test_prove_mutants.py"
 DOOR = "loss/test_door_mutants.py"
-FORGED, KEPT = "mechanism/test_forgeries_mutants.py", "mechanism/test_promises_mutants.py"
+FORGED, KEPT = "mechanism/test_forgeries_mutants.py", "mechanism/test_forgeries_mutants.py"
 RELEASE, CERTIFICATE = "mechanism/test_release.py", "mechanism/test_certificate.py"
 CONVERT = "guarantee/test_conversion.py"
 RECORDS_FORGED = "verifier/test_record_forgeries.py"
@@ -656,7 +656,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("Protect.find", "missing secrets dropped", "gone and missing == REFUSE", "False"),
     ("_holds", "missing value holds a secret", "~table.exact(name).missing", "True"),
     ("Protect.find", "overlaps overwritten", "(layer for layer in held if not np.any(layer[mask] >= 0))", "(layer for layer in held)"),
-    ["scenario/test_ends_mutants.py scenario/test_secrets.py"],
+    ["scenario/test_secrets.py scenario/test_secrets.py"],
     ("_below", "upper end included", "values.astype(np.float64) < float(end)", "values.astype(np.float64) <= float(end)"),
     ("_below", "whole numbers through doubles", "values < values.dtype.type(whole)", "values.astype(np.float64) < float(whole)"),
     [f"scenario/test_query.py {TABLE}"],
@@ -664,7 +664,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("ColumnQuery._binned", "edge in the bin below", '"right"', '"left"'),
     ("ColumnQuery._binned", "missing in the last bin", "np.where(np.isnan(numbers), np.nan, middle)", "middle"),
     ("ColumnQuery._numbers", "infinite values let through", "infinite.any()", "False"),
-    ["scenario/test_users.py"],
+    ["scenario/test_moves.py"],
     ["queries/test_column_mutants.py"],
     ("require_one_row_each", "two rows a unit", "len(column)", "1"),
     ("require_one_row_each", "rows without a unit", "column.missing.any() or len({person_of(name) for name in column.values.tolist()}) < len(column)",

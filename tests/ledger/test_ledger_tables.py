@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import random
 from collections import Counter
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 
@@ -266,3 +267,19 @@ def test_blocks_are_declared_when_the_data_set_is_registered(tmp_path):
     undeclared = Ledger(path, Pure(1), data="e")
     with pytest.raises(UsageError, match="there are none"):
         undeclared.spend("q", Charge("law", Pure(0.5), block="north"), lambda: pytest.fail("must not run"))
+
+
+TABLE = {
+    "a": ["", "NA", "n/a ", "None", "NaN", " ?", "<NA>", "nat", "True", "false", "1.0", "1", "01", "1e3"],
+    "b": [1, 1.0, True, None, float("nan"), "x", b"x", np.float64(2), np.int64(3), np.bool_(True),
+          "2020-01-01 00:00:00", date(2020, 1, 1), -0.0, 0],
+    "c": list(range(14)),
+}  # fmt: skip
+ROWS = "7f3c13735d264883cbdd3dc8d71df3ee999eecf4681e572981d7dec2d1227b5a"
+"""As computed by the version that first wrote such files."""
+
+
+def test_a_table_of_odd_cells_has_the_digest_that_files_hold() -> None:
+    assert ROWS in fingerprints(TABLE).named
+    other = {**TABLE, "a": ["5", *TABLE["a"][1:]]}
+    assert ROWS not in fingerprints(other).named

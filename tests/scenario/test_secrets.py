@@ -225,3 +225,20 @@ def test_overlapping_secrets_keep_all_their_rows(masks):
     assert marked(protect, table=table) == expected
     covered = read_protect(protect, table.columns).find(table).covered()
     assert covered.tolist() == np.sum(masks, axis=0).tolist()
+
+
+COLUMNS = {"whole": [1, 2, 3, 4], "double": [1.0, 2.0, 3.0, 4.0], "tenth": [0.1, 0.2, 0.3, 0.4]}
+
+
+def marked_ends_mutants(protect):
+    table = Table(COLUMNS)
+    masks = read_protect(protect, table.columns).find(table).masks()
+    return [np.flatnonzero(mask).tolist() for mask in masks.values()]
+
+
+@pytest.mark.parametrize(("column", "low", "high"), [("whole", 2, 4), ("double", 2, 4), ("tenth", 0.2, 0.4)])
+def test_the_lower_end_is_inside_and_the_upper_end_is_not(column, low, high):
+    assert marked_ends_mutants({"in": {column: (low, high)}, "below": {column: (None, low)}}) == [[1, 2], [0]]
+    assert marked_ends_mutants(f"{column}<{low}") == marked_ends_mutants(f"{column}>={low}") == [[0], [1, 2, 3]]
+    assert marked_ends_mutants(f"{column}<={low}") == marked_ends_mutants(f"{column}>{low}") == [[0, 1], [2, 3]]
+    assert marked_ends_mutants(f"{column}:{low},{high}") == [[0], [1, 2], [3]]
