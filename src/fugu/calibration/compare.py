@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from typing import cast
@@ -238,7 +239,13 @@ def ordinary(source: PairsLike, budget: Guarantee) -> tuple[Row, ...]:
     width = float(points.max() - points.min())
     if width == 0 or not 0 < float(budget.epsilon) < math.inf:
         return ()
-    noise = _plain(width, budget)
+    # for a value that may move by the whole range; where none is proved, Laplace noise of range / epsilon, which meets
+    # every budget of that epsilon. Of real numbers: the lattice of a shift is of no interest here.
+    noise: Laplace | Gaussian = Laplace(width / float(budget.epsilon))
+    with suppress(FuguError, *ARITHMETIC):
+        made = best(Shifted(width), budget, Wishes()).noise
+        assert isinstance(made, Laplace | Gaussian)
+        noise = type(made)(made.scale)
     local = Row(
         LOCAL, noise.name, float(noise.scale), noise.expected_error(), noise.expected_error("squared"),
         _true(noise, source), True, _ANY, "for comparison", released=False
@@ -248,17 +255,6 @@ def ordinary(source: PairsLike, budget: Guarantee) -> tuple[Row, ...]:
     # the column as it is: what privacy for the protected cell alone would publish
     bare = Row(RECORDS, "none", 0.0, 0.0, 0.0, _true(Laplace(0), source), False, _NONE, "", released=False)
     return local, bare
-
-
-def _plain(width: float, budget: Guarantee) -> Laplace | Gaussian:
-    """The noise for a value that may move by the whole range; where it is not proved, Laplace noise of range / epsilon,
-    which meets every budget of that epsilon."""
-    try:
-        made = best(Shifted(width), budget, Wishes())
-    except (FuguError, *ARITHMETIC):
-        return Laplace(width / float(budget.epsilon))
-    assert isinstance(made.noise, Laplace | Gaussian)
-    return type(made.noise)(made.noise.scale)  # of real numbers: the lattice of a shift is of no interest here
 
 
 def _true(noise: Laplace | Gaussian, source: PairsLike) -> float:

@@ -60,8 +60,10 @@ def plan(
         return plan_channel(scenario_or_pairs, error, Asked(), delta)
     given = shapes(as_pairs(scenario_or_pairs))
     Approx(0, delta)  # validates delta
-    if delta:
-        return _searched(scenario_or_pairs, error, objective, delta)
+    if delta:  # by bisection on the mechanism that would really run; the end that reaches the error is returned
+        why = f"no epsilon was found whose mechanism has an expected error of at most {error:g}"
+        reaches = lambda epsilon: _reaches(scenario_or_pairs, Approx(epsilon, delta), error, objective)  # noqa: E731
+        return Approx(_between(*_bracket(reaches, 4, _WIDEST, why), reaches), delta)
     if any(isinstance(item, SetFamily) for item in given):
         return _for_sets(scenario_or_pairs, given, error, objective)
     if not all(covers(item.shape, Laplace.name) for item in given):
@@ -111,14 +113,6 @@ def _for_sets(source: PairsLike, given: tuple[Shape, ...], error: float, objecti
         if not _reaches(source, Pure(enough), error, objective):
             raise
     return Pure(_between(0.0, enough, lambda epsilon: _reaches(source, Pure(epsilon), error, objective)))
-
-
-def _searched(source: PairsLike, error: float, objective: Objective, delta: Real) -> Approx:
-    """By bisection on the mechanism that would really run; the end that reaches the error is returned."""
-
-    why = f"no epsilon was found whose mechanism has an expected error of at most {error:g}"
-    reaches = lambda epsilon: _reaches(source, Approx(epsilon, delta), error, objective)  # noqa: E731
-    return Approx(_between(*_bracket(reaches, 4, _WIDEST, why), reaches), delta)
 
 
 def _bracket(reaches: Callable[[float], bool], times: int, most: float, why: str) -> tuple[float, float]:

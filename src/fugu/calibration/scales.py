@@ -280,7 +280,13 @@ class Scaled(Offer):
         else:
             noise, proof = self.proved(ask)
         above = f"the proved bound, epsilon {proof.epsilon:.12g} and delta {proof.delta:.3g}, is above the budget"
-        leak = self._leak(noise, ask)
+        leak: float | None = None
+        if not ask.finite:  # the tight pure epsilon that the noise really gives, where it is known
+            try:
+                each = [leakage(item.shape, noise.name).leak(item, noise) for item in self.where.items]
+                leak = None if any(x is None for x in each) else max(x for x in each if x is not None)
+            except (NotProvable, *ARITHMETIC):
+                leak = math.inf
         note = self.proposal.note or ("" if self.kind.released else "analysis only: no exact sampler is proved for it")
         if self.proposal.own is not None:  # where what is released is more
             note = f"the theorem's own scale is {self.proposal.own * float(grid):.6g}; {note}"
@@ -296,13 +302,3 @@ class Scaled(Offer):
             note=note,
             released=self.kind.released,
         )
-
-    def _leak(self, noise: Noise, ask: Ask) -> float | None:
-        """The tight pure epsilon that the noise really gives, where it is known; inf where none is finite."""
-        if ask.finite:
-            return None
-        try:
-            each = [leakage(item.shape, noise.name).leak(item, noise) for item in self.where.items]
-        except (NotProvable, *ARITHMETIC):
-            return math.inf
-        return None if any(x is None for x in each) else max(x for x in each if x is not None)

@@ -249,7 +249,17 @@ class Swapped(Offer):
         """The plan, and the proof of its cap."""
         assert isinstance(ask, Ratio)
         swap, noise, laws, proof = _plan(self.model, ask, self.grid)
-        lattice, dimension = Lattice(noise.grid), len(self.model.statistics)  # type: ignore[arg-type]
+        lattice, dimension, model = Lattice(noise.grid), len(self.model.statistics), self.model  # type: ignore[arg-type]
+        moved = swap_shift(model)
+        kept = tuple(a for a in moved.assumptions if a != ONCE and not a.startswith("noise:"))
+        drawn = "independently (with replacement)" if model.replacement else "without replacement"
+        believed = (
+            f"records are drawn {drawn} from the reference's records of their class, {len(model.having)} with "
+            f"{model.name} and {len(model.lacking)} without: the reference is the belief, and nothing is taken to be "
+            "normal"
+        )
+        # what is assumed: fixed numbers, records of the reference's law, and draws that are what the plan says
+        stated = (*kept, believed, DRAWN_INSIDE, APART, "the statistics are published once, together")
         return Tried(
             kind="vector" if dimension > 1 else "additive",
             method=METHOD,
@@ -259,7 +269,7 @@ class Swapped(Offer):
             lattice=lattice,
             laws=on(laws, lattice).items,
             beliefs=beliefs_of(laws),
-            context=_context(self.model),
+            context=Context(assumptions=stated, unit=ONE_DATA_SET, shares=shares_json(model)),
             scales={METHOD: float(swap.cap)},
             dimension=dimension,
             more={SWAP: swap.to_json()},
@@ -302,28 +312,6 @@ def _plan(
             return RecordSwap(beta, cap, planned_draws(k, len(whole)), k, unit), noise, laws, proof
     raise NotProvable(
         f"the cap of the record swap is not proved on a lattice of step {float(step):g}; give a finer grid"
-    )
-
-
-def _context(model: PropertyModel) -> Context:
-    """What is assumed: fixed numbers, records of the reference's law, and draws that are what the plan says."""
-    moved = swap_shift(model)
-    kept = tuple(a for a in moved.assumptions if a != ONCE and not a.startswith("noise:"))
-    drawn = "independently (with replacement)" if model.replacement else "without replacement"
-    return Context(
-        assumptions=(
-            *kept,
-            (
-                f"records are drawn {drawn} from the reference's records of their class, {len(model.having)} with "
-                f"{model.name} and {len(model.lacking)} without: the reference is the belief, and nothing is taken to "
-                "be normal"
-            ),
-            DRAWN_INSIDE,
-            APART,
-            "the statistics are published once, together",
-        ),
-        unit=ONE_DATA_SET,
-        shares=shares_json(model),
     )
 
 

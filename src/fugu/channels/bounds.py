@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -157,12 +159,6 @@ def _pair_prices(problem: ChannelProblem, prices: Prices) -> tuple[Table, tuple[
     return alpha, (up, down)
 
 
-def _paid(prices: list[Fraction], ratio: Fraction) -> Fraction:
-    """The largest part <= 1 of the positive prices with sum price^- >= ratio part sum price^+."""
-    gain, pay = sum((a for a in prices if a > 0), Fraction(0)), -sum((a for a in prices if a < 0), Fraction(0))
-    return Fraction(1) if pay >= ratio * gain else pay / (ratio * gain)
-
-
 def _weight(problem: ChannelProblem, prices: Prices) -> list[Fraction]:
     """The declared weight; for the worst of the laws a mixture of members, equal parts if there are no prices."""
     if problem.weight is not None:
@@ -198,7 +194,8 @@ def _cap_prices(problem: ChannelProblem, prices: Prices) -> Table | None:
     ratio, columns = power_above(problem.cap), []
     for column in prices.cap.T.tolist():
         kappa = [Fraction(a) for a in column]
-        part = _paid(kappa, ratio)
+        gain, pay = sum((a for a in kappa if a > 0), Fraction(0)), -sum((a for a in kappa if a < 0), Fraction(0))
+        part = Fraction(1) if pay >= ratio * gain else pay / (ratio * gain)  # the largest that is paid for
         columns.append([a * part if a > 0 else a for a in kappa])
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -226,14 +223,10 @@ def check(name: str, array: NDArray[np.float64], shape: tuple[int, ...]) -> None
 
 def _floats(table: Sequence[Sequence[Fraction]]) -> NDArray[np.float64]:
     """Nearest doubles; infinity where there is none."""
-    return np.array([[_float(a) for a in row] for row in table], dtype=np.float64)
-
-
-def _float(a: Fraction) -> float:
-    try:
-        return float(a)
-    except OverflowError:
-        return np.inf if a > 0 else -np.inf
+    most = Fraction(sys.float_info.max)
+    return np.array(
+        [[float(a) if abs(a) <= most else math.copysign(math.inf, a) for a in row] for row in table], dtype=np.float64
+    )
 
 
 # Laws that are in a set for sure: a law in doubles near its edge is moved into it in exact arithmetic.

@@ -18,7 +18,7 @@ from fugu.errors import BadNoise
 from fugu.noise.bits import OS, BitSource
 from fugu.noise.kind import Floats, Ints, Noise, Objective, check_objective, kind
 from fugu.noise.laplace import laplace_sampler
-from fugu.noise.lattice import MAX_INDEX, as_grid, check_scale
+from fugu.noise.lattice import MAX_INDEX
 from fugu.numbers.exact import Real, as_fraction, read_number, read_whole
 from fugu.visible import Json
 
@@ -77,7 +77,7 @@ class AtomLaplace(Noise):
         atoms: Sequence[int] | NDArray[np.int64] = (),
         weight: Sequence[int] | None = None,
     ) -> None:
-        check_scale(scale)
+        super().__init__(scale, grid)
         places = tuple(int(x) for x in atoms)
         if any(a >= b for a, b in pairwise(places)):
             raise BadNoise("the atoms of noise on atoms must be increasing lattice indices, each once")
@@ -85,8 +85,6 @@ class AtomLaplace(Noise):
             raise BadNoise(f"the atoms of noise on atoms must be lattice indices within {MAX_INDEX}")
         if weight is not None and (len(weight) != len(places) or min(weight) < 0 or not any(weight)):
             raise BadNoise("the weight of noise on atoms must be whole numbers >= 0, one for each atom, not all 0")
-        object.__setattr__(self, "scale", scale)
-        object.__setattr__(self, "grid", as_grid(grid))
         object.__setattr__(self, "atoms", places)
         object.__setattr__(self, "weight", None if weight is None else tuple(int(w) for w in weight))
 

@@ -75,8 +75,19 @@ class Channel(Noise):
         _check(published, held)
         object.__setattr__(self, "outputs", published)
         object.__setattr__(self, "rows", tuple(tuple(map(int, row)) for row in held))
-        object.__setattr__(self, "weight", None if weight is None else _weights(weight, len(held)))
-        object.__setattr__(self, "names", None if names is None else _named(names, len(published)))
+        weights, called = None if weight is None else tuple(map(float, weight)), None if names is None else tuple(names)
+        count = len(held)
+        if weights is not None and (
+            len(weights) != count or not all(0 <= w < math.inf for w in weights) or not 0 < sum(weights) < math.inf
+        ):
+            raise BadNoise(f"a channel of {count} values has {count} finite weights >= 0, with a positive sum")
+        count = len(published)
+        if called is not None and (
+            not all(isinstance(name, str) for name in called) or not len(set(called)) == len(called) == count
+        ):
+            raise BadNoise(f"a channel of {count} outputs has {count} different names, or none")
+        object.__setattr__(self, "weight", weights)
+        object.__setattr__(self, "names", called)
 
     @cached_property
     def total(self) -> int:
@@ -190,30 +201,12 @@ def _check(outputs: tuple[float, ...], rows: tuple[tuple[Any, ...], ...]) -> Non
         raise BadNoise("the outputs of a channel are increasing finite numbers, at least one")
     if not rows or any(len(row) != len(outputs) for row in rows):
         raise BadNoise(f"a channel has rows of one weight for each of its {len(outputs)} outputs, at least one row")
-    if not all(map(_whole, rows)):
+    plain = all(set(map(type, row)) == {int} and min(row) >= 0 for row in rows)
+    if not plain and not all(is_whole(mass, least=0) for row in rows for mass in row):
         raise BadNoise("the weights of a channel are whole numbers >= 0")
     sums = {sum(map(int, row)) for row in rows}
     if len(sums) > 1 or sums == {0}:
         raise BadNoise("the rows of a channel have one and the same positive sum")
-
-
-def _whole(row: tuple[Any, ...]) -> bool:
-    """Whether all are whole numbers >= 0."""
-    return min(row) >= 0 if set(map(type, row)) == {int} else all(is_whole(mass, least=0) for mass in row)
-
-
-def _weights(weight: Iterable[float], count: int) -> tuple[float, ...]:
-    found = tuple(map(float, weight))
-    if len(found) != count or not all(0 <= w < math.inf for w in found) or not 0 < sum(found) < math.inf:
-        raise BadNoise(f"a channel of {count} values has {count} finite weights >= 0, with a positive sum")
-    return found
-
-
-def _named(names: Iterable[str], count: int) -> tuple[str, ...]:
-    found = tuple(names)
-    if not all(isinstance(name, str) for name in found) or len(set(found)) != count or len(found) != count:
-        raise BadNoise(f"a channel of {count} outputs has {count} different names, or none")
-    return found
 
 
 def read_double(x: object) -> float:

@@ -19,7 +19,6 @@ from fugu.errors import BadNoise
 from fugu.noise.bits import OS, BitSource, BoundaryTable, Coin, Widths, exp_minus, working_bits
 from fugu.noise.kind import Floats, Ints, Noise, Objective, check_level, check_objective, kind
 from fugu.noise.laplace import Laplace, LatticeLaplaceSampler
-from fugu.noise.lattice import as_grid, check_scale
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction
 
@@ -70,11 +69,6 @@ class Gaussian(Noise):
     closed: ClassVar[bool] = True
     scale: Real
     grid: Fraction | None
-
-    def __init__(self, scale: Real, grid: Real | str | None = None) -> None:
-        check_scale(scale)
-        object.__setattr__(self, "scale", scale)
-        object.__setattr__(self, "grid", None if grid is None else as_grid(grid))
 
     @classmethod
     def refusal(cls, ask: Ask) -> str | None:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from fugu.aliases import own_noise
 from fugu.errors import BadNoise, CertificateError, OutOfReach, UnknownName, UsageError
 from fugu.noise.bits import BitSource
-from fugu.noise.lattice import Lattice
+from fugu.noise.lattice import Lattice, as_grid, check_scale
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.visible import Json, brief
@@ -107,10 +107,15 @@ class Noise(ABC):
         if not hasattr(cls, "words") and hasattr(cls, "name"):
             cls.words = f"{cls.name} noise with a scale of"
 
+    def __init__(self, scale: Real, grid: Real | str | None = None) -> None:
+        check_scale(scale)
+        object.__setattr__(self, "scale", scale)
+        object.__setattr__(self, "grid", None if grid is None else as_grid(grid))
+
     @classmethod
     def at(cls, scale: Real, grid: Fraction) -> Self:
         """The noise of this kind with that scale: on the lattice, unless the kind is for analysis only."""
-        return cls(scale, grid)  # type: ignore[call-arg]
+        return cls(scale, grid)
 
     @classmethod
     def refusal(cls, ask: Ask) -> str | None:  # noqa: ARG003

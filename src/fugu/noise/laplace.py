@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from fugu.errors import BadNoise
 from fugu.noise.bits import OS, BitSource, BoundaryTable, Widths
 from fugu.noise.kind import Floats, Ints, Noise, Objective, check_objective, kind
-from fugu.noise.lattice import as_grid, check_scale
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction
 
@@ -66,11 +65,6 @@ class Laplace(Noise):
     closed: ClassVar[bool] = True
     scale: Real
     grid: Fraction | None
-
-    def __init__(self, scale: Real, grid: Real | str | None = None) -> None:
-        check_scale(scale)
-        object.__setattr__(self, "scale", scale)
-        object.__setattr__(self, "grid", None if grid is None else as_grid(grid))
 
     @property
     def sampler(self) -> LatticeLaplaceSampler:

@@ -101,8 +101,13 @@ def exponential(utilities: Sequence[Fraction], rate: Fraction, source: BitSource
 
 
 def _gaps(utilities: Sequence[Fraction], rate: Fraction) -> list[Fraction]:
-    """rate (max u - u_i), checked."""
-    _check(utilities, rate)
+    """rate (max u - u_i) of exact numbers only; the messages hold no utility, as they are private."""
+    if not utilities or not all(isinstance(u, Rational) for u in utilities):
+        raise BadNoise(
+            "utilities must be a non-empty list of exact rationals; read floats with fugu.numbers.as_fraction"
+        )
+    if not isinstance(rate, Rational) or rate <= 0:
+        raise BadNoise(f"the rate epsilon / (2 sensitivity) must be an exact rational > 0, got {rate!r}")
     best = max(utilities)
     return [rate * (best - u) for u in utilities]
 
@@ -167,16 +172,6 @@ def peel(
     for _ in range(k):
         taken.append(left.pop(METHODS[method]([utilities[i] for i in left], rate, source, width)))
     return tuple(taken)
-
-
-def _check(utilities: Sequence[Fraction], rate: Fraction) -> None:
-    """Exact numbers only; the message holds no utility, as they are private."""
-    if not utilities or not all(isinstance(u, Rational) for u in utilities):
-        raise BadNoise(
-            "utilities must be a non-empty list of exact rationals; read floats with fugu.numbers.as_fraction"
-        )
-    if not isinstance(rate, Rational) or rate <= 0:
-        raise BadNoise(f"the rate epsilon / (2 sensitivity) must be an exact rational > 0, got {rate!r}")
 
 
 # One draw of lattice Laplace noise without tables: for many groups with a rate each, where tables would cost more.

@@ -195,7 +195,13 @@ def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str
     enlarged until it is, before its rank and its error count. `optimal` comes last and starts from all the others."""
     laws = StandardPairs.of(pairs)
     t, cost = admissible(ask), CovarianceCost.of(laws, wishes.weight, wishes.objective)
-    floor = least_variance(laws, t, ask, wishes)
+    # The floor asked for, in standardised units; without one a sixteenth of the variance of isotropic noise, so that
+    # noise of full rank is no formality, and none where the laws are declared exact.
+    floor = wishes.floor
+    if floor is None:
+        variance = 0.0 if wishes.declared_exact else expected_value_gaussian(laws.shift, t) ** 2
+        fair = laws.alike or wishes.declared_exact
+        floor = (variance if fair else max(variance, isotropic(laws, ask, variance))) / 16
     others: list[Array] = []
 
     def found(find: Finder) -> Array:
@@ -221,17 +227,6 @@ def propose(pairs: tuple[NormalPair, ...], ask: Ask, wishes: Wishes) -> dict[str
         return Covariance(way, laws.raw(S), pairs, laws, cost, floor, wishes, note=note)
 
     return {way: offer(way) for way in WAYS}
-
-
-def least_variance(laws: StandardPairs, t: float, ask: Ask, wishes: Wishes) -> float:
-    """The floor asked for, in standardised units; without one a sixteenth of the variance of isotropic noise, so that
-    noise of full rank is no formality, and none where the laws are declared exact."""
-    if wishes.floor is not None:
-        return wishes.floor
-    if wishes.declared_exact:
-        return 0.0
-    variance = expected_value_gaussian(laws.shift, t) ** 2
-    return (variance if laws.alike else max(variance, isotropic(laws, ask, variance))) / 16
 
 
 def deficient(S: Array) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -199,24 +200,20 @@ _ROUNDING = "one lattice step is added to every distance, for rounding"
 _SMOOTH = ("smooth",)
 
 
-@method(
-    "gaussian-prior-lambert",
-    "Ding 2024, Theorem 1, tau by equation (23), which is never smaller",
-    place=60,
-    shapes=_SMOOTH,
-    beaten_by="exact",
-)
-def gaussian_prior_lambert(item: Analytic, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
-    """The same with tau = sqrt W(2 / (pi delta^2))."""
-    return _theorem1(item, ask, "lambert")
+def gaussian_prior(form: str, item: Analytic, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """scale = (|mean gap| + tau |std gap|) / epsilon with P(|Z| > tau) = delta, for two normal laws; `form` "lambert":
+    with tau = sqrt W(2 / (pi delta^2))."""
+    if not isinstance(item.p.law, Normal) or not isinstance(item.q.law, Normal):
+        return Proposal(math.inf, "this theorem is for two normal laws")
+    return _in_steps(item, theorem1_scale(item.p.law, item.q.law, ask.epsilon, float(ask.delta), form), ask)
 
 
-@method(
-    "gaussian-prior", "Ding 2024, Theorem 1, tau by the normal quantile", place=70, shapes=_SMOOTH, beaten_by="exact"
-)
-def gaussian_prior(item: Analytic, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
-    """scale = (|mean gap| + tau |std gap|) / epsilon with P(|Z| > tau) = delta, for two normal laws."""
-    return _theorem1(item, ask, "quantile")
+for _name, _place, _form, _how in (
+    ("gaussian-prior-lambert", 60, "lambert", "equation (23), which is never smaller"),
+    ("gaussian-prior", 70, "quantile", "the normal quantile"),
+):
+    _theorem = f"Ding 2024, Theorem 1, tau by {_how}"
+    method(_name, _theorem, place=_place, shapes=_SMOOTH, beaten_by="exact")(partial(gaussian_prior, _form))
 
 
 @method(
@@ -230,12 +227,6 @@ def mixture_coupling(item: Analytic, ask: Ratio, kind: Kind) -> Proposal:  # noq
     """The least of four bounds over couplings of components, each sound in both orders. The printed Theorem 2 is
     not."""
     return _in_steps(item, coupled_scale(item.p.law, item.q.law, ask.epsilon, float(ask.delta)).scale, ask)
-
-
-def _theorem1(item: Analytic, ask: Ratio, form: str) -> Proposal:
-    if not isinstance(item.p.law, Normal) or not isinstance(item.q.law, Normal):
-        return Proposal(math.inf, "this theorem is for two normal laws")
-    return _in_steps(item, theorem1_scale(item.p.law, item.q.law, ask.epsilon, float(ask.delta), form), ask)
 
 
 def _in_steps(item: Analytic, scale: float, ask: Ratio) -> Proposal:

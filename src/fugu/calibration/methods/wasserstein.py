@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 
 from fugu.calibration.lattice import least_scale
 from fugu.calibration.offer import EVERY, RELEASED, UNBOUNDED, Proposal, method
@@ -90,16 +91,17 @@ def least_excess(ask: Divergences, loss: object, start: float) -> float:
     return least_scale(lambda b: ask.excess(lambda alpha: loss(b, alpha)), ask.target, start)  # type: ignore[operator]
 
 
-@method("wasserstein", _VECTORS, place=20, shapes=("space",), beaten_by="exact")
-def vectors(item: Family, ask: Ask, kind: Kind) -> Proposal:
-    """W_inf in the l1 norm, over epsilon; or R_alpha(noise, W_inf) <= epsilon, W_inf in the noise's own norm."""
-    return Proposal(_of_vectors(item, ask, kind, Fraction(0)))
-
-
-def _of_vectors(item: Family, ask: Ask, kind: Kind, delta: Fraction) -> float:
+def vectors(close: bool, item: Family, ask: Ask, kind: Kind) -> Proposal:
+    """W_inf in the l1 norm, over epsilon; or R_alpha(noise, W_inf) <= epsilon, W_inf in the noise's own norm; `close`:
+    W, the distance within which all but delta can be coupled, in place of W_inf."""
+    delta = ask.delta if close else Fraction(0)
     if isinstance(ask, Divergences):
-        return vectors_within(item, ask, kind, delta)
-    return over(reach(item, kind.norm, delta), ask.epsilon)
+        return Proposal(vectors_within(item, ask, kind, delta))
+    return Proposal(over(reach(item, kind.norm, delta), ask.epsilon))
+
+
+method("wasserstein", _VECTORS, place=20, shapes=("space",), beaten_by="exact")(partial(vectors, False))
+method("wasserstein", _VECTORS, place=20, shapes=("space",), finite=True, noises=RELEASED)(partial(vectors, False))
 
 
 @method("wasserstein", _VECTORS, place=20, shapes=("space",), noises=("gaussian",))
@@ -110,9 +112,6 @@ def smooth_vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
     if ask.pure:
         return Proposal(0.0 if item.same else math.inf)
     return Proposal(steps_for(distance, ask))
-
-
-method("wasserstein", _VECTORS, place=20, shapes=("space",), finite=True, noises=RELEASED)(vectors)
 
 
 def steps_for(distance: float, ask: Ratio) -> float:
@@ -182,11 +181,10 @@ def close_divergences(item: Family, ask: Divergences, kind: Kind) -> Proposal:
     return Proposal(within(_distance(item, ask.delta), ask, kind), note)
 
 
-@method("closeness", _CLOSE_VECTORS, place=30, shapes=("space",), finite=True, noises=RELEASED, delta=True)
-@method("closeness", _CLOSE_VECTORS, place=30, shapes=("space",), delta=True)
-def close_vectors(item: Family, ask: Ask, kind: Kind) -> Proposal:
-    """W / epsilon in the l1 norm, or R_alpha(noise, z) <= epsilon in the noise's own norm."""
-    return Proposal(_of_vectors(item, ask, kind, ask.delta))
+method("closeness", _CLOSE_VECTORS, place=30, shapes=("space",), delta=True)(partial(vectors, True))
+method("closeness", _CLOSE_VECTORS, place=30, shapes=("space",), finite=True, noises=RELEASED, delta=True)(
+    partial(vectors, True)
+)
 
 
 def _distance(family: Family, delta: Fraction) -> float:
