@@ -232,7 +232,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("Cumulated.nearest", "mass nearer than nothing", "np.maximum(first, last)", "last + 0"),
     ("box", "laws that do not sum to 1", "one - sum(lower)", "sum(room)"),
     ("variation", "half the radius", "n * total", "n * total // 2"),
-    ("_farthest", "the wrong end of a level", "grid.points[first] + grid.points[last]", "2 * grid.points[first]"),
+    ("sets_reach.py:band", "the wrong end of a level", "grid.points[first] + grid.points[last]", "2 * grid.points[first]"),
     ("prove_pure", "one order of sets", "max(_largest(known[i][0], known[j][1]), _largest(known[j][0], known[i][1]))", "_largest(known[i][0], known[j][1])"),
     ("prove_pure", "largest and least swapped", "_largest(known[i][0], known[j][1])", "_largest(known[j][1], known[i][0])"),
     ("sets_pure_loss", "no number, no loss", "math.inf if math.isnan(largest) else math.log(largest) if largest > 0 else 0.0", "math.log(largest) if largest > 0 else 0.0"),

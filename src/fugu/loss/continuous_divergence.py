@@ -185,7 +185,14 @@ def laplace(p: LogAtoms, q: LogAtoms, alpha: Fraction) -> float:
     near = 45.0
     while True:
         f.check(8.0 * float(np.minimum(np.diff(cuts), 2 * near).sum()) / half)  # before anything is allocated
-        left, right, middle = _pieces(cuts, near, 2 * half)
+        pieces, middle = [], []  # intervals that cover the gaps up to `near` from their ends, and what is left out
+        for low, high in pairwise(cuts.tolist()):
+            parts = [(low, high)]
+            if high - low > 2 * near:
+                parts = [(low, low + near), (high - near, high)]
+                middle.append((low + near, high - near))
+            pieces += [np.linspace(x, y, math.ceil((y - x) / (2 * half) * (1 + 1e-12)) + 1) for x, y in parts]
+        left, right = (np.concatenate([np.zeros(0), *(x[own] for x in pieces)]) for own in (slice(-1), slice(1, None)))
         f.check(16.0 * left.size)
         logs = quadrature(f, left, right) if left.size else np.zeros(0)
         total = float(log_sum(np.concatenate((logs, ends))[None, :])[0])
@@ -200,22 +207,6 @@ def laplace(p: LogAtoms, q: LogAtoms, alpha: Fraction) -> float:
     moved = 8 * cuts.size * slope * UNIT * float(np.abs(cuts[[0, -1]]).max())  # cuts are atoms rounded to doubles
     error = relative / (1 - relative) + moved + (logs.size + 40) * UNIT + 4 * UNIT * abs(total)
     return _rounded(total - math.log(2) + error, alpha)
-
-
-def _pieces(cuts: Floats, near: float, width: float) -> tuple[Floats, Floats, list[tuple[float, float]]]:
-    """Intervals of at most that width that cover the gaps up to `near` from their ends, and the middles left out."""
-    left, right, middle = [], [], []
-    for low, high in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-        parts = [(low, high)]
-        if high - low > 2 * near:
-            parts = [(low, low + near), (high - near, high)]
-            middle.append((low + near, high - near))
-        for x, y in parts:
-            edges = np.linspace(x, y, math.ceil((y - x) / width * (1 + 1e-12)) + 1)
-            left.append(edges[:-1])
-            right.append(edges[1:])
-    empty = np.zeros(0)
-    return np.concatenate(left or [empty]), np.concatenate(right or [empty]), middle
 
 
 def _rounded(log: float, alpha: Fraction) -> float:

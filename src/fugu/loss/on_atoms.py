@@ -24,6 +24,7 @@ from fugu.loss.atoms import PowerSum, blocks, working_bits
 from fugu.loss.leakage import Leakage, in_units, largest_slack, require_exact
 from fugu.loss.number import LineDecay
 from fugu.loss.search.laplace import log_decayed_sums, pure_loss
+from fugu.loss.search.shapes import worst_divergence
 from fugu.loss.sets import SetsDecay
 from fugu.noise.atoms import AtomLaplace
 from fugu.noise.laplace import Laplace
@@ -70,7 +71,9 @@ class LineAtoms(LineDecay):
         """max over pairs and orders of sum_y [P - e^epsilon Q]_+, or of D_alpha, in doubles, with the family's own
         atoms as outputs; the pure loss of Laplace noise."""
         if isinstance(ask, Divergences):
-            return ask.excess(lambda alpha: _fast_divergence(item, steps, float(alpha)))
+            logs, more = _log_masses(item, steps), np.zeros(len(item.points))
+            pairs = [pair for pair, _ in item.different]
+            return ask.excess(lambda alpha: worst_divergence(logs, pairs, float(alpha), more))
         if not ask.delta:
             return pure_loss(item, steps).value
         masses, e, worst = np.exp(_log_masses(item, steps)), math.exp(min(float(ask.epsilon), 700.0)), 0.0
@@ -168,20 +171,6 @@ def _log_masses(family: Family, steps: float) -> NDArray[np.float64]:
     with np.errstate(divide="ignore"):
         own = np.log(AtomLaplace(steps, 1, family.points).masses())
     return np.asarray(log_decayed_sums(family.points, logs, steps) + own)
-
-
-def _fast_divergence(family: Family, steps: float, a: float) -> float:
-    """max over pairs and orders of D_a in doubles."""
-    logs, worst = _log_masses(family, steps), 0.0
-    for (i, j), _ in family.different:
-        for p, q in ((logs[i], logs[j]), (logs[j], logs[i])):
-            there = p > -np.inf
-            if np.any(q[there] == -np.inf):
-                return math.inf
-            terms = a * p[there] - (a - 1) * q[there]
-            top = float(terms.max())
-            worst = max(worst, (top + math.log(float(np.exp(terms - top).sum()))) / (a - 1))
-    return worst
 
 
 @final

@@ -143,14 +143,8 @@ def band(law_set: Band, points: Whole, outputs: Whole) -> Formed:
     ahead = np.abs(grid.points[np.clip(k + 1, 0, n - 1)] - grid.outputs)
     between = [high[i] - low[i] if i >= 0 else 0 for i in k.tolist()]
     spot = Spot(between, np.where((ahead < behind) & (k + 1 < n), ahead, behind))
-    return Formed(
-        grid, Form((Range(0, 0 * k, k + 1), Range(1, k + 1, 0 * k + n)), (spot,)), _farthest(grid, law_set, low, high)
-    )
-
-
-def _farthest(grid: Grid, law_set: Band, low: list[int], high: list[int]) -> Form:
-    """Levels below c are at a(s), left of the output, those above c at b(s): c is where a(s) + b(s) passes twice the
-    output. Between neighbouring limits a(s) + b(s) is constant, and it never falls."""
+    # Levels below c are at a(s), left of the output, those above c at b(s): c is where a(s) + b(s) passes twice the
+    # output. Between neighbouring limits a(s) + b(s) is constant, and it never falls.
     levels = np.unique(np.concatenate([law_set.lower, law_set.upper]))
     levels = levels[levels > 0]
     first, last = np.searchsorted(law_set.upper, levels), np.searchsorted(law_set.lower, levels)
@@ -164,10 +158,11 @@ def _farthest(grid: Grid, law_set: Band, low: list[int], high: list[int]) -> For
     # of c there; levels above c: the same with the lower limits
     begun = [cc - (high[i - 1] if i else 0) for cc, i in zip(c, at.tolist(), strict=True)]
     ended = [low[i] - cc for cc, i in zip(c, beyond.tolist(), strict=True)]
-    return Form(
+    far = Form(
         (Range(1, 0 * at, np.minimum(at, grid.before + 1)), Range(0, beyond + 1, 0 * at + len(grid.points))),
         (Spot(begun, np.abs(grid.outputs - grid.points[at])), Spot(ended, np.abs(grid.points[beyond] - grid.outputs))),
     )
+    return Formed(grid, Form((Range(0, 0 * k, k + 1), Range(1, k + 1, 0 * k + n)), (spot,)), far)
 
 
 def box(law_set: Box, points: Whole, outputs: Whole) -> Formed:

@@ -218,7 +218,19 @@ def excess(noise: CorrelatedGaussian, laws: list[Matrix]) -> arb:
         return arb(0)  # rounding alone is a post-processing
     sizes = [k] if noise.base == 0 else [k, d]
     if noise.base:
-        _require_width(noise)
+        base = as_fraction(noise.base) ** 2
+        wide_enough = base / noise.grid**2 >= 2 * TAU and all(as_fraction(s) ** 2 >= 2 * TAU for s in noise.scales)
+        k = len(noise.columns)
+        gram = tuple(
+            tuple(
+                Fraction(sum(a * b for a, b in zip(noise.columns[i], noise.columns[j], strict=True))) for j in range(k)
+            )
+            for i in range(k)
+        )
+        room = base / noise.grid**2 / (2 * TAU)
+        spread = tuple(tuple((room if i == j else 0) - gram[i][j] for j in range(k)) for i in range(k))
+        if not wide_enough or not is_semidefinite(spread):
+            raise NotProvable("the noise is too narrow against its grid to be treated as Gaussian; choose a finer grid")
     elif any(as_fraction(s) ** 2 < 2 * TAU for s in noise.scales):
         raise NotProvable("the noise is too narrow against its grid to be treated as Gaussian; choose a finer grid")
     for cov in laws:
@@ -234,20 +246,6 @@ def excess(noise: CorrelatedGaussian, laws: list[Matrix]) -> arb:
             )
     with balls.precision(_PRECISION):
         return sum((((1 + h) / (1 - h)).log() for h in (eta(TAU, n) for n in sizes)), arb(0)).upper()
-
-
-def _require_width(noise: CorrelatedGaussian) -> None:
-    base = as_fraction(noise.base) ** 2
-    wide = base / noise.grid**2 >= 2 * TAU and all(as_fraction(s) ** 2 >= 2 * TAU for s in noise.scales)
-    k = len(noise.columns)
-    gram = tuple(
-        tuple(Fraction(sum(a * b for a, b in zip(noise.columns[i], noise.columns[j], strict=True))) for j in range(k))
-        for i in range(k)
-    )
-    room = base / noise.grid**2 / (2 * TAU)
-    spread = tuple(tuple((room if i == j else 0) - gram[i][j] for j in range(k)) for i in range(k))
-    if not wide or not is_semidefinite(spread):
-        raise NotProvable("the noise is too narrow against its grid to be treated as Gaussian; choose a finer grid")
 
 
 @final

@@ -29,47 +29,27 @@ _TOLERANCE = 1e-11
 def least_scale(excess: Callable[[float], float], guess: float) -> float:
     """The least scale b > 0 with excess(b) <= 0 for a non-increasing excess, from the safe side; relative 1e-11.
 
-    A bracket in ln b is first doubled, then closed by Chandrupatla's method (1997): inverse quadratic steps where
-    they are safe, bisection where not. A scale is returned only if excess(b) <= 0 was computed at it."""
-    good, good_value = guess, excess(guess)
+    A bracket in ln b is first doubled, then closed by Brent's method. A scale is returned only if excess(b) <= 0 was
+    computed at it."""
+    from scipy.optimize import brentq
+
+    good = guess
     for _ in range(1100):
-        if good_value <= 0:
+        if excess(good) <= 0:
             break
         good *= 2
-        good_value = excess(good)
     else:
         raise NotProvable("no scale within the range of doubles meets this budget")
-    bad, bad_value = good / 2, excess(good / 2)
-    while bad_value <= 0:
+    bad = good / 2
+    while excess(bad) <= 0:
         if bad < 1e-13 * guess:
             return bad
-        good, good_value = bad, bad_value
-        bad = bad / 4
-        bad_value = excess(bad)
-    (a, fa), (b, fb) = (math.log(bad), bad_value), (math.log(good), good_value)
-    (c, fc), t = (a, fa), 0.5
-    safe = b
-    for _ in range(200):
-        x = a + t * (b - a)
-        fx = excess(math.exp(x))
-        if fx <= 0:
-            safe = x
-        if (fx > 0) == (fa > 0):
-            c, fc = a, fa
-        else:
-            c, fc, b, fb = b, fb, a, fa
-        a, fa = x, fx
-        width = abs(b - a)
-        if width <= _TOLERANCE:
-            break
-        share = 0.25 * _TOLERANCE / width
-        t = 0.5
-        if fb not in (fa, fc) and fa != fc:
-            xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
-            if phi * phi < xi and (1 - phi) ** 2 < 1 - xi:
-                t = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
-        t = min(1 - share, max(share, t))
-    return math.exp(safe)
+        good, bad = bad, bad / 4
+    root = brentq(lambda x: excess(math.exp(x)), math.log(bad), math.log(good), xtol=_TOLERANCE / 4, rtol=1e-15)
+    found, step = math.exp(root), _TOLERANCE / 4
+    while found < good and excess(found) > 0:
+        found, step = found * (1 + step), 2 * step
+    return min(found, good)
 
 
 # Sound transport bounds for mixtures: couple the components first, the normals inside them second.

@@ -244,23 +244,23 @@ def fast_renyi(item: Item, kind: str, steps: float, alpha: float) -> float:
     pairs = [pair for pair, _ in item.different]
     logs = np.stack([law.logs() for law in item.laws])
     if steps == 0:
-        return _worst(logs, pairs, alpha, np.zeros(logs.shape[1]))
+        return worst_divergence(logs, pairs, alpha, np.zeros(logs.shape[1]))
     if kind == "laplace":
         points, more = _near(item.points, steps, len(item.laws))
         spread = np.full((len(logs), points.size), -np.inf)
         spread[:, np.searchsorted(points, item.points)] = logs
         noised = log_decayed_sums(points, spread, steps) + math.log(math.tanh(0.5 / steps))
-        return _worst(noised, pairs, alpha, more)
+        return worst_divergence(noised, pairs, alpha, more)
     c = 1 / (2 * steps * steps)
     offsets = (item.points - item.points[0]).astype(np.int64)
     ends: dict[int, tuple[End, End]] = {i: _ends(offsets.tolist(), item, i) for pair in pairs for i in pair}
     window = gaussian_window(pairs, ends, c, alpha)
     check_window(len(window) * len(ends))
     noised = np.stack([_convolved(offsets, row, window, c) for row in logs]) - _log_theta(c)
-    return _worst(noised, pairs, alpha, np.zeros(len(window)))
+    return worst_divergence(noised, pairs, alpha, np.zeros(len(window)))
 
 
-def _worst(logs: Floats, pairs: list[tuple[int, int]], alpha: float, more: Floats) -> float:
+def worst_divergence(logs: Floats, pairs: list[tuple[int, int]], alpha: float, more: Floats) -> float:
     """The largest ln(sum e^{alpha P + (1-alpha) Q + more}) / (alpha-1) over pairs and orders, rows being logarithms.
 
     Near alpha = 1 the sum is 1 and its logarithm is found from sum P expm1((alpha-1) ln(P/Q)) instead."""
@@ -401,7 +401,7 @@ def _analytic(pair: Analytic, kind: str, steps: float, alpha: float) -> float:
         else:
             c = float(precision)
             rows.append(_convolved(np.arange(span.first, span.last + 1), cells, window, c) - _log_theta(c))
-    return _worst(np.stack(rows), [(0, 1)], alpha, np.zeros(len(window)))
+    return worst_divergence(np.stack(rows), [(0, 1)], alpha, np.zeros(len(window)))
 
 
 def _log_cells(pair: Analytic, weights: Floats, means: Floats, stds: Floats, span: Span) -> Floats:
