@@ -45,8 +45,12 @@ def least_scale(excess: Callable[[float], float], guess: float) -> float:
         if bad < 1e-13 * guess:
             return bad
         good, bad = bad, bad / 4
-    root = brentq(lambda x: excess(math.exp(x)), math.log(bad), math.log(good), xtol=_TOLERANCE / 4, rtol=1e-15)
-    found, step = math.exp(root), _TOLERANCE / 4
+
+    def height(x: float) -> float:
+        return min(1.0, max(-1.0, excess(math.exp(x))))  # far off it may be infinite
+
+    found = math.exp(brentq(height, math.log(bad), math.log(good), xtol=_TOLERANCE / 4, rtol=1e-15))
+    step = _TOLERANCE / 4
     while found < good and excess(found) > 0:
         found, step = found * (1 + step), 2 * step
     return min(found, good)
