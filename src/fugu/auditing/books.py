@@ -25,7 +25,6 @@ from fugu.ledger import Books, books
 from fugu.ledger.books import standing
 from fugu.ledger.charge import LAW, Charge, decode
 from fugu.ledger.events import CHARGED
-from fugu.ledger.store import LockedView
 from fugu.numbers.exact import read_number
 from fugu.queries.answer import columns_of
 from fugu.queries.kinds import Cell
@@ -46,7 +45,12 @@ def ledger_checks(
         why = "no ledger was charged" if stated is None else "the ledger was not given (--ledger)"
         yield "ledger", "not checked", why
         return
-    yield checked("ledger", "every event follows from the one before", lambda: _whole(ledger))
+
+    def whole() -> None:
+        with the_books(ledger) as found:
+            found.read(books.verify)
+
+    yield checked("ledger", "every event follows from the one before", whole)
     yield checked("ledger entry", "the release was charged, with this budget", lambda: _charged(document, ledger))
     yield checked("ledger beliefs", "it was charged for these laws", lambda: _beliefs(document, bodies, ledger))
     yield checked(
@@ -62,18 +66,15 @@ def extract(ledger: str, data: str) -> list[Json]:
     ]
 
 
-def _whole(ledger: str) -> None:
-    with the_books(ledger) as found:
-        found.read(books.verify)
-
-
 def request_of(document: ReleaseDocument, ledger: str) -> tuple[str, Charge | None, str | None]:
     """The request that a document names, in words; what was charged for it, None if the ledger has no such request; and
     the answer that is kept, None if there is none."""
     data, name = _named(document)
     with the_books(ledger) as kept:
-        charge, text = kept.read(_kept, data, name)
-    return f"{name!r} for {data!r}", None if charge is None else Charge.parse(charge), text
+        asked, text = kept.read(
+            lambda view: (a := view.request(data, name), None if a is None or a.value is None else view.attached(a))
+        )
+    return f"{name!r} for {data!r}", None if asked is None else Charge.parse(asked.charge), text
 
 
 def _named(document: ReleaseDocument) -> tuple[str, str]:
@@ -83,12 +84,6 @@ def _named(document: ReleaseDocument) -> tuple[str, str]:
     return stated["data"], stated["request"]
 
 
-def _kept(view: LockedView, data: str, request: str) -> tuple[str | None, str | None]:
-    if (asked := view.request(data, request)) is None:
-        return None, None
-    return asked.charge, None if asked.value is None else view.attached(asked)
-
-
 def _beliefs(document: ReleaseDocument, bodies: Mapping[str, Json] | None, ledger: str) -> None:
     """CertificateError unless the charge was for the certificates in the document."""
     data, name = _named(document)
@@ -96,7 +91,9 @@ def _beliefs(document: ReleaseDocument, bodies: Mapping[str, Json] | None, ledge
         raise NotChecked("the certificates are withheld")
     with reading():
         with the_books(ledger) as kept:
-            earlier = kept.read(_before, data, name)
+            asked, listed = kept.read(lambda view: (view.request(data, name), dict(view.requests())))
+        known_by_now = [r for (of, _), r in listed.items() if of == data and r.state in CHARGED]
+        earlier = [] if asked is None else [Charge.parse(r.charge) for r in known_by_now if r.seq <= asked.seq]
         request, charge, _ = request_of(document, ledger)
         if charge is None:
             raise CertificateError(f"the ledger has no request {request}")
@@ -140,13 +137,6 @@ def _together(charges: Sequence[Charge], certificate: RecordsCertificate) -> Non
         raise CertificateError("the ledger charged other questions before, which the certificate does not price")
     if certificate.elsewhere < sum((exact(charge.guarantee.epsilon) for charge in own), Fraction(0)):
         raise CertificateError("the ledger charged other releases before, which the certificate does not count")
-
-
-def _before(view: LockedView, data: str, request: str) -> list[Charge]:
-    """All charges of a data set up to the one of a request."""
-    asked = view.request(data, request)
-    listed = [found for (name, _), found in view.requests().items() if name == data and found.state in CHARGED]
-    return [] if asked is None else [Charge.parse(found.charge) for found in listed if found.seq <= asked.seq]
 
 
 def _known(bodies: Mapping[str, Json], budget: Guarantee) -> set[str]:

@@ -29,8 +29,27 @@ from fugu.utility.usable import Usable
 from fugu.visible import Json, brief, several
 
 
+class ReleasedNumbers(Shown):
+    """What every answer is: cells, and the kind of the table that they came from."""
+
+    cells: tuple[Cell, ...]
+    came: FrameKind
+
+    def columns(self) -> dict[str, list[str] | list[float]]:
+        """The numbers as columns of a table; group and cell only where there are any."""
+        return columns_of(self.cells)
+
+    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, PublishedColumn]:
+        """The numbers as a frame, one row each: group and cell where there are any, value, low and high.
+
+        `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the kind of the table that
+        was asked, or, if that was a file, the first of pandas, polars and pyarrow that is installed."""
+        found: FrameLike | dict[str, PublishedColumn] = self.came.frame(self.columns(), kind)
+        return found
+
+
 @dataclass(frozen=True, repr=False)
-class Answer(Shown):
+class Answer(ReleasedNumbers):
     """All released numbers of one query and, group by group, the mechanisms that made them.
 
     `statistic`: what was asked. `cells`: one `Cell` per released number, with its 95 % interval from `low` to `high`.
@@ -80,18 +99,6 @@ class Answer(Shown):
         stated = {group: found.certificate.body["statistic"] for group, found in self.mechanisms.items()}
         sizes = {group: int(about["rows"]) for group, about in stated.items()}
         return replace(self, cells=consistent(self.cells, self.axes, sizes, total, nonnegative, margins))
-
-    def columns(self) -> dict[str, list[str] | list[float]]:
-        """The numbers as columns of a table; group and cell only where there are any."""
-        return columns_of(self.cells)
-
-    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, PublishedColumn]:
-        """The numbers as a frame, one row each: group and cell where there are any, value, low and high.
-
-        `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the kind of the table that
-        was asked, or, if that was a file, the first of pandas, polars and pyarrow that is installed."""
-        found: FrameLike | dict[str, PublishedColumn] = self.came.frame(self.columns(), kind)
-        return found
 
 
 def columns_of(cells: tuple[Cell, ...]) -> dict[str, list[str] | list[float]]:
@@ -247,7 +254,7 @@ def cells_of(asked: PricedQuestion, drawn: Mapping[str, Sequence[Any]], rows: Ma
 
 @final
 @dataclass(frozen=True, repr=False)
-class SessionAnswer(Shown):
+class SessionAnswer(ReleasedNumbers):
     """All released numbers of one question.
 
     `question`: what was asked. `cells`: one `Cell` per number, with its 95 % interval from `low` to `high`; these are
@@ -282,14 +289,6 @@ class SessionAnswer(Shown):
         if len(self.cells) != 1:
             raise UsageError(f"the answer has {several(len(self.cells), 'number')}; look at its cells")
         return self.cells[0].value
-
-    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, PublishedColumn]:
-        """The numbers as a frame, one row each: group and cell where there are any, value, low and high.
-
-        `kind`: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...; None for the kind of the table that
-        was asked, or, if that was a file, the first of pandas, polars and pyarrow that is installed."""
-        found: FrameLike | dict[str, PublishedColumn] = self.came.frame(columns_of(self.cells), kind)
-        return found
 
     def to_json(self) -> Json:
         """The answer in JSON types; what is not known is null."""

@@ -88,9 +88,14 @@ class PropertyQuestion:
         found = {**(bounds or {})}
         for name in set(found) - set(averaged):
             raise UnknownName("column of bounds", name, averaged)
-        for name in averaged:
-            if name not in found:
-                found[name] = _ends(reading, known, name)
+        for name in averaged:  # the bounds that a schema declares, else the range of the reference
+            if name not in found and (declared_ends := reading.fields[name].bounds) is not None:
+                found[name] = declared_ends
+            elif name not in found:
+                values = numbers(reading, known, name)[~known.exact(name).missing]
+                if not len(values) or not values.min() < values.max():
+                    raise BadTable(f"column {name!r} of the reference does not vary; give its bounds")
+                found[name] = float(values.min()), float(values.max())
         fitted = {"reading": reading, "known": known, "bounds": found, "given": bounds}
         return PropertyQuestion(statistics=asked, hide=hide, schema=schema, **fitted, **more)  # type: ignore[arg-type]
 
@@ -113,8 +118,13 @@ class PropertyQuestion:
 
     def scenario(self, size: int) -> Scenario:
         """The laws of the statistics of so many records, for every share."""
+        columns = {}
+        for name in self.known.columns:
+            column = self.known.exact(name)
+            cells = zip(column.values.tolist(), column.missing, strict=True)
+            columns[name] = [None if gone else value for value, gone in cells]
         made = from_property(
-            {name: _column(self.known, name) for name in self.known.columns},
+            columns,
             [str(s) for s in self.statistics],
             self.hide,
             size,
@@ -124,7 +134,14 @@ class PropertyQuestion:
             replacement=self.replacement,
             missing=self.missing,
         )
-        self._require_alike(made)
+        model = model_of(made)
+        kept = ~np.any([self.known.exact(name).missing for name in self.known.columns], axis=0)
+        own, believed = self.contributions(self.known)[kept], np.concatenate([model.having, model.lacking])
+        if own.shape != believed.shape or not np.array_equal(np.sort(own, axis=0), np.sort(believed, axis=0)):
+            raise BadTable(  # the scenario reads the reference otherwise than the private table will be read
+                "a column of the statistics is read in two ways, as numbers and as categories; declare its kind in a "
+                "schema (--schema)"
+            )
         return made
 
     def mechanism(self, size: int, budget: Guarantee) -> Mechanism:
@@ -185,21 +202,6 @@ class PropertyQuestion:
             "schema": None if self.schema is None else self.schema.to_json(),
         }
 
-    def _require_alike(self, made: Scenario) -> None:
-        """Refuse a reference that the scenario reads otherwise than the private table will be read."""
-        model = model_of(made)
-        kept = ~np.any([self.known.exact(name).missing for name in self.known.columns], axis=0)
-        own = self.contributions(self.known)[kept]
-        believed = np.concatenate([model.having, model.lacking])
-        same = own.shape == believed.shape and all(
-            np.array_equal(np.sort(a), np.sort(b)) for a, b in zip(own.T, believed.T, strict=True)
-        )
-        if not same:
-            raise BadTable(
-                "a column of the statistics is read in two ways, as numbers and as categories; declare its kind in a "
-                "schema (--schema)"
-            )
-
 
 def open_property(table: TableLike, known: PropertyQuestion, budget: Guarantee) -> tuple[Mechanism, Private]:
     """Open the private table, and prove the mechanism for as many records. Refused are a table of another size than
@@ -213,7 +215,9 @@ def open_property(table: TableLike, known: PropertyQuestion, budget: Guarantee) 
         )
     if len(private) < 2:
         raise BadTable("the table has fewer than two records, so there is no share to hide")
-    if _same(known, private):
+    one, two = (known.contributions(t) for t in (known.known, private.table))
+    same = one.shape == two.shape and np.array_equal(one[np.lexsort(one.T)], two[np.lexsort(two.T)])
+    if same:  # the private records, in any order, as far as the statistics look
         raise PriorNotPublic(
             "the reference is the very table to be released, so the noise depends on it. Give another table"
         )
@@ -223,30 +227,6 @@ def open_property(table: TableLike, known: PropertyQuestion, budget: Guarantee) 
 def plain(certificate: Certificate) -> Json:
     """A certificate as decoded JSON, for a ledger to keep."""
     return cast(Json, json.loads(certificate.to_json()))
-
-
-def _ends(reading: Schema, known: Table, name: str) -> tuple[Real, Real]:
-    """The bounds that a schema declares, else the range of the reference."""
-    if (declared := reading.fields[name].bounds) is not None:
-        return declared
-    column = known.exact(name)
-    values = numbers(reading, known, name)[~column.missing]
-    if not len(values) or not values.min() < values.max():
-        raise BadTable(f"column {name!r} of the reference does not vary; give its bounds")
-    return float(values.min()), float(values.max())
-
-
-def _column(table: Table, name: str) -> list[object]:
-    column = table.exact(name)
-    return [None if gone else value for value, gone in zip(column.values.tolist(), column.missing, strict=True)]
-
-
-def _same(known: PropertyQuestion, private: Private) -> bool:
-    """Whether the reference holds the private records, in any order, as far as the statistics look."""
-    if len(known.known) != len(private):
-        return False
-    one, two = (known.contributions(t) for t in (known.known, private.table))
-    return bool(np.array_equal(one[np.lexsort(one.T)], two[np.lexsort(two.T)]))
 
 
 # The published statistics of one data set, each with an interval for the exact one.
