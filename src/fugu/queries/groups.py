@@ -60,12 +60,12 @@ def same_rows(one: Sequence[Column], two: Sequence[Column]) -> bool:
     """Whether two tables hold the same rows, in any order, as far as these columns of them show."""
     if len(one[0]) != len(two[0]):
         return False
-    first, second = (Counter(zip(*map(_labels, columns), strict=True)) for columns in (one, two))
+    labels = (
+        ([None if gone else label_of(cell) for cell, gone in zip(c.values, c.missing, strict=True)] for c in columns)
+        for columns in (one, two)
+    )
+    first, second = (Counter(zip(*each, strict=True)) for each in labels)
     return first == second
-
-
-def _labels(column: Column) -> list[str | None]:
-    return [None if gone else label_of(cell) for cell, gone in zip(column.values, column.missing, strict=True)]
 
 
 # What a caller says of a table, and the one look at a private one that every price takes.
@@ -115,24 +115,22 @@ def require_public_groups(by: str | None, secrets: Secrets, reference: Table) ->
             f"column {by!r} groups the rows, which makes it public, and the secret is worked out from it; group by "
             "another"
         )
-    if by in reference.columns and _determines(by, secrets, reference):
-        raise UsageError(
-            f"column {by!r} groups the rows, which makes it public, and in the reference it determines the secret: no "
-            "group holds two different ones. Group by another column, or by a coarser one"
-        )
-
-
-def _determines(by: str, secrets: Secrets, reference: Table) -> bool:
+    if by not in reference.columns:
+        return
     groups, names = reference.exact(by).codes(ordered=False)
     used = (groups >= 0) & (secrets.covered() > 0)
     if not used.any():
-        return False
+        return
     kinds = np.unique(np.stack(secrets.layers, axis=1)[used], axis=0, return_inverse=True)[1].reshape(-1)
     rows = np.bincount(groups[used], minlength=len(names))
     cells = np.unique(np.stack([groups[used], kinds], axis=1), axis=0)
     different = np.bincount(cells[:, 0], minlength=len(names))
     several = rows >= 2
-    return bool(several.any() and np.all(different[several] == 1) and len(np.unique(kinds)) > 1)
+    if several.any() and np.all(different[several] == 1) and len(np.unique(kinds)) > 1:
+        raise UsageError(
+            f"column {by!r} groups the rows, which makes it public, and in the reference it determines the secret: no "
+            "group holds two different ones. Group by another column, or by a coarser one"
+        )
 
 
 @final

@@ -48,12 +48,6 @@ def _at_least_zero(stated: Any) -> Fraction:
     return number
 
 
-def _pure(stated: Any) -> Pure:
-    if not isinstance(budget := budget_from(stated), Pure):
-        raise CertificateError("sessions on tables have a pure budget, and the certificate states another")
-    return budget
-
-
 KIND = "records"
 """What many questions to one table are called: their recipe, their document, and the noise of all of them."""
 
@@ -67,8 +61,8 @@ class RecordsCertificate(Promising):
              "columns", "features", "questions", "types", "loads", "laws", "proofs", "assumptions")  # fmt: skip
     PARTS = RECORDS
     INDENT = None
-    budget = Stated(_pure)
-    """What all questions together may spend."""
+    budget = Stated(budget_from)
+    """What all questions together may spend: a pure epsilon."""
     spent = Stated(_at_least_zero)
     """The epsilon of all questions together, as the document states it."""
     any_belief = Stated(_at_least_zero, "any belief")
@@ -215,7 +209,9 @@ class RecordsCertificate(Promising):
 
     def check_parts(self) -> None:
         """Every part can be read, within limits; a pure budget; whether it holds together is for `fugu.verify`."""
-        _ = self.budget, self.spent, self.any_belief, self.elsewhere, self.types, self.laws, self.steps, self.cap
+        if not isinstance(self.budget, Pure):
+            raise CertificateError("sessions on tables have a pure budget, and the certificate states another")
+        _ = self.spent, self.any_belief, self.elsewhere, self.types, self.laws, self.steps, self.cap
         for stated in self["questions"]:
             rates = [read_number(rate) for listed in stated["rates"].values() for rate in listed]
             if (
@@ -325,7 +321,13 @@ class RecordsCertificate(Promising):
     def _check_laws(self) -> None:
         """Each law has every secret, enough rows of each, and states within range."""
         features, secrets, stated = self.features, set(self["secrets"]), set[tuple[str, ...]]()
-        if _protected(self["protect"]) & {by for kind in self.types for by in kind.groups}:
+        protect = self["protect"]  # the columns that it names, where it names them outright
+        named = {protect} if isinstance(protect, str) else set(map(str, protect or ()))
+        if isinstance(protect, Mapping):
+            named = {
+                str(name) for condition in protect.values() if isinstance(condition, Mapping) for name in condition
+            }
+        if named & {by for kind in self.types for by in kind.groups}:
             raise CertificateError(
                 "the records are grouped by what the secret is worked out from, which makes it public"
             )
@@ -422,16 +424,3 @@ class RecordsCertificate(Promising):
             return False  # what was asked for is at least what all of it cost
         named = (recipe["protect"], recipe["unit"]) == (self["protect"], self["unit"])
         return wanted <= charged and named and recipe["rows"] == self.rows
-
-
-def _protected(protect: object) -> set[str]:
-    """The columns that a specification of secrets names, where it names them outright."""
-    if isinstance(protect, Mapping):
-        return {str(name) for condition in protect.values() if isinstance(condition, Mapping) for name in condition}
-    return (
-        {protect}
-        if isinstance(protect, str)
-        else set(map(str, protect))
-        if isinstance(protect, list | tuple)
-        else set()
-    )

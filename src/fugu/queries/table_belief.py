@@ -362,15 +362,13 @@ class TableBelief(Belief):
                 raise NotComposable(*_PURE)
             epsilon, found = exact(guarantee.epsilon), questions_in(reads)
             public |= {*public_in(reads)}
-            if found and sum((q.most for q in found), Fraction(0)) == epsilon and self.knows(found):
+            # each question names exactly the groups that the table has
+            known = all(q.by is None or set(q.rates) == set(self.groups.of(q.by).names) for q in found)
+            if found and sum((q.most for q in found), Fraction(0)) == epsilon and known:
                 questions += list(found) * count
             else:
                 apart += epsilon * count
         return TableHistory(tuple(questions), apart, tuple(sorted(public)))
-
-    def knows(self, questions: Sequence[NoisedQuestion]) -> bool:
-        """Whether each question names exactly the groups that the table has."""
-        return all(q.by is None or set(q.rates) == set(self.groups.of(q.by).names) for q in questions)
 
     def worth(self, asked: TableHistory) -> Worth:
         """What all that was asked is worth together."""

@@ -189,11 +189,22 @@ def usable_of_records(certificate: RecordsCertificate, reference: TypeLaws | Non
     Plain differential privacy that promised what is spent would scale every noise by any belief / spent."""
     with reading():
         questions, wider = certificate.questions, set[str]()
+
+        def law(asked: NoisedQuestion, group: str) -> OneRecord:
+            """As the certificate states it, of the group or of all records; else as the reference has it."""
+            first, here = asked.features[0], {} if asked.by is None else {asked.by: group}
+            for known in (here, {}):
+                stated = next((law for law in certificate.laws if known in [dict(each) for each in law.known]), None)
+                if stated is not None and first.name in stated.states:
+                    wider.update([group] if known != here else [])
+                    return _one_record(stated, first, None, wider, group)
+            return _one_record(None, first, reference, wider, group)
+
         each = (
             statistics(
                 asked,
                 {group: rows_in(certificate, asked.by, group) for group in islice(asked.rates, _MOST)},
-                partial(_law_in, certificate, asked, reference, wider),
+                partial(law, asked),
             )
             for asked in questions
         )
@@ -210,32 +221,30 @@ def usable_of_records(certificate: RecordsCertificate, reference: TypeLaws | Non
 def usable_of_question(asked: NoisedQuestion, sizes: Mapping[str, int], laws: TypeLaws) -> Usable:
     """One question beside what the reference says of it. `sizes`: how many records each group has; `laws`: of one
     record, fitted on the reference."""
-
     first, wider = asked.features[0], set[str]()
 
     def law(group: str) -> OneRecord:
         known = () if asked.by is None else ((asked.by, group),)
-        fitted = laws.law(known, [first]) if laws.models(first) else None
-        if fitted is not None:
-            return _pooled(fitted, first.name)
-        found = _over_all(laws, first)
-        wider.update([] if found is None else [group])
-        return found
+        return _one_record(laws.law(known, [first]) if laws.models(first) else None, first, laws, wider, group)
 
     figures = tuple(islice(statistics(asked, dict(islice(sizes.items(), _MOST)), law), _MOST))
-    return Usable(
-        figures,
-        BASIS + (OVER_ALL if wider else ""),
-        why="" if figures else RANKS if asked.kind == "quantile" else _CHOSEN,
-    )
+    why = "" if figures else RANKS if asked.kind == "quantile" else _CHOSEN
+    return Usable(figures, BASIS + (OVER_ALL if wider else ""), why=why)
 
 
-def _over_all(laws: TypeLaws | None, feature: Feature) -> OneRecord:
-    """The law of a number over all rows of the reference, whatever the secret and the group; None where there is no
+def _one_record(
+    law: StatedLaw | None, feature: Feature, reference: TypeLaws | None, wider: set[str], group: str
+) -> OneRecord:
+    """The codes of one feature and their shares, pooled over the secrets, as a law says it; without one, over all rows
+    of the reference, whatever the secret and the group, which is then one of the `wider` ones. None where there is no
     reference at hand, or it lacks the column, or has no rows."""
-    if laws is None or not len(laws.table) or not laws.models(feature):
+    if law is not None:
+        pooled = np.sum(np.stack(list(law.given.values())), axis=0, dtype=np.float64)
+        return law.states[feature.name].astype(np.float64), pooled / pooled.sum()
+    if reference is None or not len(reference.table) or not reference.models(feature):
         return None
-    codes, counts = np.unique(feature.of(laws.reading, laws.table), return_counts=True)
+    wider.add(group)
+    codes, counts = np.unique(feature.of(reference.reading, reference.table), return_counts=True)
     return codes.astype(np.float64), counts / counts.sum()
 
 
@@ -277,10 +286,18 @@ def statistics(asked: NoisedQuestion, sizes: Mapping[str, int], law: Callable[[s
     group and their shares, or None where nothing is believed of it."""
     if asked.law != LAPLACE or len(asked.features) > 1:
         return
+    first = asked.features[0]
     for group, rows in sizes.items():
-        noise = Laplace(1 / asked.rates[group][0], grid=1)
-        unit = asked.unit(rows)
-        value, chance = _believed(asked, rows, law(group))
+        noise, unit = Laplace(1 / asked.rates[group][0], grid=1), asked.unit(rows)
+        known, value, chance = law(group), None, None  # what laws say of the number, how far chance alone moves it
+        if not asked.single:  # of counts in cells, an even share
+            value = rows / len(first.labels) if isinstance(first, Placed) and first.labels else None
+        elif known is not None:
+            codes, shares = known
+            centre = float(shares @ codes)
+            low = float(first.low) * (1 if asked.facts.divided else rows)
+            variance = float(shares @ (codes - centre) ** 2)
+            value, chance = low + rows * centre * unit, CHANCE * math.sqrt(rows * variance) * unit
         half, error = noise.quantile(LEVEL) * unit, noise.expected_error() * unit
         yield statistic(_named(asked, group), asked.query, rows, half, error, value, chance, None)
 
@@ -288,43 +305,6 @@ def statistics(asked: NoisedQuestion, sizes: Mapping[str, int], law: Callable[[s
 def rows_in(certificate: RecordsCertificate, by: str | None, group: str) -> int:
     """How many records a group has, which is public."""
     return sum(kind.rows for kind in certificate.types if by is None or kind.groups.get(by) == group)
-
-
-def _believed(asked: NoisedQuestion, rows: int, law: OneRecord) -> tuple[float | None, float | None]:
-    """What the laws say of the number, and how far chance alone moves it; of counts in cells, an even share."""
-    first = asked.features[0]
-    if not asked.single:
-        return rows / len(first.labels) if isinstance(first, Placed) and first.labels else None, None
-    if law is None:
-        return None, None
-    codes, shares = law
-    centre = float(shares @ codes)
-    variance = float(shares @ (codes - centre) ** 2)
-    unit = asked.unit(rows)
-    low = float(first.low) * (1 if asked.facts.divided else rows)
-    return low + rows * centre * unit, CHANCE * math.sqrt(rows * variance) * unit
-
-
-def _law_in(
-    certificate: RecordsCertificate, asked: NoisedQuestion, reference: TypeLaws | None, wider: set[str], group: str
-) -> OneRecord:
-    """One record's codes and their shares, pooled over the secrets, as a certificate states them; else as the
-    reference has them. A group of which a law over all rows is taken becomes one of the `wider` ones."""
-    first, here = asked.features[0], {} if asked.by is None else {asked.by: group}
-    for known in (here, {}):
-        law = next((law for law in certificate.laws if known in [dict(each) for each in law.known]), None)
-        if law is not None and first.name in law.states:
-            wider.update([group] if known != here else [])
-            return _pooled(law, first.name)
-    found = _over_all(reference, first)
-    wider.update([] if found is None else [group])
-    return found
-
-
-def _pooled(law: StatedLaw, name: str) -> OneRecord:
-    """The codes of one feature and their shares, pooled over the secrets."""
-    counts = np.sum(np.stack(list(law.given.values())), axis=0, dtype=np.float64)
-    return law.states[name].astype(np.float64), counts / counts.sum()
 
 
 # What questions would cost in accuracy on each route, with the reference in place of the private table.

@@ -24,7 +24,6 @@ from fugu.queries.kinds import OUTSIDE, Cell
 from fugu.queries.record_proofs import StatedLaw
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.statistic import EXACT, NoisedQuestion, QuestionPlan, StatisticQuestion
-from fugu.queries.table_belief import TableBelief
 from fugu.session.allocation import room_for
 from fugu.session.books import (
     SessionBooks,
@@ -197,7 +196,12 @@ def outside(
     for name in names:
         if name not in private.table.columns:
             raise ColumnNotFound(name, private.table.columns)
-    noised = question(books.belief, mechanism, names)
+    belief, features = books.belief, list[Feature]()
+    for name in names:
+        known = whole(belief.reading, belief.table, name) if name in belief.table.columns else np.zeros(1)
+        features.append(Whole(name, len(np.unique(known))))
+    rates = {"": (exact(mechanism.guarantee.epsilon),)}  # its epsilon where the columns differ
+    noised = NoisedQuestion(f"outside: {mechanism.name}", OUTSIDE, None, tuple(features), OUTSIDE, rates)
     data = {name: whole(private.schema, private.table, name) for name in names}
 
     def produce() -> PerEntryRelease | dict[str, str]:
@@ -220,13 +224,3 @@ def check_outside(mechanism: PerEntryDP, columns: Sequence[str]) -> None:
         raise BadBudget("a session takes mechanisms with a pure epsilon; one with a delta needs a ledger of its own")
     if isinstance(columns, str) or not columns:
         raise UsageError("columns is a list of the columns that the mechanism gets, at least one")
-
-
-def question(belief: TableBelief, mechanism: PerEntryDP, columns: tuple[str, ...]) -> NoisedQuestion:
-    """The mechanism as a question: its epsilon where the columns differ."""
-    features: list[Feature] = []
-    for name in columns:
-        known = whole(belief.reading, belief.table, name) if name in belief.table.columns else np.zeros(1)
-        features.append(Whole(name, len(np.unique(known))))
-    rates: dict[str, tuple[Fraction, ...]] = {"": (exact(mechanism.guarantee.epsilon),)}
-    return NoisedQuestion(f"outside: {mechanism.name}", OUTSIDE, None, tuple(features), OUTSIDE, rates)

@@ -78,14 +78,6 @@ class Pricer:
     def price(self, charges: Sequence[RecordCharge]) -> RecordPrice:
         """The least epsilon that can be proved for p against q; `charges`: everything that was released, together."""
         problem = PricingProblem.of(self._states, self._p, self._q, charges)
-        bound, low = self._bound(problem)
-        epsilon = checked(problem, bound.proof)
-        known = {c.shape: slope for c, slope in zip(problem.charges, bound.slopes.tolist(), strict=True)}
-        slopes = tuple(known.get(c.shape, 1.0 if isinstance(c, Apart) else 0.0) for c in charges)
-        return RecordPrice(epsilon, bound.proof, slopes, min(low + float(problem.apart), epsilon))
-
-    def _bound(self, problem: PricingProblem) -> tuple[Bound, float]:
-        """The best bound there is, in doubles, and what no bound is below."""
         most = np.array([c.most if isinstance(c, Rate) else 1 for c in problem.charges], dtype=np.float64)
         own = Bound(float(problem.own - problem.apart), {"how": "sum"}, most)
         rising = monotone(problem)
@@ -99,24 +91,21 @@ class Pricer:
             low, plan = found.lower, found.plan
             if plan is not None and np.log(plan.value) < best.value:
                 digits = next((d for most, d in _DIGITS if problem.size <= most), 7)
-                best = Bound(float(np.log(plan.value)), proof_of(plan, digits), _slopes(problem, found))
-        return (own if best.value >= own.value * (1 - _AS_OWN) else best), low
-
-
-def _slopes(problem: PricingProblem, found: PricedPlan) -> Floats:
-    """sum of pi(x, y) g(x) steps(x, y) / p.g for each charge: the derivative of the program at its solution."""
-    plan = found.plan
-    assert plan is not None
-    total = np.bincount(plan.i, plan.weight, minlength=problem.size)
-    g = np.exp(found.h - found.h.max())
-    mass = problem.p[plan.i] * plan.weight / total[plan.i] * g[plan.i]
-    slopes: Floats = problem.steps(plan.i, plan.j) @ mass / (problem.p @ g)
-    return slopes
+                # the derivative of the program at its solution: sum of pi(x, y) g(x) steps(x, y) / p.g for each charge
+                total, g = np.bincount(plan.i, plan.weight, minlength=problem.size), np.exp(found.h - found.h.max())
+                mass = problem.p[plan.i] * plan.weight / total[plan.i] * g[plan.i]
+                slopes = problem.steps(plan.i, plan.j) @ mass / (problem.p @ g)
+                best = Bound(float(np.log(plan.value)), proof_of(plan, digits), slopes)
+        bound = own if best.value >= own.value * (1 - _AS_OWN) else best  # the best one there is, in doubles
+        epsilon = checked(problem, bound.proof)
+        each = {c.shape: slope for c, slope in zip(problem.charges, bound.slopes.tolist(), strict=True)}
+        rises = tuple(each.get(c.shape, 1.0 if isinstance(c, Apart) else 0.0) for c in charges)
+        return RecordPrice(epsilon, bound.proof, rises, min(low + float(problem.apart), epsilon))
 
 
 # Prices in closed form, in doubles: what they are about, and how they grow with each charge.
 #
-# `checking` proves them; here they are compared with each other and with plans.
+# `bounds` proves them; here they are compared with each other and with plans.
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,16 +134,13 @@ def threshold(problem: PricingProblem) -> Bound:
     with np.errstate(divide="ignore"):
         values = np.logaddexp(0, log_a + np.log(above)) - np.logaddexp(0, log_a + np.log(below))
     best = int(values.argmax())
-    grows = _share(above[best], total) - _share(below[best], total)
+    # a m / (1 + (a - 1) m) for a = e^total: the derivative of log (1 + (a - 1) m) in the total
+    shares = [m / (m + (1 - min(m, 1.0)) * math.exp(-total)) for m in (above[best], below[best])]
+    grows = shares[0] - shares[1]
     alone = len(problem.charges) == 1 and isinstance(problem.charges[0], Jump)
     value = max(0.0, float(values[best])) if total > 0 and not problem.equal else 0.0
     slopes = spans * (grows if value > 0 else 0.0)
     return Bound(value, {"how": "threshold"}, slopes, exact=alone or problem.equal or problem.size == 1)
-
-
-def _share(mass: float, total: float) -> float:
-    """a m / (1 + (a - 1) m) for a = e^total: the derivative of log (1 + (a - 1) m) in the total."""
-    return mass / (mass + (1 - min(mass, 1.0)) * math.exp(-total))
 
 
 def monotone(problem: PricingProblem) -> Bound | None:
