@@ -799,7 +799,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["checking/test_check.py"],
     ("log_tail", "chance of one table only", "sizes[:, None] - k", "sizes[:, None]"),
     ("shared_rows", "lists of all that there is", "log_tail(mine, theirs) < math.log(CHANCE) and not expected", "log_tail(mine, theirs) < math.log(CHANCE)"),
-    ("_more", "unseen categories are an alarm", "theirs.once / theirs.cells", "0.0"),
+    ("checked_column", "unseen categories are an alarm", "theirs.once / theirs.cells", "0.0"),
     ("tally", "moved numbers are not looked at", "not low <= number(cells[k]) <= high", "False"),
     ("rule_of", "a median is a category", "none if known.ordered else ''", "''"),
     ("column_rule", "rules of the schema for a query of its own", "category(str(known.replacement)) if missing == REFUSE else repr(missing)", "category(str(known.replacement))"),

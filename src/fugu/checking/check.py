@@ -23,8 +23,7 @@ from fugu.data.frame import Table, TableLike
 from fugu.data.private import Private, label_of, open_private
 from fugu.data.schema import ABSENT, Schema
 from fugu.errors import BadTable, UsageError, did_you_mean
-from fugu.ledger.events import Registered
-from fugu.ledger.fingerprint import Bits, Keyed, beyond_chance, cells, fingerprints, within
+from fugu.ledger.fingerprint import Bits, beyond_chance, cells, fingerprints, within
 from fugu.ledger.keys import key_of
 from fugu.ledger.store import Books, LockedView
 from fugu.question import RECORDS
@@ -315,23 +314,22 @@ def in_ledger(
     marks = fingerprints(table, [cell for cell in named if not is_gone(cell, frozenset(ABSENT))] or None)
 
     def look(view: LockedView) -> list[Overlap | None]:
-        own = marks.under(key_of(view, path))
-        others = {name: known for name, known in view.state.sets.items() if name != data}
-        return [_shared(view, own, name, known, len(table)) for name, known in others.items()]
+        own, rows, found = marks.under(key_of(view, path)), len(table), list[Overlap | None]()
+        for name, known in view.state.sets.items():
+            other = f"data set {name!r} of the ledger"
+            if name == data:
+                continue
+            if own.people is not None and known.people:
+                inside = np.any([within(own.people, view.stored(held)) for held in known.people], axis=0)
+                if shared := int(np.count_nonzero(inside)):
+                    found.append(Overlap(other, "people", shared, len(own.people), None, True))
+                continue
+            bits, stored = own.rows, map(view.stored, known.rows)
+            theirs = None if bits is None else next((held for held in stored if beyond_chance(bits, held)), None)
+            if bits is not None and theirs is not None:
+                found.append(Overlap(other, "rows", int(within(bits, theirs).sum()), rows, None, True))
+            elif own.marks.keys() & set(known.marks):
+                found.append(Overlap(other, "rows", rows, rows, None, True))
+        return found
 
     return Books(path, 30.0).read(look)
-
-
-def _shared(view: LockedView, own: Keyed, name: str, known: Registered, rows: int) -> Overlap | None:
-    """What of the table is in one data set; None if nothing is, or no more than by chance."""
-    other = f"data set {name!r} of the ledger"
-    if own.people is not None and known.people:
-        inside = np.any([within(own.people, view.stored(held)) for held in known.people], axis=0)
-        shared = int(np.count_nonzero(inside))
-        return Overlap(other, "people", shared, len(own.people), None, True) if shared else None
-    if (bits := own.rows) is not None:
-        for held in known.rows:
-            if beyond_chance(bits, theirs := view.stored(held)):
-                return Overlap(other, "rows", int(within(bits, theirs).sum()), rows, None, True)
-    same = bool(own.marks.keys() & set(known.marks))
-    return Overlap(other, "rows", rows, rows, None, True) if same else None

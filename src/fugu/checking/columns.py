@@ -135,9 +135,15 @@ def checked_column(name: str, schema: Schema, mine: Tally, theirs: Tally | None)
     behind = list(_causes(known, mine, schema.decimal))
     alarms = []
     for kind, words, floor in _KINDS:
-        if _more(mine, theirs, kind, floor):
+        # above the reference's by more than `floor`, and than chance moves it (4 deviations)
+        share, usual_share, spread = mine.share(kind), 0.0 if theirs is None else theirs.share(kind), 0.0
+        if theirs is not None and theirs.cells and mine.cells:
+            usual_share = max(usual_share, theirs.once / theirs.cells if kind == "unknown" else 0.0)
+            pooled = (share * mine.cells + usual_share * theirs.cells) / (mine.cells + theirs.cells)
+            spread = math.sqrt(pooled * (1 - pooled) * (1 / mine.cells + 1 / theirs.cells))
+        if share > usual_share + max(floor, _SIGMAS * spread):
             beside = "" if theirs is None else f", {theirs.share(kind):.1%} of the reference's"
-            alarms.append(f"{mine.share(kind):.1%} of its cells are {words}{beside}")
+            alarms.append(f"{share:.1%} of its cells are {words}{beside}")
     if (code := _code(mine, theirs)) is not None:
         behind.append(
             f"missing code: {code[0]:g} stands in {code[1]:,} of the cells looked at, outside of the reference"
@@ -170,18 +176,6 @@ def _some(numbers: Floats) -> Floats:
     """At most _SAMPLE of the finite ones."""
     finite = numbers[np.isfinite(numbers)]
     return finite[:: max(len(finite) // _SAMPLE, 1)]
-
-
-def _more(mine: Tally, theirs: Tally | None, kind: str, floor: float) -> bool:
-    """Whether a share lies above the reference's by more than `floor` and than chance moves it (4 deviations)."""
-    share, usual = mine.share(kind), 0.0 if theirs is None else theirs.share(kind)
-    spread = 0.0
-    if theirs is not None and theirs.cells and mine.cells:
-        unseen = theirs.once / theirs.cells if kind == "unknown" else 0.0
-        usual = max(usual, unseen)
-        pooled = (share * mine.cells + usual * theirs.cells) / (mine.cells + theirs.cells)
-        spread = math.sqrt(pooled * (1 - pooled) * (1 / mine.cells + 1 / theirs.cells))
-    return share > usual + max(floor, _SIGMAS * spread)
 
 
 def _causes(known: Field, mine: Tally, decimal: str) -> Iterable[str]:
@@ -271,18 +265,13 @@ def other_unit(values: Floats, known: Floats) -> str | None:
         "degrees Celsius, where the reference has Fahrenheit": distance(values * 1.8 + 32, known),
     }
     if math.isfinite(factor) and factor != 0 and not 2 / 3 < factor < 3 / 2:
-        tried |= {_named(factor): distance(values / factor, known)}
+        wide = max(abs(factor), 1 / abs(factor))  # in words, with two units that it is between
+        units = min(_FACTORS, key=lambda words: abs(math.log(wide / _FACTORS[words])))
+        close = abs(math.log(wide / _FACTORS[units])) < _CLOSE
+        times = f"about {factor:.4g} times" if abs(factor) > 1 else f"about 1/{1 / factor:.4g} of"
+        tried |= {f"{times} the reference" + (f": {units}" if close else ""): distance(values / factor, known)}
     best = min(tried, key=lambda words: tried[words])
     return best if tried[best] < allowed else None
-
-
-def _named(factor: float) -> str:
-    """A factor in words, with two units that it is between."""
-    wide = max(abs(factor), 1 / abs(factor))
-    units = min(_FACTORS, key=lambda words: abs(math.log(wide / _FACTORS[words])))
-    close = abs(math.log(wide / _FACTORS[units])) < _CLOSE
-    times = f"about {factor:.4g} times" if abs(factor) > 1 else f"about 1/{1 / factor:.4g} of"
-    return f"{times} the reference" + (f": {units}" if close else "")
 
 
 def distance(one: Floats, other: Floats) -> float:

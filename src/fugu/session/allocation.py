@@ -67,7 +67,12 @@ def allotted(
     own = _least_error(room, plans, shares)
     if own is None:
         raise room.refusal("these questions together")
-    return _by_group(room, plans, [_everywhere(room, plan, e) for plan, e in zip(plans, own, strict=True)])
+    found = [_everywhere(room, plan, e) for plan, e in zip(plans, own, strict=True)]
+    for j, plan in enumerate(plans):  # groups that allow less noise than the worst one get less, question by question
+        if plan.question.by is not None:
+            scales = room.scales([(plan, Fraction(1))], plan.question.by, [*found[:j], *found[j + 1 :]])
+            found[j] = plan.noised({g: max(scales[g], found[j].own(g)) for g in found[j].rates})
+    return found
 
 
 def read_weights(weights: Sequence[Real] | str | None, questions: int) -> list[Fraction] | None:
@@ -95,16 +100,6 @@ def _names(room: Room, plan: QuestionPlan) -> list[str]:
     """The groups of a question, each once."""
     by = plan.question.by
     return [""] if by is None else list(dict.fromkeys(g[room.types.by.index(by)] for g in room.types.groups))
-
-
-def _by_group(room: Room, plans: Sequence[QuestionPlan], found: list[NoisedQuestion]) -> list[NoisedQuestion]:
-    """Groups that allow less noise than the worst one get less, question by question."""
-    for j, plan in enumerate(plans):
-        if (by := plan.question.by) is not None:
-            others = [*found[:j], *found[j + 1 :]]
-            scales = room.scales([(plan, Fraction(1))], by, others)
-            found[j] = plan.noised({g: max(scales[g], found[j].own(g)) for g in found[j].rates})
-    return found
 
 
 def _least_error(room: Room, plans: Sequence[QuestionPlan], shares: Sequence[Fraction]) -> list[Fraction] | None:
@@ -345,11 +340,6 @@ class Room:
         while scale >= LEAST_OWN and self.pricing.value(law, charged(scale), self.target) > self.target:
             scale, less = down(scale * (1 - less)), min(2 * less, Fraction(1, 2))
         return scale if scale >= LEAST_OWN else Fraction(0)
-
-    def worth(self, questions: Sequence[NoisedQuestion]) -> Fraction:
-        """What these questions and all before them are worth."""
-        asked = self.asked.beside(questions)
-        return self.pricing.worth(asked.questions, self.types, asked.apart).spent
 
     def refusal(self, what: str) -> BudgetExceeded:
         """That no noise fits."""
