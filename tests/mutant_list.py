@@ -1331,7 +1331,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("PricingProblem.of", "steps beyond the range", "int(np.ptp(codes[row])) > charge.most", "False"),
     ("PricingProblem.of", "a crosstab of its first column", "np.unique(columns, axis=0, return_inverse=True)", "np.unique(columns[:, :1], axis=0, return_inverse=True)"),
     ("PricingProblem.steps", "cells as a line", "np.minimum(found[row], 1, out=found[row])", "pass", METRIC_HUNT),
-    ("PricingProblem.widest", "the narrowest distance", "sum", "min"),
+    ("PricingProblem.__post_init__", "the narrowest distance", "sum", "min"),
     ("PricingProblem.equal", "equal by a glance", "all", "any"),
     ("joined", "the last of a shape", "found[charge.shape].unit if charge.shape in found else 0", "0"),
     ("_Charge.__post_init__", "negative charges", "isinstance(x, bool) or not isinstance(x, int | Fraction) or x < 0", "isinstance(x, bool) or not isinstance(x, int | Fraction)"),

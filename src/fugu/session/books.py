@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -37,7 +37,8 @@ from fugu.ledger.fingerprint import fingerprints
 from fugu.ledger.registration import Opening, known_already
 from fugu.numbers.exact import Real, number
 from fugu.queries.groups import ExpectedGroups, PublicGroups, declared_schema, open_table, require_column, same_rows
-from fugu.queries.statistic import Charged, NoisedQuestion, questions_in, reads_of
+from fugu.queries.kinds import Options
+from fugu.queries.statistic import Charged, NoisedQuestion, StatisticQuestion, questions_in, reads_of
 from fugu.queries.table_belief import TableBelief, Worth
 from fugu.scenario.query import persons_of
 from fugu.utility.usable import RowsFor
@@ -324,6 +325,36 @@ def people_elsewhere(books: SessionBooks) -> str:
 def pure_in(elsewhere: Elsewhere) -> Fraction:
     """The sum of the plain epsilons of what was charged elsewhere, but for releases with a delta."""
     return epsilons([c for c in elsewhere.charges if c.charge.guarantee.pure])
+
+
+_OPTIONS = {"query", "bounds", "step", "bins", "grid"}
+
+
+def allowance(epsilon: Real | None) -> Fraction | None:
+    """How far a question may raise what is spent; None for what is usual."""
+    if epsilon is None:
+        return None
+    if (allowed := number(epsilon, "epsilon")) <= 0:
+        raise BadBudget("a question costs something, so its epsilon is a number above 0")
+    return allowed
+
+
+def items_of(questions: object) -> list[tuple[StatisticQuestion, Options]]:
+    """The questions of a list; a text alone is a list of one."""
+    listed = [questions] if isinstance(questions, str | StatisticQuestion) else questions
+    if not isinstance(listed, Sequence) or not listed:
+        raise UsageError("questions is a list of at least one question")
+    return [item_of(item) for item in listed]
+
+
+def item_of(item: object) -> tuple[StatisticQuestion, Options]:
+    """A question of a list: its text, or a dict with "query" and options."""
+    if isinstance(item, str | StatisticQuestion):
+        return item if isinstance(item, StatisticQuestion) else StatisticQuestion.parse(item), Options()
+    if not isinstance(item, Mapping) or "query" not in item or not set(item) <= _OPTIONS:
+        raise UsageError(f"a question of a list is a text, or a dict with query and {', '.join(sorted(_OPTIONS))}")
+    options = {name: value for name, value in item.items() if name != "query"}
+    return StatisticQuestion.parse(item["query"]), Options(**options)
 
 
 # Opening a session: everything that is fixed before the private table is looked at, and then the one look at it.

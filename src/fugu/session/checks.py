@@ -37,8 +37,7 @@ from fugu.queries.statistic import TOTALS, NoisedQuestion, StatisticQuestion, pl
 from fugu.queries.table_belief import TableBelief
 from fugu.question import RECORDS
 from fugu.session.allocation import allotted, read_weights
-from fugu.session.answers import allowance, item_of
-from fugu.session.books import FOLD, SessionBooks, cap_of, public_facts
+from fugu.session.books import FOLD, SessionBooks, allowance, cap_of, item_of, public_facts
 from fugu.utility.reading import FALSE_ALARM as FAR
 from fugu.utility.reading import Ends, beyond, plausible_count, plausible_sum
 from fugu.utility.usable import CHANCE, GRADES, NOISE, ROUGHLY, Figures, Lever, Usable, statistic

@@ -1,9 +1,10 @@
-"""From a question to its answer: the table opened late, the rehearsal, the one place where numbers meet noise."""
+"""From a question to its answer: a method for each kind, names of requests, rehearsals, the charge before the draw."""
 
 from __future__ import annotations
 
+import hashlib
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -12,15 +13,17 @@ from typing import final
 import numpy as np
 
 from fugu.data.private import Private
+from fugu.documents.document import canonical_json
 from fugu.errors import BadBudget, ColumnNotFound, RequestReused, UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import PUBLIC, both, called_exact
 from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease
+from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.queries.answer import SessionAnswer, answered, cells_of
 from fugu.queries.features import Feature, Whole, whole
-from fugu.queries.kinds import OUTSIDE, Cell
+from fugu.queries.kinds import OUTSIDE, Bins, Cell
 from fugu.queries.record_proofs import StatedLaw
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.statistic import EXACT, NoisedQuestion, QuestionPlan, StatisticQuestion
@@ -224,3 +227,120 @@ def check_outside(mechanism: PerEntryDP, columns: Sequence[str]) -> None:
         raise BadBudget("a session takes mechanisms with a pure epsilon; one with a delta needs a ledger of its own")
     if isinstance(columns, str) or not columns:
         raise UsageError("columns is a list of the columns that the mechanism gets, at least one")
+
+
+Bounds = tuple[Real, Real]
+
+
+class Kinds:
+    """One method for each kind of question."""
+
+    ask: Callable[..., SessionAnswer]
+
+    def count(
+        self, epsilon: Real | None = None, *, by: str | None = None, allow_no_noise: bool = False, **equals: object
+    ) -> SessionAnswer:
+        """How many rows have column=value; without one the number of rows, which is public.
+
+        `epsilon`, `allow_no_noise`: as in `ask`. `by`: a public column. `equals`: one column and the value that is
+        counted."""
+        asked = _condition("count", equals, by) if equals else StatisticQuestion("count", by=by)
+        return self.ask(asked, epsilon, allow_no_noise=allow_no_noise)
+
+    def proportion(
+        self, epsilon: Real | None = None, *, by: str | None = None, allow_no_noise: bool = False, **equals: object
+    ) -> SessionAnswer:
+        """The share of rows with column=value. `epsilon`, `by`, `allow_no_noise`, `equals`: as in `count`."""
+        return self.ask(_condition("proportion", equals, by), epsilon, allow_no_noise=allow_no_noise)
+
+    def sum(
+        self, column: str, epsilon: Real | None = None, *, by: str | None = None, bounds: Bounds | None = None,
+        step: Real | None = None, allow_no_noise: bool = False,
+    ) -> SessionAnswer:  # fmt: skip
+        """The sum of `column`. `epsilon`, `bounds`, `step`, `allow_no_noise`: as in `ask`; `by`: a public column."""
+        asked = StatisticQuestion("sum", (column,), by=by)
+        return self.ask(asked, epsilon, bounds=bounds, step=step, allow_no_noise=allow_no_noise)
+
+    def mean(
+        self, column: str, epsilon: Real | None = None, *, by: str | None = None, bounds: Bounds | None = None,
+        step: Real | None = None, allow_no_noise: bool = False,
+    ) -> SessionAnswer:  # fmt: skip
+        """The mean of `column`. `epsilon`, `bounds`, `step`, `allow_no_noise`: as in `ask`; `by`: a public column."""
+        asked = StatisticQuestion("mean", (column,), by=by)
+        return self.ask(asked, epsilon, bounds=bounds, step=step, allow_no_noise=allow_no_noise)
+
+    def variance(
+        self, column: str, epsilon: Real | None = None, *, by: str | None = None, bounds: Bounds | None = None,
+        step: Real | None = None, allow_no_noise: bool = False,
+    ) -> SessionAnswer:  # fmt: skip
+        """The variance of `column`; the rest as in `mean`.
+
+        `epsilon`, `bounds`, `step`, `allow_no_noise`: as in `ask`; `by`: a public column."""
+        asked = StatisticQuestion("variance", (column,), by=by)
+        return self.ask(asked, epsilon, bounds=bounds, step=step, allow_no_noise=allow_no_noise)
+
+    def histogram(
+        self, column: str, epsilon: Real | None = None, *, by: str | None = None, bins: Bins | None = None,
+        allow_no_noise: bool = False,
+    ) -> SessionAnswer:  # fmt: skip
+        """How many rows fall into each cell of `column`.
+
+        `epsilon`, `bins`, `allow_no_noise`: as in `ask`; `by`: a public column."""
+        asked = StatisticQuestion("histogram", (column,), by=by)
+        return self.ask(asked, epsilon, bins=bins, allow_no_noise=allow_no_noise)
+
+    def crosstab(
+        self, column: str, other: str, epsilon: Real | None = None, *, by: str | None = None, bins: Bins | None = None,
+        allow_no_noise: bool = False,
+    ) -> SessionAnswer:  # fmt: skip
+        """How many rows fall into each pair of cells of `column` and `other`; the rest as in `histogram`.
+
+        `epsilon`, `allow_no_noise`: as in `ask`. `by`: a public column. `bins`: {column: edges} for columns of
+        numbers."""
+        asked = StatisticQuestion("crosstab", (column, other), by=by)
+        return self.ask(asked, epsilon, bins=bins, allow_no_noise=allow_no_noise)
+
+    def quantile(
+        self, column: str, q: Real, epsilon: Real | None = None, *, by: str | None = None, bounds: Bounds | None = None,
+        step: Real | None = None, grid: Sequence[float] | None = None,
+    ) -> SessionAnswer:  # fmt: skip
+        """The `q`-quantile of `column`, among the values of a public grid.
+
+        `epsilon`: as in `ask`. `by`: a public column. `bounds`, `step`: the grid from low to high in steps; or `grid`:
+        its values."""
+        at = as_fraction(q) if not isinstance(q, str) else read_number(q)
+        if not 0 < at < 1:
+            raise UsageError(f"q must be strictly between 0 and 1, got {q!r}")
+        asked = StatisticQuestion("quantile", (column,), at=at, by=by)
+        return self.ask(asked, epsilon, bounds=bounds, step=step, grid=grid)
+
+    def median(
+        self, column: str, epsilon: Real | None = None, *, by: str | None = None, bounds: Bounds | None = None,
+        step: Real | None = None, grid: Sequence[float] | None = None,
+    ) -> SessionAnswer:  # fmt: skip
+        """The median of `column`. `epsilon`, `by`, `bounds`, `step`, `grid`: as in `quantile`."""
+        return self.quantile(column, as_fraction(0.5), epsilon, by=by, bounds=bounds, step=step, grid=grid)
+
+    def top(
+        self, column: str, k: int, epsilon: Real | None = None, *, by: str | None = None, bins: Bins | None = None,
+        allow_no_noise: bool = False,
+    ) -> SessionAnswer:  # fmt: skip
+        """The `k` most frequent values of `column`, most frequent first.
+
+        `epsilon`, `bins`, `allow_no_noise`: as in `ask`; `by`: a public column."""
+        asked = StatisticQuestion.parse(f"top({column}, {k})" + ("" if by is None else f" by {by}"))
+        return self.ask(asked, epsilon, bins=bins, allow_no_noise=allow_no_noise)
+
+
+def _condition(kind: str, equals: Mapping[str, object], by: str | None) -> StatisticQuestion:
+    if len(equals) != 1:
+        raise UsageError(f"{kind} takes one column=value, got {len(equals)}; ask for several one by one, or a crosstab")
+    ((column, value),) = equals.items()
+    return StatisticQuestion(kind, (column,), str(value), by=by)
+
+
+def request_of(what: str, plans: Sequence[QuestionPlan], epsilon: Fraction | None, more: object = None) -> str:
+    """One name for one question with its options: asked again, it is the same request."""
+    told = [[str(p.question), [f.to_json() for f in p.features], p.law, [str(s) for s in p.shares]] for p in plans]
+    text = canonical_json([what, told, None if epsilon is None else str(epsilon), more])
+    return f"{what} {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"

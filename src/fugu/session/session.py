@@ -32,26 +32,29 @@ from fugu.queries.kinds import Bins, Options
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.statistic import NoisedQuestion, QuestionPlan, StatisticQuestion, plan_of
 from fugu.session.allocation import allotted, least_noise, read_weights
-from fugu.session.answers import Kinds, allowance, items_of, request_of
 from fugu.session.books import (
     FOLD,
     LedgerBooks,
     Opened,
     SessionBooks,
+    allowance,
     cap_of,
     charge_for,
+    items_of,
     open_session,
     public_facts,
     require_pure,
 )
 from fugu.session.checks import usable_of_records
 from fugu.session.release import (
+    Kinds,
     Rehearsal,
     certificate_of,
     check_outside,
     outside,
     rehearsed,
     released,
+    request_of,
     sizes,
 )
 from fugu.utility.usable import Usable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -44,6 +44,14 @@ class PricingProblem:
     codes: Ints
     apart: Fraction
     own: Fraction
+    size: int = field(init=False)
+    """How many states there are."""
+    spans: list[int] = field(init=False)
+    """The largest step of each charge between two of the states."""
+    units: NDArray[np.float64] = field(init=False)
+    """What one step of each charge costs, in doubles."""
+    widest: Fraction = field(init=False)
+    """The largest distance between two states, or a bound on it."""
 
     @classmethod
     def of(cls, states: States, p: Ints, q: Ints, charges: Sequence[RecordCharge]) -> PricingProblem:
@@ -82,21 +90,16 @@ class PricingProblem:
         apart = sum((c.own for c in all_charges if isinstance(c, Apart)), Fraction(0))
         return cls(merged_p, merged_q, kept, codes, apart, sum((c.own for c in charges), Fraction(0)))
 
-    @property
-    def size(self) -> int:
-        """How many states there are."""
-        return self.p.size
-
-    @property
-    def spans(self) -> list[int]:
-        """The largest step of each charge between two of the states."""
+    def __post_init__(self) -> None:
         wide = [int(np.ptp(code)) for code in self.codes]
-        return [wide[k] if isinstance(c, Rate) else min(wide[k], 1) for k, c in enumerate(self.charges)]
-
-    @property
-    def widest(self) -> Fraction:
-        """The largest distance between two states, or a bound on it."""
-        return sum((c.unit * span for c, span in zip(self.charges, self.spans, strict=True)), Fraction(0))
+        spans = [wide[k] if isinstance(c, Rate) else min(wide[k], 1) for k, c in enumerate(self.charges)]
+        units = [c.unit for c in self.charges]
+        known = {
+            "size": self.p.size, "spans": spans, "units": np.array([float(unit) for unit in units]),
+            "widest": sum((unit * span for unit, span in zip(units, spans, strict=True)), Fraction(0)),
+        }  # fmt: skip
+        for name, value in known.items():
+            object.__setattr__(self, name, value)
 
     @property
     def equal(self) -> bool:
@@ -120,11 +123,6 @@ class PricingProblem:
             if isinstance(charge, Jump):
                 np.minimum(found[row], 1, out=found[row])
         return found
-
-    @property
-    def units(self) -> NDArray[np.float64]:
-        """What one step of each charge costs, in doubles."""
-        return np.array([float(c.unit) for c in self.charges])
 
 
 def counts(law: object, whose: str) -> Ints:
