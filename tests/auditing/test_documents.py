@@ -12,9 +12,9 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from document_fuzz import LIES, damaged, judged, originals, sealed, search
 
 import fugu
+from auditing.document_fuzz import LIES, damaged, judged, originals, sealed, search
 from fugu import Certificate
 from fugu.documents.reading import Unexpected
 from fugu.errors import CertificateError, UsageError
@@ -48,7 +48,7 @@ def test_no_number_is_worked_out_before_it_is_measured(kind, text, tmp_path):
     """Put in place of numbers written as text, one document for each; 2 kB hang the reader without the bound.
 
     A number gets one of the texts, and every text comes to every kind."""
-    from document_fuzz import _get, _kind_of, _put, places
+    from auditing.document_fuzz import _get, _kind_of, _put, places
 
     path, start = tmp_path / "c.json", time.monotonic()
     body = originals()[kind]
