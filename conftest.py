@@ -8,6 +8,7 @@ import functools
 import gc
 import itertools
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -211,8 +212,9 @@ def pytest_unconfigure():
 
 def pytest_collection_modifyitems(config, items):
     """Long tests first; otherwise in order, so that fixtures of a module are made once."""
+    at_length, long = (re.compile("|".join(map(re.escape, parts))).search for parts in (_AT_LENGTH, _LONG))
     if not os.environ.get("FUGU_AT_LENGTH") and not any("::" in arg for arg in config.args):
         for item in items:
-            if any(part in item.nodeid for part in _AT_LENGTH):
+            if at_length(item.nodeid):
                 item.add_marker(pytest.mark.skip(reason="at length: make test-long"))
-    items.sort(key=lambda item: not any(part in item.nodeid for part in _LONG))
+    items.sort(key=lambda item: long(item.nodeid) is None)
