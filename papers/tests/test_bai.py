@@ -12,7 +12,7 @@ import fugu
 from fugu_papers.bai_compose import BUDGETS, RELEASES, binary, least, tuned
 from fugu_papers.bai_curves import APPENDIX, CHAINS, MAIN
 from fugu_papers.bai_field import exact_of_three, log_between, theorem_9
-from fugu_papers.errata.influence import closed_form
+from fugu_papers.errata.bai import closed_form
 from fugu_papers.experiment import Setting
 from fugu_papers.reproduce import experiments, find, markdown, run
 
@@ -151,7 +151,7 @@ def test_figure_2():
 
 def test_the_field_by_another_quadrature():
     """The errata integrate with another rule; sampling from the box says the same in a case where it can."""
-    from fugu_papers.errata.truncated_field import _loss
+    from fugu_papers.errata.bai import _loss
 
     reach = math.exp(-0.2)
     assert exact_of_three(5.0, 1.0) == pytest.approx(_loss(1.0, reach, cut=True), rel=1e-9)

@@ -15,7 +15,7 @@ from fugu.translation.influence import influence
 from fugu_papers.bai_compose import binary
 from fugu_papers.bai_field import exact_of_three, farthest, kernel, precision_gained, theorem_9
 from fugu_papers.charts import lines
-from fugu_papers.errata.influence import closed_form
+from fugu_papers.errata.bai import closed_form
 from fugu_papers.experiment import Outcome, Row, Setting, experiment
 from fugu_papers.truncated import TruncatedAR1
 

@@ -16,7 +16,7 @@ from fugu.loss import renyi
 from fugu.noise import Gaussian
 from fugu.progress import report
 from fugu_papers.charts import lines
-from fugu_papers.errata.iteration import flat_inside, signs_and_products
+from fugu_papers.errata.pierquin import flat_inside, signs_and_products
 from fugu_papers.experiment import Outcome, Row, Setting, experiment
 
 STEPS = (1, 2, 5, 10, 50, 100, 1000)

@@ -26,7 +26,7 @@ from fugu.transport.wasserstein import paper_scale
 from fugu_papers.amount import amount
 from fugu_papers.charts import Series, lines
 from fugu_papers.counted import Counts, counted, counts, laws, table_rows, tally
-from fugu_papers.errata.noise_reduction import printed_loop
+from fugu_papers.errata.yang import printed_loop
 from fugu_papers.experiment import Outcome, Own, Row, Setting, experiment
 from fugu_papers.shelf import Shelf
 
