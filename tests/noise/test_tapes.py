@@ -217,7 +217,7 @@ def test_wrong_signs_wrong_digits_and_lost_tails_are_caught() -> None:
             sampler.top.__dict__["values"] = np.array([-2, -1, 1, 0], dtype=np.int32)
             sampler.top.__dict__["fences"] = PLANS[0].top.fences
             sampler.top.__dict__["floor"] = PLANS[0].top.floor
-        decided, _ = tape_masses(sampler_run(sampler), 14)
+        decided, _ = tape_masses(sampler_run(sampler), 16)
         with balls.precision(200):
             assert not never_above(decided, lattice_law(sampler.rate, decided)), wrong
 
