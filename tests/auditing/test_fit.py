@@ -314,8 +314,8 @@ KINDS = {
                         less_in(entry_noise, "laplace_sampler", entry_noise.laplace_sampler, 1)),
     "randomised response": (lambda: sequences.RandomisedResponse(STATES).mechanism(1).certificate, less_response),
 }  # fmt: skip
-FINE = ("laplace", "gaussian", "atoms", "channel, noise left out", "channel, tempered", "vector", "training")
-"""These at 5 % too: one for each way to draw. All kinds at every fraction are shown at length."""
+FINE = ("gaussian", "channel, tempered", "vector")
+"""These at 5 % too. All kinds at every fraction are shown at length."""
 SLOW = {
     "session, selection": (lambda: asked(("quantile(age, 0.5)", AGE)), "flip"),
     "sequence selection": (lambda: sequences.ArgMax(STATES).mechanism(1).certificate, "peel"),

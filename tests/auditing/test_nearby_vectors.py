@@ -117,7 +117,7 @@ def hunt(seed, mechanisms, tries):
     return cases, tight
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_moved_vectors_never_lose_more(seed):
     cases, tight = hunt(seed, 20, 40)
     assert cases > 500 and tight > 0
@@ -218,7 +218,7 @@ def test_normal_vectors_have_divergences_but_no_distance():
     assert narrow.epsilon == pytest.approx(0.7) and narrow.delta <= 1e-4 * math.exp(0.1) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_tilted_normal_vectors_never_lose_more(seed):
     """N(m, V) against N(m', V) for m' near m: D_a <= c at order a; Theorem A.4 covers the pair of tilted laws."""
     rng = np.random.default_rng(seed)
