@@ -121,7 +121,7 @@ def of_entries(
     and stated, of a Rényi order what it implies."""
     noise, cards = noise_of(certificate.claims)
     shared = {"query": clean(query_name or certificate["query"], 120), "noise": noise, "cards": cards}
-    if isinstance(certificate, PerEntryCertificate):
+    if not isinstance(certificate, SequenceCertificate):  # one is a document over the claims of an entry, too
         belief = certificate.body.get("belief")
         if belief is not None:
             belief = {"worth": budget_from(dict(belief["worth"])), "width": read_number(belief["width"])}
