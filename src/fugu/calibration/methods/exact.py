@@ -1,35 +1,271 @@
-"""`exact` and `conditioned`: the least scale there is, by bisection on the tight loss; for sets and counts too."""
+"""Distances that mass must move, and what a shift leaks: `wasserstein`, `closeness`, `l1`, `cauchy-moments`; and the
+least scale there is, by bisection on the tight loss, for sets and counts too: `exact`, `conditioned`."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from fugu.calibration.comparison import BOUNDED
 from fugu.calibration.lattice import least, least_scale
-from fugu.calibration.methods.wasserstein import least_excess, reach
-from fugu.calibration.offer import RELEASED, Proposal, method
+from fugu.calibration.offer import EVERY, RELEASED, UNBOUNDED, Proposal, method
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Divergences, Ratio
 from fugu.guarantee.kinds import pure_as_renyi
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family, SetFamily
-from fugu.laws.shapes import Item
+from fugu.laws.normal import Analytic
+from fugu.laws.shapes import Item, Shape
 from fugu.loss.atoms import prove_delta
 from fugu.loss.divergence import kept, margins, unmoved
 from fugu.loss.door import leakage
 from fugu.loss.histograms import NO_ORDERS
-from fugu.loss.search.shapes import farthest, fast_vector_pure, over
-from fugu.loss.vectors import IMPLIED, LARGEST, vertices
+from fugu.loss.search.shapes import farthest, fast_vector_pure, l1_distance, over
+from fugu.loss.shifts import gaussian_mu, shift_renyi
+from fugu.loss.vectors import IMPLIED, LARGEST, space_of, vertices
+from fugu.loss.vectors_gaussian import TAU
+from fugu.noise.cauchy import GeneralizedCauchy
 from fugu.noise.kind import Kind
 from fugu.numbers import balls
-from fugu.numbers.exact import float_down
+from fugu.numbers.exact import as_fraction, float_down, float_up
+from fugu.transport.coupling import Coupling, monotone
+from fugu.transport.matching import bottleneck, closeness_index
+from fugu.transport.wasserstein import mean_cost, w_inf_index
+
+LEAST = math.sqrt(2 * float(TAU)) * (1 + 1e-9)
+"""Gaussian noise on vectors needs this many steps for the smoothing bound."""
+_STEP_MORE = "one lattice step is added for rounding"
+_NORM = "W_inf in the noise's norm: Song, Wang, Chaudhuri 2017; Pierquin et al. 2024"
+
+
+@method(
+    "wasserstein",
+    "Song, Wang, Chaudhuri 2017, Theorem 3.2; equals the Kantorovich W1 mechanism in one dimension",
+    place=20,
+    beaten_by="exact",
+)
+def ratio(item: Item, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """scale = max over pairs of W_inf / epsilon: couple the laws within W_inf, then shift by at most W_inf.
+
+    In one dimension the monotone plan is optimal for W_1 and for W_inf alike, so the Kantorovich mechanism, which takes
+    the largest distance on the support of a W_1-optimal plan, is the same number."""
+    if isinstance(item, Analytic):  # the distance of the means if the spreads agree, else infinite
+        p, q = item.p, item.q
+        if len(p.stds) != 1 or len(q.stds) != 1 or p.exact_stds != q.exact_stds or item.lattice is None:
+            return UNBOUNDED
+        distance = abs(p.exact_means[0] - q.exact_means[0]) / item.lattice.grid
+        return Proposal(over(float_up(distance) + 1, ask.epsilon), _STEP_MORE)
+    moved = max((w_inf_index(item.points, item.laws[i], item.laws[j]) for (i, j), _ in item.different), default=0)
+    worst = moved > 0 and moved == l1_distance(item)
+    note = "worst case: equal to l1, the beliefs do not help this method" if worst else ""
+    return Proposal(over(moved, ask.epsilon), note)
+
+
+@method(
+    "wasserstein",
+    "Pierquin et al. 2024, Theorem 3.3: R_alpha(noise, W_inf), for every noise",
+    place=20,
+    finite=True,
+    noises=EVERY,
+    beaten_by="exact",
+)
+def divergences(item: Item, ask: Divergences, kind: Kind) -> Proposal:
+    """The least scale with R_alpha(noise, max over pairs of W_inf) <= epsilon."""
+    if not isinstance(item, Analytic):
+        return Proposal(within(farthest(item), ask, kind))
+    shift = item.shift()  # the distance of the means if the spreads agree, else infinite
+    if shift is None:
+        return UNBOUNDED
+    if item.lattice is None or shift.denominator == 1:
+        return Proposal(within(int(abs(shift)) if shift.denominator == 1 else float_up(abs(shift)), ask, kind))
+    return Proposal(within(math.floor(abs(shift)) + 1, ask, kind), _STEP_MORE)
+
+
+def within(distance: float, ask: Divergences, kind: Kind) -> float:
+    """The least scale with R_alpha(noise, distance) <= epsilon, for every order."""
+    if distance == 0:
+        return 0.0
+
+    def loss(steps: float, alpha: Fraction) -> float:
+        return shift_renyi(kind.at(steps, Fraction(1)), distance, alpha) if steps else math.inf
+
+    return least_excess(ask, loss, ask.start(float(distance)))
+
+
+def least_excess(ask: Divergences, loss: object, start: float) -> float:
+    """The least scale b with loss(b, alpha) <= epsilon(alpha) for every order, for losses that fall with b."""
+    if ask.impossible:
+        return math.inf
+    return least_scale(lambda b: ask.excess(lambda alpha: loss(b, alpha)), ask.target, start)  # type: ignore[operator]
+
+
+def vectors_moved(close: bool, item: Family, ask: Ask, kind: Kind) -> Proposal:
+    """W_inf in the l1 norm, over epsilon; or R_alpha(noise, W_inf) <= epsilon, W_inf in the noise's own norm; `close`:
+    W, the distance within which all but delta can be coupled, in place of W_inf."""
+    delta = ask.delta if close else Fraction(0)
+    if isinstance(ask, Divergences):
+        return Proposal(vectors_within(item, ask, kind, delta))
+    return Proposal(over(reach(item, kind.norm, delta), ask.epsilon))
+
+
+method("wasserstein", _NORM, place=20, shapes=("space",), beaten_by="exact")(partial(vectors_moved, False))
+method("wasserstein", _NORM, place=20, shapes=("space",), finite=True, noises=RELEASED)(partial(vectors_moved, False))
+
+
+@method("wasserstein", _NORM, place=20, shapes=("space",), noises=("gaussian",))
+def smooth_vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
+    """The analytic Gaussian curve at the largest distance; the lattice takes tau squared steps more variance than
+    continuous noise (`fugu.loss.vectors_gaussian`)."""
+    distance = reach(item, kind.norm, Fraction(0))
+    if ask.pure:
+        return Proposal(0.0 if item.same else math.inf)
+    return Proposal(steps_for(distance, ask))
+
+
+def steps_for(distance: float, ask: Ratio) -> float:
+    """Gaussian noise for a shift of a vector by `distance` steps."""
+    if not distance:
+        return 0.0
+    mu = gaussian_mu(ask.epsilon, ask.target)
+    return max(LEAST, math.sqrt((distance / mu) ** 2 + float(TAU)) * (1 + 1e-12))
+
+
+def vectors_within(family: Family, ask: Divergences, kind: Kind, delta: Fraction) -> float:
+    """The least scale with R_alpha(noise, z) <= epsilon, z the distance within which all but delta can be coupled."""
+    distance = reach(family, kind.norm, delta)
+    if distance == 0:
+        return 0.0
+    if kind.norm == 1:
+        return within(int(distance), ask, kind)
+
+    def loss(steps: float, alpha: Fraction) -> float:
+        return float(alpha) * distance**2 / (2 * steps**2) if steps else math.inf
+
+    return least_excess(ask, loss, ask.start(distance))
+
+
+def reach(family: Family, norm: int, delta: Fraction) -> float:
+    """The largest distance any pair must be moved, up to a mass delta, in steps."""
+    return max((bottleneck(space_of(family, pair, norm), delta)[0] for pair, _ in family.different), default=0.0)
+
+
+def monotone_plans(item: Family) -> list[Coupling]:
+    """The monotone coupling of every pair, optimal for every convex cost at once."""
+    return [monotone(item.points, item.laws[i], item.laws[j]) for (i, j), _ in item.different]
+
+
+# `closeness`: the largest distance all but a share delta of the mass must move.
+
+
+_CLOSE_VECTORS = "Chen and Ohrimenko 2023, Theorem 4.2, with an exact flow"
+
+
+@method(
+    "closeness",
+    "Chen and Ohrimenko 2023, Theorem 4.2, with the exact greedy matching",
+    place=30,
+    shapes=("line",),
+    beaten_by="exact",
+)
+def close_ratio(item: Family, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """scale = W / epsilon for the least W such that every pair is (W, delta)-close; delta 0 is the wasserstein
+    method."""
+    note = "" if ask.delta else "delta is 0: the same as wasserstein"
+    return Proposal(over(_distance(item, ask.delta), ask.epsilon), note)
+
+
+@method(
+    "closeness",
+    "Pierquin et al. 2024, Theorem 4.3, both laws conditioned: no log 1/(1 - delta) terms (docs/proofs/renyi.md)",
+    place=30,
+    shapes=("line",),
+    finite=True,
+    noises=EVERY,
+    delta=True,
+)
+def close_divergences(item: Family, ask: Divergences, kind: Kind) -> Proposal:
+    """The least scale with R_alpha(noise, z) <= epsilon, for the least z that couples all but delta of every pair."""
+    note = "" if ask.delta else "delta is 0: the same as wasserstein"
+    return Proposal(within(_distance(item, ask.delta), ask, kind), note)
+
+
+method("closeness", _CLOSE_VECTORS, place=30, shapes=("space",), delta=True)(partial(vectors_moved, True))
+method("closeness", _CLOSE_VECTORS, place=30, shapes=("space",), finite=True, noises=RELEASED, delta=True)(
+    partial(vectors_moved, True)
+)
+
+
+def _distance(family: Family, delta: Fraction) -> float:
+    each = (closeness_index(family.points, family.laws[i], family.laws[j], delta) for (i, j), _ in family.different)
+    return max(each, default=0)
+
+
+# `l1`: the largest distance between any value under one secret and any value under the other, over epsilon.
+
+
+_DWORK = "sensitivity: Dwork, McSherry, Nissim, Smith 2006, Proposition 1"
+_L1, _L1_OF_CELLS = f"l1 (group) {_DWORK}", f"l1 {_DWORK}; one record moves two counts by one each"
+
+
+@method("l1", _L1_OF_CELLS, place=10, shapes=("cells",), beaten_by="exact")
+@method("l1", _L1, place=10, shapes=("sets",), beaten_by="exact")
+@method("l1", _L1, place=10, beaten_by="exact")
+def l1(item: Shape, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """scale = max |x - x'| / epsilon over x possible under one secret and x' under the other; blind to probabilities.
+
+    Of sets of laws over the range of the declared values, which is all that is known of some of them; of counts in
+    cells 2, whatever the laws."""
+    if isinstance(item, CellFamily):
+        return Proposal(0.0 if item.same else over(2, ask.epsilon))
+    if isinstance(item, SetFamily):
+        return Proposal(over(float(item.points[-1] - item.points[0]), ask.epsilon))
+    return Proposal(over(l1_distance(item), ask.epsilon)) if isinstance(item, Family) else UNBOUNDED
+
+
+# `cauchy-moments`: generalised Cauchy noise from a transport distance of finite order (corrected Corollary 4.1).
+
+
+@method(
+    "cauchy-moments",
+    "Pierquin et al. 2024, Corollary 4.1, corrected: W of order tail (alpha - 1) (docs/proofs/renyi.md)",
+    place=40,
+    shapes=("line",),
+    finite=True,
+    noises=("cauchy",),
+    beaten_by="exact",
+    largest=50_000,
+)
+def cauchy_moments(item: Family, ask: Divergences, kind: Kind) -> Proposal:
+    """The least scale with R_alpha(noise, W) <= epsilon for W = W_{2 nu}, nu = tail (alpha - 1) / 2 a whole number.
+
+    The cost F(u^2 / s^2) is a polynomial of degree nu in u^2 with positive coefficients, so E F <= F(W^2 / s^2) term by
+    term (Lyapunov): the formula for a shift by W, although single values may move further than W."""
+    noise = kind.at(1.0, Fraction(1))
+    assert isinstance(noise, GeneralizedCauchy)
+    tail = as_fraction(noise.tail)
+    if any((tail * (alpha - 1) / 2).denominator != 1 for alpha, _ in ask.orders):
+        return Proposal(math.inf, "tail (alpha - 1) / 2 must be a whole number; raise alpha until it is")
+    plans = monotone_plans(item)
+    distance = float(farthest(item))
+    if distance == 0:
+        return Proposal(0.0)
+    moved = {alpha: max(mean_cost(plan, tail * (alpha - 1), Fraction(1)) for plan in plans) for alpha, _ in ask.orders}
+
+    def loss(steps: float, alpha: Fraction) -> float:
+        return shift_renyi(GeneralizedCauchy(steps), moved[alpha], alpha) if steps else math.inf
+
+    return Proposal(least_excess(ask, loss, ask.start(distance)))
+
+
+# `exact`: the least scale at which the tight loss meets the budget.
+
 
 _LARGE = 600.0
 """A pure epsilon of this size implies nothing useful."""
 _SUFFICES = "the beliefs alone suffice: no noise is needed"
-_VECTORS = "the largest ratio on the product grid of coordinates (docs/proofs/vectors.md)"
+_LARGEST_RATIO = "the largest ratio on the product grid of coordinates (docs/proofs/vectors.md)"
 
 
 @method(
@@ -56,8 +292,8 @@ def one_number(item: Item, ask: Ask, kind: Kind) -> Proposal:
     return Proposal(steps, unused if steps else _SUFFICES)
 
 
-@method("exact", _VECTORS, place=100, shapes=("space",))
-def vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
+@method("exact", _LARGEST_RATIO, place=100, shapes=("space",))
+def vectors_exact(item: Family, ask: Ratio, kind: Kind) -> Proposal:
     """The least scale whose pure loss is within epsilon, or implies (epsilon, delta)."""
     if ask.delta and all(loss.within(ask.delta) for loss in prove_delta(item, None, ask.epsilon)):
         return Proposal(0.0)
@@ -74,7 +310,7 @@ def vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
     return Proposal(min(found, over(distance, ask.epsilon)))  # where W_inf / epsilon is the least, it is the exact root
 
 
-@method("exact", _VECTORS, place=100, shapes=("space",), finite=True)
+@method("exact", _LARGEST_RATIO, place=100, shapes=("space",), finite=True)
 def vectors_divergences(item: Family, ask: Divergences, kind: Kind) -> Proposal:
     """The least scale whose exact pure epsilon implies the divergences (`pure_as_renyi`); Laplace noise only."""
     if vertices(item) > IMPLIED:
@@ -162,32 +398,32 @@ def sets_exact(item: SetFamily, ask: Ratio, kind: Kind) -> Proposal:
     return Proposal(steps, ("delta is not used" if ask.delta else "") if steps else _SUFFICES)
 
 
-@method("envelope", _ENVELOPE, place=90, shapes=("sets",), noises=RELEASED, finite=True)
-@method("envelope", _ENVELOPE, place=90, shapes=("sets",), noises=RELEASED, delta=True)
-def envelope(item: SetFamily, ask: Ask, kind: Kind) -> Proposal:
-    """A scale at which the bound on delta is within it, never above what the pure loss asks for, up to rounding; or
-    those on the divergences within epsilon: then no event is left out for a delta."""
+def least_known(note: str, silent: str, item: SetFamily | CellFamily, ask: Ask, kind: Kind) -> Proposal:
+    """The least scale that the table knows, and what is to be said of it, or of none.
+
+    Of sets a scale at which the bound on delta is within it, never above what the pure loss asks for, up to rounding;
+    or those on the divergences within epsilon: then no event is left out for a delta. Of counts in cells 2 / epsilon_0
+    for a pure budget, with T(epsilon_0) = epsilon; else min { b : delta(b) <= delta }."""
     steps = least(item, ask, kind)
-    return Proposal(steps, "a bound, not exact" if steps else _SUFFICES)
+    return Proposal(steps, note if steps else silent)
+
+
+_bound = partial(least_known, "a bound, not exact", _SUFFICES)
+method("envelope", _ENVELOPE, place=90, shapes=("sets",), noises=RELEASED, delta=True)(_bound)
+method("envelope", _ENVELOPE, place=90, shapes=("sets",), noises=RELEASED, finite=True)(_bound)
 
 
 # Histograms: the least noise in every count.
 
 
 _CELLS = ("cells",)
-
-
-@method(
+method(
     "exact",
     "the tight loss of one record's cell in a histogram: proved in docs/proofs/histograms.md",
     place=100,
     shapes=_CELLS,
     noises=None,
-)
-def cells_exact(item: CellFamily, ask: Ratio, kind: Kind) -> Proposal:
-    """scale = 2 / epsilon_0 for a pure budget, with T(epsilon_0) = epsilon; else min { b : delta(b) <= delta }."""
-    steps = least(item, ask, kind)
-    return Proposal(steps, "" if steps else "the beliefs about one record's cell alone suffice: no noise is needed")
+)(partial(least_known, "", "the beliefs about one record's cell alone suffice: no noise is needed"))
 
 
 @method("exact", "docs/proofs/histograms.md#5-what-is-not-proved", place=100, shapes=_CELLS, finite=True, noises=None)

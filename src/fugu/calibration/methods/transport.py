@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from fugu.calibration.lattice import least_scale
-from fugu.calibration.methods.wasserstein import LEAST, least_excess, monotone_plans, reach, steps_for, vectors_within
+from fugu.calibration.methods.exact import LEAST, least_excess, monotone_plans, reach, steps_for, vectors_within
 from fugu.calibration.offer import EVERY, RELEASED, Proposal, method
 from fugu.guarantee.asks import Divergences, Ratio
 from fugu.laws.family import Family
@@ -159,29 +159,16 @@ def vectors(item: Family, ask: Divergences, kind: Kind) -> Proposal:
 # `relaxed` and `relaxed-paper`: average over the transport plan instead of taking its largest distance.
 
 
-@method(
-    "relaxed-paper",
-    "Yang, Ding et al. (noise reduction), condition (11) alone, which protects both orders (Jensen)",
-    place=40,
-    shapes=("line",),
-    beaten_by="exact",
-)
-def relaxed_paper(item: Family, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
-    """scale = col+ alone, for comparison, of the order of each pair that needs more: which secret a file names first
-    changes nothing. The printed Algorithm 1 loses its bracket and is not offered."""
-    return Proposal(_widest(item, ask, _either_order))
+Rule = Callable[[Coupling, Real], float]
 
 
-@method(
-    "relaxed",
-    "the four-form rule: Yang, Ding et al. (noise reduction), conditions (11) and (12), sharpened by Jensen",
-    place=50,
-    shapes=("line",),
-    beaten_by="exact",
-)
-def relaxed(item: Family, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
-    """scale = max(min(col+, row-), min(row+, col-)) on the monotone plan, max over pairs."""
-    return Proposal(_widest(item, ask, relaxed_scale))
+def relaxed(rule: Rule, item: Family, ask: Ratio, kind: Kind) -> Proposal:  # noqa: ARG001
+    """The scale of a rule on the monotone plan, max over pairs.
+
+    The four forms: max(min(col+, row-), min(row+, col-)). The paper's: col+ alone, for comparison, of the order of each
+    pair that needs more: which secret a file names first changes nothing. The printed Algorithm 1 loses its bracket and
+    is not offered."""
+    return Proposal(max((rule(plan, ask.epsilon) for plan in monotone_plans(item)), default=0.0))
 
 
 def _either_order(plan: Coupling, epsilon: Real) -> float:
@@ -189,8 +176,20 @@ def _either_order(plan: Coupling, epsilon: Real) -> float:
     return max(paper_scale(plan, epsilon), form_scale(plan, epsilon, "row+"))
 
 
-def _widest(family: Family, ask: Ratio, rule: Callable[[Coupling, Real], float]) -> float:
-    return max((rule(plan, ask.epsilon) for plan in monotone_plans(family)), default=0.0)
+method(
+    "relaxed-paper",
+    "Yang, Ding et al. (noise reduction), condition (11) alone, which protects both orders (Jensen)",
+    place=40,
+    shapes=("line",),
+    beaten_by="exact",
+)(partial(relaxed, _either_order))
+method(
+    "relaxed",
+    "the four-form rule: Yang, Ding et al. (noise reduction), conditions (11) and (12), sharpened by Jensen",
+    place=50,
+    shapes=("line",),
+    beaten_by="exact",
+)(partial(relaxed, relaxed_scale))
 
 
 # `gaussian-prior` and `mixture-coupling`: the coupling bounds for normal beliefs and mixtures of them.
@@ -208,12 +207,16 @@ def gaussian_prior(form: str, item: Analytic, ask: Ratio, kind: Kind) -> Proposa
     return _in_steps(item, theorem1_scale(item.p.law, item.q.law, ask.epsilon, float(ask.delta), form), ask)
 
 
-for _name, _place, _form, _how in (
-    ("gaussian-prior-lambert", 60, "lambert", "equation (23), which is never smaller"),
-    ("gaussian-prior", 70, "quantile", "the normal quantile"),
-):
-    _theorem = f"Ding 2024, Theorem 1, tau by {_how}"
-    method(_name, _theorem, place=_place, shapes=_SMOOTH, beaten_by="exact")(partial(gaussian_prior, _form))
+method(
+    "gaussian-prior-lambert",
+    "Ding 2024, Theorem 1, tau by equation (23), which is never smaller",
+    place=60,
+    shapes=_SMOOTH,
+    beaten_by="exact",
+)(partial(gaussian_prior, "lambert"))
+method(
+    "gaussian-prior", "Ding 2024, Theorem 1, tau by the normal quantile", place=70, shapes=_SMOOTH, beaten_by="exact"
+)(partial(gaussian_prior, "quantile"))
 
 
 @method(
