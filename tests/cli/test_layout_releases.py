@@ -7,12 +7,10 @@ import random
 from datetime import datetime, timedelta
 
 import pytest
-from typer.testing import CliRunner
 
-import fugu.cli.app as cli
-from fugu.errors import FuguError
 from fugu.queries.sequence_certificate import SequenceCertificate
 from release_files import certificate_of, checks, document_of, forged
+from release_files import command as run
 
 NEXT = {"home": (6, 3, 2), "work": (3, 6, 2), "shop": (4, 3, 3)}
 START = datetime(2024, 11, 5)
@@ -65,15 +63,6 @@ def copy_of(kind, seed):
             if hour % 6 == 5:
                 lines.append(lines[-1].rpartition(",")[0] + ",shop")  # the same time again
     return ["user,time,place", *lines]
-
-
-def run(*args):
-    found = CliRunner().invoke(cli.app, [str(a) for a in args], env={"COLUMNS": "200"})
-    if isinstance(found.exception, FuguError):
-        return found.exception.exit_code, f"{type(found.exception).__name__}: {found.exception}"
-    if found.exception is not None and not isinstance(found.exception, SystemExit):
-        raise found.exception
-    return found.exit_code, found.output
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import fugu
-import fugu.cli.app as cli
 from fugu.data import Schema
 from fugu.documents.document import SEAL
-from fugu.errors import BudgetRefused, CertificateError, FuguError, PriorNotPublic
+from fugu.errors import BudgetRefused, CertificateError, PriorNotPublic
 from fugu.priors.interval_chain import IntervalChain
 from fugu.queries.sequence_certificate import THE_TABLE, SequenceCertificate
 from fugu.queries.sequence_prior import REFERENCE, chain_from, chain_json
@@ -22,6 +20,7 @@ from fugu.queries.sequence_promise import entry_budget
 from fugu.queries.sequences import Histogram, States
 from fugu_verify import prove_again
 from release_files import certificate_of, document_of
+from release_files import command as run
 
 SCHEMA = Schema(
     {"user": {"kind": "identifier"}, "day": {"kind": "time"}, "place": {"kind": "category", "values": ["a", "b"]}}
@@ -168,15 +167,6 @@ def test_a_ledger_charges_it(chain, tmp_path):
         other = Histogram(States(("a", "b"))).mechanism(fugu.dp_budget(chain, 1))
         with pytest.raises(BudgetRefused):
             ledger.spend("two", other, lambda: other.release(data, charged=True))
-
-
-def run(*args):
-    found = CliRunner().invoke(cli.app, [str(a) for a in args], env={"COLUMNS": "250"})
-    if isinstance(found.exception, FuguError):
-        return found.exception.exit_code, str(found.exception)
-    if found.exception is not None and not isinstance(found.exception, SystemExit):
-        raise found.exception
-    return found.exit_code, found.stdout
 
 
 def written(path, users, length, seed):

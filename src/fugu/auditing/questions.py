@@ -39,7 +39,7 @@ from fugu.queries.entry_noise import EntryNoise
 from fugu.queries.kinds import FLIP, OUTSIDE
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import BudgetedSequenceCertificate, SequenceCertificate
-from fugu.queries.sequence_query import SequenceQuery, Several
+from fugu.queries.sequence_query import SequenceQuery
 from fugu.queries.sequences import ArgMax, Histogram, RandomisedResponse, TopK, Transitions, query_from
 from fugu.queries.statistic import NoisedQuestion
 from fugu.training.losses import NormalStream
@@ -118,10 +118,8 @@ def _of_chain(document: SequenceCertificate, rng: np.random.Generator) -> tuple[
 
 def _attacked(query: SequenceQuery, epsilon: Fraction) -> tuple[SequenceQuery, Fraction]:
     """The question that is run: of several that share epsilon the one with the largest share, whose answer is seen."""
-    if not isinstance(query, Several):
-        return query, epsilon
-    share, place = max((share, -place) for place, share in enumerate(query.shares))
-    return query.parts[-place], epsilon * share
+    part, share = max(query.split(), key=lambda each: each[1])
+    return part, epsilon * share
 
 
 def neighbours(query: SequenceQuery) -> tuple[object, object]:

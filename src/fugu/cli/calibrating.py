@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from fractions import Fraction
 from typing import Any
 
 import fugu
@@ -50,7 +49,7 @@ from fugu.publication.files import Beliefs, Outgoing
 from fugu.queries.sequence_prior import believed
 from fugu.queries.sequence_promise import CONTRACTION, CURVE, GROUP, QUILTS, Rule, least_noise, rules
 from fugu.queries.sequence_query import LatticeMechanism, SequenceMechanism
-from fugu.queries.sequences import Histogram, SequenceQuery, Several, TopK, Transitions
+from fugu.queries.sequences import Histogram, SequenceQuery, TopK, Transitions
 from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.usable_sequences import SPLIT, expected_error, grouped_users, usable_mechanism
 from fugu.question import COLUMN, LAW, RECORDS, SEQUENCES, Question
@@ -249,7 +248,7 @@ def _rules(question: Question, users: int | None, as_json: bool) -> None:
         state, smoothing, length = columns.state, question.smoothing, question.length
         chain = believed(known, columns.told, state, smoothing, length, question.start, confidence)
         query = query_of(question, state, known.schema.fields[state], chain)
-        parts, shares = (query.parts, query.shares) if isinstance(query, Several) else ((query,), (Fraction(1),))
+        parts, shares = zip(*query.split(), strict=True)
         stage("what every rule allows an entry")
         found, skipped = rules(chain, allowed, shares)
         groups = [grouped_users(part.domain.read(known.sequences), users) for part in parts]

@@ -338,7 +338,7 @@ def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> Pro
         rule
         if isinstance(part.domain, States)
         else f"entries that are missing or no number count as {float(part.domain.missing or 0):g}"
-        for part in (query.parts if isinstance(query, Several) else (query,))
+        for part, _ in query.split()
     ]
     certificate = SequenceCertificate.issue(
         chain, mechanism, asked=options.number("epsilon", asked.epsilon),

@@ -278,7 +278,7 @@ def noise_of(claims: Mapping[str, Any]) -> tuple[tuple[str, ...], Cards]:
         return (f"The document does not describe the noise: {clean(why, 300)}.",), ()
     query = query_from(claims)
     if (lattice := claims.get("lattice")) is not None:  # Gaussian noise, question by question
-        each = query.parts if isinstance(query, Several) else (query,)
+        each = [part for part, _ in query.split()]
         words = [
             f"“{clean(part.name, 80)}”: Gaussian noise, a bell around zero, with a standard deviation of "
             f"{number(math.sqrt(float(read_number(variance))), 'up', 6)} steps; one replaced entry moves what it is "
@@ -312,7 +312,7 @@ def describe(query: SequenceQuery, epsilon: Fraction) -> tuple[str, Cards]:
     if isinstance(query, Several):
         each = [
             f"“{clean(part.name, 80)}” ({percent(float(share))} of it): {describe(part, epsilon * share)[0]}"
-            for part, share in zip(query.parts, query.shares, strict=True)
+            for part, share in query.split()
         ]
         return f"{several(len(each), 'question')} share the ε for each entry. " + " ".join(each), ()
     what = "the sum" if isinstance(query, Mean) else "every published number"
