@@ -507,7 +507,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("coarse", "channels that keep values are never exact", "anybody is not None and exact(anybody.epsilon) <= _LN3", "True", "mechanism/test_anybody.py"),
     ("coarse", "randomised response is exact", "anybody is not None and exact(anybody.epsilon) <= _LN3", "False", "mechanism/test_anybody.py"),
     ("MixedCertificate.exact_chance", "one half of a mixture", "share * first + (1 - share) * second", "min(first, second)"),
-    [f"{RELEASE} mechanism/test_once.py"],
+    [f"{RELEASE} mechanism/test_one_mechanism.py"],
     ("Once.take", "token not taken", "self._taken = True", "self._taken = False"),
     ("Once.take", "a token for every child", "self._born != process()", "False"),
     ("process", "forks by number alone", "os.getpid(), _forks", "os.getpid(), 0"),

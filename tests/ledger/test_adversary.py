@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import itertools
-import threading
 from datetime import UTC, datetime
 from fractions import Fraction
 
@@ -13,7 +12,6 @@ import pytest
 
 import fugu
 from fugu.errors import (
-    BudgetExceeded,
     CertificateError,
     DataKnown,
     LedgerBroken,
@@ -153,24 +151,6 @@ def test_one_id_in_two_data_sets_is_two_requests(path):
     assert two.remaining() == Pure(0.5)
     with pytest.raises(RequestReused):
         two.spend("q", Charge.per_entry(1), never)
-
-
-def test_threads_exhaust_a_budget_exactly(path):
-    """Nine ask for a third each, through two ledgers: three get it, and nothing is left."""
-    ledgers = [fugu.Ledger(path, Pure(1)) for _ in range(2)]
-    got, refused, start = [], [], threading.Barrier(9)
-
-    def ask(k):
-        start.wait()
-        try:
-            got.append(ledgers[k % 2].spend(f"{k}", Charge.per_entry(Fraction(1, 3)), lambda: k))
-        except BudgetExceeded:
-            refused.append(k)
-
-    threads = [threading.Thread(target=ask, args=(k,)) for k in range(9)]
-    [t.start() for t in threads]
-    [t.join() for t in threads]
-    assert len(got) == 3 and len(refused) == 6 and ledgers[0].remaining() == Pure(0) and ledgers[1].verify()
 
 
 def test_a_clock_that_goes_back_changes_nothing(path, monkeypatch):

@@ -393,24 +393,6 @@ def test_a_file_mounted_into_another_folder_shares_the_budget(tmp_path):
     pytest.skip("mounting is not allowed here")
 
 
-def test_a_real_death_leaves_the_file_whole_without_anything_beside_it(tmp_path):
-    """A child dies right after its first settled release; the file is moved alone: it says what was granted."""
-    path = tmp_path / "l.db"
-    child = os.fork()
-    if not child:
-        with suppress(BaseException):
-            ledger = Ledger(path, BUDGET, data="d")  # never closed
-            ledger.spend("q", TENTH, lambda: 5)
-            os._exit(9)
-        os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
-    assert os.listdir(tmp_path) == ["l.db"]
-    (tmp_path / "elsewhere").mkdir()
-    moved = Path(shutil.move(path, tmp_path / "elsewhere" / "l.db"))
-    with Ledger(moved, BUDGET, data="d") as ledger:
-        assert ledger.spent() == Pure(0.1) and ledger.spend("q", TENTH, lambda: 6) == 5
-
-
 def test_a_ledger_in_use_notices_that_its_file_was_replaced_or_removed(tmp_path):
     path, copy = tmp_path / "l.db", tmp_path / "copy.db"
     ledger = Ledger(path, BUDGET, data="d")

@@ -9,7 +9,7 @@ import pytest
 
 import fugu
 from fugu import Box, Discrete, LawPair, Pure, optimal_channel
-from fugu.errors import AlreadyReleased, BadNoise, NoiselessRelease, NotProvable
+from fugu.errors import BadNoise, NoiselessRelease, NotProvable
 
 PAIR = LawPair(Discrete([0, 1, 3], [3, 1, 2]), Discrete([0, 1, 3], [1, 3, 1]), "a vs b")
 SETS = LawPair(
@@ -45,16 +45,6 @@ def test_values_are_moved_to_the_nearest_that_has_a_row(made):
     near = made.simulate([-4.0, 0.4, 1.9, 2.1, 99.0] * 400, rng[0]).values
     own = made.simulate([0.0, 0.0, 1.0, 3.0, 3.0] * 400, rng[1]).values
     assert np.array_equal(near, own)
-
-
-def test_one_release_and_no_second():
-    mechanism = optimal_channel(PAIR, Pure(0.5))
-    released = mechanism.release([0, 1, 3, 3], allow_no_noise=True)
-    assert set(released.values.tolist()) <= {0.0, 1.0, 3.0} and released.certificate is mechanism.certificate
-    with pytest.raises(AlreadyReleased):
-        mechanism.release([0, 1], allow_no_noise=True)
-    with pytest.raises(AlreadyReleased):
-        mechanism.then(np.sqrt).release([0, 1], allow_no_noise=True)
 
 
 def test_what_follows_is_written_down(made):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from fractions import Fraction
 
 import numpy as np
@@ -39,32 +37,6 @@ def test_one_value_or_one_column():
     assert isinstance(single.value, float) and float(single) == single.value
     column = mechanism().release([0, 1, 2, 3])
     assert len(column) == 4 and np.asarray(column).shape == (4,) and list(column) == column.values.tolist()
-
-
-def test_a_second_release_is_refused():
-    m = mechanism()
-    m.release(1)
-    with pytest.raises(AlreadyReleased, match="one release"):
-        m.release(1)
-    n = mechanism()
-    n.then(post.clip(0, 3)).release(1, allow_no_noise=True)
-    with pytest.raises(AlreadyReleased):
-        n.release(1)  # post-processing shares the release
-
-
-def test_one_release_even_from_many_threads():
-    m, done = mechanism(), []
-
-    def attempt():
-        with contextlib.suppress(AlreadyReleased):
-            done.append(m.release(1))
-
-    threads = [threading.Thread(target=attempt) for _ in range(16)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert len(done) == 1
 
 
 def test_the_released_noise_is_the_certified_one():

@@ -282,9 +282,3 @@ def test_compare_lists_the_methods_and_the_chosen_one_is_the_best() -> None:
         rows = [row for row in fugu.compare(PAIR, budget).rows if row.proven]
         best = min(row.expected_absolute for row in rows)
         assert math.isclose(fugu.calibrate(PAIR, budget).expected_error(), best, rel_tol=1e-6)
-
-
-def test_vectors_have_pages(found: fugu.Mechanism) -> None:
-    from fugu.report.page import page
-
-    assert "coordinate by coordinate" in page(found)
