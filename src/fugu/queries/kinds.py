@@ -96,15 +96,12 @@ class StatisticKind(ABC):
     """Whether it is about numbers, with bounds and a step; else it counts records."""
     noised: ClassVar[str] = "the count"
     """What noise is added to, in words."""
+    tabulated: ClassVar[bool] = False
+    """Whether one count for each of several cells goes out, all of them."""
     laws: ClassVar[tuple[str, ...]] = (LAPLACE,)
     """What may be drawn for it."""
     features: ClassVar[tuple[tuple[type[Feature], ...], ...]]
     """The functions of one record that it may sum, count or rank."""
-
-    @property
-    def tabulated(self) -> bool:
-        """Whether one count for each of several cells goes out, all of them."""
-        return False
 
     def allows(self, number: Fraction) -> bool:
         """Whether the number in the brackets is one that can be asked for."""
@@ -198,14 +195,10 @@ class Variance(StatisticKind):
 class Tabulation(StatisticKind):
     """How many records are in each cell of a column, or of two."""
 
-    summed, noised, features = False, "every count", ((Placed,),)
+    summed, tabulated, noised, features = False, True, "every count", ((Placed,),)
 
     def __init__(self, name: str, columns: int) -> None:
         self.name, self.columns = name, columns  # type: ignore[misc]
-
-    @property
-    def tabulated(self) -> bool:
-        return True
 
     def plan(self, question: StatisticQuestion, reading: Schema, reference: Table, options: Options) -> Planned:
         return (cells_of(question, reading, reference, options.bins),), LAPLACE, _WHOLE

@@ -141,13 +141,7 @@ class ProofStep:
 
     def to_json(self) -> Json:
         """In JSON types."""
-        return {
-            "law": self.law,
-            "load": self.load,
-            "pair": list(self.pair),
-            "epsilon": self.epsilon,
-            "proof": self.proof,
-        }
+        return {**vars(self), "pair": list(self.pair)}
 
 
 def largest_proved(

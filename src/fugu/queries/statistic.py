@@ -320,10 +320,7 @@ def own_of(charges: Iterable[RecordCharge]) -> Fraction:
 
 def features_of(charges: Iterable[RecordCharge]) -> list[str]:
     """The features that charges read, by name."""
-    found: set[str] = set()
-    for charge in charges:
-        found |= {charge.feature} if isinstance(charge, Rate) else set(getattr(charge, "features", ()))
-    return sorted(found)
+    return sorted({name for charge in charges for name in charge.reads})
 
 
 def modelled(features: Mapping[str, Feature], columns: Iterable[str]) -> frozenset[str]:
@@ -415,9 +412,3 @@ def public_in(reads: str | None) -> list[str]:
         return [str(name) for name in json.loads(reads or "{}").get("public", ())]
     except (ValueError, AttributeError, TypeError):
         return []
-
-
-def reads_of(questions: Sequence[NoisedQuestion], public: Sequence[str] = ()) -> dict[str, object]:
-    """What a charge for these questions says that it reads, and which columns it makes public besides."""
-    told: dict[str, object] = {"questions": [q.to_json() for q in questions]}
-    return told | ({"public": list(public)} if public else {})

@@ -24,7 +24,7 @@ from fugu.queries.statistic import NoisedQuestion, QuestionPlan, own_of
 from fugu.queries.table_belief import Charges, Pricing, TableHistory, envelope, proved_epsilon
 from fugu.session.books import SessionBooks, exceeded, people_elsewhere
 from fugu.translation.records.pricer import largest_rate
-from fugu.translation.records.problem import Floats, Rate, RecordCharge, joined
+from fugu.translation.records.problem import Floats, joined
 from fugu.visible import brief
 
 # How several questions share the budget and the cap: the least total error, by weights or by what the reference shows.
@@ -149,7 +149,7 @@ def _tangents(room: Room, plans: Sequence[QuestionPlan], own: Sequence[Fraction]
     prices = sorted(
         room.pricing.tangents(asked.questions, room.types, asked.apart), key=lambda found: found[0], reverse=True
     )
-    units = [{c.shape: amount(c) for c in plan.charges(Fraction(1), features)} for plan in plans]
+    units = [{c.shape: float(c.unit) for c in plan.charges(Fraction(1), features)} for plan in plans]
     rows = [[math.fsum(known.get(key, 0.0) * each for key, each in unit.items()) for unit in units]
             for _, known in prices[:_PRICES]]  # fmt: skip
     here = np.array([float(e) for e in own])
@@ -324,8 +324,10 @@ class Room:
             priced = self.pricing.priced(law, charges, pair)
             slopes = dict(zip((c.shape for c in charges), priced.slopes, strict=False))
             # how much of each charge a unit of scale adds; charges that have reached their largest add nothing
-            before = {charge.shape: amount(charge) for charge in joined(new(scale))}
-            growth = {c.shape: (amount(c) - before.get(c.shape, 0.0)) / float(scale) for c in joined(new(2 * scale))}
+            before = {charge.shape: float(charge.unit) for charge in joined(new(scale))}
+            growth = {
+                c.shape: (float(c.unit) - before.get(c.shape, 0.0)) / float(scale) for c in joined(new(2 * scale))
+            }
             return proved_epsilon(priced, charges), sum(slopes.get(key, 0.0) * more for key, more in growth.items())
 
         scale = most
@@ -353,11 +355,6 @@ class Room:
             left=Pure(plain(max(exact(self.budget.epsilon) - self.before, Fraction(0)))),
             budget=self.budget,
         )
-
-
-def amount(charge: RecordCharge) -> float:
-    """The number of a charge, which its slope is about."""
-    return float(charge.rate if isinstance(charge, Rate) else charge.epsilon)
 
 
 def down(x: Fraction) -> Fraction:

@@ -38,7 +38,7 @@ from fugu.ledger.registration import Opening, known_already
 from fugu.numbers.exact import Real, number
 from fugu.queries.groups import ExpectedGroups, PublicGroups, declared_schema, open_table, require_column, same_rows
 from fugu.queries.kinds import Options
-from fugu.queries.statistic import Charged, NoisedQuestion, StatisticQuestion, questions_in, reads_of
+from fugu.queries.statistic import Charged, NoisedQuestion, StatisticQuestion, questions_in
 from fugu.queries.table_belief import TableBelief, Worth
 from fugu.scenario.query import persons_of
 from fugu.utility.usable import RowsFor
@@ -275,7 +275,8 @@ def charge_for(questions: Sequence[NoisedQuestion], public: Sequence[str] = ()) 
 
     `public`: columns whose groups become public without a question that is charged."""
     total = sum((q.most for q in questions), Fraction(0))
-    return Charge.per_entry(Pure(plain(total)), reads=reads_of(questions, public))
+    reads: dict[str, object] = {"questions": [q.to_json() for q in questions]}
+    return Charge.per_entry(Pure(plain(total)), reads=reads | ({"public": list(public)} if public else {}))
 
 
 def require_within(books: SessionBooks, asked: Fraction, after: Worth) -> None:

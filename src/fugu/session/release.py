@@ -14,7 +14,7 @@ import numpy as np
 
 from fugu.data.private import Private
 from fugu.documents.document import canonical_json
-from fugu.errors import BadBudget, ColumnNotFound, RequestReused, UsageError
+from fugu.errors import ColumnNotFound, RequestReused, UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import PUBLIC, both, called_exact
@@ -217,16 +217,6 @@ def outside(
     if isinstance(found, dict):
         raise UsageError(found[_FAILED])
     return found
-
-
-def check_outside(mechanism: PerEntryDP, columns: Sequence[str]) -> None:
-    """Refuse what no session runs, before the table is opened."""
-    if not isinstance(mechanism, PerEntryDP):
-        raise UsageError(f"a session runs a fugu.PerEntryDP, got {type(mechanism).__name__}")
-    if not mechanism.guarantee.pure:
-        raise BadBudget("a session takes mechanisms with a pure epsilon; one with a delta needs a ledger of its own")
-    if isinstance(columns, str) or not columns:
-        raise UsageError("columns is a list of the columns that the mechanism gets, at least one")
 
 
 Bounds = tuple[Real, Real]

@@ -14,7 +14,7 @@ from fugu.data import Schema
 from fugu.data.frame import FrameKind, TableLike
 from fugu.data.private import Private
 from fugu.data.secrets import ProtectLike
-from fugu.errors import AlreadyReleased, ColumnNotFound, UsageError
+from fugu.errors import AlreadyReleased, BadBudget, ColumnNotFound, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import UNCHARGED
@@ -50,7 +50,6 @@ from fugu.session.release import (
     Kinds,
     Rehearsal,
     certificate_of,
-    check_outside,
     outside,
     rehearsed,
     released,
@@ -257,7 +256,14 @@ class Session(Kinds):
         - `request`: a name for it, under which the same release is read back; None is a new release every time."""
         with self._lock:
             self._here()
-            check_outside(mechanism, columns)
+            if not isinstance(mechanism, PerEntryDP):
+                raise UsageError(f"a session runs a fugu.PerEntryDP, got {type(mechanism).__name__}")
+            if not mechanism.guarantee.pure:
+                raise BadBudget(
+                    "a session takes mechanisms with a pure epsilon; one with a delta needs a ledger of its own"
+                )
+            if isinstance(columns, str) or not columns:
+                raise UsageError("columns is a list of the columns that the mechanism gets, at least one")
             private = self._open([])
             return outside(self._books, private, mechanism, columns, request)
 

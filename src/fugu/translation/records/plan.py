@@ -121,7 +121,16 @@ def _rounds(
         flow = solve(problem, distances, *edges, h, inside=inside, steepest=steepest)
         if flow is None:
             break
-        plan = _best_plan(problem, distances, flow, inside)
+        plan, bottom = plan_of(problem, distances, flow, flow.value), flow.value
+        # mass that its rounding leaves astray finds room at an epsilon a little above its value: how little, by halving
+        turns, close = (16, 1e-13) if inside is None else (5, 1e-5)
+        for _ in range(turns):
+            if plan.value <= bottom * (1 + close):
+                break
+            middle = (bottom + plan.value) / 2
+            other = plan_of(problem, distances, flow, middle)
+            plan = other if other.value < plan.value else plan
+            bottom = middle if other.value > middle * (1 + close) else bottom
         # the better of the Lipschitz functions just below and just above the duals, and its bound from below
         sides = (flow.h, -distances.closure(-flow.dual))
         h, low = max(((h, lower_bound(problem, h)) for h in sides), key=lambda found: found[1])
@@ -136,24 +145,6 @@ def _rounds(
             break
         edges = distinct(np.concatenate([edges[0], i[asked]]), np.concatenate([edges[1], j[asked]]), n)
     return replace(best, edges=edges)
-
-
-def _best_plan(problem: PricingProblem, distances: Distances, flow: Flow, inside: float | None) -> MassPlan:
-    """The plan of a flow. Mass that its rounding leaves astray finds room at an epsilon a little above its value: how
-    little is found by halving."""
-    best = plan_of(problem, distances, flow, flow.value)
-    low = flow.value
-    steps, near = (16, 1e-13) if inside is None else (5, 1e-5)
-    for _ in range(steps):
-        if best.value <= low * (1 + near):
-            break
-        middle = (low + best.value) / 2
-        plan = plan_of(problem, distances, flow, middle)
-        if plan.value < best.value:
-            best = plan
-        if plan.value > middle * (1 + near):
-            low = middle
-    return best
 
 
 def _start(problem: PricingProblem, distances: Distances) -> tuple[Floats, tuple[Ints, Ints]]:
