@@ -34,7 +34,7 @@ QUICK := tests/test_guarantee.py tests/test_public_surface.py tests/test_stale_m
 	tests/calibration/test_prove_mutants.py tests/calibration/test_choices.py tests/calibration/test_golden_tables.py \
 	tests/mechanism/test_release.py tests/mechanism/test_certificate.py tests/mechanism/test_forgeries_mutants.py \
 	tests/transport/test_wasserstein.py tests/ledger/test_ledger_spend.py tests/data/test_schema.py \
-	tests/scenario/test_scenario.py tests/queries/test_groups.py
+	tests/scenario/test_scenario.py tests/queries/test_known_groups.py
 
 quick: install check
 	@$(BIN)/python -m pytest -n $(JOBS) $(QUICK)

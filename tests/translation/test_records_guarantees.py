@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from records_oracle import best_loss, hockey, mp, real, stick
 from records_oracle import divergence as true_divergence
-from records_oracle import hockey
 
 import fugu
 from fugu import Approx, Charge, Ledger, PerEntryDP, Pure, Records, Renyi, RenyiCurve
 from fugu.errors import BudgetExceeded, NotComposable, NotProvable
-from fugu.loss.cells import Ratios
+from fugu.loss.cells import Ratios, hockey_stick, largest, worth
+from fugu.priors.records import INDEPENDENT, KNOWN_BEFORE, NO_AGGREGATE, OWN_RECORD, REFERENCE, WHOLE_DOMAIN, RecordLaw
+from fugu.translation.records import bounds
+from fugu.translation.records import bounds as screen
 from fugu.translation.records.bounds import balanced, divergence, renyi, share
 from hunting import search
 
@@ -239,3 +243,129 @@ def test_renyi_divergences_under_records_must_be_planned(tmp_path):
         ledger.spend("b", Charge.per_entry(Renyi(2, 0.2)), lambda: 1)
     ledger.spend("c", Charge.per_entry(Renyi(2, 0.2)), lambda: 1, planned=True)
     assert ledger.spent() == fugu.translate(HALF, RenyiCurve({2: Fraction(2, 5)}))
+
+
+def laws_of(rng, most=6):
+    """Some groups with the same secrets; ties, zeros, singular and equal laws among them."""
+    secrets = int(rng.integers(2, most))
+    top = int(rng.choice([2, 5, 100, 10**6]))
+    found = []
+    for group in range(int(rng.integers(1, 4))):
+        rows = rng.integers(0, top, (secrets, int(rng.integers(1, 6))))
+        rows[:, 0] += rows.sum(axis=1) == 0
+        rows[rng.integers(secrets)] = rows[rng.integers(secrets)]
+        found.append(RecordLaw(f"group {group}", {f"s{i}": row for i, row in enumerate(rows)}))
+    return tuple(found)
+
+
+@search("screened pairs of records against all pairs", quick=80)
+def test_the_worst_pair_is_never_passed_over(rng):
+    laws = laws_of(rng)
+    every = [(p, q) for law in laws for _, _, p, q in law.pairs()]
+    epsilon = [
+        float(10 ** rng.uniform(-3, 1)),
+        Fraction(int(rng.integers(1, 50)), 7),
+        float(10 ** rng.uniform(-18, 2.9)),
+    ][rng.integers(3)]
+    near = {"rel": 4e-16, "abs": 0}
+    assert bounds.pure(laws, epsilon) == pytest.approx(max(worth(p, q, epsilon) for p, q in every), **near)
+    assert bounds.share(laws, epsilon) == pytest.approx(max(hockey_stick(p, q, epsilon) for p, q in every), **near)
+    bought = bounds.budget(laws, epsilon)
+    assert bought == pytest.approx(min(largest(p, q, epsilon) for p, q in every), rel=1e-12)
+    assert bounds.pure(laws, bought) <= epsilon
+
+
+@search("sticks in doubles are from above", quick=100)
+def test_what_is_not_suspected_is_below_the_limit(rng):
+    (law, *_) = laws_of(rng)
+    epsilon = float(10 ** rng.uniform(-6, 2))
+    p, q = list(law.given.values())[:2]
+    shares = np.array([p / p.sum(), q / q.sum()])
+    truth = stick(p, q, epsilon)
+    below = float(truth) * (1 - 1e-13)
+    assert truth == 0 or screen.suspect(shares, np.array([[True, False], [True, True]]), epsilon, below) == (0, 1)
+    assert real(screen.limit(epsilon, 2.5)) <= mp.expm1(real(min(epsilon, 700))) / mp.expm1(real(2.5))
+
+
+def test_every_pair_is_asked_in_both_orders():
+    laws = (RecordLaw("all", {"s": np.array([7, 3]), "t": np.array([4, 6])}),)
+    turned = (RecordLaw("all", {"s": np.array([4, 6]), "t": np.array([7, 3])}),)
+    for ask in (bounds.pure, bounds.budget, bounds.share):
+        assert ask(laws, 0.4) == ask(turned, 0.4)
+    assert (
+        bounds.pure(laws, 1)
+        == worth(np.array([4, 6]), np.array([7, 3]), 1)
+        > worth(np.array([7, 3]), np.array([4, 6]), 1)
+    )
+
+
+def test_many_secrets_take_seconds_not_minutes():
+    rng = np.random.default_rng(3)
+    rows = rng.integers(1, 100, (300, 20))
+    laws = (RecordLaw("all", {f"s{i}": row for i, row in enumerate(rows)}),)
+    start = time.process_time()
+    found = bounds.pure(laws, 1.0)
+    took = time.process_time() - start
+    some = rng.integers(0, 300, (200, 2))
+    assert all(worth(rows[i], rows[j], 1.0) <= found for i, j in some.tolist() if i != j)
+    assert took < 8, "89,700 pairs one by one take twenty"
+    assert math.isfinite(bounds.budget(laws, 0.5))
+
+
+def test_the_protected_table_as_its_own_reference_tells_by_the_noise_itself():
+    """Known rows (s, a) = (1, 1), (0, 0); the third record has a = 0. The epsilon_0 that .5 buys shows its s."""
+
+    def bought(s):
+        rows = [(1, 1), (0, 0), (s, 0)]
+        laws = {str(secret): [sum(r == (secret, a) for r in rows) for a in (0, 1)] for secret in (0, 1)}
+        return fugu.dp_budget(Records.of_laws(laws), 0.5)
+
+    assert bought(0) == 0.5 and bought(1) == pytest.approx(0.83179, abs=1e-5), "two noises, one for each secret"
+    assert REFERENCE in Records.example().assumptions
+
+
+def test_what_was_known_before_is_conditioned_on_and_what_is_published_is_charged():
+    """z = 1 has .3 under t and .3 e^-.4 under s; there A is 0 or 1 under s, 1 under t; elsewhere A is 2. A at 2:
+    .5743 for the pooled law of A, 1.0338 with z published beside it, 1.4338 for whoever knew z before."""
+    z = 0.201096  # .3 e^-.4, in six digits
+    pooled = Records.of_laws({"s": [0.100548, 0.100548, 0.798904], "t": [0, 0.3, 0.7]})
+    known = Records.of_laws({"s": [1, 1, 0], "t": [0, 1, 0]})
+    assert fugu.translate(pooled, 2) == pytest.approx(0.5743, abs=1e-4)
+    a = math.exp(2)
+    answer = np.array([a, 1]) / (1 + a)  # "A = 0?", said truly with odds a
+    before = math.log((answer[0] / 2 + answer[1] / 2) / answer[1])
+    beside = math.log(z * (answer[0] / 2 + answer[1] / 2) / (0.3 * answer[1]))
+    assert beside == pytest.approx(1.0338, abs=1e-4) and before == pytest.approx(fugu.translate(known, 2))
+    assert fugu.translate(pooled, 2) < beside < before and KNOWN_BEFORE in known.assumptions
+
+
+@pytest.mark.parametrize("k", [2, 5, 20])
+def test_columns_that_grow_with_the_answers_are_not_covered_where_there_is_a_delta(k):
+    """a of k values, b_a = 1 under t alone. Publish a and b_a with probability delta: delta / k claimed, delta true."""
+    delta0, epsilon = 0.1, 1.0
+    path = Records.of_laws(
+        {"s": [k - 1, 1, 0], "t": [k - 1, 0, 1]}
+    )  # of (a = j, b_j) for one j: the columns of one path
+    claimed = share(path.laws(), epsilon) * delta0
+    s = np.concatenate([[1 - delta0], np.full(k, delta0 / k), np.zeros(k)])  # nothing; (a, 0); (a, 1)
+    t = np.concatenate([[1 - delta0], np.zeros(k), np.full(k, delta0 / k)])
+    assert hockey(s, t, epsilon) == pytest.approx(delta0) and claimed == pytest.approx(delta0 / k)
+    every = Records.of_laws({"s": [1] * k + [0] * k, "t": [0] * k + [1] * k})  # all columns that some path may read
+    assert share(every.laws(), epsilon) * delta0 == delta0
+
+
+def test_a_law_of_bins_says_nothing_of_what_is_read_by_the_year():
+    """Ages 20 or 31 under s, 21 or 30 under t: the bins of ten years have one law, the years tell everything."""
+    years = {"s": [20, 31] * 40, "t": [21, 30] * 40}
+    columns = {"who": ["s"] * 80 + ["t"] * 80, "age": years["s"] + years["t"]}
+    bins = {**columns, "age": [age // 10 for age in columns["age"]]}
+    assert fugu.translate(Records(bins, "who", "age"), 0.5) == 0
+    assert fugu.translate(Records(columns, "who", "age"), 0.5) == 0.5 and "no finer than the law" in WHOLE_DOMAIN
+
+
+def test_privacy_on_possible_tables_alone_proves_nothing():
+    """Two records that are always equal have no possible neighbours; on the whole domain they cost 2 epsilon_0."""
+    s, t = np.array([[1.0, 0], [0, 0]]), np.array([[0, 0], [0, 1.0]])
+    assert best_loss(s, t, 0.5) == pytest.approx(1.0, abs=1e-8)
+    stated = Records.example().assumptions
+    assert {WHOLE_DOMAIN, INDEPENDENT, NO_AGGREGATE, OWN_RECORD} <= set(stated)
