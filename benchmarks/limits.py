@@ -19,9 +19,8 @@ from benchmarks.limits_svg import Curve, Panel, drawn
 from benchmarks.measure import Row, Size
 from fugu.calibration.channel import Asked
 from fugu.calibration.comparison import Comparison
-from fugu.channels.bounds import value
+from fugu.channels.exact import repaired, value
 from fugu.channels.find import find
-from fugu.channels.repair import repaired
 from fugu.laws.sets.confidence import clopper_box, secret_error
 from fugu.laws.shapes import shapes
 

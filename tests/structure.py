@@ -19,6 +19,7 @@ ROOMS = [
 ]  # fmt: skip
 MAX_LINES, QUESTION = 600, 450
 LONG: dict[str, str] = {
+    "channels/exact.py": "an exact channel, what it costs and what none goes below: one proof in rationals",
     "ledger/events.py": "the chain of events, the state that they add up to, and checkpoints of it",
     "queries/law_price.py": "a question, its laws and their noise: each line of the argument rests on the one before",
     "laws/adding.py": "the law of a sum: in integers, term by term or by one FFT, each with its error",

@@ -7,9 +7,8 @@ import pytest
 
 from channels.point_oracle import draw, excess, expected, least_loss
 from fugu.channels import problem as channel_problem
-from fugu.channels.bounds import lower, value
+from fugu.channels.exact import holds, lower, repaired, value
 from fugu.channels.find import find
-from fugu.channels.repair import holds, repaired
 from hunting import search
 
 _EACH = 5

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from channels.point_oracle import CASES, excess, expected, on_line, printed
-from fugu.channels.bounds import lower, value
+from fugu.channels.exact import holds, lower, repaired, value
 from fugu.channels.find import find, squared_outputs, with_outputs
-from fugu.channels.repair import holds, repaired
 from fugu.errors import UsageError
 
 NAMES = [f"{c['name']} {c['epsilon']} {c['delta']} {c['loss']} {c['weight']}" for c in CASES]

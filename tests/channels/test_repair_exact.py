@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from channels.channel_draws import draw_problem
-from fugu.channels import repair
-from fugu.channels.bounds import value
+from fugu.channels import exact as repair
+from fugu.channels.exact import holds, power_above, power_below, repaired, value
 from fugu.channels.problem import ChannelProblem
-from fugu.channels.repair import holds, power_above, power_below, repaired
 from fugu.errors import NotProvable, UsageError
 from fugu.laws.discrete import Discrete
 from fugu.laws.masses import Masses, masses

@@ -16,10 +16,9 @@ import pytest
 from scipy.stats import beta
 
 import fugu
-from fugu.channels.bounds import lower, value
+from fugu.channels.exact import holds, lower, repaired, value
 from fugu.channels.find import find
 from fugu.channels.problem import ChannelProblem
-from fugu.channels.repair import holds, repaired
 from fugu.laws.discrete import Discrete
 from fugu.laws.sets import Ball, Band, Box, Intersection
 

@@ -11,10 +11,9 @@ import pytest
 
 from channels.channel_brute import corners, least_loss
 from channels.channel_draws import draw_problem
-from fugu.channels.bounds import lower, value
+from fugu.channels.exact import holds, lower, repaired, value
 from fugu.channels.find import find
 from fugu.channels.problem import ChannelProblem
-from fugu.channels.repair import holds, repaired
 from fugu.laws.discrete import Discrete
 from fugu.laws.sets import Ball, Box, Intersection
 from hunting import search

@@ -10,8 +10,8 @@ import pytest
 
 from channels.channel_brute import corners, least_loss
 from channels.channel_draws import draw_problem, draw_set
-from fugu.channels import bounds as exact_prices
-from fugu.channels.bounds import lower, member
+from fugu.channels import exact as exact_prices
+from fugu.channels.exact import lower, member
 from fugu.channels.find import find
 from fugu.channels.problem import ChannelProblem, Prices
 from fugu.errors import UsageError

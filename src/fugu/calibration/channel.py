@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fugu.calibration.comparison import Row
 from fugu.calibration.lattice import beliefs_of, least, problem
 from fugu.calibration.offer import ARITHMETIC, Offer, Refused, Stages, Tried, Wishes, asked, told
-from fugu.channels.bounds import lower, value
+from fugu.channels.exact import lower, repaired, value
 from fugu.channels.find import find, squared_outputs, with_outputs
 from fugu.channels.problem import (
     STATED,
@@ -28,7 +28,6 @@ from fugu.channels.problem import (
     named_loss,
     stated_loss,
 )
-from fugu.channels.repair import repaired
 from fugu.documents.channel import Optimum, protected
 from fugu.documents.sentences import FITTED, UNSEEN, WEIGHT
 from fugu.errors import NotProvable, UnknownName, UsageError

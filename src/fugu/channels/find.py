@@ -32,7 +32,7 @@ from fugu.progress import on_time, report
 def find(problem: ChannelProblem) -> RoughChannel:
     """A channel of least expected loss in doubles, with prices that bound the optimum from below.
 
-    Nothing here is a guarantee: `repair.repaired` makes the channel exact, `bounds.value` and `bounds.lower` prove how
+    Nothing here is a guarantee: `exact.repaired` makes the channel exact, `exact.value` and `exact.lower` prove how
     far it is from the best.
 
     >>> from fractions import Fraction

@@ -117,7 +117,7 @@ class ChannelProblem:
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """A solver's dual: what each promise costs. Any numbers give a true lower bound (`bounds.lower`), good ones a tight
+    """A solver's dual: what each promise costs. Any numbers give a true lower bound (`exact.lower`), good ones a tight
     one; they are read as exact binary numbers and clipped to what the theorem asks for.
 
     - `ratio`: alpha >= 0, one row for each of `problem.ordered()`, one column for each output.
@@ -141,7 +141,7 @@ class RoughChannel:
     """A channel in doubles, before it is made exact.
 
     - `matrix`: n rows that sum to 1 up to rounding, m columns.
-    - `prices`: the dual, for `bounds.lower`; None if the solver has none.
+    - `prices`: the dual, for `exact.lower`; None if the solver has none.
     - `gap`: of single laws the solver's own distance from the optimum, by which its answers are chosen.
     """
 
@@ -248,7 +248,7 @@ class PointLaws:
         return cells
 
     def bound(self, prices: Prices) -> float:
-        """The lower bound of the optimum that any prices give, in doubles; `bounds.lower` proves it in rationals:
+        """The lower bound of the optimum that any prices give, in doubles; `exact.lower` proves it in rationals:
         sum_x min_y [w_x loss(x, y) + sum_c alpha_{c,y} a_c(x)] - delta sum_c max_y alpha_{c,y}."""
         least, step = np.full(self.problem.n, np.inf), max(1, _BLOCK // self.problem.n)
         for first in range(0, self.problem.m, step):
@@ -268,7 +268,7 @@ class PointLaws:
         return RoughChannel(whole, prices, max(0.0, loss - bound))
 
     def shortfall(self, found: RoughChannel) -> float:
-        """What is wrong with an answer, in units of the loss: its gap, and what mends its promises (`repair`)."""
+        """What is wrong with an answer, in units of the loss: its gap, and what mends its promises (`exact`)."""
         over = np.clip(np.max(self.excess @ found.matrix, axis=0, initial=0.0), 0.0, None).sum()
         mended = max(0.0, float(over) - float(self.problem.delta)) / max(self.ratio - 1, _LEAST_SLACK)
         return found.gap + mended * float(self.problem.loss.max())

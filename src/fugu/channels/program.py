@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.channels.bounds import lower, value
+from fugu.channels.exact import lower, repaired, value
 from fugu.channels.problem import ChannelProblem, Prices, RoughChannel
-from fugu.channels.repair import repaired
 from fugu.channels.sets import Cone, LinearForm, Promises, Vector, extreme, provable
 from fugu.errors import NotProvable, OutOfReach
 from fugu.progress import report
@@ -21,7 +20,7 @@ from fugu.progress import report
 if TYPE_CHECKING:
     import highspy
 
-# Linear programs in doubles, by HiGHS: what it answers is a proposal that `repair` and `bounds` make exact.
+# Linear programs in doubles, by HiGHS: what it answers is a proposal that `exact` makes exact.
 
 
 INFINITE = float("inf")
@@ -174,7 +173,7 @@ def run(solver: highspy.Highs) -> Solution:
 # over y of [max p.k_y - e^epsilon min q.k_y]_+, which is at least the delta of every pair of members. So it is sound.
 #
 # Solved by Clarabel's interior points (Goulart and Chen 2024): what comes out is a proposal like that of any solver,
-# which `repair` and `bounds` make exact, so a vertex is not needed.
+# which `exact` makes exact, so a vertex is not needed.
 
 
 _CELLS = 160_000

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.channels.bounds import lower, value
+from fugu.channels.exact import holds, lower, value
 from fugu.channels.problem import (
     MEAN,
     STATED,
@@ -25,7 +25,6 @@ from fugu.channels.problem import (
     named_loss,
     stated_loss,
 )
-from fugu.channels.repair import holds
 from fugu.documents import sentences as say
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Check, Proved, unchecked
