@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fugu import Discrete, LawPair
-from fugu.laws import families
-from fugu.loss.search.laplace import _doubling, _prefix, decayed_sums, log_decayed_sums, pure_loss
+from fugu.loss.search.laplace import _doubling, _prefix, decayed_sums, log_decayed_sums
 
 
 def plain(points, weights, scale):
@@ -46,12 +44,3 @@ def test_log_scan_agrees_where_both_apply():
     points, weights = np.sort(rng.random(500)), rng.random((2, 500))
     plain_sum = decayed_sums(points, weights, 0.01).total(weights)
     assert np.allclose(np.log(plain_sum), log_decayed_sums(points, np.log(weights), 0.01), rtol=0, atol=1e-11)
-
-
-def test_many_pairs_on_a_common_support_equal_pair_by_pair():
-    rng = np.random.default_rng(5)
-    laws = [Discrete(np.unique(rng.integers(0, 500, 40)), None) for _ in range(6)]
-    pairs = [LawPair(a, b) for i, a in enumerate(laws) for b in laws[i + 1 :]]
-    together = pure_loss(families(pairs)[0], 3.0).value
-    apart = max(pure_loss(families([pair])[0], 3.0).value for pair in pairs)
-    assert together == pytest.approx(apart, abs=1e-12)
