@@ -193,7 +193,7 @@ def exact_extremes(law: Masses | LawSet) -> tuple[Mean, Mean]:
 # Rational numbers on either side of e^x: below it where privacy is proved, above it where a limit of utility is.
 
 
-_BITS = 96
+_POWER_BITS = 96
 """Bits that count: those of e^x, or of e^x - 1 where that is smaller."""
 
 
@@ -213,7 +213,7 @@ def _end(x: Fraction, side: int) -> Fraction:
     """One end of a ball around e^x - 1: a dyadic number."""
     if x == 0:
         return Fraction(0)
-    with precision(_BITS + max(0, x.numerator.bit_length() - x.denominator.bit_length())):
+    with precision(_POWER_BITS + max(0, x.numerator.bit_length() - x.denominator.bit_length())):
         ball = of(x).expm1()
         end: arb = ball.upper() if side > 0 else ball.lower()
         mantissa, exponent = end.man_exp()
