@@ -10,14 +10,14 @@ from __future__ import annotations
 import csv
 import math
 import random
-from datetime import date, datetime
-from decimal import Decimal
+from datetime import date
 from fractions import Fraction
 from itertools import cycle
 
 import numpy as np
 import pandas as pd
 import pytest
+from hostile import CELLS, as_csv, called, ways
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -51,16 +51,6 @@ KINDS = {  # states of the reference, as a file has them
     "codes": ("250.00", "401.9", "8"),  # numbers in the reference
     "letters": ("V27.0", "250.0", "250.00"),  # two of these are one number, and two states
 }
-TEXTS = (
-    "V27.0", "moon", "", "NA", "nan", "inf", "-inf", "1e308", "1e999", "1.5", "2.0", "02", "True", "(other)", "None",
-    "[1, 2]", "a,b;c\td|e", 'say "hi"', "two\nlines", " 1 ", "\u0661", "9" * 400, "\x00", "x" * 200_000,
-)  # fmt: skip
-CELLS = (
-    *TEXTS, None, math.nan, math.inf, -math.inf, 1e308, -1e308, 1.5, 2.0, 0, -1, True, 10**400, 2**60 + 1,
-    b"\xff\xfe", b"1", [1], [], ["home"], {"a": 1}, (), set(), 1j, Decimal("sNaN"), Decimal("1e999999"),
-    Decimal("2.00"), Fraction(10**400, 3), np.float32(1.5), np.float16("inf"), np.int8(2), np.timedelta64(3, "s"),
-    np.datetime64("NaT"), np.ma.masked, np.array(["home"]), date(2024, 1, 1), datetime(2024, 1, 1), object(),
-)  # fmt: skip
 BYTES = (b"\xff\xfe\x00", b"\xc3(", "caf\u00e9".encode("latin-1"))
 
 
@@ -122,42 +112,9 @@ def release_of(table, reference, query, out, *more):
     return values, (found.exit_code, said, first, labels if values else len(labels), list(written[0]), sealed)
 
 
-# --- files and frames ----------------------------------------------------------------------------------------------
-
-
-def as_csv(path, rows):
-    """With every cell as it is; bytes as bytes, which the csv writer cannot."""
-    with open(path, "wb") as file:
-        file.write(b"user,time,place\n")
-        for row in rows:
-            cells = [c if isinstance(c, bytes) else ('"' + c.replace('"', '""') + '"').encode() for c in row]
-            file.write(b",".join(cells) + b"\n")
-    return path
-
-
-def as_parquet(path, data):
-    pl = pytest.importorskip("polars")
-    pl.DataFrame(data).write_parquet(path)
-    return path
-
-
-def as_pandas(data):
-    pd = pytest.importorskip("pandas")
-    return pd.DataFrame(
-        {name: pd.Series(cells, dtype=None if name != "place" else object) for name, cells in data.items()}
-    )
-
-
-def inferred_pandas(data):
-    """As pandas itself would type the column: one odd cell changes the type of all."""
-    return pytest.importorskip("pandas").DataFrame(data)
-
-
-def as_polars(data):
-    pl = pytest.importorskip("polars")
-    return pl.DataFrame(
-        {name: pl.Series(name, cells, dtype=pl.Object if name == "place" else None) for name, cells in data.items()}
-    )
+def written(path, rows):
+    """A CSV file with every cell as it is."""
+    return as_csv(columns(rows), path.parent).rename(path)
 
 
 def row_moves_alone(base, other, row, hours=6):
@@ -170,11 +127,6 @@ def row_moves_alone(base, other, row, hours=6):
         if a != b or type(a) is not type(b)
     ]
     assert changed in ([], [(f"u{row // hours}", row % hours)])
-
-
-@pytest.fixture(params=KINDS)
-def kind(request):
-    return request.param
 
 
 def reference(kind):
@@ -192,41 +144,19 @@ ROWS = (0, 13, 29)
 """Cells stand in these in turn."""
 
 
-def test_a_file_of_text_has_each_cell_read_by_itself(kind, tmp_path):
-    schema, states = reference(kind)
-    rows = told(KINDS[kind])
-    base = entries_of(as_csv(tmp_path / "base.csv", rows), schema, states)
-    for cell, row in zip((*TEXTS, *BYTES), cycle(ROWS), strict=False):
-        new = [list(r) for r in rows]
-        new[row][2] = cell
-        row_moves_alone(base, entries_of(as_csv(tmp_path / "new.csv", new), schema, states), row)
-
-
-@pytest.mark.parametrize("frame", [dict, as_pandas, inferred_pandas, as_polars])
-def test_a_frame_of_any_cells_has_each_read_by_itself(kind, frame):
+@pytest.mark.parametrize(("kind", "container"), ways(list(KINDS), list(KINDS)), ids=called)
+def test_a_table_of_any_cells_has_each_read_by_itself(kind, container, tmp_path):
+    """1, 1.0 and "1" are one state, in every file and frame."""
     schema, states = reference(kind)
     rows = told(KINDS[kind])
     for held in (str, lambda cell: typed(cell, kind)):
         data = columns([[u, t, held(s)] for u, t, s in rows])
-        base = entries_of(frame(data), schema, states)
-        assert base == entries_of(dict(columns(rows)), schema, states)  # 1, 1.0 and "1" are one state
-        for cell, row in zip(CELLS, cycle(ROWS), strict=False):
-            new = list(data["place"])
-            new[row] = cell
-            row_moves_alone(base, entries_of(frame({**data, "place": new}), schema, states), row)
-
-
-def test_a_parquet_file_of_numbers_or_texts_has_each_cell_read_by_itself(kind, tmp_path):
-    schema, states = reference(kind)
-    rows = told(KINDS[kind])
-    base = entries_of(as_parquet(tmp_path / "base.parquet", columns(rows)), schema, states)
-    for cells in (TEXTS, () if kind in ("text", "letters") else (None, math.nan, math.inf, 1e308, 1.5, 2.0**60)):
-        for cell, row in zip(cells, cycle(ROWS), strict=False):
-            held = str if isinstance(cell, str) else float
-            new = [[u, t, held(s)] for u, t, s in rows]
-            new[row][2] = cell
-            path = as_parquet(tmp_path / "new.parquet", columns(new))
-            row_moves_alone(base, entries_of(path, schema, states), row)
+        base = entries_of(container(data, tmp_path), schema, states)
+        assert base == entries_of(columns(rows), schema, states)
+        for cell, row in zip((*CELLS, *BYTES), cycle(ROWS), strict=False):
+            place = [*data["place"][:row], cell, *data["place"][row + 1 :]]
+            if (table := container({**data, "place": place}, tmp_path)) is not None:
+                row_moves_alone(base, entries_of(table, schema, states), row)
 
 
 def test_numbers_move_alone_and_within_the_bounds(tmp_path):
@@ -360,15 +290,15 @@ ASKED = [
 
 @pytest.mark.parametrize(("kind", "query", "sensitivity", "more"), ASKED, ids=lambda x: str(x).replace("/", ""))
 def test_the_command_says_and_does_the_same_whatever_one_cell_holds(kind, query, sensitivity, more, tmp_path, fixed):
-    ref = as_csv(tmp_path / "ref.csv", told(KINDS[kind], users=20, hours=8, seed=9))
+    ref = written(tmp_path / "ref.csv", told(KINDS[kind], users=20, hours=8, seed=9))
     rows = told(KINDS[kind])
     table, out = tmp_path / "table.csv", tmp_path / "out.csv"
-    base, words = release_of(as_csv(table, rows), ref, query, out, *more)
+    base, words = release_of(written(table, rows), ref, query, out, *more)
     assert words[:2] == (0, "")
     for cell in ("V27.0", "moon", "", "nan", "inf", "1e308", "1.5", '"', "a,b\nc", b"\xff\xfe", "9" * 400):
         new = [list(row) for row in rows]
         new[13][2] = cell
-        value, said = release_of(as_csv(table, new), ref, query, out, *more)
+        value, said = release_of(written(table, new), ref, query, out, *more)
         assert said == words
         if base:
             assert sum(abs(a - b) for a, b in zip(base, value, strict=True)) <= sensitivity * 1.001
@@ -377,18 +307,18 @@ def test_the_command_says_and_does_the_same_whatever_one_cell_holds(kind, query,
 @pytest.mark.parametrize("column", [0, 1])
 def test_public_columns_refuse_without_a_cell(column, tmp_path, fixed):
     """A missing user or time, a time that is none, a time twice: exit 2, by the name of the column."""
-    ref = as_csv(tmp_path / "ref.csv", told(KINDS["text"], users=20, hours=8, seed=9))
+    ref = written(tmp_path / "ref.csv", told(KINDS["text"], users=20, hours=8, seed=9))
     rows = told(KINDS["text"])
     for cell in ("", "SENTINEL-1", b"\xff\xfe") if column else ("", b"\xff\xfe"):
         new = [list(row) for row in rows]
         new[13][column] = cell
-        _, (code, said, shown) = release_of(as_csv(tmp_path / "t.csv", new), ref, "histogram", tmp_path / "o.csv")
+        _, (code, said, shown) = release_of(written(tmp_path / "table.csv", new), ref, "histogram", tmp_path / "o.csv")
         assert code in (1, 2) and f"column '{('user', 'time')[column]}'" in said
         for text in (said, shown):
             assert "SENTINEL" not in text and "u2" not in text and "\ufffd" not in text
     new = [list(row) for row in rows]
     new[13][1] = new[12][1]
-    _, (_, said, _) = release_of(as_csv(tmp_path / "t.csv", new), ref, "histogram", tmp_path / "o.csv")
+    _, (_, said, _) = release_of(written(tmp_path / "table.csv", new), ref, "histogram", tmp_path / "o.csv")
     assert "repeats a time" in said and "u2" not in said
 
 
