@@ -8,10 +8,9 @@ from fractions import Fraction
 import fugu
 from benchmarks.measure import Row, Size, race
 from benchmarks.translate import chain
-from fugu.translation.approx import by_windows
-from fugu.translation.profiles.lines import of_approx
-from fugu.translation.profiles.total import epsilon_at
-from fugu.translation.renyi import chain_divergence, translate_zcdp, zcdp_cost
+from fugu.translation.beyond_pure import by_windows, chain_divergence, translate_zcdp, zcdp_cost
+from fugu.translation.lines import of_approx
+from fugu.translation.profiles import epsilon_at
 from fugu_papers.gaussian_entries import of_gaussian
 
 _DELTA = Fraction(1, 10**6)

@@ -9,7 +9,7 @@ import numpy as np
 
 import fugu
 from benchmarks.measure import Row, Size, race
-from fugu.translation.contraction.chain import Contraction
+from fugu.translation.sequence import Contraction
 
 _LONG, _WIDE = 30.0, 20.0
 """Seconds for the budget of a million entries of 11 states, and of 503 entries of 207 states."""

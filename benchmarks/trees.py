@@ -10,8 +10,8 @@ import fugu
 from benchmarks.measure import Row, Size, race
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.network import BayesianNetwork, contacts
-from fugu.translation.contraction.tree import TreeContraction
-from fugu.translation.quilts import guarantee
+from fugu.translation.influence import guarantee
+from fugu.translation.tree import TreeContraction
 
 
 def tree(kind: str, nodes: int, k: int) -> BayesianNetwork:

@@ -14,7 +14,7 @@ from rich.table import Table
 
 import fugu
 from fugu.priors.network import BayesianNetwork, contacts, household
-from fugu.translation.quilts import quilt_noise
+from fugu.translation.influence import quilt_noise
 
 EPSILON, PRIOR, TRANSMISSION = 1.0, 0.03, 0.25
 FEW = 16

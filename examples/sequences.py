@@ -15,7 +15,7 @@ from rich.table import Table
 
 import fugu
 from fugu.queries.sequences import SequenceMechanism, States, TopK
-from fugu.translation.quilts import mqm_exact
+from fugu.translation.influence import mqm_exact
 from fugu_papers.baselines import accuracy_at, count_error, group_exponential, hit_rate, ndcg, split_laplace
 
 STATES, LENGTH, TRAINING, GROUPS, PEOPLE, TOP = 11, 240, 100, 4, 8, 3

@@ -12,7 +12,7 @@ import pytest
 
 import fugu
 from fugu.queries.sequences import States, TopK
-from fugu.translation.quilts import mqm_exact
+from fugu.translation.influence import mqm_exact
 from fugu_papers import bai_sequences, bai_tables, baselines
 from fugu_papers.bai_printed import EPSILONS, METHODS, printed
 from fugu_papers.bai_ranks import chances, count_error, lost_gain, missed, unhit

@@ -27,8 +27,8 @@ from fugu.documents.reading import Unexpected
 from fugu.errors import FuguError, UsageError
 from fugu.iterate import LinearRegression, LogisticRegression
 from fugu.numbers.exact import read_number
+from fugu.priors.correlated import Correlated
 from fugu.priors.gaussian_field import GaussianField
-from fugu.priors.gaussian_records import Correlated
 from fugu.priors.joint import JointTable
 from fugu.publication.files import Beliefs, Outgoing, issue, published_file
 from fugu.queries.sequence_certificate import SequenceCertificate

@@ -19,10 +19,9 @@ import fugu
 import fugu_papers
 from fugu.errors import NotProvable, UsageError
 from fugu.ledger.fingerprint import prior_digest
-from fugu.priors.chains import SeveralChains
-from fugu.priors.coupling import Coupled
-from fugu.priors.forgetting import Windowed
-from fugu.priors.groups import DependentGroups, IndependentBlocks
+from fugu.priors.chain import SeveralChains
+from fugu.priors.correlated import Windowed
+from fugu.priors.coupling import Coupled, DependentGroups, IndependentBlocks
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.joint import JointTable
 from fugu.priors.prior import Belief, Curved, Prior, Quilted, Recorded, SeveralPriors, skipped

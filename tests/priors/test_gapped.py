@@ -16,8 +16,7 @@ import pytest
 
 import fugu
 from fugu.errors import BadLaw, UsageError
-from fugu.priors.chain import MarkovChain
-from fugu.priors.chains import GapChains, covering, powers_of
+from fugu.priors.chain import GapChains, MarkovChain, covering, powers_of
 from hunting import search
 
 

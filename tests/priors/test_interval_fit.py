@@ -12,7 +12,7 @@ import fugu
 from fugu.errors import BadTable, UsageError
 from fugu.laws.sets.levels import mixture_interval
 from fugu.ledger.fingerprint import prior_digest
-from fugu.priors.interval_chain import CountedTransitions
+from fugu.priors.fitting import CountedTransitions
 from hunting import search
 
 CHAIN = np.array([[0.6, 0.4], [0.2, 0.8]])
@@ -119,7 +119,7 @@ def test_a_ledger_tells_counts_and_confidences_apart():
         CountedTransitions(((3, 4), (5, 6)), None, Fraction(19, 20)),
         CountedTransitions(((3, 4), (5, 6)), None, Fraction(9, 10)),
     ]
-    chains = [fugu.priors.interval_chain.limited(c, 9, "any", "ab") for c in made]
+    chains = [fugu.priors.fitting.limited(c, 9, "any", "ab") for c in made]
     assert prior_digest(chains[0]) != prior_digest(chains[1])
-    assert prior_digest(chains[0]) == prior_digest(fugu.priors.interval_chain.limited(made[0], 9, "any", "ab"))
+    assert prior_digest(chains[0]) == prior_digest(fugu.priors.fitting.limited(made[0], 9, "any", "ab"))
     assert prior_digest(chains[0]) != prior_digest(chains[0].with_length(10))

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fugu.priors.interval_limits import (
+from fugu.priors.interval_chain import (
     Limits,
     _ever,
     diameters,

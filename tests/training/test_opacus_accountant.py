@@ -16,8 +16,7 @@ import pytest
 
 from fugu.errors import MissingExtra, NotProvable, UsageError
 from fugu.loss.shifts import gaussian_delta
-from fugu.priors.coupling import Move
-from fugu.priors.groups import Groups
+from fugu.priors.coupling import Groups, Move
 from fugu.training import opacus as room
 from fugu.training.allocation import covered
 from fugu.training.opacus import LinearTraining

@@ -14,8 +14,8 @@ from fugu import Approx, MarkovChain
 from fugu.documents.document import digest_of
 from fugu.errors import CertificateError, NotProvable
 from fugu.iterate import LinearRegression, LogisticRegression, TrainingCertificate
+from fugu.priors.correlated import Correlated
 from fugu.priors.gaussian_field import GaussianField
-from fugu.priors.gaussian_records import Correlated
 from fugu.training.accountant import NoisySGD
 from fugu.training.losses import Objective, Squared
 

@@ -18,9 +18,9 @@ from lp_oracle import best_loss
 
 import fugu
 from fugu.priors.hidden import ChainQuilts
-from fugu.translation.contraction import chain as contraction_chain
-from fugu.translation.contraction.chain import Contraction
-from fugu.translation.quilts import guarantee
+from fugu.translation import sequence as contraction_chain
+from fugu.translation.influence import guarantee
+from fugu.translation.sequence import Contraction
 
 SLACK = 1e-9
 """The program's own rounding."""

@@ -10,8 +10,8 @@ from end_to_end_oracle import cells, hidden, outer, seen, tree_law
 from lp_oracle import chain_joint
 
 import fugu
-from fugu.priors.chains import ChainSet
-from fugu.priors.groups import DependentGroups, IndependentBlocks
+from fugu.priors.chain import ChainSet
+from fugu.priors.coupling import DependentGroups, IndependentBlocks
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.joint import JointTable
 from fugu.priors.network import BayesianNetwork, household

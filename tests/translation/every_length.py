@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from fugu.translation.contraction.kernel import pairs_of, with_own_cell
+from fugu.translation.kernel import pairs_of, with_own_cell
 
 MOST_STEPS = 3000
 

@@ -10,8 +10,8 @@ import pytest
 
 import fugu
 from fugu.errors import BadLaw, BadTable, FuguError, MissingValues, UsageError
-from fugu.priors.chains import ChainSet
-from fugu.priors.groups import DependentGroups, IndependentBlocks
+from fugu.priors.chain import ChainSet
+from fugu.priors.coupling import DependentGroups, IndependentBlocks
 from fugu.priors.transitions import stationary_law
 
 STICKY = [[0.6, 0.4], [0.2, 0.8]]

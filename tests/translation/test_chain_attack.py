@@ -8,8 +8,8 @@ from chain_attack import KINDS, attack, joint_of
 from lp_oracle import best_translation
 
 import fugu
-from fugu.translation.contraction.chain import Contraction
-from fugu.translation.contraction.side import Side
+from fugu.translation.sequence import Contraction
+from fugu.translation.side import Side
 from hunting import search
 
 CASES = 125

@@ -11,10 +11,10 @@ import pytest
 from test_contraction import exact_binary
 
 import fugu
-from fugu.translation.contraction import chain as contraction_chain
-from fugu.translation.contraction.chain import Contraction, backward_side
-from fugu.translation.contraction.side import limit_of
-from fugu.translation.contraction.start import AnyStart, GivenStart, WideSweep, through_any
+from fugu.translation import sequence as contraction_chain
+from fugu.translation.sequence import Contraction, backward_side
+from fugu.translation.side import limit_of
+from fugu.translation.start import AnyStart, GivenStart, WideSweep, through_any
 
 
 def sticky(rng, k, stay=0.6):
@@ -142,7 +142,7 @@ def test_the_closed_form_for_any_start_rounds_up():
 
 def test_frontiers_are_made_within_a_limit(monkeypatch):
     """Too many states and places for frontiers: fewer numbers d, then total variation alone; always a bound."""
-    from fugu.translation.contraction import start as scalar
+    from fugu.translation import start as scalar
 
     rng = np.random.default_rng(9)
     kernel, law = sticky(rng, 6, 0.3), rng.dirichlet(np.ones(6))

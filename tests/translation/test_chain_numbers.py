@@ -16,15 +16,15 @@ from test_chain_forgets import sticky
 from test_contraction import exact_binary, lp_passed, random_rows
 
 import fugu
-from fugu.translation.contraction import chain as chains
-from fugu.translation.contraction import chain as nodes
-from fugu.translation.contraction import number, scalar
-from fugu.translation.contraction import scalar as frontier
-from fugu.translation.contraction.chain import Contraction
-from fugu.translation.contraction.kernel import passed_scalar, sort_rows
-from fugu.translation.contraction.number import Numbered
-from fugu.translation.contraction.scalar import Frontiers, Wide, by_variation, passed_pairs, variations
-from fugu.translation.contraction.side import Side
+from fugu.translation import number
+from fugu.translation import number as frontier
+from fugu.translation import number as scalar
+from fugu.translation import sequence as chains
+from fugu.translation import sequence as nodes
+from fugu.translation.kernel import Frontiers, by_variation, passed_pairs, passed_scalar, sort_rows, variations
+from fugu.translation.number import Numbered, Wide
+from fugu.translation.sequence import Contraction
+from fugu.translation.side import Side
 from hunting import search
 
 BINARY = [[0.95, 0.05], [0.1, 0.9]]

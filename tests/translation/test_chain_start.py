@@ -16,17 +16,17 @@ from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.iterate import Independent, NoisySGD, WorstCase
 from fugu.ledger import Charge
 from fugu.ledger.fingerprint import prior_digest
-from fugu.priors.chains import ChainSet
-from fugu.priors.forgetting import backward_coefficient, free_start_coefficient
-from fugu.priors.groups import IndependentBlocks
+from fugu.priors.chain import ChainSet
+from fugu.priors.correlated import backward_coefficient, free_start_coefficient
+from fugu.priors.coupling import IndependentBlocks
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.prior import skipped
 from fugu.progress import reporting
 from fugu.queries.sequence_prior import chain_from, chain_json
 from fugu.training.accountant import prior_from, prior_of
-from fugu.translation.contraction.chain import Contraction
+from fugu.translation.beyond_pure import translate_zcdp
 from fugu.translation.influence import members
-from fugu.translation.renyi import translate_zcdp
+from fugu.translation.sequence import Contraction
 from fugu.translation.translate import rough_budget
 
 ILLNESS = [[0.97, 0.03, 0], [0, 0.98, 0.02], [0, 0, 1]]

@@ -11,8 +11,8 @@ import pytest
 
 import fugu
 from fugu.errors import BadLaw, UsageError
-from fugu.priors.chains import ChainSet
-from fugu.priors.forgetting import backward_coefficient, forward_coefficient, free_start_coefficient
+from fugu.priors.chain import ChainSet
+from fugu.priors.correlated import backward_coefficient, forward_coefficient, free_start_coefficient
 from fugu_papers.closed_forms import ContractingChains, birkhoff, dobrushin, projective_diameter
 
 ODD = [[0.9, 0.1], [0.99, 0.01]]

@@ -30,8 +30,8 @@ from lp_oracle import best_loss, best_output, chain_joint
 
 import fugu
 from fugu.errors import FuguError, NotProvable
-from fugu.priors.chains import ChainSet
-from fugu.priors.groups import IndependentBlocks
+from fugu.priors.chain import ChainSet
+from fugu.priors.coupling import IndependentBlocks
 from fugu.priors.joint import JointTable
 from hunting import search
 

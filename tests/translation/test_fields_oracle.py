@@ -26,7 +26,7 @@ from field_oracle import (
 
 import fugu
 from fugu import ZCDP, Approx, GaussianField, RenyiCurve
-from fugu.translation.fields import least_epsilon
+from fugu.translation.translate import least_epsilon
 from hunting import search
 
 TOLERANCE = 1 + 1e-9

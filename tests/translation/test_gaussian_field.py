@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from fugu.errors import BadBudget, BadLaw, NotProvable, UsageError
 from fugu.priors.gaussian_field import GaussianField
-from fugu.translation.quilts import curve, guarantee
+from fugu.translation.influence import curve, guarantee
 from fugu_papers.truncated import TruncatedAR1
 
 # composition notes, section 7 (D): n = 9, centre, b = 1, 3, 5, 7

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 import fugu
 from fugu.errors import BadLaw, UnknownName
 from fugu.priors.hidden import HiddenMarkov
-from fugu.translation.quilts import curve, guarantee
+from fugu.translation.influence import curve, guarantee
 
 STEP, EMIT = np.array([[0.9, 0.1], [0.25, 0.75]]), np.array([[0.8, 0.2], [0.3, 0.7]])
 

@@ -10,8 +10,8 @@ from tree_oracle import best_of_table, possible, random_hidden, secret, seen_giv
 
 import fugu
 from fugu.priors.hidden import HiddenMarkov
-from fugu.translation.contraction.chain import HiddenContraction
-from fugu.translation.quilts import guarantee
+from fugu.translation.influence import guarantee
+from fugu.translation.sequence import HiddenContraction
 from hunting import search
 
 EPSILONS = (0.05, 0.3, 1.0, 2.5)

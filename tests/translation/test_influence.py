@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.priors.chains import ChainSet
-from fugu.priors.groups import DependentGroups, IndependentBlocks
+from fugu.priors.chain import ChainSet
+from fugu.priors.coupling import DependentGroups, IndependentBlocks
 from fugu.priors.prior import InfluenceCurve
 from fugu_papers.closed_forms import ContractingChains
 from hunting import search

@@ -13,11 +13,11 @@ from lp_oracle import best_loss, chain_joint
 
 import fugu
 from fugu.errors import BadLaw, NotProvable, UsageError
-from fugu.priors.interval_chain import CountedTransitions, IntervalChain
-from fugu.priors.interval_limits import Limits, tightened
-from fugu.translation.contraction import interval as accountant
-from fugu.translation.contraction.interval import IntervalContraction, pairwise, prefixes, spread, subsets
-from fugu.translation.contraction.kernel import passed_scalar, sort_rows
+from fugu.priors.fitting import CountedTransitions
+from fugu.priors.interval_chain import IntervalChain, Limits, tightened
+from fugu.translation import interval as accountant
+from fugu.translation.interval import IntervalContraction, pairwise, prefixes, spread, subsets
+from fugu.translation.kernel import passed_scalar, sort_rows
 from fugu_papers.closed_forms import ContractingChains
 from hunting import search
 

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from fugu.errors import BadLaw, UnknownName, UsageError
 from fugu.priors.joint import JointTable
-from fugu.translation.quilts import curve, guarantee
+from fugu.translation.influence import curve, guarantee
 
 
 def translation_lp(table: np.ndarray, axis: int, x: int, y: int, eps: float) -> float:

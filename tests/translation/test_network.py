@@ -12,7 +12,7 @@ import fugu
 from fugu.errors import BadLaw, UnknownName, UsageError
 from fugu.priors.joint import JointTable
 from fugu.priors.network import BayesianNetwork, household
-from fugu.translation.quilts import curve, guarantee, quilt_noise
+from fugu.translation.influence import curve, guarantee, quilt_noise
 
 
 def random_network(rng, n, sizes=(2, 3), density=0.5):

@@ -12,9 +12,8 @@ import pytest
 import fugu
 from fugu.errors import BadBudget, UnknownName, UsageError
 from fugu.priors.hidden import ChainQuilts
-from fugu.priors.joint import JointTable
-from fugu.priors.products import Quilts
-from fugu.translation.quilts import curve, guarantee, mqm_exact, quilt_noise
+from fugu.priors.joint import JointTable, Quilts
+from fugu.translation.influence import curve, guarantee, mqm_exact, quilt_noise
 from fugu_papers.mqm_approx import ApproxQuilts, mqm_approx, second_eigenvalue
 
 STEP = [[0.6, 0.4], [0.2, 0.8]]

@@ -13,11 +13,17 @@ from lp_oracle import best_translation, chain_joint, random_chain
 import fugu
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.numbers.exact import as_fraction
-from fugu.priors.chains import ChainSet
-from fugu.priors.groups import DependentGroups, IndependentBlocks
+from fugu.priors.chain import ChainSet
+from fugu.priors.coupling import DependentGroups, IndependentBlocks
 from fugu.priors.joint import JointTable
-from fugu.translation.approx import by_windows, group_delta
-from fugu.translation.renyi import chain_divergence, group_cost, translate_zcdp, zcdp_cost
+from fugu.translation.beyond_pure import (
+    by_windows,
+    chain_divergence,
+    group_cost,
+    group_delta,
+    translate_zcdp,
+    zcdp_cost,
+)
 from fugu.translation.translate import FULL_DOMAIN, _largest
 from hunting import search
 

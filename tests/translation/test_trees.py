@@ -12,14 +12,14 @@ from lp_oracle import best_translation
 from tree_oracle import best_of_table, law, multiplied, possible, random_tree, secret
 
 import fugu
+from fugu.priors.joint import Quilts
 from fugu.priors.network import BayesianNetwork, contacts, household
-from fugu.priors.products import Quilts
-from fugu.translation.contraction import tree
-from fugu.translation.contraction import tree as ways
-from fugu.translation.contraction.chain import Contraction
-from fugu.translation.contraction.tree import TreeContraction
+from fugu.translation import tree
+from fugu.translation import tree as ways
+from fugu.translation.influence import guarantee
 from fugu.translation.pure import lesser
-from fugu.translation.quilts import guarantee
+from fugu.translation.sequence import Contraction
+from fugu.translation.tree import TreeContraction
 from hunting import search
 
 EPSILONS = (0.05, 0.3, 1.0, 2.5)

@@ -24,10 +24,9 @@ from flint import arb
 from fugu.errors import UsageError
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, meant_up
-from fugu.priors.forgetting import diameter_of, tanh_quarter, variation
+from fugu.priors.correlated import diameter_of, tanh_quarter, variation
 from fugu.priors.prior import Belief, InfluenceCurve, contracting_curve, whole
-from fugu.priors.products import Product, single
-from fugu.priors.transitions import read_transition
+from fugu.priors.transitions import Product, read_transition, single
 
 _BITS = 128
 

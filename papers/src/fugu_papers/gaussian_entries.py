@@ -18,15 +18,13 @@ from fugu.guarantee.kinds import Approx, Pure
 from fugu.numbers import balls
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, float_up
-from fugu.priors.chain import MarkovChain
-from fugu.priors.chains import ChainSet
+from fugu.priors.chain import ChainSet, MarkovChain
 from fugu.priors.prior import Believed
-from fugu.translation.approx import lifted
+from fugu.translation.beyond_pure import lifted, translate_zcdp
 from fugu.translation.influence import influence, members
-from fugu.translation.profiles.lines import EntryProfile, Lines, of_approx
-from fugu.translation.profiles.total import epsilon_at, lesser
+from fugu.translation.lines import EntryProfile, Lines, of_approx
+from fugu.translation.profiles import epsilon_at, lesser
 from fugu.translation.pure import pure_bound
-from fugu.translation.renyi import translate_zcdp
 
 # The Rényi curve of Gaussian noise per entry under chains: sharper than that of zCDP, as the whole profile is known.
 #

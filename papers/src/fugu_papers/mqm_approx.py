@@ -15,9 +15,9 @@ from fugu.errors import UnknownName, UsageError
 from fugu.numbers import balls
 from fugu.numbers.exact import Real
 from fugu.priors.chain import MarkovChain
-from fugu.priors.products import Quilts, assemble
+from fugu.priors.joint import Quilts, assemble
 from fugu.priors.transitions import UNIT, stationary_law
-from fugu.translation.quilts import QuiltNoise, quilt_noise
+from fugu.translation.influence import QuiltNoise, quilt_noise
 
 _BITS = 512
 _SQUARINGS = 16

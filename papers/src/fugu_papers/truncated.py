@@ -28,8 +28,8 @@ from flint import arb
 from fugu.errors import BadLaw, UsageError
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, is_whole, meant_up
+from fugu.priors.joint import Quilts, assemble
 from fugu.priors.prior import Belief
-from fugu.priors.products import Quilts, assemble
 
 _BITS = 256
 _POINTS = 80

@@ -30,8 +30,7 @@ from fugu.noise.kind import Floats, Noise
 from fugu.noise.laplace import Laplace
 from fugu.noise.selection import METHODS
 from fugu.numbers.exact import as_fraction, read_number
-from fugu.priors.chain import MarkovChain
-from fugu.priors.chains import GapChains
+from fugu.priors.chain import GapChains, MarkovChain
 from fugu.progress import report
 from fugu.queries.answer import draw
 from fugu.queries.entries import Numbers

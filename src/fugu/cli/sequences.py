@@ -32,7 +32,7 @@ from fugu.guarantee import Pure
 from fugu.ledger.fingerprint import fingerprints, prior_digest
 from fugu.mechanism.release import require_noise
 from fugu.numbers.exact import Real, as_fraction
-from fugu.priors.chains import GapChains
+from fugu.priors.chain import GapChains
 from fugu.progress import stage
 from fugu.publication.files import Outgoing
 from fugu.queries.choices import WAYS

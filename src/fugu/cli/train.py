@@ -196,7 +196,7 @@ def _check_private(training: Training, labels: list[Any] | None) -> None:
 
 def _prior(training: Training, rows: TrainingRows, known: Table | None) -> Prior:
     """The prior of these rows; the chain of states is that of the public table."""
-    from fugu.priors.groups import Groups
+    from fugu.priors.coupling import Groups
     from fugu.training.accountant import prior_from
 
     state, order = training.state, training.order

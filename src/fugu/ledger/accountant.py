@@ -72,7 +72,7 @@ class Terms:
         if self.entries is not None and self.entries < (least := getattr(self.prior, "entries", None) or 0):
             raise UsageError(f"entries is {self.entries}, but the prior speaks of {least} entries")
         if self.tied:
-            from fugu.translation.fields import check_widths, refused
+            from fugu.translation.translate import check_widths, refused
 
             check_widths(self.prior)
             if self.budget.pure or not (self.budget.renyi or self.budget.delta):  # no release can be held against it
@@ -81,7 +81,7 @@ class Terms:
     @cached_property
     def tied(self) -> bool:
         """Whether the prior is a Gaussian field, or has one among several."""
-        from fugu.translation.fields import has_field
+        from fugu.translation.translate import has_field
 
         return self.prior is not None and not isinstance(self.prior, Together) and has_field(self.prior)
 
@@ -260,7 +260,7 @@ def _beside(law: Guarantee, entries: Guarantee, n: int) -> Guarantee:
             "convert the charges for each entry with to_approx",
         )
     epsilon = exact(law.epsilon) + n * exact(entries.epsilon)
-    from fugu.translation.approx import group_delta
+    from fugu.translation.beyond_pure import group_delta
 
     return stated(epsilon, exact(law.delta) + exact(group_delta(exact(entries.epsilon), exact(entries.delta), n)))
 

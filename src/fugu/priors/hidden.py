@@ -12,20 +12,10 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, NotProvable, UnknownName
 from fugu.numbers.exact import MatrixLike
-from fugu.priors.chain import MarkovChain, Start, StepProducts
+from fugu.priors.chain import MarkovChain, Start
+from fugu.priors.joint import STEP, Floats, Quilts, RoundedFloats, assemble, combine, laws, leaks, log_ratios
 from fugu.priors.prior import Belief, of_supports
-from fugu.priors.products import (
-    STEP,
-    Floats,
-    Quilts,
-    RoundedFloats,
-    assemble,
-    combine,
-    laws,
-    leaks,
-    log_ratios,
-    padded,
-)
+from fugu.priors.transitions import StepProducts, padded
 
 # Hidden Markov models: what is seen is a noisy picture of a chain; say whether the chain or the picture is secret.
 #
@@ -130,14 +120,14 @@ class HiddenMarkov(Belief):
             return self._hidden.quilts(node)
         length = self.chain.length
         lefts, rights = range(min(_REACH, node - 1) + 1), range(min(_REACH, length - node) + 1)
-        law, one = self._law(node), RoundedFloats(np.eye(self.chain.size))
+        law, one, rounded = self._law(node), RoundedFloats(np.eye(self.chain.size)), self.chain.size + 4
         back, kernel = [RoundedFloats(law.values[None, :], law.roundings)], one  # P(X_t = x), as a column
         for a in lefts[1:]:
-            kernel = combine("lm,mx->lx", self._step(node - a), kernel)
+            kernel = combine("lm,mx->lx", RoundedFloats(self.chain.transition(node - a), rounded), kernel)
             back.append(combine("l,lx->lx", self._law(node - a), kernel))  # P(X_{t-a} = l, X_t = x)
         ahead, kernel = [RoundedFloats(np.ones((self.chain.size, 1)))], one
         for b in rights[1:]:
-            kernel = combine("xm,mr->xr", kernel, self._step(node + b - 1))
+            kernel = combine("xm,mr->xr", kernel, RoundedFloats(self.chain.transition(node + b - 1), rounded))
             ahead.append(kernel)  # P(X_{t+b} = r | X_t = x)
         cards, costs = [length], [np.where(log_ratios(self._seen(node)) == -np.inf, -np.inf, 0.0)]
         for a in lefts:
@@ -174,9 +164,6 @@ class HiddenMarkov(Belief):
         joint, seen = combine("x,xy->yx", self._law(t), self.emission), self._seen(t)
         given = np.divide(joint.values, seen.values, out=np.zeros_like(joint.values), where=seen.values > 0)
         return RoundedFloats(given, joint.roundings + seen.roundings + 1)
-
-    def _step(self, t: int) -> RoundedFloats:
-        return RoundedFloats(self.chain.transition(t), self.chain.size + 4)
 
 
 # Proofs: docs/proofs/quilts.md#chains.

@@ -1,33 +1,24 @@
-"""Chains whose rows are known up to limits: declared, or what reference sequences cannot rule out."""
+"""Chains whose rows are known up to limits, and what laws between limits can do to a mean."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadLaw, UsageError
 from fugu.fixed import fixed
-from fugu.numbers.checks import is_number
-from fugu.numbers.exact import UNIT, MatrixLike, Real, VectorLike, as_fraction
-from fugu.priors.interval_limits import Array, Limits, diameters, everything, kept, marginals, tightened
+from fugu.numbers.exact import UNIT, MatrixLike, VectorLike
 from fugu.priors.prior import Belief, InfluenceCurve, contracting_curve, of_supports
-from fugu.priors.transitions import (
-    FITTED,
-    counted,
-    finite_numbers,
-    fit_words,
-    named,
-    read_initial,
-    read_length,
-    read_states,
-)
+from fugu.priors.transitions import finite_numbers, read_initial, read_length, read_states
+
+if TYPE_CHECKING:
+    from fugu.priors.fitting import CountedTransitions
 
 Beginning = Literal["stationary", "any"] | VectorLike | tuple[VectorLike, VectorLike]
 """The law of the first entry: any at all, one that a step keeps, this law, or any law between these limits."""
@@ -242,129 +233,215 @@ def _compare(limits: Array) -> float:
     return found if abs(found) > _NEAR else float(sum(map(Fraction, limits.tolist()), Fraction(-1)))
 
 
-# Fitting limits of a chain to reference sequences: all chains that they cannot rule out, with a stated confidence.
-
-_ENOUGH = 10
-"""Reference sequences for each state: the first entries of fewer are not worth a share of the error."""
-
-
-def fitted_limits(
-    sequences: Iterable[Iterable[Hashable]],
-    states: Iterable[Hashable] | None,
-    confidence: Real,
-    length: int | None,
-    start: Any = FITTED,
-) -> IntervalChain:
-    """All chains whose rows lie in the mixture intervals of the reference transitions.
-
-    `states` must be declared: those that occur are chosen by the reference, and an unseen one has its limits too. A
-    state that no sequence leaves may go anywhere. "fitted" gives limits of the law of the first entry too, which share
-    the error, if there are at least 10 sequences for each state; of fewer it covers every start. That depends on the
-    numbers of sequences and states alone, not on what was counted.
-
-    >>> fitted_limits(["aababb" * 40, "bbabaa" * 40], "ab", 0.95, None)
-    IntervalChain(2 states, length 240, any start, confidence 0.95)
-    """
-    level = read_confidence(confidence)
-    if states is None:
-        raise UsageError(
-            "confidence= needs states=, all that there are, declared before the reference is looked at: a state that "
-            "does not occur in it has limits too"
-        )
-    number, longest, names, counts, begun = counted(sequences, states, start)
-    fits = isinstance(start, str) and start == FITTED and number >= _ENOUGH * len(names)
-    evidence = CountedTransitions(_whole(counts), _whole(begun[None])[0] if fits else None, level)
-    never = np.flatnonzero(counts.sum(axis=1) == 0)
-    more = (f"the reference never leaves {named(names, never)}: anything may follow there",) if never.size else ()
-    said = fit_words("the limits were found on", number, more, longest if length is None else None)
-    begins = "any" if isinstance(start, str) and start == FITTED else start
-    return limited(evidence, longest if length is None else length, begins, names, said)
-
-
-def limited(
-    evidence: CountedTransitions, length: int, start: Any, states: Iterable[Hashable], assumptions: tuple[str, ...] = ()
-) -> IntervalChain:
-    """The chains between the limits of what was counted; `start` counts where no first entries were counted."""
-    rows, fitted = evidence.limits()
-    first: Limits | None
-    kind: Start
-    first, kind = (fitted, GIVEN) if fitted is not None else beginning(start)
-    return IntervalChain.between(rows, length, first, kind, states, (*evidence.words(), *assumptions), evidence)
-
-
-def _whole(counts: Any) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(int(n) for n in row) for row in np.asarray(counts))
-
-
-# Limits of the rows of a chain from the transitions of reference sequences, with a stated confidence.
+# Laws that are known up to limits, lower <= p <= upper: what they can do to a mean, pushed forward and seen backwards.
 #
-# The i-th departure from a state goes to y with the probability of its row, whatever went before; but how often a state
-# is left is random, so limits for a fixed number of draws are not proved here. Mixture intervals hold for all numbers
-# of draws at once (Ville's inequality):
+# A *box* is the set of all laws between two limits. For weights w and **any** number s
 #
-#     { p : p^c (1 - p)^(n - c) >= a B(c + 1/2, n - c + 1/2) / B(1/2, 1/2) },    c of n departures from x go to y.
+#     <p, w> = s + sum p (w - s) <= s + sum upper (w - s)_+ - sum lower (s - w)_+,
 #
-# The error 1 - confidence is shared equally over all intervals: one for each ordered pair of declared states, seen or
-# not (one for each state if there are two), and one for each state as the first entry where the start is fitted (one if
-# there are two). So all of them hold at once with the confidence, over the draw of the reference.
+# with equality at the largest p if s is the weight where it runs out of mass (a knapsack). So a poor s costs sharpness
+# and never the proof. Everything is rounded outward. Boxes are arrays (..., k) of lower and of upper limits.
 #
 # Proofs: docs/proofs/contraction.md#rows-known-up-to-limits.
 
-MEANS = (
-    "{confidence} is the probability, over the draw of the reference sequences and before they were seen, that the "
-    "limits hold the chain they were drawn from; it is spent once, for every release that uses these limits, and is "
-    "not a delta: if the limits miss the chain, nothing is promised"
-)
-RESTS = (
-    "the reference sequences are independent of each other and of the protected ones and of their secrets, follow one "
-    "chain that is the same at every step, the protected ones follow a chain between the limits, and the states were "
-    "declared before the reference was looked at"
-)
+Array = NDArray[np.float64]
+_ROUNDS = 2_000
+_SETTLED = 1e-14
+_STILL, _LEAST = 1e-13, 1e-13
+_TRIES = 60
 
 
-@dataclass(frozen=True)
-class CountedTransitions:
-    """What was counted in the reference: `transitions` from row to column, the `first` entries (None: the start is not
-    fitted), and the `confidence` that all limits hold, in (0, 1)."""
+class Limits(NamedTuple):
+    """Laws p with `lower` <= p <= `upper`: one (k,), or a row of limits for each of several (n, k)."""
 
-    DIGESTED: ClassVar[str] = "Counted"
-    """What the digests of priors call it since 0.3 (`fugu.ledger.fingerprint`)."""
-    transitions: tuple[tuple[int, ...], ...]
-    first: tuple[int, ...] | None
-    confidence: Fraction
-
-    @property
-    def size(self) -> int:
-        """The number of states."""
-        return len(self.transitions)
-
-    @property
-    def intervals(self) -> int:
-        """How many intervals share the error."""
-        return (self.size + (self.first is not None)) * (self.size if self.size > 2 else 1)
-
-    @cached_property
-    def error(self) -> Fraction:
-        """The error of each interval."""
-        return (1 - self.confidence) / self.intervals
-
-    def limits(self) -> tuple[Limits, Limits | None]:
-        """The limits of the rows, and of the law of the first entry."""
-        from fugu.laws.sets.levels import mixture_interval  # priors without counts need no sets of laws
-
-        rows = self.transitions if self.first is None else (*self.transitions, self.first)
-        found = [[mixture_interval(count, sum(row), self.error) for count in row] for row in rows]
-        low, high = np.moveaxis(np.array(found), -1, 0).copy()
-        first = None if self.first is None else Limits(low[-1], high[-1])
-        return Limits(low[: self.size], high[: self.size]), first
-
-    def words(self) -> tuple[str, str]:
-        """What the confidence means, and what it rests on."""
-        return MEANS.format(confidence=f"the confidence of {float(self.confidence):.10g}"), RESTS
+    lower: Array
+    upper: Array
 
 
-def read_confidence(given: Any) -> Fraction:
-    """A number in (0, 1); UsageError otherwise."""
-    if not is_number(given) or not 0 < given < 1:
-        raise UsageError(f"confidence must lie between 0 and 1, both excluded, such as 0.95; got {given!r}")
-    return as_fraction(given)
+def highest(box: Limits, weights: Array) -> Array:
+    """The largest <p, w> over the box, rounded up; weights (..., k) >= 0 against limits that broadcast with them."""
+    k = weights.shape[-1]
+    order = np.argsort(-weights, axis=-1, kind="stable")
+    s = _last(box, weights, order, 1e-300)  # no mass left: the least weight, so that nothing is subtracted
+    over, under = np.maximum(weights - s, 0.0), np.maximum(s - weights, 0.0)
+    more, less = (box.upper * over).sum(-1), (box.lower * under).sum(-1)
+    found = s[..., 0] + more - less + (2 * k + 16) * UNIT * (s[..., 0] + more + less)
+    return np.asarray(np.minimum(found, weights.max(axis=-1)))
+
+
+def lowest(box: Limits, weights: Array) -> Array:
+    """The least <p, w> over the box, rounded down, at least the least weight."""
+    k = weights.shape[-1]
+    order = np.argsort(weights, axis=-1, kind="stable")
+    s = _last(box, weights, order, 0.0)
+    over, under = np.maximum(weights - s, 0.0), np.maximum(s - weights, 0.0)
+    more, less = (box.lower * over).sum(-1), (box.upper * under).sum(-1)
+    found = s[..., 0] + more - less - (2 * k + 16) * UNIT * (s[..., 0] + more + less)
+    return np.asarray(np.maximum(found, weights.min(axis=-1)))
+
+
+def _last(box: Limits, weights: Array, order: NDArray[np.intp], least: float) -> Array:
+    """The weight at which the mass above the lower limits runs out, filled in this order; (..., 1)."""
+    lower, upper = np.broadcast_to(box.lower, weights.shape), np.broadcast_to(box.upper, weights.shape)
+    room = np.cumsum(np.take_along_axis(upper - lower, order, -1), axis=-1)
+    left = np.maximum(1.0 - lower.sum(-1, keepdims=True), least)
+    at = np.minimum((room < left).sum(-1, keepdims=True), weights.shape[-1] - 1)
+    return np.take_along_axis(weights, np.take_along_axis(order, at, -1), -1)
+
+
+def tightened(box: Limits) -> Limits:
+    """The same laws between limits that some of them reach: p_y = 1 - the others, which have limits too."""
+    below, above = box.lower.sum(-1, keepdims=True), box.upper.sum(-1, keepdims=True)
+    slack = (2 * box.lower.shape[-1] + 8) * UNIT * (1 + above)
+    lower = np.maximum(box.lower, 1.0 - (above - box.upper) - slack)
+    upper = np.minimum(box.upper, 1.0 - (below - box.lower) + slack)
+    return Limits(np.minimum(lower, box.upper), np.maximum(upper, box.lower))
+
+
+def pushed(law: Limits, rows: Limits) -> Limits:
+    """Limits of the law of the next entry: every law in `law` (k,) or (n, k), every row of a step in `rows` (k, k)."""
+    at = Limits(law.lower[..., None, :], law.upper[..., None, :])
+    shape = (*law.lower.shape[:-1], *rows.lower.shape)
+    lower = lowest(at, np.broadcast_to(rows.lower.T, shape))
+    upper = np.minimum(1.0, highest(at, np.broadcast_to(rows.upper.T, shape)))
+    return tightened(Limits(lower, upper))
+
+
+def seen_backwards(law: Limits, rows: Limits) -> Limits:
+    """Limits of P(X_(t-1) = y | X_t = x) in row x, for X_(t-1) in `law` and a step in `rows`.
+
+    m_y K_yx / (m_y K_yx + sum over z != y of m_z K_zx) grows with m_y and K_yx and falls with the others. It is least
+    with m_y at its lower limit, K_yx too, and the rest of the mass where it leads to x most; largest the other way.
+    Where x has probability 0 under a member, there is nothing to bound."""
+    low, high = law.lower[:, None] * rows.lower, law.upper[:, None] * rows.upper  # (y, x)
+    other_high = highest(_pinned(law, law.lower), _others(rows.upper))
+    other_low = lowest(_pinned(law, law.upper), _others(rows.lower))
+    slack = (2 * len(low) + 24) * UNIT
+    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
+        lower = np.where(low > 0, low / (low + other_high * (1 + slack)) * (1 - slack), 0.0)
+        upper = np.where(high > 0, high / (high + other_low * (1 - slack)) * (1 + slack), 0.0)
+    lower = np.where(low < 1e-290, 0.0, lower)  # below that digits may be lost
+    upper = np.where((high > 0) & (high < 1e-290), 1.0, upper)
+    return tightened(Limits(lower.T, np.minimum(1.0, upper).T))
+
+
+def _pinned(law: Limits, at: Array) -> Limits:
+    """(y, 1, z): the same laws with the mass of y fixed. Those of less (more) mass in all are bounded with them from
+    above (below), as the weights are not negative: the number s of a bound is one of them."""
+    k = len(at)
+    lower, upper = (np.where(np.eye(k, dtype=bool), at[:, None], limit)[:, None] for limit in law)
+    return Limits(lower, upper)
+
+
+def _others(rows: Array) -> Array:
+    """(y, x, z): how much z leads to x, nothing for z = y."""
+    k = len(rows)
+    return np.where(np.eye(k, dtype=bool)[:, None], 0.0, rows.T[None])
+
+
+def log_ratios(rows: Limits) -> Array:
+    """(z, x, x'): the largest log K(z, x) / K(z, x') in each row, rounded up; inf if it has no bound, -inf if always 0.
+
+    p_x is as large as the mass allows with p_x' at its lower limit; p_x' then as small as the mass demands."""
+    lower, upper, k = rows.lower, rows.upper, rows.lower.shape[-1]
+    below, above = lower.sum(-1)[:, None, None], upper.sum(-1)[:, None, None]
+    slack = (2 * k + 16) * UNIT * (1 + above)
+    one, two = (slice(None), slice(None), None), (slice(None), None, slice(None))
+    most = 1.0 - (below - lower[one] - lower[two]) + slack  # of p_x + p_x'
+    least = 1.0 - (above - upper[one] - upper[two]) - slack
+    top = np.maximum(np.minimum(upper[one], most - lower[two]), 0.0) * np.ones((1, 1, k))
+    bottom = np.maximum(lower[two], least - top - slack)
+    top = np.where(upper[one] > 0, top, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(top) - np.log(np.maximum(bottom, 0.0))
+        logs = logs + 16 * UNIT * (1 + np.abs(np.where(np.isfinite(logs), logs, 0.0)))
+        logs = logs + 4 * UNIT * np.where(np.isfinite(logs), np.abs(np.log(np.maximum(top, 5e-324))), 0.0)
+    found: Array = np.where(top > 0, np.where(bottom > 0, logs, np.inf), -np.inf)
+    found[:, np.arange(k), np.arange(k)] = 0.0
+    return found
+
+
+def diameters(rows: Limits, possible: NDArray[np.bool_] | None = None) -> Array:
+    """D(x, x'): the largest log K(z, x) K(z', x') / (K(z, x') K(z', x)) over z != z' that are `possible`, rounded up.
+
+    For two rows of one step, each anywhere in its box; the largest of all is the projective diameter."""
+    logs = log_ratios(rows)[slice(None) if possible is None else possible]
+    k = logs.shape[-1]
+    found = np.full((k, k), -np.inf)
+    for z, row in enumerate(logs):
+        others = np.delete(logs, z, axis=0)
+        if len(others):
+            with np.errstate(invalid="ignore"):
+                both = row + np.swapaxes(others, 1, 2).max(axis=0)
+            found = np.maximum(found, np.where(np.isnan(both), -np.inf, both))
+    np.fill_diagonal(found, 0.0)
+    return np.asarray(np.maximum(0.0, np.nextafter(found, np.inf)))
+
+
+def everything(k: int) -> Limits:
+    """All laws on k values."""
+    return Limits(np.zeros(k), np.ones(k))
+
+
+def kept(rows: Limits) -> Limits:
+    """Limits of every law m with m K = m for some step K in `rows`: all laws pushed forward, again and again.
+
+    Such a law is its own image, so it stays inside; the images are nested, so one may stop anywhere."""
+    law = everything(len(rows.lower))
+    for _ in range(_ROUNDS):
+        new = _inside(law, pushed(law, rows))
+        moved, law = _gap(law, new), new
+        if moved <= _SETTLED:
+            break
+    return law
+
+
+def _inside(one: Limits, two: Limits) -> Limits:
+    return Limits(np.maximum(one.lower, two.lower), np.minimum(one.upper, two.upper))
+
+
+def marginals(start: Limits, rows: Limits, length: int, most: int, nested: bool) -> Limits:
+    """Limits (n, k) of the laws of the first n entries; the last serve for every entry beyond. n <= `most`, `length`.
+
+    `nested`: the start covers its own image (every law, or the laws that are kept), so the images only shrink."""
+    found, far, tried = [start], start if nested else kept(rows), 0
+    while len(found) < length:
+        new = pushed(found[-1], rows)
+        if nested:
+            new = _inside(found[-1], new)
+            if _gap(found[-1], new) <= _SETTLED or len(found) >= _ROUNDS:
+                break
+        else:
+            still = max(_gap(found[-1], new), _gap(new, found[-1])) <= _STILL
+            rest = None
+            if still and len(found) >= 2 * tried:
+                rest, tried = _ever(new, rows) or _ever(_around(new, far), rows), len(found)
+            if rest is not None or len(found) >= _ROUNDS:
+                found.append(rest or everything(len(start.lower)))
+                break
+        found.append(new)
+    lower, upper = np.array([box.lower for box in found]), np.array([box.upper for box in found])
+    if len(found) > most:
+        lower = np.vstack([lower[: most - 1], lower[most - 1 :].min(axis=0)])
+        upper = np.vstack([upper[: most - 1], upper[most - 1 :].max(axis=0)])
+    return Limits(lower, upper)
+
+
+def _ever(law: Limits, rows: Limits) -> Limits | None:
+    """A box around this one that covers its own image: then it covers every later law; None if none is found."""
+    around = Limits(np.where(law.lower < _LEAST, 0.0, law.lower), law.upper)  # a limit that falls and falls
+    for _ in range(_TRIES):
+        image = pushed(around, rows)
+        if (image.lower >= around.lower).all() and (image.upper <= around.upper).all():
+            return around
+        around = _around(around, image)
+    return None
+
+
+def _around(one: Limits, two: Limits) -> Limits:
+    return Limits(np.minimum(one.lower, two.lower), np.maximum(one.upper, two.upper))
+
+
+def _gap(outer: Limits, inner: Limits) -> float:
+    """How far the limits of `inner` lie inside those of `outer`, at most."""
+    return max(float((inner.lower - outer.lower).max()), float((outer.upper - inner.upper).max()))

@@ -1,16 +1,14 @@
-"""Explicit joint laws of a few discrete variables, in exact rationals: the oracle for everything else in this room.
-
-Proofs: docs/proofs/quilts.md#joint-tables.
-"""
+"""Sums of nonnegative floats with proved errors, the quilts of an entry, and explicit joint laws in rationals."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from flint import arb
@@ -20,7 +18,160 @@ from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.numbers import balls
 from fugu.numbers.exact import TensorLike, as_fraction, meant_up
 from fugu.priors.prior import Belief, of_variables, place
-from fugu.priors.products import Quilts
+from fugu.priors.transitions import UNIT
+
+# Sums and products of nonnegative floats that count their roundings, so that every ratio has a proved bound.
+#
+# Each rounding multiplies a number by 1 + d, |d| <= u = 2^-53, which moves its logarithm by at most u / (1 - u). Adding
+# nonnegative numbers never amplifies this. So a number made with m roundings on the way has |log(computed / true)|
+# <= m u / (1 - u), whatever it is, as long as nothing underflows; that is checked.
+#
+# Proofs: docs/proofs/quilts.md#rounding.
+
+Floats = NDArray[np.float64]
+STEP = 1.12e-16  # above u / (1 - u)
+_LEAST = 1e-290
+_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedFloats:
+    """Nonnegative floats, and the most roundings that any of them has gone through."""
+
+    DIGESTED: ClassVar[str] = "Counted"
+    """What the digests of priors call it since 0.1 (`fugu.ledger.fingerprint`)."""
+    values: Floats
+    roundings: int = 0
+
+
+def least(values: Floats) -> float:
+    """The smallest positive entry, 1 if there is none."""
+    positive = values[values > 0]
+    return float(positive.min()) if positive.size else 1.0
+
+
+def combine(subscripts: str, a: RoundedFloats, b: RoundedFloats) -> RoundedFloats:
+    """An einsum of two arrays of nonnegative numbers; a sum of K products adds at most K roundings."""
+    if least(a.values) * least(b.values) < _LEAST:
+        raise NotProvable(
+            "some probability of this prior lies below 1e-290, where floats lose their digits; merge rare states"
+        )
+    inputs, output = subscripts.split("->")
+    sizes = dict(zip(inputs.replace(",", ""), (*a.values.shape, *b.values.shape), strict=True))
+    summed = math.prod(size for letter, size in sizes.items() if letter not in output)
+    return RoundedFloats(np.einsum(subscripts, a.values, b.values), a.roundings + b.roundings + summed)
+
+
+def laws(given: Any, name: str) -> RoundedFloats:
+    """Rows that each sum to one: read as decimals, within 1e-12, and divided by their exact sum.
+
+    One rounding reads a decimal; the sum of K entries takes K more, the division one.
+    """
+    try:
+        rows = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadLaw(f"{name} must be numbers") from None
+    if rows.ndim == 0 or rows.size == 0 or not np.all(np.isfinite(rows)) or np.any(rows < 0):
+        raise BadLaw(f"{name} must be probabilities: finite numbers >= 0 with at least one entry")
+    if least(rows) < _LEAST:
+        raise BadLaw(f"{name} has a positive probability below 1e-290; write 0 or merge rare states")
+    sums = rows.sum(axis=-1, keepdims=True)
+    if np.any(np.abs(sums - 1.0) > _TOLERANCE):
+        raise BadLaw(f"{name} must sum to one along the last axis within {_TOLERANCE}; divide by the sum first")
+    found = rows / sums
+    found.flags.writeable = False
+    return RoundedFloats(found, rows.shape[-1] + 3)
+
+
+def log_ratios(laws: RoundedFloats) -> Floats:
+    """max_z log p(z | x) / p(z | x') for all pairs of rows x, x', from above; +inf where p(z | x) > 0 = p(z | x').
+
+    A z with p(z | x) = 0 does not count. A row of zeros is an impossible x: its pairs give -inf. The division, the
+    logarithm (4 units in the last place) and the counted roundings of both rows are added on top.
+
+    >>> log_ratios(RoundedFloats(np.array([[0.5, 0.5], [1.0, 0.0]])))[0]
+    array([ 0., inf])
+    """
+    table = laws.values.reshape(laws.values.shape[0], -1)
+    found = np.full((table.shape[0], table.shape[0]), -np.inf)
+    for x, row in enumerate(table):
+        seen = row > 0
+        if not seen.any():
+            continue
+        with np.errstate(divide="ignore"):
+            logs = np.log(row[seen] / table[:, seen]).max(axis=1)
+        found[x] = outward(logs, 2 * laws.roundings + 1)
+        found[x, x] = 0.0
+    found[:, ~np.any(table > 0, axis=1)] = -np.inf
+    return found
+
+
+def leaks(joint: RoundedFloats) -> Floats:
+    """max_z log P(z | x) / P(z | x') for all pairs x, x', from above, of the masses of (x, z), x along the first axis;
+    at least 0, and -inf for pairs with an impossible value."""
+    rows = joint.values.reshape(joint.values.shape[0], -1)
+    sums = rows.sum(axis=1)
+    law = RoundedFloats(rows / np.where(sums > 0, sums, 1.0)[:, None], 2 * joint.roundings + rows.shape[1] + 1)
+    found = log_ratios(law)
+    return np.where(np.isfinite(found), np.maximum(found, 0.0), found)
+
+
+def outward(logs: Floats, roundings: int) -> Floats:
+    """Logarithms of counted numbers, moved up past every rounding."""
+    with np.errstate(invalid="ignore"):
+        moved = logs + (roundings + 2) * STEP + 1e-15 * np.abs(logs)
+    return np.where(np.isfinite(logs), moved, logs)
+
+
+# The quilts of one entry: which entries shield it, how many stay near, and what those that shield say about it.
+#
+# A quilt of entry i splits the other entries into N (near, with i in it), Q (the quilt) and R (remote) such that X_R is
+# independent of X_i given X_Q. What it leaks is max_q log P(X_Q = q | X_i = x) / P(X_Q = q | X_i = x'). What follows
+# from that for a release is the matter of `fugu.translation.influence`.
+#
+# Proofs: docs/proofs/quilts.md#quilts.
+
+
+@dataclass(frozen=True)
+class Quilts:
+    """The quilts of one entry: card(N), and an upper bound of the leakage for every ordered pair of its values.
+
+    The trivial quilt (Q empty, N everything, leakage 0) must be among them. Pairs with an impossible value are -inf.
+    """
+
+    length: int
+    cards: Any
+    leaks: Floats
+    separators: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        trivial = (self.cards == self.length) & np.all(self.leaks <= 0, axis=(1, 2))
+        if not trivial.any():
+            raise UsageError("a set of quilts must contain the trivial one: everything near, leakage 0")
+        if np.any(self.cards < 1) or np.any(np.isnan(self.leaks)):
+            raise UsageError("a quilt has at least the entry itself near, and a leakage that is a number")
+        impossible = np.isneginf(self.leaks).any(axis=0)
+        object.__setattr__(self, "leaks", np.where(impossible, -np.inf, self.leaks))
+
+    def worst(self) -> Floats:
+        """Per quilt, the largest leakage over pairs."""
+        return np.asarray(np.maximum(self.leaks.max(axis=(1, 2)), 0.0))
+
+
+def assemble(length: int, t: int, left: Floats, right: Floats, trivial: Floats) -> Quilts:
+    """The quilts of entry t of a sequence from the leakages of its sides, nearest first: both ends, one of them, none.
+
+    `trivial` is -inf for the pairs that cannot occur."""
+    a, b = np.arange(1, len(left) + 1), np.arange(1, len(right) + 1)
+    both = np.nextafter(left[:, None] + right[None, :], np.inf) * (1 + 4 * UNIT)
+    cards = np.concatenate([(a[:, None] + b[None, :] - 1).ravel(), length - t + a, t + b - 1, [length]])
+    leaks = np.concatenate([both.reshape(-1, *trivial.shape), left, right, trivial[None]])
+    return Quilts(length, cards, np.where(np.isneginf(trivial), -np.inf, leaks))
+
+
+# Explicit joint laws of a few discrete variables, in exact rationals: the oracle for everything else in this room.
+#
+# Proofs: docs/proofs/quilts.md#joint-tables.
 
 _BITS = 96
 _MOST_CELLS = 1 << 16

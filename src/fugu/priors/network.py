@@ -13,8 +13,8 @@ import numpy as np
 
 from fugu.errors import BadLaw, NotProvable, UsageError
 from fugu.numbers.exact import TensorLike, is_whole
+from fugu.priors.joint import STEP, Floats, Quilts, RoundedFloats, combine, laws, leaks
 from fugu.priors.prior import Belief, of_variables, place
-from fugu.priors.products import STEP, Floats, Quilts, RoundedFloats, combine, laws, leaks
 
 # Proofs: docs/proofs/quilts.md#networks and docs/proofs/trees.md#setting.
 
@@ -89,7 +89,31 @@ class BayesianNetwork(Belief):
         """The independent parts in which no variable has two parents, with the law of every variable in them.
 
         Raises `NotProvable` where a probability is too small for floats."""
-        return forest(self.parents, self.order, self.tables)
+        below, bad = children(self.parents), [False] * len(self.parents)
+        todo = [v for v, above in enumerate(self.parents) if len(above) > 1]
+        while todo:  # a component where somebody has two parents is no tree
+            v = todo.pop()
+            if not bad[v]:
+                bad[v] = True
+                todo += [*self.parents[v], *below[v]]
+        kept = tuple(v for v in self.order if not bad[v])
+        parent = [-1] * len(self.parents)
+        laws: dict[int, RoundedFloats] = {}
+        for v in kept:
+            if self.parents[v]:
+                parent[v] = self.parents[v][0]
+                laws[v] = combine("p,pv->v", laws[parent[v]], self.tables[v])
+            else:
+                laws[v] = self.tables[v]
+        most = max((law.roundings for law in laws.values()), default=0)
+        return Forest(
+            order=kept,
+            parent=tuple(parent),
+            below=tuple(() if bad[v] else tuple(some) for v, some in enumerate(below)),
+            laws={v: law.values for v, law in laws.items()},
+            tables={v: self.tables[v].values for v in kept if self.parents[v]},
+            error=1.01 * most * STEP,
+        )
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -267,38 +291,6 @@ class Forest:
             top[v] = v if self.parent[v] < 0 else top[self.parent[v]]
             sizes[top[v]] = sizes.get(top[v], 0) + 1
         return {v: sizes[top[v]] for v in self.order}
-
-
-def forest(parents: Parents, order: Sequence[int], tables: Sequence[RoundedFloats]) -> Forest:
-    """The trees among the components of a network, with the law of each of their nodes.
-
-    `parents`: the parents of each node; `order`: the nodes, each after its parents; `tables`: one axis for each parent,
-    the values last. Raises `NotProvable` where a probability is too small for floats."""
-    below, bad = children(parents), [False] * len(parents)
-    todo = [v for v, above in enumerate(parents) if len(above) > 1]
-    while todo:  # a component where somebody has two parents is no tree
-        v = todo.pop()
-        if not bad[v]:
-            bad[v] = True
-            todo += [*parents[v], *below[v]]
-    kept = tuple(v for v in order if not bad[v])
-    parent = [-1] * len(parents)
-    laws: dict[int, RoundedFloats] = {}
-    for v in kept:
-        if parents[v]:
-            parent[v] = parents[v][0]
-            laws[v] = combine("p,pv->v", laws[parent[v]], tables[v])
-        else:
-            laws[v] = tables[v]
-    most = max((law.roundings for law in laws.values()), default=0)
-    return Forest(
-        order=kept,
-        parent=tuple(parent),
-        below=tuple(() if bad[v] else tuple(some) for v, some in enumerate(below)),
-        laws={v: law.values for v, law in laws.items()},
-        tables={v: tables[v].values for v in kept if parents[v]},
-        error=1.01 * most * STEP,
-    )
 
 
 # What a directed acyclic graph alone says about independence (Pearl 1988; Koller and Friedman 2009, Algorithm 3.1).

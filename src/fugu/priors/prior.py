@@ -19,7 +19,7 @@ from fugu.shown import Shown
 
 if TYPE_CHECKING:
     from fugu.guarantee import Guarantee
-    from fugu.priors.products import Quilts
+    from fugu.priors.joint import Quilts
     from fugu.priors.records import RecordLaw
 
 

@@ -159,7 +159,14 @@ class Records(Recorded):
         asked = read_protect(protect, public.columns)
         if shared := set(groups) & set(asked.columns or ()):
             raise UsageError(f"column {sorted(shared)[0]!r} is protected, so it cannot be a public group too")
-        _check_unit(public, unit)
+        if unit is not None:
+            codes, distinct = public.exact(unit).codes(ordered=False)
+            if (codes < 0).any():
+                raise MissingValues(f"the unit, column {unit!r}, is missing in some rows of the reference; fill it in")
+            if len(distinct) < len(codes):
+                raise RepeatedUnit(
+                    f"some units of column {unit!r} own several rows: {DEPENDENT}; keep one row for each unit"
+                )
         secrets = asked.find(public, missing="drop")
         if not len(public):
             raise BadTable("the reference has no rows")
@@ -246,16 +253,6 @@ def _named(columns: object, what: str) -> tuple[str, ...]:
     if not is_list(given) or not given or not is_texts(given):
         raise UsageError(f"{what} must be the name of a column, or a list of names")
     return tuple(dict.fromkeys(given))
-
-
-def _check_unit(public: Table, unit: str | None) -> None:
-    if unit is None:
-        return
-    codes, distinct = public.exact(unit).codes(ordered=False)
-    if (codes < 0).any():
-        raise MissingValues(f"the unit, column {unit!r}, is missing in some rows of the reference; fill it in")
-    if len(distinct) < len(codes):
-        raise RepeatedUnit(f"some units of column {unit!r} own several rows: {DEPENDENT}; keep one row for each unit")
 
 
 def _whole(secret: str, law: object) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

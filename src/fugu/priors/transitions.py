@@ -1,155 +1,23 @@
-"""Transition matrices and initial laws: read, fitted to reference sequences, and the stationary law in balls."""
+"""Transition matrices and initial laws: read, the stationary law in balls, and products with proved errors."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from fugu.data.frame import framed
-from fugu.errors import BadLaw, BadTable, MissingValues, UsageError
+from fugu.errors import BadLaw, UsageError
 from fugu.numbers.balls import precision
 from fugu.numbers.exact import is_whole
 
 if TYPE_CHECKING:
     from fugu.priors.chain import MarkovChain
-
-
-# Fitting a chain to reference sequences: transition frequencies, and smoothing only if asked for.
-
-_MOST_STATES = 4096
-FITTED = "fitted"
-
-
-def fitted(
-    cls: type[MarkovChain],
-    sequences: Iterable[Iterable[Hashable]],
-    states: Iterable[Hashable] | None,
-    smoothing: float,
-    length: int | None,
-    start: Any = FITTED,
-) -> MarkovChain:
-    """P(y | x) = (n(x, y) + smoothing) / (n(x, .) + k smoothing), n = transitions within the reference sequences.
-
-    The start is P(x) = (f(x) + smoothing) / (N + k smoothing) with f(x) of the N sequences beginning at x. One sequence
-    fits no start: "fitted" then covers every one, as "any" does. "stationary" is the caller's own claim, and refused
-    where a state has no mass. Without `length` the chain is as long as the longest reference sequence. Smoothing makes
-    another prior, and the guarantee is for that one: it is the caller's choice and is written into the assumptions, as
-    the start is. A state that no reference sequence ever leaves has no frequencies: refused.
-
-    >>> from fugu.priors.chain import MarkovChain
-    >>> chain = MarkovChain.fit(["aababb", "bbabaa", "babbab", "abaabb"])
-    >>> chain.states, chain.transition(1)[0].tolist(), chain.marginal(1).tolist(), chain.length
-    (('a', 'b'), [0.3, 0.7], [0.5, 0.5], 6)
-    >>> MarkovChain.fit(["aababb"])
-    MarkovChain(2 states, length 6, any start)
-    """
-    if isinstance(smoothing, bool) or not isinstance(smoothing, (int, float, np.integer, np.floating)):
-        raise UsageError("smoothing must be a number >= 0, added to every transition count")
-    if not math.isfinite(smoothing) or smoothing < 0 or 0 < smoothing < 1e-100:
-        raise UsageError("smoothing must be 0 or a finite number of at least 1e-100, added to every transition count")
-    add = float(smoothing)
-    number, longest, names, counts, begun = counted(sequences, states, start)
-    weights = counts + add
-    if (empty := weights.sum(axis=1) == 0).any():
-        raise BadTable(
-            f"{int(empty.sum())} of {len(names)} states are never left in the reference sequences, so nothing is known "
-            "of what follows them; give smoothing= (say 0.5), longer sequences, or states= without them"
-        )
-    law, begins = _start(start, _normalised((begun + add)[None])[0], number)
-    smoothed = (
-        f"the guarantee is for the smoothed prior: {add:g} was added to every transition count and every count of "
-        "first entries; it is not a guarantee for the chain without smoothing"
-    )
-    more = (begins, *((smoothed,) if add > 0 else ()))
-    said = fit_words("the chain was fitted on", number, more, longest if length is None else None)
-    return cls(_normalised(weights), longest if length is None else length, law, names, said)
-
-
-def fit_words(what: str, number: int, more: tuple[str, ...], longest: int | None) -> tuple[str, ...]:
-    """What a fit takes for granted: how many reference sequences there are, which are public, and how long they are."""
-    many = f"{number} reference sequences, which count as public"
-    first = f"{what} {many if number > 1 else '1 reference sequence, which counts as public'}"
-    told = f"sequences have length {longest}, that of the longest reference sequence"
-    return (first, *more, *(() if longest is None else (told,)))
-
-
-def counted(
-    sequences: Iterable[Iterable[Hashable]], states: Iterable[Hashable] | None, start: Any
-) -> tuple[int, int, tuple[Hashable, ...], NDArray[np.float64], NDArray[np.float64]]:
-    """How many sequences there are, how long the longest is, their states, how often each follows each, and how many
-    sequences begin at each; `start` is looked at."""
-    if not isinstance(sequences, Mapping) and framed(sequences) is not None:
-        raise BadTable(
-            "a table is not a list of sequences: fugu.sequences.read_sequences(table, by=, order=, state=) makes "
-            "sequences of a public one"
-        )
-    listed = sequences.values() if isinstance(sequences, Mapping) else sequences
-    read = [_sequence(sequence) for sequence in listed]
-    if not read:
-        raise BadTable("sequences must hold at least one reference sequence")
-    if states is not None:
-        given = tuple(states)
-        names = read_states(given, len(given))
-    else:
-        seen = list(dict.fromkeys(entry for sequence in read for entry in sequence))
-        if len(seen) > _MOST_STATES:
-            raise BadTable(f"more than {_MOST_STATES} states; group them first")
-        try:
-            names = tuple(sorted(seen))  # type: ignore[type-var]
-        except TypeError:
-            names = tuple(seen)
-    order = {name: at for at, name in enumerate(names)}
-    counts, begun = np.zeros((len(names), len(names))), np.zeros(len(names))
-    for sequence in read:
-        try:
-            at = np.array([order[entry] for entry in sequence])
-        except KeyError:
-            raise BadTable("the reference sequences hold a state that states= does not list; add it") from None
-        np.add.at(counts, (at[:-1], at[1:]), 1.0)
-        begun[at[0]] += 1
-    if isinstance(start, str) and start not in (FITTED, "any", "stationary"):
-        raise UsageError(f"start must be 'fitted', 'any', 'stationary' or a law over the states, got {start!r}")
-    return len(read), max(map(len, read)), names, counts, begun
-
-
-def _start(start: Any, fitted: NDArray[np.float64], sequences: int) -> tuple[Any, str]:
-    """What the chain begins with, and what that assumes."""
-    if not isinstance(start, str):
-        return start, "the law of the first entry is the one that was given"
-    if start == FITTED and sequences > 1:
-        return fitted, "the law of the first entry is that of the first entries of the reference sequences"
-    if start == "stationary":
-        return start, "every sequence begins in the stationary law: it has run for long before its first entry"
-    one = "one reference sequence fits no start: " if start == FITTED else ""
-    return "any", f"{one}every law of the first entry is covered"
-
-
-def _normalised(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    sums = np.array([math.fsum(row) for row in weights])
-    return np.asarray(weights / sums[:, None])
-
-
-def _sequence(given: Any) -> list[Hashable]:
-    try:
-        found = given.tolist() if isinstance(given, np.ndarray) else list(given)
-    except TypeError:
-        raise BadTable("sequences must be a list of sequences, not one sequence of numbers") from None
-    if len(found) < 2:
-        raise BadTable("a reference sequence has fewer than 2 entries, so it holds no transition; leave it out")
-    for entry in found:
-        if entry is None or entry != entry:  # NaN  # noqa: PLR0124
-            raise MissingValues("a reference sequence has missing entries; split it there, or name a state for them")
-        try:
-            hash(entry)
-        except TypeError:
-            raise BadTable("entries must be hashable states; an array of sequences must be 2-d") from None
-    return found
-
 
 # Reading transition matrices and initial laws: what is not a probability is refused, and its place named.
 
@@ -320,3 +188,158 @@ def _eliminate(matrix: NDArray[Any]) -> list[Any]:
     for n in range(1, size):
         law.append(sum((law[i] * matrix[i, n] for i in range(1, n)), law[0] * matrix[0, n]) / leaves[n])
     return law
+
+
+# Products of transition kernels as logarithms, with exact zeros and an a-priori bound on the error.
+#
+# Proofs: docs/proofs/influence.md#rounding and docs/proofs/influence.md#any-start.
+
+Mask = NDArray[np.bool_]
+_FLOOR = 1e-250  # below, products move to logarithms
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of nonnegative matrices: logs (-inf exactly at the true zeros), each within `error` of the truth.
+
+    In floats, a product of d kernels of k states has relative error at most d (k + 9) u: sums of products of
+    nonnegative numbers lose at most k u a step, and each stored entry is within 8u of the one meant. Numbers that
+    underflow add at most d k^2 2^-1074 in all (rows sum to at most 1), which is nothing next to entries above 1e-250.
+    Which entries are zero is decided by reachability, never by underflow; as soon as a positive entry falls below
+    1e-250 the product goes on in logarithms.
+    """
+
+    logs: Array
+    positive: Mask
+    error: float
+    floats: Array | None = None
+    relative: float = 0.0
+
+    def then(self, step: Product) -> Product:
+        """This kernel followed by one step."""
+        positive = (self.positive.astype(np.float32) @ step.positive.astype(np.float32)) > 0
+        inner = step.logs.shape[0]
+        if self.floats is not None and step.floats is not None:
+            floats = self.floats @ step.floats
+            if floats[positive].min(initial=1.0) >= _FLOOR:
+                relative = self.relative + step.relative + (inner + 1) * UNIT
+                return _of_floats(np.where(positive, floats, 0.0), positive, relative)
+        logs, most = np.empty((self.logs.shape[0], step.logs.shape[1])), 0.0  # most: the largest finite exponent met
+        for x, row in enumerate(self.logs):
+            terms = row[:, None] + step.logs
+            top = terms.max(axis=0)
+            shift = np.where(np.isfinite(top), top, 0.0)
+            with np.errstate(divide="ignore"):
+                logs[x] = shift + np.log(np.exp(terms - shift).sum(axis=0))
+            most = max(most, largest(terms))
+        return Product(logs, positive, self.error + step.error + (inner + 24 + 3 * most) * UNIT)
+
+    def ratios(self) -> Array:
+        """max over y of log K(x, y) - log K(x', y), for all (x, x'); +inf where x reaches a y that x' does not.
+
+        A y that x does not reach has a zero numerator and is left out (corrected Definition 7). An upper bound.
+        """
+        return _worst(self.logs, self.error)
+
+    def left_ratios(self, rows: Mask, free: bool) -> Array:
+        """What the value z at the near end of this kernel adds for (x, x') at its far end, but for the law of X.
+
+        That is max over z in `rows` of log K(z, x) - log K(z, x'), plus log mu(x') - log mu(x), which the caller adds.
+        If the law of z is `free`, the two together are at most D(x, x') = max over z, z' in `rows` of
+        log K(z, x) K(z', x') / (K(z, x') K(z', x)): mu(x') / mu(x) is a mean of K(z', x') / K(z', x) over z' with
+        weights mu(z') K(z', x). Nothing is to be added then."""
+        found = _worst(np.ascontiguousarray(self.logs[rows].T), self.error)
+        return padded(found + found.T, 0.0) if free else found
+
+
+def single(kernel: Array, relative: float = ENTRY) -> Product:
+    """One kernel (or one law, as a row)."""
+    return _of_floats(kernel, kernel > 0, relative)
+
+
+def largest(values: Array) -> float:
+    """The largest finite absolute value."""
+    return float(np.max(np.abs(values), where=np.isfinite(values), initial=0.0))
+
+
+def padded(values: Array, error: float) -> Array:
+    """Upper bounds: each value plus its error and 16 roundings of the largest, enough for two later additions."""
+    return values + (1.01 * error + 16 * UNIT * largest(values))
+
+
+def _of_floats(floats: Array, positive: Mask, relative: float) -> Product:
+    with np.errstate(divide="ignore"):
+        logs = np.log(floats)
+    error = 1.01 * relative + 8 * UNIT * largest(logs)
+    return Product(logs, positive, error, None if floats[positive].min(initial=1.0) < _FLOOR else floats, relative)
+
+
+def _worst(rows: Array, error: float) -> Array:
+    found = np.zeros((len(rows), len(rows)))  # 0 for an x that reaches nothing: never compared
+    for x, row in enumerate(rows):
+        some = np.isfinite(row)
+        if some.all():
+            found[x] = (row - rows).max(axis=1)
+        elif some.any():
+            found[x] = (row[some] - rows[:, some]).max(axis=1)
+    return padded(found, 2 * error)
+
+
+@dataclass
+class StepProducts:
+    """Products of steps of a chain: of those that end with one, or, `ahead`, of those that begin with it. Where steps
+    differ up to `most` of them are kept, of the step that was asked last."""
+
+    chain: MarkovChain
+    most: int = 32
+    ahead: bool = False
+    _powers: list[Product] = field(default_factory=list)
+    _last: int = 0
+
+    def of(self, m: int, d: int) -> Product:
+        """Of d steps, the nearest of which is step m; quick where the one beyond it was asked last."""
+        if self.chain.homogeneous:
+            while len(self._powers) < d:
+                step = self.chain.step(1)
+                self._powers.append(step if not self._powers else self._powers[-1].then(step))
+        elif self._last != m:
+            found, step = self._powers, self.chain.step(m)
+            if self._last == (m + 1 if self.ahead else m - 1):
+                found = [step, *(step.then(p) if self.ahead else p.then(step) for p in found)]
+            elif self.ahead:
+                found = [step]
+                for t in range(m + 1, min(m + self.most, self.chain.length)):
+                    found.append(found[-1].then(self.chain.step(t)))
+            else:
+                found = [step]
+                for t in range(m - 1, max(0, m - self.most), -1):
+                    found.append(self.chain.step(t).then(found[-1]))
+            self._last, self._powers = m, found[: self.most]
+        return self._powers[d - 1]
+
+
+def powers_of(kernel: Array, wanted: Iterable[int]) -> dict[int, Array]:
+    """The powers of a kernel, by squaring, the same doubles on every machine; rows normalised.
+
+    `BadLaw` where a positive probability is too small for a double: it would count as impossible."""
+    squares, found = [kernel], {}
+    for m in sorted(wanted):
+        while 2 ** len(squares) <= m:
+            squares.append(_times(squares[-1], squares[-1]))
+        parts = [square for i, square in enumerate(squares) if m >> i & 1]
+        found[m] = parts[0]
+        for part in parts[1:]:
+            found[m] = _times(found[m], part)
+    return found
+
+
+def _times(a: Array, b: Array) -> Array:
+    """a b, summed in order: no library decides the last digit."""
+    total = np.zeros_like(a)
+    for j in range(len(a)):
+        total += a[:, j, None] * b[None, j, :]
+    possible = ((a > 0).astype(np.int64) @ (b > 0).astype(np.int64)) > 0
+    if (possible != (total > 0)).any():
+        raise BadLaw("a power of the transition has probabilities that are too small for a double; give smoothing")
+    sums = np.array(list(accumulate(total.T, np.add))[-1])
+    return np.asarray(total / sums[:, None])

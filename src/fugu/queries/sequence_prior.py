@@ -17,19 +17,10 @@ from fugu.errors import BadTable, CertificateError, UsageError
 from fugu.guarantee import Guarantee
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.numbers.exact import Real, read_number, read_whole
-from fugu.priors.chain import MarkovChain, Start
-from fugu.priors.chains import GapChains, covering
+from fugu.priors.chain import GapChains, MarkovChain, Start, covering
+from fugu.priors.fitting import RESTS, CountedTransitions, limited, read_confidence
 from fugu.priors.gaussian_field import GaussianField
-from fugu.priors.interval_chain import (
-    GIVEN,
-    RESTS,
-    CountedTransitions,
-    IntervalChain,
-    beginning,
-    limited,
-    read_confidence,
-)
-from fugu.priors.interval_limits import Limits
+from fugu.priors.interval_chain import GIVEN, IntervalChain, Limits, beginning
 from fugu.translation.translate import FULL_DOMAIN, INDEPENDENT_BLOCKS, translate
 
 # The belief about sequences as a certificate writes it: one chain, or all chains between limits; and read back.

@@ -20,9 +20,8 @@ from fugu.progress import report, stage
 from fugu.queries.entry_noise import Shift, largest_rho
 from fugu.queries.sequence_prior import Chain, chain_from, chain_json
 from fugu.queries.sequence_query import EntryMechanism, LatticeMechanism, SequenceMechanism, SequenceQuery
-from fugu.translation.influence import influence
-from fugu.translation.quilts import mqm_exact
-from fugu.translation.renyi import translate_zcdp
+from fugu.translation.beyond_pure import translate_zcdp
+from fugu.translation.influence import influence, mqm_exact
 from fugu.translation.translate import dp_budget, translate
 
 # What a guarantee for each entry is worth under a chain, in the language of the budget; and the least noise for it.

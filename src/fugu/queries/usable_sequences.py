@@ -25,8 +25,7 @@ from fugu.errors import FuguError, UsageError
 from fugu.guarantee import Guarantee, Pure
 from fugu.guarantee.asks import exact
 from fugu.numbers.exact import read_number
-from fugu.priors.chain import MarkovChain
-from fugu.priors.chains import GapChains
+from fugu.priors.chain import GapChains, MarkovChain
 from fugu.queries.entry_noise import EntryNoise
 from fugu.queries.sequence_certificate import THE_TABLE, SequenceCertificate, is_users_own
 from fugu.queries.sequence_prior import Chain

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from fugu.lazily import names
 
 if TYPE_CHECKING:
+    from fugu.priors.correlated import AR1 as AR1
+    from fugu.priors.correlated import Correlated as Correlated
+    from fugu.priors.correlated import Mixing as Mixing
+    from fugu.priors.coupling import Groups as Groups
+    from fugu.priors.coupling import Independent as Independent
+    from fugu.priors.coupling import WorstCase as WorstCase
     from fugu.priors.coupling import from_marginals as from_marginals
-    from fugu.priors.forgetting import Mixing as Mixing
-    from fugu.priors.gaussian_records import AR1 as AR1
-    from fugu.priors.gaussian_records import Correlated as Correlated
-    from fugu.priors.groups import Groups as Groups
-    from fugu.priors.groups import Independent as Independent
-    from fugu.priors.groups import WorstCase as WorstCase
     from fugu.training.accountant import NoisySGD as NoisySGD
     from fugu.training.accountant import prior_from as prior_from
     from fugu.training.bound import shift_bound as shift_bound

@@ -19,12 +19,9 @@ from fugu.guarantee.asks import check_alpha, check_epsilon, exact, outward
 from fugu.noise.laplace import Laplace
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, VectorLike, as_fraction, float_up, is_whole, read_number
-from fugu.priors.chain import MarkovChain
-from fugu.priors.chains import ChainSet
-from fugu.priors.coupling import Case, Coupled, Move, Run
-from fugu.priors.forgetting import Chained, Mixing
-from fugu.priors.gaussian_records import AR1, Correlated
-from fugu.priors.groups import Groups, Independent, WorstCase
+from fugu.priors.chain import ChainSet, MarkovChain
+from fugu.priors.correlated import AR1, Chained, Correlated, Mixing
+from fugu.priors.coupling import Case, Coupled, Groups, Independent, Move, Run, WorstCase
 from fugu.priors.joint import JointTable
 from fugu.progress import on_time
 from fugu.question import RECORDS

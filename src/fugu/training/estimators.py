@@ -24,8 +24,7 @@ from fugu.data.schema import Schema
 from fugu.errors import BadTable, NotProvable, UsageError
 from fugu.guarantee import Approx
 from fugu.numbers.exact import Real
-from fugu.priors.coupling import Coupled
-from fugu.priors.groups import Groups
+from fugu.priors.coupling import Coupled, Groups
 from fugu.training.accountant import NoisySGD, PriorLike, prior_from
 from fugu.training.inputs import Column, Floats, Labels, Range, Reads, Samples, numbers_of, read, rules, target_of
 from fugu.training.losses import ConvexLoss, Hinge, Logistic, Objective, Squared, train

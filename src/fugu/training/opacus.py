@@ -12,7 +12,7 @@ from types import new_class
 from typing import Any
 
 from fugu.errors import MissingExtra, NotProvable, UsageError
-from fugu.priors.groups import Independent
+from fugu.priors.coupling import Independent
 from fugu.training.accountant import NoisySGD, prior_from
 
 # One step of Opacus' `DPOptimizer` around plain SGD (learning rate e, weight decay l, divisor k), written out:

@@ -26,8 +26,7 @@ from fugu.guarantee.curve import budget_from, budget_json
 from fugu.laws.pair import PairsLike
 from fugu.numbers.checks import is_texts
 from fugu.numbers.exact import as_fraction, read_number
-from fugu.priors.coupling import Coupled
-from fugu.priors.groups import Independent
+from fugu.priors.coupling import Coupled, Independent
 from fugu.progress import within
 from fugu.question import RECORDS
 from fugu.training.accountant import NoisySGD, prior_of
@@ -65,7 +64,7 @@ _LAST = (
 def neighbours(private: str, prior: Coupled) -> str:
     """Who is protected against whom; a normal prior speaks of values that are a bounded distance apart.
 
-    >>> from fugu.priors.gaussian_records import AR1
+    >>> from fugu.priors.correlated import AR1
     >>> neighbours("target", AR1(0.3, 0.5)).partition("; ")[2]
     'all features are public; both within the declared bounds, and at most 0.5 times their range apart'
     """

@@ -244,7 +244,7 @@ def together(prior: Coupled, records: int, ratio: float) -> float:
 
     `ratio`: the move of a gradient per unit of distance, as a share of its largest move.
 
-    >>> from fugu.priors.groups import Groups, Independent
+    >>> from fugu.priors.coupling import Groups, Independent
     >>> together(Independent(), 10, 1.0), together(Groups([0, 0, 0, 1]), 4, 1.0)
     (1.0, 3.0)
     """

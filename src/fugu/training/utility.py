@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadTable, UsageError
 from fugu.priors.coupling import Coupled as Prior
-from fugu.priors.groups import Independent, WorstCase
+from fugu.priors.coupling import Independent, WorstCase
 from fugu.progress import report
 from fugu.shown import Shown
 from fugu.training.allocation import Floats

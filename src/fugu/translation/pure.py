@@ -19,21 +19,20 @@ from fugu.numbers.exact import Real, float_up, meant_up
 from fugu.priors.chain import MarkovChain
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.interval_chain import IntervalChain
+from fugu.priors.joint import Quilts
 from fugu.priors.network import BayesianNetwork
 from fugu.priors.prior import Belief, InfluenceCurve, Quilted, Recorded
-from fugu.priors.products import Quilts
-from fugu.translation.contraction.chain import MOST_PAIRWISE, Contraction, HiddenContraction
-from fugu.translation.contraction.interval import IntervalContraction
-from fugu.translation.contraction.kernel import Array, group, shortest_paths, up
-from fugu.translation.contraction.tree import TreeContraction
-from fugu.translation.influence import influence, members
-from fugu.translation.quilts import guarantee
+from fugu.translation.influence import guarantee, influence, members
+from fugu.translation.interval import IntervalContraction
+from fugu.translation.kernel import Array, group, shortest_paths, up
 from fugu.translation.records import bounds
+from fugu.translation.sequence import MOST_PAIRWISE, Contraction, HiddenContraction
+from fugu.translation.tree import TreeContraction
 
-#   contraction  eps + F_fwd + F_bwd, exact for chains of two values (`contraction.chain`)
+#   contraction  eps + F_fwd + F_bwd, exact for chains of two values (`sequence`)
 #   influence    min over b of b eps + a(b)  (Bai et al., Theorem 6 with the corrected Definition 7)
-#   trees        messages along the edges of a network that is a forest, or of a hidden chain (`trees`)
-#   quilts       the same as influence, pair by pair, for networks and joint tables (`quilts`)
+#   trees        messages along the edges of a network that is a forest, or of a hidden chain (`tree`)
+#   quilts       the same as influence, pair by pair, for networks and joint tables (`influence`)
 #   group        n eps for n cells
 #   records      T(eps; p, q) for independent records whose law is known: at most eps (`records.bounds`)
 #

@@ -1,8 +1,7 @@
-"""How much of a loss passes through a Markov kernel, also by the total variation of its rows."""
+"""How much of a loss passes through a Markov kernel: for each pair of its rows, or for all of them at once."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -91,13 +90,6 @@ class KeptRows:
                 self._size = rows.u.size
             self._rows[name] = rows
         return self._rows[name]
-
-
-def joined(several: list[RowPairs]) -> RowPairs:
-    """Stacks of sorted rows as one."""
-    if len(several) == 1:
-        return several[0]
-    return RowPairs(*(np.concatenate([getattr(rows, name) for rows in several]) for name in _PARTS))
 
 
 def chosen(rows: RowPairs, which: NDArray[np.intp]) -> RowPairs:
@@ -251,24 +243,17 @@ def shortest_paths(losses: Array, valid: NDArray[np.bool_]) -> Array:
 # a <= b + eta, so L <= log (1 + (e^alpha - 1) eta) (docs/proofs/contraction.md#closed-forms).
 
 
-def row_variation(kernel: Array, valid: NDArray[np.bool_], error: float = 0.0) -> float:
-    """eta: the largest total variation between two rows of possible values, rounded up."""
-    rows = kernel[valid]
-    worst = 0.0
-    for row in rows:
-        worst = max(worst, float(np.maximum(row - rows, 0.0).sum(axis=1).max(initial=0.0)))
-    return float(min(1.0, worst + 2 * error + (2 * kernel.shape[-1] + 8) * U))
+def variations(kernel: Array, reach: NDArray[np.bool_], error: float) -> Array:
+    """Upper bounds on the total variation between any two rows x and x'."""
+    high, low = outward(kernel, reach, np.array(error))
+    found = np.stack([np.maximum(row - low, 0.0).sum(-1) for row in high])
+    return np.asarray(np.minimum(found * (1 + (kernel.shape[-1] + 8) * U), 1.0))
 
 
-def from_total_variation(alpha: float, eta: float) -> float:
-    """log (1 + (e^alpha - 1) eta), rounded up: what passes a kernel whose rows differ by at most eta."""
-    if alpha > 600:
-        return alpha
-    return min(alpha, math.log1p(math.expm1(alpha) * eta) * (1 + 16 * U) + 4e-323)
-
-
-def by_variation(alpha: float | Array, eta: Array) -> Array:
-    """The same for pairs of rows, as far apart as `eta` says; nothing passes between rows that are the same."""
+def by_variation(alpha: float | Array, eta: float | Array) -> Array:
+    """log (1 + (e^alpha - 1) eta), rounded up: what passes between rows that differ by at most eta; at most alpha, and
+    nothing between rows that are the same."""
+    eta = np.asarray(eta)
     with np.errstate(over="ignore", invalid="ignore"):
         found = np.log1p(np.expm1(alpha) * eta) * (1 + 16 * U) + 4e-323
     return np.where(eta > 0, np.where(np.isfinite(found), np.minimum(found, alpha), alpha), 0.0)
@@ -282,3 +267,142 @@ def with_own_cell(epsilon: float, worst: float) -> float:
 def group(epsilon: Real, cells: int) -> float:
     """All cells at once: cells x epsilon, rounded up. Needs nothing but privacy on the whole product domain."""
     return outward_number(as_fraction(epsilon) * cells)
+
+
+# The most that passes a kernel, over all pairs of its rows, for one loss alpha between all values; for every alpha.
+#
+#     l(alpha) = max over pairs of rows and over prefix sets A of log (a + q (1 - a)) / (b + q (1 - b)),  q = e^-alpha,
+#
+# a = K_x(A), b = K_x'(A) (docs/proofs/contraction.md#many-values). Of all (a, b) only the upper corners of their convex
+# hull matter. They are found once, a few rows at a time, and then any alpha costs nothing.
+
+_SORTED_AT_ONCE = 400_000
+"""Entries (x, x', y) that are sorted together."""
+_BINS = 4096
+Pairs = tuple[NDArray[np.intp], ...]
+
+
+Frontier = tuple[Array, Array, float]
+"""The undominated (a, b) of one power of the kernel, with the slack of its entries inside."""
+
+
+def frontier(
+    kernel: Array, reach: NDArray[np.bool_], error: float, valid: NDArray[np.bool_], pairs: Pairs | None = None
+) -> Frontier:
+    """Of all pairs of rows of values that are `valid`, some rows at a time, or of some `pairs`; `error` is that of the
+    entries."""
+    values, k = np.flatnonzero(valid), len(kernel)
+    slack = 2 * error + (6 * k + 64) * U
+    if pairs is not None:
+        return *_added(np.zeros(0), np.zeros(0), sort_pairs(kernel, reach, error, pairs)), slack
+    a, b = np.ones(1) if values.size < 2 else np.zeros(0), np.ones(1) if values.size < 2 else np.zeros(0)
+    some = max(1, _SORTED_AT_ONCE // (k * max(1, values.size)))
+    for begin in range(0, values.size, some):
+        x, y = (grid.ravel() for grid in np.meshgrid(values[begin : begin + some], values, indexing="ij"))
+        a, b = _added(a, b, sort_pairs(kernel, reach, error, (x[x != y], y[x != y])))
+    return a, b, slack
+
+
+def _added(a: Array, b: Array, rows: RowPairs) -> tuple[Array, Array]:
+    """The corners of the points known and the prefixes of these pairs of rows."""
+    more_a, more_b = (np.cumsum(part[0, 0], -1)[:, :-1].ravel() for part in (rows.u, rows.v))
+    if a.size:  # what lies below the corners already known is left out at once
+        least = np.interp(np.arange(_BINS) / _BINS, b, a, left=-1.0) * (1 - 16 * U)  # a grows with b: least in its bin
+        keep = more_a > least[np.minimum((more_b * _BINS).astype(np.intp), _BINS - 1)]
+        more_a, more_b = more_a[keep], more_b[keep]
+    a, b = np.concatenate([a, more_a]), np.concatenate([b, more_b])
+    order = np.argsort(b)  # of equal b a smaller a may come first and stay: harmless
+    a, b = a[order], b[order]
+    best = np.maximum.accumulate(a)
+    new = np.concatenate([[True], a[1:] > best[:-1]])
+    return corners(a[new], b[new])
+
+
+def corners(a: Array, b: Array) -> tuple[Array, Array]:
+    """The upper corners of the convex hull of points sorted by b: (a + q (1 - a)) / (b + q (1 - b)) is largest at one.
+
+    A point is dropped only if it lies below the line through its neighbours by more than the error of the product; no
+    two neighbours at once."""
+    parity, idle = 0, 0
+    while idle < 2 and a.size > 2:
+        one = (b[2:] - b[:-2]) * (a[1:-1] - a[:-2])
+        two = (a[2:] - a[:-2]) * (b[1:-1] - b[:-2])
+        below = one - two < -16 * U * (np.abs(one) + np.abs(two))
+        below &= np.arange(1, a.size - 1) % 2 == parity
+        idle, parity = (0 if below.any() else idle + 1), 1 - parity
+        keep = np.concatenate([[True], ~below, [True]])
+        a, b = a[keep], b[keep]
+    return a, b
+
+
+class Frontiers:
+    """Several frontiers, asked at once."""
+
+    def __init__(self, fronts: list[Frontier]) -> None:
+        self.a, self.b = (np.concatenate([front[part] for front in fronts]) for part in (0, 1))
+        sizes = [a.size for a, _, _ in fronts]
+        self.at = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
+        self.which = np.repeat(np.arange(len(fronts)), sizes)
+        slack = np.array([slack for _, _, slack in fronts])
+        self.even = (1 + slack) / (1 - slack)  # what the whole set gives: the totals of u and v are within `slack` of 1
+        self.rest_a = np.maximum(1 + slack[self.which] - self.a, 0)
+        self.rest_b = np.maximum(1 - slack[self.which] - self.b, 0)
+
+    def passed(self, alphas: Array) -> Array:
+        """l_d(alpha), one alpha for each frontier, rounded up; at most alpha."""
+        with np.errstate(under="ignore", divide="ignore", over="ignore"):
+            q = np.exp(-alphas)
+            top = self.a + (q * (1 + 4 * U) + 1e-290)[self.which] * self.rest_a
+            best = np.maximum.reduceat(top / (self.b + (q * (1 - 4 * U))[self.which] * self.rest_b), self.at)
+            found = np.log(np.maximum(best, self.even)) * (1 + 4 * U) + 16 * U
+        return np.asarray(np.minimum(alphas, found))
+
+
+# Some pairs of rows of a large kernel, one loss alpha between all values: what passes, without sorting.
+#
+# For u >= p and v <= p' entry by entry and q = e^-alpha, A(l) = {y : u(y) > l v(y)} and
+#
+#     R(A) = (u(A) + q u(rest)) / (v(A) + q v(rest)),
+#
+# l is a bound, p g <= l p' g for every g between q and 1, as soon as R(A(l)) <= l; and R(A) is at most the least such
+# l, whatever A is. So l = R(A(l)) again and again grows to the least bound, in a few steps (Dinkelbach 1967); it is a
+# bound once it no longer grows (docs/proofs/contraction.md#without-sorting).
+
+_PAIRS_AT_ONCE = 200_000
+"""Entries (pair, y) that are looked at together."""
+_STEPS = 60
+
+
+def passed_pairs(kernel: Array, reach: NDArray[np.bool_], error: float, pairs: Pairs, alpha: float) -> Array:
+    """Upper bounds on L(K_x, K_x'; alpha) for `pairs` (x, x'); at most alpha. `error`: relative, of the entries."""
+    high, low = outward(kernel, reach, np.array(error))
+    x, y = pairs
+    some = max(1, _PAIRS_AT_ONCE // kernel.shape[-1])
+    parts = [_grown(high[x[n : n + some]], low[y[n : n + some]], alpha) for n in range(0, len(x), some)]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _grown(u: Array, v: Array, alpha: float) -> Array:
+    k = u.shape[-1]
+    with np.errstate(under="ignore"):
+        q = float(np.exp(-alpha))
+    above, below = q * (1 + 4 * U) + TINY, q * (1 - 4 * U)
+    all_u, all_v = u.sum(-1), v.sum(-1)
+    found, left = np.full(len(u), np.inf), np.arange(len(u))
+    bound = np.maximum(all_u / np.where(all_v > 0, all_v, 1.0), 1.0)
+    for _ in range(_STEPS):
+        inside = u > bound[:, None] * v
+        in_u, in_v = np.where(inside, u, 0.0).sum(-1), np.where(inside, v, 0.0).sum(-1)
+        top = in_u + above * (np.maximum(all_u - in_u, 0) + k * U)
+        bottom = in_v + below * np.maximum(all_v - in_v - k * U, 0)
+        with np.errstate(divide="ignore", over="ignore"):
+            ratio = np.where(inside.any(-1), top / bottom * (1 + 8 * U), 0.0)
+        done = ratio <= bound
+        found[left[done]] = bound[done]
+        if done.all():
+            break
+        go = ~done
+        u, v, all_u, all_v, left = u[go], v[go], all_u[go], all_v[go], left[go]
+        bound = np.minimum(ratio[go], 1e300)
+    raised = np.log(found)
+    return np.asarray(np.minimum(raised + (2 * k + 16) * U + 4 * U * raised, alpha))

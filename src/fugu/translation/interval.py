@@ -8,12 +8,11 @@ from itertools import product
 import numpy as np
 
 from fugu.errors import NotProvable
-from fugu.priors.interval_chain import IntervalChain
-from fugu.priors.interval_limits import Limits, diameters, highest, lowest, pushed, seen_backwards
-from fugu.translation.contraction.chain import Accountant
-from fugu.translation.contraction.kernel import TINY, Array, U, by_variation, up
-from fugu.translation.contraction.side import Mask, OneSide, Places, SideLevels, open_cell
-from fugu.translation.contraction.start import through_any
+from fugu.priors.interval_chain import IntervalChain, Limits, diameters, highest, lowest, pushed, seen_backwards
+from fugu.translation.kernel import TINY, Array, U, by_variation
+from fugu.translation.sequence import Accountant
+from fugu.translation.side import Mask, OneSide, Places, SideLevels, open_cell
+from fugu.translation.start import through_any
 
 # The rows of every step lie in their boxes, chosen freely for each state and each step (time-varying; homogeneous
 # chains are among them). As for one chain
@@ -68,18 +67,8 @@ class IntervalSide(OneSide):
     def pairs_at(self, m: int) -> Mask:  # noqa: ARG002
         return ~np.eye(self.k, dtype=bool)
 
-    def passed(
-        self,
-        m: int,
-        beyond: list[Array],
-        ds: tuple[int, ...],
-        epsilon: float,
-        which: Places | None = None,  # noqa: ARG002
-        more: float | Array = 0.0,
-    ) -> Array:
-        losses = self.losses(beyond, epsilon)
-        found = [up(up((d - 1) * epsilon) + self._through(m, d, x)) for d, x in zip(ds, losses, strict=True)]
-        return np.where(self.pairs_at(m), np.stack(found) + more, 0.0)
+    def through(self, m: int, losses: Array, ds: tuple[int, ...], which: Places | None = None) -> Array:  # noqa: ARG002
+        return np.where(self.pairs_at(m), [self._through(m, d, x) for d, x in zip(ds, losses, strict=True)], 0.0)
 
     def _through(self, m: int, d: int, losses: Array) -> Array:
         """What passes d steps, from a node with m further nodes to the d-th beyond it; m stands for itself or, beyond

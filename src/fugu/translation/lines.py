@@ -16,7 +16,7 @@ from fugu.guarantee.curve import RenyiCurve
 from fugu.guarantee.kinds import Approx, Pure
 from fugu.numbers import balls
 from fugu.numbers.exact import meant_up
-from fugu.translation.contraction.kernel import Array, U
+from fugu.translation.kernel import Array, U
 
 # A concave bound phi(t) = min over j of a_j t + b_j on the probability of an event, as an immutable list of lines.
 #

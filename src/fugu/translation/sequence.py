@@ -11,9 +11,9 @@ import numpy as np
 from fugu.errors import NotProvable
 from fugu.priors.chain import MarkovChain
 from fugu.priors.hidden import HiddenMarkov
-from fugu.priors.products import STEP
+from fugu.priors.joint import STEP
 from fugu.priors.transitions import reachable
-from fugu.translation.contraction.kernel import (
+from fugu.translation.kernel import (
     Array,
     U,
     pairs_of,
@@ -24,10 +24,9 @@ from fugu.translation.contraction.kernel import (
     up,
     with_own_cell,
 )
-from fugu.translation.contraction.number import Numbered
-from fugu.translation.contraction.scalar import Placewise, Wide, WideLevels
-from fugu.translation.contraction.side import Mask, Own, Side, SideLevels, backward_kernel, open_cell
-from fugu.translation.contraction.start import AnyStart, GivenStart, StartLevels, WideSweep
+from fugu.translation.number import Numbered, Wide, WideLevels
+from fugu.translation.side import Mask, Own, Side, SideLevels, backward_kernel, open_cell
+from fugu.translation.start import AnyStart, GivenStart, WideSweep
 
 #     log P(output | X_i = x) / P(output | X_i = x') <= eps + F_fwd(x, x') + F_bwd(x, x')
 #
@@ -142,7 +141,7 @@ class Contraction(Accountant):
             soon = int(np.max(other, initial=-1)) + 1  # from there on an entry can take the same values
             if soon <= _MOST_FIRST:
                 return Wide(Side([chain.transition(1)], [self.supports[-1]]), self.length - 1 - soon)
-        return side if chain.size <= MOST_PAIRWISE else Placewise(side)
+        return side if chain.size <= MOST_PAIRWISE else side.by_one_number()
 
     @cached_property
     def backward(self) -> Bounded:
@@ -152,7 +151,7 @@ class Contraction(Accountant):
             return side if self.chain.size <= MOST_PAIRWISE else WideSweep(side)
         if self.chain.stationary and self._table is not None:
             return self._table(side)
-        return side if self.chain.size <= MOST_PAIRWISE else Placewise(side)
+        return side if self.chain.size <= MOST_PAIRWISE else side.by_one_number()
 
     @property
     def _table(self) -> type[Wide] | type[Numbered] | None:
@@ -275,10 +274,10 @@ _LARGE, _FEW = 3.0, 4
 _LOST = (1e-4, 1e-3, 1e-2, 3e-2, 0.1, 1.0)
 
 
-SideBounds = SideLevels | WideLevels | StartLevels
+SideBounds = SideLevels | WideLevels
 """What the nodes on one side can add, by their number m: at `most`, for each pair at little cost (`rough`), for the
 pairs asked (`at`); the same between two numbers of the `grid`. `rising`: a bound for m nodes is one for fewer."""
-Bounded = Side | GivenStart | AnyStart | Placewise | Numbered | Wide | WideSweep
+Bounded = Side | GivenStart | AnyStart | Numbered | Wide | WideSweep
 """What has such bounds, by the per-entry epsilon."""
 Stretch = tuple[int, int]
 

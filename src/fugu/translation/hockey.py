@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.translation.contraction.kernel import Array, U, sort_pairs
-from fugu.translation.contraction.scalar import corners
-from fugu.translation.contraction.side import Mask, Side
-from fugu.translation.contraction.start import AnyStart, GivenStart
-from fugu.translation.profiles.lines import EntryProfile, Lines
+from fugu.translation.kernel import Array, U, corners, sort_pairs
+from fugu.translation.lines import EntryProfile, Lines
+from fugu.translation.side import Mask, Side
+from fugu.translation.start import AnyStart, GivenStart
 
 # The recursion along one side: how a bound for one entry grows with the nodes beyond it, and where it stops growing.
 #
@@ -103,7 +102,7 @@ def jump(tables: list[Corners], entry: EntryProfile, d: int, beyond: Lines) -> L
 
 def _settled(side: Hockey, entry: EntryProfile, psi: list[Lines], m: int, change: float) -> tuple[Lines, Lines] | None:
     """(A, F for all later m), or None."""
-    widest = distances(side.side.k)[-1]
+    widest, last = distances(side.side.k)[-1], psi[-1]
     if side.side.same:
         home, moved, before = side, 0.0, psi[-1:]
     elif m > widest and (near := side.forgotten(m - widest)) is not None:
@@ -116,26 +115,20 @@ def _settled(side: Hockey, entry: EntryProfile, psi: list[Lines], m: int, change
         return parts[0].least(*parts[1:]).even()
 
     for room in [r for r in _ROOMS if r > change][:2]:
-        bound = roomy(psi[-1], room)
+        # a little above: log slopes and b larger by this share, b by some floors more, mirrored
+        a, b = last.a[last.a >= 1], last.b[last.a >= 1]
+        more = room * np.log(a) + 0.1 * room * float(np.log(np.max(a, initial=1.0)))
+        above = np.minimum(b * (1 + room) + _FLOORS * last.floor, 1.0)
+        bound = Lines.of(a * np.exp(more) * (1 + 64 * U), above, last.floor).mirrored()
         if all(p.below(bound) for p in before):
             found = after(bound)
             if entry.one.compose(found).below(bound):
-                more = _REFINED if room < _STEADY / 4 else _REFINED_MORE
-                for _ in range(more if side.side.same else 0):  # else that would hold for later nodes only
+                rounds = _REFINED if room < _STEADY / 4 else _REFINED_MORE
+                for _ in range(rounds if side.side.same else 0):  # else that would hold for later nodes only
                     bound = entry.one.compose(found).even()
                     found = after(bound)
                 return bound, found
     return None
-
-
-def roomy(lines: Lines, room: float) -> Lines:
-    """A little above: log slopes and b larger by this share, b by some floors more, mirrored."""
-    keep = lines.a >= 1
-    a, b = lines.a[keep], lines.b[keep]
-    more = room * np.log(a) + 0.1 * room * float(np.log(np.max(a, initial=1.0)))
-    return Lines.of(
-        a * np.exp(more) * (1 + 64 * U), np.minimum(b * (1 + room) + _FLOORS * lines.floor, 1.0), lines.floor
-    ).mirrored()
 
 
 # The hockey sticks between rows of the kernels of one side of a chain: all pairs together, or one pair.

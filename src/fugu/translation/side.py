@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from fugu.errors import BadLaw
 from fugu.priors.chain import MarkovChain
-from fugu.priors.products import largest, single
-from fugu.priors.transitions import stationary_law
-from fugu.translation.contraction.kernel import (
+from fugu.priors.transitions import largest, single, stationary_law
+from fugu.translation.kernel import (
     Array,
     KeptRows,
     Power,
     RowPairs,
     U,
+    by_variation,
     chosen,
-    from_total_variation,
     pairs_of,
     passed,
     passed_scalar,
@@ -30,6 +29,7 @@ from fugu.translation.contraction.kernel import (
     sort_rows,
     times,
     up,
+    variations,
 )
 
 # For a node with m further nodes on this side let F_m(x, x') be the largest log E[f | x] / E[f | x'] that those nodes
@@ -60,6 +60,8 @@ Own = Callable[[float], float | Array]
 _JUMPS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 30)
 _MOST_WORK = 2_000_000
 """Entries (d, x, x', p, q) of one step of the pairwise recursion."""
+_MOST_SORTED = 10**8
+"""Entries (m, x, x', p) of the rows of a side that are sorted."""
 EVERY = 8
 """Every so many levels all d are tried, between them those that were best for some pair: any choice is a bound."""
 _TIGHTER = 12
@@ -81,13 +83,16 @@ def open_cell(epsilon: float) -> float:
 class OneSide:
     """The nodes on one side of a node; those with m further nodes are asked by their m = 0, 1, ...
 
-    A subclass says which values can occur, and `kernel` or `passed`: what passes to the d-th node beyond."""
+    A subclass says which values can occur, and `kernel` or `through`: what passes to the d-th node beyond."""
 
     k: int
     ds: tuple[int, ...]
     own: Own
     pairwise: bool = True
     """Whether one loss is carried for each ordered pair; else one number for all of them."""
+    sorts: bool = True
+    """Whether one number is passed through sorted rows; else by the total variation between rows, where these would
+    take too long."""
     same: bool = False
     """Whether nothing depends on the place: F_m then grows with m."""
     still: float = math.inf
@@ -126,40 +131,44 @@ class OneSide:
         stack = np.stack(beyond)
         return np.where(~np.eye(stack.shape[-1], dtype=bool), up(self.own(epsilon) + stack), 0.0)
 
-    def passed(
-        self,
-        m: int,
-        beyond: list[Array],
-        ds: tuple[int, ...],
-        epsilon: float,
-        which: Places | None = None,
-        more: float | Array = 0.0,
-    ) -> Array:
-        """(n, k, k): (d - 1) eps + L for d in `ds` and F `beyond` each, plus `more`, rounded up.
+    def through(self, m: int, losses: Array, ds: tuple[int, ...], which: Places | None = None) -> Array:
+        """(n, k, k): L for d in `ds` and the losses beyond each, from above.
 
         `which` (n, k, k): the places in `ds` that are asked for each pair; all of them if None."""
-        held, rows, losses = up((np.asarray(ds) - 1) * epsilon + more), self.rows(m, ds), self.losses(beyond, epsilon)
-        if not self.pairwise:
-            return up(held[:, None, None] + passed_scalar(rows, losses.max(axis=(1, 2))))
-        if which is None:
-            return up(held[:, None, None] + passed(rows, losses))
-        return up(held[which] + passed(chosen(rows, which), losses, which))
+        if self.pairwise:
+            rows = self.rows(m, ds)
+            return passed(rows, losses) if which is None else passed(chosen(rows, which), losses, which)
+        alpha = losses.max(axis=(1, 2))
+        if self.sorts:
+            return passed_scalar(self.rows(m, ds), alpha)
+        return by_variation(alpha[:, None, None], np.stack([variations(*self.kernel(m, d)) for d in ds]))
+
+    def passed(
+        self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float, which: Places | None = None
+    ) -> Array:
+        """(d - 1) eps + L for d in `ds` and F `beyond` each, rounded up."""
+        held = up((np.asarray(ds) - 1) * epsilon)
+        found = self.through(m, self.losses(beyond, epsilon), ds, which)
+        return up((held[:, None, None] if which is None else held[which]) + found)
 
     def levels(self, epsilon: float, nodes: int) -> SideLevels:
         """The recursion up to `nodes` further nodes, or until a bound for all beyond is found."""
-        found, best = [np.zeros((self.k, self.k))], None
+        found: list[Array] = [np.zeros((self.k, self.k))]
+        best: tuple[tuple[int, ...], Places | None] | None = None
         for m in range(1, nodes + 1):
             if best is None or m % EVERY == 0 or m <= EVERY:
                 usable = tuple(d for d in self.ds if d <= m)
                 each = self.passed(m, [found[m - d] for d in usable], usable, epsilon)
                 if self.slots is not None and m >= EVERY:
-                    first = np.argsort(each, axis=0)[: self.slots]
-                    used, at = np.unique(first, return_inverse=True)
-                    best = tuple(usable[n] for n in used), at.reshape(first.shape)
+                    first, which = np.argsort(each, axis=0)[: self.slots], None
+                    if self.slots == 1:
+                        used = np.unique(first[:, self.pairs_at(m)])
+                    else:
+                        used, at = np.unique(first, return_inverse=True)
+                        which = at.reshape(first.shape)
+                    best = tuple(usable[n] for n in used) or self.ds[:1], which
             else:
-                each = self.passed(
-                    m, [found[m - d] for d in best[0]], best[0], epsilon, None if self.slots == 1 else best[1]
-                )
+                each = self.passed(m, [found[m - d] for d in best[0]], best[0], epsilon, best[1])
             new = np.minimum(shortest_paths(each.min(axis=0), self.valid_at(m)), up(m * epsilon))
             found.append(np.where(self.pairs_at(m), new, 0.0))
             if (rest := self.settled(found, m, epsilon, nodes)) is not None:
@@ -226,7 +235,14 @@ class Side(OneSide):
         self.slots = None if self.own is open_cell else 1
         self.k, self.same = len(self.valid[0]), len(self.valid) == 1
         self.ds, self.still = blocks(self.k, self.pairwise), 1 if self.same else math.inf
+        self.sorts = len(self.valid) * self.k**3 <= _MOST_SORTED
         self._kept = KeptRows() if self.same else KeptRows(0)
+
+    def by_one_number(self) -> Side:
+        """The same with one number for the losses of all pairs, one kernel at a time: for many values."""
+        found = Side(self.steps, self.valid, self.error, self.own, pairwise=False)
+        found.ds = (1,)
+        return found
 
     def step(self, m: int) -> Array:
         """The kernel from a node with m further nodes to the next."""
@@ -347,18 +363,15 @@ class StationaryLimit:
         """w; the last one computed bounds the later ones."""
         return float(self.spread[min(m, len(self.spread) - 1)])
 
-    def extra(self, alpha: float, m: int) -> float:
-        """2 log(1 + (e^alpha - 1) tanh(w / 4)), rounded up."""
-        w = self.at(m)
-        return alpha if not math.isfinite(w) else 2 * from_total_variation(alpha, math.tanh(w / 4) * (1 + 16 * U))
+    def extra(self, alpha: float | Array, m: int | Places) -> Array:
+        """2 log(1 + (e^alpha - 1) tanh(w / 4)), rounded up, for one node or for each of several."""
+        w = self.spread[np.minimum(m, len(self.spread) - 1)]
+        return np.where(np.isfinite(w), 2 * by_variation(alpha, np.tanh(w / 4) * (1 + 16 * U)), alpha)
 
-    def passed(
-        self, m: int, beyond: list[Array], ds: tuple[int, ...], epsilon: float, which: Places | None = None
-    ) -> Array:
-        """What `OneSide.passed` is for a node with m further nodes: that of the stationary chain, and `extra`."""
-        losses = self.side.losses(beyond, epsilon)
-        more = [self.extra(float(loss.max()), max(0, m - d)) for d, loss in zip(ds, losses, strict=True)]
-        return self.side.passed(m, beyond, ds, epsilon, which, np.array(more))
+    def through(self, m: int, losses: Array, ds: tuple[int, ...], which: Places | None = None) -> Array:
+        """What `OneSide.through` is for a node with m further nodes: that of the stationary chain, and `extra`."""
+        more = self.extra(losses.max(axis=(1, 2)), np.maximum(m - np.asarray(ds), 0))
+        return self.side.through(m, losses, ds, which) + (more[:, None, None] if which is None else more[which])
 
 
 def limit_of(chain: MarkovChain, nodes: int, own: Own = open_cell, pairwise: bool = True) -> StationaryLimit | None:

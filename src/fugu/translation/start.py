@@ -4,34 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
-from fugu.priors.chain import MarkovChain, StepProducts
-from fugu.priors.products import largest
-from fugu.translation.contraction.kernel import (
+from fugu.priors.chain import MarkovChain
+from fugu.priors.transitions import StepProducts, largest
+from fugu.translation.kernel import (
     Array,
+    Frontiers,
     KeptRows,
     U,
     by_variation,
-    from_total_variation,
+    frontier,
     pairs_of,
-    row_variation,
     shortest_paths,
     up,
-)
-from fugu.translation.contraction.number import Numbered
-from fugu.translation.contraction.scalar import (
-    DS,
-    Frontiers,
-    Wide,
-    WideLevels,
-    frontier,
-    passed_pairs,
     variations,
 )
-from fugu.translation.contraction.side import (
+from fugu.translation.number import DS, Numbered, Wide, WideLevels
+from fugu.translation.side import (
     EVERY,
     NEAR,
     Kernel,
@@ -126,21 +117,18 @@ class Start(OneSide):
     def valid_at(self, m: int) -> Mask:
         return np.asarray(self.chain.supports[m])
 
-    def _goal(self, epsilon: float, nodes: int) -> Array | None:
-        """The bound of the stationary chain for every number of earlier nodes; None if none is found."""
-        assert self.limit is not None
-        if self.k > _RECURSION and self.own is open_cell:
-            return self._numbered.ever(epsilon)
-        ever = self.limit.side.levels(epsilon, nodes)
-        return ever.values[-1] if ever.settled else None
-
     def settled(self, found: list[Array], m: int, epsilon: float, nodes: int) -> Array | None:
         """The bound A for every node beyond the m-th, or None if it does not hold yet."""
         widest, limit = self.ds[-1], self.limit
         if limit is None or nodes <= 2 * widest or m % EVERY or m <= widest:
             return None
         if epsilon not in self._goals:
-            self._goals = {epsilon: self._goal(epsilon, nodes)}
+            if self.k > _RECURSION and self.own is open_cell:
+                ever = self._numbered.ever(epsilon)
+            else:
+                levels = limit.side.levels(epsilon, nodes)
+                ever = levels.values[-1] if levels.settled else None
+            self._goals = {epsilon: ever}  # of the stationary chain, for every number of earlier nodes
         if (goal := self._goals[epsilon]) is None:
             return None
         least = np.maximum(np.max(np.stack(found[-widest:]), axis=0), goal)
@@ -150,9 +138,9 @@ class Start(OneSide):
             more = room * size + max(1e-14, 1e-10 * alpha)
             bound = np.where(pairs, least + more, 0.0)
             beyond = [bound] * len(self.ds)
-            extra = limit.extra(float(limit.side.losses(beyond[:1], epsilon).max()), m + 1 - widest)
+            extra = float(limit.extra(float(limit.side.losses(beyond[:1], epsilon).max()), m + 1 - widest))
             if extra <= more / 2:
-                each = limit.side.passed(m, beyond, self.ds, epsilon, more=extra)
+                each = up(limit.side.passed(m, beyond, self.ds, epsilon) + extra)
                 after = np.where(pairs, shortest_paths(each.min(axis=0), valid), 0.0)
                 if bool(np.all(after <= bound)):
                     return bound
@@ -200,32 +188,18 @@ class AnyStart(Start):
         super().__post_init__()
         self._known: dict[tuple[bytes, int, int], tuple[Array, Mask]] = {}
 
-    def passed(
-        self,
-        m: int,
-        beyond: list[Array],
-        ds: tuple[int, ...],
-        epsilon: float,
-        which: Places | None = None,
-        more: float | Array = 0.0,
-    ) -> Array:
-        losses = self.losses(beyond, epsilon)
-        found = np.stack(
-            [
-                up((d - 1) * epsilon) + through_any(most_reached(loss, self.diameter(m, d)[1]), self.diameter(m, d)[0])
-                for d, loss in zip(ds, losses, strict=True)
-            ]
-        )
-        near = tuple(d for d in ds if self.limit is not None and self.limit.at(m - d) < NEAR)
-        if which is not None and self.pairwise:
+    def through(self, m: int, losses: Array, ds: tuple[int, ...], which: Places | None = None) -> Array:
+        known = [self.diameter(m, d) for d in ds]
+        both = zip(known, losses, strict=True)
+        found = np.stack([through_any(most_reached(loss, reach), diameter) for (diameter, reach), loss in both])
+        at = [n for n, d in enumerate(ds) if self.limit is not None and self.limit.at(m - d) < NEAR]
+        if which is not None:
             found = np.take_along_axis(found, which, axis=0)
-            if self.limit is not None and len(near) == len(ds):
-                found = np.minimum(found, self.limit.passed(m, beyond, ds, epsilon, which))
-        elif near and self.limit is not None:
-            at = [ds.index(d) for d in near]
-            less = self.limit.passed(m, [beyond[n] for n in at], near, epsilon)
-            found[at] = np.minimum(found[at], less)
-        return up(found + more)
+            if self.limit is not None and len(at) == len(ds):
+                found = np.minimum(found, self.limit.through(m, losses, ds, which))
+        elif at and self.limit is not None:
+            found[at] = np.minimum(found[at], self.limit.through(m, losses[at], tuple(ds[n] for n in at)))
+        return found
 
     def diameter(self, m: int, d: int) -> tuple[Array, Mask]:
         """D(x, x') of the d steps that end at this node, and which of the nodes before reach x: (k, k), (k, k)."""
@@ -276,31 +250,31 @@ class WideSweep:
     _etas: dict[int, float] = field(default_factory=dict)
     _tables: dict[tuple[int, int], Array] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.k, self.alike = self.start.k, False
+        self.wide = None if self.start.limit is None else Wide(self.start.limit.side)
+
     def levels(self, epsilon: float, nodes: int) -> StartLevels:
         """alpha_m up to `nodes`; settled where the start is forgotten before."""
         limit, far, goal = self.start.limit, DS[-1], np.inf
         ds: tuple[int, ...] = ()
-        if self._wide is not None:
+        if self.wide is not None:
             long = nodes > 2 * far
-            found = self._wide.levels(epsilon, None if long else nodes)
+            found = self.wide.levels(epsilon, None if long else nodes)
             ds = found.ds  # those that count at this epsilon
             goal = found.alphas[-1] if long and found.known else np.inf
         alphas, own = [up(epsilon)], up(np.array(DS) * epsilon)
         for m in range(1, nodes + 1):
             best = float(up(own + self.most(m, alphas, ds)).min())
             alphas.append(min(best, up((m + 1) * epsilon)))
-            if limit is None or m <= far or not np.isfinite(goal) or self._wide is None:
+            if limit is None or m <= far or not np.isfinite(goal) or self.wide is None:
                 continue
             for room in _ROOMS:
                 bound = max(goal, *alphas[-far:]) * (1 + room) + 1e-14
-                more = limit.extra(bound, m + 1 - far)
-                if more <= room * bound and self._wide.holds(bound, epsilon, ds, more):
-                    return StartLevels(self, epsilon, ds, [*alphas, bound], True)
-        return StartLevels(self, epsilon, ds, alphas, False)
-
-    @cached_property
-    def _wide(self) -> Wide | None:
-        return None if self.start.limit is None else Wide(self.start.limit.side)
+                more = float(limit.extra(bound, m + 1 - far))
+                if more <= room * bound and self.wide.holds(bound, epsilon, ds, more):
+                    return StartLevels(self, epsilon, ds, [*alphas, bound], True, range(m + 2))
+        return StartLevels(self, epsilon, ds, alphas, False, range(nodes + 1))
 
     @cached_property
     def _sorted(self) -> tuple[int, ...]:
@@ -317,11 +291,9 @@ class WideSweep:
         beyond = np.array([alphas[m - d] if d <= m else np.inf for d in DS])
         found, limit = beyond.copy(), self.start.limit
         here = [n for n, d in enumerate(DS) if d <= m]
-        if limit is not None and self._wide is not None and np.isfinite(limit.at(m - 1)):
-            near = self._near(beyond, ds)
-            for n in here:
-                if np.isfinite(limit.at(m - DS[n])):
-                    found[n] = min(found[n], near[n] + limit.extra(alphas[m - DS[n]], m - DS[n]))
+        if limit is not None and self.wide is not None and np.isfinite(limit.at(m - 1)):
+            far = m - np.asarray(DS)[here]
+            found[here] = np.minimum(found[here], self._near(beyond, ds)[here] + limit.extra(beyond[here], far))
             here = [n for n in here if limit.at(m - DS[n]) > _FORGOTTEN]
         if isinstance(self.start, AnyStart):
             for n in here:
@@ -339,26 +311,31 @@ class WideSweep:
                     found[n] = min(found[n], float(self._fronts[m, DS[n]].passed(beyond[[n]])[0]))
         elif 0 in here:
             if m not in self._etas:
-                kernel, _, error = self.start.kernel(m, 1)
-                self._etas[m] = row_variation(kernel, self.start.valid_at(m), error)
-            found[0] = min(found[0], from_total_variation(alphas[m - 1], self._etas[m]))
+                apart = variations(*self.start.kernel(m, 1))
+                self._etas[m] = float(np.max(apart, where=self.start.pairs_at(m), initial=0.0))
+            found[0] = min(found[0], float(by_variation(alphas[m - 1], self._etas[m])))
         return found
 
     def _near(self, beyond: Array, ds: tuple[int, ...]) -> Array:
         """What passes in the stationary chain, where its frontier is asked; else all that is beyond."""
         found = beyond.copy()
-        if self._wide is not None and ds:
+        if self.wide is not None and ds:
             at = [DS.index(d) for d in ds]
-            found[at] = self._wide.together(ds).passed(beyond[at])
+            found[at] = self.wide.together(ds).passed(beyond[at])
         return found
 
-    def tried(self, m: int, epsilon: float, alphas: list[float], ds: tuple[int, ...]) -> list[int]:
-        """The numbers d that are tried pair by pair: the best ones by the scalar bound."""
-        scores = (np.array(DS) - 1) * epsilon + self.most(m, alphas, ds)
+    def nearest(self, _: int) -> int:
+        return 0
+
+    def tried(self, m: int, levels: WideLevels) -> list[int]:
+        scores = (np.array(DS) - 1) * levels.epsilon + self.most(m, levels.alphas, levels.ds)
         return [DS[n] for n in np.argsort(scores)[:_TRIED] if DS[n] <= m]
 
+    def through(self, m: int, d: int) -> Kernel | None:
+        return self.start.kernel(m, d) if isinstance(self.start, GivenStart) else None
+
     def rough(self, m: int, d: int, alpha: float) -> Array:
-        """What passes d kernels for all pairs, by the total variation of rows; for any start by the closed form."""
+        """By the total variation of rows; for any start by the closed form."""
         if isinstance(self.start, GivenStart):
             if (m, d) not in self._tables:
                 if len(self._tables) >= _KEPT:
@@ -370,26 +347,10 @@ class WideSweep:
 
 
 @dataclass
-class StartLevels:
-    """alpha_m for m = 0, 1, ..., and F pair by pair where it is asked for; the last one for all beyond if settled."""
+class StartLevels(WideLevels):
+    """The same where the start counts, up to where it is forgotten."""
 
-    sweep: WideSweep
-    epsilon: float
-    ds: tuple[int, ...]
-    alphas: list[float]
-    settled: bool
-
-    rising: ClassVar[bool] = False
-    """The kernels differ from node to node."""
-
-    @property
-    def grid(self) -> range:
-        """The numbers m at which the bound changes."""
-        return range(len(self.alphas))
-
-    def most(self, m: int) -> float:
-        """A bound on F_m for every pair."""
-        return max(0.0, self.alphas[min(m, len(self.alphas) - 1)] - self.epsilon * (1 - 4 * U))
+    source: WideSweep
 
     @cached_property
     def _late(self) -> tuple[int, float, WideLevels] | None:
@@ -397,28 +358,19 @@ class StartLevels:
 
         m is the first from which on w hardly counts, if what is beyond begins there; None where w counts up to it."""
         known, alpha = len(self.alphas) - 1 - (DS[-1] if self.settled else 0), max(self.alphas)
-        limit, wide = self.sweep.start.limit, self.sweep._wide
+        limit, wide = self.source.start.limit, self.source.wide
         if wide is None or limit is None or not self.ds:
             return None
         first = min(known, int(np.argmax(np.append(limit.spread, 0.0) <= _NOTHING)))
         if not np.isfinite(limit.at(first)):
             return None
         table = WideLevels(wide, self.epsilon, self.ds, [alpha], True, [0])
-        return first + max(table.tried(DS[-1])), limit.extra(alpha, first), table
+        return first + max(wide.tried(DS[-1], table)), float(limit.extra(alpha, first)), table
 
     def at(self, m: int, asked: Mask | None = None) -> Array:
-        """An upper bound on F_m for the pairs asked; a rough one for all pairs."""
-        if self._late is not None and m >= self._late[0]:
-            _, more, table = self._late
-            found = table.rough(m) if asked is None else table.at(m, asked)
-            return np.asarray(up(found + more))
-        best = np.full((self.sweep.start.chain.size, self.sweep.start.chain.size), self.most(m))
-        for d in self.sweep.tried(m, self.epsilon, self.alphas, self.ds) if m else ():
-            own, alpha = up((d - 1) * self.epsilon), self.alphas[m - d]
-            best = np.minimum(best, up(own + self.sweep.rough(m, d, alpha)))
-            if asked is not None and asked.any() and isinstance(self.sweep.start, GivenStart):
-                at = np.nonzero(asked)
-                best[at] = np.minimum(best[at], up(own + passed_pairs(*self.sweep.start.kernel(m, d), at, alpha)))
-        return best
+        if self._late is None or m < self._late[0]:
+            return super().at(m, asked)
+        _, more, table = self._late
+        return np.asarray(up(table.at(m, asked) + more))
 
     rough = at

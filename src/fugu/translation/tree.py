@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.priors.network import Forest
-from fugu.translation.contraction.kernel import (
+from fugu.translation.kernel import (
     Array,
     RowPairs,
     U,
@@ -18,8 +18,9 @@ from fugu.translation.contraction.kernel import (
     sort_rows,
     times,
     up,
+    variations,
 )
-from fugu.translation.contraction.side import Mask, backward_kernel
+from fugu.translation.side import Mask, backward_kernel
 
 # For a node i and a neighbour j let F_ij(x, x') be the largest log E[f | X_i = x] / E[f | X_i = x'] over all f of the
 # cells beyond the edge whose logarithm changes by at most eps per cell. Then (docs/proofs/trees.md#messages)
@@ -125,7 +126,22 @@ class TreeContraction:
                 self.along[2 * n] = self.kernels.one(table, above > 0)
                 self.along[2 * n + 1] = self.kernels.one(back, laws[n] > 0)
         self.degree = np.array([len(b) for b in self.below], dtype=np.float64) + (self.parent >= 0)
-        self.stages = self._stages()
+        # away from the root by the height of the far end, then towards the root by the depth of the near end
+        height, depth = (np.zeros(len(laws), dtype=np.intp) for _ in range(2))
+        for v in range(len(laws) - 1, -1, -1):
+            if self.parent[v] >= 0:
+                height[self.parent[v]] = max(height[self.parent[v]], height[v] + 1)
+        for v in range(len(laws)):
+            if self.parent[v] >= 0:
+                depth[v] = depth[self.parent[v]] + 1
+        self.stages: list[Stage] = []
+        inner = self.parent >= 0
+        for group in _alike(np.flatnonzero(inner), height[inner]):
+            self.stages.append(Stage(2 * group, self.parent[group], (), self._looks(2 * group)))
+        for group in _alike(np.flatnonzero(inner), depth[inner]):
+            parents = sorted({int(self.parent[v]) for v in group})
+            families = tuple((p, np.array(self.below[p], dtype=np.intp)) for p in parents)
+            self.stages.append(Stage(2 * group + 1, group, families, self._looks(2 * group + 1)))
 
     def __call__(self, epsilon: float) -> dict[int, Array]:
         """For each node of the trees the total (k, k) of every ordered pair of its possible values; 0 elsewhere."""
@@ -134,26 +150,6 @@ class TreeContraction:
             found.send(stage)
         totals, sizes = found.totals(), self.sizes
         return {v: totals[n, : sizes[n], : sizes[n]] for n, v in enumerate(self.order)}
-
-    def _stages(self) -> list[Stage]:
-        """Away from the root by the height of the far end, then towards the root by the depth of the near end."""
-        n = len(self.parent)
-        height, depth = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
-        for v in range(n - 1, -1, -1):
-            if self.parent[v] >= 0:
-                height[self.parent[v]] = max(height[self.parent[v]], height[v] + 1)
-        for v in range(n):
-            if self.parent[v] >= 0:
-                depth[v] = depth[self.parent[v]] + 1
-        found = []
-        inner = self.parent >= 0
-        for group in _alike(np.flatnonzero(inner), height[inner]):
-            found.append(Stage(2 * group, self.parent[group], (), self._looks(2 * group)))
-        for group in _alike(np.flatnonzero(inner), depth[inner]):
-            parents = sorted({int(self.parent[v]) for v in group})
-            families = tuple((p, np.array(self.below[p], dtype=np.intp)) for p in parents)
-            found.append(Stage(2 * group + 1, group, families, self._looks(2 * group + 1)))
-        return found
 
     def _further(self, way: int) -> int:
         """The heaviest way out of the far end but the one back; -1 if there is none, or too many cells are held."""
@@ -347,9 +343,7 @@ class Kernels:
     def variation(self, which: int, width: int) -> Array:
         """The total variation between any two rows of one kernel, rounded up; in a square of this width."""
         if which not in self._apart:
-            rows = self.made[which][0]
-            apart = np.stack([np.maximum(row - rows, 0.0).sum(axis=1) for row in rows])
-            apart = np.minimum(apart + 2 * self.relative(which) + (2 * rows.shape[1] + 8) * U, 1.0)
+            kernel, reach, _, _ = self.made[which]
             self._apart[which] = np.ones((width, width))
-            self._apart[which][: len(rows), : len(rows)] = apart
+            self._apart[which][: len(kernel), : len(kernel)] = variations(kernel, reach, self.relative(which))
         return self._apart[which]

@@ -1,1 +1,0 @@
-"""How much of a loss passes through a chain: contraction node by node."""
