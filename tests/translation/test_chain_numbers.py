@@ -16,11 +16,9 @@ from test_chain_forgets import sticky
 from test_contraction import exact_binary, lp_passed, random_rows
 
 import fugu
+from fugu.translation import kernel as operator
 from fugu.translation import number
-from fugu.translation import number as frontier
-from fugu.translation import number as scalar
 from fugu.translation import sequence as chains
-from fugu.translation import sequence as nodes
 from fugu.translation.kernel import Frontiers, by_variation, passed_pairs, passed_scalar, sort_rows, variations
 from fugu.translation.number import Numbered, Wide
 from fugu.translation.sequence import Contraction
@@ -42,13 +40,17 @@ def way(name):
             (number, "_MOST_DENSE", 0),
             (number, "_OCTAVE", 1),
         ],
-        "one number": [(chains, "MOST_PAIRWISE", 1), (nodes, "_AT_ONCE", 2), (frontier, "_AT_ONCE", 1)],
+        "one number": [
+            (chains, "MOST_PAIRWISE", 1),
+            (chains, "_AT_ONCE", 2),
+            (operator, "_SORTED_AT_ONCE", 1),
+        ],
         "one number, grid": [
             (chains, "MOST_PAIRWISE", 1),
-            (scalar, "_MOST_STEPS", 1),
-            (scalar, "_GRID", 1),
-            (nodes, "_AT_ONCE", 2),
-            (nodes, "_MOST_STRETCHES", 2),
+            (number, "_MOST_STEPS", 1),
+            (number, "_GRID", 1),
+            (chains, "_AT_ONCE", 2),
+            (chains, "_MOST_STRETCHES", 2),
         ],
     }
     with ExitStack() as stack:
@@ -107,7 +109,7 @@ def test_no_sorting_is_as_good_as_sorting(rng):
     by_sorting = passed_scalar(rows, np.array([alpha]))[0][pairs]
     assert np.allclose(found, by_sorting, rtol=1e-9, atol=1e-12)
     assert np.all(by_variation(alpha, variations(kernel, kernel > 0, 0.0))[pairs] >= found - 1e-12)
-    most = Frontiers([scalar.frontier(kernel, kernel > 0, 0.0, every)]).passed(np.array([alpha]))[0]
+    most = Frontiers([operator.frontier(kernel, kernel > 0, 0.0, every)]).passed(np.array([alpha]))[0]
     assert most == pytest.approx(found.max(), rel=1e-9, abs=1e-12)
     if 1e-3 < alpha < 10:  # a solver's tolerance of 1e-9 is more than the smallest alpha
         x, y = pairs[0][0], pairs[1][0]
