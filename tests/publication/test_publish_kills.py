@@ -107,7 +107,7 @@ def test_the_same_command_finishes_what_was_killed(tables, tmp_path, kind):
         ends = number
         if not one_kill(tables, kind, tmp_path / f"{number}", number, after=number % 2 == 0):
             break
-        number += 7 if kind == "column" else 29
+        number += 5 if kind == "column" else 29
     assert 10 < ends < 200
     assert checks(tmp_path / "1" / "made" / f"{'model' if kind == 'model' else 'out'}.certificate.json")[0] == 0
     (tmp_path / "any").mkdir()
