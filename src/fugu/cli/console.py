@@ -45,8 +45,13 @@ class Screen(Console):
         return super().render_str(promised(visible(text, keep="\n\t")), **how)
 
     def print(self, *objects: Any, **how: Any) -> None:
-        """As rich prints, but a table that is too wide for the terminal becomes a list: no number is ever cut."""
-        super().print(*(fitted(self, x) if isinstance(x, Table) else x for x in objects), **how)
+        """As rich prints, but a table whose longest words and numbers do not fit becomes a list: no number is cut."""
+        wide = self.options.update(max_width=10_000)
+        fitting = (
+            listed(self, x) if isinstance(x, Table) and Measurement.get(self, wide, x).minimum > self.width else x
+            for x in objects
+        )
+        super().print(*fitting, **how)
 
 
 out = Screen(highlight=False, emoji=False)
@@ -227,12 +232,6 @@ def limit_table(comparison: Comparison) -> Table | None:
     notes = [f"{row.method}: {row.note if row.proven else row.why}" for row in comparison.beside]
     table.caption = "\n".join(escape(spoken(note)) for note in [*notes, WEIGHED] if not note.endswith(": "))
     return table
-
-
-def fitted(console: Console, table: Table) -> RenderableType:
-    """The table itself where its longest words and all its numbers fit; else its rows as lists."""
-    needed = Measurement.get(console, console.options.update(max_width=10_000), table).minimum
-    return table if needed <= console.width else listed(console, table)
 
 
 def listed(console: Console, table: Table) -> Group:

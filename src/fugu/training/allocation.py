@@ -308,17 +308,12 @@ def least(steps: Steps, diameter: float | None, price: Callable[[Steps], float])
             known[left] = price(steps.since(count - left, diameter))
         return known[left]
 
-    found = min(_grid(count), key=at)
+    kept = list(range(1, min(count, _ALL) + 1))  # how many of the last steps: all small numbers, then ever farther back
+    while kept[-1] < count:
+        kept.append(min(count, int(kept[-1] * _RATIO) + 1))
+    found = min(kept, key=at)
     step = max(1, int(found * (_RATIO - 1)))
     while step:
         found = min((n for n in (found - step, found, found + step) if 1 <= n <= count), key=at)
         step //= 2
     return min(best, at(found))
-
-
-def _grid(count: int) -> list[int]:
-    """How many of the last steps are kept: all small numbers, then a geometric grid."""
-    found = list(range(1, min(count, _ALL) + 1))
-    while found[-1] < count:
-        found.append(min(count, int(found[-1] * _RATIO) + 1))
-    return found
