@@ -40,11 +40,22 @@ def gradients(objective, weights, rows, targets):
     return np.where(length > objective.clip, found * (objective.clip / np.maximum(length, 1e-300)), found)
 
 
+def value(loss, z, y):
+    """phi(z, y), as the losses are defined."""
+    if loss.name == "squared":
+        far = np.abs(z - y)
+        return np.where(far <= loss.clip, far * far / 2, loss.clip * (far - loss.clip / 2))
+    if loss.name == "logistic":
+        return np.logaddexp(0.0, -y * z)
+    short = np.maximum(1 - y * z, 0.0)
+    return np.where(short <= loss.width, short * short / (2 * loss.width), short - loss.width / 2)
+
+
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_the_derivative_is_the_derivative_of_the_value(loss):
     z, y = points(loss)
     step = 1e-5
-    numeric = (loss.value(z + step, y) - loss.value(z - step, y)) / (2 * step)
+    numeric = (value(loss, z + step, y) - value(loss, z - step, y)) / (2 * step)
     assert np.abs(numeric - loss.derivative(z, y)).max() < 1e-4
     assert np.abs(numeric - 0.99 * loss.derivative(z, y)).max() > 1e-4  # a derivative 1 % too small is seen
 

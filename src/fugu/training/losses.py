@@ -46,25 +46,12 @@ class ConvexLoss(ABC):
     name: str
     labels: bool
     """Whether the target is a label: then it moves from one value to the other, never by a little."""
-
-    @property
-    @abstractmethod
-    def slope(self) -> float:
-        """The largest |phi'|."""
-
-    @property
-    @abstractmethod
-    def curvature(self) -> float:
-        """The largest rise of phi' per unit of z."""
-
-    @property
-    @abstractmethod
-    def swing(self) -> float:
-        """The largest |phi'(z, y) - phi'(z, y')|: what a change of the target alone does."""
-
-    @abstractmethod
-    def value(self, z: Floats, y: Floats) -> Floats:
-        """phi(z, y), entry by entry."""
+    slope: float
+    """The largest |phi'|."""
+    curvature: float
+    """The largest rise of phi' per unit of z."""
+    swing: float
+    """The largest |phi'(z, y) - phi'(z, y')|: what a change of the target alone does."""
 
     @abstractmethod
     def derivative(self, z: Floats, y: Floats) -> Floats:
@@ -86,18 +73,7 @@ class Squared(ConvexLoss):
 
     def __post_init__(self) -> None:
         finite(self.clip, "the clip of the residual")
-
-    @property
-    def slope(self) -> float:
-        return self.clip
-
-    @property
-    def swing(self) -> float:
-        return min(2 * self.clip, 2.0)
-
-    def value(self, z: Floats, y: Floats) -> Floats:
-        far = np.abs(z - y)
-        return np.where(far <= self.clip, far * far / 2, self.clip * (far - self.clip / 2))
+        vars(self).update(slope=self.clip, swing=min(2 * self.clip, 2.0))
 
     def derivative(self, z: Floats, y: Floats) -> Floats:
         return np.clip(z - y, -self.clip, self.clip)
@@ -114,9 +90,6 @@ class Logistic(ConvexLoss):
     name = "logistic"
     labels = True
     slope, curvature, swing = 1.0, 0.25, 1.0
-
-    def value(self, z: Floats, y: Floats) -> Floats:
-        return np.asarray(np.logaddexp(0.0, -y * z))
 
     def derivative(self, z: Floats, y: Floats) -> Floats:
         return np.asarray(-y * (1 + np.tanh(-y * z / 2)) / 2)
@@ -137,18 +110,7 @@ class Hinge(ConvexLoss):
 
     def __post_init__(self) -> None:
         finite(self.width, "the width of the hinge")
-
-    @property
-    def curvature(self) -> float:
-        return 1 / self.width
-
-    @property
-    def swing(self) -> float:
-        return max(1.0, min(2.0, 2 / self.width))
-
-    def value(self, z: Floats, y: Floats) -> Floats:
-        short = np.maximum(1 - y * z, 0.0)
-        return np.where(short <= self.width, short * short / (2 * self.width), short - self.width / 2)
+        vars(self).update(curvature=1 / self.width, swing=max(1.0, min(2.0, 2 / self.width)))
 
     def derivative(self, z: Floats, y: Floats) -> Floats:
         return -y * np.clip((1 - y * z) / self.width, 0.0, 1.0)
