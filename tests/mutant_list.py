@@ -1091,7 +1091,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("TrainingOptions._filled", "columns of the private table", "self.public is None and not seen.fields", "False", "cli/test_train.py"),
     ("TrainingReading.rows", "a private label is refused", "target_name, whole = self.training.target, self.schema.open(table)", "target_name, whole = self.training.target, self.schema.open(table)\nself._check_public(whole, where)"),
     [ONE_ROW],
-    ("number_of", "one complex cell spoils a column", "number_of(cell.real) if cell.imag == 0 else math.nan", "math.nan"),
+    ("number_of", "one complex cell spoils a column", "number_of(cell.real) if cell.imag == 0 else math.nan", "math.nan", "itself"),
     ("meant", "one text spoils truth values", "number_of(cell, decimal) if truth is None else truth", "number_of(cell, decimal)", "training/test_estimators.py"),
     [AUDIT],
     ("fight", "events tested where they were chosen", "halves.counts[1][own], halves.counts[1][other]", "ours, theirs"),

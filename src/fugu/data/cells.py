@@ -53,8 +53,8 @@ def number_of(cell: Any, decimal: str = ".") -> float:
 
     `decimal`: the mark of texts. One complex cell makes complex numbers of all in an array: those are their real part.
 
-    >>> number_of("1e3"), number_of(" 2,5 ", decimal=","), number_of(True), number_of("V27.0")
-    (1000.0, 2.5, 1.0, nan)
+    >>> number_of("1e3"), number_of(" 2,5 ", decimal=","), number_of(True), number_of(2 + 0j), number_of("V27.0")
+    (1000.0, 2.5, 1.0, 2.0, nan)
     """
     kind, found = type(cell), math.nan
     if issubclass(kind, _TEXTS):
