@@ -1266,7 +1266,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("ordinary", "half the range", "float(points.max() - points.min())", "float(points.max() - points.min()) / 2"),
     ("_either_order", "one order of a pair", 'max(paper_scale(plan, epsilon), form_scale(plan, epsilon, "row+"))', 'form_scale(plan, epsilon, "row+")'),
     [SPOKEN],
-    ("fitted", "tables are cut", "table if needed <= console.width else listed(console, table)", "table"),
+    ("Screen.print", "tables are cut", "isinstance(x, Table) and Measurement.get(self, wide, x).minimum > self.width", "False"),
     ("_given", "a secret taken for an option", "name not in _NUMBERS", "name not in OPTIONS"),
     ("spoken", "quotes are changed", "change(text[done : quoted.start()]) + quoted[0]", "change(text[done : quoted.end()])"),
     [RECORDS_FORGED],
