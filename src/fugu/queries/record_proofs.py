@@ -239,58 +239,44 @@ class TypeLaws:
         return all(column in self.table.columns for column in feature.columns)
 
     def law(self, known: Known, features: Sequence[Feature]) -> StatedLaw | None:
-        """The law of these features given each secret and these groups; None where the reference is too thin.
+        """The law of these features given each secret and these groups; None where the reference is too thin, or
+        cannot tell the groups.
 
         Two adversaries who believe the same law share one object, so that it is priced once."""
-        names = tuple(sorted(feature.name for feature in features))
-        key = (known, names)
-        if key not in self._laws:
-            self._laws[key] = self._fit(known, {feature.name: feature for feature in features}, names)
-        return self._laws[key]
-
-    def _fit(self, known: Known, features: Mapping[str, Feature], names: tuple[str, ...]) -> StatedLaw | None:
-        codes, first = self._coded(features, names)
-        rows = self._rows_of(known)
-        if rows is None:
-            return None
-        inside = codes[rows]
-        present, places = np.unique(inside, return_inverse=True)
-        given = {}
-        for secret, mask in self.masks.items():
-            counts = np.bincount(places.reshape(-1)[mask[rows]], minlength=len(present)).astype(np.int64)
-            if int(counts.sum()) < LEAST_ROWS:
-                return None
-            given[secret] = counts
-        states = {name: self._features[name][first[present]] for name in names}
-        mark = b"".join(a.tobytes() + b"|" for a in (*states.values(), *given.values())) + repr(names).encode()
-        if mark not in self._same:
-            self._same[mark] = StatedLaw((dict(known),), states, given)
-        return self._same[mark]
-
-    def _coded(self, features: Mapping[str, Feature], names: tuple[str, ...]) -> tuple[Codes, Codes]:
-        """One whole number for each row, the same for rows that agree on all features; and a row of each number."""
-        if names not in self._joint:
+        by_name = {feature.name: feature for feature in features}
+        names = tuple(sorted(by_name))
+        if (known, names) in self._laws:
+            return self._laws[known, names]
+        if names not in self._joint:  # a number for each row, the same where all features agree; a row of each number
             codes = np.zeros(len(self.table), dtype=np.int64)
             for name in names:
                 if name not in self._features:
-                    self._features[name] = features[name].of(self.reading, self.table)
+                    self._features[name] = by_name[name].of(self.reading, self.table)
                 _, one = np.unique(self._features[name], return_inverse=True)
                 _, codes = np.unique(codes * (int(one.max(initial=0)) + 1) + one.reshape(-1), return_inverse=True)
                 codes = codes.reshape(-1).astype(np.int64)
             self._joint[names] = codes, np.unique(codes, return_index=True)[1].astype(np.int64)
-        return self._joint[names]
-
-    def _rows_of(self, known: Known) -> Codes | None:
-        """The rows of the reference with these groups; None if the reference cannot tell."""
-        if not known:
-            return np.arange(len(self.table))
-        columns = tuple(column for column, _ in known)
+        codes, first = self._joint[names]
+        columns, rows = tuple(column for column, _ in known), np.arange(len(self.table))
         if any(column not in self.groups for column in columns):
+            self._laws[known, names] = None
             return None
-        if columns not in self._rows:
-            listed = list(zip(*(self.groups[column].tolist() for column in columns), strict=True))
-            found: dict[tuple[str, ...], list[int]] = {}
-            for row, groups in enumerate(listed):
-                found.setdefault(groups, []).append(row)
-            self._rows[columns] = {groups: np.array(rows, dtype=np.int64) for groups, rows in found.items()}
-        return self._rows[columns].get(tuple(group for _, group in known))
+        if known:
+            if columns not in self._rows:
+                found: dict[tuple[str, ...], list[int]] = {}
+                for row, groups in enumerate(zip(*(self.groups[name].tolist() for name in columns), strict=True)):
+                    found.setdefault(groups, []).append(row)
+                self._rows[columns] = {groups: np.array(each, dtype=np.int64) for groups, each in found.items()}
+            rows = self._rows[columns].get(tuple(group for _, group in known), rows[:0])
+        present, places = np.unique(codes[rows], return_inverse=True)
+        given = {}
+        for secret, mask in self.masks.items():
+            counts = np.bincount(places.reshape(-1)[mask[rows]], minlength=len(present)).astype(np.int64)
+            if int(counts.sum()) < LEAST_ROWS:
+                self._laws[known, names] = None
+                return None
+            given[secret] = counts
+        states = {name: self._features[name][first[present]] for name in names}
+        mark = b"".join(a.tobytes() + b"|" for a in (*states.values(), *given.values())) + repr(names).encode()
+        self._laws[known, names] = self._same.setdefault(mark, StatedLaw((dict(known),), states, given))
+        return self._laws[known, names]
