@@ -220,3 +220,12 @@ def test_a_floor_and_a_weight_are_kept():
         costs.append((np.trace(W @ plan), np.trace(W @ realised)))
         assert costs[-1][0] * 0.98 <= costs[-1][1] <= costs[-1][0] * 1.03
     assert costs[0][0] < 0.99 * costs[1][0]
+
+
+def test_covariances_that_differ_in_one_entry_are_not_beyond_doubles():
+    """The integral left its path on the way to no noise, and the whole calibration was refused as out of range."""
+    first = fugu.MultivariateNormal([0, 0], [[4, 1], [1, 3]])
+    pair = fugu.LawPair(first, fugu.MultivariateNormal([1, 1], [[4.5, 1], [1, 3]]), "m")
+    mechanism = fugu.calibrate(pair, fugu.Approx(1, 1e-3))
+    assert mechanism.certificate.method == "optimal" and fugu.verify(mechanism, pair).holds
+    assert not fugu.verify(scaled(mechanism, 0.95)).holds

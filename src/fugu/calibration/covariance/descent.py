@@ -223,7 +223,8 @@ def _delta(d: Array, p_cov: Array, q_cov: Array, epsilon: float) -> float:
     """delta of both orders by one path each; singular covariances, and one number, in their own way."""
     with suppress(np.linalg.LinAlgError):
         if len(d) > 1 and not np.array_equal(p_cov, q_cov):
-            return math.exp(max(log_delta(d, p_cov, q_cov, epsilon).value, log_delta(-d, q_cov, p_cov, epsilon).value))
+            both = log_delta(d, p_cov, q_cov, epsilon).value, log_delta(-d, q_cov, p_cov, epsilon).value
+            return math.exp(min(0.0, max(both)))  # at most 1, also where doubles leave the path of the integral
     return fast_normal_delta(d, p_cov, np.zeros(len(d)), q_cov, epsilon)
 
 
