@@ -50,7 +50,6 @@ class IntervalSide(OneSide):
     def __init__(self, chain: IntervalChain, laws: Limits | None) -> None:
         self.k, self.laws = chain.size, laws
         self.ds = (1,) if self.k == 2 else _BLOCKS if self.k <= MOST_SUBSETS else _BLOCKS[:3]
-        self.same = laws is None
         self.still = 1 if laws is None else len(laws.lower)
         self._known: dict[tuple[int, int], tuple[Operator, Array | None]] = {}
         self._products = [chain.rows]
