@@ -15,7 +15,8 @@ sys.path.insert(0, str(ROOT))
 
 import fugu  # noqa: E402
 from fugu.aliases import own_method  # noqa: E402
-from fugu.calibration import driver, registry  # noqa: E402
+from fugu.calibration import driver  # noqa: E402
+from fugu.calibration import offer as registry  # noqa: E402
 from fugu.calibration.comparison import NAMES  # noqa: E402
 from fugu.calibration.covariance.methods import WAYS  # noqa: E402
 from fugu.calibration.driver import MethodName  # noqa: E402

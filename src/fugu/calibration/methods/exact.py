@@ -111,7 +111,6 @@ def vectors_moved(close: bool, item: Family, ask: Ask, kind: Kind) -> Proposal:
 
 
 method("wasserstein", _NORM, place=20, shapes=("space",), beaten_by="exact")(partial(vectors_moved, False))
-method("wasserstein", _NORM, place=20, shapes=("space",), finite=True, noises=RELEASED)(partial(vectors_moved, False))
 
 
 @method("wasserstein", _NORM, place=20, shapes=("space",), noises=("gaussian",))
@@ -122,6 +121,9 @@ def smooth_vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
     if ask.pure:
         return Proposal(0.0 if item.same else math.inf)
     return Proposal(steps_for(distance, ask))
+
+
+method("wasserstein", _NORM, place=20, shapes=("space",), finite=True, noises=RELEASED)(partial(vectors_moved, False))
 
 
 def steps_for(distance: float, ask: Ratio) -> float:
