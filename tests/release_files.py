@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import fugu.cli.app as cli
 from fugu.documents.document import digest_of
-from fugu.documents.promises import inner
+from fugu.documents.kinds import inner
 from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.errors import FuguError
 

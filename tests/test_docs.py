@@ -32,7 +32,8 @@ import pytest
 import structure
 from fugu import errors
 from fugu.calibration import offer as registry
-from fugu.documents.document import SCHEMAS, later
+from fugu.documents.document import later
+from fugu.documents.kinds import SCHEMAS
 from fugu.loss import door
 from fugu.noise import kind
 from fugu.queries.kinds import KINDS

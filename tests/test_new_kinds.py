@@ -338,7 +338,7 @@ def coins(tmp_path):
     """CONTRIBUTING's document, listed."""
     from fugu.documents.coin import CoinCertificate
 
-    from fugu.documents.document import SCHEMAS
+    from fugu.documents.kinds import SCHEMAS
 
     SCHEMAS["fugu/coin/1"] = "fugu.documents.coin:CoinCertificate"
     return CoinCertificate

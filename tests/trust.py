@@ -100,7 +100,7 @@ def one_row() -> dict[str, int]:
 def old_documents() -> dict[str, int]:
     """Documents of version 0.1, and how many of them still verify."""
     import fugu
-    from fugu.documents.document import read
+    from fugu.documents.kinds import read
 
     files = [json.loads(path.read_text()) for path in sorted((TESTS / "mechanism" / "old").glob("*.json"))]
     files += json.loads((TESTS / "training" / "certificates_0_1.json").read_text()).values()

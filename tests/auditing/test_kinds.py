@@ -15,7 +15,8 @@ import fugu.cli.app as cli
 from auditing.document_fuzz import originals, sealed
 from fugu import MarkovChain, PerEntryDP, Schema, verify
 from fugu.documents.certificate import Certificate
-from fugu.documents.document import SCHEMAS, Document, later
+from fugu.documents.document import Document, later
+from fugu.documents.kinds import SCHEMAS
 from fugu.errors import CertificateError, FuguError, UsageError
 from fugu.queries.sequence_certificate import THE_TABLE, SequenceCertificate
 from fugu.queries.sequence_prior import REFERENCE

@@ -59,6 +59,7 @@ ENTRIES = {
     "publish": "after a release: it commits to the table by a salted hash of the file, and reads no cell of it",
     "check": OWNER,
     "examine": OWNER,
+    "verify": OWNER,
     "Ledger.recognise": "what is charged is recognised by it: part of a charge",
     "Schema.open": RAW,
     "Schema.read": RAW,

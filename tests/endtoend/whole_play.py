@@ -27,7 +27,7 @@ from whole_tampering import changes
 import fugu
 import fugu.cli.app as cli
 from fugu.documents.document import Verdict
-from fugu.documents.promises import inner
+from fugu.documents.kinds import inner
 from fugu.errors import CertificateError, FuguError, UsageError
 from fugu.numbers.exact import read_number
 

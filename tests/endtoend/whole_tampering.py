@@ -21,7 +21,7 @@ from whole_beliefs import more_rows, surer
 
 import fugu
 from fugu.documents.document import digest_of
-from fugu.documents.promises import inner
+from fugu.documents.kinds import inner
 from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.documents.sentences import derived
 from fugu.errors import FuguError

@@ -17,8 +17,8 @@ import fugu
 from fugu.errors import BudgetRefused
 from fugu.guarantee import Pure
 from fugu.ledger import Charge, Ledger
-from fugu.ledger.charge import encode
 from fugu.ledger.events import CHARGED
+from fugu.ledger.values import encode
 from hunting import search
 
 STEPS = ["reserving", "charge written", "charge synced", "reserved", "produce", "evaluated", "settled written",

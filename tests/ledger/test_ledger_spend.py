@@ -14,8 +14,8 @@ import fugu
 from fugu.errors import BadBudget, BudgetExceeded, FuguError, RequestReused, Unstorable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.ledger import Charge
-from fugu.ledger.charge import decode, encode
 from fugu.ledger.fingerprint import fingerprint
+from fugu.ledger.values import decode, encode
 from fugu.mechanism import PerEntryDP
 
 

@@ -32,7 +32,9 @@ NODES, WEIGHTS = NODES / 2, WEIGHTS / 2
 
 def shift_excess(noise: CorrelatedGaussian) -> arb:
     """kappa for lattice noise at a lattice point against a post-processing of N(0, S - tau grid^2 I)."""
-    vectors_gaussian._require_width(noise)
+    if not noise.base:
+        raise NotProvable("noise along lines alone is no post-processing of continuous noise")
+    vectors_gaussian.excess(noise, [])  # refuses noise that is too narrow
     with balls.precision(vectors_gaussian._PRECISION):
         both = (
             vectors_gaussian.eta(vectors_gaussian.TAU, len(noise.columns)),

@@ -12,7 +12,8 @@ import pytest
 
 import fugu
 from fugu import Certificate, Pure, Renyi
-from fugu.documents.document import SCHEMAS, Document, digest_of, later
+from fugu.documents.document import Document, digest_of, later
+from fugu.documents.kinds import SCHEMAS
 from fugu.documents.reading import frozen, thawed
 from fugu.errors import CertificateError
 from fugu.verifier.verify import document_of

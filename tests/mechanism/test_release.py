@@ -21,7 +21,7 @@ from fugu.errors import (
     PriorNotPublic,
     UsageError,
 )
-from fugu.ledger.charge import encode
+from fugu.ledger.values import encode
 from fugu.mechanism import post
 
 PAIR = LawPair(Discrete([0, 1, 2, 3], [4, 3, 2, 1]), Discrete([0, 1, 2, 3], [1, 2, 3, 4]), "a vs b")

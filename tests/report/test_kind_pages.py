@@ -13,7 +13,8 @@ import pytest
 import fugu
 import record_documents
 from fugu import Box, Discrete, LawPair, PerEntryDP, Pure, optimal_channel
-from fugu.documents.document import SCHEMAS, later
+from fugu.documents.document import later
+from fugu.documents.kinds import SCHEMAS
 from fugu.drawing.charts import Heat
 from fugu.iterate import LinearRegression
 from fugu.numbers.text import factor, number

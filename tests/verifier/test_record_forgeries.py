@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 import fugu
-from fugu.documents.document import read
+from fugu.documents.kinds import read
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
 from fugu.queries.kinds import OUTSIDE

@@ -11,7 +11,7 @@ from word_changes import resealed
 import fugu
 import structure
 from fugu.documents.certificate import Certificate
-from fugu.documents.document import read
+from fugu.documents.kinds import read
 from fugu.errors import CertificateError
 from honest import NAMES, honest
 

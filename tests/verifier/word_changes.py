@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from fugu.documents.document import SCHEMAS, SEAL, Document, digest_of, later
+from fugu.documents.document import SEAL, Document, digest_of, later
+from fugu.documents.kinds import SCHEMAS
 from fugu.documents.reading import DERIVED
 
 Way = tuple[Any, ...]

@@ -15,8 +15,9 @@ from fugu.auditing import MODEL
 from fugu.calibration.driver import calibrate
 from fugu.data import read_table
 from fugu.documents.certificate import Certificate
-from fugu.documents.document import Checked, Document, NotChecked, canonical_json, checked, read
-from fugu.documents.promises import Promising, inner, laws_given, one_law, weakest
+from fugu.documents.document import Checked, Document, NotChecked, canonical_json, checked
+from fugu.documents.kinds import inner, read
+from fugu.documents.promises import Promising, laws_given, one_law, weakest
 from fugu.documents.reading import load_json, reading
 from fugu.documents.release import PrivatePart, ReleaseDocument, commit_file, file_sha256, same
 from fugu.documents.swap import SWAP

@@ -14,7 +14,7 @@ from fugu.data import write_csv
 from fugu.data.files import shown_columns
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Checked, NotChecked, canonical_json, checked
-from fugu.documents.promises import inner
+from fugu.documents.kinds import inner
 from fugu.documents.reading import reading
 from fugu.documents.release import ReleaseDocument, file_sha256
 from fugu.errors import CertificateError, LedgerBroken
@@ -23,8 +23,9 @@ from fugu.guarantee.asks import exact
 from fugu.guarantee.curve import budget_json
 from fugu.ledger import Books, books
 from fugu.ledger.books import standing
-from fugu.ledger.charge import LAW, Charge, decode
+from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.events import CHARGED
+from fugu.ledger.values import decode
 from fugu.numbers.exact import read_number
 from fugu.queries.answer import columns_of
 from fugu.queries.kinds import Cell

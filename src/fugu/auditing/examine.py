@@ -19,11 +19,11 @@ from fugu.data.private import label_of
 from fugu.data.schema import Schema
 from fugu.data.sequences import open_timed
 from fugu.documents.document import Checked, Document, NotChecked, Outcome, Verdict, checked
-from fugu.documents.promises import inner
+from fugu.documents.kinds import inner
 from fugu.documents.reading import reading
 from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.errors import CertificateError, FuguError
-from fugu.ledger.charge import decode
+from fugu.ledger.values import decode
 from fugu.queries.answer import cells_of
 from fugu.queries.features import Placed
 from fugu.queries.kinds import FLIP

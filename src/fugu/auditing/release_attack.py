@@ -21,7 +21,8 @@ from fugu.auditing.outcome import AttackedPair, Audit, Naive, Patterns, ThroughF
 from fugu.auditing.questions import LEAST, learnt, staged
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
-from fugu.documents.promises import Promising, inner
+from fugu.documents.kinds import inner
+from fugu.documents.promises import Promising
 from fugu.documents.release import ReleaseDocument
 from fugu.documents.swap import SWAP
 from fugu.errors import CertificateError, NotAttackable, UnknownName, UsageError

@@ -21,7 +21,7 @@ from fugu.data.schema import all_dates, schema_text, value_text
 from fugu.data.secrets import read_protect
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
-from fugu.documents.promises import inner
+from fugu.documents.kinds import inner
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import BadTable, ColumnNotFound, UsageError
 from fugu.files import check_apart, write_text

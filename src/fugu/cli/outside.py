@@ -14,13 +14,14 @@ from rich.table import Table
 import fugu
 from fugu.auditing.beside import Exhibit, find, private_part, promising
 from fugu.auditing.books import extract
-from fugu.checking.check import HEAD, OUTSIDE, OWNER, Check
 from fugu.cli import options
 from fugu.cli.asking import asks
-from fugu.cli.console import err, escape, grid, out, print_json, progress, say, warn
+from fugu.cli.console import escape, grid, out, print_json, progress, say, warn
+from fugu.cli.releasing import show
 from fugu.documents.document import Document, Verdict
+from fugu.documents.kinds import inner
 from fugu.documents.per_entry import PerEntryCertificate
-from fugu.documents.promises import Promising, inner
+from fugu.documents.promises import Promising
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, UsageError
 from fugu.files import check_apart
@@ -246,10 +247,6 @@ def _dossier(
     return dossier_page(document.body, shown, names=names, entries=entries, audit=audit)
 
 
-_SHOWN = 40
-"""Columns that are shown; of more, those first in which something was not read as it stands."""
-
-
 def check(question: Question, ledger: str | None, as_json: bool) -> None:
     """Show how the table is read, column by column, and what of it is elsewhere too."""
     if question.reference is None and question.schema is None:
@@ -261,22 +258,6 @@ def check(question: Question, ledger: str | None, as_json: bool) -> None:
         print_json(seen.to_json())
     else:
         show(seen)
-
-
-def show(seen: Check) -> None:
-    """The check on the owner's terminal: a table, what to look at, what is likely behind it."""
-    rich = grid(f"How the {seen.records:,} records were read ({OWNER})", HEAD, HEAD[:1])
-    lines = sorted(seen.cells(), key=lambda line: line[1] == line[2] and not line[5])
-    for line in lines[:_SHOWN]:
-        rich.add_row(escape(line[0]), *(f"{count:,}" for count in line[1:]))
-    err.print(rich)
-    if len(lines) > _SHOWN:
-        err.print(f"and {len(lines) - _SHOWN} more columns; --json has all")
-    for said in seen.alarms:
-        err.print(f"[bold red]look at[/] {escape(said)}")
-    for said in seen.causes:
-        err.print(f"[bold yellow]note[/]: {escape(said)}")
-    err.print(escape(OUTSIDE), style="dim")
 
 
 ledger_app = typer.Typer(

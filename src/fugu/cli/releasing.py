@@ -17,13 +17,14 @@ import typer
 
 import fugu
 from fugu.auditing.books import extract
-from fugu.checking import Check, checked
-from fugu.checking.check import OUTSIDE, OWNER
+from fugu.checking import checked
+from fugu.checking.check import HEAD, OUTSIDE, OWNER, Check
 from fugu.cli import options
 from fugu.cli.commands import Booking, Delivery
 from fugu.cli.console import (
     err,
     escape,
+    grid,
     note,
     print_json,
     say,
@@ -31,7 +32,6 @@ from fugu.cli.console import (
     warn_of_private_counts,
 )
 from fugu.cli.options import named, split
-from fugu.cli.outside import show
 from fugu.data import Schema, Table
 from fugu.data.layout import PLAIN
 from fugu.data.private import Private
@@ -429,3 +429,22 @@ def _not_records(question: Question, attack: bool) -> str | None:
     if attack:
         return "--attack: there is no attack on the records route; prove it twice with fugu verify --twice"
     return None
+
+
+_SHOWN = 40  # columns that are shown; of more, those first in which something was not read as it stands
+
+
+def show(seen: Check) -> None:
+    """The check on the owner's terminal: a table, what to look at, what is likely behind it."""
+    rich = grid(f"How the {seen.records:,} records were read ({OWNER})", HEAD, HEAD[:1])
+    lines = sorted(seen.cells(), key=lambda line: line[1] == line[2] and not line[5])
+    for line in lines[:_SHOWN]:
+        rich.add_row(escape(line[0]), *(f"{count:,}" for count in line[1:]))
+    err.print(rich)
+    if len(lines) > _SHOWN:
+        err.print(f"and {len(lines) - _SHOWN} more columns; --json has all")
+    for said in seen.alarms:
+        err.print(f"[bold red]look at[/] {escape(said)}")
+    for said in seen.causes:
+        err.print(f"[bold yellow]note[/]: {escape(said)}")
+    err.print(escape(OUTSIDE), style="dim")

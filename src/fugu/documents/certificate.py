@@ -92,7 +92,7 @@ class Certificate(Promising):
 
     @classmethod
     def of_kind(cls, name: object) -> type[Self]:
-        from fugu.documents.document import LAWS
+        from fugu.documents.kinds import LAWS
 
         place = LAWS.get(name) if isinstance(name, str) else None
         return later(place) if place else cls

@@ -5,7 +5,7 @@ depth, and refuses what is truncated, edited or of another schema. The digest de
 nothing a document says of itself is believed because of it: `fugu.verify` proves again.
 
 To add a kind: a class with its SCHEMA, PARTS and NEEDS, `check_parts`, `prove`, `late` checks and `told`, and a line
-in `SCHEMAS`; reading, limits, digests, verdicts and pages are written once, over these."""
+in `SCHEMAS` (`kinds`); reading, limits, digests, verdicts and pages are written once, over these."""
 
 from __future__ import annotations
 
@@ -392,35 +392,3 @@ def digest_of(content: Any) -> str:
         return hashlib.sha256(canonical_json(content).encode()).hexdigest()
     except UnicodeEncodeError:
         raise UsageError("a name or label holds half of a surrogate pair, which is not text; rename it") from None
-
-
-SCHEMAS = {
-    "fugu/certificate/1": "fugu.documents.certificate:Certificate",
-    "fugu/per-entry/1": "fugu.documents.per_entry:PerEntryCertificate",
-    "fugu/sequence/1": "fugu.queries.sequence_certificate:SequenceCertificate",
-    "fugu/sequence/2": "fugu.queries.sequence_certificate:BudgetedSequenceCertificate",
-    "fugu/records/1": "fugu.queries.records_certificate:RecordsCertificate",
-    "fugu/training/1": "fugu.training.record:TrainingCertificate",
-    "fugu/release/1": "fugu.documents.release:ReleaseDocument",
-}
-"""The documents that `fugu.verify` reads."""
-LAWS = {
-    "additive": "fugu.documents.additive:AdditiveCertificate",
-    "mixed": "fugu.documents.additive:MixedCertificate",
-    "vector": "fugu.documents.additive:VectorCertificate",
-    "analysis": "fugu.documents.additive:AnalysisCertificate",
-    "correlated": "fugu.documents.additive:CorrelatedCertificate",
-    "channel": "fugu.documents.channel:ChannelCertificate",
-}
-"""The kinds of certificates with laws."""
-SAME_QUERY = "fugu.queries.sequence_certificate:same_query"
-"""What holds a document of entries against the query that it names, further down."""
-
-
-def read(content: Any) -> Document:
-    """The document that decoded JSON is, by its schema; CertificateError if it is none."""
-    schema = content.get("schema") if isinstance(content, dict) else None
-    default = "fugu/sequence/1" if is_unsealed(content) else "fugu/certificate/1"
-    found = later(SCHEMAS[schema if isinstance(schema, str) and schema in SCHEMAS else default])
-    document: Document = found.parse(content)
-    return document

@@ -124,7 +124,7 @@ class PerEntryCertificate(Promising):
 
     def same_query(self) -> None:
         """CertificateError unless the query that is named says of itself what the claims say."""
-        from fugu.documents.document import SAME_QUERY
+        from fugu.documents.kinds import SAME_QUERY
 
         later(SAME_QUERY)(self.claims)
 

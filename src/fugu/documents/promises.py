@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fugu.documents.document import SCHEMAS, Document, later
+from fugu.documents.document import Document
 from fugu.documents.reading import reading
 from fugu.errors import BadNoise, CertificateError
 from fugu.guarantee import Approx, Guarantee, Pure
@@ -118,15 +118,6 @@ class Promising(Document):
     def rows(self) -> int | None:
         """How many rows the data has, where a part says so."""
         return None
-
-
-def inner(body: Json) -> Promising:
-    """The certificate inside a release document, read and checked by its own schema."""
-    place = SCHEMAS.get(str(body.get("schema")))
-    if place is None or not issubclass(kind := later(place), Promising):
-        raise CertificateError("a release document holds something that is no certificate")
-    document: Promising = kind.parse(body)
-    return document
 
 
 def weakest(certificates: Iterable[Promising]) -> Promising | None:

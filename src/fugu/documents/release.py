@@ -34,7 +34,7 @@ from fugu.documents.document import (
     settled,
     unchecked,
 )
-from fugu.documents.promises import inner
+from fugu.documents.kinds import inner
 from fugu.documents.reading import guarded
 from fugu.documents.sentences import derived, question_words, without_fitted
 from fugu.errors import CertificateError, UsageError

@@ -31,23 +31,14 @@ from fugu.guarantee.curve import budget_json
 from fugu.ledger import accountant, books
 from fugu.ledger.accountant import Charges, Terms, over_budget, over_cap
 from fugu.ledger.books import Account, Elsewhere, Entry, Shared, Standing, held, refusal
-from fugu.ledger.charge import (
-    Charge,
-    Chargeable,
-    checked,
-    declared,
-    decode,
-    encode,
-    finite,
-    read_mechanism,
-    stated_others,
-)
+from fugu.ledger.charge import Charge, Chargeable, checked, declared, finite, read_mechanism, stated_others
 from fugu.ledger.charge import left as left_of
 from fugu.ledger.events import CHARGED, FAILED, REFUSED, RESERVED, SETTLED, sha256
 from fugu.ledger.fingerprint import Keyed, Recognised, marks_of
 from fugu.ledger.keys import key_of, secured
 from fugu.ledger.registration import Opening, declared_block, known_already, lacking, register
 from fugu.ledger.store import Books, LockedView, Result, Writing, claimed
+from fugu.ledger.values import decode, encode
 from fugu.numbers.checks import is_count
 from fugu.numbers.exact import Real, as_fraction, number
 from fugu.priors.prior import Believed, skipped

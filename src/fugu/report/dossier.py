@@ -13,8 +13,9 @@ import numpy as np
 
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
+from fugu.documents.kinds import inner
 from fugu.documents.parts import published_unit
-from fugu.documents.promises import Promising, inner, span, weakest
+from fugu.documents.promises import Promising, span, weakest
 from fugu.documents.reading import guarded
 from fugu.documents.release import ReleaseDocument
 from fugu.documents.sentences import holds_private_numbers

@@ -6,7 +6,8 @@ import os
 from typing import Protocol
 
 from fugu.documents.certificate import Certificate
-from fugu.documents.document import Document, Verdict, read
+from fugu.documents.document import Document, Verdict
+from fugu.documents.kinds import read
 from fugu.documents.reading import load_json
 from fugu.errors import UsageError
 from fugu.laws.pair import PairsLike
