@@ -11,7 +11,7 @@ import fugu
 from benchmarks.measure import Row, Size, race
 from fugu.calibration.lattice import least
 from fugu.laws.shapes import items
-from fugu.loss.densities import density
+from fugu.loss.densities import NoisedMixture
 from fugu.loss.door import delta_bounds
 from fugu.noise import Lattice
 
@@ -26,12 +26,13 @@ _MIXTURES = fugu.LawPair(
 def calibration(size: Size) -> Iterator[Row]:
     """The search for the exact scale against one evaluation of the noised density on 1,000 points; its proof apart."""
     grid = fugu.calibrate(_NORMALS, _BUDGET, noise="laplace").noise.grid
-    points = np.linspace(-10, 10, 1000)
+    points, one = np.linspace(-10, 10, 1000), np.ones(1)
+    noised = NoisedMixture(0 * one, 0 * one, 0 * one, one / 1.5, laplace=True)  # N(0, 1) + Lap(1.5), in units of 1.5
     normals, mixtures = (items([pair])[0].on(Lattice(grid)) for pair in (_NORMALS, _MIXTURES))
     noise = fugu.Laplace(1.631, grid)
     took = race(
         size.laps,
-        density=lambda: density(_NORMALS.p, "laplace", 1.5, points),
+        density=lambda: noised.log_density(points / 1.5),
         laplace=lambda: least(normals, _BUDGET.asks(), fugu.Laplace),
         gaussian=lambda: least(normals, _BUDGET.asks(), fugu.Gaussian),
         two=lambda: least(normals, _STRICT.asks(), fugu.Laplace),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from fractions import Fraction
@@ -363,7 +364,10 @@ def test_a_channel_publishes_by_its_rows_and_values_that_go_out_as_they_are_are_
     logs = table.log_mass(np.array([0.2, 1.0, 9.0]), np.array([0.0, 1.0, 3.0, 2.0]))
     assert np.allclose(np.exp(logs[:3]).T, made.noise.conditional()) and np.all(logs[3] == -np.inf)
     assert table.window(np.array([0.0]), 5)[0].tolist() == [0.0, 1.0, 3.0]
-    assert 0.85 < audited(fugu.optimal_channel(THREE, fugu.Pure(1)), draws=200_000).epsilon_lower <= 1
+    for pair in (THREE, BOXES):
+        certificate = fugu.optimal_channel(pair, fugu.Pure(1)).certificate
+        again = fugu.Certificate.parse(json.loads(certificate.to_json()))
+        assert 0.85 < audited(again, draws=200_000).epsilon_lower <= 1
     monkeypatch.setattr(Mechanism, "_draw", lambda self, column, source: column)
     found = audited(made, draws=100_000)
     assert found.refuted and found.epsilon_lower > 0.2
