@@ -33,7 +33,7 @@ NODES, WEIGHTS = NODES / 2, WEIGHTS / 2
 def shift_excess(noise: CorrelatedGaussian) -> arb:
     """kappa for lattice noise at a lattice point against a post-processing of N(0, S - tau grid^2 I)."""
     if not noise.base:
-        raise NotProvable("noise along lines alone is no post-processing of continuous noise")
+        raise NotProvable("noise along lines alone is too narrow against its grid")
     vectors_gaussian.excess(noise, [])  # refuses noise that is too narrow
     with balls.precision(vectors_gaussian._PRECISION):
         both = (
