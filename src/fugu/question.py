@@ -46,7 +46,8 @@ class Ask:
     for, none for all; `flag`: the spelling of the option, if other than the field's name; `words` that it may be;
     `named`: whether the name of a request counts it, and as which `name`; `key` in a file, if other than the field's
     name; `like`: an example, which a new file shows; `reads`: makes one spelling of several;
-    `title`: its panel of the help, if other than what section and routes say."""
+    `title`: its panel of the help, if other than what section and routes say; `first`: its place in the help at first
+    sight, 0 where it stands behind --help-all."""
 
     help: str = ""
     section: str = ""
@@ -57,9 +58,10 @@ class Ask:
     name: str = ""
     key: str = ""
     like: Any = None
-    reads: Callable[[str], str] | None = None
+    reads: Callable[..., Any] | None = None
     title: str = ""
     metavar: str | None = None
+    first: int = 0
 
     @property
     def panel(self) -> str:
@@ -109,21 +111,23 @@ class Question:
     >>> Question(publish="chol", step="5").refuse()
     Traceback (most recent call last):
     ...
-    fugu.errors.UsageError: --step: for --query only; leave it out (see Statistics in --help)
+    fugu.errors.UsageError: --step: for --query only; leave it out (see Statistics in --help-all)
     """
 
-    publish: str | None = ask("question", COLUMN, named="never", like="chol")
-    query: str | None = ask("question", STATISTICS, SEQUENCES, named="never", like="mean(chol)")
+    publish: str | None = ask("question", COLUMN, named="never", like="chol", first=4, metavar="COLUMN")
+    query: str | None = ask(
+        "question", STATISTICS, SEQUENCES, named="never", like="mean(chol)", first=3, metavar="QUESTIONS"
+    )
     weights: str | None = ask("question", STATISTICS, SEQUENCES)
     route: str | None = ask("question", STATISTICS, words=(RECORDS, LAW), named="never")
     by: str | None = ask("question", STATISTICS, SEQUENCES, named="always")
-    bounds: str | None = ask("question", STATISTICS, SEQUENCES, PROPERTY, named="always")
+    bounds: str | None = ask("question", STATISTICS, SEQUENCES, PROPERTY, named="always", first=5, metavar="LOW,HIGH")
     step: str | None = ask("question", STATISTICS, named="always")
     bins: str | None = ask("question", COLUMN, STATISTICS, SEQUENCES, named="always", like=20)
     missing: str = ask("question", COLUMN, STATISTICS, PROPERTY, default="error", named="always", like="drop")
-    unit: str | None = ask("question", COLUMN, STATISTICS, named="always", like="patient")
-    order: str | None = _entry()
-    state: str | None = _entry()
+    unit: str | None = ask("question", COLUMN, STATISTICS, named="always", like="patient", first=6, metavar="COLUMN")
+    order: str | None = _entry(first=2, metavar="COLUMN")
+    state: str | None = _entry(first=2, metavar="COLUMN")
     start: str = _entry(default="fitted", words=("fitted", "any", "stationary"))
     smoothing: float = _entry(default=0.0)
     length: int | None = _entry()
@@ -144,7 +148,7 @@ class Question:
     size: int | None = _hiding()
     tolerance: str = _hiding(default="0.1")
     shares: str | None = _hiding()
-    protect: str | None = ask("secrets", COLUMN, STATISTICS, named="always", like="smoker")
+    protect: str | None = ask("secrets", COLUMN, STATISTICS, named="always", like="smoker", first=2, metavar="COLUMN")
     pairs: str = ask("secrets", COLUMN, default="all", words=("all", "adjacent"), named="always", like="all")
     prior: str = ask(
         "beliefs", COLUMN, default="empirical", words=("empirical", "gaussian", "mixture", "shared"), named="always",
@@ -155,7 +159,7 @@ class Question:
     shift: str = ask("beliefs", COLUMN, default="0", named="never")
     public_reference: bool = ask("beliefs", default=False, named="never")
     public_prior: bool = ask("beliefs", default=False, named="always", name="public prior")
-    epsilon: str = ask("budget", default="", named="always", like=0.5)
+    epsilon: str = ask("budget", default="", named="always", like=0.5, first=7, metavar="NUMBER")
     delta: str = ask("budget", default="0", named="always", like=0.001)
     alpha: str | None = ask("budget", named="always")
     error: float | None = ask("budget", COLUMN, named="never")
@@ -172,7 +176,7 @@ class Question:
     loss: str | None = ask("noise", COLUMN, words=("absolute", "squared", "zero-one"))
     cap: str | None = ask("noise", COLUMN, STATISTICS)
     allow_no_noise: bool = ask("noise", default=False, named="never", like=True)
-    reference: str | None = ask("data", named="never", like="reference.csv")
+    reference: str | None = ask("data", named="never", like="reference.csv", first=1, metavar="REFERENCE")
     table: str | None = ask("data", named="never", like="today.csv")
     rows: int | None = ask("data", COLUMN, STATISTICS, PROPERTY, named="never")
     schema: str | None = ask("", named="never", title=_PANELS["data"], metavar="FILE")
@@ -234,7 +238,7 @@ class Question:
             if listed := wrong.get(why):
                 shown = ", ".join((said.flag or f"--{name.replace('_', '-')}").split()[0] for name, said in listed)
                 panels = ", ".join(dict.fromkeys(said.panel for _, said in listed))
-                raise UsageError(f"{shown}: {why}; leave it out (see {panels} in --help)")
+                raise UsageError(f"{shown}: {why}; leave it out (see {panels} in --help-all)")
 
     def told(self, schema: Any, sequence: Any, wording: Mapping[str, Any]) -> dict[str, Any]:
         """What the name of a request is a digest of.

@@ -43,7 +43,7 @@ def test_every_field_is_an_option_of_release_in_the_panel_that_it_names():
     )
     assert list(panels) == ["A column", "Statistics", "Sequences", "A property", "Secrets and beliefs", "Budget",
                             "Noise", "Tables", "Ledger", "Output"]  # fmt: skip
-    shown = CliRunner().invoke(cli.app, ["release", "--help"], env={"COLUMNS": "200"}).stdout
+    shown = CliRunner().invoke(cli.app, ["release", "--help-all"], env={"COLUMNS": "200"}).stdout
     assert all(f"─ {panel} ─" in shown for panel in panels)
 
 
@@ -57,7 +57,7 @@ def test_what_is_for_another_route_is_refused_with_its_panel(kind):
         if given.kind != kind:
             continue  # it asks for something else
         if said.routes and kind not in said.routes:
-            with pytest.raises(UsageError, match=rf"^--{name.replace('_', '-')}: .*\(see {said.panel} in --help\)"):
+            with pytest.raises(UsageError, match=rf"^--{name.replace('_', '-')}: .*\(see {said.panel} in --help-all\)"):
                 given.refuse()
         else:
             given.refuse()

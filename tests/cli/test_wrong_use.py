@@ -114,7 +114,7 @@ def test_a_folder_that_is_not_there_is_named_before_any_work(words, folder):
 @pytest.mark.parametrize("option", [("--by", "id"), ("--bounds", "0,2"), ("--step", "1")], ids=lambda option: option[0])
 def test_options_of_statistics_are_not_ignored_for_columns(option, folder):
     code, message = run("release", "today.csv", "--reference", "ref.csv", *PUBLISH, *option, "-o", "out.csv")
-    assert (code, message) == (2, f"{option[0]}: for --query only; leave it out (see Statistics in --help)")
+    assert (code, message) == (2, f"{option[0]}: for --query only; leave it out (see Statistics in --help-all)")
     assert not (folder / "out.csv").exists()
 
 

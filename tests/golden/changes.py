@@ -32,5 +32,7 @@ EXPECTED: tuple[Change, ...] = (
         "*",
         "a search that left the doubles refused covariances that differ in one entry: they are proved now",
     ),
-    Change("doors/wrong/*", "errors", "an option that does not fit is refused with its panel", "*(see * in --help)"),
+    Change(
+        "doors/wrong/*", "errors", "an option that does not fit is refused with its panel", "*(see * in --help-all)"
+    ),
 )

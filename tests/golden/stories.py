@@ -187,7 +187,8 @@ def wrong(story: Story) -> None:
     ):  # fmt: skip
         story.run(*words)
     for name in ("release", "calibrate", "compare", "plan", "verify", "audit", "report", "check", "init", "train"):
-        flags = re.findall(r"(?<!\S)--?[a-z][a-z-]*", command(name, "--help")[1])
+        all_of_them = "--help-all" if "--help-all" in command(name, "--help")[1] else "--help"
+        flags = re.findall(r"(?<!\S)--?[a-z][a-z-]*", command(name, all_of_them)[1])
         story.note(f"{name} --help", " ".join(sorted(set(flags))))
 
 

@@ -4,15 +4,55 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from collections.abc import Mapping
+from copy import copy
 from functools import cached_property
 from importlib import import_module, resources
 from pathlib import Path
+from textwrap import indent
 from typing import Any, ClassVar, NoReturn
 
 import typer
 from typer.core import TyperCommand
 
 from fugu.errors import FuguError, MissingExtra, UsageError
+
+AT_FIRST_SIGHT = 15
+"""Options that --help shows at most; --help-all shows the rest of them."""
+_ALL = "fugu.help_all"
+
+
+class Helped(TyperCommand):
+    """A command whose help ends with an example. Of more options than `AT_FIRST_SIGHT` it shows those with a place in
+    `first`, in that order; `--help-all` shows all of them, in panels."""
+
+    example = ""
+    first: ClassVar[Mapping[str, int]] = {}
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The options through typer; the example as it stands, so that it can be copied from the screen."""
+        shown = self
+        if self.first and not ctx.meta.get(_ALL):
+            shown = copy(self)
+            shown.params = [copy(param) for param in self.params if param.name in self.first or not _is_option(param)]
+            for param in filter(_is_option, shown.params):
+                param.rich_help_panel = None  # type: ignore[attr-defined]
+            shown.params.sort(key=lambda param: self.first.get(str(param.name), 0))
+        super(Helped, shown).format_help(ctx, formatter)
+        if self.example:
+            formatter.write(f" Example:\n\n{indent(self.example.strip(), '   ')}\n")
+
+
+def _is_option(param: Any) -> bool:
+    return str(param.param_type_name) == "option"
+
+
+def show_all(ctx: typer.Context, wanted: bool) -> None:
+    """What --help-all does."""
+    if wanted and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        typer.echo(ctx.get_help())
+        raise typer.Exit
 
 
 class Later(TyperCommand):
@@ -21,6 +61,7 @@ class Later(TyperCommand):
     `place`: "file:name" below `fugu.cli` of a function or of a Typer, or the package that has it as an entry point."""
 
     place: ClassVar[str]
+    example: ClassVar[str]
 
     @cached_property
     def real(self) -> Any:
@@ -38,10 +79,14 @@ class Later(TyperCommand):
                 )
             found = entry.load()
         if isinstance(found, typer.Typer):
-            return typer.main.get_group(found)
+            group = typer.main.get_group(found)
+            group.epilog = f"Example: {self.example}"
+            return group
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        alone.command(self.name, cls=getattr(found, "command", None))(found)
-        return typer.main.get_command(alone)
+        alone.command(self.name, cls=getattr(found, "command", Helped))(found)
+        command: Any = typer.main.get_command(alone)
+        command.example = self.example
+        return command
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """That of the real command."""
@@ -53,10 +98,15 @@ app = typer.Typer(
     help="Publish statistics of correlated data under Pufferfish privacy, with the least noise that provably suffices.",
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
 )  # fmt: skip
-for _name, (_where, _sentence) in tomllib.loads(
+for _panel, _commands in tomllib.loads(
     resources.files("fugu.cli").joinpath("commands.toml").read_text("utf-8")
 ).items():
-    app.command(_name, cls=type(Later.__name__, (Later,), {"place": _where}), help=_sentence)(lambda: None)
+    for _name, _said in _commands.items():
+        _facts = {"place": _said["at"], "example": _said["example"]}
+        _listed = app.command(
+            _name, cls=type(Later.__name__, (Later,), _facts), help=_said["help"], rich_help_panel=_panel
+        )
+        _listed(lambda: None)
 
 
 @app.callback(invoke_without_command=True)

@@ -15,7 +15,7 @@ import re
 import textwrap
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from datetime import date
 from functools import cache
 from importlib import import_module
@@ -23,14 +23,17 @@ from pathlib import Path
 from typing import Annotated, Any, final, get_type_hints
 
 import typer
-from typer.core import TyperCommand
 
 from fugu.aliases import own_method, told
+from fugu.cli.app import AT_FIRST_SIGHT, Helped, show_all
 from fugu.errors import UnknownName, UsageError
-from fugu.question import SECTIONS, Ask, Question, Route, defaults, facts, texts
+from fugu.question import SECTIONS, SEQUENCES, Ask, Question, Route, defaults, facts, texts
 from fugu.visible import brief
 
 _SCENARIO = "--scenario"
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_OWN = 10
+"""The place in the help of an option that is of one command alone."""
 _EITHER = (("publish", "query"), ("reference", "public_prior"), ("ledger", "no_ledger"))
 """Options of which one at most is given: one on the command line overrides the other of the file."""
 Command = Callable[..., None]
@@ -38,7 +41,7 @@ Command = Callable[..., None]
 
 def asks(
     home: str = "", *routes: Route, need: str = "", leave: str = "", only: str = "", argument: str = "reference",
-    metavar: str = "TABLE", command_name: str = "",
+    metavar: str = "TABLE", first: str = "", command_name: str = "",
 ) -> Callable[[Command], Command]:  # fmt: skip
     """A command whose parameters become options, as options.toml describes them under its name; those that are forms,
     one for each field, beside --scenario.
@@ -46,7 +49,8 @@ def asks(
     `home`: the file below `fugu.cli` that has the function, imported when the command is run; empty where that is the
     one that is decorated. `routes`: fields for other things are left out; `leave`: fields without an option here;
     `only`: if given, the fields of `Question` that have one; `need`: what must be given; `argument`: the one that
-    stands without a name; `command_name`: if other than the function's."""
+    stands without a name; `first`: fields that its help shows at first sight beside those that say so of themselves;
+    `command_name`: if other than the function's."""
 
     def chosen(form: type) -> Iterator[tuple[str, Ask]]:
         for name, said in facts(form).items():
@@ -56,29 +60,19 @@ def asks(
 
     def wrapped(command: Command) -> Command:
         hints, forms = get_type_hints(command), dict[str, tuple[type, list[str]]]()
-        listed: list[inspect.Parameter] = []
+        asked: dict[str, tuple[Ask, inspect.Parameter]] = {}
 
         def option(name: str, said: Ask, hint: Any, default: Any) -> None:
-            made: Any = typer.Argument(metavar=metavar, help=said.help)
-            if name != argument:
-                flags = said.flag.split() or [f"--{name.replace('_', '-')}"]
-                more: dict[str, Any] = {"metavar": said.metavar} if said.metavar else {}
-                if said.words:
-                    more["autocompletion"] = lambda: list(said.words)
-                if said.reads is not None:
-                    more["callback"] = _own_name(said.reads)
-                text = said.help.removeprefix(f"{said.panel}: ")
-                panel = said.panel or None
-                made = typer.Option(*flags, help=text[0].upper() + text[1:], rich_help_panel=panel, **more)
-            kind = inspect.Parameter.KEYWORD_ONLY
-            listed.append(inspect.Parameter(name, kind, default=default, annotation=Annotated[hint, made]))
+            place = metavar if name == argument else None
+            asked[name] = said, _parameter(name, said, hint, default, place)
 
         own = {**texts()["every"], **texts().get(command_name or command.__name__.strip("_"), {})}
         for parameter in inspect.signature(command).parameters.values():
             hint = hints[parameter.name]
             if not is_dataclass(hint):
                 said = own[parameter.name]
-                option(parameter.name, Ask(said) if isinstance(said, str) else Ask(**said), hint, parameter.default)
+                stated = Ask(said) if isinstance(said, str) else Ask(**said)
+                option(parameter.name, replace(stated, first=stated.first or _OWN), hint, parameter.default)
                 continue
             assert isinstance(hint, type)
             fields, kinds = dict(chosen(hint)), get_type_hints(hint)
@@ -88,21 +82,48 @@ def asks(
                 option(field, said, kinds[field], given)
         if forms:
             option("scenario", Ask(**own["scenario"]), str | None, None)
+        places: dict[str, int] = {}
+        if len(asked) > AT_FIRST_SIGHT:
+            option("help_all", Ask(**own["help_all"], reads=show_all), bool, False)
+            shown = {*need.split(), *first.split()}
+            apart = () if routes == (SEQUENCES,) else ((SEQUENCES,),)  # of sequences alone, where others are asked too
+            places = {
+                name: said.first for name, (said, _) in asked.items()
+                if name in shown or (said.first and said.routes not in apart)
+            }  # fmt: skip
+        listed = [parameter for _, parameter in asked.values()]
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            given.pop("scenario", None)
+            for name in ("scenario", "help_all"):
+                given.pop(name, None)
             made = {name: form(**{field: given.pop(field) for field in own}) for name, (form, own) in forms.items()}
             body = getattr(import_module(f"fugu.cli.{home}"), command.__name__) if home else command
             body(**made, **given)
 
         run.__signature__ = inspect.Signature(listed)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in listed}
-        run.command = ScenarioCommand if forms else None  # type: ignore[attr-defined]  # what parses its options
+        parser = ScenarioCommand if forms else Helped
+        run.command = type(parser.__name__, (parser,), {"first": places})  # type: ignore[attr-defined]
         del run.__wrapped__
         return run
 
     return wrapped
+
+
+def _parameter(name: str, said: Ask, hint: Any, default: Any, place: str | None) -> inspect.Parameter:
+    """What typer makes an option of, or the argument that its help calls `place`."""
+    made: Any = typer.Argument(metavar=place, help=said.help)
+    if place is None:
+        more: dict[str, Any] = {"metavar": "" if hint is bool else said.metavar, "is_eager": said.reads is show_all}
+        if said.words:
+            more["autocompletion"] = lambda: list(said.words)
+        if said.reads is not None:
+            more["callback"] = said.reads if said.reads is show_all else _own_name(said.reads)
+        text = said.help.removeprefix(f"{said.panel}: ")
+        flags = said.flag.split() or [f"--{name.replace('_', '-')}"]
+        made = typer.Option(*flags, help=text[0].upper() + text[1:], rich_help_panel=said.panel or None, **more)
+    return inspect.Parameter(name, _KEYWORD, default=default, annotation=Annotated[hint, made])
 
 
 def _own_name(reads: Callable[[str], str]) -> Callable[[str], str]:
@@ -118,7 +139,7 @@ def _own_name(reads: Callable[[str], str]) -> Callable[[str], str]:
     return own
 
 
-class ScenarioCommand(TyperCommand):
+class ScenarioCommand(Helped):
     """A command that takes from a scenario file what the command line does not say."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -22,7 +22,7 @@ class Booking:
     """Which ledger is charged, under which names, and its budget."""
 
     data: str | None = ask("data", key="name", like="visits", title=_LEDGER)
-    ledger: str | None = ask("data", like="ledger.db", title=_LEDGER)
+    ledger: str | None = ask("data", like="ledger.db", title=_LEDGER, first=9)
     no_ledger: bool = ask("data", default=False, title=_LEDGER)
     request: str | None = ask("data", title=_LEDGER)
     other_people: list[str] | None = ask("data", metavar="NAME", title=_LEDGER)
@@ -35,13 +35,15 @@ class Booking:
 class Delivery:
     """Where a release goes, and what is done before it."""
 
-    output: str | None = ask("data", flag="--output -o", like="published.csv", title=_OUTPUT)
-    dry_run: bool = ask("", default=False, title=_OUTPUT)
+    output: str | None = ask(
+        "data", flag="--output -o", like="published.csv", title=_OUTPUT, first=10, metavar="OUT.csv"
+    )
+    dry_run: bool = ask("", default=False, title=_OUTPUT, first=11)
     report: str | None = ask("", title=_OUTPUT)
     attack: bool = ask("", default=False, title=_OUTPUT)
     no_check: bool = ask("", default=False, title=_OUTPUT)
-    force: bool = ask("", default=False, title=_OUTPUT)
-    as_json: bool = ask("", default=False, flag="--json", title=_OUTPUT)
+    force: bool = ask("", default=False, title=_OUTPUT, first=12)
+    as_json: bool = ask("", default=False, flag="--json", title=_OUTPUT, first=13)
 
 
 @final
@@ -49,7 +51,7 @@ class Delivery:
 class Comparing:
     """What `fugu compare` is told beside a question."""
 
-    figure: str | None = ask("", COLUMN)
+    figure: str | None = ask("", COLUMN, first=10)
     rows_within: str | None = ask("", COLUMN)
     users: int | None = ask("", SEQUENCES)
 
@@ -59,23 +61,25 @@ class Comparing:
 class Training:
     """What `fugu train` is told of the model, its rows and its budget."""
 
-    target: str = ask("training", default="", title=_MODEL)
-    features: str | None = ask("training", title=_MODEL)
+    target: str = ask("training", default="", title=_MODEL, first=1)
+    features: str | None = ask("training", title=_MODEL, first=2)
     model: str | None = ask("training", words=("linear", "logistic", "svc"), title=_MODEL)
-    prior: str = ask("training", default="", words=("independent", "markov", "groups", "group"), title=_BELIEFS)
+    prior: str = ask(
+        "training", default="", words=("independent", "markov", "groups", "group"), title=_BELIEFS, first=3
+    )
     order: str | None = ask("training", title=_BELIEFS)
     by: str | None = ask("training", title=_BELIEFS)
     state: str | None = ask("training", title=_BELIEFS)
     smoothing: float = ask("training", default=0.0, title=_BELIEFS)
     start: str = ask("training", default="fitted", words=("fitted", "any", "stationary"), title=_BELIEFS)
-    bounds: list[str] | None = ask("training", title=_MODEL)
+    bounds: list[str] | None = ask("training", title=_MODEL, first=4)
     max_norm: float | None = ask("training", title=_MODEL)
     classes: str | None = ask("training", title=_MODEL)
     private: str = ask("training", default="both", words=("both", "features", "target"), title=_BELIEFS)
     public_table: bool = ask("training", default=False, title=_TABLES)
-    rehearse: bool = ask("training", default=False, title=_OUTPUT)
+    rehearse: bool = ask("training", default=False, title=_OUTPUT, first=11)
     folds: int | None = ask("training", title=_OUTPUT)
-    output: str | None = ask("training", flag="--output -o", title=_OUTPUT)
+    output: str | None = ask("training", flag="--output -o", title=_OUTPUT, first=10)
 
 
 @final
@@ -83,12 +87,12 @@ class Training:
 class Sharing:
     """What `fugu property` is told: statistics, the property that they hide, and how noise is looked for."""
 
-    statistics: list[str] | None = ask("property")
-    hide: str = ask("property", default="")
-    size: int = ask("property", default=0)
-    tolerance: str = ask("property", default="0.1")
+    statistics: list[str] | None = ask("property", first=2)
+    hide: str = ask("property", default="", first=1)
+    size: int = ask("property", default=0, first=3)
+    tolerance: str = ask("property", default="0.1", first=4)
     values: str | None = ask("property")
-    bounds: list[str] | None = ask("property")
+    bounds: list[str] | None = ask("property", first=5)
     replacement: bool = ask("property", default=True, flag="--replacement/--no-replacement")
     missing: str = ask("property", default="error")
     method: str = ask("property", default="best", reads=own_method)
@@ -135,12 +139,12 @@ def compare(question: Question, more: Comparing, as_json: bool = False) -> None:
 
 @asks("releasing", need="epsilon", leave="error", argument="table")
 def release(question: Question, books: Booking, delivery: Delivery) -> None:
-    """Publish a column or statistics of TABLE, or of its sequences: OUT.csv, its certificate and its page."""
+    """Publish statistics or a column of TABLE, or of its sequences: OUT.csv, its certificate and its page."""
 
 
 @asks(
     "influence", SEQUENCES, need="reference epsilon", metavar="SEQ",
-    leave=f"{_BELIEVED} query weights bounds other delta alpha error noise method",
+    leave=f"{_BELIEVED} query weights bounds other delta alpha error noise method", first="by",
 )  # fmt: skip
 def influence(question: Question, plot: str | None = None, as_json: bool = False) -> None:
     """Fit a chain on SEQ: its influence curve, and the largest epsilon for each entry that keeps EPSILON."""

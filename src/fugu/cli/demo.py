@@ -28,7 +28,7 @@ _EPSILON = 0.5
 
 @asks()
 def demo(output: str = "demo-output") -> None:
-    """Publish a column of a synthetic clinic table, with every step shown and explained."""
+    """Publish a table of statistics and a column of a synthetic clinic, with every step shown and explained."""
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     with (
