@@ -35,4 +35,5 @@ EXPECTED: tuple[Change, ...] = (
     Change(
         "doors/wrong/*", "errors", "an option that does not fit is refused with its panel", "*(see * in --help-all)"
     ),
+    Change("doors/wrong/*--help", "*", "help shows fifteen options at first sight and an example; --help-all the rest"),
 )
