@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 PAPERS = ("pierquin", "ding", "bai", "yang", "chen")
 """In the order of their numbers, 000 to 004."""
 MENU: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
-    ("Start", ("index.md", "guide.md", "tour.md", "scope.md", "coming-from.md")),
+    ("Start", ("index.md", "which.md", "gallery.md", "faq.md", "coming-from.md", "tour.md", "scope.md", "guide.md")),
     (
         "Tutorials",
         (

@@ -17,6 +17,7 @@ import doctest
 import functools
 import importlib
 import io
+import os
 import re
 import runpy
 import shlex
@@ -43,8 +44,10 @@ from golden.doors import screens
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = ("clinic_reference.csv", "clinic_today.csv")
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
-WITH_CODE = [ROOT / "README.md", CONTRIBUTING, *sorted(ROOT.glob("docs/**/*.md"))]
-DOCUMENTS = [*WITH_CODE, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
+GALLERY = ROOT / "docs" / "gallery.md"
+PAGES = [ROOT / "README.md", CONTRIBUTING, *sorted(ROOT.glob("docs/**/*.md"))]
+WITH_CODE = [path for path in PAGES if path != GALLERY]
+DOCUMENTS = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
 ADDED_TO = ("noise", "laws", "loss", "calibration.methods", "documents", "priors", "queries")
 GENERATED = ("scaling.md", "results-users.md", "results.md", "before-and-now.md", "papers.md")
 """Written by the benchmarks, by examples and by the registries: their tables may be wide."""
@@ -202,6 +205,18 @@ def names(paths: list[Path]) -> list[str]:
 def test_the_code_of_a_document_runs_and_prints_what_it_says(path, folder):
     with own_package():
         run_page(path.read_text(encoding="utf-8"), path.name)
+
+
+JOBS = re.findall(r"^## (\d\. .+)$", GALLERY.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.mark.skipif(not os.environ.get("FUGU_DATA"), reason="FUGU_DATA is not set: the gallery works on real files")
+@pytest.mark.parametrize("job", JOBS)
+def test_a_job_of_the_gallery_runs_from_the_raw_file_and_comes_to_its_verdict(job, folder):
+    opening, *sections = re.split(r"^## ", GALLERY.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    section = next(section for section in sections if section.startswith(f"{job}\n"))
+    assert "verify" in section
+    run_page(f"{opening}## {section}", f"gallery.md, {job}")
 
 
 def test_things_are_added_in_as_many_files_as_the_page_says():
