@@ -299,3 +299,26 @@ def test_a_question_that_is_asked_twice_is_charged_answered_and_verified_twice(t
     once.write_text("\n".join([head, *lines, *lines]) + "\n")
     code, found = checks(tables / "twice2.certificate.json", "--ledger", tables / "twice2.db")
     assert code == 4 and found["published answers"][0] == found["ledger answers"][0] == "fails"
+
+
+@pytest.mark.parametrize("route", ["records", "law"])
+def test_bounds_left_out_are_said_and_fitted_again_on_the_reference(tables, route):
+    """Rejects a line that claims another range, and another reference."""
+    code, said = command("release", tables / "today.csv", "--query", "mean(age)", "--protect", "sex", "--epsilon", "0.5",
+                         "--reference", tables / "ref.csv", "-o", tables / f"{route}.csv", "--no-ledger", "--route",
+                         route)  # fmt: skip
+    line = "'age' counts in steps of 1 from 0 to 40: the reference's range, rounded outward, so that none of its rows"
+    assert code == 0 and line in " ".join(said.split())
+    paper, reference = beside(tables / f"{route}.csv"), ("--reference", tables / "ref.csv")
+    assert any(text.startswith(line) for text in document_of(tables / f"{route}.csv")["assumptions"])
+    assert checks(paper, *reference)[1]["reference laws"][0] == "holds"
+    assert checks(paper, "--reference", tables / "today.csv")[1]["reference laws"][0] == "fails"
+    if route == "records":
+
+        def claim(body, inside):
+            for part in (body["assumptions"], inside["assumptions"], inside["publisher"]["assumptions"]):
+                part[:] = [text.replace("0 to 40", "0 to 90") for text in part]
+            body["rules"] = [text.replace("0 to 40", "0 to 90") for text in body["rules"]]
+
+        resealed(tables / "records.csv", claim)
+        assert checks(paper, *reference)[1]["reference laws"][0] == "fails"

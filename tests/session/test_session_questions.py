@@ -245,3 +245,55 @@ def test_a_step_wider_than_the_bounds_is_refused_and_a_narrower_one_is_answered(
     with pytest.raises(UsageError, match="every record counts the same: of 'age'"):
         session.ask(asked, 0.2, bounds=(0, 2), step=5)
     assert session.ask(asked, 0.2, **COARSE).cells[0].scale != 0
+
+
+ODD = [-1e9, math.inf, -math.inf, math.nan, None, "text", 1e308, 45, 1e-300, "", True, 2**70]
+
+
+@pytest.mark.parametrize("text", ["mean(age)", "variance(age)", "quantile(age, 0.3)", "histogram(age)"])
+def test_bounds_left_out_are_those_of_the_reference_whatever_the_private_table_holds(text):
+    """Rejects bounds that are read off the private table, and a reading that depends on other records."""
+    spread = {**REFERENCE, "age": [k / 7 + 2 for k in range(600)]}
+    session = fugu.Session({"age": ODD, "ill": ["y", "n"] * 6}, spread, "ill", fugu.Pure(1), ledger=False)
+    reading, table = session._belief.reading, session._belief.table
+    plan = plan_of(StatisticQuestion.parse(text), reading, table, Options())
+    own = reading.read({"age": ODD}, ["age"])
+    assert plan.features != plan_of(plan.question, reading, own, Options(bounds=(-1e9, 1e9))).features
+    for feature in plan.features:
+        together = feature.of(reading, own).tolist()
+        alone = [int(feature.of(reading, reading.read({"age": [cell]}, ["age"]))[0]) for cell in ODD]
+        assert together == alone and 0 <= min(alone) and max(alone) <= feature.top
+    said = "is counted in bins of 5 from 0 to 90" if "hist" in text else "counts in steps of 1 from 2 to 88"
+    answer = session.ask(text)
+    assert f"'age' {said}: the reference's range, rounded outward, so that none of its rows is clipped" in answer.note
+    bounds = {"bins": list(range(0, 95, 5))} if "hist" in text else {"bounds": (2, 88), "step": 1}
+    again = session.ask(text, **bounds)  # the same function of one record: the same request, for nothing
+    assert again.cost.epsilon == 0 and again.cells == answer.cells
+
+
+def test_a_range_is_rounded_outward_to_the_step_and_whole_numbers_stay_whole():
+    def ends(values, **options):
+        reference = {"ill": ["y", "n"] * (len(values) // 2), "x": values}
+        session = fugu.Session({"x": [1], "ill": ["y"]}, reference, "ill", fugu.Pure(1), ledger=False)
+        belief, asked = session._belief, StatisticQuestion.parse("mean(x)")
+        (coded,) = plan_of(asked, belief.reading, belief.table, Options(**options)).features
+        assert (belief.table.exact("x").values >= float(coded.low)).all()
+        return coded.low, coded.low + coded.step * coded.top, coded.step
+
+    tenth = Fraction(1, 10)
+    assert ends([0, 1] * 40) == (0, 1, 1)
+    assert ends([3.01, 12.97] * 40) == (3, 13, tenth)
+    assert ends([3, 207] * 40) == (0, 210, 5)
+    assert ends([3, 207] * 40, step=100) == (0, 300, 100)
+    assert ends([-0.3, 0.1] * 40) == (-3 * tenth, tenth, Fraction(1, 200))
+    for odd in (math.inf, 1e300):
+        with pytest.raises(UsageError, match="beyond.*give bounds"):
+            ends([3, odd] * 40)
+
+
+def test_beliefs_from_the_private_table_itself_take_no_range_of_it():
+    """Rejects a least and a largest private number in the certificate."""
+    numbers = {**TODAY, "age": [k / 3 for k in range(200)]}
+    for query in ("mean(age)", "histogram(age)"):
+        with pytest.raises(UsageError, match="bounds.*stay private"):
+            fugu.answer(numbers, query, "ill", fugu.Pure(1), numbers, public_prior=True)

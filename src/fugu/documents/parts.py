@@ -271,7 +271,8 @@ def rules_of(certificate: Certificate) -> tuple[str, ...]:
     if asked is None or statistic is not None:
         sums = tuple(f"{kind}(" for kind in OF_NUMBERS)
         summed = statistic is not None and str(statistic["query"]).startswith(sums)
-        return rules(schema, counted=() if summed else None)
+        said = say.ranges_said(certificate.body.get("assumptions") or ())
+        return (*rules(schema, counted=() if summed else None), *said)
     known = schema.fields.get(asked["publish"])
     return () if known is None else (column_rule(asked, known),)
 

@@ -74,6 +74,15 @@ ONE_DATA_SET = "one data set of records"
 _ERRORS = {"absolute": "absolute error", "squared": "squared error", "zero-one": "chance of an error"}
 
 
+RANGED = "the reference's range, rounded outward, so that none of its rows is clipped"
+"""How a line of the assumptions ends that says where bounds, or edges, come from which nobody gave."""
+
+
+def ranges_said(assumptions: Iterable[str]) -> tuple[str, ...]:
+    """The lines that say which bounds are the reference's range."""
+    return tuple(line for line in assumptions if line.endswith(RANGED))
+
+
 def unit_of_person(column: str) -> str:
     """The unit where a column names the person."""
     return f"one person, named by column {column!r}, one row each"

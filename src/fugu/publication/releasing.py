@@ -281,7 +281,7 @@ def answer(
       or "crosstab(ward, sex)".
     - `budget`: `Pure` or `Approx`. `bins`: the edges of a histogram of numbers.
     - `by`: a public column; one answer per group of it. `unit`: a public column that names the person.
-    - `bounds`, `step`: the range of a summed column and the step it is rounded to; None: as the reference shows.
+    - `bounds`, `step`: the range of a summed column and the step it is rounded to; None: the reference's range.
     - `allow_no_noise`: True to publish exact numbers where the beliefs alone hide each record's secret.
     - `public_prior`: True if the reference is the table itself and counts as public knowledge.
     - `schema`: how records are read, completed by the reference; `missing`: what a missing cell of the query's columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
-from fugu.data.cells import OTHER
+from fugu.data.cells import OTHER, number_text
+from fugu.data.moments import days_text
 from fugu.data.private import label_of, numbers, places, why_text
 from fugu.documents.document import canonical_json
+from fugu.documents.sentences import RANGED
 from fugu.errors import BadTable, CertificateError, UsageError
-from fugu.numbers.exact import read_number, read_whole
+from fugu.numbers.exact import as_fraction, read_number, read_whole
 from fugu.visible import Json
 
 # Features: total functions of one record, with whole numbers for values, that statistics are made of.
@@ -273,7 +276,8 @@ def feature_from(told: object) -> Feature:
 
 
 Codes = NDArray[np.int64]
-MOST_CELLS, _MOST_NUMBERS = 10_000, 50
+MOST_CELLS, _MOST_NUMBERS, _BINS, _STEPS = 10_000, 50, 20, 100
+_EXACT = 2**53
 
 
 @final
@@ -342,7 +346,9 @@ def axis_of(reading: Schema, reference: Table, column: str) -> CellAxis:
         raise UsageError(f"the reference lacks column {column!r}, so its cells are not known; give bins, or its values")
     _, found = reference.exact(column).codes(strict=False)
     if known.numeric and len(found) > _MOST_NUMBERS:
-        raise UsageError(f"column {column!r} holds many different numbers; give bins (edges) for its histogram")
+        if known.dated:
+            raise UsageError(f"column {column!r} holds many different dates; give bins (edges) for its histogram")
+        return CellAxis(column, (), _edges(*reference_range(reading, reference, column, None, _BINS)))
     return CellAxis(column, tuple(label for label in map(label_of, found.tolist()) if label != OTHER))
 
 
@@ -352,3 +358,59 @@ def placed_by(axes: Iterable[CellAxis]) -> Placed:
     if placed.top + 1 > MOST_CELLS:
         raise UsageError(f"there would be {placed.top + 1} cells; at most {MOST_CELLS} are released at once")
     return placed
+
+
+# Bounds and edges that nobody gave: the range of the reference, which is public. The private table has no part in them,
+# so a feature is the same total function of one record as with bounds that were given.
+
+
+def reference_range(
+    reading: Schema, reference: Table, column: str, step: Fraction | None = None, parts: int = _STEPS
+) -> tuple[Fraction, Fraction, Fraction]:
+    """The least and the largest number of a column of the reference, rounded outward to the step, and the step.
+
+    `step`: None for the least 1, 2 or 5 times a power of ten of which `parts` cover the range, at least 1 where all
+    numbers are whole. `UsageError` where the reference shows no range."""
+    give = "; give bounds, such as bounds=(0, 400)"
+    if column not in reference.columns or not len(reference):
+        raise UsageError(f"the reference has no numbers in column {column!r}, so its range is not known{give}")
+    values = numbers(reading, reference, column)
+    low, high = as_fraction(values.min()), as_fraction(values.max())
+    if max(-low, high) > _EXACT:
+        raise UsageError(f"column {column!r} of the reference holds numbers beyond 2^53, so its range is no use{give}")
+    if low == high:
+        raise UsageError(f"column {column!r} has one value in the reference, so its range says nothing{give}")
+    if step is None:
+        power = Fraction(10) ** math.floor(math.log10((high - low) / parts))
+        step = next(step for m in (1, 2, 5, 10) if (step := m * power) * parts >= high - low)
+        step = max(step, Fraction(1)) if np.all(values == np.floor(values)) else step
+    return math.floor(low / step) * step, math.ceil(high / step) * step, step
+
+
+def _edges(low: Fraction, high: Fraction, width: Fraction) -> tuple[float, ...]:
+    return tuple(float(low + k * width) for k in range(int((high - low) / width) + 1))
+
+
+def ranged(reading: Schema, reference: Table, features: Iterable[Feature]) -> tuple[str, ...]:
+    """A sentence for each column whose bounds, or edges, are the range of the reference, rounded outward."""
+    parts = [
+        part for f in features for part in (f.axes if isinstance(f, Placed) else [f] if isinstance(f, Coded) else [])
+    ]
+    return tuple(dict.fromkeys(said for part in parts if (said := _range_said(reading, reference, part))))
+
+
+def _range_said(reading: Schema, reference: Table, part: Coded | CellAxis) -> str | None:
+    known = reading.fields.get(part.column)
+    if known is None or not known.numeric or known.bounds is not None or part.column not in reference.columns:
+        return None
+    try:
+        if isinstance(part, Coded):
+            low, high, step = reference_range(reading, reference, part.column, part.step)
+            same, how = (part.low, part.low + step * part.top) == (low, high), "counts in steps of"
+        else:
+            low, high, step = reference_range(reading, reference, part.column, None, _BINS)
+            same, how = part.edges == _edges(low, high, step), "is counted in bins of"
+    except UsageError:  # it has no range
+        return None
+    ends = [number_text(float(x)) if known.origin is None else days_text(known.origin, float(x)) for x in (low, high)]
+    return f"{part.column!r} {how} {number_text(float(step))} from {ends[0]} to {ends[1]}: {RANGED}" if same else None

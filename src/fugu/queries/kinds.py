@@ -35,6 +35,7 @@ from fugu.queries.features import (
     SquaredFeature,
     axis_of,
     placed_by,
+    reference_range,
     require_numbers,
 )
 from fugu.visible import brief
@@ -154,7 +155,7 @@ class Total(StatisticKind):
         self.name, self.divided = name, divided  # type: ignore[misc]
 
     def plan(self, question: StatisticQuestion, reading: Schema, reference: Table, options: Options) -> Planned:
-        return (coding(question, reading, options),), LAPLACE, _WHOLE
+        return (coding(question, reading, reference, options),), LAPLACE, _WHOLE
 
 
 @final
@@ -167,7 +168,7 @@ class Variance(StatisticKind):
     def plan(self, question: StatisticQuestion, reading: Schema, reference: Table, options: Options) -> Planned:
         """The variance is E g - (E f - c)^2: its error is b' + 2 abs(E f - c) b, least where the shares of f and g are
         as the 2/3 powers of 2 abs(E f - c) top(f) and top(g); E f is taken from the reference."""
-        coded = coding(question, reading, options)
+        coded = coding(question, reading, reference, options)
         squared, share = SquaredFeature(coded), Fraction(1, 4)
         if coded.column in reference.columns and len(reference):
             away = abs(float(coded.of(reading, reference).mean()) - squared.centre)
@@ -216,7 +217,7 @@ class Top(StatisticKind):
 
     def plan(self, question: StatisticQuestion, reading: Schema, reference: Table, options: Options) -> Planned:
         placed, column = cells_of(question, reading, reference, options.bins), question.columns[0]
-        most = placed.top + 1 - (reading.fields[column].numeric is False or options.bins is None)
+        most = placed.top + (placed.axes[0].edges is not None)
         if question.at is not None and question.at > most:
             raise UsageError(f"top({column}, k) has {most} cells to choose from, got k = {question.at}")
         return (placed,), FLIP if question.at == 1 else LAPLACE, _WHOLE
@@ -257,12 +258,7 @@ class Quantile(StatisticKind):
             if not known.numeric:
                 raise BadTable(f"column {column!r} holds no numbers; a quantile on a grid needs them")
             return (Gridded(column, increasing(options.grid, "grid", _MOST_POINTS)),), FLIP, _WHOLE
-        if known.numeric and options.bounds is None and known.bounds is None:
-            raise UsageError(
-                f"a quantile of column {column!r} needs bounds=(low, high), or grid=[...], the values it may have: "
-                "they are fixed before the table is looked at"
-            )
-        return (coding(question, reading, options),), FLIP, _WHOLE
+        return (coding(question, reading, reference, options),), FLIP, _WHOLE
 
     def cells(self, asked: NoisedQuestion, group: str, drawn: Sequence[int], rows: int) -> list[Cell]:
         """Of what was chosen by rank no interval of values follows: `scale` is in rows."""
@@ -300,8 +296,9 @@ KINDS: dict[str, StatisticKind] = {
 # What several kinds need: one record's contribution as a whole number of steps, or as a cell; numbers in their cells.
 
 
-def coding(question: StatisticQuestion, schema: Schema, options: Options) -> Coded:
-    """How one record counts. Bounds are declared by the user or in the schema, never read off private data."""
+def coding(question: StatisticQuestion, schema: Schema, reference: Table, options: Options) -> Coded:
+    """How one record counts. Bounds are declared by the user or in the schema, or else the reference's range; they are
+    never read off private data."""
     column, bounds, step = question.columns[0], options.bounds, options.step
     known = schema.fields[column]
     if known.ordered:
@@ -310,23 +307,24 @@ def coding(question: StatisticQuestion, schema: Schema, options: Options) -> Cod
     elif not known.numeric:
         raise BadTable(f"column {column!r} holds text{why_text(known.values or ())}; a sum or mean needs numbers")
     bounds = known.bounds if bounds is None else bounds
-    if bounds is None:
-        raise UsageError(
-            f"{question.kind}({column}) needs declared bounds, for instance bounds=(0, 400): values are clipped to "
-            "them as part of the query"
-        )
+    step = known.step if step is None and bounds is not None else step
     try:
-        low, high = map(as_fraction, () if isinstance(bounds, str | Mapping) else bounds)
+        width = None if step is None else as_fraction(step)
     except (TypeError, ValueError):
-        raise UsageError(f"bounds must be two finite numbers, got {brief(bounds)}") from None
+        width = Fraction(0)
+    if width is not None and width <= 0:
+        raise UsageError(f"step must be a finite number above 0, got {brief(step)}")
+    if bounds is None:
+        low, high, width = reference_range(schema, reference, column, width)
+    else:
+        try:
+            low, high = map(as_fraction, () if isinstance(bounds, str | Mapping) else bounds)
+        except (TypeError, ValueError):
+            raise UsageError(f"bounds must be two finite numbers, got {brief(bounds)}") from None
     if not low < high:
         raise UsageError(f"bounds must be increasing, got {float(low):g} and {float(high):g}")
-    step = known.step if step is None else step
-    try:
-        width = as_fraction(step) if step is not None else (high - low) / 100
-    except (TypeError, ValueError):
-        raise UsageError(f"step must be a finite number above 0, got {brief(step)}") from None
-    if width <= 0 or (high - low) / width > _MOST_STEPS:
+    width = (high - low) / 100 if width is None else width
+    if (high - low) / width > _MOST_STEPS:
         raise UsageError(f"the rounding step must be positive and give at most {_MOST_STEPS} steps between the bounds")
     if (steps := int((high - low) / width)) == 0:
         raise UsageError(

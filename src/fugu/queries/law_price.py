@@ -57,7 +57,7 @@ from fugu.noise.bits import BitSource
 from fugu.noise.gaussian import Gaussian
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.queries.answer import answered, cells_of
-from fugu.queries.features import MOST_CELLS, Coded, Codes, Is, Placed
+from fugu.queries.features import MOST_CELLS, Coded, Codes, Is, Placed, ranged
 from fugu.queries.groups import (
     ExpectedGroups,
     Grouping,
@@ -216,10 +216,21 @@ class LawPrice:
 
     @cached_property
     def feature(self) -> Coded | Is | Placed:
-        """How one record counts in a sum, or the cells of a table of counts, where many numbers need edges."""
+        """How one record counts in a sum, or the cells of a table of counts; a range that nobody gave is that of the
+        reference, never that of the table itself."""
         (feature,) = plan_of(self.question, self.reading, self.known, self.options).features
         assert isinstance(feature, Coded | Is | Placed)  # the kinds of a total
+        if self.public_prior and self._ranged(feature):
+            raise UsageError(
+                f"{self.question} needs bounds, or bins, here, such as bounds=(0, 400): the beliefs are fitted on the "
+                "private table itself, whose least and largest numbers stay private"
+            )
         return feature
+
+    def _ranged(self, feature: Coded | Is | Placed) -> tuple[str, ...]:
+        """That bounds or edges are the reference's range, where none were given."""
+        given = self.options.bounds is not None or self.options.bins is not None
+        return () if given else ranged(self.reading, self.known, [feature])
 
     @cached_property
     def masks(self) -> Mapping[str, Mask]:
@@ -268,7 +279,8 @@ class LawPrice:
             told |= {"low": str(feature.low), "step": str(feature.step), "steps": feature.top}
             told |= {"averaged": self.question.facts.divided}
         none = (UNPROTECTED + ", ".join(self.skipped),) if self.skipped else ()
-        stated = (INDEPENDENT_RECORDS, SIZES, PRIVATE_NUMBERS if self.public_prior else APART, *none)
+        apart = PRIVATE_NUMBERS if self.public_prior else APART
+        stated = (INDEPENDENT_RECORDS, SIZES, apart, *none, *self._ranged(feature))
         return stated, frozen(told), frozen(self.reading.to_json())
 
     def groups_of(self, private: Private | None, rows: int) -> Grouping:

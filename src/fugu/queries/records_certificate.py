@@ -23,7 +23,7 @@ from fugu.data.secrets import OF_NUMBERS, rules
 from fugu.documents.document import Check, NotChecked, Outcome, Proved, Stated, canonical_json, no_laws
 from fugu.documents.promises import Promising
 from fugu.documents.reading import proving, reading
-from fugu.documents.sentences import APART, UNPROTECTED, Told
+from fugu.documents.sentences import APART, UNPROTECTED, Told, ranges_said
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact, plain
@@ -75,7 +75,7 @@ class RecordsCertificate(Promising):
         *, budget: Pure, cap: Fraction | None, spent: Real, any_belief: Fraction, elsewhere: Fraction, protect: object,
         secrets: Sequence[str], skipped: Sequence[str], unit: str | None, schema: Schema, columns: Sequence[str],
         questions: Sequence[NoisedQuestion], types: Sequence[Type], laws: Sequence[StatedLaw],
-        proofs: Sequence[ProvedPair],
+        proofs: Sequence[ProvedPair], ranged: Sequence[str] = (),
     ) -> RecordsCertificate:  # fmt: skip
         """The document of a session as it stands.
 
@@ -89,7 +89,7 @@ class RecordsCertificate(Promising):
           row in the reference, of which nothing is promised; `unit`: the column that names the person.
         - `schema`: how records are read; `columns`: those that the reference has: the others cost their epsilon.
         - `questions`, `types`, `laws`: see there; `proofs`: for every law and ordered pair of secrets that a type which
-          is not plain needs, one for charges at least its own."""
+          is not plain needs, one for charges at least its own; `ranged`: which bounds are the reference's range."""
         features = {feature.name: feature for asked in questions for feature in asked.features}
         known, loads, priced, steps = modelled(features, columns), dict[str, int](), list[list[Json]](), []
         for law, pair, charges, epsilon, proof in proofs:
@@ -111,7 +111,7 @@ class RecordsCertificate(Promising):
                 "questions": [asked.stated(asked.each_charge(known)) for asked in questions],
                 "types": [kind.to_json() for kind in types], "loads": priced,
                 "laws": [law.to_json() for law in laws], "proofs": steps,
-                "assumptions": [*ASSUMPTIONS, *lines, APART],
+                "assumptions": [*ASSUMPTIONS, *lines, *ranged, APART],
             }
         )  # fmt: skip
 
@@ -407,7 +407,10 @@ class RecordsCertificate(Promising):
             figures={"epsilon": self["spent"], "delta": 0.0, "any belief": any_belief},
             worst_pair=worst, assumptions=tuple(self["assumptions"]), reading=self["reading"],
             about={"query": ", ".join(asked.query for asked in self.questions) or "public numbers of rows"},
-            rules=rules(Schema.from_json(self["reading"]), dict.fromkeys(name for _, name in each), counted),
+            rules=(
+                *rules(Schema.from_json(self["reading"]), dict.fromkeys(name for _, name in each), counted),
+                *ranges_said(self["assumptions"]),
+            ),
         )  # fmt: skip
 
     def answers(self, recipe: Json, group: str) -> bool:

@@ -22,13 +22,14 @@ from fugu.data.secrets import ProtectLike, cut_cells, few_rows
 from fugu.documents.document import canonical_json
 from fugu.documents.parts import published_unit
 from fugu.documents.reading import reading
+from fugu.documents.sentences import ranges_said
 from fugu.errors import CertificateError, FuguError
 from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, read_number
 from fugu.queries.answer import SessionAnswer
-from fugu.queries.features import Feature, Placed
+from fugu.queries.features import Feature, Placed, ranged
 from fugu.queries.kinds import FLIP, LAPLACE, Options
 from fugu.queries.law_price import LawPrice
 from fugu.queries.record_proofs import StatedLaw, TypeLaws
@@ -78,6 +79,10 @@ def check_fitted(certificate: RecordsCertificate, recipe: Mapping[str, Any], ref
         made = plan_of(asked, belief.reading, belief.table, options)
         if (str(asked), tuple(f.name for f in made.features)) not in stated:
             raise CertificateError(f"the features of {brief(str(asked))} are not those that this table makes of it")
+    if not set(ranges_said(certificate["assumptions"])) <= set(
+        ranged(belief.reading, belief.table, certificate.features.values())
+    ):
+        raise CertificateError("the bounds that are said to be this table's range are not")
     known = [(groups, law) for law in certificate.laws for groups in law.known]
     laws = belief.pricing(tuple(sorted({column for groups, _ in known for column in groups}))).laws
     wrong = []

@@ -22,7 +22,7 @@ from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.queries.answer import SessionAnswer, answered, cells_of
-from fugu.queries.features import Feature, Whole, whole
+from fugu.queries.features import Feature, Whole, ranged, whole
 from fugu.queries.kinds import OUTSIDE, Bins, Cell
 from fugu.queries.record_proofs import StatedLaw
 from fugu.queries.records_certificate import RecordsCertificate
@@ -78,7 +78,8 @@ def released(
     for plan, asked, values in zip(plans, found, drawn, strict=True):
         rows = belief.groups.of(asked.by).sizes
         lacking = [f.columns[0] for f in asked.features if not set(f.columns) <= set(belief.table.columns)]
-        notes = [RANKS] if asked.kind == "quantile" else []
+        notes = [*ranged(belief.reading, belief.table, asked.features)]
+        notes += [RANKS] if asked.kind == "quantile" else []
         notes += [f"the reference lacks column {lacking[0]!r}: its epsilon is charged in full"] if lacking else []
         notes += [called_exact(asked.exact)] if asked.exact > EXACT else []
         usable = usable_of_question(asked, rows, belief.pricing(() if asked.by is None else (asked.by,)).laws)
@@ -182,6 +183,7 @@ def certificate_of(books: SessionBooks) -> RecordsCertificate:
         columns=belief.table.columns, types=worth.types, questions=questions,
         laws=[replace(law, known=tuple(dict(who) for who in several)) for law, several in known.values()],
         proofs=pricing.proofs(worth.jobs, {law: place for place, law in enumerate(known)}),
+        ranged=ranged(belief.reading, belief.table, (feature for asked in questions for feature in asked.features)),
     )  # fmt: skip
 
 

@@ -194,8 +194,9 @@ class Session(Kinds):
           crosstab, quantile, median and top.
         - `epsilon`: how far the question may raise `spent()`; None is a tenth of the budget, or what is left of it. It
           may raise `anybody()` by the same part of the cap.
-        - `bounds`, `step`: the range of a number and the step it is rounded to. `bins`: edges of a histogram of
-          numbers. `grid`: the values that a quantile may have.
+        - `bounds`, `step`: the range of a number and the step it is rounded to; None is the reference's range, rounded
+          outward to the step, which the answer's `note` says. `bins`: edges of a histogram of numbers, likewise.
+          `grid`: the values that a quantile may have.
         - `allow_no_noise`: True for the least noise even if it is 0 with probability above one half; the answer is then
           called exact. Otherwise noise is at least such that this probability is one half.
 
