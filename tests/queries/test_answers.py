@@ -124,7 +124,6 @@ def test_crosstabs_have_all_combinations():
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        (lambda: answer(SMALL, "mean(x)", "s", Pure(1), OTHER), UsageError, "bounds"),
         (lambda: answer(SMALL, "mean(x)", "s", Pure(1), OTHER, bounds=(3, 0)), UsageError, "increasing"),
         (lambda: answer(SMALL, "mean(x)", "s", Pure(1), OTHER, bounds=(0, 3), step=1e-9), UsageError, "step"),
         (lambda: answer(SMALL, "median(x)", "s", Pure(1), OTHER), UnknownName, "query"),

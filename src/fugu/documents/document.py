@@ -40,6 +40,7 @@ from fugu.visible import Json, brief, several, visible_json
 
 if TYPE_CHECKING:
     from fugu.documents.sentences import Told
+    from fugu.guarantee import Guarantee
     from fugu.laws.pair import PairsLike
 
 
@@ -264,6 +265,12 @@ class Document(Shown):
         """Everything else that is looked at, the proof at hand."""
         del proved, given
         yield from ()
+
+    def quoted(self, found: Guarantee | None = None, about: str = "") -> tuple[str, ...]:
+        """What is to be quoted of it, in odds: see `fugu.documents.promises.promise_lines`. Nothing for what promises
+        nothing."""
+        del found, about
+        return ()
 
     def tell(self) -> Told:
         """What it says in the words of all kinds; CertificateError if it cannot be read, or says nothing of itself."""

@@ -160,6 +160,14 @@ class PerEntryCertificate(Promising):
     def exact_values(self) -> tuple[str, ...]:
         return exact_numbers(self.body)
 
+    @property
+    def about(self) -> str:
+        return "one entry"
+
+    def quoted(self, found: Guarantee | None = None, about: str = "") -> tuple[str, ...]:
+        """The one promise there is."""
+        return (f"Promise: {super().quoted(found, about)[1]}",)
+
     def promised(self, found: Guarantee) -> str:
         """The one promise; what it is worth where entries depend on each other follows from a belief."""
         return f"{promise(found)} {self.WHOM}"

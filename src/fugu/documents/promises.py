@@ -36,7 +36,7 @@ from fugu.errors import BadNoise, CertificateError
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import ANYBODY as WHOM
-from fugu.guarantee.composition import REFERENCE, both, promise, weaknesses
+from fugu.guarantee.composition import REFERENCE, both, promise, quote, weaknesses
 from fugu.guarantee.curve import budget_json
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family, SetFamily
@@ -47,6 +47,7 @@ from fugu.loss.door import shift_delta
 from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number, read_whole
+from fugu.numbers.text import SECRET
 from fugu.visible import Json
 
 if TYPE_CHECKING:
@@ -96,6 +97,15 @@ class Promising(Document):
         return self.promised(self.believed)
 
     @property
+    def about(self) -> str:
+        """What is secret, in a few words."""
+        return SECRET
+
+    def quoted(self, found: Guarantee | None = None, about: str = "") -> tuple[str, ...]:
+        believed = self.believed if found is None else found
+        return quote(believed, self.anybody, self.believes, self.WHOM, about or self.about)
+
+    @property
     def exact_values(self) -> tuple[str, ...]:
         """A sentence for each kind of number that is called exact, with the probability of that."""
         return ()
@@ -118,6 +128,16 @@ class Promising(Document):
     def rows(self) -> int | None:
         """How many rows the data has, where a part says so."""
         return None
+
+
+def promise_lines(document: Document, found: Guarantee | None = None) -> tuple[str, ...]:
+    """The lines that every output about a document begins with, and the only epsilons to quote: its promise under the
+    stated beliefs, and the one against anybody, each as a change of odds.
+
+    `document`: a certificate, or a release document, of which the weakest certificate speaks; nothing is said of one
+    that promises nothing, or withholds its certificates. `found`: what is proved now, in place of what is stated."""
+    with reading():
+        return document.quoted(found)
 
 
 def weakest(certificates: Iterable[Promising]) -> Promising | None:

@@ -35,9 +35,11 @@ from fugu.documents.document import (
     unchecked,
 )
 from fugu.documents.kinds import inner
+from fugu.documents.promises import weakest
 from fugu.documents.reading import guarded
-from fugu.documents.sentences import derived, question_words, without_fitted
+from fugu.documents.sentences import derived, protected, question_words, without_fitted
 from fugu.errors import CertificateError, UsageError
+from fugu.guarantee import Guarantee
 from fugu.laws.pair import PairsLike
 from fugu.visible import Json
 
@@ -235,6 +237,13 @@ class ReleaseDocument(Document):
                 raise CertificateError("the certificates leave out other secrets than the document names")
         if both := sorted(set(stated) & set(self["secrets"])):
             raise CertificateError(f"the secret {both[0]!r} is named as protected and as skipped")
+
+    def quoted(self, found: Guarantee | None = None, about: str = "") -> tuple[str, ...]:
+        """As its weakest certificate says it, of the secret that the recipe names."""
+        recipe = self["question"]["recipe"] or {}
+        named = protected(recipe) if "protect" in recipe else about
+        most = weakest(inner(body) for body in (self.certificates or {}).values())
+        return () if most is None else most.quoted(found, named)
 
     @property
     def composes(self) -> bool:

@@ -257,7 +257,7 @@ def _column(recipe: Recipe) -> str:
         coarse = f", each date as the middle of one of {len(bins) - 1} bins from {bins[0]} to {bins[-1]}"
     elif bins is not None:
         coarse = ", categories as their place in the order " + ", ".join(map(repr, bins))
-    return f"Publish column {recipe['publish']!r}, row by row{coarse}. Secret: {_protected(recipe)} of each row."
+    return f"Publish column {recipe['publish']!r}, row by row{coarse}. Secret: {protected(recipe)} of each row."
 
 
 def _statistic(recipe: Recipe) -> str:
@@ -270,7 +270,7 @@ def _statistic(recipe: Recipe) -> str:
     elif recipe["bins"] is not None:
         clipped = f", in {len(recipe['bins']) - 1} bins from {recipe['bins'][0]:g} to {recipe['bins'][-1]:g}"
     rows = sum(recipe["groups"].values())
-    return f"Publish {recipe['query']} of {rows} records{by}{clipped}. Secret: {_protected(recipe)} of each record."
+    return f"Publish {recipe['query']} of {rows} records{by}{clipped}. Secret: {protected(recipe)} of each record."
 
 
 def _sequence(recipe: Recipe) -> str:
@@ -296,7 +296,7 @@ def _training(recipe: Recipe) -> str:
 def _records(recipe: Recipe) -> str:
     asked = [str(found["query"]) for found in recipe["questions"]]
     between = "; " if recipe.get("grammar", 1) > 1 else ", "
-    return f"Publish {between.join(asked)} of {recipe['rows']} records. Secret: {_protected(recipe)} of each record."
+    return f"Publish {between.join(asked)} of {recipe['rows']} records. Secret: {protected(recipe)} of each record."
 
 
 def _property(recipe: Recipe) -> str:
@@ -317,7 +317,8 @@ _WORDS = {form.__name__.removeprefix("_"): form for form in _FORMS}
 """Each form of a question by its name in a recipe."""
 
 
-def _protected(recipe: Recipe) -> str:
+def protected(recipe: Recipe) -> str:
+    """What is secret, in a few words."""
     protect = recipe["protect"]
     if isinstance(protect, str):
         return repr(protect)

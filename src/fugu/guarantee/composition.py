@@ -13,7 +13,7 @@ from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.curve import ZCDP, Guarantee, RenyiCurve
 from fugu.guarantee.kinds import Approx, Pure, Renyi, is_guarantee
 from fugu.numbers.exact import Real, as_fraction
-from fugu.numbers.text import shortened
+from fugu.numbers.text import SECRET, number, shortened
 
 Join = Callable[[list[Fraction]], Fraction]
 
@@ -144,6 +144,62 @@ def both(
     return f"{promise(believed)} against whoever believes {believes}; {promise(anybody)} {whom}"
 
 
+REMAINDER = 1e-6
+"""The delta beside which Rényi promises are put into odds."""
+
+
+def quote(
+    believed: Guarantee | Real, anybody: Guarantee | Real | None, believes: str = REFERENCE, whom: str = ANYBODY,
+    about: str = SECRET,
+) -> tuple[str, str]:  # fmt: skip
+    """The two lines that every output begins with: what is to be quoted of a release, in odds, rounded up.
+
+    Pure: whoever holds the beliefs, posterior odds between two secrets are within e^epsilon of the prior ones. With a
+    delta: P(S given one) <= e^epsilon P(S given the other) + delta for every set S of outputs. A Rényi promise is put
+    as the best such pair that follows from it, at `REMAINDER`. `about`: what is secret, in words; else as in `both`.
+
+    >>> for line in (*quote(Pure(1), 5, about="'smoker'"), *quote(Approx(1, 1e-6), None, "the stated laws")):
+    ...     print(line)
+    Promise: whoever believes the reference changes odds about 'smoker' by a factor of at most 2.72 (epsilon 1).
+    Against anybody, whatever they believe of independent records: a factor of at most 149 (epsilon 5).
+    Promise: to whoever believes the stated laws, the secret changes the chance of any output by a factor of at most \
+2.72, plus 1e-6 (epsilon 1 and delta 1e-6).
+    Against anybody, whatever they believe of independent records: no promise.
+    """
+    first, second = _in_odds(believed), _in_odds(anybody)
+    odds = first is not None and "plus" not in first
+    who = f"whoever believes {believes} changes odds about {about} by" if odds else (
+        f"to whoever believes {believes}, {about} changes the chance of any output by"
+    )  # fmt: skip
+    others = f"{whom[0].upper()}{whom[1:]}" + (
+        ", whatever they believe of independent records" if whom == ANYBODY else ""
+    )
+    return f"Promise: {who} {first}." if first else "Promise: none.", f"{others}: {second or 'no promise'}."
+
+
+def _in_odds(guarantee: Guarantee | Real | None) -> str | None:
+    """A promise as a factor, rounded up; None where no finite one holds."""
+    said = promise(guarantee)
+    if isinstance(guarantee, Guarantee) and (odds := odds_of(guarantee)) is not guarantee:
+        guarantee, said = odds, f"which follows from {said}"
+    epsilon = guarantee.epsilon if isinstance(guarantee, Guarantee) else guarantee
+    if epsilon is None or math.isinf(epsilon):
+        return None
+    factor = number(math.exp(epsilon), "up") if epsilon < _LARGEST else f"e^{_up(epsilon)}"
+    plus = f", plus {_up(guarantee.delta)}" if isinstance(guarantee, Guarantee) and guarantee.delta else ""
+    return f"a factor of at most {factor}{plus} ({said})"
+
+
+def odds_of(guarantee: Guarantee) -> Guarantee:
+    """What a promise says about odds: itself, or of a Rényi promise the best (epsilon, delta) that it implies.
+
+    Outside the events that it leaves out, with a remainder of `REMAINDER`."""
+    if all(math.isinf(order) for order, _ in guarantee.orders):
+        return guarantee
+    left_out = as_fraction(guarantee.delta)
+    return guarantee.to_approx(left_out + (1 - left_out) * as_fraction(REMAINDER))
+
+
 def promise(guarantee: Guarantee | Real | None) -> str:
     """One promise in a few words, rounded up.
 
@@ -193,7 +249,7 @@ def _up(x: Real) -> str:
     return f"{short:f}" if short == 0 or -5 < short.adjusted() < 9 else f"{short:e}".replace("e+", "e")
 
 
-MOST_EPSILON = 10
+MOST_EPSILON, _LARGEST = 10, 700
 
 
 def weaknesses(guarantee: Guarantee, rows: int | None = None) -> tuple[str, ...]:

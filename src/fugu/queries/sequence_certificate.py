@@ -378,6 +378,9 @@ class SequenceCertificate(PerEntryCertificate):
         """Both promises: against whoever believes the chain, and for each entry."""
         return Promising.promised(self, found)
 
+    def quoted(self, found: Guarantee | None = None, about: str = "") -> tuple[str, ...]:
+        return Promising.quoted(self, found, about)
+
     def warnings(self, rows: int | None = None) -> tuple[str, ...]:
         """Why the promise protects hardly anybody, with the numbers that are called exact; `rows`: all entries."""
         return (*self.exact_values, *weaknesses(self.budget, rows))

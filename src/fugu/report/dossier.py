@@ -23,7 +23,7 @@ from fugu.errors import UsageError
 from fugu.files import check_apart
 from fugu.guarantee import weaknesses
 from fugu.guarantee.asks import exact
-from fugu.guarantee.composition import promise
+from fugu.guarantee.composition import odds_of, promise
 from fugu.guarantee.curve import budget_from
 from fugu.laws.family import Family, SetFamily
 from fugu.ledger import Books, Ledger, books
@@ -38,7 +38,7 @@ from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.usable_sequences import usable_of_sequence
 from fugu.question import RECORDS
-from fugu.report.facts import odds_of, parts
+from fugu.report.facts import parts
 from fugu.report.template import exchanges, questions_of, render, story, sureness
 from fugu.session.checks import usable_of_records
 from fugu.utility.usable import OWN_TABLE, Usable

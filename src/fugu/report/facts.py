@@ -17,10 +17,11 @@ from fugu.documents.certificate import Certificate
 from fugu.documents.swap import SWAP
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Guarantee
+from fugu.guarantee.composition import odds_of
 from fugu.noise.kind import kind_named
 from fugu.noise.lattice import Lattice
 from fugu.noise.matrix import CorrelatedGaussian, DirectedLaplace, Matrix
-from fugu.numbers.exact import as_fraction, read_number
+from fugu.numbers.exact import read_number
 from fugu.numbers.text import SECRET, VALUE
 from fugu.report.shapes import limit, why_unlimited
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 PRIORS = (0.01, 0.1, 0.5, 0.9)
-REMAINDER = 1e-6
-"""The delta at which a Rényi promise is put in terms of odds."""
 _MOST_CELLS = 200_000
 """Points times pairs up to which the scales that a certificate does not list are worked out."""
 _MOST_CELLS_OF_VECTORS = 400
@@ -168,16 +167,6 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
 def _renyi(promise: Guarantee) -> tuple[tuple[float, float], ...]:
     """(alpha, epsilon) of every order of a Rényi promise; nothing for others."""
     return tuple((float(a), float(e)) for a, e in promise.orders if not math.isinf(a))
-
-
-def odds_of(promise: Guarantee) -> Guarantee:
-    """What a promise says about odds: itself, or of a Rényi promise the best (epsilon, delta) that it implies.
-
-    Outside the events that it leaves out, with a remainder of `REMAINDER`."""
-    if not _renyi(promise):
-        return promise
-    left_out = as_fraction(promise.delta)
-    return promise.to_approx(left_out + (1 - left_out) * as_fraction(REMAINDER))
 
 
 def posterior(prior: float, loss: float) -> float:

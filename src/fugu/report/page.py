@@ -18,7 +18,7 @@ from fugu.drawing.charts import curve
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Pure, Renyi
 from fugu.guarantee.asks import exact
-from fugu.guarantee.composition import weaknesses
+from fugu.guarantee.composition import REMAINDER, odds_of, weaknesses
 from fugu.guarantee.curve import budget_from
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import read_number
@@ -27,7 +27,6 @@ from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.statistic import exact_numbers
 from fugu.report.dossier import documents_in, release_facts
-from fugu.report.facts import REMAINDER, odds_of
 from fugu.report.template import exchanges, noise_of, questions_of, render, story, sureness
 from fugu.session.checks import usable_of_records
 from fugu.training.record import TrainingCertificate

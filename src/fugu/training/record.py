@@ -208,6 +208,10 @@ class TrainingCertificate(Promising):
         return "the stated prior"
 
     @property
+    def about(self) -> str:
+        return "one record"
+
+    @property
     def anybody(self) -> Approx | None:
         """The same, where it is for each record; under another prior nothing more is proved."""
         return self.budget if self.for_each_record else None
