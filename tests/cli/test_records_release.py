@@ -304,9 +304,9 @@ def test_a_question_that_is_asked_twice_is_charged_answered_and_verified_twice(t
 @pytest.mark.parametrize("route", ["records", "law"])
 def test_bounds_left_out_are_said_and_fitted_again_on_the_reference(tables, route):
     """Rejects a line that claims another range, and another reference."""
-    code, said = command("release", tables / "today.csv", "--query", "mean(age)", "--protect", "sex", "--epsilon", "0.5",
-                         "--reference", tables / "ref.csv", "-o", tables / f"{route}.csv", "--no-ledger", "--route",
-                         route)  # fmt: skip
+    code, said = command("release", tables / "today.csv", "--query", "mean(age)", "--protect", "sex", "--no-ledger",
+                         "--reference", tables / "ref.csv", "-o", tables / f"{route}.csv", "--route", route,
+                         "--epsilon", "0.5")  # fmt: skip
     line = "'age' counts in steps of 1 from 0 to 40: the reference's range, rounded outward, so that none of its rows"
     assert code == 0 and line in " ".join(said.split())
     paper, reference = beside(tables / f"{route}.csv"), ("--reference", tables / "ref.csv")

@@ -6,8 +6,9 @@ import pytest
 import fugu
 from fugu.auditing import guarantee_against, guarantee_within
 from fugu.drawing.marks import path
+from fugu.guarantee.composition import REMAINDER
 from fugu.report import page
-from fugu.report.facts import REMAINDER, Facts, facts
+from fugu.report.facts import Facts, facts
 from fugu.report.figures import curve, nearby_figure
 from fugu.report.template import sentence
 
