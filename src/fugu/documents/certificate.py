@@ -420,17 +420,6 @@ class Certificate(Promising):
         return REFERENCE if fitted else "the stated laws"
 
     @property
-    def about(self) -> str:
-        """The protected columns, or the property; else the names of the two secrets."""
-        recipe, stated = self.body.get("recipe"), self.body.get("property")
-        if recipe is not None:
-            return say.protected(recipe)
-        if stated is not None:
-            return f"the share of {stated['name']}"
-        names = self.told().secrets
-        return f"{names[0]!r} or {names[1]!r}" if len(names) == 2 else super().about
-
-    @property
     def claims(self) -> Json:
         """What is said, whichever version of fugu said it; the second promise follows from it."""
         return {k: v for k, v in super().claims.items() if k != ANYBODY}

@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fugu.documents.document import Document
 from fugu.documents.reading import reading
+from fugu.documents.sentences import protected
 from fugu.errors import BadNoise, CertificateError
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.asks import exact, plain
@@ -98,8 +99,14 @@ class Promising(Document):
 
     @property
     def about(self) -> str:
-        """What is secret, in a few words."""
-        return SECRET
+        """What is secret: the protected columns, a property of the whole, or two secrets by their names."""
+        recipe, stated = self.body.get("recipe") or self.body, self.body.get("property")
+        if recipe.get("protect") is not None:
+            return protected(recipe)
+        if stated is not None:
+            return f"the share of {stated['name']}"
+        names = self.told().secrets
+        return f"{names[0]!r} or {names[1]!r}" if len(names) == 2 else SECRET
 
     def quoted(self, found: Guarantee | None = None, about: str = "") -> tuple[str, ...]:
         believed = self.believed if found is None else found

@@ -23,7 +23,7 @@ from fugu.data.secrets import OF_NUMBERS, rules
 from fugu.documents.document import Check, NotChecked, Outcome, Proved, Stated, canonical_json, no_laws
 from fugu.documents.promises import Promising
 from fugu.documents.reading import proving, reading
-from fugu.documents.sentences import APART, UNPROTECTED, Told, protected, ranges_said
+from fugu.documents.sentences import APART, UNPROTECTED, Told, ranges_said
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact, plain
@@ -199,10 +199,6 @@ class RecordsCertificate(Promising):
     def believed(self) -> Pure:
         """What all questions together have spent."""
         return Pure(plain(self.spent))
-
-    @property
-    def about(self) -> str:
-        return super().about if self["protect"] is None else protected(self.body)
 
     @property
     def anybody(self) -> Pure:
