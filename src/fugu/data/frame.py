@@ -228,7 +228,9 @@ class Table:
         self._columns: dict[str, Column] = {}
         self.columns: tuple[str, ...] = self._source.names
         if not self.columns:
-            raise BadTable("the table has no columns")
+            raise BadTable(
+                "the table has none of the columns; if its first line does not hold their names, give --no-header"
+            )
         unnamed = [name for name in self.columns if not isinstance(name, str)]
         if unnamed:
             raise BadTable(f"column names must be text, found {len(unnamed)} that are not; rename the columns")

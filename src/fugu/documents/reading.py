@@ -110,7 +110,9 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     except CertificateError:
         raise
     except (ValueError, RecursionError, MemoryError) as error:
-        raise CertificateError(f"{source.name!r} is not a whole JSON document; it may be truncated") from error
+        raise CertificateError(
+            f"{source.name!r} is no certificate (a whole JSON document, OUT.certificate.json); it may be cut off"
+        ) from error
     check_plain(found)
     return found
 

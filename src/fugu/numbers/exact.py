@@ -97,12 +97,12 @@ def read_number(x: object) -> Fraction:
     if isinstance(x, float) and math.isfinite(x):
         return as_fraction(x)
     if not isinstance(x, str):
-        raise UsageError("what should be a number is none, or is not finite")
+        raise UsageError("not a number, or not a finite one")
     if len(x) > 2 * _MOST_DIGITS + 16:
         raise UsageError("a number has too many digits to be read")
     decimal = _DECIMAL.fullmatch(x)
     if decimal is None and _RATIO.fullmatch(x) is None:
-        raise UsageError("what should be a number is none; write a decimal such as 0.25, or a fraction such as 1/3")
+        raise UsageError("not a number; write a decimal such as 0.25")
     exponent = "0" if decimal is None else (decimal[1] or "0")
     if len(exponent) > 8 or abs(int(exponent)) > _MOST_DIGITS:
         raise UsageError(f"a number has an exponent beyond {_MOST_DIGITS}, which is not read")

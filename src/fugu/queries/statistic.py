@@ -50,7 +50,8 @@ GRAMMAR = 2
 fugu 0.3, for its last question alone. What says no version has 1."""
 _BY = re.compile(r"(?P<what>.*[^\s])\s+by\s+(?P<by>.+)", re.IGNORECASE | re.DOTALL)
 _QUESTIONS = (
-    "a question looks like count, mean(chol), proportion(smoker=yes), quantile(age, 0.9) or top(ward, 3) by site"
+    "a question looks like count, mean(chol), proportion(smoker=yes), quantile(age, 0.9) or top(ward, 3) by site; "
+    'there is no "where", but "by" answers for each group'
 )
 
 
