@@ -29,7 +29,7 @@ def test_delta_outside_its_domain_is_refused(bad):
         Approx(1, bad)
 
 
-@pytest.mark.parametrize("bad", [1, 0.5, -2, math.nan, None])
+@pytest.mark.parametrize("bad", [1, 0.5, 0, -2, math.nan, True, "2", None])
 def test_alpha_outside_its_domain_is_refused(bad):
     with pytest.raises(BadBudget, match="alpha"):
         Renyi(bad, 1)

@@ -6,7 +6,6 @@ import json
 import math
 from fractions import Fraction as F
 
-import mpmath as mp
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -67,7 +66,8 @@ def test_the_table_of_section_five(noise, alpha, expected, gwm, one, two):
     assert math.log(lp) / (alpha - 1) == pytest.approx(expected, abs=1e-9)
     assert shift_renyi(noise, 2, alpha) == pytest.approx(gwm, abs=2e-12)
     true = fugu.renyi(noise, PAIR, alpha)
-    assert true == pytest.approx(max(one, two), abs=2e-9)
+    assert true == pytest.approx(max(one, two), abs=1e-9)
+    assert true == fugu.renyi(noise, fugu.LawPair(PAIR.q, PAIR.p), alpha)
     assert true < found < shift_renyi(noise, 2, alpha)
 
 
@@ -142,46 +142,6 @@ def test_one_sided_events_fail_in_the_other_order():
     assert found[0] > 10 and found[1] > 100 * found[0] / 10 and found[2] > 50 * found[1]
 
 
-def test_events_must_be_likely_given_each_secret():
-    """Definition 4.1 as printed asks for P(E) >= 1 - delta over both secrets. With a secret of probability delta / 2
-    the event may leave out nearly all of it: the printed promise holds for M = 1{secret}, which tells everything."""
-    delta = F(1, 10)
-    secret, tiny = delta / 2, F(1, 10**6)
-    spoken = 1 - tiny  # P(M = 1 | s_i); M = 0 else, and given s_j
-    event = 1 - secret * spoken  # E: everything but {s_i and M = 1}
-    assert event >= 1 - delta  # the printed condition, and given E, M = 0 for sure under both secrets: D = 0
-    assert 1 - spoken < 1 - delta  # the corrected one: P(E | s_i) is one in a million
-    pair = fugu.LawPair(fugu.Discrete([0, 1], [tiny, spoken]), fugu.Discrete([0]))
-    assert fugu.calibrate(pair, fugu.Renyi(2, 0.1, float(delta))).noise.scale > 0
-
-
-def test_the_infimum_over_both_laws_is_void():
-    """Lemma 4.1 as printed: laws within distance z of mu and of nu, each free, can be one and the same law as soon as
-    W_inf(mu, nu) <= 2z, hence D = 0 for a mechanism without noise; with both at z = W_inf, always."""
-    mu, nu, z = 0.0, 1.0, 1.0
-    middle = (mu + nu) / 2
-    assert abs(middle - mu) <= z and abs(middle - nu) <= z
-    assert fugu.renyi(Laplace(0), fugu.LawPair(fugu.Discrete([middle]), fugu.Discrete([middle])), 2) == 0
-    assert math.isinf(fugu.renyi(Laplace(0, grid=1), fugu.LawPair(fugu.Discrete([mu]), fugu.Discrete([nu])), 2))
-
-
-def test_asymmetric_noise_needs_the_right_sign():
-    """Theorem 4.5 prints D(noise, noise shifted by X - Y); it is Y - X. With right scale 1 and left scale 1/4 the
-    printed number is below the truth, which is why only symmetric noise is offered."""
-
-    def density(x):
-        return mp.mpf(4) / 5 * mp.exp(-x if x >= 0 else 4 * x)
-
-    def renyi2(shift):
-        """D_2(zeta || zeta + shift)."""
-        cut = sorted([0, shift])
-        return mp.log(mp.quad(lambda x: density(x) ** 2 / density(x - shift), [-mp.inf, *cut, 40 + shift, mp.inf]))
-
-    with mp.workdps(30):
-        assert float(renyi2(1)) == pytest.approx(2.90633296772, abs=1e-10)
-        assert float(renyi2(-1)) == pytest.approx(0.88223239045, abs=1e-10)
-
-
 def test_corollary_4_1_corrected():
     """Cauchy noise of tail 2 and order 3: R(W_4) by the Legendre polynomial P_2(1 + w/2), in place of 1 + w."""
     distance = fugu.wasserstein(PAIR.p, PAIR.q, order=4)
@@ -192,64 +152,14 @@ def test_corollary_4_1_corrected():
     plan = monotone(POINTS, P, Q)
     exact = plan_log_cost(plan, log_cost(GeneralizedCauchy(2), 3, plan.distances.astype(float))) / 2
     assert fugu.renyi(GeneralizedCauchy(2), PAIR, 3) < exact <= expected < shift_renyi(GeneralizedCauchy(2), 2, 3)
-    # the printed argument 1 + z^2 / lambda^2 with the rate lambda = 3: far below the truth
-    assert shift_renyi(GeneralizedCauchy(F(1, 3)), 1, 2) == pytest.approx(1.70474809224, abs=1e-11)
-    assert math.log(1 + 1 / 9) == pytest.approx(0.105360515658, abs=1e-12)
     offered = fugu.calibrate(PAIR, fugu.Renyi(3, expected), noise="cauchy", method="cauchy-moments")
     assert offered.noise.scale == pytest.approx(2, rel=1e-8)
 
 
 # --- section 7 --------------------------------------------------------------------------------------------------------
-def example_1(rho: float):
-    """X_1 + X_2 of two coins with correlation rho, given the first: 0 or 1, plus 1 with probability (1 -+ rho) / 2."""
-    up, down = F(1, 2) + F(str(rho)) / 2, F(1, 2) - F(str(rho)) / 2
-    return fugu.Discrete([0, 1], [up, down]), fugu.Discrete([1, 2], [down, up])
-
-
-@pytest.mark.parametrize(
-    ("rho", "squared", "largest"), [(0.3, 1.9, 2), (0, 1, 1), (-0.3, 0.7, 1), (1, 4, 2), (-1, 0, 0)]
-)
-def test_example_one_distances(rho, squared, largest):
-    p, q = example_1(rho)
-    assert fugu.wasserstein(p, q, order=2) ** 2 == pytest.approx(squared, abs=1e-12)
-    assert fugu.wasserstein(p, q) == largest
-    if rho < 0:
-        assert squared != pytest.approx(1 + 3 * rho)  # as printed; negative, even, below -1/3
-
-
-@pytest.mark.parametrize(
-    ("noise", "gwm", "exact", "true"),
-    [
-        (GeneralizedCauchy(1), 1.0986122887, 0.6678293726, 0.51342364),
-        (Gaussian(1), 4, 2.9059302221, 1.3267174890),
-        (Laplace(1), 1.5957735006, 1.0223619080, 0.7757503453),
-    ],
-)
-def test_example_one_losses(noise, gwm, exact, true):
-    p, q = example_1(0.3)
-    found = [law.masses.scatter(np.searchsorted([0, 1, 2], law.values), 3) for law in (p, q)]
-    plan = monotone(np.arange(3), *found)
-    assert shift_renyi(noise, 2, 2) == pytest.approx(gwm, abs=1e-10)
-    assert plan_log_cost(plan, log_cost(noise, 2, plan.distances.astype(float))) == pytest.approx(exact, abs=1e-10)
-    assert fugu.renyi(noise, fugu.LawPair(p, q), 2) == pytest.approx(true, abs=1e-8)
-
-
-def test_example_two():
-    """The mean of two records, independent: the laws given X_1 = a and b are translates by |a - b| / 2, not by 98."""
-    rest, weights = np.array([1, 2, 100]), [F(5, 10), F(499, 1000), F(1, 1000)]
-    given = {a: fugu.Discrete(((a + rest) / 2).tolist(), weights) for a in (1, 2, 100)}
-    for (a, b), z in {(1, 2): 0.5, (2, 100): 49, (1, 100): 49.5}.items():
-        assert fugu.wasserstein(given[a], given[b]) == z
-    assert fugu.closeness(given[1], given[100], 0.003) == 49.5
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("alpha", [1, 0.5, 0, -2, math.nan, True, "2", None])
-def test_orders_that_are_none(alpha):
-    with pytest.raises(BadBudget, match="alpha must be a number above 1"):
-        fugu.Renyi(alpha, 1)
-    with pytest.raises(BadBudget, match="alpha must be a number above 1"):
-        fugu.renyi(Laplace(1), PAIR, alpha)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from fugu.loss.normal import (
 )
 from fugu.loss.search.normal import fast_normal_delta
 from fugu.loss.shifts import gaussian_delta, gaussian_mu
-from fugu_papers.normal_curve import classical_mu, gaussian_epsilon
+from fugu_papers.normal_curve import gaussian_epsilon
 from hunting import search
 
 mp = MPContext()
@@ -256,12 +256,6 @@ def test_the_averaged_covariance_claims_too_little():
         np.random.default_rng(1), v, np.array(p) + s * np.outer(v, v), np.array(q) + s * np.outer(v, v), 0.2, 1_000_000
     )
     assert max(low, high) > delta, "an independent estimate refutes the shared-covariance claim too"
-
-
-def test_the_classical_constant_is_refuted_at_epsilon_10():
-    m = F(classical_mu(10, 1e-3)).limit_denominator(10**6)
-    eye = [[1, 0], [0, 1]]
-    assert prove_normal_delta(pair_of([m, 0], eye, [0, 0], eye), zeros(2), F(10)) > 0.0033
 
 
 def test_divergences_match_the_closed_form_and_quadrature():

@@ -16,25 +16,6 @@ from fugu.loss.continuous_divergence import rule
 
 A = fugu.Discrete([0, 1, 4], [2, 1, 1])
 B = fugu.Discrete([0, 2, 3], [1, 2, 1])
-POINTS = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([1]))
-
-
-@pytest.mark.parametrize(
-    ("noise", "alpha", "golden"),
-    [  # theory/renyi.md, section 5: the larger of D(A, B) and D(B, A)
-        (fugu.Gaussian(2), 2, 0.108770879),
-        (fugu.Gaussian(3), 5, 0.111814885),
-        (fugu.Laplace(1), 2, 0.493207812),
-        (fugu.Laplace(2), 3, 0.164008885),
-        (fugu.GeneralizedCauchy(1), 2, 0.314757667),
-        (fugu.GeneralizedCauchy(2), 3, 0.090051696),
-        (fugu.GeneralizedCauchy(1, tail=4), 2, 1.247590006),
-    ],
-)
-def test_golden_numbers(noise, alpha, golden):
-    found = fugu.renyi(noise, fugu.LawPair(A, B), alpha)
-    assert abs(found - golden) < 1e-9
-    assert found == fugu.renyi(noise, fugu.LawPair(B, A), alpha)
 
 
 @pytest.mark.parametrize("alpha", [1.0001, 1.01, 1.5, 2, 5, 20, 100])
@@ -51,24 +32,6 @@ def test_shifts_have_their_closed_forms(alpha):
             (fugu.renyi(fugu.Gaussian(s), both, alpha), gauss),
         ):
             assert truth * (1 - 1e-14) <= found <= truth * (1 + 1e-11) + 1e-13 / (alpha - 1)
-
-
-@pytest.mark.parametrize(
-    ("alpha", "tail", "scale", "z", "golden"),
-    [  # theory/renyi.md, section 6
-        (2, 2, 1, 1, 0.405465108108164),
-        (2, 2, 2, 3, 0.75377180237638),
-        (2.5, 2, 1, 2, 1.20676376554998),
-        (1.25, 2, 1, 4, 1.83610309157327),
-        (2, 4, 1, 1, 1.28785428830664),
-        (3, 3, 2, 5, 2.72620851233277),
-        (1.5, 6, 1, 0.5, 0.622846965763885),
-    ],
-)
-def test_cauchy_shifts(alpha, tail, scale, z, golden):
-    both = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([z]))
-    found = fugu.renyi(fugu.GeneralizedCauchy(scale, tail=tail), both, alpha)
-    assert golden * (1 - 1e-13) <= found <= golden * (1 + 1e-10)
 
 
 def shape(noise):
@@ -128,7 +91,7 @@ def test_degenerate_cases():
     assert fugu.renyi(fugu.Laplace(0), both, 2) == math.inf == fugu.renyi(fugu.GeneralizedCauchy(0), both, 2)
     assert fugu.renyi(fugu.Laplace(2), both, math.inf) == fugu.epsilon(fugu.Laplace(2), both)
     assert fugu.renyi(fugu.Laplace(2), both, 1000) <= fugu.epsilon(fugu.Laplace(2), both)
-    for alpha in (1, 0.5, math.nan, True, "2"):
+    for alpha in (1, 0.5, 0, -2, math.nan, True, "2", None):
         with pytest.raises(BadBudget):
             fugu.renyi(fugu.Laplace(1), both, alpha)
     with pytest.raises(BadNoise):
@@ -181,14 +144,6 @@ def test_speed_of_two_laws_of_a_thousand_atoms():
 def test_nodes_integrate_polynomials():
     x, w = rule()
     assert all(abs(float(w @ x**k) - (0 if k % 2 else 2 / (k + 1))) < 1e-14 for k in range(32))
-
-
-def test_example_1_of_the_paper():
-    """Two bits of mean 1/2 and correlation 0.3, their sum, the first bit secret (theory/renyi.md, section 7)."""
-    both = fugu.LawPair(fugu.Discrete([0, 1], [0.65, 0.35]), fugu.Discrete([1, 2], [0.35, 0.65]))
-    assert fugu.renyi(fugu.GeneralizedCauchy(1), both, 2) == pytest.approx(0.51342364, abs=1e-8)
-    assert fugu.renyi(fugu.Gaussian(1), both, 2) == pytest.approx(1.3267174890, abs=1e-10)
-    assert fugu.renyi(fugu.Laplace(1), both, 2) == pytest.approx(0.7757503453, abs=1e-10)
 
 
 @pytest.mark.parametrize("alpha", [1.0001, 1.001, 1.000001, 1.0007])

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
+import fugu
 from fugu.errors import BadBudget, BadNoise, NotProvable, UsageError
 from fugu.loss.cost import ball_log_cost, log_concave
 from fugu.loss.shifts import shift_renyi
@@ -52,10 +53,6 @@ def test_laplace_reference_values(a, z, rho, value):
         assert true <= mpf(found) <= true * (1 + mpf(2) ** -51)
 
 
-def test_the_first_printed_value_near_order_one_was_wrong():
-    assert abs(shift_renyi(Laplace(1), 1, 1.0001) - 0.36791230986298) > 1e-13
-
-
 @pytest.mark.parametrize(
     ("a", "z", "s", "value"), [(2, 1, 1, 1), (1.5, 1, 2, 0.1875), (10, 0.3, 0.1, 45), (64, 5, 1, 800)]
 )
@@ -77,33 +74,6 @@ def test_laplace_on_the_l2_ball_is_an_equal_split(a, d, rho, z, value):
     assert vertex < found, "the vertex is not the worst shift of the l2 ball"
 
 
-def test_the_vertex_is_false_on_the_l2_ball():
-    assert shift_renyi(Laplace(1), 1, 2) == pytest.approx(0.619123629999, abs=1e-12)
-    with mp.workdps(30):
-        truth = float(4 * laplace(2, mpf(1) / 2))  # the shift (1/2, 1/2, 1/2, 1/2) has l2 norm 1
-    assert truth == pytest.approx(0.801215584694, abs=1e-12)
-    assert shift_renyi(Laplace(1), 1, 2) < truth <= shift_renyi(Laplace(1), 1, 2, 4, norm=2)
-
-
-def test_lemma_b1_as_printed_is_false():
-    """The last display prints 2 h(1/2) >= h(1); superadditivity is the other way."""
-    half, one = shift_renyi(Laplace(1), 0.5, 2), shift_renyi(Laplace(1), 1, 2)
-    assert 2 * half == pytest.approx(0.400608, abs=1e-6) and one == pytest.approx(0.619124, abs=1e-6)
-    assert not 2 * half >= one
-
-
-def test_the_printed_second_derivative_is_false():
-    a, rho, z, h = 2.5, 1.3, mpf("0.7"), mpf(10) ** -8
-    with mp.workdps(40):
-        second = (
-            laplace(a, (z + h) / mpf("1.3")) - 2 * laplace(a, z / mpf("1.3")) + laplace(a, (z - h) / mpf("1.3"))
-        ) / h**2
-    assert float(second) == pytest.approx(0.3840864, abs=1e-7)
-    down = a * math.exp(0.7 * (a - 1) / rho) + (a - 1) * math.exp(-0.7 * a / rho)
-    assert a * (2 * a - 1) ** 2 / rho**2 * math.exp(-0.7 / rho) / down**2 == pytest.approx(float(second), rel=1e-6)
-    assert abs(float(second) - 0.4138982) > 0.02
-
-
 CAUCHY = [
     (2, 2, 1, 1, 0.405465108108164),
     (2, 2, 2, 3, 0.75377180237638),
@@ -114,6 +84,8 @@ CAUCHY = [
     (3, 3, 2, 5, 2.72620851233277),
     (1.5, 6, 1, 0.5, 0.622846965763885),
     (8, 2, 1, 0.01, 0.000199927545508365),
+    (2, 2, 1, 3, 1.7047480922384253),
+    (2, 4, 1, 3, 4.243123698247448),
 ]
 
 
@@ -121,6 +93,8 @@ CAUCHY = [
 def test_cauchy_reference_values(a, k, s, z, value):
     found = shift_renyi(GeneralizedCauchy(s, k), z, a)
     assert found == pytest.approx(value, rel=1e-13)
+    points = fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([z]))
+    assert value * (1 - 1e-13) <= fugu.renyi(GeneralizedCauchy(s, k), points, a) <= value * (1 + 1e-10) + 1e-12
     with mp.workdps(25):
         true = cauchy(a, k, mpf(str(z)) / mpf(str(s)))
         assert true * (1 - mpf(10) ** -15) <= found <= true * (1 + mpf(10) ** -14)
@@ -129,7 +103,13 @@ def test_cauchy_reference_values(a, k, s, z, value):
 
 @pytest.mark.parametrize(
     ("a", "d", "s", "z", "value"),
-    [(2, 3, 1, 2, 1.532476871298), (3, 4, 1, 2, 2.112105348499), (2, 1, 2, 3, 0.753771802376)],
+    [
+        (2, 3, 1, 2, 1.532476871298),
+        (3, 4, 1, 2, 2.112105348499),
+        (2, 1, 2, 3, 0.753771802376),
+        (2, 4, 1, 2, 1.621860432433),
+        (2, 16, 1, 2, 1.884528570502),
+    ],
 )
 def test_cauchy_in_several_dimensions(a, d, s, z, value):
     assert shift_renyi(GeneralizedCauchy(s), z, a, d) == pytest.approx(value, abs=6e-13)
@@ -147,39 +127,6 @@ def test_cauchy_pure_values(k, z, value):
         share = z / 5 if norm == 1 else z / math.sqrt(5)
         assert several == pytest.approx(5 * k * math.asinh(share / 2), rel=1e-14)
         assert several > shift_renyi(noise, z, math.inf), "a vertex is not the worst shift"
-
-
-@pytest.mark.parametrize(
-    ("a", "k", "rate", "z", "truth", "printed"),
-    [
-        (2, 2, 3, 1, 1.70474809224, 0.105360515658),
-        (2.5, 2, 2, 1, 1.20676376555, 0.267473586421),
-        (2, 4, 3, 1, 4.24312369825, 0.994622575144),
-    ],
-)
-def test_lemma_d1_as_printed_is_false(a, k, rate, z, truth, printed):
-    """Printed argument 1 + z^2 / rate^2; the right one is 1 + (rate z)^2 / 2."""
-    found = shift_renyi(GeneralizedCauchy(Fraction(1, rate), k), z, a)
-    with mp.workdps(20):
-        nu = k * (a - 1) / 2
-        front = mp.sqrt(mp.pi) * mp.gamma(mpf(k) / 2) / mp.gamma(mpf(k - 1) / 2)
-        wrong = mp.log(front * mp.legenp(nu, 0, 1 + mpf(z) ** 2 / rate**2, type=3)) / (a - 1)
-        true = cauchy(a, k, rate * z)
-    assert float(wrong) == pytest.approx(printed, abs=1e-9)
-    assert float(true) == pytest.approx(truth, abs=1e-9)
-    assert float(wrong) < float(true) <= found * (1 + 1e-15) and found == pytest.approx(truth, rel=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("d", "truth", "printed"), [(3, 1.53247687, 1.10317434), (4, 1.62186043, 0.89257421), (16, 1.88452857, 0.24806698)]
-)
-def test_corollary_4_1_with_the_square_of_the_dimension_is_false(d, truth, printed):
-    """Diracs at equal coordinates, ||x||^2 = 4, order 2: d^2 for d in the argument (and no 1/2) falls below."""
-    assert d * math.log1p(4 / d**2) == pytest.approx(printed, abs=1e-8)
-    with mp.workdps(20):
-        true = float(d * cauchy(2, 2, mp.sqrt(mpf(4) / d)))
-    assert true == pytest.approx(truth, abs=1e-8) and printed < true
-    assert true * (1 - 1e-13) <= shift_renyi(GeneralizedCauchy(1), 2, 2, d) <= true * (1 + 1e-13)
 
 
 def test_small_tails_are_refused_in_several_dimensions():
