@@ -144,6 +144,7 @@ _AT_LENGTH = (
     "examples/sequences.py]",
     "test_a_release_is_written_back_and_asked_again",
     "test_out_of_reach.py::test_money_in_cents_needs_little_memory",
+    "test_the_whole_sampler_decides_no_integer_on_more_than_its_mass[two digits]",
     "test_release_attack.py::test_histograms_go_through_files",
     "test_real_metric.py",
     "test_out_of_reach.py::test_hostile_numbers_are_proved_or_refused[vectors]",

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 import fugu
 import fugu.cli.app as cli
-from fugu.documents.certificate import Certificate
-from fugu.errors import BadBudget, CertificateError, FuguError, NotProvable, UnknownName, UsageError
+from fugu.errors import BadBudget, FuguError, NotProvable, UnknownName, UsageError
 from fugu.laws.masses import Masses
 from fugu.loss.cost import log_cost
 from fugu.loss.shifts import shift_renyi
@@ -229,30 +228,6 @@ def test_an_analysis_is_never_released():
     assert math.isinf(mechanism.expected_error())
     verdict = fugu.verify(mechanism, fugu.Shifted(0.3))
     assert not verdict.holds and "do not fit" in verdict.reason
-
-
-@pytest.mark.parametrize("noise", ["laplace", "gaussian", "cauchy"])
-@pytest.mark.parametrize("budget", [fugu.Renyi(2, 0.7), fugu.RenyiCurve({2: 0.7, 4: 1.1}), fugu.Renyi(3, 0.7, 0.05)])
-def test_certificates_survive_the_file_and_edits_do_not(tmp_path, noise, budget):
-    if noise == "cauchy" and budget.delta:
-        budget = fugu.Renyi(4, 0.7)
-    mechanism = fugu.calibrate(PAIR, budget, noise=noise)
-    path = tmp_path / "c.json"
-    mechanism.certificate.save(path)
-    assert Certificate.load(path).budget == budget
-    verdict = fugu.verify(path)
-    assert verdict.holds and verdict.epsilon == mechanism.certificate.proved["epsilon"]
-    assert fugu.verify(path, PAIR).holds
-    body = json.loads(path.read_text())
-    body["noise"]["scale"] = str(F(body["noise"]["scale"]) * F(9, 10))
-    path.write_text(json.dumps(body))
-    with pytest.raises(CertificateError, match="edited"):
-        fugu.verify(path)
-    again = Certificate.seal(
-        {k: v for k, v in body.items() if k not in ("families", "fingerprint", "digest")}, mechanism.certificate.laws
-    )
-    again.save(path)
-    assert not fugu.verify(path).holds
 
 
 # --- the commands -----------------------------------------------------------------------------------------------------

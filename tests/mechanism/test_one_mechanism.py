@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import math
 import multiprocessing
 import os
 import pickle
@@ -19,7 +20,7 @@ from kinds_of_mechanisms import ANSWERS, MAKE, answers
 
 import fugu
 from fugu.auditing.draws import rebuilt
-from fugu.errors import AlreadyReleased, FuguError, NotProvable, UsageError
+from fugu.errors import AlreadyReleased, BadLaw, BadNoise, FuguError, UsageError
 from fugu.mechanism import release as once
 from fugu.noise.bits import RngBits
 from fugu.queries.sequences import Histogram, States
@@ -116,11 +117,58 @@ def test_a_mixture_spends_its_halves_and_is_spent_by_them(order):
     assert released(first[order[1]], [1]) and not released(first[order[0]], [1])
 
 
-def test_noise_for_analysis_is_never_drawn():
-    mechanism, values = MAKE["analysis"][0](), MAKE["analysis"][1]
-    for refused in (mechanism.release, lambda v: mechanism.simulate(v, np.random.default_rng(0))):
-        with pytest.raises(NotProvable, match="analysis only"):
-            refused(values)
+@pytest.mark.parametrize("name", RELEASED)
+def test_a_level_without_an_interval_is_refused(name):
+    mechanism = MAKE[name][0]()
+    for level in (1, 1.5, -0.1, math.nan):
+        with pytest.raises(BadNoise, match="level"):
+            mechanism.interval(level)
+
+
+NUMBER, VECTOR = [[[1, 2]], [[1], [2, 3]], np.ones((2, 2))], [[1, 2, 3], 3.0, "ab", [[1, 2], [3]], np.zeros((2, 2, 2))]
+
+
+@pytest.mark.parametrize("name", [name for name in RELEASED if name not in ("names", "days", "swap", "swaps")])
+def test_other_shapes_are_refused_before_anything_is_spent_and_no_value_is(name):
+    """What is no number counts as some value; the others stay where they are."""
+    (make, values), mechanism = MAKE[name], MAKE[name][0]()
+    vectors = isinstance(values[0], list)
+    for wrong in VECTOR if vectors else NUMBER:
+        with pytest.raises(BadLaw):
+            mechanism.release(wrong, allow_no_noise=True)
+    for odd in (math.nan, math.inf, None, "V27.0", 1e308, [3], {}, object(), np.ma.masked, b"\xff", 1j):
+        rows, _ = mechanism._column([[1, 2], [odd, 0]] if vectors else [1, odd, 0], False)
+        assert np.isfinite(rows).all() or odd in (math.inf, 1e308) or mechanism.support is None
+        assert rows[0].tolist() == ([1, 2] if vectors else 1)
+        assert rows[1, 1] == 0 if vectors else rows[2] == 0
+    one, many = ([1, 0], [[1, 0], [2, 3], [7, 7]]) if vectors else (1, [0, 1, 4])
+    assert np.shape(mechanism.release(one, allow_no_noise=True).value) == np.shape(one)
+    assert make().release(many, allow_no_noise=True).values.shape == np.shape(many)
+
+
+NUMBERS, VECTORS = ["laplace", "gaussian", "shifted", "normal"], ["vectors", "gaussian vectors", "shifted vectors"]
+
+
+@pytest.mark.parametrize("name", [*NUMBERS, *VECTORS, "correlated", "axes", "directions"])
+def test_errors_and_intervals_are_those_of_the_draws(name):
+    """All coordinates together: the interval of one coordinate does not do, nor a fifth less than that at 0.95."""
+    mechanism, rng = MAKE[name][0](), np.random.default_rng(5)
+    vectors = isinstance(MAKE[name][1][0], list)
+    if mechanism.support is not None:
+        x = np.tile(np.array(mechanism.support[-1], dtype=float), (40_000, 1) if vectors else 40_000)
+    else:
+        x = rng.uniform(-50, 50, (40_000, 2) if vectors else 40_000)
+    found = np.abs(mechanism.simulate(x, rng).values - x).reshape(len(x), -1)
+    for level in (0.5, 0.95, 0.999):
+        held = (found.max(axis=1) <= mechanism.interval(level)[1] * (1 + 1e-12)).mean()
+        assert held >= level - 5 * math.sqrt(level * (1 - level) / len(x))
+    absolute, squared = found.sum(axis=1).mean(), (found**2).sum(axis=1).mean()
+    assert squared == pytest.approx(mechanism.expected_error("squared"), rel=0.06)
+    if name == "directions":  # whose figures are bounds, coordinate by coordinate
+        assert absolute < mechanism.expected_error()
+        return
+    assert absolute == pytest.approx(mechanism.expected_error(), rel=0.03)
+    assert (found.max(axis=1) <= 0.8 * mechanism.interval(0.95)[1]).mean() < 0.95
 
 
 def test_a_draw_reads_bits_for_what_is_drawn_and_for_nothing_else():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,6 @@ import pytest
 import fugu
 from fugu.documents.certificate import Certificate
 from fugu.errors import (
-    AlreadyReleased,
-    BadLaw,
-    BadNoise,
     CertificateError,
     FuguError,
     NoiselessRelease,
@@ -33,41 +29,6 @@ PAIR = fugu.LawPair(P, Q, "p vs q")
 @pytest.fixture(scope="module")
 def found() -> fugu.Mechanism:
     return fugu.calibrate(PAIR, fugu.Pure(1))
-
-
-def fresh() -> fugu.Mechanism:
-    return fugu.calibrate(PAIR, fugu.Pure(1))
-
-
-def test_one_vector_or_one_a_row() -> None:
-    one, rows = fresh().release([2, 4]), fresh().release([[2, 4], [0, 0], [9, 9]])
-    assert one.value.shape == (2,)
-    assert rows.values.shape == (3, 2)
-    assert np.all(np.mod(rows.values, 2) == 0)
-
-
-@pytest.mark.parametrize("wrong", [[1, 2, 3], 3.0, "ab", [[1, 2], [3]], np.zeros((2, 2, 2)), [[1, 2, 3]]])
-def test_other_shapes_are_refused_before_anything_is_spent(wrong: Any) -> None:
-    mechanism = fresh()
-    with pytest.raises(BadLaw):
-        mechanism.release(wrong)
-    mechanism.release([0, 0])
-
-
-@pytest.mark.parametrize("odd", [math.nan, math.inf, None, "V27.0", 1e308, [3]])
-def test_no_coordinate_is_refused_and_no_other_row_moves(odd: Any, found: fugu.Mechanism) -> None:
-    rows, _ = found._column([[1, 2], [odd, 0]], False)
-    assert rows[0].tolist() == [1, 2] and rows[1, 1] == 0 and np.isfinite(rows).all()
-
-
-def test_it_releases_once_and_shares_that_with_what_follows() -> None:
-    mechanism = fresh()
-    twice = mechanism.then(lambda rows: 2 * rows, "twice")
-    assert np.all(np.mod(twice.release([[2, 4]]).values, 4) == 0)
-    with pytest.raises(AlreadyReleased):
-        mechanism.release([0, 0])
-    assert twice.certificate.body["post"] == ["twice"]
-    assert fugu.verify(twice, PAIR).holds
 
 
 def test_other_vectors_go_to_the_nearest_supported_one() -> None:
@@ -92,34 +53,6 @@ def test_verify_moves_other_laws_as_a_release_does(found: fugu.Mechanism) -> Non
     assert verdict.epsilon == same.epsilon
     crossed = fugu.LawPair(fugu.Discrete([[0, 0]]), fugu.Discrete([[2, 4]]))
     assert not fugu.verify(found, crossed).holds
-
-
-@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
-def test_the_interval_covers_all_coordinates_together(kind: str) -> None:
-    mechanism = fugu.calibrate(fugu.Shifted((1, 2, 3)), fugu.Renyi(2, 1), noise=kind)
-    rng = np.random.default_rng(5)
-    rows = rng.uniform(-4, 4, (40_000, 3))
-    error = np.max(np.abs(mechanism.simulate(rows, rng).values - rows), axis=1)
-    covered = [np.mean(error <= mechanism.interval(level)[1]) for level in (0.5, 0.95)]
-    assert 0.49 <= covered[0] <= 0.60
-    assert 0.948 <= covered[1] <= 0.965
-    alone = mechanism.noise.quantile(0.95) + float(mechanism.lattice.grid) / 2
-    assert np.mean(error <= alone) < 0.93  # the interval of one coordinate does not do for three
-
-
-@pytest.mark.parametrize("level", [1, 1.5, -0.1, math.nan, 1 - 1e-16])
-def test_levels_without_an_interval(level: float, found: fugu.Mechanism) -> None:
-    with pytest.raises(BadNoise):
-        found.interval(level)
-
-
-def test_the_expected_error_is_the_sum_over_coordinates(found: fugu.Mechanism) -> None:
-    for objective in ("absolute", "squared"):
-        assert found.expected_error(objective) == 2 * found.noise.expected_error(objective)
-        assert found.certificate.body["expected_error"][objective] == found.expected_error(objective)
-    rng = np.random.default_rng(3)
-    drawn = found.simulate(np.tile([2.0, 4.0], (40_000, 1)), rng).values - [2, 4]
-    assert math.isclose(np.abs(drawn).sum(axis=1).mean(), found.expected_error(), rel_tol=0.03)
 
 
 def test_atoms_off_the_origin_are_not_rounded_away_from_themselves() -> None:
@@ -159,16 +92,6 @@ def test_a_shift_by_nothing_moves_no_vector() -> None:
     assert mechanism.support is None
     assert mechanism.release([3, -7], allow_no_noise=True).value.tolist() == [3, -7]
     assert not fugu.verify(mechanism, fugu.Shifted((1, 0))).holds
-
-
-def test_certificates_survive_a_file(tmp_path: Path) -> None:
-    for budget in (fugu.Pure(1), fugu.Approx(1, 0.1), fugu.RenyiCurve({2: 0.5, 3: 0.9}), fugu.Renyi(2, 0.5, 0.1)):
-        mechanism = fugu.calibrate(PAIR, budget)
-        mechanism.certificate.save(tmp_path / "c.json")
-        read = Certificate.load(tmp_path / "c.json")
-        assert read.budget == budget
-        assert fugu.verify(tmp_path / "c.json", PAIR).holds
-        assert read.body == mechanism.certificate.body
 
 
 def _resealed(body: dict[str, Any]) -> Certificate:
