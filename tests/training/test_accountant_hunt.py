@@ -22,8 +22,8 @@ from iteration_oracle import (
 )
 
 import fugu
-from fugu.errors import FuguError, NotProvable
-from fugu.iterate import AR1, Correlated, Groups, Independent, Mixing, NoisySGD, WorstCase, from_marginals
+from fugu.errors import FuguError
+from fugu.iterate import AR1, Correlated, Groups, Independent, Mixing, NoisySGD, WorstCase
 from fugu.priors.gaussian_field import GaussianField
 from hunting import search
 
@@ -103,18 +103,14 @@ def certain(rng, kind):
     return sgd.renyi(2).epsilon / optimum if optimum else 1.0
 
 
-@pytest.mark.parametrize("kind", ["independent", "worst", "groups"])
-def test_records_that_change_for_sure(kind):
-    ratios = [certain(np.random.default_rng([7, k]), kind) for k in range(60)]
-    assert min(ratios) >= 1 and max(ratios) < (1 + 1e-8 if kind != "independent" else 40)
-
-
-@search("accountant: records that change for sure", each=["independent", "worst", "groups"], quick=5)
+@search("accountant: records that change for sure", each=["independent", "worst", "groups"], quick=40)
 def test_records_that_change_for_sure_long(kind, rng):
-    assert certain(rng, kind) >= 1
+    assert 1 <= certain(rng, kind) < (1 + 1e-8 if kind != "independent" else 40)
 
 
-@pytest.mark.parametrize(("steps", "records", "m"), [(1, 3, 1), (5, 3, 1), (7, 3, 1), (4, 10, 1), (6, 7, 2), (9, 4, 3)])
+@pytest.mark.parametrize(
+    ("steps", "records", "m"), [(1, 3, 1), (5, 3, 1), (7, 3, 1), (4, 10, 1), (6, 7, 2), (9, 4, 3), (1, 4, 2)]
+)
 def test_the_last_record_is_not_the_worst_when_the_last_pass_is_not_whole(steps, records, m):
     """The wrong version: only record n - 1 is looked at."""
     run = Training(np.random.default_rng(0))
@@ -129,8 +125,8 @@ def test_the_last_record_is_not_the_worst_when_the_last_pass_is_not_whole(steps,
 
 
 def test_rates_that_fall_make_an_early_record_the_worst():
-    sgd = NoisySGD(2, [1, 0.001], 1, 1, noise=1)
-    assert sgd.renyi(2).epsilon >= 2.0 > 1000 * (2 * 0.001) ** 2
+    stated = NoisySGD(2, [1, 0.001], 1, 1, noise=1).renyi(2).epsilon
+    assert stated >= 2.0 > 1000 * (2 * 0.001) ** 2 and stated == pytest.approx(2.000002, rel=1e-5)
 
 
 def test_dividing_by_the_batch_size_twice_is_caught():
@@ -201,12 +197,7 @@ def noise_variance(run, factors):
     return float(np.sum((later * run.noise) ** 2))
 
 
-@pytest.mark.parametrize("kind", ["ar1", "field"])
-def test_normal_priors(kind):
-    assert min(normal_case(np.random.default_rng([3, k]), kind) for k in range(50)) >= 1 - 1e-9
-
-
-@search("accountant: normal priors", each=["ar1", "field"], quick=5)
+@search("accountant: normal priors", each=["ar1", "field"], quick=30)
 def test_normal_priors_long(kind, rng):
     assert normal_case(rng, kind) >= 1 - 1e-9
 
@@ -290,14 +281,7 @@ def chain_case(rng, states, most, noise=None):
     return sgds[0].renyi(2).epsilon / max(renyi[2], 1e-300)
 
 
-def test_chains():
-    for k in range(25):
-        chain_case(np.random.default_rng([11, k]), 2, 5)
-    for k in range(6):
-        chain_case(np.random.default_rng([12, k]), 3, 3)
-
-
-@search("accountant: chains", quick=2)
+@search("accountant: chains", quick=12)
 def test_chains_long(rng):
     chain_case(rng, *((2, 6) if rng.random() < 0.8 else (3, 5)))
 
@@ -348,19 +332,6 @@ def test_both_windows_count_and_the_mean_is_taken_of_exponentials(backward):
     assert plain < 0.9 * truth  # the wrong version: the plain mean over the coupling, at either position
     other_side = max(math.log(math.exp(x) + rare * math.exp(both)) for x in (near, far))
     assert max(near, far) <= other_side < 0.95 * truth  # no window, or the chance of the other direction
-
-
-def test_marginal_shifts_are_no_bound():
-    """Printed Theorem 5.2 in its own setting: X_1 = B, X_2 = B X_3, secret X_3: eta = 4, noise 1, alpha = 2."""
-    for eta, printed, truth in ((2, 16, 19.9470390), (4, 64, 83.9470390), (6, 144, 190.6137056)):
-        means = [eta * np.array([b + b * s + s for b in (-1, 1)]) for s in (-1, 1)]
-        (log_p, log_q), step = normal_mixtures([(m, [1, 1]) for m in means], math.sqrt(3), reach=40)
-        assert worst_renyi(log_p, log_q, step, 2) == pytest.approx(truth, rel=1e-7)
-        marginal = NoisySGD(3, eta, 1, 1 / eta, noise=1).renyi(2).epsilon
-        assert marginal == pytest.approx(printed, rel=1e-9) and marginal < truth
-        assert NoisySGD(3, eta, 1, 1 / eta, noise=1, prior=WorstCase()).renyi(2).epsilon >= truth
-    with pytest.raises(NotProvable, match=r"1\.325"):
-        from_marginals([0.0, 0.0])
 
 
 # ---- bounded domains and losses that are not linear -----------------------------------------------------------------
@@ -418,7 +389,7 @@ def test_bounded_domains_long(rng):
 def test_the_restart_in_the_notes():
     """K = [-1/2, 1/2], eta = 0.3, x = 1 or -1 at all steps, noise 1, alpha = 2, T = 30: truth 0.703558, stated 2.42."""
     steps, eta = 30, 0.3
-    line = Line(-11, 11, 1500, sd=1.0, interval=(-0.5, 0.5))
+    line = Line(-11, 11, 700, sd=1.0, interval=(-0.5, 0.5))
     logs = [line.logs(line.run(0.0, [lambda v, x=x: v + eta * x] * steps)) for x in (-1.0, 1.0)]
     truth = worst_renyi(*logs, line.step, 2)
     sgd = NoisySGD(steps, eta, 1, 1, 0, 1.0, 1.0, prior=WorstCase())
@@ -433,57 +404,6 @@ def test_the_restart_in_the_notes():
 # ---- inputs ---------------------------------------------------------------------------------------------------------
 
 GOOD = {"steps": 3, "learning_rate": 0.5, "lipschitz": 1, "smoothness": 1, "noise": 1.0}
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"steps": 0}, {"steps": -1}, {"steps": 2.5}, {"steps": True}, {"steps": None}, {"steps": "3"},
-        {"learning_rate": 0}, {"learning_rate": -1}, {"learning_rate": math.nan}, {"learning_rate": 2.1},
-        {"learning_rate": [0.5, 0.5]}, {"learning_rate": []}, {"learning_rate": "a"}, {"learning_rate": None},
-        {"lipschitz": 0}, {"lipschitz": -1}, {"lipschitz": math.nan}, {"lipschitz": math.inf}, {"lipschitz": None},
-        {"smoothness": 0}, {"smoothness": math.nan}, {"smoothness": "1"}, {"strong_convexity": -0.1},
-        {"strong_convexity": 1.1}, {"strong_convexity": math.nan}, {"noise": 0}, {"noise": -1}, {"noise": math.nan},
-        {"noise": [1, 1]}, {"noise": "1"}, {"noise": None}, {"domain": 0}, {"domain": -1}, {"domain": math.nan},
-        {"domain": "wide"}, {"records": 0}, {"records": 1.5}, {"batch_size": 0}, {"batch_size": 1.5},
-        {"prior": "nothing"}, {"prior": None}, {"prior": 3}, {"prior": "ar1:2"}, {"prior": "mixing:1"},
-        {"prior": Groups([0, 1])}, {"prior": fugu.MarkovChain([[0.5, 0.5]] * 2, 7)}, {"prior": AR1(0.5)},
-        {"sensitivity": 0}, {"sensitivity": math.nan}, {"sensitivity": -1}, {"dimension": 0},
-    ],
-)  # fmt: skip
-def test_what_is_refused_is_refused_with_an_error_of_ours(wrong):
-    with pytest.raises(FuguError):
-        NoisySGD(**(GOOD | wrong)).renyi(2)
-
-
-@pytest.mark.parametrize("epsilon", [-1, math.nan, "1", None])
-def test_epsilons_that_are_none(epsilon):
-    with pytest.raises(FuguError):
-        NoisySGD(**GOOD).delta_at(epsilon)
-
-
-BUDGETS = (fugu.Approx(1, 1e-5), fugu.Renyi(4, 0.5), fugu.RenyiCurve({2: 0.5, 8: 1.5}))
-
-
-@pytest.mark.parametrize("budget", BUDGETS)
-@pytest.mark.parametrize(
-    "prior", [Independent(), WorstCase(), AR1(0.4, 1), Mixing(0.3)], ids=lambda p: type(p).__name__
-)
-def test_the_noise_for_a_budget_is_enough_and_hardly_more(budget, prior):
-    base = NoisySGD(**(GOOD | {"noise": None, "steps": 6, "prior": prior, "sensitivity": 1, "lipschitz": 0.7}))
-    made = base.for_budget(budget)
-
-    def meets(sgd):
-        if isinstance(budget, fugu.Approx):
-            return sgd.delta_at(budget.epsilon) <= budget.delta
-        orders = budget.epsilons if isinstance(budget, fugu.RenyiCurve) else {budget.alpha: budget.epsilon}
-        return all(sgd.renyi(a).epsilon <= e for a, e in orders.items())
-
-    given = {"steps": 6, "prior": prior, "sensitivity": 1, "lipschitz": 0.7}
-    assert meets(NoisySGD(**(GOOD | given | {"noise": made.noise})))
-    assert not meets(NoisySGD(**(GOOD | given | {"noise": made.noise * 0.999})))  # the wrong version: a little less
-    with pytest.raises(NotProvable):
-        base.for_budget(fugu.Pure(1))
 
 
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])

@@ -61,22 +61,6 @@ def test_the_curves_of_figures_5_and_6(name):
     assert flat == pytest.approx(wanted, rel=1e-9, abs=6e-11)  # flat is right: the shifts do not increase
 
 
-def test_flat_allocation_of_shifts_that_increase_is_no_bound():
-    """Prop F.2 as printed, without monotonicity: psi(w, x) = eta x forgets w, s = (0, 0, 4), alpha = 2."""
-    shifts, flat = [0, 0, 4], 4**2 / 3
-    truth = float(linear_leak(shifts, [1, 1, 1], [0, 0, 0]))
-    assert truth == 16 > flat == pytest.approx(5.333333333)
-    assert shift_bound(shifts, 1, 2).epsilon >= truth
-
-
-def test_feldman_et_al_lemma():
-    """2 alpha L^2 / (sigma^2 (T - i + 1)) for noise eta sigma and the record of step i."""
-    for i, wanted in ((1, 0.4), (10, 4.0)):
-        shifts = np.zeros(10)
-        shifts[i - 1] = 0.3 * 2
-        assert shift_bound(shifts, 0.3, 2).epsilon == pytest.approx(wanted, rel=1e-9)
-
-
 def drawn(rng):
     """Shifts, scales and contractions of every kind, as floats."""
     size = int(rng.choice([1, 2, 3, 5, 8, 13]))
@@ -115,11 +99,7 @@ def hunt(cases, seed):
     return gap
 
 
-def test_covered_is_never_below_the_exact_optimum_and_close_to_it():
-    assert 0 < hunt(300, 1) < 1e-9
-
-
-@search("allocation against the exact optimum", quick=2)
+@search("allocation against the exact optimum", quick=20)
 def test_covered_is_never_below_the_exact_optimum_long(seed):
     assert hunt(10, [2, seed]) < 1e-9
     return 10
@@ -212,12 +192,6 @@ def test_what_is_refused_is_refused_with_an_error_of_ours(wrong):
         shift_bound(shifts, noise, 2, contraction)
 
 
-@pytest.mark.parametrize("alpha", [1, 0.5, -1, math.nan, "2", None, True])
-def test_orders_that_are_none(alpha):
-    with pytest.raises(FuguError):
-        shift_bound([1], 1, alpha)
-
-
 def laplace_gap(cases, seed):
     """The largest relative gap of the Laplace bound to the optimum of an independent solver."""
     rng, gap = np.random.default_rng(seed), 0.0
@@ -233,11 +207,7 @@ def laplace_gap(cases, seed):
     return gap
 
 
-def test_laplace_is_never_below_the_optimum_and_close_to_it():
-    assert laplace_gap(150, 5) < 1e-6
-
-
-@search("allocation for Laplace noise against a solver", quick=2)
+@search("allocation for Laplace noise against a solver", quick=10)
 def test_laplace_long(seed):
     assert laplace_gap(5, [6, seed]) < 1e-6
     return 5
