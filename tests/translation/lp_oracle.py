@@ -44,44 +44,37 @@ def given(joint, node, value):
     """The law of the whole dataset given X_node = value."""
     law = np.zeros_like(joint)
     np.moveaxis(law, node, 0)[value] = np.moveaxis(joint, node, 0)[value]
-    return law.ravel() / law.sum()
+    return law / law.sum()
 
 
 def best_loss(joint, epsilon, node, x, y):
     """The exact optimum of log P(output | X_node = x) / P(output | X_node = y) over all per-entry eps-DP mechanisms."""
-    f = best_output(joint, epsilon, node, x, y).ravel()
-    return math.log(float(given(joint, node, x) @ f) / float(given(joint, node, y) @ f))
+    return best(given(joint, node, x), given(joint, node, y), epsilon)
 
 
-def best_output(joint, epsilon, node, x, y):
-    """The probabilities f(D), up to a common factor, of an output that attains `best_loss`; all constraints hold."""
+def best(p, q, epsilon):
+    """The largest log of E_p[f] / E_q[f], for two laws of the dataset with one axis for each cell."""
+    f = best_output(p, q, epsilon)
+    return math.log(float((p * f).sum() / p.sum()) / float((q * f).sum() / q.sum()))
+
+
+def best_output(p, q, epsilon):
+    """The probabilities f(D), up to a common factor, of an output that attains `best`; all constraints hold."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_matrix
 
-    shape = joint.shape
-    size = joint.size
-    edges = neighbours(shape)
+    edges = neighbours(p.shape)
     rows = np.arange(len(edges))
     matrix = coo_matrix(
-        (
-            np.concatenate([np.ones(len(edges)), np.full(len(edges), -math.exp(epsilon))]),
-            (np.concatenate([rows, rows]), np.concatenate([edges[:, 0], edges[:, 1]])),
-        ),
-        shape=(len(edges), size),
+        (np.repeat([1.0, -math.exp(epsilon)], len(edges)), (np.tile(rows, 2), edges.T.ravel())),
+        shape=(len(edges), p.size),
     ).tocsr()
-    done = linprog(
-        -given(joint, node, x),
-        A_ub=matrix,
-        b_ub=np.zeros(len(edges)),
-        A_eq=given(joint, node, y)[None],
-        b_eq=[1.0],
-        bounds=(0, None),
-        method="highs",
-    )
+    equal = (q / q.sum()).reshape(1, -1)
+    done = linprog(-p.ravel() / p.sum(), A_ub=matrix, b_ub=np.zeros(len(edges)), A_eq=equal, b_eq=[1.0])
     if done.status != 0:
         raise RuntimeError(done.message)
-    f = done.x.reshape(shape)  # the solver allows small breaches of the constraints: move to the least f above that has
-    for axis in range(joint.ndim):  # none, f(D) = max of e^(-eps distance) f(D'), one cell at a time
+    f = done.x.reshape(p.shape)  # the solver allows small breaches: move to the least f above that has none,
+    for axis in range(p.ndim):  # f(D) = max of e^(-eps distance) f(D'), one cell at a time
         f = np.maximum(f, math.exp(-epsilon) * f.max(axis=axis, keepdims=True))
     return f
 

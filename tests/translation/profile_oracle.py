@@ -33,7 +33,9 @@ def most_delta(joint, guarantees, node, x, y, epsilon):
         blocks += [block, -block]
         limits += [np.full(len(edges), delta), np.full(len(edges), delta - 1 + math.exp(eps))]
     cost = given(joint, node, x) - math.exp(epsilon) * given(joint, node, y)
-    found = linprog(-cost, A_ub=vstack(blocks).tocsr(), b_ub=np.concatenate(limits), bounds=(0, 1), method="highs")
+    found = linprog(
+        -cost.ravel(), A_ub=vstack(blocks).tocsr(), b_ub=np.concatenate(limits), bounds=(0, 1), method="highs"
+    )
     assert found.status == 0, found.message
     return max(0.0, -found.fun)
 
@@ -62,7 +64,7 @@ def least_epsilon(joint, guarantees, delta, high, steps=14):
 
 def sums(joint, node, value, weights):
     """(points, masses): the law of the weighted sum of the cells' scores given X_node = value."""
-    law = given(joint, node, value)
+    law = given(joint, node, value).ravel()
     cells = np.indices(joint.shape).reshape(joint.ndim, -1)
     total = sum(w[c] for w, c in zip(weights, cells, strict=True))
     points, inverse = np.unique(np.round(total, 12), return_inverse=True)

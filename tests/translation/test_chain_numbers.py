@@ -62,7 +62,7 @@ def way(name):
 WAYS = ("pairs", "pairs, grid", "one number", "one number, grid")
 
 
-@search("chains by the number of nodes against all mechanisms", quick=10)
+@search("chains by the number of nodes against all mechanisms", quick=4)
 def test_no_way_states_less_than_the_linear_program(rng):
     _, kernels, start, epsilon = case(rng)
     same = all(kernel is kernels[0] for kernel in kernels)

@@ -83,7 +83,7 @@ def test_one_sequence_fits_no_start():
     assert "any start" in repr(chain) and chain.with_length(9).free and chain.with_length(9).length == 9
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_any_covers_every_start(seed):
     """Claims for every start against linear programs for starts of all kinds; half the diameter would be too little."""
     rng = np.random.default_rng(seed)
@@ -107,11 +107,12 @@ def test_any_is_attained_for_two_entries_and_half_of_it_is_rejected():
     """X_1 -> X_2: the worst start has odds e^(-alpha/2 +- D/2); tanh(D/4) of half the diameter would be false."""
     kernel, epsilon = np.array([[0.9, 0.1], [0.2, 0.8]]), 0.8
     claimed = fugu.translate(fugu.MarkovChain(kernel, 2, "any"), epsilon)
-    starts = np.linspace(0.001, 0.999, 800)
-    best = max(best_translation(joint_of([kernel], np.array([p, 1 - p])), epsilon, [1]) for p in starts[::40])
-    near = max(starts[::40], key=lambda p: best_translation(joint_of([kernel], np.array([p, 1 - p])), epsilon, [1]))
-    fine = np.linspace(max(near - 0.05, 1e-3), min(near + 0.05, 1 - 1e-3), 60)
-    best = max(best, *(best_translation(joint_of([kernel], np.array([p, 1 - p])), epsilon, [1]) for p in fine))
+
+    def exact(p):
+        return best_translation(joint_of([kernel], np.array([p, 1 - p])), epsilon, [1])
+
+    near = max(np.linspace(0.001, 0.999, 20), key=exact)
+    best = max(map(exact, np.linspace(max(near - 0.05, 1e-3), min(near + 0.05, 1 - 1e-3), 30)))
     assert best - 1e-9 <= claimed <= best * (1 + 1e-3)
     diameter = float(np.log(0.9 * 0.8 / (0.1 * 0.2)))
     wrong = epsilon + 4 * np.arctanh(np.tanh(epsilon / 4) * np.tanh(diameter / 8))

@@ -13,7 +13,7 @@ import pytest
 import fugu
 from fugu.guarantee.asks import exact
 
-CHAINS = [fugu.MarkovChain([[0.6, 0.4], [0.2, 0.8]], 6), fugu.MarkovChain([[0.7, 0.3], [0.3, 0.7]], 5)]
+CHAINS = [fugu.MarkovChain([[0.6, 0.4], [0.2, 0.8]], 4), fugu.MarkovChain([[0.7, 0.3], [0.3, 0.7]], 3)]
 
 
 def records(weights):

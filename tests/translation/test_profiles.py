@@ -107,7 +107,7 @@ def scores(joint, node, x, y):
     laws = []
     for t in range(joint.ndim):
         rest = tuple(s for s in range(joint.ndim) if s != t)
-        one, two = (given(joint, node, v).reshape(joint.shape).sum(axis=rest) for v in (x, y))
+        one, two = (given(joint, node, v).sum(axis=rest) for v in (x, y))
         laws.append((one > two).astype(float))
     return [[w if abs(t - node) < far else 0 * w for t, w in enumerate(laws)] for far in range(1, joint.ndim + 1)]
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from lp_oracle import best_translation, chain_joint, random_chain
+from lp_oracle import best_translation, chain_joint
 
 import fugu
 from fugu.errors import BadBudget, NotProvable, UsageError
@@ -25,7 +25,6 @@ from fugu.translation.beyond_pure import (
     zcdp_cost,
 )
 from fugu.translation.translate import FULL_DOMAIN, _largest
-from hunting import search
 
 KERNEL = [[0.6, 0.4], [0.2, 0.8]]
 BUDGETS = {0.1: 0.04257932, 0.5: 0.20872795, 1: 0.41336353, 2: 0.85245128, 3: 1.39514174, 5: 2.92424119}
@@ -64,31 +63,6 @@ def test_twenty_releases(chain):
     total = 20 * each
     assert min(n * total + curve(n) for n in range(1, 60)) == pytest.approx(4.704537, abs=1e-6)
     assert fugu.translate(chain, total) == pytest.approx(4.518602, abs=1e-6)
-
-
-def test_random_priors_against_all_mechanisms():
-    ratios = run_random(np.random.default_rng(11), 20)
-    assert np.mean(ratios) < 1.1
-
-
-@search("translate of random chains against all mechanisms", quick=1)
-def test_many_random_priors_against_all_mechanisms(rng):
-    run_random(rng, 2)
-    return 2
-
-
-def run_random(rng, count):
-    ratios = []
-    for n in range(count):
-        kernels, start = random_chain(rng, zeros=n % 2 == 0, most_length=4)
-        epsilon = float(rng.choice([0.02, 0.4, 1.5]))
-        found = fugu.translate(fugu.MarkovChain(np.array(kernels), len(kernels) + 1, start), epsilon)
-        exact = best_translation(chain_joint(kernels, start), epsilon)
-        assert found >= exact - 1e-11, (kernels, start, epsilon)
-        assert found <= epsilon * (len(kernels) + 1) + 1e-12
-        if exact:
-            ratios.append(found / exact)
-    return ratios
 
 
 def test_a_release_from_laws_plus_private_releases_costs_every_entry():
@@ -248,7 +222,7 @@ def test_renyi_against_quadrature():
 
 def test_the_group_rule_gives_the_square_for_gaussian_noise_and_needs_larger_orders():
     rho = Fraction(1, 50)
-    orders = {Fraction(n, 8): rho * Fraction(n, 8) for n in range(9, 8 * 80)}
+    orders = {Fraction(n, 4): rho * Fraction(n, 4) for n in range(5, 4 * 50)}
     curve = fugu.RenyiCurve(orders)
     for b in (2, 3, 4, 8):
         found, square = group_cost(curve, Fraction(2))(b), zcdp_cost(rho, Fraction(2))(b)
@@ -274,7 +248,8 @@ def test_the_square_rule_is_false_at_a_single_order():
     assert group_cost(known, Fraction(2))(2) >= d2(p, q)
 
 
-def test_renyi_kinds(chain):
+def test_renyi_kinds():
+    chain = fugu.MarkovChain(KERNEL, 40)
     curve = fugu.RenyiCurve({2: 0.02, 4: 0.04, 8: 0.08, 16: 0.16})
     found = fugu.translate(chain, curve)
     assert isinstance(found, fugu.RenyiCurve) and set(found.epsilons) <= {2, 4, 8, 16}

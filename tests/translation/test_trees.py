@@ -42,7 +42,7 @@ def drawn(rng):
     return parents, tables, epsilon, node, secret(multiplied(parents, tables), node)
 
 
-@search("trees against all mechanisms", quick=60)
+@search("trees against all mechanisms", quick=30)
 def test_no_mechanism_loses_more_under_a_tree(rng):
     parents, tables, epsilon, node, joint = drawn(rng)
     found = totals(parents, tables, epsilon)[node]

@@ -1,12 +1,6 @@
-"""Trees and hidden chains against the definition: the best mechanism, found by a linear program.
+"""Trees and hidden chains against the definition: the best mechanism, found by the linear program of lp_oracle.py.
 
-For one output of a per-entry eps-DP mechanism f(D) is its probability on dataset D, and the largest log-ratio for two
-values of a secret is
-
-    max E[f | x]   subject to   E[f | x'] = 1,   0 <= f(D) <= e^eps f(D') for D, D' that differ in one cell.
-
-The laws of D given the secret are made by multiplying out, dataset by dataset: nothing here uses the library.
-"""
+The laws of D given the secret are made by multiplying out, dataset by dataset: nothing here uses the library."""
 
 from __future__ import annotations
 
@@ -14,7 +8,7 @@ import math
 from itertools import product
 
 import numpy as np
-from lp_oracle import neighbours
+from lp_oracle import best
 
 
 def multiplied(parents, tables):
@@ -43,35 +37,9 @@ def seen_given_hidden(kernels, start, emission):
     return found
 
 
-def best(p, q, shape, epsilon):
-    """The largest log of E_p[f] / E_q[f]; f returned by the solver is moved to one that breaks no constraint."""
-    from scipy.optimize import linprog
-    from scipy.sparse import coo_matrix
-
-    edges = neighbours(shape)
-    rows = np.arange(len(edges))
-    matrix = coo_matrix(
-        (
-            np.concatenate([np.ones(len(edges)), np.full(len(edges), -math.exp(epsilon))]),
-            (np.concatenate([rows, rows]), np.concatenate([edges[:, 0], edges[:, 1]])),
-        ),
-        shape=(len(edges), math.prod(shape)),
-    ).tocsr()
-    done = linprog(
-        -p, A_ub=matrix, b_ub=np.zeros(len(edges)), A_eq=q[None], b_eq=[1.0], bounds=(0, None), method="highs"
-    )
-    if done.status != 0:
-        raise RuntimeError(done.message)
-    f = done.x.reshape(shape)
-    for axis in range(len(shape)):
-        f = np.maximum(f, math.exp(-epsilon) * f.max(axis=axis, keepdims=True))
-    return math.log(float(p @ f.ravel()) / float(q @ f.ravel()))
-
-
 def best_of_table(table, epsilon, x, y):
     """For P(secret, D) with the secret on the first axis: the best loss of x against y."""
-    p, q = (table[v].ravel() / table[v].sum() for v in (x, y))
-    return best(p, q, table.shape[1:], epsilon)
+    return best(table[x], table[y], epsilon)
 
 
 def secret(joint, node):
