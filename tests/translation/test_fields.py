@@ -159,5 +159,4 @@ def test_a_budget_of_next_to_no_epsilon_is_answered():
     """Its first guess is 0 in doubles, of which no larger one is made by multiplying: the search did not end."""
     field = GaussianField.ar1(2, 0.5, width=0.2)
     small = fugu.dp_budget(field, Approx(1e-20, 1e-6))
-    assert 0 < small.rho <= fugu.dp_budget(field, Approx(1e-7, 1e-6)).rho
-    assert fugu.translate(field, small) <= Approx(1e-20, 1e-6)
+    assert small.rho > 0 and fugu.translate(field, small) <= Approx(1e-20, 1e-6)

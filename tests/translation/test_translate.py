@@ -259,9 +259,8 @@ def test_renyi_kinds():
     assert fugu.translate(chain, fugu.Renyi(math.inf, 0.1)).epsilon == fugu.translate(chain, 0.1)
     both = fugu.translate(chain, fugu.RenyiCurve({2: 0.02, math.inf: 0.3}))
     assert both(math.inf) == fugu.translate(chain, 0.3)
-    flat = fugu.translate(fugu.MarkovChain([[0.3, 0.7]] * 2, 50), curve)
+    flat = fugu.translate(fugu.MarkovChain([[0.3, 0.7]] * 2, 6), curve)
     assert flat(4) == pytest.approx(0.04, abs=1e-10)
-    assert fugu.translate([chain, chain], curve).epsilons == found.epsilons
     with pytest.raises(NotProvable, match="orders"):
         fugu.translate(fugu.MarkovChain([[0, 1], [1, 0]], 50), fugu.Renyi(2, 0.02))
     with pytest.raises(NotProvable, match="delta"):
