@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -297,3 +298,24 @@ def test_beliefs_from_the_private_table_itself_take_no_range_of_it():
     for query in ("mean(age)", "histogram(age)"):
         with pytest.raises(UsageError, match=r"bounds.*stay private"):
             fugu.answer(numbers, query, "ill", fugu.Pure(1), numbers, public_prior=True)
+
+
+def test_questions_asked_together_have_the_same_noise_in_any_order_and_one_by_one_what_is_left():
+    """Rejects groups that are given what is spare in the order of asking."""
+    rng = np.random.default_rng(5)
+    ill, ward = rng.integers(0, 2, 300), rng.choice(list("ab"), 300)
+    tell = np.where(ward == "a", 0.9, 0.6)  # ward b tells less, so both questions by ward have room to spare there
+    size, look = (np.where((rng.random(300) < tell) == (ill == 1), "s", "t").tolist() for _ in range(2))
+    reference = {"ill": np.where(ill, "y", "n").tolist(), "ward": ward.tolist(), "size": size, "look": look}
+    session = fugu.Session({name: cells[:60] for name, cells in reference.items()}, reference, "ill", fugu.Pure(1),
+                           cap=50, public=["ward"], ledger=False)  # fmt: skip
+    asked, seen = ["count(look=s) by ward", "count(size=s) by ward", "count(size=t)"], set()
+    for order in permutations(asked):
+        rehearsed = session.rehearse(list(order), 0.5)
+        worth = rehearsed.books.worth()
+        rates = sorted((found.query, tuple(found.rates.items())) for found in rehearsed.questions)
+        seen.add((tuple(rates), round(float(worth.spent), 9), worth.any_belief))  # summed in another order
+        assert [found.query for found in rehearsed.questions] == list(order)
+    assert len(seen) == 1
+    first, second = session.ask("count(size=s)", 0.3), session.ask("count(size=t)", 0.3)
+    assert second.cost.epsilon < first.cost.epsilon + 1e-9 and session.spent().epsilon <= 0.6

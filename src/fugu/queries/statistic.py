@@ -361,6 +361,11 @@ class QuestionPlan:
     law: str
     shares: tuple[Fraction, ...]
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """By which plans of one list are put into one order, whichever way they were asked."""
+        return str(self.question), *(feature.name for feature in self.features)
+
     def rates(self, epsilon: Fraction) -> tuple[Fraction, ...]:
         """The rate of each noise at which the question's own epsilon is this one."""
         if self.question.facts.summed:

@@ -55,10 +55,12 @@ def allotted(
     public: Sequence[str] = (),
     silent: bool = False,
 ) -> list[NoisedQuestion]:
-    """The noise of all questions, which together raise what is spent by at most epsilon.
+    """The noise of all questions, which together raise what is spent by at most epsilon: whatever order they are in.
 
     `public`: columns that become public with them, besides those they are asked by. `silent`: as in `Room`."""
-    shares = read_weights(weights, len(plans))
+    weighed = read_weights(weights, len(plans))
+    order = sorted(range(len(plans)), key=lambda k: (plans[k].key, weighed and weighed[k]))
+    plans, shares = [plans[k] for k in order], weighed and [weighed[k] for k in order]
     by = [plan.question.by for plan in plans if plan.question.by is not None]
     room = room_for(books, [*by, *public], epsilon, whole=True, silent=silent)
     if shares is None:
@@ -72,7 +74,7 @@ def allotted(
         if plan.question.by is not None:
             scales = room.scales([(plan, Fraction(1))], plan.question.by, [*found[:j], *found[j + 1 :]])
             found[j] = plan.noised({g: max(scales[g], found[j].own(g)) for g in found[j].rates})
-    return found
+    return [asked for _, asked in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
 
 
 def read_weights(weights: Sequence[Real] | str | None, questions: int) -> list[Fraction] | None:
