@@ -14,7 +14,7 @@ ROOMS = [
     "_version", "lazily", "errors", "shown", "aliases", "question", "visible", "fixed", "files", "progress", "numbers",
     "guarantee", "noise", "laws", "transport", "noised", "loss", "channels", "data", "priors", "translation",
     "documents", "scenario", "mechanism", "utility", "calibration", "queries", "sequences", "training", "iterate",
-    "verifier", "ledger", "checking", "session", "publication", "auditing", "drawing", "report",
+    "verifier", "ledger", "checking", "session", "publication", "auditing", "drawing", "report", "releasing",
     "examples", "cli",
 ]  # fmt: skip
 MAX_LINES, QUESTION = 600, 450

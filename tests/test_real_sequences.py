@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 import fugu.cli.app as cli
-from fugu.cli.sequences import columns_of
 from fugu.data.layout import BETWEEN
 from fugu.data.sequences import spacing
 from fugu.errors import BadTable, FuguError
 from fugu.question import Question
+from fugu.releasing.sequence_route import columns_of
 
 FOLDER = os.environ.get("FUGU_DATA")
 pytestmark = pytest.mark.skipif(

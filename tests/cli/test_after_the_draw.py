@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 import fugu
 import fugu.cli.app as cli
-from fugu.cli.column import followed
 from fugu.errors import BadBudget, FuguError, UsageError
 from fugu.mechanism import post
 from fugu.question import Question
+from fugu.releasing.column_route import followed
 
 EXAMPLES = "src/fugu/examples/"
 TODAY, LAST = EXAMPLES + "clinic_today.csv", EXAMPLES + "clinic_reference.csv"

@@ -55,7 +55,7 @@ def test_the_page_comes_before_the_release_and_no_file_is_written_over(tables):
 
 
 def test_what_an_attack_reaches_stands_on_both_pages(tables, monkeypatch):
-    monkeypatch.setattr("fugu.cli.releasing.DRAWS", 20_000)
+    monkeypatch.setattr("fugu.releasing.dispatch.DRAWS", 20_000)
     call = ("release", tables / "today.csv", "--publish", "v", *ASKED, tables / "ref.csv", "--no-ledger", "--attack")
     assert Result(*call, "-o", tables / "out.csv", "--report", tables / "sign.html").code == 0
     for name in ("sign.html", "out.report.html"):
@@ -71,7 +71,7 @@ def test_what_an_attack_reaches_stands_on_both_pages(tables, monkeypatch):
 
 def test_a_sampler_that_adds_less_noise_releases_nothing(tables, monkeypatch):
     """The wrong version: noise of half the scale. The attack comes before the draw."""
-    monkeypatch.setattr("fugu.cli.releasing.DRAWS", 200_000)
+    monkeypatch.setattr("fugu.releasing.dispatch.DRAWS", 200_000)
     drawn = laplace.LatticeLaplaceSampler.draw
 
     def halved(self, *args, **kwargs):

@@ -8,10 +8,10 @@ import random
 import pytest
 
 import fugu
-from fugu.cli.options import joined, split, split_before
 from fugu.documents.sentences import question_words
 from fugu.errors import UsageError
 from fugu.queries.statistic import StatisticQuestion
+from fugu.releasing.options import joined, split, split_before
 from release_files import command, document_of
 
 TABLE = ("--protect", "sex", "--bounds", "0,50", "--step", "10", "--epsilon", "0.5")

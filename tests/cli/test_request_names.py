@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import fugu.cli.app as cli
-from fugu.cli import releasing
 from fugu.errors import FuguError
+from fugu.releasing import dispatch as releasing
 
 NAMES = Path(__file__).with_name("request_names.txt")
 SCHEMA = (

@@ -12,16 +12,6 @@ from fugu.calibration.channel import channel_offer
 from fugu.calibration.driver import rows_of
 from fugu.calibration.offer import asked
 from fugu.calibration.plan import plan_channel, rows_needed
-from fugu.cli import options
-from fugu.cli.column import (
-    channel_asked,
-    describe,
-    figures,
-    judged,
-    made,
-    refuse_cap,
-    scenario_of,
-)
 from fugu.cli.commands import Comparing
 from fugu.cli.console import (
     comparison_table,
@@ -34,9 +24,7 @@ from fugu.cli.console import (
     usable_table,
     warn,
 )
-from fugu.cli.options import questions_of, show_plan, split, weights_of
-from fugu.cli.releasing import UNNAMED, signed
-from fugu.cli.sequences import columns_of, query_of
+from fugu.cli.releasing import show
 from fugu.data import Schema
 from fugu.files import check_apart
 from fugu.guarantee import Approx, weaknesses
@@ -53,6 +41,11 @@ from fugu.queries.sequences import Histogram, SequenceQuery, TopK, Transitions
 from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.usable_sequences import SPLIT, expected_error, grouped_users, usable_mechanism
 from fugu.question import COLUMN, LAW, RECORDS, SEQUENCES, Question
+from fugu.releasing import options
+from fugu.releasing.column_route import channel_asked, described, figures, judged, made, refuse_cap, scenario_of
+from fugu.releasing.dispatch import UNNAMED, signed
+from fugu.releasing.options import plan_told, questions_of, split, weights_of
+from fugu.releasing.sequence_route import columns_of, query_of
 from fugu.utility.usable import GROUPS, RowsFor, Usable
 from fugu.visible import several
 
@@ -103,14 +96,16 @@ def calibrate(question: Question, output: str | None, report: str | None, attack
                 recipe=None if scenario.recipe is None else {"what": "column", **scenario.recipe},
                 skipped=tuple(secret for secret, _ in scenario.report.skipped), beliefs=Beliefs(reference=reference),
             )  # fmt: skip
-            signed(going, report, attack, as_json)
+            signed(going, report, attack)
+            if report is not None and not as_json:
+                say(f"wrote {report}")
         usable = judged(mechanism, scenario, scenario.report.used)
     if output is not None:
         mechanism.certificate.save(output)
     if as_json:
         print_json(figures(mechanism, scenario.report.rows, usable))
     else:
-        describe(mechanism, question.published, scenario.report.rows, usable)
+        show(described(mechanism, question.published, scenario.report.rows, usable))
 
 
 _BASIS, _CHOICES = "the reference, on the records route", "the questions are answered by choices"
@@ -194,7 +189,8 @@ def _routes(question: Question, as_json: bool) -> None:
     schema = options.schema(question.schema, question.no_header)
     questions = questions_of(split(query), question.by, question.bounds, question.step, question.bins)
     plan = [str(asked["query"]) for asked in questions]
-    show_plan(plan, query, as_json)
+    if not as_json:
+        show(plan_told(plan, query))
     allowed = options.positive("--epsilon", question.epsilon)
     most = FOLD * allowed if question.cap is None else options.positive("--cap", question.cap)
     with progress():

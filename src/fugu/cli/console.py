@@ -8,11 +8,10 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from importlib import resources
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from rich import markup
@@ -22,11 +21,10 @@ from rich.table import Table
 from rich.text import Text
 
 from fugu.calibration.comparison import called, shown
-from fugu.data.files import formula_columns, hidden_columns
-from fugu.documents.sentences import ON_THE_TERMINAL
 from fugu.errors import FuguError
-from fugu.guarantee import ZCDP, Guarantee, is_guarantee
+from fugu.guarantee import is_guarantee
 from fugu.progress import BLINK, bars
+from fugu.releasing.blocks import stated
 from fugu.visible import finite, visible, visible_json
 
 if TYPE_CHECKING:
@@ -108,46 +106,10 @@ def warn(sentences: Iterable[str]) -> None:
         out.print("[bold yellow]warning[/]:", escape(spoken(sentence)))
 
 
-def warn_of_private_counts(public_prior: bool) -> None:
-    """What beliefs fitted on the private table give away; on stderr, so that stdout stays what programs read."""
-    if public_prior:
-        err.print("[bold red]warning[/]:", escape(ON_THE_TERMINAL), soft_wrap=not err.is_terminal)
-
-
 def print_json(content: Any) -> None:
     """Plain JSON on stdout, for programs: numbers as numbers, guarantees as theirs; infinite numbers become null."""
-    told = json.dumps(finite(content), indent=2, ensure_ascii=False, default=_stated)
+    told = json.dumps(finite(content), indent=2, ensure_ascii=False, default=stated)
     print(visible_json(told))  # noqa: T201
-
-
-def _stated(thing: Any) -> Any:
-    """What is no plain data: a guarantee as its numbers, a fraction as a number."""
-    return finite(numbers(thing)) if is_guarantee(thing) else float(thing)
-
-
-def numbers(guarantee: Guarantee) -> dict[str, Any]:
-    """A guarantee for programs: its kind and its numbers."""
-    told: dict[str, Any] = {"kind": type(guarantee).__name__, "delta": float(guarantee.delta)}
-    if isinstance(guarantee, ZCDP):
-        return told | {"rho": float(guarantee.rho)}
-    if guarantee.several:
-        return told | {"epsilons": {str(float(a)): float(e) for a, e in guarantee.orders}}
-    if guarantee.renyi:
-        told["alpha"] = float(guarantee.orders[0][0])
-    return told | {"epsilon": float(guarantee.epsilon)}
-
-
-def warn_of_formulas(path: str | PathLike[str], columns: Mapping[str, Any]) -> None:
-    """Say which columns of a file hold labels that a spreadsheet would run, or that a terminal would obey."""
-    unseen = (
-        "labels with characters that cannot be seen (of control or direction), which a terminal obeys; they are "
-        "spelled out in the file: declare other labels"
-    )
-    run = "labels that begin with = + - or @, which spreadsheets run as formulas; import it as text"
-    for found, why in ((hidden_columns(columns), unseen), (formula_columns(columns), run)):
-        if found:
-            said = f"column {', '.join(map(repr, found))} of {str(path)!r} has {why}"
-            err.print(f"[bold red]warning[/]: {escape(said)}", soft_wrap=not err.is_terminal)
 
 
 @contextmanager

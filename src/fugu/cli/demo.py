@@ -13,13 +13,13 @@ import numpy as np
 import fugu
 from fugu.cli.asking import asks
 from fugu.cli.console import comparison_table, escape, out, progress
-from fugu.cli.releasing import DRAWS, page_after
 from fugu.data import read_table
 from fugu.errors import AlreadyReleased
 from fugu.ledger import fingerprints
 from fugu.mechanism import Certificate
 from fugu.publication.files import Beliefs, Files, Outgoing, drafted, publish
 from fugu.publication.releasing import ReleaseAccount, release_column
+from fugu.releasing.dispatch import DRAWS, page_after
 from fugu.report.curves import distribution, groups, views
 from fugu.visible import several
 

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import fugu
-from fugu.cli import options
 from fugu.cli.asking import asks
 from fugu.cli.console import escape, grid, out, print_json, progress
-from fugu.cli.sequences import EntryColumns, columns_of, unprotected
 from fugu.data.layout import MODELLED
 from fugu.data.sequences import Timed, declared_states, spacing
 from fugu.errors import UsageError
@@ -24,6 +22,8 @@ from fugu.priors.gaussian_field import FieldInfluence, GaussianField
 from fugu.progress import report, stage
 from fugu.queries.sequence_prior import Chain, believed, chain_json, steps_of
 from fugu.question import Question
+from fugu.releasing import options
+from fugu.releasing.sequence_route import EntryColumns, columns_of, unprotected
 from fugu.visible import several
 
 _USUAL, _FEW = 0.95, 12

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fugu.auditing.beside import find
-from fugu.cli import options
-from fugu.cli.asking import ScenarioFile, asks, keys, scenario_text
+from fugu.cli.asking import asks
 from fugu.cli.console import print_json, progress, say
 from fugu.data import Schema
 from fugu.data.field import Field
@@ -28,6 +27,8 @@ from fugu.files import check_apart, write_text
 from fugu.numbers.exact import read_number
 from fugu.queries.statistic import StatisticQuestion
 from fugu.question import LAW, RECORDS, Question, defaults, facts
+from fugu.releasing import options
+from fugu.releasing.scenario_file import ScenarioFile, keys, scenario_text
 
 
 @asks(argument="table")

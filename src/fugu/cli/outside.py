@@ -14,10 +14,9 @@ from rich.table import Table
 import fugu
 from fugu.auditing.beside import Exhibit, find, private_part, promising
 from fugu.auditing.books import extract
-from fugu.cli import options
 from fugu.cli.asking import asks
 from fugu.cli.console import escape, grid, out, print_json, progress, say, warn
-from fugu.cli.releasing import show
+from fugu.cli.releasing import show_check
 from fugu.documents.document import Document, Verdict
 from fugu.documents.kinds import inner
 from fugu.documents.per_entry import PerEntryCertificate
@@ -36,6 +35,7 @@ from fugu.numbers.exact import as_fraction
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.question import Question
+from fugu.releasing import options
 from fugu.scenario import Scenario
 from fugu.training.record import TrainingCertificate
 
@@ -257,7 +257,7 @@ def check(question: Question, ledger: str | None, as_json: bool) -> None:
     if as_json:
         print_json(seen.to_json())
     else:
-        show(seen)
+        show_check(seen)
 
 
 ledger_app = typer.Typer(

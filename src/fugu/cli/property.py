@@ -1,12 +1,10 @@
-"""Statistics of a table that hide which share of its records has a property: `fugu property` shows how they can be
-published, `fugu release --hide` publishes them once."""
+"""`fugu property`: how statistics of a table can be published that hide which share of its records has a property."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, cast
 
@@ -18,35 +16,25 @@ from fugu.auditing import AttackReport
 from fugu.auditing.attack import property_attack, steps_of
 from fugu.calibration.comparison import called
 from fugu.calibration.offer import Wishes
-from fugu.cli import options
-from fugu.cli.column import figures
-from fugu.cli.commands import Sharing
 from fugu.cli.console import escape, grid, out, print_json, progress, say, spoken, usable_table
-from fugu.cli.options import split
-from fugu.cli.releasing import CLOSES, Dispatch, DryRun
-from fugu.data import Schema, Table, read_table
-from fugu.documents.certificate import Certificate
-from fugu.errors import BadTable, NotProvable, UsageError
+from fugu.data import read_table
+from fugu.errors import BadTable, NotProvable
 from fugu.files import check_apart
 from fugu.guarantee.curve import Guarantee
 from fugu.mechanism.intake import shares_json
 from fugu.mechanism.mechanism import Mechanism
-from fugu.numbers.exact import Real
-from fugu.progress import report, stage
-from fugu.queries.kinds import Cell
-from fugu.queries.property_release import (
-    PropertyQuestion,
-    deviations_of,
-    open_property,
-    plain,
-    statistic_columns,
-)
+from fugu.progress import report
+from fugu.queries.property_release import deviations_of
 from fugu.question import Question
+from fugu.releasing import options
+from fugu.releasing.column_route import figures
+from fugu.releasing.forms import Sharing
+from fugu.releasing.property_route import ends_of, hidden_property
 from fugu.report.compare import MethodLine, SwapFigure, best, error_of, method_lines, swap_figure, sweep
 from fugu.scenario import Scenario
 from fugu.scenario.property import PropertyModel
 from fugu.scenario.swap import model_of
-from fugu.utility.usable import RowsFor, Usable
+from fugu.utility.usable import Usable
 
 Budget = fugu.Pure | fugu.Approx | fugu.Renyi
 _TICK = 20_000
@@ -71,7 +59,7 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
         sharing.size,
         values=options.numbers("values", sharing.values),
         tolerance=options.number("tolerance", sharing.tolerance),
-        bounds=_ends(sharing.bounds or [], r"(.*):([^:,]*),([^:]*)", "age:17,90"),
+        bounds=ends_of(sharing.bounds or [], r"(.*):([^:,]*),([^:]*)", "age:17,90"),
         replacement=sharing.replacement,
         missing=cast(Literal["error", "drop"], sharing.missing),  # other words are refused
     )
@@ -113,22 +101,6 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
         print_json({**content(found), "files": list(files)})
     else:
         show(found, sharing.sweep, files)
-
-
-def hidden_property(table: Table, hide: str) -> str:
-    """The property as column=value; of a column with two values, the rarer one (the first of two as frequent)."""
-    if "=" in hide:
-        return hide
-    column = table.exact(hide.strip())
-    codes, names = column.codes()
-    if len(names) != 2:
-        raise UsageError(
-            f"column {column.name!r} has {len(names)} values; say which one is hidden, such as --hide "
-            f'"{column.name}=..."'
-        )
-    rarer = names[int(np.argmin(np.bincount(codes[codes >= 0], minlength=2)))]
-    text = f"{float(rarer):.17g}" if column.numeric and column.values.dtype != bool else str(rarer)
-    return f"{column.name}={text}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,134 +257,3 @@ def _attacked(before: AttackReport, after: AttackReport) -> Rich:
         limit = f"The guarantee allows {after.ceiling:.3f} right guesses at most, at delta {float(after.delta):g}."
         table.caption = f"{limit} {verdict}"
     return table
-
-
-def _asked(dispatch: Dispatch) -> PropertyQuestion:
-    """The question beside its reference; UsageError where something of it is not said."""
-    question = dispatch.question
-    if question.reference is None:
-        raise UsageError("--hide needs --reference REF: the beliefs cannot come from the table to be released")
-    if question.statistics is None:
-        raise UsageError('say what to publish: --statistics "mean(chol),count(sex=F)"')
-    hide = str(question.hide)
-    if "=" not in hide:
-        hide = hidden_property(Schema({}).open(question.reference), hide)
-    assert dispatch.known is not None  # a reference was asked for
-    return PropertyQuestion.of(
-        dispatch.known, split(question.statistics), hide, size=question.size,
-        tolerance=options.number("tolerance", question.tolerance),
-        shares=options.numbers("shares", question.shares),
-        bounds=None if question.bounds is None else _ends(question.bounds.split(","), *_PAIRS),
-        missing=cast(Literal["error", "drop"], question.missing),  # other words are refused
-        method=question.method, schema=dispatch.schema,
-    )  # fmt: skip
-
-
-def release_hidden(dispatch: Dispatch) -> None:
-    """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged.
-
-    A dry run, and the page to sign, are for the declared number of records: the table is opened after them. A request
-    that was answered before gives what was stored, the numbers and their certificate."""
-    question, as_json, account = dispatch.question, dispatch.delivery.as_json, dispatch.account
-    budget = options.budget(question.epsilon, question.delta, question.alpha)
-    with progress("fitting beliefs, and the least noise"):
-        known = _asked(dispatch)
-        rows = RowsFor(known.size, len(known.known))
-        if dispatch.rehearses:
-            dry = DryRun.of(rows, (statistic.column for statistic in known.statistics))
-            found = known.mechanism(rows.number, budget)
-            stage("the page to sign")
-            recipe = known.recipe(rows.number)
-            dispatch.sign(dispatch.outgoing({"": found.certificate}, rows.number, recipe, basis=dry.basis))
-            estimate = asdict(found.estimate()) if dispatch.delivery.dry_run and found.noise.prepares else None
-    dispatch.say_closing()
-    if dispatch.delivery.dry_run:
-        _show_dry(known, found, rows.number, estimate, dry, as_json)
-        return
-    with progress("opening the private table, and the least noise"):
-        mechanism, private = open_property(dispatch.table, known, budget)
-        size = len(private)
-        going = dispatch.outgoing({"": mechanism.certificate}, size, known.recipe(size))
-        audit = dispatch.sign(going, opened=True)
-    going = replace(going, check=dispatch.look(private))
-
-    def produce() -> dict[str, Any]:
-        drawn, sealed = known.release(mechanism, private, question.allow_no_noise)
-        return {"cells": [list(vars(cell).values()) for cell in drawn], "certificate": plain(sealed)}
-
-    with progress("drawing"):
-        stored = produce() if account is None else account.spend(private, mechanism, produce)
-        cells, certificate = tuple(Cell(*cell) for cell in stored["cells"]), Certificate.parse(stored["certificate"])
-        written = dispatch.publish(replace(going, certificates={"": certificate}), statistic_columns(cells), audit)
-    if as_json:
-        listed = [{"statistic": c.cell, "value": c.value, "low": c.low, "high": c.high, "std": c.scale} for c in cells]
-        print_json(
-            {**_figures(known, mechanism, size, certificate), "cells": listed, **written, "closes": dispatch.closes}
-        )
-        return
-    title = f"Statistics of {size} records, hiding the share of {known.hide}, under {certificate.promises}"
-    numbers = [(cell.cell, *map(float, (cell.value, cell.low, cell.high, cell.scale))) for cell in cells]
-    out.print(grid(title, ("statistic", "value", "low", "high", "noise std"), ("statistic",), rows=numbers))
-    _say(known, certificate)
-    dispatch.say_written()
-
-
-def _figures(known: PropertyQuestion, mechanism: Mechanism, size: int, certificate: Certificate) -> dict[str, Any]:
-    """The same for a release and a dry run."""
-    names = [str(s) for s in known.statistics]
-    return {
-        "hide": known.hide, "closes": CLOSES, "statistics": names, "size": size,
-        "bounds": {name: [float(x) for x in ends] for name, ends in known.bounds.items()},
-        "guarantee": certificate.budget, "method": certificate.method, "proved": certificate.proved,
-        "worst_pair": certificate.worst_pair,
-        "deviations": dict(zip(names, deviations_of(mechanism, certificate), strict=True)),
-        "assumptions": list(certificate.assumptions), "warnings": list(certificate.warnings),
-        "usable": Usable.of(certificate).to_json(),
-    }  # fmt: skip
-
-
-def _show_dry(
-    known: PropertyQuestion, mechanism: Mechanism, size: int, estimate: dict[str, float | int] | None, dry: DryRun,
-    as_json: bool,
-) -> None:  # fmt: skip
-    certificate = mechanism.certificate
-    if as_json:
-        print_json({**_figures(known, mechanism, size, certificate), "estimate": estimate, **dry.to_json()})
-        return
-    each = zip(known.statistics, deviations_of(mechanism, certificate), strict=True)
-    bound = "at most " if estimate else ""
-    say("standard deviation of the noise: " + bound + ", ".join(f"{s} {x:.4g}" for s, x in each))
-    if estimate is not None:
-        say(
-            f"an estimate from {estimate['draws']} draws of its own: sigma {estimate['sigma']:.5g}, expected l2 error "
-            f"{estimate['error']:.5g}; the release makes its own draws, so its sigma will differ a little"
-        )
-    _say(known, certificate)
-    dry.say()
-
-
-def _say(known: PropertyQuestion, certificate: Certificate) -> None:
-    proved = certificate.proved
-    say(
-        f"method: {certificate.method}, {called(certificate.method, 'gaussian')}; proved: epsilon "
-        f"{proved['epsilon']:.10g}, delta {proved['delta']:.3g}"
-    )
-    out.print(usable_table(Usable.of(certificate)))
-    given = known.given or {}
-    if taken := [name for name in known.bounds if name not in given]:
-        say(f"clipped to the range of the reference: {', '.join(taken)}; give --bounds to declare others")
-    say("assumptions: " + "; ".join(map(spoken, certificate.assumptions)))
-
-
-_PAIRS = r"(.*):([^:]*):([^:]*)", "age:17:90,chol:100:400"
-
-
-def _ends(parts: list[str], form: str, like: str) -> dict[str, tuple[Real, Real]]:
-    """{column: ends} of texts of the `form`, `like` these; a column may hold colons, its ends do not."""
-    found: dict[str, tuple[Real, Real]] = {}
-    for part in parts:
-        match = re.fullmatch(form, part, re.DOTALL)
-        if match is None or not match[1].strip():
-            raise UsageError(f'bounds are a column and two numbers, such as --bounds "{like}", got {part!r}')
-        found[match[1].strip()] = (options.number("bounds", match[2]), options.number("bounds", match[3]))
-    return found

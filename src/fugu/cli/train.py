@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.table import Table as Rich
 
 from fugu._version import __version__
-from fugu.cli import options
-from fugu.cli.commands import Booking, Training
 from fugu.cli.console import escape, grid, note, out, print_json, progress, say
-from fugu.cli.releasing import account_of, data_name, page_after, ready, targets
+from fugu.cli.releasing import present
 from fugu.cli.train_reading import TrainingOptions, TrainingReading, places
 from fugu.data import Schema, Table
 from fugu.data.field import Field
@@ -25,6 +24,10 @@ from fugu.guarantee.composition import UNCHARGED
 from fugu.publication.files import Beliefs, Files, Outgoing, drafted, publish
 from fugu.publication.releasing import ReleaseAccount, Through
 from fugu.question import RECORDS, Question
+from fugu.releasing import options
+from fugu.releasing.dispatch import account_of, data_name, page_after, ready, targets
+from fugu.releasing.forms import Booking, Training
+from fugu.releasing.outcome import Publication
 from fugu.training.record import SECRETS
 from fugu.training.utility import ASKED, CONSTANT, TrainingRehearsal, TrainingRows, costs, rehearse
 
@@ -125,8 +128,10 @@ def _account(
     }  # fmt: skip
     total = options.whole(books.total, books.budget_delta, question.delta)
     account = account_of(books, budget, total, data, said, None, question.unit)
-    if files is not None:
-        ready(files, account, as_json)
+    if files is not None and ready(files, account):
+        assert account is not None  # only what was charged is known again
+        present(Publication.again(files, account.told()), as_json)
+        raise typer.Exit
     if account is None:
         note(UNCHARGED)
     return account

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.cli.commands import Training
 from fugu.data import Column, Schema, Table
 from fugu.data.cells import OTHER, Categories, number_of
 from fugu.data.column import Raw
@@ -22,6 +21,7 @@ from fugu.data.field import Field, canonical
 from fugu.data.moments import times_of
 from fugu.data.private import numbers, open_private
 from fugu.errors import BadTable, MissingValues, UnknownName, UsageError
+from fugu.releasing.forms import Training
 from fugu.training.utility import TrainingRows
 
 Bounds = dict[str, tuple[float, float]]

@@ -113,7 +113,7 @@ def release_facts(
         "sure": sureness(next(iter(laws.values()))) if len(laws) == 1 else None,
         "channels": [channel for each in exchanged for channel in exchanges(each)],
         "story": story(next(iter(laws.values())), comparison) if alone else None,
-        "usefulness": _usefulness(certificates, usable, laws, rows),
+        "usefulness": usable if usable is not None and certificates is not None else usefulness(certificates, rows),
         "whatever_is_believed": whatever_is_believed(laws),
         "own_lines": {line for each in marks for line in each["assumptions"]},
         "own_parts": list(dict.fromkeys(name for each in marks for name in each["parts"])),
@@ -128,25 +128,19 @@ def release_facts(
     return {"release": release, "questions_of": questions_of, "MOST_GROUPS": MOST}
 
 
-def _usefulness(
-    certificates: Mapping[str, Document] | None,
-    usable: Usable | None,
-    laws: Mapping[str, Certificate],
-    rows: int | None,
-) -> Usable | None:
-    """Whether it can be used; where the beliefs are withheld, why that is not said."""
+def usefulness(certificates: Mapping[str, Document] | None, rows: int | None) -> Usable | None:
+    """Whether what these certificates cover can be used; where the beliefs are withheld, why that is not said."""
     if certificates is None:
         return Usable((), "", why=OWN_TABLE)
-    if usable is not None:
-        return usable
     for each in certificates.values():
         if isinstance(each, RecordsCertificate):
             return usable_of_records(each)
         if isinstance(each, SequenceCertificate):
             return usable_of_sequence(each, rows)
+    laws = [each for each in certificates.values() if isinstance(each, Certificate)]
     if not laws:
         return None
-    found = [Usable.of(each, rows if len(laws) == 1 else None) for each in list(laws.values())[:MOST]]
+    found = [Usable.of(each, rows if len(laws) == 1 else None) for each in laws[:MOST]]
     figures = tuple(figure for each in found for figure in each.figures)
     ordinary = found[0].ordinary if len(found) == 1 else None
     return Usable(figures, found[0].basis, ordinary=ordinary, why=found[0].why)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from fugu.cli import options
+from fugu.cli.asking import AsJson
 from fugu.cli.console import escape, out, print_json, progress, say
 from fugu.errors import NotProvable, UsageError
 
@@ -20,7 +20,7 @@ def errata(
         str | None, typer.Argument(metavar="ID", help="Run the counterexample of this one.", show_default=False)
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Run every counterexample.")] = False,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the slips of the papers; with an ID, or --all, run their counterexamples.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from fugu.cli import options
+from fugu.cli.asking import AsJson
 from fugu.cli.console import escape, out, print_json, say
 from fugu.errors import UnknownName, UsageError
 
@@ -29,7 +29,7 @@ def papers(
             metavar="WHAT", help='A paper ("000"), a label ("Theorem 4.5") or a name ("GWM").', show_default=False
         ),
     ] = None,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the papers; with a number its results; with a label or a name what fugu says of it."""
     from fugu_papers.catalogue import paper

@@ -10,7 +10,7 @@ import typer
 from rich import box
 from rich.table import Table
 
-from fugu.cli import options
+from fugu.cli.asking import AsJson
 from fugu.cli.console import escape, out, print_json, progress, say, warn
 from fugu.errors import UsageError
 
@@ -42,7 +42,7 @@ def reproduce(
         Path | None, typer.Option("--output", "-o", help="Write tables and figures into this folder.")
     ] = None,
     short: Annotated[bool, typer.Option("--short", help="Fewer points and draws: a look, not a result.")] = False,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the experiments of the papers; with a NAME run one, all of a paper, or all.
 

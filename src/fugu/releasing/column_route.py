@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
@@ -10,9 +11,6 @@ from typing import Any, cast
 import fugu
 from fugu.calibration.channel import Asked
 from fugu.calibration.comparison import called
-from fugu.cli import options
-from fugu.cli.console import escape, out, print_json, progress, say, say_rules, spoken, usable_table, warn
-from fugu.cli.releasing import Dispatch, DryRun
 from fugu.data.frame import TableLike
 from fugu.data.private import Private
 from fugu.data.secrets import cut_cells
@@ -21,10 +19,14 @@ from fugu.errors import BadTable, UsageError
 from fugu.guarantee import Guarantee
 from fugu.mechanism import post
 from fugu.mechanism.mechanism import Mechanism
-from fugu.progress import stage
+from fugu.progress import in_sight, stage
 from fugu.publication.files import drafted
 from fugu.publication.releasing import drawn_once, open_column, release_private
 from fugu.question import Question
+from fugu.releasing import options
+from fugu.releasing.blocks import Block, Line, cautions, lines
+from fugu.releasing.dispatch import Dispatch, DryRun
+from fugu.releasing.outcome import Forecast
 from fugu.scenario import Scenario
 from fugu.utility.reading import implausible_column
 from fugu.utility.usable import EXACT, ROW_BY_ROW, UNKNOWN, RowsFor, Usable
@@ -143,60 +145,63 @@ def figures(mechanism: Mechanism, rows: int | None = None, usable: Usable | None
     }  # fmt: skip
 
 
-def describe(mechanism: Mechanism, publish: str, rows: int | None = None, usable: Usable | None = None) -> None:
-    """The same in words."""
+def described(
+    mechanism: Mechanism, publish: str, rows: int | None = None, usable: Usable | None = None
+) -> Iterator[Block]:
+    """The same for people."""
     certificate = mechanism.certificate
-    (_describe_channel if mechanism.noise.tabled else _describe_noise)(mechanism, publish)
+    yield from (_channel_told if mechanism.noise.tabled else _noise_told)(mechanism, publish)
     name = called(certificate.method, str(certificate.body["noise"]["kind"]) if "noise" in certificate.body else "")
-    say(f"method: {certificate.method}, {name} ({spoken(certificate.theorem).strip()})")
+    yield Line(f"method: {certificate.method}, {name} ({{}})", formal=certificate.theorem)
     proved = certificate.proved
-    say(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}")
-    say(f"promised: {certificate.promises}")
-    say(f"worst pair: {certificate.worst_pair}")
+    yield Line(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}")
+    yield Line(f"promised: {certificate.promises}")
+    yield Line(f"worst pair: {certificate.worst_pair}")
     if mechanism.names is None:
         half = mechanism.interval(0.95)[1]
         days = " days" if mechanism.context.dates is not None else ""
-        out.print(f"expected |error| {mechanism.expected_error():.6g}{days}; 95 % of errors within ±{half:.6g}{days}")
+        yield Line(f"expected |error| {mechanism.expected_error():.6g}{days}; 95 % of errors within ±{half:.6g}{days}")
     if steps := certificate.body.get("post"):
-        say(f"afterwards: {', '.join(steps)}; a function of what goes out, so it costs nothing. Errors are before it")
+        after = "a function of what goes out, so it costs nothing. Errors are before it"
+        yield Line(f"afterwards: {', '.join(steps)}; {after}")
     empirical = certificate.body.get("empirical")
     if empirical is not None:
         loss = "no finite epsilon" if empirical["epsilon"] is None else f"epsilon {empirical['epsilon']:.6g}"
-        say(f"under the empirical laws, which the guarantee is not for: {loss}, delta {empirical['delta']:.3g}")
-    out.print(usable_table(Usable.of(certificate, rows) if usable is None else usable))
-    say_rules(certificate.tell().rules)
-    say("assumptions: " + "; ".join(map(spoken, certificate.assumptions)))
-    warn(warnings_of(certificate, rows))
+        yield Line(f"under the empirical laws, which the guarantee is not for: {loss}, delta {empirical['delta']:.3g}")
+    yield Usable.of(certificate, rows) if usable is None else usable
+    yield from lines(certificate.tell().rules)
+    yield Line("assumptions: {}", formal="; ".join(certificate.assumptions))
+    yield from cautions(warnings_of(certificate, rows))
 
 
-def _describe_noise(mechanism: Mechanism, publish: str) -> None:
-    noise, under = mechanism.noise, f"{escape(repr(publish))} under {escape(mechanism.certificate.promises)}"
+def _noise_told(mechanism: Mechanism, publish: str) -> Iterator[Line]:
+    noise, under = mechanism.noise, f"{publish!r} under {mechanism.certificate.promises}"
     if noise.scale == 0:
-        out.print(f"[bold]No noise is needed[/] to publish {under}: the beliefs alone suffice.")
+        yield Line(f" to publish {under}: the beliefs alone suffice.", strong="No noise is needed")
     else:
         kind = type(noise).__name__ if noise.added else f"Laplace-on-{noise.name}"
         lattice = "without a lattice, for analysis only,"
         where = lattice if noise.grid is None else f"in steps of {float(noise.grid):.6g}"
-        out.print(f"[bold]{kind} noise of scale {noise.scale:.10g}[/] {where} publishes {under}.")
+        yield Line(f" {where} publishes {under}.", strong=f"{kind} noise of scale {noise.scale:.10g}")
     if (table := mechanism.certificate.body.get("remap")) is not None:
-        say(f"outputs are moved to the value of least {table['loss']} loss, by a table of {len(table['to'])} values")
+        yield Line(
+            f"outputs are moved to the value of least {table['loss']} loss, by a table of {len(table['to'])} values"
+        )
 
 
-def _describe_channel(mechanism: Mechanism, publish: str) -> None:
-    """The first lines of what is said of a channel: what it does, how near the optimum it is, what goes out exactly."""
+def _channel_told(mechanism: Mechanism, publish: str) -> Iterator[Line]:
+    """The first lines about a channel: what it does, how near the optimum it is, what goes out exactly."""
     optimum, values = mechanism.optimum, len(mechanism.errors.support)
-    out.print(
-        f"[bold]A channel of {values} values and {len(mechanism.errors.channel.outputs)} outputs[/] publishes "
-        f"{escape(repr(publish))} under {escape(mechanism.certificate.promises)}."
-    )
+    what = f"A channel of {values} values and {len(mechanism.errors.channel.outputs)} outputs"
+    yield Line(f" publishes {publish!r} under {mechanism.certificate.promises}.", strong=what)
     bound = "" if optimum.lower is None else f"; no {optimum.among} is below {optimum.lower:.9g}"
-    say(f"expected {optimum.loss} loss {optimum.value:.9g}{bound}")
+    yield Line(f"expected {optimum.loss} loss {optimum.value:.9g}{bound}")
     exact = _called(mechanism)
     listed = f": {', '.join(map(str, exact[:_SHOWN]))}{', ...' if len(exact) > _SHOWN else ''}" if exact else ""
-    say(f"{len(exact)} of {values} values go out as they are{listed}; the others are exchanged")
+    yield Line(f"{len(exact)} of {values} values go out as they are{listed}; the others are exchanged")
     if mechanism.names is None:
         tails = (f"{float(100 * level):g} % within {error:g}" for level, error in mechanism.error_quantiles().items())
-        say(f"errors: {', '.join(tails)}")
+        yield Line(f"errors: {', '.join(tails)}")
 
 
 def _called(mechanism: Mechanism) -> list[Any]:
@@ -208,14 +213,14 @@ def _called(mechanism: Mechanism) -> list[Any]:
     return [known[x] for x in exact]
 
 
-def release_column(dispatch: Dispatch) -> None:
+def release_column(dispatch: Dispatch) -> Forecast:
     """Calibrate, open the private table, charge, draw, write; what is wrong is found before anything is charged.
 
     A dry run, and the page to sign, end before the table is opened."""
     question, account, dry_run = dispatch.question, dispatch.account, dispatch.delivery.dry_run
     _, publish = question.secret, question.published
     own = question.reference is None
-    with progress("fitting beliefs"):
+    with in_sight("fitting beliefs"):
         known = dispatch.known
         scenario = scenario_of(question, dispatch.table if known is None else known, own=own)
         stage("the least noise")
@@ -239,41 +244,34 @@ def release_column(dispatch: Dispatch) -> None:
     summary = {**figures(mechanism, rows.number, usable), "report": asdict(scenario.report), "dry_run": dry_run,
                "closes": dispatch.closes}  # fmt: skip
     dispatch.say_closing()
-    size, remarks = rows.number, weak
     if dry_run:
-        summary |= dry.to_json()
-    else:
-        private = _opened(dispatch, mechanism)
-        rows.require(size := len(private))
-        summary |= figures(mechanism, size)
-        going = replace(going, rows=size, basis="", check=dispatch.look(private, question.unit))
-        with progress(f"drawing {several(size, 'value')}"):
-            drawn = release_private(mechanism, private, allow_no_noise=question.allow_no_noise)  # shown to nobody yet
-            columns = {publish: drawn.values}
-            stage("writing the published file")
-            if account is None:
-                draft = drafted(dispatch.files.published, columns)
-            else:
-                draft = drawn_once(account, mechanism, private, drawn, publish, dispatch.files.published)
-            remarks = (*weak, *implausible_column(mechanism.certificate, draft.cells()))
-            written = dispatch.publish(going, columns, audit, remarks=remarks, draft=draft)
-        summary |= {"files": written["files"], "implausible": list(remarks[len(weak) :]), **written}
-    if dispatch.delivery.as_json:
-        print_json({**summary, "warnings": [*summary["warnings"], *weak]})
-        return
-    describe(mechanism, publish, size, usable)
-    warn(remarks)
-    if dry_run:
-        dry.say()
-    else:
-        dispatch.say_written()
+        summary |= {**dry.to_json(), "warnings": [*summary["warnings"], *weak]}
+        shown = (*described(mechanism, publish, rows.number, usable), *cautions(weak), *dry.lines())
+        return Forecast(summary, shown, {"": mechanism.certificate}, usable)
+    private = _opened(dispatch, mechanism)
+    rows.require(size := len(private))
+    summary |= figures(mechanism, size)
+    going = replace(going, rows=size, basis="", check=dispatch.look(private, question.unit))
+    with in_sight(f"drawing {several(size, 'value')}"):
+        drawn = release_private(mechanism, private, allow_no_noise=question.allow_no_noise)  # shown to nobody yet
+        columns = {publish: drawn.values}
+        stage("writing the published file")
+        if account is None:
+            draft = drafted(dispatch.files.published, columns)
+        else:
+            draft = drawn_once(account, mechanism, private, drawn, publish, dispatch.files.published)
+        implausible = implausible_column(mechanism.certificate, draft.cells())
+        written = dispatch.publish(going, columns, audit, remarks=(*weak, *implausible), draft=draft)
+    summary |= {"files": written["files"], "implausible": list(implausible), **written,
+                "warnings": [*summary["warnings"], *weak]}  # fmt: skip
+    return dispatch.published(summary, (*described(mechanism, publish, size), *cautions((*weak, *implausible))))
 
 
 def _opened(dispatch: Dispatch, mechanism: Mechanism) -> Private:
     """The column of the private table; what is refused whatever it holds is refused before it is opened."""
     if not dispatch.question.allow_no_noise:
         mechanism.require_noise()
-    with progress("opening the private table"):
+    with in_sight("opening the private table"):
         private = open_column(mechanism, dispatch.table)
     if len(private) == 0:
         raise BadTable(f"{Path(dispatch.table).name!r} has no rows, so there is nothing to release")

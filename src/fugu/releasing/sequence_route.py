@@ -4,15 +4,11 @@ about sequences reads: the reference first, which is public, then the table, thr
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from fugu.cli import options
-from fugu.cli.console import escape, grid, out, print_json, progress, usable_table, warn
-from fugu.cli.options import show_plan, split
-from fugu.cli.releasing import Dispatch, DryRun
 from fugu.data import Schema, Table
 from fugu.data.cells import OTHER, Categories, text_of
 from fugu.data.field import Field
@@ -33,7 +29,7 @@ from fugu.ledger.fingerprint import fingerprints, prior_digest
 from fugu.mechanism.release import require_noise
 from fugu.numbers.exact import Real, as_fraction
 from fugu.priors.chain import GapChains
-from fugu.progress import stage
+from fugu.progress import in_sight, stage
 from fugu.publication.files import Outgoing
 from fugu.queries.choices import WAYS
 from fugu.queries.sequence_certificate import OWN_TABLE, THE_TABLE, SequenceCertificate
@@ -57,6 +53,11 @@ from fugu.queries.sequences import (
 from fugu.queries.statistic import GRAMMAR
 from fugu.queries.usable_sequences import usable_mechanism
 from fugu.question import Question
+from fugu.releasing import options
+from fugu.releasing.blocks import Block, Grid, Line, cautions
+from fugu.releasing.dispatch import Dispatch, DryRun
+from fugu.releasing.options import plan_told, split
+from fugu.releasing.outcome import Forecast
 from fugu.utility.usable import OWN_TABLE as OWN_NUMBERS
 from fugu.utility.usable import RowsFor, Usable
 from fugu.visible import several
@@ -258,7 +259,7 @@ class ProvedSequences:
         promised = {"anybody": certificate.anybody, "promise": certificate.promises, **said}
         return {"plan": plan, **certificate.body, "prior": prior, **promised, "usable": self.usable.to_json()}
 
-    def say(self) -> None:
+    def told(self) -> Iterator[Block]:
         """What is asked, both promises about each entry's state, the prior; what odd entries become; how usable."""
         certificate = self.certificate
         prior = certificate["prior"]
@@ -268,21 +269,20 @@ class ProvedSequences:
             f"{len(prior['states'])} states and length {prior['length']} ({prior['class']})"
             f"{unprotected(certificate['pufferfish']['skipped'])}\n{certificate['odd entries']}"
         )
-        for line in words.splitlines():
-            out.print(escape(line), soft_wrap=True)
-        out.print(usable_table(self.usable))
-        warn(certificate.warnings(self.going.rows))
+        yield from (Line(line, soft=True) for line in words.splitlines())
+        yield self.usable
+        yield from cautions(certificate.warnings(self.going.rows))
 
 
-def release_sequences(dispatch: Dispatch) -> None:
+def release_sequences(dispatch: Dispatch) -> Forecast:
     """Fit the prior, turn epsilon into an epsilon for each entry, answer once, write OUT.csv and its certificate.
 
     A dry run, and the page to sign, are for sequences like the reference's: the table is opened after them."""
-    question, as_json, known = dispatch.question, dispatch.delivery.as_json, dispatch.question.reference
+    question, known = dispatch.question, dispatch.question.reference
     plan, columns = split(question.asked), columns_of(question)
-    show_plan(plan, question.asked, as_json)
+    dispatch.tell(plan_told(plan, question.asked))
     if dispatch.rehearses:
-        with progress():
+        with in_sight("working"):
             rehearsed = _proved(dispatch, columns, None if known is not None else question.table)
             layout, expected = (
                 rehearsed.own.schema.sequence,
@@ -295,31 +295,24 @@ def release_sequences(dispatch: Dispatch) -> None:
             dry = DryRun.of(expected, (columns.by, columns.order, layout.end, *states), words=words)
             dispatch.sign(replace(rehearsed.going, basis=dry.basis), rehearsed.usable)
     if dispatch.delivery.dry_run:
-        if as_json:
-            print_json({**rehearsed.to_json(plan), **dry.to_json()})
-        else:
-            rehearsed.say()
-            dry.say()
-        return
-    with progress():
+        shown = (*rehearsed.told(), *dry.lines())
+        summary = {**rehearsed.to_json(plan), **dry.to_json()}
+        return Forecast(summary, shown, {"": rehearsed.certificate}, rehearsed.usable)
+    with in_sight("working"):
         proved = _proved(dispatch, columns, dispatch.table)
         going = proved.going
         audit = dispatch.sign(going, proved.usable, opened=True)
-    if not as_json:
-        proved.say()
+    dispatch.tell(proved.told())
     if proved.own.opened is not None:
         seen = dispatch.look(
             proved.own.opened, question.by, lambda: None if known is None else columns.told.open(known)
         )
         going = replace(going, check=seen)
-    shown = sequence_columns(_spent(dispatch, columns, proved), question.asked)
-    written = dispatch.publish(going, shown, audit, proved.usable)
-    if as_json:
-        print_json({**proved.to_json(plan), "dry_run": False, "files": written["files"], "answer": shown})
-        return
-    rows = zip(*shown.values(), strict=True)  # what an answer has not is blank
-    out.print(grid(None, shown, ("state", "from", "to", "query"), rows=rows))
-    dispatch.say_written()
+    answer = sequence_columns(_spent(dispatch, columns, proved), question.asked)
+    written = dispatch.publish(going, answer, audit, proved.usable)
+    summary = {**proved.to_json(plan), "dry_run": False, "files": written["files"], "answer": answer}
+    rows = list(zip(*answer.values(), strict=True))  # what an answer has not is blank
+    return dispatch.published(summary, [Grid(None, list(answer), ("state", "from", "to", "query"), rows)])
 
 
 def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> ProvedSequences:

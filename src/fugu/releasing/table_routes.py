@@ -5,18 +5,12 @@ total.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, astuple, replace
 from functools import partial
 from typing import Any, cast
 
-from rich.table import Table as Rich
-
 import fugu
-from fugu.cli import options
-from fugu.cli.console import grid, note, out, print_json, progress, say, say_rules, usable_table, warn
-from fugu.cli.options import Asked, joined, questions_of, show_plan, split, split_before, weights_of
-from fugu.cli.releasing import UNNAMED, Dispatch, DryRun, ready
 from fugu.data.secrets import cut_cells, few_rows
 from fugu.errors import BudgetExceeded, BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Approx, Pure
@@ -24,6 +18,7 @@ from fugu.guarantee.asks import exact
 from fugu.guarantee.composition import PUBLIC, both
 from fugu.ledger.charge import Charge
 from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.progress import in_sight
 from fugu.publication.files import Outgoing
 from fugu.publication.releasing import ReleaseAccount
 from fugu.queries.answer import Answer, columns_of
@@ -32,6 +27,11 @@ from fugu.queries.law_price import LawNoise, LawPrice
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.statistic import GRAMMAR, StatisticQuestion, exact_numbers, question_told, what_and_by
 from fugu.question import LAW, RECORDS, Question
+from fugu.releasing import options
+from fugu.releasing.blocks import Block, Grid, Line, Note, cautions, lines
+from fugu.releasing.dispatch import UNNAMED, Dispatch, DryRun
+from fugu.releasing.options import Asked, joined, plan_told, questions_of, split, split_before, weights_of
+from fugu.releasing.outcome import Forecast
 from fugu.session import Session, SessionAnswer
 from fugu.session.checks import implausible, weak_reference
 from fugu.session.release import Rehearsal
@@ -42,30 +42,31 @@ from fugu.visible import Json, several
 COLUMNS = ("query", "group", "cell", "value", "low", "high")
 
 
-def release_records(dispatch: Dispatch) -> None:
+def release_records(dispatch: Dispatch) -> Forecast:
     """Rehearse, charge, answer, write OUT.csv and its one certificate, show the numbers with their intervals."""
-    question, account, delivery = dispatch.question, dispatch.account, dispatch.delivery
-    line, silent, as_json = question.asked, question.allow_no_noise, delivery.as_json
+    question, account = dispatch.question, dispatch.account
+    line, silent = question.asked, question.allow_no_noise
     read = partial(questions_of, by=question.by, bounds=question.bounds, step=question.step, bins=question.bins)
     questions, epsilon = read(split(line)), options.positive("--epsilon", question.epsilon)
     told = questions, epsilon, weights_of(question.weights, questions)
     parsed = [StatisticQuestion.parse(str(asked["query"])) for asked in questions]
     plan = [str(asked["query"]) for asked in questions]
-    show_plan(plan, line, as_json)
+    dispatch.tell(plan_told(plan, line))
     going, audit = partial(_of_records, dispatch, *told), None
 
     def paid(request: str | None) -> ReleaseAccount | None:
         """The account under the name that the session gave the request; None if nothing was charged."""
         return None if account is None or request is None else account.named(request)
 
-    with progress():
+    with in_sight("working"):
         session = _session(dispatch, epsilon)
         weak = weak_reference(session, questions)
         try:
             earlier = split_before(line)
             _require_no_other_reading(session, None if earlier is None else read(earlier), *told, silent)
             rehearsed = session.rehearse(*told, allow_no_noise=silent)
-            ready(dispatch.files, paid(rehearsed.request), as_json)
+            if (known := dispatch.before(paid(rehearsed.request))) is not None:
+                return known
             certificate = rehearsed.certificate
             audit = dispatch.sign(going(certificate, basis=rehearsed.basis), rehearsed.usable, weak)
         except NotComposable as refusal:
@@ -73,15 +74,12 @@ def release_records(dispatch: Dispatch) -> None:
         except BudgetExceeded:
             if dispatch.rehearses:
                 raise  # else the table decides, whose groups may be fewer than those expected
-            ready(dispatch.files, None, as_json)
+            dispatch.before(None)
     if by := sorted({asked.by for asked in parsed if asked.by is not None}):  # who asks by them says so
-        note(
-            f"asked by {', '.join(map(repr, by))}, which thereby counts as public: everybody is "
-            "taken to know it of each record, and its exact numbers of rows may go out"
-        )
-    if delivery.dry_run:
-        _show_rehearsed(dispatch, parsed, certificate, rehearsed, weak)
-        return
+        public = f"asked by {', '.join(map(repr, by))}, which thereby counts as public: everybody is "
+        dispatch.tell([Note(f"{public}taken to know it of each record, and its exact numbers of rows may go out")])
+    if dispatch.delivery.dry_run:
+        return _rehearsed(dispatch, parsed, certificate, rehearsed, weak)
     seen = dispatch.seen(session.check)
     answers = session.ask_all(*told, allow_no_noise=silent)
     payer = paid(session.rehearse(*told, allow_no_noise=silent).request)  # answered: under which request, no more
@@ -92,49 +90,45 @@ def release_records(dispatch: Dispatch) -> None:
     written = replace(dispatch, account=payer or account).publish(
         going(certificate, check=seen), shown, audit, usable, (*weak, *remarks), free=payer is None
     )
-    if as_json:
-        print_json({
-            "plan": plan, "route": RECORDS, "answers": [answer.to_json() for answer in answers],
-            "implausible": list(remarks), "warnings": list(weak), **_figures(certificate, usable, account), **written,
-            "ledger": None if payer is None else payer.entry(), "left": float(session.remaining().epsilon),
-        })  # fmt: skip
-        return
-    out.print(_answers(answers, epsilon))
-    _say(certificate, usable, (answer.question for answer in answers if answer.public), account)
-    warn((*weak, *remarks))
-    dispatch.say_written()
+    summary = {
+        "plan": plan, "route": RECORDS, "answers": [answer.to_json() for answer in answers],
+        "implausible": list(remarks), "warnings": list(weak), **_figures(certificate, usable, account), **written,
+        "ledger": None if payer is None else payer.entry(), "left": float(session.remaining().epsilon),
+    }  # fmt: skip
+    exactly = (answer.question for answer in answers if answer.public)
+    return dispatch.published(summary, (
+        _answers(answers, epsilon), *_told(certificate, usable, exactly, account), *cautions((*weak, *remarks))
+    ))  # fmt: skip
 
 
-def _answers(answers: Sequence[SessionAnswer], epsilon: Real) -> Rich:
+def _answers(answers: Sequence[SessionAnswer], epsilon: Real) -> Grid:
     title = f"{several(len(answers), 'answer')} under {both(epsilon, sum(answer.own for answer in answers))}"
     rows = [
         (str(answer.question), c.group, c.cell, float(c.value), float(c.low), float(c.high),
          "" if k else f"{float(answer.cost.epsilon):.4g}")
         for answer in answers for k, c in enumerate(answer.cells)
     ]  # fmt: skip
-    return grid(title, (*COLUMNS, "cost"), COLUMNS[:3], rows=rows)
+    return Grid(title, (*COLUMNS, "cost"), COLUMNS[:3], rows)
 
 
-def _show_rehearsed(
+def _rehearsed(
     dispatch: Dispatch, plan: Sequence[StatisticQuestion], certificate: RecordsCertificate, rehearsed: Rehearsal,
     weak: Sequence[str],
-) -> None:  # fmt: skip
+) -> Forecast:  # fmt: skip
     told = [question_told(found) for found in certificate.questions]
     by = [question.by for question in plan if question.by is not None]
     columns = [name for question in plan for name in question.columns]
     dry = DryRun.of(rehearsed.rows, (*columns, *by, dispatch.question.unit), by[0] if by else None)
     public = [question for question in plan if question.sized]
-    if dispatch.delivery.as_json:
-        said = {"plan": list(map(str, plan)), "route": RECORDS, "questions": told, "public": list(map(str, public)),
-                "warnings": list(weak)}  # fmt: skip
-        print_json({**said, **_figures(certificate, rehearsed.usable), **dry.to_json()})
-        return
+    summary = {
+        "plan": list(map(str, plan)), "route": RECORDS, "questions": told, "public": list(map(str, public)),
+        "warnings": list(weak), **_figures(certificate, rehearsed.usable), **dry.to_json(),
+    }  # fmt: skip
     head = ("question", "noise", "groups", "own epsilon")
     rows = [(x["query"], x["words"], str(x["groups"]), f"{float(read_number(x['own'])):.4g}") for x in told]
-    out.print(grid(several(len(plan), "question"), head, head[:2], rows=rows))
-    _say(certificate, rehearsed.usable, public)
-    warn(weak)
-    dry.say()
+    shown = Grid(several(len(plan), "question"), head, head[:2], rows)
+    said = (shown, *_told(certificate, rehearsed.usable, public), *cautions(weak), *dry.lines())
+    return Forecast(summary, said, {"": certificate}, rehearsed.usable)
 
 
 def _cap(question: Question) -> Real | None:
@@ -214,37 +208,38 @@ def _figures(certificate: RecordsCertificate, usable: Usable, account: ReleaseAc
     }  # fmt: skip
 
 
-def _say(
+def _told(
     certificate: RecordsCertificate, usable: Usable, public: Iterable[StatisticQuestion],
     account: ReleaseAccount | None = None,
-) -> None:  # fmt: skip
+) -> Iterator[Block]:  # fmt: skip
     """Which numbers are exact without noise, how usable the answers are, both promises, and what is left."""
     for question in public:
-        say(f"{question}: {PUBLIC}")
-    out.print(usable_table(usable))
+        yield Line(f"{question}: {PUBLIC}")
+    yield usable
     told = _figures(certificate, usable, account)
-    say_rules(told["rules"])
+    yield from lines(told["rules"])
     budget = certificate.budget if account is None else account.budget  # with its delta, if it has one
     of = "" if certificate.cap is None else f", of {both(budget, certificate.cap)}"
-    say(f"spent {told['promise']}{of}")
-    warn(told["exact"])
+    yield Line(f"spent {told['promise']}{of}")
+    yield from cautions(told["exact"])
 
 
-def release_query(dispatch: Dispatch) -> None:
+def release_query(dispatch: Dispatch) -> Forecast:
     """Charge, answer, write OUT.csv and its one certificate, show the numbers with their intervals.
 
     A dry run, and the page to sign, are for groups that are expected: the table is opened after them. All groups
     together are one charge: a record belongs to one of them. A second statistic of the same table is refused by the
     ledger, since what two law-based releases promise together is not known."""
-    question, as_json, account = dispatch.question, dispatch.delivery.as_json, dispatch.account
+    question, account = dispatch.question, dispatch.account
     parsed = StatisticQuestion.parse(question.asked)
     plan = replace(parsed, by=question.by if parsed.by is None else parsed.by)
     budget = options.odds(question.epsilon, question.delta)
-    ready(dispatch.files, account, as_json)
-    show_plan([plan], question.asked, as_json)
-    if dispatch.why and not as_json:
-        note(f"by the law route, not by records: {dispatch.why}")
-    with progress("fitting beliefs, and the least noise"):
+    if (known := dispatch.before(account)) is not None:
+        return known
+    dispatch.tell(plan_told([plan], question.asked))
+    if dispatch.why:
+        dispatch.tell([Note(f"by the law route, not by records: {dispatch.why}", stated=True)])
+    with in_sight("fitting beliefs, and the least noise"):
         believed = _believed(dispatch, plan, budget)
         weak: tuple[str, ...] = ()
         if dispatch.known is not None:
@@ -259,9 +254,8 @@ def release_query(dispatch: Dispatch) -> None:
             dispatch.sign(_going(dispatch, rehearsed, dry.basis), remarks=weak)
     dispatch.say_closing()
     if dispatch.delivery.dry_run:
-        _show_dry(dispatch, plan, rehearsed, dry, weak)
-        return
-    with progress("opening the private table, and the least noise"):
+        return _forecast(dispatch, plan, rehearsed, dry, weak)
+    with in_sight("opening the private table, and the least noise"):
         prepared = replace(believed.open(dispatch.table, rows), silent=question.allow_no_noise)
         prepared.require_noise()
         going = _going(dispatch, prepared)
@@ -283,15 +277,13 @@ def release_query(dispatch: Dispatch) -> None:
         remarks = implausible_numbers(certificates[""], [cell.value for cell in cells])
     summary |= dispatch.publish(going, columns_of(cells), audit, remarks=(*weak, *remarks))
     usable = fugu.usable(Answer(prepared.question, cells, prepared.mechanisms))
-    if as_json:
-        summary |= {"usable": usable.to_json(), "implausible": list(remarks)}
-        print_json({**summary, "cells": [asdict(cell) for cell in cells]})
-        return
-    out.print(_numbers(prepared, cells))
-    out.print(usable_table(usable))
-    say_rules(summary["rules"])
-    warn((*prepared.exact, *prepared.warnings, *weak, *remarks))
-    dispatch.say_written()
+    summary |= {
+        "usable": usable.to_json(), "implausible": list(remarks), "cells": [asdict(cell) for cell in cells]
+    }  # fmt: skip
+    return dispatch.published(summary, (
+        _numbers(prepared, cells), usable, *lines(summary["rules"]),
+        *cautions((*prepared.exact, *prepared.warnings, *weak, *remarks)),
+    ))  # fmt: skip
 
 
 def _believed(dispatch: Dispatch, plan: StatisticQuestion, budget: Pure | Approx) -> LawPrice:
@@ -335,26 +327,23 @@ def _said(dispatch: Dispatch, found: LawNoise, weak: tuple[str, ...]) -> dict[st
     }  # fmt: skip
 
 
-def _show_dry(
+def _forecast(
     dispatch: Dispatch, plan: StatisticQuestion, rehearsed: LawNoise, dry: DryRun, weak: tuple[str, ...]
-) -> None:
+) -> Forecast:
     scales = {group: float(m.noise.scale) for group, m in rehearsed.mechanisms.items()}
     usable = fugu.usable(Answer(rehearsed.question, (), rehearsed.mechanisms))  # beside what the beliefs say
     said = _said(dispatch, rehearsed, weak)
-    if dispatch.delivery.as_json:
-        asked = {"query": str(rehearsed.question), "plan": [str(plan)], "scales": scales}
-        print_json({**asked, **said, "usable": usable.to_json(), **dry.to_json()})
-        return
-    out.print(usable_table(usable))
-    say(f"noise scale of each group: {scales}")
-    say(f"promised: {said['promise']}")
-    say_rules(said["rules"])
-    warn((*rehearsed.exact, *rehearsed.warnings, *weak))
-    dry.say()
+    asked = {"query": str(rehearsed.question), "plan": [str(plan)], "scales": scales}
+    summary = {**asked, **said, "usable": usable.to_json(), **dry.to_json()}
+    shown: tuple[Block, ...] = (
+        usable, Line(f"noise scale of each group: {scales}"), Line(f"promised: {said['promise']}"),
+        *lines(said["rules"]), *cautions((*rehearsed.exact, *rehearsed.warnings, *weak)), *dry.lines(),
+    )  # fmt: skip
+    return Forecast(summary, shown, rehearsed.certificates, usable)
 
 
-def _numbers(prepared: LawNoise, cells: tuple[Cell, ...]) -> Rich:
+def _numbers(prepared: LawNoise, cells: tuple[Cell, ...]) -> Grid:
     columns, title = columns_of(cells), f"{prepared.question} under {prepared.promised.promises}"
     texts = ((x if isinstance(x, str) else f"{x:.6g}" for x in row) for row in zip(*columns.values(), strict=True))
-    rows = ((*row, f"{cell.scale:.4g}") for row, cell in zip(texts, cells, strict=True))
-    return grid(title, (*columns, "noise scale"), ("group", "cell"), rows=rows)
+    rows = [(*row, f"{cell.scale:.4g}") for row, cell in zip(texts, cells, strict=True)]
+    return Grid(title, (*columns, "noise scale"), ("group", "cell"), rows)

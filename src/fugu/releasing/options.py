@@ -9,14 +9,11 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, cast
+from typing import cast
 
-import typer
-
-from fugu.cli.console import escape, note, out
 from fugu.data.layout import Layout
 from fugu.data.schema import Schema
 from fugu.errors import BadBudget, UnknownName, UsageError
@@ -25,11 +22,10 @@ from fugu.guarantee import Approx, Guarantee, Pure, Renyi
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.queries.statistic import GRAMMAR, StatisticQuestion, what_and_by
 from fugu.question import Question, facts
+from fugu.releasing.blocks import Line, Note
 from fugu.scenario.scenario import PairsOfSecrets
 from fugu.visible import Json, brief, several
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-"""For the commands of sisters."""
 NOISE, OPTIMAL = "noise", "optimal"
 
 
@@ -247,15 +243,14 @@ def named(query: str | None, sequences: bool) -> tuple[Json, Json]:
     return {"what": now, "grammar": GRAMMAR}, {"what": query if len(parts) == 1 else ", ".join(parts)}
 
 
-def show_plan(questions: Sequence[object], query: str, as_json: bool) -> None:
-    """Say what will be asked, before it is charged; and, on stderr, where fugu 0.3 read the line otherwise."""
-    if as_json:
-        return  # it is the part "plan"
-    out.print(f"plan: {escape(joined(questions))}", soft_wrap=True)
+def plan_told(questions: Sequence[object], query: str) -> Iterator[Line | Note]:
+    """What will be asked, said before it is charged; and where fugu 0.3 read the line otherwise."""
+    yield Line(f"plan: {joined(questions)}", soft=True)
     if (earlier := split_before(query)) is not None:
-        note(
+        yield Note(
             f'a "by" at the end of a list is for the whole list; fugu 0.3 read this as "{joined(earlier)}", which is '
-            "how to ask for that"
+            "how to ask for that",
+            stated=True,
         )
 
 

@@ -1,0 +1,437 @@
+"""From a question to its release: what is asked is checked, named in the ledger (the one that is given, else the user's
+own: one request, one draw), and goes out by its route. What every release goes through: pages are made, the owner looks
+at the table, files are written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import fugu
+from fugu.auditing.books import extract
+from fugu.checking import checked
+from fugu.checking.check import OUTSIDE, OWNER, Check
+from fugu.data import Schema, Table
+from fugu.data.layout import PLAIN
+from fugu.data.private import Private
+from fugu.documents.release import ReleaseDocument, is_name
+from fugu.documents.sentences import ON_THE_TERMINAL
+from fugu.errors import CertificateError, UnknownName, UsageError
+from fugu.files import check_apart
+from fugu.guarantee import Guarantee
+from fugu.guarantee.composition import UNCHARGED
+from fugu.ledger.books import standing
+from fugu.ledger.keys import ledger_path, own_ledger
+from fugu.numbers.exact import read_number
+from fugu.publication.files import Beliefs, Draft, Files, Outgoing, drafted, preview, publish, unfinished
+from fugu.publication.releasing import ReleaseAccount, released_before
+from fugu.question import COLUMN, LAW, PROPERTY, RECORDS, SEQUENCES, STATISTICS, Question
+from fugu.releasing import options
+from fugu.releasing.blocks import Block, Line, Listener, Note, label_warnings
+from fugu.releasing.forms import Booking, Delivery
+from fugu.releasing.options import named, split
+from fugu.releasing.outcome import Forecast, Publication
+from fugu.utility.usable import GROUPS, RowsFor, Usable
+from fugu.visible import Json
+
+CLOSES = (
+    "this closes the table: what two such releases promise together is not known, so afterwards the ledger refuses "
+    "every other release of the same data, statistics included"
+)
+"""Said before a column, a statistic on the law route or statistics that hide a share go out."""
+CLOSES_UNSEEN = (
+    "this closes the table: what two such releases promise together is not known, and without a ledger nothing will "
+    "refuse a second one: release nothing else of the same data, statistics included"
+)
+DRAWS = 500_000
+"""Draws of an attack whose result stands on a page."""
+UNNAMED = "a table that is not named yet"
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """A question on its way out.
+
+    `account`: what is charged, None for nothing; `data`: the name of the table in ledger and certificate; `delivery`:
+    what is made before and after the draw; `listener`: who is told what before that; `why`: why by the law route, where
+    nobody asked for that."""
+
+    question: Question
+    account: ReleaseAccount | None
+    files: Files
+    data: str
+    delivery: Delivery
+    listener: Listener
+    why: str = ""
+
+    @property
+    def rehearses(self) -> bool:
+        """Whether something is shown before the table is opened."""
+        return self.delivery.dry_run or self.delivery.report is not None
+
+    @cached_property
+    def schema(self) -> Schema | None:
+        """What the columns mean, as declared."""
+        return options.schema(self.question.schema, self.question.no_header)
+
+    @cached_property
+    def known(self) -> Table | None:
+        """The reference as it stands, read once; None where the table is its own, which then counts as public."""
+        reference = self.question.reference
+        return None if reference is None else (self.schema or Schema({})).open(reference)
+
+    @property
+    def table(self) -> str:
+        """The private table: whatever is no dry run was refused without it."""
+        return str(self.question.table)
+
+    @property
+    def closes(self) -> str:
+        """That nothing else can follow, and who sees to it."""
+        return CLOSES_UNSEEN if self.account is None and not self.delivery.dry_run else CLOSES
+
+    def outgoing(self, certificates: Mapping[str, Any], rows: int | None, recipe: Json | None, **more: Any) -> Outgoing:
+        """What goes out, as far as it is known before the draw."""
+        question = self.question
+        return Outgoing(
+            certificates=dict(certificates), table=question.table or UNNAMED, data=self.data, rows=rows, recipe=recipe,
+            beliefs=Beliefs.fitted_on(question.reference, question.public_reference), **more,
+        )  # fmt: skip
+
+    def tell(self, blocks: Iterable[Block]) -> None:
+        """Say what is good to know before anything is charged."""
+        for block in blocks:
+            self.listener.hear(block)
+
+    def sign(
+        self, going: Outgoing, usable: Usable | None = None, remarks: Sequence[str] = (), opened: bool = False
+    ) -> fugu.Audit | None:
+        """The page to sign: see `signed`. Of a table that is `opened` it is not written."""
+        report = None if opened else self.delivery.report
+        audit = signed(going, report, self.delivery.attack, usable, remarks)
+        if report is not None:
+            self.listener.hear(Line(f"wrote {report}"))
+        return audit
+
+    def look(
+        self, private: Private, unit: str | None = None, known: Callable[[], Table | None] | None = None
+    ) -> Json | None:
+        """The owner's look at the open table, beside the reference, which may be read in another way."""
+        account = self.account
+        books: dict[str, Any] = {} if account is None else {"ledger": account.ledger, "data": account.data}
+        return self.seen(lambda: checked(private, self.known if known is None else known(), unit, **books))
+
+    def seen(self, at: Callable[[], Check]) -> Json | None:
+        """Show what is seen to the owner, if one is there to look; else give it back, for the private part.
+
+        `at` works on the table that is open already, before anything is charged. Nothing that it finds, and no error
+        that it makes, reaches an exit code or a file that is published: it may depend on any cell."""
+        if self.delivery.no_check:
+            return None
+        try:
+            seen = at()
+        except Exception as error:
+            failed = f"the table could not be checked ({type(error).__name__})"
+            return None if self.listener.look(failed) else {"marking": f"{OWNER}. {OUTSIDE}", "failed": failed}
+        return None if self.listener.look(seen) else seen.to_json()
+
+    def say_closing(self) -> None:
+        """Say, before anything is charged, that nothing else can follow; in JSON it is the part "closes"."""
+        self.listener.hear(Note(self.closes, stated=True))
+
+    def before(self, account: ReleaseAccount | None, *, named: bool = True) -> Publication | None:
+        """The release of this very request, if it is there; else its files may be written: see `ready`."""
+        if not ready(self.files, account, named=named):
+            return None
+        assert account is not None  # only what was charged is known again
+        return Publication.again(self.files, account.told())
+
+    def publish(
+        self, going: Outgoing, columns: Mapping[str, Any], audit: fugu.Audit | None, usable: Usable | None = None,
+        remarks: Sequence[str] = (), draft: Draft | None = None, free: bool = False,
+    ) -> Json:  # fmt: skip
+        """Write the files of the release; what a summary says of them. `draft`: the published file, if it is written
+        already; `free`: nothing was charged, so the ledger has no entry."""
+        files, account = self.files, self.account
+        entry = None if account is None or free else account.entry()
+        draft = drafted(files.published, columns) if draft is None else draft
+        publish(files, replace(going, ledger=entry), draft, columns, page_after(files, account, audit, usable, remarks))
+        self.tell(label_warnings(files.published, columns))
+        return {"dry_run": False, "files": files.to_json(), "ledger": None if account is None else account.told()}
+
+    def published(self, summary: Json, blocks: Iterable[Block]) -> Publication:
+        """What went out, with its last line."""
+        wrote = Line(f"wrote {', '.join(map(str, self.files.all()))}")
+        return Publication(summary, (*blocks, wrote), files=self.files)
+
+
+def page_after(
+    files: Files, account: ReleaseAccount | None, audit: fugu.Audit | None = None, usable: Usable | None = None,
+    remarks: Sequence[str] = (),
+) -> Callable[[ReleaseDocument], str]:  # fmt: skip
+    """What makes the page of a release, with the real names of its files, the extract of the ledger, `remarks` on the
+    published numbers, and what the page before it showed: the attack, how usable it is."""
+    from fugu.report.dossier import documents_in, dossier_page
+
+    names = {"certificate": files.certificate.name, "private": files.private.name}
+
+    def made(document: ReleaseDocument) -> str:
+        entries = None if account is None else tuple(extract(str(account.ledger), account.data))
+        shown: dict[str, Any] = {"names": names, "entries": entries, "audit": audit, "usable": usable}
+        return dossier_page(*documents_in(document), **shown, remarks=remarks)
+
+    return made
+
+
+def signed(
+    going: Outgoing, report: str | None, attack: bool, usable: Usable | None = None, remarks: Sequence[str] = ()
+) -> fugu.Audit | None:
+    """Attack and write the page to sign, if asked for. It is worked out in any case: what is wrong with it is then
+    found before anything is drawn. Beliefs that are withheld from what is published are not shown on it either.
+    `usable`: with what would help, where that was measured; `remarks`: on the reference.
+
+    CertificateError, before anything goes out, if the attack refutes the guarantee."""
+    from fugu.report import write
+    from fugu.report.dossier import dossier_page
+
+    audit = None
+    if attack:
+        if len(going.certificates) != 1:
+            raise UsageError("--attack is for a release with one certificate; attack groups with fugu audit after it")
+        (certificate,) = going.certificates.values()
+        audit = fugu.audit(certificate, draws=DRAWS, through_files=0)
+        if not audit.clean:
+            raise CertificateError(f"nothing was released: {audit.verdict}")
+    shown = None if going.beliefs.own_table else going.certificates
+    page = dossier_page(preview(going), shown, released=False, audit=audit, usable=usable, remarks=remarks)
+    if report is not None:
+        write(Path(report), page)
+    return audit
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """For how many `rows`, which `columns` the table must have; `basis`: for how many, and whose groups, in words."""
+
+    rows: RowsFor
+    columns: tuple[str, ...]
+    basis: str
+
+    @staticmethod
+    def of(rows: RowsFor, columns: Iterable[str | None], by: str | None = None, words: str = "") -> DryRun:
+        """`columns`: those of the question, None for one that it does not use; `by`: what groups the rows; `words`: in
+        place of the rows, where something else is public of the data."""
+        wanted = dict.fromkeys(name for name in (*columns, by) if name is not None)
+        usual = str(rows) if by is None or rows.own else f"{rows}; {GROUPS}"
+        return DryRun(rows, tuple(wanted), words or usual)
+
+    def to_json(self) -> Json:
+        """The same for --json."""
+        return {
+            "rows": self.rows.number, "rows_declared": self.rows.declared is not None, "basis": self.basis,
+            "columns": list(self.columns), "dry_run": True,
+        }  # fmt: skip
+
+    def lines(self) -> tuple[Line, Line]:
+        """The last lines for people."""
+        read = "the table counts as public and was read" if self.rows.own else "no private table was read"
+        return (
+            Line(f"dry run: nothing was released or charged, and {read}; {self.basis}"),
+            Line(f"the table must have {', '.join(map(repr, self.columns))}"),
+        )
+
+
+def account_of(
+    books: Booking, budget: Guarantee, total: Guarantee | None, data: str, question: dict[str, Any],
+    earlier: dict[str, Any] | None = None, unit: str | None = None,
+) -> ReleaseAccount | None:  # fmt: skip
+    """The account of a release; None only where `--no-ledger` says so.
+
+    Without --request the request is named by a digest of the question, so the same command is the same request. What
+    fugu 0.3 charged, by a digest of the same question as it was written then, `earlier`, keeps that name: it is read
+    back and not charged again. Without --budget the budget is the one the data has in the ledger, else what this
+    release asks for."""
+    if books.no_ledger:
+        if books.ledger is not None or books.request is not None or total is not None or books.other_people:
+            raise UsageError(
+                "--no-ledger goes without --ledger, --request, --budget and --other-people; leave out one or the other"
+            )
+        return None
+    place = own_ledger() if books.ledger is None else ledger_path(books.ledger)
+    named = books.request if books.request is not None else _named(question)
+    others = tuple(books.other_people or ())
+    known = standing(place, data) if total is None else None
+    account = ReleaseAccount(place, named, total or (budget if known is None else known.budget), data, unit, others)
+    if books.request is None and earlier not in (None, question) and account.knows(before := _named(earlier)):
+        return account.named(before)
+    return account
+
+
+def targets(what: str, output: str, suffix: str, over: bool, *read: str | None) -> Files:
+    """The files of a release; the folder must exist, and nothing that is read is ever overwritten."""
+    options.ending(what, output, suffix)
+    files = Files(Path(output), over)
+    for file in files.all():
+        check_apart(str(file), *read)
+    return files
+
+
+def data_name(data: str | None, table: str) -> str:
+    """The name of a data set: what is given, else the file's; it goes out with the document."""
+    name = Path(table).name if data is None else data
+    if not name and table:
+        raise UsageError("--data is a name, and the name of a data set must not be empty")
+    if table and not is_name(name):
+        raise UsageError("--data is a name, never a path: it goes out with the document; leave out slashes")
+    return name
+
+
+def _named(question: dict[str, Any]) -> str:
+    text = json.dumps(question, sort_keys=True, default=str)
+    return f"{question.get('what', 'release')} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def ready(files: Files, account: ReleaseAccount | None, *, named: bool = True) -> bool:
+    """Whether the files are the release of this very request, complete: it was run before, or was killed when all was
+    done. If not, go on only where they may be written; before anything is charged.
+
+    What a release left that was killed on the way is written over. `named` False: the name of the request is not known
+    yet, and files of any release of the same data may stand there until it is."""
+    if files.over:
+        return False
+    if account is not None and released_before(files, account, account.request):
+        return True
+    if unfinished(files.published) or (not named and account is not None and released_before(files, account, None)):
+        return False
+    for file in files.all():
+        options.fresh(file, force=False)
+    return False
+
+
+def dispatched(
+    question: Question, books: Booking, delivery: Delivery, listener: Listener, total: Guarantee | None = None
+) -> Forecast:
+    """What becomes of a question; of a dry run, what would. What is wrong is found before anything is charged; a dry
+    run ends before the table is opened. `total`: the budget of all requests, where the books do not say it in words."""
+    dry_run = delivery.dry_run
+    _check_sources(question, dry_run)
+    read = (question.table, question.reference, books.ledger, question.schema)
+    if delivery.output is None and not dry_run:
+        raise UsageError(
+            "say where the release goes: -o OUT.csv; only --dry-run, which writes nothing, goes without it"
+        )
+    files = targets("the column", delivery.output or "release.csv", ".csv", delivery.force or dry_run, *read)
+    if delivery.report is not None:
+        options.fresh(check_apart(delivery.report, *read, delivery.output), delivery.force)
+    if question.public_prior:
+        listener.hear(Note(ON_THE_TERMINAL, loud=True))
+    if question.query is not None and question.missing == "drop" and not question.sequential:
+        raise UsageError(
+            "--missing drop is for a column that is published row by row: a statistic counts every record. Give "
+            "--missing VALUE, what a missing cell counts as, or leave it out"
+        )
+    layout = options.layout(question) if question.sequential else PLAIN
+    schema = options.schema(question.schema, question.no_header and not question.sequential)
+    data = UNNAMED if question.table is None and books.data is None else data_name(books.data, question.table or "")
+    budget = options.budget(question.epsilon, question.delta, question.alpha)
+    options.check_mechanism(question)
+    total = total or options.whole(books.total, books.budget_delta, question.delta, question.alpha)
+    if question.hide is not None and question.rows is not None:
+        if question.size not in (None, question.rows):
+            raise UsageError(f"--size says {question.size} records and --rows {question.rows}; give one of the two")
+        question = replace(question, size=question.rows)
+    public = None if schema is None else schema.to_json(), None if layout.plain else layout.to_json()
+    now, before = (question.told(*public, said) for said in named(question.query, question.sequential))
+    account = None if dry_run else account_of(books, budget, total, data, now, before, question.unit)
+    dispatch = Dispatch(question, account, files, data, delivery, listener)
+    if (known := dispatch.before(account, named=question.query is None or question.sequential)) is not None:
+        return known
+    if account is None and not dry_run:
+        listener.hear(Note(UNCHARGED))
+    if question.kind == STATISTICS and question.publish is not None:
+        _ = question.published  # refused, and says why
+    question.refuse()
+    route, why = str(question.kind), ""
+    if question.kind == STATISTICS:
+        _ = question.secret  # before the route is chosen
+        route, why = statistic_route(question, delivery.attack, account is not None and account.kept_by_law())
+        if route == RECORDS and books.request is not None:
+            raise UsageError("--request: on the records route requests are named by their questions; leave it out")
+        if route == LAW and question.cap is not None:
+            question.refuse("cap")
+    module, name = _ROUTES[route].split(":")
+    going: Forecast = getattr(import_module(f"fugu.releasing.{module}"), name)(replace(dispatch, why=why))
+    return going
+
+
+_ROUTES = {
+    COLUMN: "column_route:release_column", RECORDS: "table_routes:release_records",
+    LAW: "table_routes:release_query", SEQUENCES: "sequence_route:release_sequences",
+    PROPERTY: "property_route:release_hidden",
+}  # fmt: skip
+"""What goes out by which function, imported when it is gone."""
+
+
+def _check_sources(question: Question, dry_run: bool) -> None:
+    """Beliefs come from one place, and what is released, or fitted on TABLE, needs TABLE."""
+    if (question.reference is None) == (not question.public_prior):
+        raise UsageError(
+            "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
+            "--public-prior to fit them on TABLE itself and count them as public; one of the two"
+        )
+    if question.public_reference and question.reference is None:
+        raise UsageError("--public-reference says that the file of --reference is public; give both")
+    if question.table is None and (not dry_run or question.public_prior):
+        raise UsageError(
+            "give the TABLE to release; only --dry-run, which reads public facts alone, goes without it (and not with "
+            "--public-prior, which fits beliefs on TABLE)"
+        )
+
+
+def statistic_route(question: Question, attack: bool, kept: bool) -> tuple[str, str]:
+    """The route of statistics, and why it is that of the law where nobody asked for it.
+
+    It is the one that was asked for, if it can be gone; else records where they can do what is asked. `kept`: the
+    ledger has this request already, from the law route, or another budget than a pure one."""
+    if question.alpha is not None:
+        raise UsageError("--query takes epsilon and delta; --alpha is for --publish")
+    asked, several = question.route, len(split(question.asked)) > 1 or question.weights is not None
+    why = _not_records(question, attack)
+    if asked not in (None, RECORDS, LAW):
+        raise UnknownName("route", str(asked), (RECORDS, LAW))
+    if asked is None and not several and (why is not None or kept):
+        return LAW, why or "this request, or this budget, is in the ledger by the law route already"
+    if asked == LAW and several:
+        raise UsageError(
+            "the law route answers one question and closes the table, so --weights and several questions are for "
+            "the records route: leave out --route law"
+        )
+    if asked != LAW and why is not None:
+        raise UsageError(why)
+    return asked or RECORDS, ""
+
+
+def _not_records(question: Question, attack: bool) -> str | None:
+    """Why the records route cannot do what is asked; None if it can."""
+    if read_number(question.delta) != 0:
+        return (
+            "--delta: the records route has a pure epsilon. With a delta, what is asked next may depend on an "
+            "answer that reveals everything, and then delta does not shrink as it would for one question. Leave "
+            "out --delta, or ask one question with --route law"
+        )
+    if question.public_prior:
+        return (
+            "--public-prior: the records route needs a reference that is not the table: its noise depends on the "
+            "reference, and would tell rows of the table. Give --reference, or one question with --route law"
+        )
+    if question.missing != "error":
+        return "--missing: on the records route the schema says what missing cells count as (--schema)"
+    if attack:
+        return "--attack: there is no attack on the records route; prove it twice with fugu verify --twice"
+    return None

@@ -1,0 +1,153 @@
+"""`Forecast`, `Publication`: what a release would be, and what it is: both promises, how usable it is, its files."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import final
+
+from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn
+from fugu.documents.certificate import Certificate
+from fugu.documents.document import Document
+from fugu.documents.kinds import inner
+from fugu.documents.promises import Promising, weakest
+from fugu.documents.release import PrivatePart, ReleaseDocument
+from fugu.errors import UsageError
+from fugu.publication.files import Files
+from fugu.releasing.blocks import Block, Line, plain
+from fugu.report.dossier import documents_in, usefulness
+from fugu.shown import Shown
+from fugu.utility.usable import Usable
+from fugu.visible import Json, brief, several
+
+_LABELS = frozenset(("query", "group", "cell", "statistic", "state", "from", "to"))
+"""Columns of published statistics that hold names, whatever these look like."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Forecast(Shown):
+    """What a release would be: a dry run, for which no private table was read and nothing was charged.
+
+    `summary`: what `--json` prints. `blocks`: what is shown to people. `proofs`: {group: certificate}, the only one
+    under "". `use`: how usable it is, where that is known. `notes`: what else was said."""
+
+    summary: Json
+    blocks: tuple[Block, ...]
+    proofs: Mapping[str, Document] | None = None
+    use: Usable | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def certificates(self) -> Mapping[str, Document]:
+        """Why it may go out, by group; the only one is called ""."""
+        assert self.proofs is not None  # every forecast has them
+        return self.proofs
+
+    @property
+    def certificate(self) -> Document:
+        """The one certificate; `UsageError` where each group has its own."""
+        if len(self.certificates) != 1:
+            raise UsageError(f"there are {len(self.certificates)} certificates, one for each group: see .certificates")
+        return next(iter(self.certificates.values()))
+
+    @property
+    def promises(self) -> str:
+        """Both promises in words: under the stated beliefs, and against anybody; of several groups, the weakest."""
+        held = weakest(each for each in self.certificates.values() if isinstance(each, Promising))
+        return "" if held is None else held.promises
+
+    @property
+    def usable(self) -> Usable:
+        """Whether it can be used: figures and a verdict, beside what the reference says; never the private table."""
+        return Usable((), "", why="nothing is known of its use") if self.use is None else self.use
+
+    def to_json(self) -> Json:
+        """All of it in JSON types, as `fugu release --json` prints it, with the notes."""
+        told = {"promise": self.promises, "usable": self.usable.to_json(), **self.summary, "notes": list(self.notes)}
+        found: Json = plain(told)
+        return found
+
+    def __repr__(self) -> str:
+        return f"Forecast({self.promises}; {self.usable.verdict})"
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Publication(Forecast):
+    """What went out, read off its files: the same for whoever released it and whoever asked again.
+
+    `files`: OUT.csv, its certificate, its private part and its page. `document`: the `ReleaseDocument` to publish
+    beside the numbers. `columns`: what is published. `repeated`: whether it was there before, under the same request:
+    then nothing was drawn or charged. `summary`, `notes`: see `Forecast`."""
+
+    files: Files = field(kw_only=True)
+    repeated: bool = False
+
+    @staticmethod
+    def again(files: Files, entry: Mapping[str, str]) -> Publication:
+        """A release that is there already; `entry`: the request and the data in the ledger."""
+        listed = ", ".join(map(str, files.all()))
+        said = Line(f"released before, under the same request: {listed}; nothing was drawn")
+        summary = {"files": files.to_json(), "ledger": dict(entry), "released before": True}
+        return Publication(summary, (said,), files=files, repeated=True)
+
+    @cached_property
+    def document(self) -> ReleaseDocument:
+        """What went out, why it may, and what binds the files to it."""
+        return ReleaseDocument.load(self.files.certificate)
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Document]:
+        """By group, as sealed before the draw; those that hold numbers of the table, from the private part."""
+        held = self.document.certificates
+        if held is None:
+            held = self.document.opened(PrivatePart.load(self.files.private))
+        return {group: inner(body) for group, body in held.items()}
+
+    @cached_property
+    def columns(self) -> Mapping[str, list[float] | list[str]]:
+        """The published columns: numbers as numbers, names and dates as texts."""
+        with open(self.files.published, encoding="utf-8", newline="") as file:
+            head, *rows = csv.reader(file)
+        named = any(isinstance(each, Certificate) and each.noise.names for each in self.certificates.values())
+        texts = {name: [row[k] if row else "" for row in rows] for k, name in enumerate(head)}
+        return {
+            name: cells if named or (name in _LABELS and len(head) > 1) else _numbers(cells)
+            for name, cells in texts.items()
+        }
+
+    @property
+    def values(self) -> list[float] | list[str]:
+        """The one column that was published, or the column of values of statistics."""
+        return self.columns["value"] if "value" in self.columns else next(iter(self.columns.values()))
+
+    @property
+    def usable(self) -> Usable:
+        """Whether it can be used: as its page says."""
+        found = usefulness(documents_in(self.document)[1], self.document["data"]["rows"])
+        return super().usable if found is None else found
+
+    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, PublishedColumn]:
+        """What is published as a frame of this kind: "pandas", "polars", "pyarrow", "duckdb", "dict" (of columns), ...;
+        None for the first of pandas, polars and pyarrow that is installed."""
+        found: FrameLike | dict[str, PublishedColumn] = FrameKind().frame(dict(self.columns), kind)
+        return found
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        what, rows = brief(self.document["question"]["words"]), several(len(self), "row")
+        again = ", released before" if self.repeated else ""
+        return f"Publication({what}, {rows} in {str(self.files.published)!r}, {self.promises}{again})"
+
+
+def _numbers(cells: list[str]) -> list[float] | list[str]:
+    """Cells as numbers, blank ones as nan; as they are where one is none."""
+    with suppress(ValueError):
+        return [float(cell) if cell else math.nan for cell in cells]
+    return cells
