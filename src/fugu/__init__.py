@@ -84,6 +84,10 @@ if TYPE_CHECKING:
     from fugu.publication.releasing import release_column as release_column
     from fugu.queries.answer import Answer as Answer
     from fugu.queries.answer import SessionAnswer as SessionAnswer
+    from fugu.question import Question as Question
+    from fugu.releasing.one_door import release as release
+    from fugu.releasing.outcome import Forecast as Forecast
+    from fugu.releasing.outcome import Publication as Publication
     from fugu.report.dossier import publish as publish
     from fugu.scenario import Scenario as Scenario
     from fugu.scenario.swap import swap_counts as swap_counts

@@ -6,15 +6,20 @@ the key, and the name of a request counts it where it is given, so that no earli
 
 from __future__ import annotations
 
+import json
+import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
+from datetime import date
 from functools import cache, cached_property, lru_cache, partial
-from importlib import resources
+from importlib import import_module, resources
+from numbers import Number
 from typing import Any, Final, Literal, final
 
 from fugu.aliases import own_method, own_noise
 from fugu.errors import UsageError
+from fugu.visible import brief
 
 Route = Literal["column", "statistics", "sequences", "property"]
 COLUMN: Final = "column"
@@ -102,10 +107,15 @@ def defaults(form: type[Any]) -> Mapping[str, Any]:
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Question:
-    """What is published, what is secret of it, what is believed, and the budget; texts as they were typed.
+    """What is published, what is secret of it, what is believed, and the budget: a scenario file as an object.
 
+    Each field is an option of `fugu release`, with an underscore for a dash, and is a text as it would be typed there.
+    Numbers, lists, pairs and tables by column are taken for the texts that they stand for.
+
+    >>> Question(query=["count", "mean(chol) by sex"], protect="sex", bounds={"chol": (100, 600)}, epsilon=0.5).bounds
+    'chol:100:600'
     >>> Question(query="mean(chol)", protect="sex").kind, Question(publish="chol").kind
     ('statistics', 'column')
     >>> Question(publish="chol", step="5").refuse()
@@ -181,6 +191,34 @@ class Question:
     rows: int | None = ask("data", COLUMN, STATISTICS, PROPERTY, named="never")
     schema: str | None = ask("", named="never", title=_PANELS["data"], metavar="FILE")
     no_header: bool = ask("", default=False, named="never", title=_PANELS["data"])
+
+    def __post_init__(self) -> None:
+        for found in fields(self):
+            value, reads = getattr(self, found.name), found.metadata["ask"].reads
+            if str(found.type).startswith("str") and not isinstance(value, str | None):
+                try:
+                    value = as_text(found.name, value)
+                except UsageError as error:
+                    raise UsageError(f"{found.name}: {error}") from None
+            object.__setattr__(self, found.name, value if reads is None else reads(value))
+
+    def __repr__(self) -> str:
+        given = (f"{found.name}={getattr(self, found.name)!r}" for found in fields(self) if self.given(found.name))
+        return f"Question({', '.join(given)})"
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Question:
+        """The question of a scenario file, whose paths are relative to it; `UsageError` says what is wrong with it."""
+        found: Question = import_module(_FILES).load_question(path)
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a scenario file to `path` that `load` and every command read; its paths are relative to it."""
+        import_module(_FILES).save_question(self, path)
+
+    def to_toml(self) -> str:
+        """What `save` writes into a file of the working directory."""
+        return str(import_module(_FILES).question_text(self))
 
     @cached_property
     def kind(self) -> Route:
@@ -266,3 +304,35 @@ _NOT: dict[Route, str] = {
     PROPERTY: "not with --hide", SEQUENCES: "not for sequences", STATISTICS: "for columns only, not with --query",
     COLUMN: "for --query only",
 }  # fmt: skip
+_FILES = "fugu.releasing.scenario_file"
+_BY_COLUMN = ("bounds", "step", "bins")
+"""Fields that may say something of each column."""
+
+
+def as_text(key: str, value: object) -> str:
+    """The text of an option: numbers as they are written, lists with commas, pairs with colons, a table as JSON.
+
+    >>> as_text("bounds", [0, 400.5]), as_text("pairs", [["F", "M"], ["F", "X"]]), as_text("bounds", {"age": [0, 110]})
+    ('0,400.5', 'F:M,F:X', 'age:0:110')
+    """
+    if isinstance(value, str | date | os.PathLike):
+        return value.isoformat() if isinstance(value, date) else str(os.fspath(value))
+    if isinstance(value, Number) and not isinstance(value, bool):
+        return repr(float(value)) if isinstance(value, float) else str(value)
+    if isinstance(value, list | tuple) and value:
+        if key == "query" and all(isinstance(item, str) for item in value):
+            return "; ".join(value)  # each of a list stands alone
+        return ",".join(":".join(map(_item, x)) if isinstance(x, list | tuple) else _item(x) for x in value)
+    if isinstance(value, dict) and value and key == "protect":  # by secret
+        return json.dumps(value, default=str, ensure_ascii=False)
+    if isinstance(value, dict) and value and key in _BY_COLUMN:
+        parts = ((name, *(x if isinstance(x, list | tuple) else [x])) for name, x in value.items())
+        return ",".join(":".join(map(_item, part)) for part in parts)
+    raise UsageError("a text, a number, a truth value or a list of them is expected")
+
+
+def _item(value: object) -> str:
+    text = as_text("", value)
+    if isinstance(value, list | tuple) or set(text) & {",", ":", "\n"}:
+        raise UsageError(f"a part of a list cannot have a comma or a colon in it: {brief(text, 40)}")
+    return text

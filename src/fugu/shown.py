@@ -30,7 +30,7 @@ VIEWS = {
         "SequenceAnswer": "sequence_answer",
         "SessionAnswer": "session_answer",
     }.items()
-}
+} | {"Forecast": "fugu.releasing.outcome:sheet"}
 """Class -> (module:function) of its sheet, which knows how to draw its figure too."""
 
 

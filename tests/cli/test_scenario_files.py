@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 import fugu
 import fugu.cli.app as cli
 from fugu.errors import ColumnNotFound, FuguError, UnknownName, UsageError
-from fugu.releasing.scenario_file import ScenarioFile, as_text, keys
+from fugu.question import as_text
+from fugu.releasing.scenario_file import ScenarioFile, keys
 
 EXAMPLES = "src/fugu/examples/"
 DATES = ["2020-01-01", "2020-01-05", "2020-01-09", "2020-01-13"]

@@ -17,9 +17,12 @@ from fugu.documents.kinds import inner
 from fugu.documents.promises import Promising, weakest
 from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.errors import UsageError
+from fugu.guarantee.composition import promise
+from fugu.guarantee.curve import budget_from
 from fugu.publication.files import Files
 from fugu.releasing.blocks import Block, Line, plain
 from fugu.report.dossier import documents_in, usefulness
+from fugu.report.notebook import Sheet
 from fugu.shown import Shown
 from fugu.utility.usable import Usable
 from fugu.visible import Json, brief, several
@@ -108,6 +111,11 @@ class Publication(Forecast):
             held = self.document.opened(PrivatePart.load(self.files.private))
         return {group: inner(body) for group, body in held.items()}
 
+    @property
+    def promises(self) -> str:
+        """Both promises in words; where the beliefs are withheld, what the document says: the budget."""
+        return promise(budget_from(self.document["budget"])) if self.document.withheld else super().promises
+
     @cached_property
     def columns(self) -> Mapping[str, list[float] | list[str]]:
         """The published columns: numbers as numbers, names and dates as texts."""
@@ -144,6 +152,17 @@ class Publication(Forecast):
         what, rows = brief(self.document["question"]["words"]), several(len(self), "row")
         again = ", released before" if self.repeated else ""
         return f"Publication({what}, {rows} in {str(self.files.published)!r}, {self.promises}{again})"
+
+
+def sheet(shown: Forecast) -> Sheet:
+    """What a notebook shows: what was asked, both promises, the verdict, the published numbers."""
+    facts = [("promised", shown.promises), ("verdict", shown.usable.verdict)]
+    if not isinstance(shown, Publication):
+        return Sheet("What a release would be", facts, notes=shown.notes)
+    facts = [("asked", shown.document["question"]["words"]), *facts]
+    rows = list(zip(*shown.columns.values(), strict=True))
+    where = f"in {shown.files.published.name!r}{', released before' if shown.repeated else ''}"
+    return Sheet(f"{several(len(rows), 'row')} {where}", facts, list(shown.columns), rows, notes=shown.notes)
 
 
 def _numbers(cells: list[str]) -> list[float] | list[str]:

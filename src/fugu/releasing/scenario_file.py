@@ -7,25 +7,27 @@ what it has an option for. Unknown sections and keys are refused. Paths are rela
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import textwrap
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeVar, final, get_type_hints
 
 from fugu.errors import UnknownName, UsageError
-from fugu.question import SECTIONS, Ask, Question, facts
-from fugu.releasing.forms import FORMS
+from fugu.files import write_text
+from fugu.question import SECTIONS, Ask, Question, as_text, facts
+from fugu.releasing.forms import FORMS, Booking, Delivery
 from fugu.visible import brief
 
 Values = Mapping[str, Any]
 SCHEMA = "schema"
+Form = TypeVar("Form")
+RELEASED = frozenset(name for form in (Question, Booking, Delivery) for name in facts(form)) - {"error"}
+"""What `fugu release` has an option for."""
 
 
 @cache
@@ -44,9 +46,6 @@ _ALONE = {"train": "training", "property": "property"}
 """Commands with a section of their own, beside [data], [budget] and [schema]."""
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 _PATHS = ("reference", "table", "ledger", "output")
-_CONDITIONS = "protect"
-_BY_COLUMN = ("bounds", "step", "bins")
-"""Keys that may say something of each column."""
 
 
 @final
@@ -119,33 +118,48 @@ class ScenarioFile:
         return found
 
 
-def as_text(key: str, value: object) -> str:
-    """The text of an option: numbers as they are written, lists with commas, pairs with colons, a table as JSON.
-
-    >>> as_text("bounds", [0, 400.5]), as_text("pairs", [["F", "M"], ["F", "X"]]), as_text("bounds", {"age": [0, 110]})
-    ('0,400.5', 'F:M,F:X', 'age:0:110')
-    """
-    if isinstance(value, str | date):
-        return value if isinstance(value, str) else value.isoformat()
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return repr(value)
-    if isinstance(value, list) and value:
-        if key == "query" and all(isinstance(item, str) for item in value):
-            return "; ".join(value)  # each of a list stands alone
-        return ",".join(":".join(map(_item, item)) if isinstance(item, list) else _item(item) for item in value)
-    if isinstance(value, dict) and value and key == _CONDITIONS:  # by secret
-        return json.dumps(value, default=str, ensure_ascii=False)
-    if isinstance(value, dict) and value and key in _BY_COLUMN:
-        parts = ((name, *(x if isinstance(x, list) else [x])) for name, x in value.items())
-        return ",".join(":".join(map(_item, part)) for part in parts)
-    raise UsageError("a text, a number, a truth value or a list of them is expected")
+def filled(form: type[Form], values: Mapping[str, Any]) -> Form:
+    """A form of what a file says, each text read as the command line reads it."""
+    kinds, given = get_type_hints(form), {}
+    for name in set(values) & set(kinds):
+        value, kind = values[name], str(kinds[name])
+        number = int if "int" in kind else float if "float" in kind else None
+        try:
+            given[name] = [value] if "list" in kind else value if number is None else number(value)
+        except ValueError:
+            raise UsageError(f"{name} must be a number, got {brief(value, 40)}") from None
+    return form(**given)
 
 
-def _item(value: object) -> str:
-    text = as_text("", value)
-    if isinstance(value, list) or set(text) & {",", ":", "\n"}:
-        raise UsageError(f"a part of a list cannot have a comma or a colon in it: {brief(text, 40)}")
-    return text
+def load_question(path: str | os.PathLike[str]) -> Question:
+    """The question of a scenario file."""
+    return filled(Question, ScenarioFile.load(path).options("release", RELEASED))
+
+
+def save_question(question: Question, path: str | os.PathLike[str]) -> None:
+    """Write a scenario file of a question."""
+    write_text(path, question_text(question, Path(path).parent))
+
+
+def question_text(question: Question, folder: Path = Path()) -> str:
+    """The scenario file of a question, for a `folder` that its paths are relative to."""
+    from fugu.data.schema import Schema, schema_text
+
+    chosen: dict[str, dict[str, Any]] = {}
+    for name, said in facts(Question).items():
+        if not question.given(name) or name == SCHEMA:
+            continue
+        if not said.section:
+            raise UsageError(f"{name} has no place in a scenario file; give it where the question is asked")
+        value = getattr(question, name)
+        if name in _PATHS and not os.path.isabs(value):
+            value = os.path.relpath(value, folder)
+        chosen.setdefault(said.section, {})[said.key or name] = value
+    declared = "" if question.schema is None else schema_text(Schema.load(question.schema).to_json())
+    return scenario_text(_HEAD, chosen, {}, declared, examples=False)
+
+
+_HEAD = "What fugu is asked, in one file, for fugu release --scenario THIS and every other command."
 
 
 def scenario_text(

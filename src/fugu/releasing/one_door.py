@@ -1,0 +1,146 @@
+"""`release`: the one door. A plan and a table go in; charged once and drawn once, the release comes out, with its
+files. The command line goes the same way (`fugu.releasing.dispatch`)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Literal, overload
+
+from fugu.errors import FuguError, UnknownName, UsageError
+from fugu.ledger import Ledger
+from fugu.ledger.keys import LedgerLike
+from fugu.numbers.checks import is_path
+from fugu.question import Question, facts
+from fugu.releasing.blocks import Notes
+from fugu.releasing.dispatch import dispatched
+from fugu.releasing.forms import Booking, Delivery
+from fugu.releasing.outcome import Forecast, Publication
+from fugu.releasing.scenario_file import RELEASED, ScenarioFile, filled
+
+PathLike = str | os.PathLike[str]
+Plan = Question | PathLike | Mapping[str, Any]
+
+
+@overload
+def release(
+    plan: Plan, table: PathLike | None = None, out: PathLike | None = None, ledger: LedgerLike | Ledger = None, *,
+    data: str | None = None, request: str | None = None, other_people: tuple[str, ...] = (),
+    dry_run: Literal[False] = False, report: PathLike | None = None, attack: bool = False, check: bool = True,
+    force: bool = False,
+) -> Publication: ...  # fmt: skip
+@overload
+def release(
+    plan: Plan, table: PathLike | None = None, out: PathLike | None = None, ledger: LedgerLike | Ledger = None, *,
+    dry_run: Literal[True], data: str | None = None, request: str | None = None, other_people: tuple[str, ...] = (),
+    report: PathLike | None = None, attack: bool = False, check: bool = True, force: bool = False,
+) -> Forecast: ...  # fmt: skip
+def release(
+    plan: Plan,
+    table: PathLike | None = None,
+    out: PathLike | None = None,
+    ledger: LedgerLike | Ledger = None,
+    *,
+    data: str | None = None,
+    request: str | None = None,
+    other_people: tuple[str, ...] = (),
+    dry_run: bool = False,
+    report: PathLike | None = None,
+    attack: bool = False,
+    check: bool = True,
+    force: bool = False,
+) -> Forecast:
+    """Release what `plan` asks of `table`, once, as `fugu release` does: OUT.csv, its certificate, its private part and
+    its page, charged to a ledger before anything of it can be read.
+
+    The same plan to the same place gives the first release back, from whatever process or command it came: nothing is
+    drawn or charged again. Another plan is another request.
+
+    Parameters:
+
+    - `plan`: a `Question`, a dict of its fields, or the path of a scenario file, which may name the table, the output
+      and the ledger as well; what is given here overrides it.
+    - `table`: the file of the private table; the release commits to it, so a frame is saved first. `out`: where the
+      published numbers go, a name that ends in .csv; the other files lie beside it.
+    - `ledger`: the file, or the `Ledger`, that is charged; None for the user's own (`FUGU_LEDGER`, else the platform's
+      data folder); False for none, which the release says. `data`: the name of the table in it, that of the file unless
+      given. `request`: a name for what is asked, by default a digest of it. `other_people`: data sets of the ledger
+      whose people are others, by your word.
+    - `dry_run`: True to see what would be released. The private table is not opened, nothing is charged or written,
+      and `table` and `out` may be left out.
+    - `report`: a file for the page to sign before anything is drawn. `attack`: True to attack the mechanism first.
+    - `check`: False to leave out what the owner sees of the table, which goes into the private part.
+    - `force`: True to write over files that exist.
+
+    Returns a `Publication`; of a dry run, a `Forecast`. Raises `UsageError`, `BadTable` and `NotProvable` before the
+    table is opened or anything is charged, and `BudgetRefused` where the ledger says no.
+
+    >>> import tempfile
+    >>> from importlib.resources import files
+    >>> clinic, folder = files("fugu.examples"), Path(tempfile.mkdtemp())
+    >>> plan = Question(query="count, mean(chol)", protect="smoker", epsilon=1, bounds=(100, 400), step=5,
+    ...                 reference=clinic / "clinic_reference.csv")
+    >>> first, again = (release(plan, clinic / "clinic_today.csv", folder / "table.csv", folder / "ledger.db")
+    ...                 for _ in range(2))
+    >>> first.columns["query"], first.values == again.values, again.repeated
+    (['count', 'mean(chol)'], True, True)
+    """
+    with in_python():
+        question, books, delivery = read_plan(plan)
+        total = None
+        if table is not None:
+            question = replace(question, table=_path("table", table, "; save a frame as a file first"))
+        if isinstance(ledger, Ledger):
+            if data not in (None, ledger.data):
+                raise UsageError(f"the ledger is for data {ledger.data!r}; give its file for another data set")
+            total = ledger.budget
+            books = replace(books, ledger=str(ledger.path), no_ledger=False, data=ledger.data, total=None)
+        elif ledger is not None:
+            place = None if ledger is False else _path("ledger", ledger, ", or False for none")
+            books = replace(books, ledger=place, no_ledger=ledger is False)
+        given: dict[str, Any] = {"data": data, "request": request, "other_people": list(other_people) or None}
+        books = replace(books, **{name: value for name, value in given.items() if value is not None})
+        delivery = replace(
+            delivery, output=delivery.output if out is None else _path("out", out), dry_run=dry_run,
+            report=None if report is None else _path("report", report), attack=attack, no_check=not check, force=force,
+        )  # fmt: skip
+        notes = Notes()
+        went = dispatched(question, books, delivery, notes, total)
+        return replace(went, notes=tuple(notes.texts))
+
+
+def read_plan(plan: Plan) -> tuple[Question, Booking, Delivery]:
+    """A plan as its question, its books and its delivery; only a scenario file says anything of the latter."""
+    if isinstance(plan, Question):
+        return plan, Booking(), Delivery()
+    if isinstance(plan, Mapping):
+        for name in plan:
+            if name not in facts(Question):
+                raise UnknownName("field of a question", str(name), tuple(facts(Question)))
+        return Question(**plan), Booking(), Delivery()
+    values = ScenarioFile.load(_path("plan", plan, ", a Question or a dict of its fields")).options("release", RELEASED)
+    return filled(Question, values), filled(Booking, values), filled(Delivery, values)
+
+
+def _path(name: str, given: object, more: str = "") -> str:
+    if not is_path(given):
+        raise UsageError(f"{name} is the path of a file{more}; got {type(given).__name__}")
+    return os.fspath(given)
+
+
+_WORDS = {"no-ledger": "ledger=False", "output": "out", "no-check": "check=False", "budget": "the Ledger's budget"}
+"""Options that have another name in Python."""
+
+
+@contextmanager
+def in_python() -> Iterator[None]:
+    """Say what is refused in Python's words: `--no-ledger` is `ledger=False`."""
+    try:
+        yield
+    except FuguError as error:
+        said = re.sub(r" \(see [^()]* in --help(-all)?\)|^-o ", "", str(error)).replace("-o OUT.csv", 'out="OUT.csv"')
+        error.args = (re.sub(r"--([a-z][a-z-]*)", lambda x: _WORDS.get(x[1], x[1].replace("-", "_")), said),)
+        raise
