@@ -259,7 +259,7 @@ class Question:
         """Whether a field says anything."""
         return bool(getattr(self, name) != defaults(Question)[name])
 
-    def refuse(self, *more: str, beside: Any = None) -> None:
+    def refuse(self, *more: str, beside: object = None) -> None:
         """UsageError for what is given and is not for what is asked, with the panel where it belongs.
 
         `more`: fields that the command does not take for this either; `beside`: a form of the command's own."""
@@ -278,7 +278,9 @@ class Question:
                 panels = ", ".join(dict.fromkeys(said.panel for _, said in listed))
                 raise UsageError(f"{shown}: {why}; leave it out (see {panels} in --help-all)")
 
-    def told(self, schema: Any, sequence: Any, wording: Mapping[str, Any]) -> dict[str, Any]:
+    def told(
+        self, schema: Mapping[str, object] | None, sequence: Mapping[str, object] | None, wording: Mapping[str, object]
+    ) -> dict[str, object]:
         """What the name of a request is a digest of.
 
         `schema`, `sequence`: what the columns mean and how rows become entries, in JSON types, the latter None where

@@ -317,6 +317,20 @@ def test_one_row_of_a_released_file(tmp_path, fixed):
             assert [x for k, x in enumerate(column) if k != ROW + 1] == [x for k, x in enumerate(base) if k != ROW + 1]
 
 
+def test_one_row_of_a_release_from_python(tmp_path, fixed):
+    """What a call gives back beside the column: the same files, notes, JSON and words, whatever one record holds."""
+    as_csv(REFERENCE, tmp_path).rename(tmp_path / "ref.csv")
+    plan = fugu.Question(publish="v", protect="s", epsilon=1, reference=tmp_path / "ref.csv", allow_no_noise=True)
+    found = []
+    for cell in (TODAY["v"][ROW], "V27.0", "", "inf", '"', "a\nb", b"\xff\xfe", "9" * 400):
+        fixed()
+        went = fugu.release(plan, as_csv(replaced("v", cell), tmp_path), tmp_path / "out.csv", ledger=False, force=True)
+        told = {name: said for name, said in went.to_json().items() if name != "implausible"}
+        words = repr(went), went._repr_html_().count("<tr"), went.notes, went.usable, went.certificate.body
+        found.append((np.delete(went.values, ROW).tolist(), told, words))
+    assert all(each == found[0] for each in found)
+
+
 def test_one_row_of_a_file_behind_a_statistic(tmp_path, fixed):
     as_csv(REFERENCE, tmp_path).rename(tmp_path / "ref.csv")
     for query, more in (("count(code=250.00)", ()), ("histogram(v)", ()), ("mean(f)", ("--bounds", "0,4"))):

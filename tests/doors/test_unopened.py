@@ -13,6 +13,7 @@ import os
 import random
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import pytest
@@ -53,6 +54,8 @@ ENTRIES = {
     "Session": CASE,
     "answer": RELEASE,
     "release_column": RELEASE,
+    "release": CASE,
+    "Question": "a plan: it names files, and opens none of them",
     "*.release": RELEASE,
     "Mechanism.simulate": RAW,
     "sequences.*.simulate": RAW,
@@ -466,6 +469,26 @@ def test_a_dry_run_and_its_page_say_the_same_whatever_the_table_holds(case, fold
     assert told["basis"] in html.unescape(page.read_text())
     words = " ".join(run("release", *call)[1].split())
     assert "nothing was released or charged, and no private table was read" in words and told["basis"] in words
+
+
+@pytest.mark.parametrize("case", DRY)
+def test_a_dry_run_from_python_is_that_of_the_command_and_opens_no_table(case, folder):
+    kind = "_seq" if case == "sequences" else ""
+    reference, words = folder / f"ref{kind}.csv", iter(DRY[case])
+    asked = {word[2:].replace("-", "_"): True if word in EXACT else next(words) for word in words}
+    asked |= {name: int(asked[name]) for name in ("rows",) if name in asked}
+    plan = fugu.Question(**asked, reference=reference)
+    shown = []
+    for table in (folder / "nowhere.csv", folder / f"today{kind}.csv", folder / "odd.csv", None):
+        with forbidden(table or folder / "today.csv"):
+            shown.append(fugu.release(plan, table, dry_run=True, data="ours").to_json())
+    assert all(found == shown[0] for found in shown)
+    said = json.loads(run("release", *DRY[case], "--reference", reference, "--dry-run", "--json")[1])
+    assert {name: shown[0][name] for name in said if name != "sources"} == said
+    with pytest.raises(UsageError, match="table is the path of a file"):
+        fugu.release(plan, Sealed(), "out.csv")
+    with pytest.raises(OpenedError), forbidden(folder / f"today{kind}.csv"):
+        fugu.release(replace(plan, allow_no_noise=True), folder / f"today{kind}.csv", folder / "none.csv", False)
 
 
 @pytest.mark.parametrize("case", ["column", "law by", "records", "property", "sequences"])

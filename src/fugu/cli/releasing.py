@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import final
 
 from fugu.checking.check import HEAD, OUTSIDE, OWNER, Check
-from fugu.cli.console import err, escape, grid, note, out, print_json, say, spoken, usable_table, warn
+from fugu.cli.console import err, escape, grid, note, out, print_json, progress, say, spoken, usable_table, warn
 from fugu.question import Question
 from fugu.releasing.blocks import Block, Caution, Grid, Line, Note
 from fugu.releasing.dispatch import dispatched
@@ -50,6 +51,10 @@ class Terminal:
             else:
                 show_check(seen)
         return err.is_terminal
+
+    def working(self, what: str) -> AbstractContextManager[None]:
+        """Bars on stderr."""
+        return progress(what)
 
 
 def show(blocks: Iterable[Block]) -> None:

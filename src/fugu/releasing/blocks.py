@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, final
 
 from fugu.guarantee import ZCDP, Guarantee, is_guarantee
+from fugu.progress import in_sight
 from fugu.visible import Json, finite
 
 if TYPE_CHECKING:
@@ -94,6 +96,9 @@ class Listener(Protocol):
     def look(self, seen: Check | str) -> bool:
         """What the owner of the open table sees of it, or why that failed; whether anybody was there to see it."""
 
+    def working(self, what: str) -> AbstractContextManager[None]:
+        """A block of long work, whose progress may be shown."""
+
 
 @final
 @dataclass
@@ -112,6 +117,10 @@ class Notes:
         """Nobody looks now."""
         del seen
         return False
+
+    def working(self, what: str) -> AbstractContextManager[None]:
+        """Bars on a terminal, as for all work that is called from Python."""
+        return in_sight(what)
 
 
 def plain(content: Any) -> Any:

@@ -19,7 +19,7 @@ from fugu.errors import BadTable, UsageError
 from fugu.guarantee import Guarantee
 from fugu.mechanism import post
 from fugu.mechanism.mechanism import Mechanism
-from fugu.progress import in_sight, stage
+from fugu.progress import stage
 from fugu.publication.files import drafted
 from fugu.publication.releasing import drawn_once, open_column, release_private
 from fugu.question import Question
@@ -220,7 +220,7 @@ def release_column(dispatch: Dispatch) -> Forecast:
     question, account, dry_run = dispatch.question, dispatch.account, dispatch.delivery.dry_run
     _, publish = question.secret, question.published
     own = question.reference is None
-    with in_sight("fitting beliefs"):
+    with dispatch.listener.working("fitting beliefs"):
         known = dispatch.known
         scenario = scenario_of(question, dispatch.table if known is None else known, own=own)
         stage("the least noise")
@@ -252,7 +252,7 @@ def release_column(dispatch: Dispatch) -> Forecast:
     rows.require(size := len(private))
     summary |= figures(mechanism, size)
     going = replace(going, rows=size, basis="", check=dispatch.look(private, question.unit))
-    with in_sight(f"drawing {several(size, 'value')}"):
+    with dispatch.listener.working(f"drawing {several(size, 'value')}"):
         drawn = release_private(mechanism, private, allow_no_noise=question.allow_no_noise)  # shown to nobody yet
         columns = {publish: drawn.values}
         stage("writing the published file")
@@ -271,7 +271,7 @@ def _opened(dispatch: Dispatch, mechanism: Mechanism) -> Private:
     """The column of the private table; what is refused whatever it holds is refused before it is opened."""
     if not dispatch.question.allow_no_noise:
         mechanism.require_noise()
-    with in_sight("opening the private table"):
+    with dispatch.listener.working("opening the private table"):
         private = open_column(mechanism, dispatch.table)
     if len(private) == 0:
         raise BadTable(f"{Path(dispatch.table).name!r} has no rows, so there is nothing to release")

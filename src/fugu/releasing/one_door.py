@@ -13,7 +13,6 @@ from typing import Any, Literal, overload
 from fugu.errors import FuguError, UnknownName, UsageError
 from fugu.ledger import Ledger
 from fugu.ledger.keys import LedgerLike
-from fugu.numbers.checks import is_path
 from fugu.question import Question, facts
 from fugu.releasing.blocks import Notes
 from fugu.releasing.dispatch import dispatched
@@ -78,9 +77,9 @@ def release(
     Returns a `Publication`; of a dry run, a `Forecast`. Raises `UsageError`, `BadTable` and `NotProvable` before the
     table is opened or anything is charged, and `BudgetRefused` where the ledger says no.
 
-    >>> import tempfile
+    >>> import tempfile, pathlib
     >>> from importlib.resources import files
-    >>> clinic, folder = files("fugu.examples"), Path(tempfile.mkdtemp())
+    >>> clinic, folder = files("fugu.examples"), pathlib.Path(tempfile.mkdtemp())
     >>> plan = Question(query="count, mean(chol)", protect="smoker", epsilon=1, bounds=(100, 400), step=5,
     ...                 reference=clinic / "clinic_reference.csv")
     >>> first, again = (release(plan, clinic / "clinic_today.csv", folder / "table.csv", folder / "ledger.db")
@@ -125,10 +124,10 @@ def read_plan(plan: Plan) -> tuple[Question, Booking, Delivery]:
     return filled(Question, values), filled(Booking, values), filled(Delivery, values)
 
 
-def _path(name: str, given: object, more: str = "") -> str:
-    if not is_path(given):
+def _path(name: str, given: Any, more: str = "") -> str:
+    if not issubclass(type(given), str | os.PathLike):  # nothing is asked of a table
         raise UsageError(f"{name} is the path of a file{more}; got {type(given).__name__}")
-    return os.fspath(given)
+    return str(os.fspath(given))
 
 
 _WORDS = {"no-ledger": "ledger=False", "output": "out", "no-check": "check=False", "budget": "the Ledger's budget"}
@@ -141,6 +140,8 @@ def in_python() -> Iterator[None]:
     try:
         yield
     except FuguError as error:
-        said = re.sub(r" \(see [^()]* in --help(-all)?\)|^-o ", "", str(error)).replace("-o OUT.csv", 'out="OUT.csv"')
+        said = re.sub(r" \((--[a-z-]+|see [^()]* in --help(-all)?)\)", "", str(error)).replace(
+            "-o OUT.csv", 'out="OUT.csv"'
+        )
         error.args = (re.sub(r"--([a-z][a-z-]*)", lambda x: _WORDS.get(x[1], x[1].replace("-", "_")), said),)
         raise

@@ -15,7 +15,7 @@ from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError
 from fugu.mechanism.mechanism import Mechanism
 from fugu.numbers.exact import Real
-from fugu.progress import in_sight, stage
+from fugu.progress import stage
 from fugu.queries.kinds import Cell
 from fugu.queries.property_release import (
     PropertyQuestion,
@@ -76,7 +76,7 @@ def release_hidden(dispatch: Dispatch) -> Forecast:
     that was answered before gives what was stored, the numbers and their certificate."""
     question, account = dispatch.question, dispatch.account
     budget = options.budget(question.epsilon, question.delta, question.alpha)
-    with in_sight("fitting beliefs, and the least noise"):
+    with dispatch.listener.working("fitting beliefs, and the least noise"):
         known = _asked(dispatch)
         rows = RowsFor(known.size, len(known.known))
         if dispatch.rehearses:
@@ -89,7 +89,7 @@ def release_hidden(dispatch: Dispatch) -> Forecast:
     dispatch.say_closing()
     if dispatch.delivery.dry_run:
         return _forecast(known, found, rows.number, estimate, dry)
-    with in_sight("opening the private table, and the least noise"):
+    with dispatch.listener.working("opening the private table, and the least noise"):
         mechanism, private = open_property(dispatch.table, known, budget)
         size = len(private)
         going = dispatch.outgoing({"": mechanism.certificate}, size, known.recipe(size))
@@ -100,7 +100,7 @@ def release_hidden(dispatch: Dispatch) -> Forecast:
         drawn, sealed = known.release(mechanism, private, question.allow_no_noise)
         return {"cells": [list(vars(cell).values()) for cell in drawn], "certificate": plain(sealed)}
 
-    with in_sight("drawing"):
+    with dispatch.listener.working("drawing"):
         stored = produce() if account is None else account.spend(private, mechanism, produce)
         cells, certificate = tuple(Cell(*cell) for cell in stored["cells"]), Certificate.parse(stored["certificate"])
         written = dispatch.publish(replace(going, certificates={"": certificate}), statistic_columns(cells), audit)

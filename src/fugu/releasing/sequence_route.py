@@ -29,7 +29,7 @@ from fugu.ledger.fingerprint import fingerprints, prior_digest
 from fugu.mechanism.release import require_noise
 from fugu.numbers.exact import Real, as_fraction
 from fugu.priors.chain import GapChains
-from fugu.progress import in_sight, stage
+from fugu.progress import stage
 from fugu.publication.files import Outgoing
 from fugu.queries.choices import WAYS
 from fugu.queries.sequence_certificate import OWN_TABLE, THE_TABLE, SequenceCertificate
@@ -282,7 +282,7 @@ def release_sequences(dispatch: Dispatch) -> Forecast:
     plan, columns = split(question.asked), columns_of(question)
     dispatch.tell(plan_told(plan, question.asked))
     if dispatch.rehearses:
-        with in_sight("working"):
+        with dispatch.listener.working("working"):
             rehearsed = _proved(dispatch, columns, None if known is not None else question.table)
             layout, expected = (
                 rehearsed.own.schema.sequence,
@@ -298,7 +298,7 @@ def release_sequences(dispatch: Dispatch) -> Forecast:
         shown = (*rehearsed.told(), *dry.lines())
         summary = {**rehearsed.to_json(plan), **dry.to_json()}
         return Forecast(summary, shown, {"": rehearsed.certificate}, rehearsed.usable)
-    with in_sight("working"):
+    with dispatch.listener.working("working"):
         proved = _proved(dispatch, columns, dispatch.table)
         going = proved.going
         audit = dispatch.sign(going, proved.usable, opened=True)

@@ -18,7 +18,6 @@ from fugu.guarantee.asks import exact
 from fugu.guarantee.composition import PUBLIC, both
 from fugu.ledger.charge import Charge
 from fugu.numbers.exact import Real, as_fraction, read_number
-from fugu.progress import in_sight
 from fugu.publication.files import Outgoing
 from fugu.publication.releasing import ReleaseAccount
 from fugu.queries.answer import Answer, columns_of
@@ -58,7 +57,7 @@ def release_records(dispatch: Dispatch) -> Forecast:
         """The account under the name that the session gave the request; None if nothing was charged."""
         return None if account is None or request is None else account.named(request)
 
-    with in_sight("working"):
+    with dispatch.listener.working("working"):
         session = _session(dispatch, epsilon)
         weak = weak_reference(session, questions)
         try:
@@ -239,7 +238,7 @@ def release_query(dispatch: Dispatch) -> Forecast:
     dispatch.tell(plan_told([plan], question.asked))
     if dispatch.why:
         dispatch.tell([Note(f"by the law route, not by records: {dispatch.why}", stated=True)])
-    with in_sight("fitting beliefs, and the least noise"):
+    with dispatch.listener.working("fitting beliefs, and the least noise"):
         believed = _believed(dispatch, plan, budget)
         weak: tuple[str, ...] = ()
         if dispatch.known is not None:
@@ -255,7 +254,7 @@ def release_query(dispatch: Dispatch) -> Forecast:
     dispatch.say_closing()
     if dispatch.delivery.dry_run:
         return _forecast(dispatch, plan, rehearsed, dry, weak)
-    with in_sight("opening the private table, and the least noise"):
+    with dispatch.listener.working("opening the private table, and the least noise"):
         prepared = replace(believed.open(dispatch.table, rows), silent=question.allow_no_noise)
         prepared.require_noise()
         going = _going(dispatch, prepared)
