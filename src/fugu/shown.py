@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fugu.drawing.charts import Figure
 
 VIEWS = {
-    name: f"fugu.report.notebook:{view}"
+    name: f"fugu.{view}" if ":" in view else f"fugu.report.notebook:{view}"
     for name, view in {
         "Answer": "answer",
         "Assessment": "assessment",
@@ -23,6 +23,7 @@ VIEWS = {
         "Check": "check",
         "Comparison": "comparison",
         "Document": "document",
+        "Forecast": "releasing.outcome:sheet",
         "InfluenceCurve": "influence",
         "Mechanism": "mechanism",
         "Release": "release",
@@ -30,7 +31,7 @@ VIEWS = {
         "SequenceAnswer": "sequence_answer",
         "SessionAnswer": "session_answer",
     }.items()
-} | {"Forecast": "fugu.releasing.outcome:sheet"}
+}
 """Class -> (module:function) of its sheet, which knows how to draw its figure too."""
 
 
