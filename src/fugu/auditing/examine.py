@@ -26,7 +26,7 @@ from fugu.errors import CertificateError, FuguError
 from fugu.ledger.values import decode
 from fugu.queries.answer import cells_of
 from fugu.queries.features import Placed
-from fugu.queries.kinds import FLIP
+from fugu.queries.kinds import FLIP, QUANTILE
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.statistic import NoisedQuestion, StatisticQuestion, questions_in
@@ -131,16 +131,19 @@ def _drawn(release: ReleaseDocument, certificate: RecordsCertificate, ledger: st
             raise CertificateError(f"the ledger has no request {request}")
         if text is None:
             raise CertificateError(f"the ledger keeps no answer to {request}")
-        kept: dict[str, list[tuple[str, ...]]] = {}
+        kept, chosen = dict[str, list[tuple[str, ...]]](), set[str]()
         for asked, drawn in zip(questions_in(charge.reads), decode(text), strict=True):
             sizes = dict.fromkeys(drawn, 0)  # the public sizes of the groups
             for kind in certificate.types:
                 sizes["" if asked.by is None else kind.groups[asked.by]] += kind.rows
             answer = [_key(c.group, c.cell, c.value, c.low, c.high) for c in cells_of(asked, drawn, sizes)]
+            chosen.update([visible(asked.query)] if asked.kind == QUANTILE else [])
             kept[visible(asked.query)] = kept.get(visible(asked.query), []) + answer  # asked twice, answered twice
         published = _published(release, place)
         for query, answers in kept.items():
-            if answers != [_key(*line[1:]) for line in published if line[0] == query]:
+            seen = 3 if query in chosen else 5  # the interval of a quantile follows from the reference, not from a draw
+            own = [_key(*line[1:])[:seen] for line in published if line[0] == query]
+            if [key[:seen] for key in answers] != own:
                 raise CertificateError(f"the published answer to {brief(query)} is not the one the ledger keeps")
 
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 LAPLACE: Final = "lattice-laplace"
 FLIP: Final = "permute-and-flip"
 OUTSIDE: Final = "outside"
+QUANTILE: Final = "quantile"
 LEVEL = 0.95
 """How often an interval holds."""
 Bins = Sequence[float] | Mapping[str, Sequence[float]]
@@ -245,7 +246,7 @@ class Top(StatisticKind):
 class Quantile(StatisticKind):
     """A quantile of a column of numbers, among the points of a public grid."""
 
-    name, number, summed, numbers = "quantile", "a number strictly between 0 and 1", False, True
+    name, number, summed, numbers = QUANTILE, "a number strictly between 0 and 1", False, True
     laws, features = (FLIP,), ((Gridded,), (Coded,))
 
     def allows(self, number: Fraction) -> bool:
@@ -261,7 +262,7 @@ class Quantile(StatisticKind):
         return (coding(question, reading, reference, options),), FLIP, _WHOLE
 
     def cells(self, asked: NoisedQuestion, group: str, drawn: Sequence[int], rows: int) -> list[Cell]:
-        """Of what was chosen by rank no interval of values follows: `scale` is in rows."""
+        """Of what was chosen by rank no interval of values follows without a law of the records: `scale` is in rows."""
         value, scale = asked.features[0].number(drawn[0]), 1 / float(asked.rates[group][0])
         return [Cell(group, "", value, math.nan, math.nan, scale)]
 

@@ -30,8 +30,9 @@ from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, read_number
 from fugu.queries.answer import SessionAnswer
 from fugu.queries.features import Feature, Placed, ranged
-from fugu.queries.kinds import FLIP, LAPLACE, Options
+from fugu.queries.kinds import FLIP, LAPLACE, QUANTILE, Cell, Options
 from fugu.queries.law_price import LawPrice
+from fugu.queries.quantile_interval import by_chance, reach_of
 from fugu.queries.record_proofs import StatedLaw, TypeLaws
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.statistic import TOTALS, NoisedQuestion, StatisticQuestion, plan_of
@@ -181,7 +182,10 @@ OneRecord = tuple[NDArray[np.float64], NDArray[np.float64]] | None
 BASIS = "the laws of one record, counted on the reference"
 OVER_ALL = "; over all its rows, where it has too few of a group, or no such groups"
 """What the law of a number is then, which says nothing of single groups."""
-RANKS = "a quantile is right up to ranks: its noise is in rows, so no interval of values follows from it"
+RANKS = (
+    "a quantile is chosen by ranks, so its interval rests on the reference: it holds in 95 % of all draws, or more, of "
+    "tables whose records follow the reference's law"
+)
 _CHOSEN = "it is answered by a choice, or from several noised numbers"
 
 
@@ -225,15 +229,33 @@ def usable_of_records(certificate: RecordsCertificate, reference: TypeLaws | Non
 def usable_of_question(asked: NoisedQuestion, sizes: Mapping[str, int], laws: TypeLaws) -> Usable:
     """One question beside what the reference says of it. `sizes`: how many records each group has; `laws`: of one
     record, fitted on the reference."""
-    first, wider = asked.features[0], set[str]()
-
-    def law(group: str) -> OneRecord:
-        known = () if asked.by is None else ((asked.by, group),)
-        return _one_record(laws.law(known, [first]) if laws.models(first) else None, first, laws, wider, group)
-
+    wider = set[str]()
+    law = partial(_law_in, asked, laws, wider)
     figures = tuple(islice(statistics(asked, dict(islice(sizes.items(), _MOST)), law), _MOST))
-    why = "" if figures else RANKS if asked.kind == "quantile" else _CHOSEN
-    return Usable(figures, BASIS + (OVER_ALL if wider else ""), why=why)
+    return Usable(figures, BASIS + (OVER_ALL if wider else ""), why="" if figures else _CHOSEN)
+
+
+def with_intervals(
+    asked: NoisedQuestion, cells: Sequence[Cell], sizes: Mapping[str, int], laws: TypeLaws
+) -> tuple[Cell, ...]:
+    """The cells of an answer; of a quantile with the interval that `fugu.queries.quantile_interval` claims, where the
+    reference has the column."""
+
+    def shown(cell: Cell) -> Cell:
+        rows = sizes[cell.group]
+        if asked.kind != QUANTILE or not rows or (law := _law_in(asked, laws, set(), cell.group)) is None:
+            return cell
+        above, below = reach_of(asked, cell.group, rows, law)
+        first, last = (asked.features[0].number(code) for code in (0, asked.features[0].top))
+        return replace(cell, low=max(cell.value - above, first), high=min(cell.value + below, last))
+
+    return tuple(map(shown, cells))
+
+
+def _law_in(asked: NoisedQuestion, laws: TypeLaws, wider: set[str], group: str) -> OneRecord:
+    """What the reference says of one record of a group."""
+    first, known = asked.features[0], () if asked.by is None else ((asked.by, group),)
+    return _one_record(laws.law(known, [first]) if laws.models(first) else None, first, laws, wider, group)
 
 
 def _one_record(
@@ -244,7 +266,8 @@ def _one_record(
     reference at hand, or it lacks the column, or has no rows."""
     if law is not None:
         pooled = np.sum(np.stack(list(law.given.values())), axis=0, dtype=np.float64)
-        return law.states[feature.name].astype(np.float64), pooled / pooled.sum()
+        codes, where = np.unique(law.states[feature.name], return_inverse=True)
+        return codes.astype(np.float64), np.bincount(where.reshape(-1), pooled) / pooled.sum()
     if reference is None or not len(reference.table) or not reference.models(feature):
         return None
     wider.add(group)
@@ -259,6 +282,8 @@ def _levers(
     search, and the beliefs can only make it less."""
     worst = max(figures, key=lambda each: (GRADES.index(each.grade), each.relative or 0.0), default=None)
     if worst is None or worst.grade not in (ROUGHLY, NOISE) or certificate.spent != certificate.any_belief:
+        return
+    if worst.error is None:
         return
     asked = next(each for each in questions if each.query == worst.query)
     rate = next(rates[0] for group, rates in asked.rates.items() if worst.name == _named(asked, group))
@@ -288,9 +313,14 @@ def statistics(asked: NoisedQuestion, sizes: Mapping[str, int], law: Callable[[s
 
     `asked`: the question with its noise. `sizes`: how many records each group has. `law`: the codes of one record of a
     group and their shares, or None where nothing is believed of it."""
+    first = asked.features[0]
+    if asked.kind == QUANTILE:
+        for group, rows in sizes.items():
+            if (one := law(group)) is not None and rows:
+                half, seen = max(reach_of(asked, group, rows, one)), by_chance(asked, rows, one)
+                yield statistic(_named(asked, group), asked.query, rows, half, None, *seen, None)
     if asked.law != LAPLACE or len(asked.features) > 1:
         return
-    first = asked.features[0]
     for group, rows in sizes.items():
         noise, unit = Laplace(1 / asked.rates[group][0], grid=1), asked.unit(rows)
         known, value, chance = law(group), None, None  # what laws say of the number, how far chance alone moves it

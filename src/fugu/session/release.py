@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from fugu.mechanism.release import PerEntryRelease
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.queries.answer import SessionAnswer, answered, cells_of
 from fugu.queries.features import Feature, Whole, ranged, whole
-from fugu.queries.kinds import OUTSIDE, Bins, Cell
+from fugu.queries.kinds import OUTSIDE, QUANTILE, Bins, Cell
 from fugu.queries.record_proofs import StatedLaw
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.statistic import EXACT, NoisedQuestion, QuestionPlan, StatisticQuestion
@@ -33,7 +34,7 @@ from fugu.session.books import (
     charge_for,
     require_within,
 )
-from fugu.session.checks import RANKS, usable_of_question, usable_of_records
+from fugu.session.checks import RANKS, usable_of_question, usable_of_records, with_intervals
 from fugu.utility.usable import GROUPS, RowsFor, Usable
 from fugu.visible import several
 
@@ -77,14 +78,15 @@ def released(
     most, answers = sum((q.most for q in found), Fraction(0)), []
     for plan, asked, values in zip(plans, found, drawn, strict=True):
         rows = belief.groups.of(asked.by).sizes
+        laws = belief.pricing(() if asked.by is None else (asked.by,)).laws
         lacking = [f.columns[0] for f in asked.features if not set(f.columns) <= set(belief.table.columns)]
         notes = [*ranged(belief.reading, belief.table, asked.features)]
-        notes += [RANKS] if asked.kind == "quantile" else []
         notes += [f"the reference lacks column {lacking[0]!r}: its epsilon is charged in full"] if lacking else []
         notes += [called_exact(asked.exact)] if asked.exact > EXACT else []
-        usable = usable_of_question(asked, rows, belief.pricing(() if asked.by is None else (asked.by,)).laws)
+        usable = usable_of_question(asked, rows, laws)
         own = (Pure(plain(cost * asked.most / most)), asked.most)
-        cells = cells_of(asked, values, rows)
+        cells = with_intervals(asked, cells_of(asked, values, rows), rows, laws)
+        notes += [RANKS] if asked.kind == QUANTILE and not all(math.isnan(cell.low) for cell in cells) else []
         answers.append(SessionAnswer(plan.question, cells, *own, *stand, asked.exact, "; ".join(notes), usable))
     return answers
 

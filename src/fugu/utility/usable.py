@@ -171,17 +171,17 @@ def percent(x: float) -> str:
 
 
 def statistic(
-    name: str, query: str, rows: int, half: float, error: float, value: float | None, chance: float | None,
+    name: str, query: str, rows: int, half: float, error: float | None, value: float | None, chance: float | None,
     ordinary: float | None, of: str = RECORDS, counts: tuple[int, float, float] | None = None,
 ) -> Figures:  # fmt: skip
     """A count, sum or mean of a group of `rows` records, or of whatever else it is `of`.
 
-    `half`: 95 % of errors are within ±half, in the unit of what is published; `error`: the mean size. `value`: what the
-    beliefs (after a release: the published number) say of it; `relative`: half / |value|. `chance`: how far 95 % of
-    groups of that size lie from the believed value by chance alone; `ordinary`: the half width that differential
-    privacy at the same epsilon would need, without beliefs. None where it is not known. `counts`: of entries in cells,
-    which `half` holds all together and of which `value` is an even share: how many the beliefs allow, the largest that
-    they expect, and the spread.
+    `half`: 95 % of errors are within ±half, in the unit of what is published; `error`: the mean size, None for a
+    choice. `value`: what the beliefs (after a release: the published number) say of it; `relative`: half / |value|.
+    `chance`: how far 95 % of groups of that size lie from the believed value by chance alone; `ordinary`: the half
+    width that differential privacy at the same epsilon would need, without beliefs. None where it is not known.
+    `counts`: of entries in cells, which `half` holds all together and of which `value` is an even share: how many the
+    beliefs allow, the largest that they expect, and the spread.
 
     The rule, in order: no error is exact; within 5 % of the value, or within what chance moves a group of that size,
     usable; within 25 %, rough; else mostly noise."""
@@ -209,7 +209,8 @@ def statistic(
         unknown = f"not known: {within}, and the beliefs do not say how large the number is"
         verdict = "exact: nothing is added" if grade == EXACT else unknown
     around = ("" if value is None else f" around {short(value)}") + (f" ({part} it)" if part else "")
-    lines = [("95 % interval", f"±{short(half)}{around}, average error {short(error)}")]
+    mean = "" if error is None else f", average error {short(error)}"
+    lines = [("95 % interval", f"±{short(half)}{around}{mean}")]
     if chance is not None:
         lines.append(("chance alone", f"moves it by ±{short(chance)} in a group of {rows:,} {of}"))
     if ordinary is not None and half > 0:
