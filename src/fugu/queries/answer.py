@@ -257,13 +257,14 @@ def cells_of(asked: PricedQuestion, drawn: Mapping[str, Sequence[Any]], rows: Ma
 class SessionAnswer(ReleasedNumbers):
     """All released numbers of one question.
 
-    `question`: what was asked. `cells`: one `Cell` per number, with its 95 % interval from `low` to `high`, which of a
-    quantile is for tables like the reference, and NaN where that lacks the column; it is NaN of the top cell, whose
-    count is not released. `cost`: how much the question has raised what the session has spent. `own`: its own epsilon for each record, the largest of all
-    groups: what it costs against anybody. `spent`, `remaining`: of the session, after it. `anybody`: what all answers
-    so far promise against anybody, of `cap`. `exact`: the probability that a number went out without noise; above one
-    half it is called exact. `note`: what else is to be said. `usable`: figures and a verdict beside what the
-    reference says, never worked out on the private table. `came`: of which kind the table was."""
+    `question`: what was asked. `cells`: one `Cell` per number, with its 95 % interval from `low` to `high`, which
+    of a quantile is for tables like the reference, and NaN where that lacks the column; it is NaN of the top cell,
+    whose count is not released. `cost`: how much the question has raised what the session has spent. `own`: its own
+    epsilon for each record, the largest of all groups: what it costs against anybody. `spent`, `remaining`: of the
+    session, after it. `anybody`: what all answers so far promise against anybody, of `cap`. `exact`: the
+    probability that a number went out without noise; above one half it is called exact. `note`: what else is to be
+    said. `usable`: figures and a verdict beside what the reference says, never worked out on the private table.
+    `came`: of which kind the table was."""
 
     question: StatisticQuestion
     cells: tuple[Cell, ...]

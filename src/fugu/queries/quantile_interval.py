@@ -8,12 +8,12 @@ quantile q. Then with probability of at least `LEVEL`, over records and choice, 
 v - above <= x <= v + below.
 
 Proof. A best point has utility 0, since some point's ranks hold w = n q. A point of utility u is chosen only if it is
-visited before that one, which has probability 1/2, and its coin of probability e^(r u) falls. So some point with u < -t
-is chosen with probability below (m - 1) e^(-r t) / 2, which is `_CHOICE` at the t taken. Else at most w + t records lie
-below v and at least w - t up to it: X_(ceil(w - t)) <= v <= X_(floor(w + t) + 1), and X_(ceil w) <= x <=
-X_(floor(w) + 1). With X = G^-1(U) of uniform order statistics, U_(j) - U_(i) is Beta(j - i, n - j + i + 1), which bounds by how much
-probability the two lie apart (`_SPACING`), and U_(i) is Beta(i, n - i + 1), which bounds where that is (`_PLACE`):
-`above` and `below` are the widest such steps of G^-1. The seven events add up to 1 - LEVEL."""
+visited before that one, which has probability 1/2, and its coin of probability e^(r u) falls. So some point with u <
+-t is chosen with probability below (m - 1) e^(-r t) / 2, which is `_CHOICE` at the t taken. Else at most w + t
+records lie below v and at least w - t up to it: X_(ceil(w - t)) <= v <= X_(floor(w + t) + 1), and X_(ceil w) <= x <=
+X_(floor(w) + 1). With X = G^-1(U) of uniform order statistics, U_(j) - U_(i) is Beta(j - i, n - j + i + 1), which
+bounds by how much probability the two lie apart (`_SPACING`), and U_(i) is Beta(i, n - i + 1), which bounds where
+that is (`_PLACE`): `above` and `below` are the widest such steps of G^-1. The seven events add up to 1 - LEVEL."""
 
 from __future__ import annotations
 
