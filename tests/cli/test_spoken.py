@@ -189,7 +189,7 @@ def test_every_command_that_finds_noise_says_whether_it_is_usable(folder):
     released = run("release", folder / "one.csv", "--publish", "chol", "--protect", "sex", "--epsilon", "0.3",
                    "--reference", folder / "reference.csv", "-o", folder / "out.csv", "--no-ledger")  # fmt: skip
     assert "verdict" in released
-    assert "Is it usable" in (folder / "out.report.html").read_text()
+    assert "How usable it is" in (folder / "out.report.html").read_text()
 
 
 def test_a_statistic_says_its_interval_in_its_own_unit(folder):

@@ -144,7 +144,7 @@ def test_a_verdict_stands_before_the_charge_on_the_page_and_in_the_comparison(fo
     assert code == 0 and said.index("mostly noise") < said.index("wrote")
     for page in ("before.html", "out.report.html"):
         text = (folder / page).read_text()
-        assert "Is it usable" in text and "Mostly noise" in text and "twice the epsilon" in text
+        assert "How usable it is" in text and "mostly noise" in text and "twice the epsilon" in text
     code, said = released(folder, "other", *asked, "--dry-run", "--json")
     assert json.loads(said)["usable"] == before  # other entries, as many of them: not a word of it is about them
     code, said = command("compare", folder / "ref.csv", "--by", "user", "--order", "time", "--state", "place", *asked,

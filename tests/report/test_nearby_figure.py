@@ -78,7 +78,7 @@ def test_the_caption_needs_no_paper():
 def test_no_figure_without_noise():
     mechanism = fugu.calibrate(PAIR, fugu.Pure(5))
     assert mechanism.noise.scale == 0 and curve(mechanism.certificate) is None
-    assert 'id="nearby-title"' not in page(mechanism)
+    assert 'id="nearby-wide-title"' not in page(mechanism)
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
@@ -86,7 +86,7 @@ def test_no_figure_without_noise():
 def test_renyi_promises_have_pages(budget, noise):
     mechanism = fugu.calibrate(PAIR, budget, noise=noise)
     html = page(mechanism, fugu.compare(PAIR, budget), query_name="grade")
-    assert "Rényi divergence" in html and "of order" in html and 'id="nearby-title"' in html
+    assert "Rényi divergence" in html and "of order" in html and 'id="nearby-wide-title"' in html
     assert html.count('<desc id="nearby-') == 2
     f = facts(mechanism.certificate)
     odds = budget.to_approx(f.delta)

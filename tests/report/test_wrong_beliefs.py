@@ -26,7 +26,7 @@ LIMITED, ANYBODY, UNKNOWN = (
 
 def said(**certificates):
     """The words of the section, for certificates by group."""
-    return sentence("wrong", whatever_is_believed(certificates), of="sections.html")
+    return sentence("believed", None, whatever_is_believed(certificates), None, of="sections.html")
 
 
 def reach(**certificates):

@@ -122,7 +122,7 @@ def test_plain_privacy_beside_it_and_the_page(session):
     found = session.usable
     certificate = session.certificate
     assert found.ordinary == pytest.approx(float(certificate.any_belief / certificate.spent))
-    assert "Is it usable" in page(certificate)
+    assert "How usable it is" in page(certificate)
 
 
 def test_routes_are_judged_on_the_reference(tables):

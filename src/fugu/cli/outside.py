@@ -244,7 +244,8 @@ def _dossier(
             raise UsageError("--attack is for a release with one certificate that is not withheld; see fugu audit")
         audit = fugu.audit(next(iter(shown.values())), draws=_QUICK, through_files=0)
     names = {} if found.name is None else {"certificate": found.name}
-    return dossier_page(document.body, shown, names=names, entries=entries, audit=audit)
+    file = None if found.folder is None else found.folder / document.published[0]["name"]
+    return dossier_page(document.body, shown, names=names, entries=entries, audit=audit, file=file)
 
 
 def check(question: Question, ledger: str | None, as_json: bool) -> None:

@@ -273,6 +273,62 @@ class Rows(Figure):
         return joined(names, grid, parts, title), y + 6
 
 
+Range = tuple[str, float, float, float, float | None, str]
+"""Its name, a value, the ends of its interval (nan: it has none), half the width of another one, and what is written
+beside the name."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranges(Figure):
+    """Values in their intervals, one line each: a thick bar for its own, a pale one behind it for the other.
+
+    What reaches beyond the axis ends at it. `keys`: what a dot, a bar and a pale bar are; without the last, none is."""
+
+    rows: tuple[Range, ...]
+    axis: Axis
+    keys: tuple[str, ...]
+
+    def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
+        labels = [f"{name}: {said}" for name, _, _, _, _, said in self.rows]
+        side = max(map(width_of, labels)) + 12
+        side = side if side <= 0.42 * width else 0.0  # beside the bars, or above each
+        ends = [width_of(label) / 2 for _, label in self.axis.across(width - side - 2 * _SIDE)[0]]
+        first, last = side + _SIDE + max(ends[:1], default=0.0), width - _SIDE - max(ends[-1:], default=0.0)
+
+        def at(x: float) -> float:
+            return first + (last - first) * self.axis.at(x)
+
+        def bar(look: str, low: float, high: float, y: float, thick: float) -> Html:
+            left, right = at(low), at(high)
+            return tag("rect", class_=look, x=left, y=y - thick / 2, width=max(right - left, 1.0), height=thick)
+
+        samples = (lambda x, y: tag("g", symbol("dot", x + 11, y, 3.0, ""), class_="dot ink"),
+                   partial(block, "own"), partial(block, "other"))  # fmt: skip
+        names, y = legend(list(zip(self.keys, samples, strict=False)), width)
+        top, parts = y, []
+        for label, (_, value, low, high, other, _) in zip(labels, self.rows, strict=True):
+            if side:
+                parts.append(written((label,), _SIDE, y + _BAR / 2 + SIZE * 0.36 + 3))
+            else:
+                lines = wrapped(label, width - 2 * _SIDE)
+                parts.append(written(lines, _SIDE, y + SIZE))
+                y += LEADING * len(lines)
+            middle = y + _BAR / 2 + 3
+            if other is not None:
+                parts.append(bar("other", value - other, value + other, middle, _BAR))
+            if low < high:
+                parts.append(bar("own", low, high, middle, _BAR / 2))
+            parts.append(tag("g", symbol("dot", at(value), middle, 3.0, label if pointed else ""), class_="dot ink"))
+            y += _BAR + _GAP
+        grid = []
+        for value, label in self.axis.across(last - first)[0]:
+            grid.append(tag("line", class_="grid", x1=at(value), x2=at(value), y1=top, y2=y))
+            parts.append(tag("text", label, x=at(value), y=y + SIZE + 4, text_anchor="middle"))
+        parts.append(level(first, last, y, "axis"))
+        title, y = titled(self.axis.title, (first + last) / 2, width, y + LEADING + 6)
+        return joined(names, grid, parts, title), y + 6
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Heat(Figure):
     """Rows and columns of the same names, unless `columns` names them; columns are marked by their numbers.
@@ -367,6 +423,22 @@ def bars(
     about = "; ".join(f"{bar[0]}: {bar[-1]}" for bar in drawn)
     keys = ("average error", "scale of the noise")
     return Rows(name, title, about, tuple(drawn), Axis(axis, low, high, log=True), keys)
+
+
+_TIMES = 3.0
+"""How far, in widths of the numbers and their own intervals, an axis follows the other ones."""
+
+
+def ranges(name: str, title: str, axis: str, rows: Sequence[Range], compared: bool) -> Figure:
+    """Published numbers with their error bars, and behind them those of ordinary privacy, where they are `compared`."""
+    ends = [x for _, value, low, high, _, _ in rows for x in (value, low, high) if math.isfinite(x)]
+    low, high = min(ends), max(ends)
+    room = _TIMES * ((high - low) or 1.0)
+    others = [x for _, value, _, _, other, _ in rows if other is not None for x in (value - other, value + other)]
+    low, high = max(min([low, *others]), low - room), min(max([high, *others]), high + room)
+    about = "; ".join(f"{row[0]}: {row[-1]}" for row in rows[:12])
+    keys = ("published", "95 % interval", "interval with ordinary privacy")[: 2 + compared]
+    return Ranges(name, title, about, tuple(rows), Axis(axis, *padded(low, high)), keys)
 
 
 def intervals(

@@ -72,7 +72,7 @@ class Files:
 
 def publish(
     files: Files, going: Outgoing, draft: Draft, columns: Mapping[str, Sized] | None,
-    page: Callable[[ReleaseDocument], str],
+    page: Callable[[ReleaseDocument, Path], str],
 ) -> ReleaseDocument:  # fmt: skip
     """Write the private part, the document and the page, and give the published file its name, in this order.
 
@@ -80,7 +80,7 @@ def publish(
 
     - `files`: where everything goes; `going`: what the document is told; `draft`: the values, under another name yet.
     - `columns`: what the file holds, for the document; None if it is no table.
-    - `page`: what makes the page of the document.
+    - `page`: what makes the page of the document and the published file, which has another name yet.
 
     Whatever fails on the way, no published file lies there without its document, and what was drawn is removed unless
     a ledger keeps it; so are the files that were not there before."""
@@ -93,7 +93,7 @@ def publish(
             out.write(private.to_json())
         draft.supersede()
         document.save(files.certificate)
-        write_text(files.page, page(document))
+        write_text(files.page, page(document, draft.file))
         draft.publish()
     except BaseException:
         if not files.published.exists():

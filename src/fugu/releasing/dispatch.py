@@ -174,17 +174,17 @@ class Dispatch:
 def page_after(
     files: Files, account: ReleaseAccount | None, audit: fugu.Audit | None = None, usable: Usable | None = None,
     remarks: Sequence[str] = (),
-) -> Callable[[ReleaseDocument], str]:  # fmt: skip
+) -> Callable[[ReleaseDocument, Path], str]:  # fmt: skip
     """What makes the page of a release, with the real names of its files, the extract of the ledger, `remarks` on the
     published numbers, and what the page before it showed: the attack, how usable it is."""
     from fugu.report.dossier import documents_in, dossier_page
 
     names = {"certificate": files.certificate.name, "private": files.private.name}
 
-    def made(document: ReleaseDocument) -> str:
+    def made(document: ReleaseDocument, file: Path) -> str:
         entries = None if account is None else tuple(extract(str(account.ledger), account.data))
         shown: dict[str, Any] = {"names": names, "entries": entries, "audit": audit, "usable": usable}
-        return dossier_page(*documents_in(document), **shown, remarks=remarks)
+        return dossier_page(*documents_in(document), **shown, remarks=remarks, file=file)
 
     return made
 

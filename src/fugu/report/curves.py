@@ -36,7 +36,7 @@ from fugu.report.shapes import (
     window,
 )
 
-MOST = 12
+MOST = 5
 HIDDEN = 1e-4
 """How much of a law that has no ends is left out on each side of a picture."""
 DRAWN = 400

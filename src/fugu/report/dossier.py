@@ -39,6 +39,7 @@ from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.queries.usable_sequences import usable_of_sequence
 from fugu.question import RECORDS
 from fugu.report.facts import parts
+from fugu.report.numbers import published_numbers
 from fugu.report.template import exchanges, questions_of, render, story, sureness
 from fugu.session.checks import usable_of_records
 from fugu.utility.usable import OWN_TABLE, Usable
@@ -65,6 +66,7 @@ def release_facts(
     body: Json, certificates: Mapping[str, Document] | None, *, names: Mapping[str, str] | None = None,
     released: bool = True, audit: Audit | None = None, entries: tuple[Json, ...] | None = None,
     comparison: Comparison | None = None, usable: Usable | None = None, remarks: Sequence[str] = (),
+    file: Path | None = None,
 ) -> Json:  # fmt: skip
     """What the page of one release is told.
 
@@ -72,7 +74,8 @@ def release_facts(
     they are withheld. `names`: the real names of the files ("certificate", "private", "ledger", "reference").
     `released`: False for a page that is signed before. `audit`: what an attack reached. `entries`: the extract of the
     ledger. `comparison`: the methods side by side. `usable`: how usable it is, where what would help was measured.
-    `remarks`: on the published numbers beside the reference, and on the reference itself: all public."""
+    `remarks`: on the published numbers beside the reference, and on the reference itself: all public. `file`: where the
+    published file lies, None where it is not at hand."""
     held, rows = dict(certificates or {}), body["data"]["rows"]
     laws = {group: each for group, each in held.items() if isinstance(each, Certificate)}
     promising = {group: each for group, each in held.items() if isinstance(each, Promising)}
@@ -87,6 +90,7 @@ def release_facts(
         said += [f"{f'group {group!r}: ' if group else ''}{text}" for text in each.exact_values]
     alone = len(held) == len(laws) == 1 and not exchanged  # a channel has a section of its own
     records = [each for each in held.values() if isinstance(each, RecordsCertificate)]
+    judged = usable if usable is not None and certificates is not None else usefulness(certificates, rows)
     noises, proofs = [], []  # a line for each group: how much noise it has, and its proof with its page
     for ran in list(body["mechanisms"])[:MOST]:
         own, name, figures = laws.get(ran["group"]), ran["group"] or "all", ran["proved"]
@@ -97,6 +101,10 @@ def release_facts(
             for part, digits in (("epsilon", 6), ("delta", 3))
         ]
         proofs.append([name, *proved, ran["worst pair"] or "withheld", ran["proof"]])
+    varies = "one record varies it by" if any("statistic" in each.body for each in laws.values()) else "values vary by"
+    head = ("group", "noise", "average error", "95 % of errors within", varies, "ordinary privacy would add")
+    known = [n for n in range(len(head)) if n < 2 or any(line[n] != "-" for line in noises)]
+    words, _, secret = str(body["question"]["words"] or "").partition(" Secret: ")
     release = {
         "body": body, "certificates": certificates, "names": names or {}, "released": released, "audit": audit,
         "entries": entries,
@@ -104,20 +112,26 @@ def release_facts(
         "budget": budget,
         "promised": promised,
         "odds": odds_of(guarantee),
+        "what": words.removeprefix("Publish "),
+        "secret": secret,
+        "lines": () if promised is None else promised.promises.split("; "),
+        "numbers": published_numbers(body, file, judged) if released else None,
         "spent": promise(guarantee) if partly else "",
         "private": bool(body.get("withheld")) or holds_private_numbers(body["assumptions"]),
         "warnings": [*dict.fromkeys([*said, *remarks])],
-        "summed": any("statistic" in each.body for each in laws.values()),
         RECORDS: records,
+        "sequences": [each for each in held.values() if isinstance(each, SequenceCertificate)],
         "composes": bool(records),
         "sure": sureness(next(iter(laws.values()))) if len(laws) == 1 else None,
         "channels": [channel for each in exchanged for channel in exchanges(each)],
         "story": story(next(iter(laws.values())), comparison) if alone else None,
-        "usefulness": usable if usable is not None and certificates is not None else usefulness(certificates, rows),
+        "usefulness": judged,
         "whatever_is_believed": whatever_is_believed(laws),
         "own_lines": {line for each in marks for line in each["assumptions"]},
         "own_parts": list(dict.fromkeys(name for each in marks for name in each["parts"])),
-        "noise_rows": noises,
+        "noise_head": [head[n] for n in known],
+        "noise_rows": [[line[n] for n in known] for line in noises],
+        "varies": varies,
         "proved_rows": proofs,
         "ledger_rows": [
             [e["request"], e["state"], e["charge"], e["at"][:16].replace("T", " "),
@@ -266,7 +280,9 @@ def publish(
     )
     names = {"certificate": files.certificate.name, "private": files.private.name}
     draft = drafted(files.published, columns)
-    return write_files(files, going, draft, columns, lambda sealed: dossier_page(*documents_in(sealed), names=names))
+    return write_files(
+        files, going, draft, columns, lambda sealed, file: dossier_page(*documents_in(sealed), names=names, file=file)
+    )
 
 
 def _beliefs(certificates: Mapping[str, Certificate], reference: PathLike | None, public: bool) -> Beliefs:

@@ -80,8 +80,9 @@ def page(
         kind = "channel" if isinstance(document, Certificate) and document.runs == "channel" else document.kind
         template, facts = PAGES.get(kind, ("told.html", of_told))
         found = facts(document, comparison, query_name, secret_name, rows)
-        shown = {"title": title, "document": document, "released": True, "cards": (), **found}
+        shown = {"title": title, "document": document, "released": True, "cards": (), "usable": None, **found}
         if isinstance(document, Promising):  # the page of a whole release is told all it says
+            shown["lines"] = document.promises.split("; ")
             lines = shown.setdefault("assumptions", document.tell().assumptions)
             shown["private"] = holds_private_numbers(lines)
             if "warnings" not in shown:

@@ -5,6 +5,7 @@ a statistic of many records or a coordinate of a vector."""
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, final
@@ -324,6 +325,12 @@ class Usable:
     def grade(self) -> str:
         """One of `fugu.utility.usable.GRADES`, from "exact" to "mostly noise" and "not known"."""
         return UNKNOWN if self.worst is None else self.worst.grade
+
+    @property
+    def grades(self) -> tuple[tuple[str, int], ...]:
+        """Every grade that a figure has, from the best to the worst, and how many have it."""
+        counts = Counter(each.grade for each in self.figures) or Counter([UNKNOWN])
+        return tuple((grade, counts[grade]) for grade in GRADES if counts[grade])
 
     @property
     def verdict(self) -> str:
