@@ -148,7 +148,7 @@ def test_exact_numbers_of_the_law_route_are_called_so(folder, query):
     text = " ".join(release(folder, query, "bare.csv", *law, epsilon="9")[1].split())
     assert all(line in text for line in found["exact"])
     page = (folder / "bare.report.html").read_text()
-    assert "exact: each number goes out without noise" in page and "None against anybody" in page
+    assert "exact: each number goes out without noise" in page and ": no promise.</dd>" in page
     rehearsed = json.loads(release(folder, query, "bare.csv", *law, "--dry-run", "--json", epsilon="9")[1])
     assert rehearsed["exact"] == found["exact"]
 
@@ -183,8 +183,8 @@ def test_sequences_state_what_is_proved_of_entries_that_are_independent_and_no_m
     assert found["promise"].startswith("epsilon 1 against whoever believes the chain; epsilon 0.4")
     assert found["promise"].endswith(EACH_ENTRY)
     page = (folder / "walks.out.report.html").read_text()
-    first, second = found["promise"].split("; ")
-    assert f"<dd>E{first[1:]}</dd>" in page and f"<dd>E{second[1:]}</dd>" in page
+    assert "<dd>Whoever believes the chain changes odds about " in page and "(epsilon 1).</dd>" in page
+    assert "<dd>For each entry against anybody to whom entries are independent: a factor of at most 1." in page
 
 
 def test_a_page_says_what_is_budget_and_what_is_promised(folder):
@@ -192,7 +192,7 @@ def test_a_page_says_what_is_budget_and_what_is_promised(folder):
     page = (folder / "many.report.html").read_text()
     text = " ".join(re.sub(r"<[^>]+>", " ", page).replace("\u00a0", " ").split())
     words = text.partition("How usable it is")[0]
-    assert "7.39" not in words and "What is promised Epsilon 1 against whoever believes the reference Epsilon " in words
+    assert "7.39" not in words and "by a factor of at most 2.72 (epsilon 1). Against anybody" in words
     assert "Budget ε = 2 for all that is ever asked, of which epsilon 1 is spent" in text
 
 

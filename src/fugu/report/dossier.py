@@ -18,7 +18,7 @@ from fugu.documents.parts import published_unit
 from fugu.documents.promises import Promising, span, weakest
 from fugu.documents.reading import guarded
 from fugu.documents.release import ReleaseDocument
-from fugu.documents.sentences import holds_private_numbers
+from fugu.documents.sentences import holds_private_numbers, protected
 from fugu.errors import UsageError
 from fugu.files import check_apart
 from fugu.guarantee import weaknesses
@@ -104,6 +104,7 @@ def release_facts(
     varies = "one record varies it by" if any("statistic" in each.body for each in laws.values()) else "values vary by"
     head = ("group", "noise", "average error", "95 % of errors within", varies, "ordinary privacy would add")
     known = [n for n in range(len(head)) if n < 2 or any(line[n] != "-" for line in noises)]
+    recipe = body["question"]["recipe"] or {}
     words, _, secret = str(body["question"]["words"] or "").partition(" Secret: ")
     release = {
         "body": body, "certificates": certificates, "names": names or {}, "released": released, "audit": audit,
@@ -114,7 +115,7 @@ def release_facts(
         "odds": odds_of(guarantee),
         "what": words.removeprefix("Publish "),
         "secret": secret,
-        "lines": () if promised is None else promised.promises.split("; "),
+        "lines": () if promised is None else promised.quoted(None, protected(recipe) if "protect" in recipe else ""),
         "numbers": published_numbers(body, file, judged) if released else None,
         "spent": promise(guarantee) if partly else "",
         "private": bool(body.get("withheld")) or holds_private_numbers(body["assumptions"]),

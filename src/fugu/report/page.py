@@ -82,7 +82,7 @@ def page(
         found = facts(document, comparison, query_name, secret_name, rows)
         shown = {"title": title, "document": document, "released": True, "cards": (), "usable": None, **found}
         if isinstance(document, Promising):  # the page of a whole release is told all it says
-            shown["lines"] = document.promises.split("; ")
+            shown["lines"] = document.quoted()
             lines = shown.setdefault("assumptions", document.tell().assumptions)
             shown["private"] = holds_private_numbers(lines)
             if "warnings" not in shown:
