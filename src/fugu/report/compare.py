@@ -23,8 +23,9 @@ from fugu.calibration.covariance.methods import WAYS, propose
 from fugu.calibration.driver import calibrate
 from fugu.calibration.offer import Wishes
 from fugu.drawing.axis import Axis
-from fugu.drawing.charts import Chart, Panel, curve
+from fugu.drawing.charts import Chart, Panel
 from fugu.drawing.marks import Bars, Level, Line, Mark, Points, Whiskers
+from fugu.drawing.plots import curve
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, RenyiCurve
 from fugu.laws import Discrete, LawPair

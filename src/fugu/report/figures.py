@@ -25,8 +25,9 @@ from fugu.auditing.moved import (
 from fugu.auditing.theorems import delta_within, straight
 from fugu.documents.certificate import Certificate
 from fugu.drawing.axis import Axis, padded
-from fugu.drawing.charts import Chart, Figure, Heat, Panel, bars
+from fugu.drawing.charts import Chart, Figure, Heat, Panel
 from fugu.drawing.marks import Bars, Level, Line, Mark, Note, Points
+from fugu.drawing.plots import bars
 from fugu.errors import NotProvable, OutOfReach
 from fugu.guarantee import Guarantee
 from fugu.loss.lattice_gaussian import width_of

@@ -19,8 +19,9 @@ from fugu.checking.check import HEAD, OUTSIDE, OWNER, Check
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
 from fugu.drawing.axis import Axis
-from fugu.drawing.charts import Chart, Figure, Panel, bars, curve, intervals, laws, level_bars
+from fugu.drawing.charts import Chart, Figure, Panel
 from fugu.drawing.marks import Html, Line, joined, tag
+from fugu.drawing.plots import bars, curve, intervals, laws, level_bars
 from fugu.errors import BadNoise, UsageError
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import both, called_exact

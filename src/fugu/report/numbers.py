@@ -14,8 +14,9 @@ import numpy as np
 
 from fugu.documents.release import file_sha256, same
 from fugu.drawing.axis import Axis, padded
-from fugu.drawing.charts import Chart, Figure, Panel, Range, ranges
+from fugu.drawing.charts import Chart, Figure, Panel, Range
 from fugu.drawing.marks import Bars
+from fugu.drawing.plots import ranges
 from fugu.errors import FuguError
 from fugu.numbers.text import clean, number
 from fugu.utility.usable import Usable

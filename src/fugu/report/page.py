@@ -14,7 +14,7 @@ from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.promises import Promising, warnings_of
 from fugu.documents.reading import guarded
 from fugu.documents.sentences import holds_private_numbers
-from fugu.drawing.charts import curve
+from fugu.drawing.plots import curve
 from fugu.errors import UsageError
 from fugu.guarantee import Approx, Pure, Renyi
 from fugu.guarantee.asks import exact
