@@ -139,8 +139,8 @@ def test_the_layer_check_notices_a_breach(tmp_path, monkeypatch):
         "data": "x = 1\n" * 451,
         "odd": "",
         "noise": "import fugu.errors\n",
-        "queries": "if TYPE_CHECKING:\n    from fugu.drawing.charts import Figure\n", 
-        "priors": "from fugu.drawing.charts import Figure\n", 
+        "queries": "if TYPE_CHECKING:\n    from fugu.drawing.charts import Figure\n",
+        "priors": "from fugu.drawing.charts import Figure\n",
     }.items():
         (tmp_path / room).mkdir()
         (tmp_path / room / "a.py").write_text(text)
