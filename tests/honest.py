@@ -32,7 +32,7 @@ _SCHEMA = fugu.Schema({"x": {"kind": "number", "bounds": (0, 3), "step": 1, "mis
 
 
 def _of(mechanism: Any) -> dict[str, Any]:
-    return dict(json.loads(mechanism.certificate.to_json()))
+    return dict(mechanism.certificate.to_json())
 
 
 def _column(**more: Any) -> Scenario:
@@ -74,7 +74,7 @@ def _release(certificate: Any, recipe: dict[str, Any] | None, rows: int, **more:
         source = more.pop("beliefs", None) or Beliefs(reference=file)
         going = Outgoing(certificates={"": certificate}, table=file, data="today.csv", rows=rows, recipe=recipe,
                          beliefs=source, **more)  # fmt: skip
-        return dict(json.loads(issue(going, [published_file("out.csv", file, 1, ("value",))])[0].to_json()))
+        return dict(issue(going, [published_file("out.csv", file, 1, ("value",))])[0].to_json())
 
 
 def _released_column() -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SRC, SECOND = ROOT / "src" / "fugu", ROOT / "verify" / "src" / "fugu_verify"
 ROOMS = [
-    "_version", "lazily", "errors", "shown", "aliases", "visible", "question", "fixed", "files", "progress", "numbers",
+    "_version", "lazily", "errors", "visible", "shown", "aliases", "question", "fixed", "files", "progress", "numbers",
     "guarantee", "noise", "laws", "transport", "noised", "loss", "channels", "data", "priors", "translation",
     "documents", "scenario", "mechanism", "utility", "calibration", "queries", "sequences", "training", "iterate",
     "verifier", "ledger", "checking", "session", "publication", "auditing", "drawing", "report", "releasing",

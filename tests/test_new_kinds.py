@@ -291,7 +291,7 @@ def test_a_new_statistic_is_priced_by_the_definition_and_verified(above):
         assert lost(law, "y", "n", 1.1 * rate) > loss, "less noise loses more"
         assert fugu.verify(session.certificate).holds
         assert abs(answer.value - sum(age > 64 for age in ages[:50])) < 40 / rate
-        body = json.loads(session.certificate.to_json())
+        body = session.certificate.to_json()
         body["questions"][0]["rates"][""] = [str(2 * asked.rates[""][0])]
         assert not fugu.verify(parsed(body)).holds
 
@@ -370,7 +370,7 @@ def test_a_new_document_is_sealed_read_and_proved_again(coins):
     ],
 )  # fmt: skip
 def test_an_edited_new_document_is_refused_or_does_not_hold(coins, edit, why):
-    body = {**json.loads(coins.seal("1/2", fugu.Pure(1.1), "do you smoke?").to_json()), **edit}
+    body = {**coins.seal("1/2", fugu.Pure(1.1), "do you smoke?").to_json(), **edit}
     if why != "edited after sealing":
         from fugu.documents.document import digest_of
 

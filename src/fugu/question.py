@@ -19,7 +19,8 @@ from typing import Any, Final, Literal, final
 
 from fugu.aliases import own_method, own_noise
 from fugu.errors import UsageError
-from fugu.visible import brief
+from fugu.shown import Shown
+from fugu.visible import Json, brief
 
 Route = Literal["column", "statistics", "sequences", "property"]
 COLUMN: Final = "column"
@@ -108,7 +109,7 @@ def defaults(form: type[Any]) -> Mapping[str, Any]:
 
 @final
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Question:
+class Question(Shown):
     """What is published, what is secret of it, what is believed, and the budget: a scenario file as an object.
 
     Each field is an option of `fugu release`, with an underscore for a dash, and is a text as it would be typed there.
@@ -203,8 +204,11 @@ class Question:
             object.__setattr__(self, found.name, value if reads is None else reads(value))
 
     def __repr__(self) -> str:
-        given = (f"{found.name}={getattr(self, found.name)!r}" for found in fields(self) if self.given(found.name))
-        return f"Question({', '.join(given)})"
+        return f"Question({', '.join(f'{name}={said!r}' for name, said in self.to_json().items())})"
+
+    def to_json(self) -> Json:
+        """What is given, by field: a plan for `fugu.release`."""
+        return {found.name: getattr(self, found.name) for found in fields(self) if self.given(found.name)}
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Question:

@@ -11,6 +11,7 @@ from fugu.errors import UsageError
 
 if TYPE_CHECKING:
     from fugu.drawing.charts import Figure
+    from fugu.visible import Json
 
 VIEWS = {
     name: f"fugu.{view}" if ":" in view else f"fugu.report.notebook:{view}"
@@ -26,10 +27,16 @@ VIEWS = {
         "Forecast": "releasing.outcome:sheet",
         "InfluenceCurve": "influence",
         "Mechanism": "mechanism",
+        "Ordered": "guarantee",
+        "Question": "said",
         "Release": "release",
         "Scenario": "scenario",
+        "Schema": "said",
         "SequenceAnswer": "sequence_answer",
+        "Session": "said",
         "SessionAnswer": "session_answer",
+        "Usable": "usable",
+        "Verdict": "said",
     }.items()
 }
 """Class -> (module:function) of its sheet, which knows how to draw its figure too."""
@@ -49,6 +56,10 @@ class Shown:
             raise UsageError(f"{type(self).__name__} has no figure; print it, or show it in a notebook")
         figure: Figure = draw()
         return figure
+
+    def to_json(self) -> Json:
+        """This object in JSON types, as commands with `--json` print it: nothing private, infinite numbers as null."""
+        raise NotImplementedError(f"{type(self).__name__} says nothing in JSON")
 
     def _repr_html_(self) -> str:
         return str(self._sheet().html())

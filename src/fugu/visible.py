@@ -82,6 +82,17 @@ def finite(content: Any) -> Any:
     return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
+def in_json(content: Any) -> Any:
+    """The same in JSON types: what has a `to_json` as that, other numbers as floats, infinite ones as null."""
+    return json.loads(json.dumps(finite(content), default=stated))
+
+
+def stated(thing: Any) -> Any:
+    """What is no plain data, for `json.dumps`."""
+    told = getattr(thing, "to_json", None)
+    return float(thing) if told is None else finite(told())
+
+
 def spelled(character: str) -> str:
     """One character as Python would write it: \\\\n, \\\\x1b, \\\\u202e."""
     return character.encode("unicode_escape").decode("ascii")

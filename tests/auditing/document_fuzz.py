@@ -94,8 +94,8 @@ def originals() -> dict[str, dict[str, Any]]:
             Fraction(1, 3), fugu.calibrate(PAIR, Renyi(2, 0.3)), fugu.calibrate(PAIR, Renyi(2, 0.2))
         ),
     }
-    documents = {name: json.loads(mechanism.certificate.to_json()) for name, mechanism in found.items()}
-    documents["many statistics"] = json.loads(_session().certificate.to_json())
+    documents = {name: mechanism.certificate.to_json() for name, mechanism in found.items()}
+    documents["many statistics"] = _session().certificate.to_json()
     trained = {f"training, {name}": body for name, body in _trainings()}
     sequences = {f"sequences, {name}": body for name, body in _sequences()}
     return documents | trained | sequences | {f"release, {name}": body for name, body in _releases()}
@@ -131,10 +131,10 @@ def _trainings() -> Iterator[tuple[str, dict[str, Any]]]:
     for name, prior in priors.items():
         groups = np.arange(12) // 2 if name == "groups" else None
         model = LinearRegression(2.0, 1e-4, prior, bounds=(-1, 1), target_bounds=(-1, 1), ordered=True, epochs=3)
-        yield name, json.loads(model.fit(x, y, groups=groups).certificate_.to_json())
+        yield name, model.fit(x, y, groups=groups).certificate_.to_json()
     joint = JointTable(np.full((2, 2, 2), Fraction(1, 8), dtype=object))
     labels = LogisticRegression(2.0, 1e-4, joint, bounds=(-1, 1), classes=[0, 1], ordered=True, epochs=3)
-    yield "joint", json.loads(labels.fit(x[:3], np.array([0, 1, 0])).certificate_.to_json())
+    yield "joint", labels.fit(x[:3], np.array([0, 1, 0])).certificate_.to_json()
 
 
 def _sequences() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -155,7 +155,7 @@ def _sequences() -> Iterator[tuple[str, dict[str, Any]]]:
             ),
         )
         if start == "given":
-            yield "per entry", json.loads(mechanism.certificate.to_json())
+            yield "per entry", mechanism.certificate.to_json()
     old = Path(__file__).parent.parent / "mechanism" / "old" / "sequence-mean.json"
     yield "version 0.1", json.loads(old.read_text())
 
@@ -178,7 +178,7 @@ def _releases() -> Iterator[tuple[str, dict[str, Any]]]:
             rows = 40 if len(certificates) > 1 else 1
             going = Outgoing(certificates=certificates, table=file, data="today.csv", rows=rows, recipe=recipe,
                              beliefs=Beliefs(reference=file))  # fmt: skip
-            yield name, json.loads(issue(going, [published_file("out.csv", file, 1, ("value",))])[0].to_json())
+            yield name, issue(going, [published_file("out.csv", file, 1, ("value",))])[0].to_json()
 
 
 def sealed(body: Any) -> Any:

@@ -448,7 +448,7 @@ def test_too_much_noise_is_found_too():
 def test_a_document_is_drawn_as_it_says_it_runs(tmp_path):
     for kind in ("laplace", "atoms", "channel, tempered", "vector", "directed", "correlated", "remapped"):
         made = KINDS[kind][0]()
-        document = Certificate.parse(json.loads(made.certificate.to_json()))
+        document = Certificate.parse(made.certificate.to_json())
         assert fit_of(document, rebuilt(document), 4000, LEVEL, RngBits(rng())).draws >= 4000
 
 

@@ -203,15 +203,15 @@ def test_the_command_takes_every_kind_and_prints_its_checks(kind, tmp_path):
 
 def test_the_command_ends_with_4_if_any_check_fails_and_shows_which(tmp_path):
     path = tmp_path / "c.json"
-    path.write_text(changed(issued(), ("pufferfish", "epsilon", 0.5)).to_json())
+    path.write_text(changed(issued(), ("pufferfish", "epsilon", 0.5)).text)
     code, said = run("verify", path)
     assert code == 4 and said.startswith("does not hold: stated figures") and "fails" in said
-    path.write_text(Certificate(originals()["column"]).to_json()[:-1] + ',"x":1}')
+    path.write_text(Certificate(originals()["column"]).text[:-1] + ',"x":1}')
     assert run("verify", path)[0] == 4
-    path.write_text(PerEntryDP(sum, 0.5).certificate.to_json())
+    path.write_text(PerEntryDP(sum, 0.5).certificate.text)
     code, said = run("verify", path)
     assert code == 4 and "nothing is proved" in said and "not checked" in said
-    path.write_text(issued().to_json())
+    path.write_text(issued().text)
     assert run("verify", path, "--within", "1") == (
         2, "--against and --within are for certificates of releases; this one is of a sequence"
     )  # fmt: skip

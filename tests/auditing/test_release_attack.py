@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from fractions import Fraction
@@ -366,7 +365,7 @@ def test_a_channel_publishes_by_its_rows_and_values_that_go_out_as_they_are_are_
     assert table.window(np.array([0.0]), 5)[0].tolist() == [0.0, 1.0, 3.0]
     for pair in (THREE, BOXES):
         certificate = fugu.optimal_channel(pair, fugu.Pure(1)).certificate
-        again = fugu.Certificate.parse(json.loads(certificate.to_json()))
+        again = fugu.Certificate.parse(certificate.to_json())
         assert 0.85 < audited(again, draws=200_000).epsilon_lower <= 1
     monkeypatch.setattr(Mechanism, "_draw", lambda self, column, source: column)
     found = audited(made, draws=100_000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from dataclasses import dataclass
@@ -247,7 +246,7 @@ def test_the_oracle_refuses_events_that_are_not_likely_enough():
 def resealed(mechanism, factor) -> Certificate:
     """The certificate of the same mechanism with another scale, all that follows from it worked out again, and sealed
     anew: neither figures nor the digest say anything against it."""
-    body = json.loads(mechanism.certificate.to_json())
+    body = mechanism.certificate.to_json()
     body["noise"]["scale"] = str(F(repr(float(F(body["noise"]["scale"]) * F(factor)))))
     return Certificate.parse(consistent(body))
 

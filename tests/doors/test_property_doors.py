@@ -56,7 +56,7 @@ def test_the_certificate_and_the_scenario_do_not_follow_the_private_records():
     two, other = open_property(odd, second, Pure(1))
     assert one.certificate.claims == two.certificate.claims
     assert first.recipe(len(private)) == second.recipe(len(other))
-    assert "SENTINEL" not in two.certificate.to_json()
+    assert "SENTINEL" not in two.certificate.text
 
 
 def test_the_hidden_column_is_not_looked_at_and_need_not_be_there():

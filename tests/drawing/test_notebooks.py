@@ -1,20 +1,23 @@
-"""What notebooks show: every text escaped, no private value, figures whose titles stand on their own."""
+"""What main objects show in notebooks and say in JSON: texts escaped, no private value, figures that stand alone."""
 
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import fugu
-from fugu.drawing import charts as plots
 from fugu.drawing import marks as html
+from fugu.drawing import plots
 from fugu.errors import UsageError
 from fugu.report import notebook as sheet
 from fugu.report.notebook import MOST, Sheet, shown
@@ -23,20 +26,35 @@ from fugu.shown import VIEWS, Shown
 
 BAD = '<script>alert("1")</script>&\u202e'
 REFERENCE = {"s": [BAD, "b"] * 60, BAD: [0, 1, 2, 3, 1, 2, 5, 4] * 15, "g": [BAD, "y"] * 60}
-PRIVATE = {"s": [BAD, "b"] * 12, BAD: [0, 1, 7318, 3, 1, 2] * 4, "g": ["sentinel-4711", "y"] * 12}
+PRIVATE = {"s": [BAD, "b"] * 12, BAD: [0, 1, 73187318, 3, 1, 2] * 4, "g": ["sentinel-4711", "y"] * 12}
 
 
 def silent():
     return fugu.calibrate(fugu.Scenario.from_table(REFERENCE, protect="s", publish=BAD), fugu.Pure(0.5))
 
 
+def published(folder):
+    """A plan's forecast and its release, of a frame whose cells are sentinels."""
+    plan = fugu.Question(query="count, mean(v)", protect="s", epsilon=0.5, bounds=(0, 5), step=1, reference="ref.csv")
+    for name, columns in (("ref", REFERENCE), ("today", PRIVATE)):
+        rows = zip(columns["s"], columns[BAD], strict=True)
+        lines = [f"{'ab'[s == 'b']},{v}" for s, v in rows]
+        (folder / f"{name}.csv").write_text("\n".join(["s,v", *lines]))
+    plan = replace(plan, reference=str(folder / "ref.csv"))
+    return plan, *(fugu.release(plan, folder / "today.csv", folder / "out.csv", folder / "l.db", **how)
+                   for how in ({"dry_run": True}, {}))  # fmt: skip
+
+
 @pytest.fixture(scope="module")
-def every():
-    """One of each kind of thing that a notebook shows."""
+def every(tmp_path_factory):
+    """One of each kind of main object."""
     scenario = fugu.Scenario.from_table(REFERENCE, protect="s", publish=BAD)
     mechanism = silent()
     drawn = [fugu.Discrete([0, 1], [1, 3]), fugu.Discrete([0, 1], [3, 1])]
     attacked = fugu.calibrate(fugu.LawPair(*drawn, BAD), fugu.Pure(0.5))
+    session = fugu.Session(PRIVATE, REFERENCE, "s", fugu.Pure(1))
+    counted = session.ask("histogram(g)", 0.5)
+    plan, forecast, publication = published(tmp_path_factory.mktemp("published"))
     return {
         "scenario": scenario,
         "comparison": fugu.compare(scenario, fugu.Pure(0.5)),
@@ -49,11 +67,31 @@ def every():
         "attacks": fugu.attack(attacked, fugu.LawPair(*drawn, BAD), shadow=200, test=200),
         "sequences": Histogram(States(["a", BAD])).mechanism(1).release(["a", BAD, "a"]),
         "one count": Count("a", States(["a", BAD])).mechanism(1).release(["a", BAD, "a"]),
+        "session answer": counted,
+        "pure": fugu.Pure(1),
+        "approx": fugu.Approx(Fraction(1, 3), 1e-6),
+        "renyi": fugu.Renyi(2, 0.5),
+        "orders": fugu.RenyiCurve({2: 0.1, 8: 0.5}),
+        "zcdp": fugu.ZCDP(0.1),
+        "session": session,
+        "verdict": fugu.verify(mechanism),
+        "schema": fugu.Schema.from_table(REFERENCE),
+        "usable": fugu.usable(mechanism, scenario),
+        "check": fugu.check(PRIVATE, REFERENCE),
+        "field": fugu.influence(fugu.GaussianField.ar1(5, 0.5, width=0.1)),
+        "selection": TopK(1, States(["a", "b"])).mechanism(1).release(["a", "b", "a"]),
+        "question": plan,
+        "forecast": forecast,
+        "publication": publication,
+        "release document": publication.document,
+        "nothing proved": fugu.Verdict(False, np.inf, 1.0, BAD, BAD),
     }
 
 
-NAMES = ("scenario", "comparison", "mechanism", "certificate", "release", "answer", "curve", "audit", "attacks",
-         "sequences", "one count")  # fmt: skip
+DRAWN = ("scenario", "comparison", "mechanism", "certificate", "release", "answer", "curve", "audit", "attacks",
+         "sequences", "one count", "session answer", "pure", "approx", "renyi", "orders", "zcdp", "field")  # fmt: skip
+NAMES = (*DRAWN, "session", "verdict", "schema", "usable", "check", "selection", "question", "forecast", "publication",
+         "release document", "nothing proved")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -65,7 +103,7 @@ def test_what_is_shown_is_markup_of_our_own(every, name):
     assert len(found) < 12_000 and not re.search(r"<script|javascript:|href|src=|\u202e", found)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", DRAWN)
 def test_figures_stand_alone(every, name, tmp_path):
     figure = every[name].plot()
     root = ElementTree.fromstring(figure.svg)
@@ -92,10 +130,31 @@ def test_styles_reach_nothing_around_a_figure(every):
     assert len(selectors) > 40 and all(part.strip().startswith(".fugu-figure") for part in selectors)
 
 
-@pytest.mark.parametrize("name", ["mechanism", "certificate", "answer", "scenario", "audit"])
-def test_no_private_cell_is_shown(every, name):
-    seen = every[name]._repr_html_() + every[name].plot().svg
-    assert "7318" not in seen and "4711" not in seen
+@pytest.mark.parametrize("name", NAMES)
+def test_no_private_cell_is_shown_or_said(every, name):
+    """But by a check, which is marked as for its owner alone. Wrong version: the columns of a table under a release."""
+    seen = every[name]._repr_html_() + json.dumps(every[name].to_json()) + repr(every[name])
+    seen += every[name].plot().svg if name in DRAWN else ""
+    marked = name == "check" and seen.count("eyes; not for publication") == 2
+    assert marked or ("73187318" not in seen and "sentinel" not in seen)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_json_is_plain_and_says_something(every, name):
+    """Wrong versions: a text in place of an object, numbers that JSON does not have, what is no JSON type."""
+    told = every[name].to_json()
+    assert type(told) is dict and len(told) > 1
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+
+
+def test_every_main_object_is_tried(every):
+    """A class that shows itself, is public and is not tried here would be forgotten by all of the above."""
+    tried = {kind for thing in every.values() for kind in type(thing).__mro__}
+    public = {getattr(fugu, name) for name in fugu.__all__ if name != "__version__"}
+    assert {kind for kind in public if isinstance(kind, type) and issubclass(kind, Shown)} <= tried
+    assert {fugu.Session, fugu.Verdict, fugu.Schema, fugu.Release, fugu.Publication, fugu.Pure, fugu.ZCDP} <= tried
+    with pytest.raises(NotImplementedError):
+        Shown().to_json()
 
 
 def test_a_value_that_is_pasted_would_be_seen(every, monkeypatch):
@@ -121,11 +180,11 @@ def test_long_tables_are_cut_and_say_so():
 
 def test_the_curve_of_odds_is_bayes_rule():
     """p e^eps / (1 - p + p e^eps), and its mirror image: a wrong sign or a missing prior would be seen."""
-    most, least, nothing = sheet.odds(1.0, 0.0).panels[0].marks
+    most, least, nothing = sheet.odds_figure(1.0, 0.0).panels[0].marks
     for p, high, low in zip(most.xs, most.ys, least.ys, strict=True):
         assert high == pytest.approx(p * np.e / (1 - p + p * np.e)) and low == pytest.approx(p / (p + (1 - p) * np.e))
     assert nothing.xs == nothing.ys == (0.0, 1.0)
-    assert "2.72" in sheet.odds(1.0, 1e-6).title and "10⁻⁶" in sheet.odds(1.0, 1e-6).title
+    assert "2.72" in sheet.odds_figure(1.0, 1e-6).title and "10⁻⁶" in sheet.odds_figure(1.0, 1e-6).title
 
 
 def test_the_figure_of_a_mechanism_is_its_interval(every):
@@ -144,7 +203,7 @@ def test_an_answer_is_drawn_with_its_intervals(every):
 def test_a_budget_in_divergences_has_a_figure_and_a_sheet():
     pair = fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([1, 2]))
     certificate = fugu.calibrate(pair, fugu.Renyi(4, 0.5), noise="gaussian").certificate
-    assert "Rényi order 4" in certificate._repr_html_() and "but for a chance of 10⁻⁵" in certificate.plot().title
+    assert "Rényi order 4" in certificate._repr_html_() and "but for a chance of 10⁻⁶" in certificate.plot().title
 
 
 def test_normal_laws_have_densities_and_vectors_none():
@@ -176,7 +235,7 @@ def test_what_has_no_number_has_no_figure():
         lambda: plots.bars("t", "", [("a", 0.0, None, False)], ("", "")),
         lambda: plots.intervals("t", "", [], [], []),
         lambda: plots.curve("t", "", [(1, np.inf)], "", ""),
-        lambda: sheet.odds(np.inf, 0),
+        lambda: sheet.odds_figure(np.inf, 0),
         lambda: plots.level_bars("t", "", ["a"], [np.nan], None, ""),
         lambda: plots.laws("t", "", [], ""),
     )
@@ -194,7 +253,7 @@ def test_weak_budgets_are_loud():
 def test_answers_of_a_session_are_frames_and_figures():
     pd = pytest.importorskip("pandas")
     past = pd.DataFrame({"s": [BAD, "b"] * 60, "v": [0, 1, 2, 3] * 30, "g": [BAD, "y"] * 60})
-    today = pd.DataFrame({"s": [BAD, "b"] * 12, "v": [0, 1, 7318, 3] * 6, "g": [BAD, "y", "y", "y"] * 6})
+    today = pd.DataFrame({"s": [BAD, "b"] * 12, "v": [0, 1, 73187318, 3] * 6, "g": [BAD, "y", "y", "y"] * 6})
     session = fugu.Session(today, past, "s", fugu.Pure(2))
     one, two = session.ask("histogram(g)", 0.5), session.ask("quantile(v, 0.5)", 0.5, grid=[0, 1, 2, 3])
     for answer in (one, two):
@@ -202,7 +261,7 @@ def test_answers_of_a_session_are_frames_and_figures():
         assert isinstance(frame, pd.DataFrame) and frame["value"].tolist() == [cell.value for cell in answer.cells]
         ElementTree.fromstring(answer._repr_html_())
         ElementTree.fromstring(answer.plot().svg)
-        assert "<script" not in answer._repr_html_() + answer.plot().svg and "7318" not in answer._repr_html_()
+        assert "<script" not in answer._repr_html_() + answer.plot().svg and "73187318" not in answer._repr_html_()
     assert list(session.ask("count").to_frame("dict")) == ["value", "low", "high"]
 
 

@@ -6,7 +6,6 @@ new ones, and `make trust` writes what came of all of them into docs/promises.md
 
 from __future__ import annotations
 
-import json
 import random
 from dataclasses import replace
 from fractions import Fraction
@@ -128,7 +127,7 @@ def test_the_second_proof_stops_what_the_first_believes(tmp_path, monkeypatch):
 
 
 def test_one_tenth_less_noise_than_certified_is_caught_by_the_attack(monkeypatch):
-    body = json.loads(fugu.calibrate(PAIR, fugu.Pure(1)).certificate.to_json())
+    body = fugu.calibrate(PAIR, fugu.Pure(1)).certificate.to_json()
     assert stands(body, 1, draws=400_000)
     monkeypatch.setattr(Laplace, "sampler", property(lambda self: LatticeLaplaceSampler(self.rate * Fraction(10, 9))))
     with pytest.raises(AssertionError, match="REFUTES"):

@@ -97,7 +97,7 @@ def verdict(source: Any, laws: Any = None) -> Any:
 
 def again(certificate: Any) -> fugu.Certificate:
     """The certificate after a round trip through its text."""
-    return fugu.Certificate.parse(json.loads(certificate.to_json()))
+    return fugu.Certificate.parse(certificate.to_json())
 
 
 def mechanism(given: Any) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def mechanism(given: Any) -> dict[str, Any]:
             "method": certificate.method,
             "noise": noise(given.noise) if hasattr(given, "noise") else None,
             "guarantee": repr(given.guarantee),
-            "certificate": statement(json.loads(certificate.to_json())),
+            "certificate": statement(certificate.to_json()),
             "errors": errors(given),
             "verify": guarded(lambda: verdict(again(certificate))),
         }

@@ -219,7 +219,7 @@ def called(story: Story) -> None:
         answer = session.ask(question, 0.5, **options)
         story.note(f"ask {question}", {"answer": str(answer), "seen": story.seen(answer)})
     story.note("remaining", [repr(session.remaining()), repr(session)])
-    story.note("certificate", document(json.loads(session.certificate.to_json()), story.folder))
+    story.note("certificate", document(session.certificate.to_json(), story.folder))
     story.note("verdict", _verdict(session.certificate))
     story.note("refused", guarded(lambda: session.ask("mean(v)", 5, bounds=(0, 5), step=1)))
     mean = fugu.answer("today.csv", "mean(v)", "s", fugu.Pure(1), "ref.csv", bounds=(0, 5), step=1, ledger=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from dataclasses import replace
 from fractions import Fraction
 
@@ -21,7 +20,7 @@ OTHER = LawPair(Discrete(X, [5, 3, 2]), Discrete(X, [4, 3, 3]), "a vs b")
 
 
 def body_of(mechanism):
-    return json.loads(mechanism.certificate.to_json())
+    return mechanism.certificate.to_json()
 
 
 def sealed(body, fingerprint=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import json
 import math
 from fractions import Fraction
 
@@ -151,13 +150,13 @@ def resealed(body):
 
 
 def forged(edit, *halves):
-    body = json.loads(fugu.mix(0.3, *halves).certificate.to_json())
+    body = fugu.mix(0.3, *halves).certificate.to_json()
     edit(body)
     return Certificate(resealed(body))
 
 
 def _kinds(body):
-    body["parts"][1] = json.loads(made(PAIR, Pure(0.5)).certificate.to_json())
+    body["parts"][1] = made(PAIR, Pure(0.5)).certificate.to_json()
 
 
 def test_forged_mixtures_of_vectors_and_divergences_do_not_hold():
@@ -166,7 +165,7 @@ def test_forged_mixtures_of_vectors_and_divergences_do_not_hold():
         fugu.verify(forged(_kinds, *vectors))
     with pytest.raises(CertificateError, match="dimension"):
         fugu.verify(forged(lambda body: body.update(dimension=3), *vectors))
-    other = json.loads(made(LawPair(PLANE.q, PLANE.p, "in the plane"), Pure(1.0)).certificate.to_json())
+    other = made(LawPair(PLANE.q, PLANE.p, "in the plane"), Pure(1.0)).certificate.to_json()
     assert not fugu.verify(forged(lambda body: body["parts"].__setitem__(0, other), *vectors)).holds
     divergences = made(PAIR, Renyi(2, 0.1)), made(PAIR, Renyi(2, 0.2))
     assert fugu.verify(forged(lambda body: None, *divergences)).holds
@@ -188,8 +187,8 @@ def test_halves_with_other_grids_are_for_one_problem_only_if_the_laws_say_so():
     fine, coarse = fugu.calibrate(PLANE, Pure(1.0), grid=Fraction(1, 2)), fugu.calibrate(PLANE, Pure(1.0), grid=1)
     assert fugu.verify(fugu.mix(0.5, fine, coarse)).holds
     body = copy.deepcopy(fugu.mix(0.5, fine, coarse).certificate.body)
-    moved = json.loads(fugu.calibrate(LawPair(Discrete(FLAT, [4, 4, 2]), PLANE.q, "in the plane"), Pure(1.0), grid=1)
-                       .certificate.to_json())  # fmt: skip
+    other = fugu.calibrate(LawPair(Discrete(FLAT, [4, 4, 2]), PLANE.q, "in the plane"), Pure(1.0), grid=1)
+    moved = other.certificate.to_json()
     body["parts"][1] = resealed({**moved, "beliefs": body["beliefs"]})
     verdict = fugu.verify(Certificate.parse(resealed(body)))
     assert not verdict.holds and ("one problem", "fails") in {check[:2] for check in verdict.checks}

@@ -83,7 +83,9 @@ def test_the_same_plan_to_the_same_place_is_the_first_release_for_python_and_for
     assert written(folder) == files and requests() == charged
     assert again.columns == first.columns and again.promises == first.promises and again.usable == first.usable
     assert fugu.verify(first.document, published=str(first.files.published)).holds
-    assert json.loads(json.dumps(first.to_json()))["usable"]["verdict"] and "to_frame" in dir(first)
+    told = fugu.release(plan, "today.csv", "out.csv", "l.db").to_json()
+    assert {**json.loads(asked.stdout), "notes": told.get("notes")} == {"notes": None, **told}
+    assert first.to_json()["usable"]["verdict"] and told["promise"] == first.promises
     assert str(first.files.published) in repr(first) and "<table" in first._repr_html_()
     assert list(first.to_frame("dict")) == list(first.columns) and len(first) == len(first.values)
 

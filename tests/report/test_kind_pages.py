@@ -163,5 +163,5 @@ def test_a_withheld_release_shows_nothing_of_its_channel(tmp_path):
     released = fugu.release_column(optimal_channel(scenario, Pure(1)), table, allow_no_noise=True)
     document = fugu.publish(tmp_path / "out.csv", released, table=table)
     assert document.certificates is None
-    text = (tmp_path / "out.report.html").read_text(encoding="utf-8") + document.to_json()
+    text = (tmp_path / "out.report.html").read_text(encoding="utf-8") + document.text
     assert "What becomes of each value" not in text and '"floor"' not in text and "lower bound" not in text

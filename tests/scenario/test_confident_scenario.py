@@ -167,7 +167,7 @@ def test_the_certificate_says_what_confidence_means_and_can_be_followed(tmp_path
 
 def _with(certificate: fugu.Certificate, change: Any) -> fugu.Certificate:
     """The certificate with something changed and everything sealed again, as a forger would."""
-    body = json.loads(certificate.to_json())
+    body = certificate.to_json()
     change(body)
     body["fingerprint"] = digest_of(body["families"])
     del body["digest"]

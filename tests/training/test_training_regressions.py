@@ -86,7 +86,7 @@ def test_no_label_of_the_data_is_told():
         np.array([31425, 1, 2] * 4),
     ):
         model = LogisticRegression(bounds=(0, 1), classes=("a", "b"), epochs=2).fit(X, labels)
-        assert model.classes_.tolist() == ["a", "b"] and "31425" not in model.certificate_.to_json()
+        assert model.classes_.tolist() == ["a", "b"] and "31425" not in model.certificate_.text
     fitted = linear().fit(X, Y)
     with pytest.raises(BadTable, match="Reshape") as refusal:
         fitted.predict(np.array([SECRET, 1.0]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
@@ -31,7 +30,7 @@ def made(request):
 
 
 def body_of(mechanism):
-    return json.loads(mechanism.certificate.to_json())
+    return mechanism.certificate.to_json()
 
 
 def sealed(body):

@@ -83,8 +83,8 @@ def test_what_a_mixture_has_makes_no_other_certificate_one():
     """Wrong version: noise that tells everything, with the second promise of two halves that it does not run."""
     pair = fugu.LawPair(fugu.Discrete([0, 1], [0.9, 0.1]), fugu.Discrete([0, 1], [0.1, 0.9]))
     strong, weak = (fugu.calibrate(pair, fugu.Pure(epsilon)) for epsilon in (0.01, 1))
-    body = json.loads(weak.certificate.to_json())
-    half = json.loads(strong.certificate.to_json())
+    body = weak.certificate.to_json()
+    half = strong.certificate.to_json()
     with pytest.raises(CertificateError):
         fugu.verify(Certificate(resealed({**body, "parts": [half, half], "anybody": half["anybody"]})))
 

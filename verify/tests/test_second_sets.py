@@ -18,7 +18,7 @@ from hunting import search
 
 
 def body_of(mechanism):
-    return json.loads(mechanism.certificate.to_json())
+    return mechanism.certificate.to_json()
 
 
 def scaled(body, factor):

@@ -110,7 +110,7 @@ class AttackReport(Shown):
         } for a in self.attempts]  # fmt: skip
         told: Json = finite({
             "best": self.best.attack, "attempts": rows,
-            "guarantee": None if self.guarantee is None else str(self.guarantee),
+            "guarantee": None if self.guarantee is None else self.guarantee.to_json(),
             "epsilon": None if self.epsilon is None else float(self.epsilon), "delta": float(self.delta),
             "consistent": self.consistent, "ceiling": self.ceiling, "confidence": float(self.confidence),
             "shadow": self.shadow, "test": self.test, "needed": self.needed,
@@ -428,7 +428,7 @@ class Audit(Shown):
         """Plain data; an infinite number as null."""
         files, naive = self.through_files, self.naive
         told: Json = finite({
-            "guarantee": str(self.guarantee), "promise": self.promises, "epsilon": float(self.epsilon),
+            "guarantee": self.guarantee.to_json(), "promise": self.promises, "epsilon": float(self.epsilon),
             "delta": float(self.delta), "epsilon_lower": self.epsilon_lower, "tightness": self.tightness,
             "confidence": float(self.confidence), "draws": self.draws, "refuted": self.refuted, "clean": self.clean,
             "verdict": self.verdict, "reach": self.reach, "ceiling": self.ceiling,

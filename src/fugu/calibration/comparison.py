@@ -153,7 +153,7 @@ class Comparison(Shown):
     def to_json(self) -> Json:
         """Rows as plain data; infinite numbers as null."""
         return {
-            "budget": str(self.budget),
+            "budget": self.budget.to_json(),
             "best": self.best.method,
             "promise": self.promises,
             "rows": [self._plain(r) for r in self.rows],

@@ -42,10 +42,11 @@ from fugu.queries.statistic import StatisticQuestion
 from fugu.queries.usable_sequences import SPLIT, expected_error, grouped_users, usable_mechanism
 from fugu.question import COLUMN, LAW, RECORDS, SEQUENCES, Question
 from fugu.releasing import options
-from fugu.releasing.column_route import channel_asked, described, figures, judged, made, refuse_cap, scenario_of
+from fugu.releasing.column_route import channel_asked, described, judged, made, refuse_cap, scenario_of
 from fugu.releasing.dispatch import UNNAMED, signed
 from fugu.releasing.options import plan_told, questions_of, split, weights_of
 from fugu.releasing.sequence_route import columns_of, query_of
+from fugu.utility.told import figures
 from fugu.utility.usable import GROUPS, RowsFor, Usable
 from fugu.visible import several
 
@@ -161,9 +162,7 @@ def _methods(question: Question, more: Comparing, as_json: bool) -> None:
     if as_json:
         needed: dict[str, Any] = {"anybody": None if found.certificate is None else found.certificate.anybody}
         needed |= {} if within is None else {"rows_needed": asdict(within)}
-        print_json(
-            {**found.to_json(), "budget": budget, "report": asdict(scenario.report), "warnings": list(said), **needed}
-        )
+        print_json({**found.to_json(), "report": asdict(scenario.report), "warnings": list(said), **needed})
         return
     believed = f"{promise(budget)} against whoever believes {REFERENCE}"
     out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {believed}"))

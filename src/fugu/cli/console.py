@@ -24,8 +24,7 @@ from fugu.calibration.comparison import called, shown
 from fugu.errors import FuguError
 from fugu.guarantee import is_guarantee
 from fugu.progress import BLINK, bars
-from fugu.releasing.blocks import stated
-from fugu.visible import finite, visible, visible_json
+from fugu.visible import finite, stated, visible, visible_json
 
 if TYPE_CHECKING:
     from fugu.calibration import Comparison, Row

@@ -70,9 +70,7 @@ def verify(
     said = warnings_of_document(found.document) if verdict.holds else ()
     proved = _promised(verdict, promising(found, private) if verdict.holds else None, against)
     if as_json:
-        told: dict[str, Any] = {k: getattr(verdict, k) for k in ("holds", "epsilon", "delta", "worst_pair", "reason")}
-        told["checks"] = [dict(zip(("name", "outcome", "why"), line, strict=True)) for line in verdict.checks]
-        told |= {"promise": proved, "warnings": list(said)}
+        told: dict[str, Any] = {**verdict.to_json(), "promise": proved, "warnings": list(said)}
         if nearby is not None:
             told["within"] = {"distance": within, "guarantee": nearby}
         print_json(told)
@@ -176,8 +174,7 @@ def audit(
             for name in groups
         }
     if as_json:
-        told = {name: {**each.to_json(), "guarantee": each.guarantee} for name, each in found.items()}
-        print_json({"groups": told} if many else next(iter(told.values())))
+        print_json({"groups": found} if many else next(iter(found.values())).to_json())
     elif many:
         columns = ("group", "proved", "attacked", "draws", "verdict")
         table = grid("Attacked, group by group", columns, ("group", "verdict"))

@@ -27,7 +27,6 @@ from fugu.progress import report
 from fugu.queries.property_release import deviations_of
 from fugu.question import Question
 from fugu.releasing import options
-from fugu.releasing.column_route import figures
 from fugu.releasing.forms import Sharing
 from fugu.releasing.property_route import ends_of, hidden_property
 from fugu.report.compare import MethodLine, SwapFigure, best, error_of, method_lines, swap_figure, sweep
@@ -156,15 +155,15 @@ def content(found: PropertyFigures) -> dict[str, Any]:
         "property": found.name, "statistics": [str(s) for s in model.statistics], "size": model.size,
         "tolerance": float(model.tolerance), "counts": dict(zip(model.labels, model.counts, strict=True)),
         **{key: shares_json(model)[key] for key in ("shares", "pairs", "every", "limits")},
-        "budget": found.budget, "methods": [line.to_json() for line in found.lines],
+        "budget": found.budget, "methods": found.lines,
         "chosen": {
-            **figures(mechanism), "error": error_of(mechanism),
+            **mechanism.to_json(), "error": error_of(mechanism),
             "deviations": dict(zip(map(str, model.statistics), found.deviations, strict=True)),
         },
-        "record_swap": {"refused": found.swap} if isinstance(found.swap, str) else found.swap.to_json(),
-        "attack": attacks and {name: {**each.to_json(), "guarantee": each.guarantee} for name, each in tried},
+        "record_swap": {"refused": found.swap} if isinstance(found.swap, str) else found.swap,
+        "attack": attacks and dict(tried),
         "sweep": None if swept is None else [
-            {"tolerance": t, "methods": [x.to_json() for x in lines]} for t, lines in swept.items()
+            {"tolerance": t, "methods": lines} for t, lines in swept.items()
         ],
         "warning": found.warning or None, "released": False,
     }  # fmt: skip

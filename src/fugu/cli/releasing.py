@@ -25,7 +25,7 @@ def release(question: Question, books: Booking, delivery: Delivery) -> None:
 def present(went: Forecast, as_json: bool) -> None:
     """What became of it, for programs or for people."""
     if as_json:
-        print_json(went.summary)
+        print_json(went.to_json())
     else:
         show(went.blocks)
 

@@ -25,6 +25,7 @@ from fugu.errors import ColumnNotFound, UsageError
 from fugu.files import write_text
 from fugu.fixed import Fixed
 from fugu.numbers.checks import is_path, is_texts
+from fugu.shown import Shown
 from fugu.visible import Json, brief, several
 
 # The way from a private record to its contribution is a function of that record alone, fixed before the private table
@@ -40,7 +41,7 @@ _EXACT = 2.0**53
 
 @final
 @dataclass(frozen=True, repr=False)
-class Schema:
+class Schema(Shown):
     """Kind and domain of each column used; for files the separator, decimal mark, encoding, header, missing codes.
 
     Parameters:

@@ -36,7 +36,7 @@ from fugu.documents.reading import (
 from fugu.errors import CertificateError, UsageError
 from fugu.files import write_text
 from fugu.shown import Shown
-from fugu.visible import Json, brief, several, visible_json
+from fugu.visible import Json, brief, finite, several, visible_json
 
 if TYPE_CHECKING:
     from fugu.documents.sentences import Told
@@ -57,7 +57,7 @@ class NotChecked(Exception):
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict:
+class Verdict(Shown):
     """Whether the guarantee holds, the proved upper bounds behind it, and every check by name.
 
     `holds`: whether no check fails and the budget was proved; what could not be checked is never taken for proved.
@@ -77,6 +77,11 @@ class Verdict:
 
     def __bool__(self) -> bool:
         return self.holds
+
+    def to_json(self) -> Json:
+        """All of it in JSON types; an infinite bound as null."""
+        listed = [dict(zip(("name", "outcome", "why"), check, strict=True)) for check in self.checks]
+        return dict(finite({**vars(self), "checks": listed}))
 
     def with_checks(self, more: Iterable[Checked]) -> Verdict:
         """The same with further checks, before the budget; one that fails overturns it."""
@@ -344,14 +349,19 @@ class Document(Shown):
         """The body without what sealing adds: what is said, whichever version of fugu said it."""
         return {k: v for k, v in self.body.items() if k not in SEAL}
 
-    def to_json(self) -> str:
-        """The document as text."""
+    def to_json(self) -> Json:
+        """The document in JSON types: all of it, as `save` writes it. `text` is the same as text."""
+        return dict(json.loads(self.text))
+
+    @property
+    def text(self) -> str:
+        """What `save` writes."""
         compact = (",", ":") if self.INDENT is None else None
         return visible_json(json.dumps(self.body, ensure_ascii=False, separators=compact, indent=self.INDENT))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the document to `path`, whole or not at all; UsageError if it is larger than any reader takes."""
-        write_text(path, sized(self.to_json()))
+        write_text(path, sized(self.text))
 
     def __repr__(self) -> str:
         kind, digest = self.body.get("kind"), str(self.body.get("digest"))

@@ -166,7 +166,7 @@ def quote(
 2.72, plus 1e-6 (epsilon 1 and delta 1e-6).
     Against anybody, whatever they believe of independent records: no promise.
     """
-    first, second = _in_odds(believed), _in_odds(anybody)
+    first, second = in_odds(believed), in_odds(anybody)
     odds = first is not None and "plus" not in first
     who = f"whoever believes {believes} changes odds about {about} by" if odds else (
         f"to whoever believes {believes}, {about} changes the chance of any output by"
@@ -177,7 +177,7 @@ def quote(
     return f"Promise: {who} {first}." if first else "Promise: none.", f"{others}: {second or 'no promise'}."
 
 
-def _in_odds(guarantee: Guarantee | Real | None) -> str | None:
+def in_odds(guarantee: Guarantee | Real | None) -> str | None:
     """A promise as a factor, rounded up; None where no finite one holds."""
     said = promise(guarantee)
     if isinstance(guarantee, Guarantee) and (odds := odds_of(guarantee)) is not guarantee:

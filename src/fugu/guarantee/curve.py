@@ -23,6 +23,7 @@ from fugu.guarantee.kinds import (
 )
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.visible import Json
 
 Order = TypeVar("Order", bound=Real)
 _LONGEST = 160
@@ -268,6 +269,10 @@ class ZCDP(RenyiCurve):
         """By a rho that is no larger, or by a pure epsilon; a few listed orders say nothing of the others."""
         found = rho_of(other)
         return found is not None and found <= exact(self.rho)
+
+    def to_json(self) -> Json:
+        """Its kind and its rho."""
+        return {"kind": "ZCDP", "delta": 0.0, "rho": float(self.rho)}
 
     def simplest(self) -> ZCDP:
         """Itself."""

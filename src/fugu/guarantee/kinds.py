@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, TypeGuard
 from fugu.errors import BadBudget, NotProvable
 from fugu.guarantee.asks import Ask, Divergences, Ratio, check_alpha, check_delta, check_epsilon, exact, outward
 from fugu.numbers.exact import Real, meant_up
+from fugu.shown import Shown
+from fugu.visible import Json, finite
 
 if TYPE_CHECKING:
     from flint import arb
@@ -109,7 +111,7 @@ def _known(orders: Mapping[Real, Real]) -> dict[Real, Fraction]:
 # rounding, so True is a proof and False means "not proved".
 
 
-class Ordered:
+class Ordered(Shown):
     """The partial order and equality shared by all guarantees; equal means each implies the other by definition."""
 
     pure: ClassVar[bool] = False
@@ -167,6 +169,15 @@ class Ordered:
     def epsilon_at(self, delta: Real) -> Real:
         """The least epsilon proved for every event up to `delta`, or inf."""
         return self.to_approx(delta).epsilon if exact(self.delta) <= exact(delta) else math.inf
+
+    def to_json(self) -> Json:
+        """Its kind and its numbers in doubles, infinite ones as null; `certificate.body` has exact ones."""
+        told: Json = {"kind": type(self).__name__, "delta": float(self.delta)}
+        if self.renyi and not self.several:
+            told["alpha"] = float(self.orders[0][0])
+        epsilons = {str(float(a)): float(e) for a, e in self.orders}
+        told |= {"epsilons": epsilons} if self.several else {"epsilon": float(self.epsilon)}
+        return dict(finite(told))
 
     def implied_by(self, other: Ordered) -> bool:
         """Whether another guarantee is proved to imply this one."""

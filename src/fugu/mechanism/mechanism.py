@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fugu.channels.problem import Errors
 from fugu.data.column import column_digest
 from fugu.documents.certificate import Certificate
+from fugu.documents.document import later
 from fugu.documents.promises import HALF, chance_after, coarse
 from fugu.documents.remap import Loss, Remap, weighed, weight_on
 from fugu.documents.sentences import remapped
@@ -29,7 +30,7 @@ from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.kind import OBJECTIVES, Noise, Objective, check_level, check_objective
 from fugu.noise.lattice import Lattice, rounding_error
 from fugu.shown import Shown
-from fugu.visible import brief
+from fugu.visible import Json, brief, in_json
 
 if TYPE_CHECKING:
     from fugu.documents.channel import Optimum
@@ -262,6 +263,10 @@ class Mechanism(Shown):
         column, scalar = self._column(values, already_mapped)
         drawn = self._released(column, scalar, RngBits(rng))
         return Simulated(drawn.values, scalar, drawn.interval)
+
+    def to_json(self) -> Json:
+        """Noise, errors, both promises and whether it can be used, as `fugu calibrate --json` prints them."""
+        return dict(in_json(later("fugu.utility.told:figures")(self)))
 
     @property
     def moved(self) -> str:

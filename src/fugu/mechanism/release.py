@@ -20,7 +20,7 @@ from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import UNCHARGED
 from fugu.numbers.exact import as_fraction
 from fugu.shown import Shown
-from fugu.visible import brief
+from fugu.visible import Json, brief, finite
 
 if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate
@@ -97,6 +97,15 @@ class Release(Shown):
         a patient number. Raises `MissingExtra` for a kind that is not installed, `UsageError` for others."""
         found: FrameLike | dict[str, PublishedColumn] = self.came.frame(self._columns(), kind, index)
         return found
+
+    def to_json(self) -> Json:
+        """What went out in JSON types, column by column, with both promises and the digest of the certificate."""
+        names, certificate = self.values.dtype.kind == "U", self.certificate
+        columns = {name: np.asarray(column).tolist() for name, column in self._columns().items()}
+        return dict(finite({
+            "columns": columns, "interval_95": None if names else list(self.interval), "promise": certificate.promises,
+            "certificate": certificate["digest"], "note": self.note,
+        }))  # fmt: skip
 
     def _columns(self) -> dict[str, PublishedColumn]:
         query = self.certificate.body.get("query")

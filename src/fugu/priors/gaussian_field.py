@@ -18,6 +18,7 @@ from fugu.numbers import balls
 from fugu.numbers.exact import MatrixLike, Real, as_fraction, is_whole
 from fugu.priors.matrices import exact, read_covariance, rows_of, solve
 from fugu.priors.prior import Belief, InfluenceCurve, whole
+from fugu.visible import Json, finite
 
 # Given x_i = u or v, the law of x_L is normal with the same covariance and means apart, so for every order alpha
 #
@@ -365,6 +366,10 @@ class FieldInfluence(InfluenceCurve):
         """(b, rho(b)) for b up to max_b, and (length, 0)."""
         last = self.length - 1 if self.max_b is None else min(self.max_b, self.length - 1)
         return [*((b, self.rho(b)) for b in range(1, last + 1)), (self.length, 0.0)]
+
+    def to_json(self) -> Json:
+        """The curve in JSON types: influence rho, in zCDP, with b entries set aside."""
+        return {"length": self.length, "influence": [{"b": b, "rho": finite(r)} for b, r in self.rhos]}
 
     def __repr__(self) -> str:
         return f"FieldInfluence({self.length} entries)"

@@ -16,6 +16,7 @@ from fugu.errors import UnknownName, UsageError
 from fugu.numbers import balls
 from fugu.numbers.exact import is_whole
 from fugu.shown import Shown
+from fugu.visible import Json, finite
 
 if TYPE_CHECKING:
     from fugu.guarantee import Guarantee
@@ -78,6 +79,10 @@ class InfluenceCurve(Shown):
         """(b, a(b)) for b up to max_b (64 if that was not given), and (length, 0)."""
         last = min(self.length - 1, _SHOWN if self.max_b is None else self.max_b)
         return [*((b, self(b)) for b in range(1, last + 1)), (self.length, 0.0)]
+
+    def to_json(self) -> Json:
+        """The curve in JSON types: influence a with b entries set aside, null where it is infinite."""
+        return {"length": self.length, "influence": [{"b": b, "a": finite(a)} for b, a in self.points]}
 
     def __repr__(self) -> str:
         return f"InfluenceCurve(length {self.length}, {len(self._known)} values computed)"

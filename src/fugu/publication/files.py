@@ -90,7 +90,7 @@ def publish(
         names = () if columns is None else map(visible, columns)
         document, private = issue(going, [published_file(files.published.name, draft.file, rows, names)])
         with writing(files.private, private=True) as out:
-            out.write(private.to_json())
+            out.write(private.text)
         draft.supersede()
         document.save(files.certificate)
         write_text(files.page, page(document, draft.file))

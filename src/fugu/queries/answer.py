@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol, final
 
@@ -13,6 +12,7 @@ import numpy as np
 from fugu.data import Schema, Table
 from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn
 from fugu.data.private import Private
+from fugu.documents.promises import weakest
 from fugu.errors import UnknownName, UsageError
 from fugu.fixed import Fixed
 from fugu.guarantee import Pure
@@ -26,7 +26,7 @@ from fugu.queries.kinds import Cell, StatisticKind
 from fugu.queries.statistic import EXACT, StatisticQuestion
 from fugu.shown import Shown
 from fugu.utility.usable import Usable
-from fugu.visible import Json, brief, several
+from fugu.visible import Json, brief, finite, several
 
 
 class ReleasedNumbers(Shown):
@@ -34,6 +34,11 @@ class ReleasedNumbers(Shown):
 
     cells: tuple[Cell, ...]
     came: FrameKind
+    note: str
+
+    def to_json(self) -> Json:
+        """The numbers in JSON types; what is not known is null."""
+        return {"cells": [finite(asdict(cell)) for cell in self.cells], "note": self.note}
 
     def columns(self) -> dict[str, list[str] | list[float]]:
         """The numbers as columns of a table; group and cell only where there are any."""
@@ -73,6 +78,15 @@ class Answer(ReleasedNumbers):
         numbers, groups = several(len(self.cells), "number"), several(len(self.mechanisms), "group")
         books = ", no ledger" if UNCHARGED in self.note else ""
         return f"Answer({brief(str(self.statistic))}, {numbers} in {groups}{books})"
+
+    def to_json(self) -> Json:
+        """The answer in JSON types, with the weakest promise of its groups; what is not known is null."""
+        proofs = {group: mechanism.certificate for group, mechanism in self.mechanisms.items()}
+        held = weakest(proofs.values())
+        return {
+            "query": str(self.statistic), **super().to_json(), "promise": "" if held is None else held.promises,
+            "certificates": {group: certificate["digest"] for group, certificate in proofs.items()},
+        }  # fmt: skip
 
     def consistent(self, *, total: bool = True, nonnegative: bool = True, margins: Margins | None = None) -> Answer:
         """The nearest counts that fit together; free post-processing of what was published.
@@ -293,17 +307,12 @@ class SessionAnswer(ReleasedNumbers):
 
     def to_json(self) -> Json:
         """The answer in JSON types; what is not known is null."""
-        told = [
-            {"group": c.group, "cell": c.cell, **{k: _known(getattr(c, k)) for k in ("value", "low", "high", "scale")}}
-            for c in self.cells
-        ]
         amounts = {
             name: float(getattr(self, name).epsilon) for name in ("cost", "spent", "remaining", "anybody", "cap")
         }
         return {
-            "query": str(self.question), "cells": told, **amounts, "own": float(self.own), "exact": self.exact,
-            "public": self.public,
-            "promise": both(self.cost, self.own), "note": self.note, "usable": self.usable.to_json(),
+            "query": str(self.question), **super().to_json(), **amounts, "own": float(self.own), "exact": self.exact,
+            "public": self.public, "promise": both(self.cost, self.own), "usable": self.usable.to_json(),
         }  # fmt: skip
 
     def __repr__(self) -> str:
@@ -311,7 +320,3 @@ class SessionAnswer(ReleasedNumbers):
         numbers = f"{count} number{'' if count == 1 else 's'}{called}"
         books = ", no ledger" if UNCHARGED in self.note else ""
         return f"SessionAnswer({brief(str(self.question))}, {numbers}, cost {both(self.cost, self.own)}{books})"
-
-
-def _known(x: float) -> float | None:
-    return None if math.isnan(x) else x

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -222,11 +221,6 @@ def open_property(table: TableLike, known: PropertyQuestion, budget: Guarantee) 
             "the reference is the very table to be released, so the noise depends on it. Give another table"
         )
     return known.mechanism(len(private), budget), private
-
-
-def plain(certificate: Certificate) -> Json:
-    """A certificate as decoded JSON, for a ledger to keep."""
-    return cast(Json, json.loads(certificate.to_json()))
 
 
 # The published statistics of one data set, each with an interval for the exact one.

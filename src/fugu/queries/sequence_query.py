@@ -28,6 +28,7 @@ from fugu.queries.entry_noise import EntryNoise, Shift, lattice_delta, zcdp_delt
 from fugu.queries.sequence_prior import belief_claims
 from fugu.shown import Shown
 from fugu.translation.translate import dp_budget
+from fugu.visible import Json, finite
 
 T = TypeVar("T", int, float)
 
@@ -60,6 +61,13 @@ class SequenceAnswer(PerEntryRelease, Shown):
         if self.interval is None:
             return None
         return self.value + self.interval[0], self.value + self.interval[1]
+
+    def to_json(self) -> Json:
+        """The answer in JSON types: its columns, what each entry is promised, and the digest of the certificate."""
+        return {
+            "columns": finite(sequence_columns(self, str(self.certificate["query"]))),
+            "guarantee": self.guarantee.to_json(), "certificate": self.certificate["digest"],
+        }  # fmt: skip
 
     def table(self) -> dict[Any, Any]:
         """Label to value, for answers with several parts."""

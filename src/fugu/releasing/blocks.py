@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, final
 
-from fugu.guarantee import ZCDP, Guarantee, is_guarantee
 from fugu.progress import in_sight
-from fugu.visible import Json, finite
 
 if TYPE_CHECKING:
     from fugu.checking.check import Check
@@ -121,25 +118,3 @@ class Notes:
     def working(self, what: str) -> AbstractContextManager[None]:
         """Bars on a terminal, as for all work that is called from Python."""
         return in_sight(what)
-
-
-def plain(content: Any) -> Any:
-    """JSON types: numbers as numbers, guarantees as theirs; infinite numbers are null."""
-    return json.loads(json.dumps(finite(content), default=stated))
-
-
-def stated(thing: Any) -> Any:
-    """What is no plain data: a guarantee as its numbers, a fraction as a number."""
-    return finite(numbers(thing)) if is_guarantee(thing) else float(thing)
-
-
-def numbers(guarantee: Guarantee) -> Json:
-    """A guarantee for programs: its kind and its numbers."""
-    told: Json = {"kind": type(guarantee).__name__, "delta": float(guarantee.delta)}
-    if isinstance(guarantee, ZCDP):
-        return told | {"rho": float(guarantee.rho)}
-    if guarantee.several:
-        return told | {"epsilons": {str(float(a)): float(e) for a, e in guarantee.orders}}
-    if guarantee.renyi:
-        told["alpha"] = float(guarantee.orders[0][0])
-    return told | {"epsilon": float(guarantee.epsilon)}

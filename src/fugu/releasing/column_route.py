@@ -29,6 +29,7 @@ from fugu.releasing.dispatch import Dispatch, DryRun
 from fugu.releasing.outcome import Forecast
 from fugu.scenario import Scenario
 from fugu.utility.reading import implausible_column
+from fugu.utility.told import called_exactly, figures
 from fugu.utility.usable import EXACT, ROW_BY_ROW, UNKNOWN, RowsFor, Usable
 from fugu.visible import several
 
@@ -113,38 +114,6 @@ def judged(mechanism: Mechanism, scenario: Scenario, rows: int | None) -> Usable
     return found if found.grade in (EXACT, ROW_BY_ROW, UNKNOWN) else fugu.usable(mechanism, scenario, rows=rows)
 
 
-def figures(mechanism: Mechanism, rows: int | None = None, usable: Usable | None = None) -> dict[str, Any]:
-    """The numbers of a mechanism as plain data; `rows`: how many there are, if that is known and public; `usable`: with
-    what would help, if that was measured."""
-    certificate, noise = mechanism.certificate, mechanism.noise
-    if noise.tabled:
-        optimum, most, channel = mechanism.optimum, mechanism.any_belief, mechanism.errors
-        stated: dict[str, Any] = {
-            "noise": "channel", "scale": None, "grid": None, "values": len(channel.support),
-            "outputs": len(channel.channel.outputs), "loss": optimum.loss, "weight": optimum.weighing,
-            "expected_loss": optimum.value, "lower_bound": optimum.lower,
-            "cap": None if optimum.cap is None else float(optimum.cap),
-            "any_belief": most if math.isfinite(most) else None, "unchanged": channel.unchanged,
-            "exact_values": _called(mechanism),
-            "error_quantiles": {str(level): error for level, error in mechanism.error_quantiles().items()},
-        }  # fmt: skip
-    else:
-        name = type(noise).__name__.lower() if noise.added else noise.name
-        stated = {"noise": name, "scale": float(noise.scale), "grid": noise.grid}
-    return {
-        "guarantee": mechanism.guarantee, "anybody": certificate.anybody, "promise": certificate.promises,
-        "exact": list(certificate.exact_values), "method": certificate.method, "theorem": certificate.theorem,
-        **stated, "empirical": certificate.body.get("empirical"), "proved": certificate.proved,
-        "worst_pair": certificate.worst_pair, "expected_error": mechanism.expected_error(),
-        "expected_squared_error": mechanism.expected_error("squared"), "interval_95": list(mechanism.interval(0.95)),
-        "remap": (certificate.body.get("remap") or {}).get("loss"), "post": list(certificate.body.get("post", [])),
-        "scales": certificate.scales, "assumptions": list(certificate.assumptions),
-        "rules": list(certificate.tell().rules), "warnings": list(warnings_of(certificate, rows)),
-        "unit": certificate.body["unit"], "fingerprint": certificate.fingerprint,
-        "usable": (Usable.of(certificate, rows) if usable is None else usable).to_json(),
-    }  # fmt: skip
-
-
 def described(
     mechanism: Mechanism, publish: str, rows: int | None = None, usable: Usable | None = None
 ) -> Iterator[Block]:
@@ -196,21 +165,12 @@ def _channel_told(mechanism: Mechanism, publish: str) -> Iterator[Line]:
     yield Line(f" publishes {publish!r} under {mechanism.certificate.promises}.", strong=what)
     bound = "" if optimum.lower is None else f"; no {optimum.among} is below {optimum.lower:.9g}"
     yield Line(f"expected {optimum.loss} loss {optimum.value:.9g}{bound}")
-    exact = _called(mechanism)
+    exact = called_exactly(mechanism)
     listed = f": {', '.join(map(str, exact[:_SHOWN]))}{', ...' if len(exact) > _SHOWN else ''}" if exact else ""
     yield Line(f"{len(exact)} of {values} values go out as they are{listed}; the others are exchanged")
     if mechanism.names is None:
         tails = (f"{float(100 * level):g} % within {error:g}" for level, error in mechanism.error_quantiles().items())
         yield Line(f"errors: {', '.join(tails)}")
-
-
-def _called(mechanism: Mechanism) -> list[Any]:
-    """The values that go out as they are, by name where they have one."""
-    exact: list[Any] = mechanism.exact_atoms().tolist()
-    if mechanism.names is None:
-        return exact
-    known = dict(zip(mechanism.errors.channel.outputs, mechanism.names, strict=True))
-    return [known[x] for x in exact]
 
 
 def release_column(dispatch: Dispatch) -> Forecast:

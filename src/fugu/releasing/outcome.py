@@ -20,12 +20,12 @@ from fugu.errors import UsageError
 from fugu.guarantee.composition import promise
 from fugu.guarantee.curve import budget_from
 from fugu.publication.files import Files
-from fugu.releasing.blocks import Block, Line, plain
+from fugu.releasing.blocks import Block, Line
 from fugu.report.dossier import documents_in, usefulness
 from fugu.report.notebook import Sheet
 from fugu.shown import Shown
 from fugu.utility.usable import Usable
-from fugu.visible import Json, brief, several
+from fugu.visible import Json, brief, in_json, several
 
 _LABELS = frozenset(("query", "group", "cell", "statistic", "state", "from", "to"))
 """Columns of published statistics that hold names, whatever these look like."""
@@ -35,7 +35,7 @@ _LABELS = frozenset(("query", "group", "cell", "statistic", "state", "from", "to
 class Forecast(Shown):
     """What a release would be: a dry run, for which no private table was read and nothing was charged.
 
-    `summary`: what `--json` prints. `blocks`: what is shown to people. `proofs`: {group: certificate}, the only one
+    `summary`: what else `--json` prints. `blocks`: what is shown to people. `proofs`: {group: certificate}, the only one
     under "". `use`: how usable it is, where that is known. `notes`: what else was said."""
 
     summary: Json
@@ -70,8 +70,9 @@ class Forecast(Shown):
 
     def to_json(self) -> Json:
         """All of it in JSON types, as `fugu release --json` prints it, with the notes."""
-        told = {"promise": self.promises, "usable": self.usable.to_json(), **self.summary, "notes": list(self.notes)}
-        found: Json = plain(told)
+        notes = {"notes": list(self.notes)} if self.notes else {}  # a command has said them already
+        told = {"promise": self.promises, "usable": self.usable, **self.summary, **notes}
+        found: Json = in_json(told)
         return found
 
     def __repr__(self) -> str:

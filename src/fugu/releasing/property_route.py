@@ -21,7 +21,6 @@ from fugu.queries.property_release import (
     PropertyQuestion,
     deviations_of,
     open_property,
-    plain,
     statistic_columns,
 )
 from fugu.releasing import options
@@ -98,7 +97,7 @@ def release_hidden(dispatch: Dispatch) -> Forecast:
 
     def produce() -> dict[str, Any]:
         drawn, sealed = known.release(mechanism, private, question.allow_no_noise)
-        return {"cells": [list(vars(cell).values()) for cell in drawn], "certificate": plain(sealed)}
+        return {"cells": [list(vars(cell).values()) for cell in drawn], "certificate": sealed.to_json()}
 
     with dispatch.listener.working("drawing"):
         stored = produce() if account is None else account.spend(private, mechanism, produce)

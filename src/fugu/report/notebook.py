@@ -24,7 +24,8 @@ from fugu.drawing.marks import Html, Line, joined, tag
 from fugu.drawing.plots import bars, curve, intervals, laws, level_bars
 from fugu.errors import BadNoise, UsageError
 from fugu.guarantee.asks import exact, plain
-from fugu.guarantee.composition import both, called_exact
+from fugu.guarantee.composition import both, called_exact, in_odds, odds_of
+from fugu.guarantee.curve import Guarantee
 from fugu.laws.discrete import Discrete
 from fugu.laws.normal import Normal, NormalMixture
 from fugu.mechanism.mechanism import Mechanism
@@ -38,7 +39,9 @@ from fugu.queries.sequence_query import SequenceAnswer
 from fugu.queries.statistic import EXACT
 from fugu.question import RECORDS
 from fugu.scenario.scenario import Scenario
+from fugu.shown import Shown
 from fugu.training.utility import Assessment
+from fugu.utility.usable import Usable
 from fugu.visible import brief, several
 
 MOST = 30
@@ -109,6 +112,34 @@ _OWN = "the law in the private table itself, not shown"
 _BOUNDS = "low and high: the exact number lies between them with 95 %"
 _INFLUENCE = "How much the other entries say about one, once b entries around it are set aside"
 Facts = list[tuple[str, Cell]]
+
+
+def said(thing: Shown) -> Sheet:
+    """What an object says in JSON: names and numbers, and its rows as a table."""
+    told, rows = thing.to_json(), []
+    for name, part in list(told.items()):
+        listed = [{name: key, **row} for key, row in part.items()] if isinstance(part, dict) else part
+        if isinstance(listed, list) and any(isinstance(row, dict) for row in listed):
+            rows, _ = listed, told.pop(name)
+    head = tuple(dict.fromkeys(name for row in rows for name in row))
+    facts = [(name, _brief(part)) for name, part in told.items() if part not in (None, "", [], {})]
+    return Sheet(type(thing).__name__, facts, head, [[_brief(row.get(name)) for name in head] for row in rows])
+
+
+def _brief(part: Any) -> Cell:
+    return ", ".join(map(str, part)) if isinstance(part, list | tuple) else part
+
+
+def guarantee(promised: Guarantee) -> Sheet:
+    """What two secrets, or any two records, may differ by; drawn is what it lets anybody learn."""
+    odds = odds_of(promised)
+    said = [("outputs differ by", in_odds(promised) or "no finite factor")]
+    return Sheet(type(promised).__name__, said, plot=lambda: odds_figure(float(odds.epsilon), float(odds.delta)))
+
+
+def usable(found: Usable) -> Sheet:
+    """Figures, verdict, and what would help."""
+    return Sheet("How usable it is", list(found.lines()), notes=[f"on {found.basis}"] if found.basis else [])
 
 
 def scenario(asked: Scenario) -> Sheet:
@@ -246,17 +277,10 @@ def certificate(sealed: Certificate) -> Sheet:
         ("digest", str(sealed.body["digest"])),
     ]  # fmt: skip
     notes = [*(f"assumed: {text}" for text in sealed.assumptions), "fugu.verify proves it again, and believes nothing"]
-    budget = sealed.budget
-
-    def believed() -> Figure:
-        """What somebody may come to believe; a Rényi budget at delta 1e-5, or at twice its own."""
-        promise = budget.to_approx(max(1e-5, 2 * float(budget.delta))) if budget.renyi else budget
-        return odds(float(promise.epsilon), float(promise.delta))
-
-    return Sheet("Certificate", facts, notes=notes, warnings=sealed.warnings, plot=believed)
+    return Sheet("Certificate", facts, notes=notes, warnings=sealed.warnings, plot=sealed.budget.plot)
 
 
-def odds(epsilon: float, delta: float) -> Figure:
+def odds_figure(epsilon: float, delta: float) -> Figure:
     """What somebody may come to believe, against what was believed: odds move by e^epsilon at most, both ways."""
     if not math.isfinite(epsilon):
         raise UsageError("there is nothing to draw: no finite epsilon is promised")

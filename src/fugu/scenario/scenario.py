@@ -20,7 +20,7 @@ from fugu.numbers.checks import is_list
 from fugu.numbers.exact import Real
 from fugu.scenario.query import ColumnQuery
 from fugu.shown import Shown
-from fugu.visible import brief, several, visible
+from fugu.visible import Json, brief, several, visible
 
 if TYPE_CHECKING:
     from fugu.laws.sets.confidence import Sampled
@@ -262,6 +262,15 @@ class Scenario(Shown):
         if isinstance(self.pairs, str):
             return _NAMED[self.pairs](laws)
         return [(a, b) for a, b in self.pairs if a in laws and b in laws]
+
+    def to_json(self) -> Json:
+        """What is published, the secrets, the pairs that must look alike, what was left out and what is assumed."""
+        return {
+            "published": None if self.query is None else self.query.publish, "unit": self.unit,
+            "public_prior": self.public_prior, "adversaries": len(self.adversaries), "secrets": list(self.secrets),
+            "pairs": [pair.label for pair in self.law_pairs()], "assumptions": list(self.assumptions),
+            "skipped": [{"secret": secret, "why": why} for secret, why in self.report.skipped],
+        }  # fmt: skip
 
     def __repr__(self) -> str:
         published = f", publish={brief(self.query.publish)}" if self.query else ""

@@ -30,7 +30,7 @@ from fugu.queries.answer import SessionAnswer
 from fugu.queries.groups import ExpectedGroups, require_column
 from fugu.queries.kinds import Bins, Options
 from fugu.queries.records_certificate import RecordsCertificate
-from fugu.queries.statistic import NoisedQuestion, QuestionPlan, StatisticQuestion, plan_of
+from fugu.queries.statistic import NoisedQuestion, QuestionPlan, StatisticQuestion, plan_of, question_told
 from fugu.session.allocation import allotted, least_noise, read_weights
 from fugu.session.books import (
     FOLD,
@@ -56,12 +56,13 @@ from fugu.session.release import (
     request_of,
     sizes,
 )
+from fugu.shown import Shown
 from fugu.utility.usable import Usable
-from fugu.visible import brief
+from fugu.visible import Json, brief
 
 
 @final
-class Session(Kinds):
+class Session(Kinds, Shown):
     """Ask a private table many questions; each is priced together with all before it, before anything is drawn.
 
     The secret is an attribute of one record. Adversaries believe that the record's columns follow the law of the
@@ -361,6 +362,16 @@ class Session(Kinds):
             "a session holds a private table and its books, so it cannot be stored or sent to another process; open "
             "one there on the same ledger"
         )
+
+    def to_json(self) -> Json:
+        """Amounts in epsilon, and the questions that were answered; nothing is read for it but the books."""
+        amounts = {"budget": self.budget, "cap": self.cap, "spent": self.spent(), "anybody": self.anybody()}
+        asked = self.certificate.questions if self._books.opened else ()
+        return {
+            **{name: float(amount.epsilon) for name, amount in amounts.items()},
+            "remaining": float(self.remaining().epsilon), "data": None if self._ledger is None else self._data,
+            "questions": [question_told(question) for question in asked],
+        }  # fmt: skip
 
     def __repr__(self) -> str:
         books = "no ledger" if self._ledger is None else f"charged as {brief(self._data)}"

@@ -24,6 +24,7 @@ from fugu.shown import Shown
 from fugu.training.allocation import Floats
 from fugu.training.losses import train
 from fugu.training.scaling import Scaling
+from fugu.visible import Json, finite
 
 _95 = 1.959963984540054
 
@@ -78,6 +79,10 @@ class Assessment(Shown):
     auc: float | None
     rows: int
     verdict: str
+
+    def to_json(self) -> Json:
+        """The scores in JSON types; R² that is not known as null."""
+        return dict(finite(vars(self)))
 
     def __repr__(self) -> str:
         area = "" if self.auc is None else f", AUC {self.auc:.3f}"

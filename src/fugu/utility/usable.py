@@ -14,6 +14,7 @@ from fugu.errors import BadTable, UsageError
 from fugu.lazily import Imported
 from fugu.numbers.checks import is_count
 from fugu.question import RECORDS
+from fugu.shown import Shown
 from fugu.utility.joint import Estimate
 from fugu.visible import Json, finite, several
 
@@ -296,7 +297,7 @@ class Lever:
 
 @final
 @dataclass(frozen=True, repr=False)
-class Usable:
+class Usable(Shown):
     """How usable a release is: worked out on the reference or on the beliefs, never on the private table.
 
     `figures`: one entry for a column, one for each group of a statistic, one for each number of a vector; empty where
