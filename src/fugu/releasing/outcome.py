@@ -35,8 +35,8 @@ _LABELS = frozenset(("query", "group", "cell", "statistic", "state", "from", "to
 class Forecast(Shown):
     """What a release would be: a dry run, for which no private table was read and nothing was charged.
 
-    `summary`: what else `--json` prints. `blocks`: what is shown to people. `proofs`: {group: certificate}, the only one
-    under "". `use`: how usable it is, where that is known. `notes`: what else was said."""
+    `summary`: what else `--json` prints. `blocks`: what is shown to people. `proofs`: {group: certificate}, the only
+    one under "". `use`: how usable it is, where that is known. `notes`: what else was said."""
 
     summary: Json
     blocks: tuple[Block, ...]
