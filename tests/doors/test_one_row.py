@@ -53,7 +53,7 @@ DOORS = {
 OTHER_READERS = {
     "auditing/examine.py:_published": "a published file: its lines are held against the certificate",
     "auditing/beside.py:_differences": "a published file: its size is compared with the one that went out",
-    "cli/demo.py:_run": "compares with the truth, as only a demo on synthetic data may",
+    "cli/demo.py:_beside_the_truth": "compares with the truth, as only a demo on synthetic data may",
     "cli/property.py:property_": "a reference, which is public",
     "scenario/property.py:from_property": "a reference, which is public",
 }

@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import norm
 
 import fugu
-from fugu.cli import demo
 from fugu.laws import Discrete
 from fugu.noise import Gaussian, GeneralizedCauchy, Laplace
 from fugu.noise.atoms import AtomLaplace
@@ -84,13 +83,6 @@ def test_page_is_whole(name):
         assert np.isfinite(np.array([place.split(" ") for place in places], dtype=float)).all()
     assert len(text) < 150_000
     assert text == page(mechanism)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_terminal_picture_has_four_lines_of_bars(name):
-    lines = demo.laws(made(name).certificate).splitlines()
-    assert [lines[0], lines[3]] == ["before noise", "after noise"]
-    assert len(lines) == 6 and all("█" in lines[k] for k in (1, 2, 4, 5))
 
 
 def test_normal_laws_are_drawn_as_the_masses_of_their_cells():

@@ -272,7 +272,7 @@ def test_bounds_left_out_are_those_of_the_reference_whatever_the_private_table_h
     assert again.cost.epsilon == 0 and again.cells == answer.cells
 
 
-def test_a_range_is_rounded_outward_to_the_step_and_whole_numbers_stay_whole():
+def test_a_range_is_rounded_outward_to_the_step_and_no_whole_number_lies_halfway_between_two_steps():
     def ends(values, **options):
         reference = {"ill": ["y", "n"] * (len(values) // 2), "x": values}
         session = fugu.Session({"x": [1], "ill": ["y"]}, reference, "ill", fugu.Pure(1), ledger=False)
@@ -284,7 +284,9 @@ def test_a_range_is_rounded_outward_to_the_step_and_whole_numbers_stay_whole():
     tenth = Fraction(1, 10)
     assert ends([0, 1] * 40) == (0, 1, 1)
     assert ends([3.01, 12.97] * 40) == (3, 13, tenth)
-    assert ends([3, 207] * 40) == (0, 210, 5)
+    assert ends([3, 205] * 40) == (3, 207, 3)  # not 2: every second number would be rounded up
+    assert ends([110, 300, 115, 120] * 20) == (110, 300, 5)  # nor 2 or 3 where all are multiples of 5
+    assert ends([0, 1, 600, 601] * 20) == (0, 615, 15)
     assert ends([3, 207] * 40, step=100) == (0, 300, 100)
     assert ends([-0.3, 0.1] * 40) == (-3 * tenth, tenth, Fraction(1, 200))
     for odd in (math.inf, 1e300):

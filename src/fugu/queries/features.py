@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import count, pairwise, product
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -369,8 +369,9 @@ def reference_range(
 ) -> tuple[Fraction, Fraction, Fraction]:
     """The least and the largest number of a column of the reference, rounded outward to the step, and the step.
 
-    `step`: None for the least 1, 2 or 5 times a power of ten of which `parts` cover the range, at least 1 where all
-    numbers are whole. `UsageError` where the reference shows no range."""
+    `step`: None for the least 1, 2 or 5 times a power of ten of which `parts` cover the range. Of whole numbers it is
+    an odd multiple of what divides them all, so that none lies halfway between two steps, which would be rounded up and
+    move a mean. `UsageError` where the reference shows no range."""
     give = "; give bounds, such as bounds=(0, 400)"
     if column not in reference.columns or not len(reference):
         raise UsageError(f"the reference has no numbers in column {column!r}, so its range is not known{give}")
@@ -381,9 +382,13 @@ def reference_range(
     if low == high:
         raise UsageError(f"column {column!r} has one value in the reference, so its range says nothing{give}")
     if step is None:
-        power = Fraction(10) ** math.floor(math.log10((high - low) / parts))
-        step = next(step for m in (1, 2, 5, 10) if (step := m * power) * parts >= high - low)
-        step = max(step, Fraction(1)) if np.all(values == np.floor(values)) else step
+        least = (high - low) / parts
+        power = Fraction(10) ** math.floor(math.log10(least))
+        step = next(step for m in (1, 2, 5, 10) if (step := m * power) >= least)
+        if np.all(values == np.floor(values)):
+            own = Fraction(int(np.gcd.reduce(values.astype(np.int64))))
+            odd = (m * 5**k * own for k in count() for m in (1, 3))
+            step = max(step, own) if parts == _BINS else next(step for step in odd if step >= least)
     return math.floor(low / step) * step, math.ceil(high / step) * step, step
 
 
