@@ -91,7 +91,7 @@ def test_the_largest_rate(rng):
     if rate:
         assert price(states, p, q, [*charges, new(rate)]).epsilon <= float(target)
         if rate < 3:
-            assert price(states, p, q, [*charges, new(rate * F(11, 10))]).epsilon >= float(target) * (1 - 2e-3)
+            assert price(states, p, q, [*charges, new(rate * F(102, 100))]).epsilon >= float(target) * (1 - 2e-3)
     else:
         assert price(states, p, q, charges).epsilon >= float(target) * (1 - 1e-9)
 

@@ -118,28 +118,6 @@ def test_equal_laws_cost_nothing_and_singular_laws_everything():
     assert price({"a": np.array([4])}, np.array([3]), np.array([7]), [charges[0]]).epsilon == 0
 
 
-def test_what_no_law_speaks_of_is_added():
-    states, p, q = {"v": np.arange(4)}, np.array([4, 3, 2, 1]), np.array([1, 2, 3, 4])
-    line = Rate("v", F(1, 2), 3)
-    alone = price(states, p, q, [line])
-    more = price(states, p, q, [line, Apart(F(1, 10)), Apart(F(1, 5))])
-    assert more.epsilon == pytest.approx(alone.epsilon + 0.3, abs=1e-12) and more.epsilon >= alone.epsilon + 0.3
-    assert price(states, p, q, [Apart(F(1, 5))]).epsilon == 0.2
-    assert price(states, p, q, []).epsilon == 0
-
-
-def test_conditionally_independent_columns_add():
-    rng = np.random.default_rng(4)
-    laws = [(rng.integers(1, 9, n), rng.integers(1, 9, n)) for n in (3, 4)]
-    grid = np.indices((3, 4)).reshape(2, -1)
-    states = {"a": grid[0], "v": grid[1]}
-    p, q = (np.outer(laws[0][k], laws[1][k]).ravel() for k in (0, 1))
-    charges = [Jump(("a",), F(4, 5)), Rate("v", F(1, 3), 3)]
-    apart = sum(price({name: np.arange(len(one[0]))}, *one, [c]).epsilon
-                for name, one, c in zip("av", laws, charges, strict=True))  # fmt: skip
-    assert price(states, p, q, charges).epsilon == pytest.approx(apart, abs=1e-9)
-
-
 def test_slopes_are_those_of_the_price():
     rng = np.random.default_rng(2)
     states = {"a": rng.integers(0, 4, 30), "v": rng.integers(0, 12, 30)}
@@ -156,25 +134,6 @@ def test_slopes_are_those_of_the_price():
                      for sign in (1, -1) for key in ["rate" if isinstance(charge, Rate) else "epsilon"]]  # fmt: skip
             up, down = (price(states, p, q, [*charges[:k], c, *charges[k + 1 :]]).epsilon for c in moved)
             assert slopes[k] == pytest.approx((up - down) / float(2 * step), abs=2e-3)
-
-
-@pytest.mark.parametrize("target", ["0.05", "0.2", "0.5", "3"])
-def test_the_largest_rate_is_proved_and_large(target):
-    rng = np.random.default_rng(7)
-    grid = np.indices((4, 15)).reshape(2, -1)
-    states = {"a": grid[0], "v": grid[1]}
-    p, q = rng.integers(0, 20, 60) + grid[0], rng.integers(0, 20, 60) + grid[1]
-    before, pricer, most = [Jump(("a",), F(1, 10)), Apart(F(1, 100))], Pricer(states, p, q), F(1)
-    spent = pricer.price(before).epsilon
-    rate = largest(pricer, before, lambda r: Rate("v", r, 14), F(target), most)
-    if spent > float(target):
-        assert rate == 0
-        return
-    at = price(states, p, q, [*before, Rate("v", rate, 14)])
-    assert 0 < rate <= most and at.epsilon <= float(target)
-    assert check(states, p, q, [*before, Rate("v", rate, 14)], at.proof) <= float(target)
-    if rate < most:
-        assert price(states, p, q, [*before, Rate("v", rate * F(102, 100), 14)]).epsilon > float(target)
 
 
 def test_the_largest_rate_is_nothing_where_all_is_spent():
