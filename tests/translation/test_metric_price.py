@@ -15,7 +15,7 @@ from metric_oracle import largest, price
 from fugu.errors import UsageError
 from fugu.translation.records.bounds import check, checked
 from fugu.translation.records.plan import find, lower_bound, proof_of
-from fugu.translation.records.pricer import Pricer
+from fugu.translation.records.pricer import Pricer, largest_rate
 from fugu.translation.records.problem import Apart, Distances, Jump, PricingProblem, Rate, charge_from, joined
 
 F = Fraction
@@ -142,6 +142,7 @@ def test_the_largest_rate_is_nothing_where_all_is_spent():
     assert largest(pricer, [Jump(("v",), F(1))], lambda r: Rate("v", r, 2), F(1, 2), F(1)) == 0
     assert largest(pricer, [Jump(("v",), F(1))], lambda r: Rate("v", r, 2), F(3, 2), F(1)) == F(1, 4)  # own epsilon .5
     assert largest(pricer, [], lambda r: Rate("v", r, 2), F(9), F(1)) == 1
+    assert largest_rate(lambda _: (F(2), 0.0), F(1), F(1, 2), F(1), 1e-3) == 0  # within the target, but nobody proved it
 
 
 def lower(states, p, q, charges, g):
