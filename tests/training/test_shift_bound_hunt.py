@@ -16,17 +16,14 @@ from iteration_oracle import (
     least_with_restart,
     linear_leak,
     lipschitz_map,
-    mixture_delta,
     near_map,
     normal_delta,
-    normal_mixtures,
     worst_delta,
     worst_renyi,
 )
 
 import fugu
-from fugu.iterate import joint_bound, joint_delta, shift_bound
-from fugu.laws import Discrete
+from fugu.iterate import shift_bound
 from fugu.training.allocation import covered
 from hunting import search
 
@@ -164,38 +161,7 @@ def test_a_restart_without_the_diameter_is_no_bound():
     assert truth <= shift_bound([2.0] * 10 + [0, 0], 1, 2, diameter=4).epsilon
 
 
-# ---- joint laws of the data -----------------------------------------------------------------------------------------
-
-
-def joint_case(rng):
-    """truth / stated for two random joint laws of up to 3 records and linear maps: exact mixtures of normals."""
-    size = int(rng.integers(1, 4))
-    places = np.array(list(itertools.product((-1.0, 0.5, 1.0), repeat=size)))
-    laws = [rng.dirichlet(np.full(len(places), 0.3)) for _ in range(2)]
-    laws = [np.where(p < 1e-3, 0, p) / np.where(p < 1e-3, 0, p).sum() for p in laws]
-    eta, sd = float(rng.choice([0.3, 1.0, 2.0])), float(rng.uniform(0.5, 2))
-    c = float(rng.choice([1.0, 0.6, rng.random()]))
-    first, second = (Discrete(places[p > 0], p[p > 0]) for p in laws)
-    weight = c ** np.arange(size)[::-1]
-    spread = sd * math.sqrt(float(np.sum(weight**2)))
-    means = eta * places @ weight
-    mixed = [(means[p > 0], p[p > 0]) for p in laws]
-    logs, step = normal_mixtures(mixed, spread)
-    moved = {"shift": lambda x, y: eta * np.abs(x - y)}
-    ratio = 0.0
-    for alpha in (1.5, 2, 6):
-        truth = worst_renyi(*logs, step, alpha)
-        stated = joint_bound(first, second, sd, alpha, c, **moved).epsilon
-        assert truth <= stated * (1 + 1e-7) + 1e-9
-        ratio = max(ratio, truth / max(stated, 1e-9))
-    for epsilon in (0.0, 0.7):
-        assert mixture_delta(mixed, spread, epsilon) <= joint_delta(first, second, sd, epsilon, c, **moved) + 1e-9
-    return ratio
-
-
-@search("shift bound: joint laws", quick=12)
-def test_joint_laws_long(rng):
-    joint_case(rng)
+# ---- any coupling of the data ---------------------------------------------------------------------------------------
 
 
 def coupled_case(rng, points=500):

@@ -142,7 +142,9 @@ def test_the_largest_rate_is_nothing_where_all_is_spent():
     assert largest(pricer, [Jump(("v",), F(1))], lambda r: Rate("v", r, 2), F(1, 2), F(1)) == 0
     assert largest(pricer, [Jump(("v",), F(1))], lambda r: Rate("v", r, 2), F(3, 2), F(1)) == F(1, 4)  # own epsilon .5
     assert largest(pricer, [], lambda r: Rate("v", r, 2), F(9), F(1)) == 1
-    assert largest_rate(lambda _: (F(2), 0.0), F(1), F(1, 2), F(1), 1e-3) == 0  # within the target, but nobody proved it
+    assert (
+        largest_rate(lambda _: (F(2), 0.0), F(1), F(1, 2), F(1), 1e-3) == 0
+    )  # within the target, but nobody proved it
 
 
 def lower(states, p, q, charges, g):
