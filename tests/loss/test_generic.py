@@ -138,7 +138,7 @@ def test_wrong_versions_are_noticed(right, instead, cut):
     exec(compile(source.replace(right, instead), "wrong", "exec"), space)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(space, "_FALL", cut or generic._FALL)
-        assert sum(wrong(space["prove_window_delta"], np.random.default_rng(seed), cut) for seed in range(400))
+        assert any(wrong(space["prove_window_delta"], np.random.default_rng(seed), cut) for seed in range(400))
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -25,7 +25,6 @@ from fugu.loss.normal import (
 )
 from fugu.loss.search.normal import fast_normal_delta
 from fugu.loss.shifts import gaussian_delta, gaussian_mu
-from fugu_papers.normal_curve import gaussian_epsilon
 from hunting import search
 
 mp = MPContext()
@@ -136,37 +135,6 @@ def test_two_dimensions_both_orders(e, forward, backward):
     assert found <= renyi_delta(gap.reversed, F(str(e))) < 4 * found
 
 
-def test_two_dimensions_against_a_grid():
-    """A plain sum over a fine grid of the positive part of p - e^e q."""
-    x = np.linspace(-12, 12, 1601)
-    points = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1)
-
-    def density(m, v):
-        z = points - np.array(m)
-        w = np.linalg.inv(v)
-        return np.exp(-0.5 * np.einsum("xyi,ij,xyj->xy", z, w, z)) / (2 * math.pi * math.sqrt(np.linalg.det(v)))
-
-    p, q = density(MEAN[0], COV[0]), density(MEAN[1], COV[1])
-    for e in (0.1, 1.0):
-        grid = float(np.maximum(q - math.exp(e) * p, 0).sum()) * 0.015**2
-        assert order_delta(gap_of([1, -0.5], *COV).reversed, F(str(e))) == pytest.approx(grid, abs=3e-6)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_random_vectors_lie_in_the_monte_carlo_interval(seed):
-    rng = np.random.default_rng(seed)
-    n = 2 + seed % 3
-    x, y, d = rng.normal(size=(n, n)), rng.normal(size=(n, n)), np.round(rng.normal(size=n), 4)
-    a, b = np.round(x @ x.T + np.eye(n), 6), np.round(x @ x.T + np.eye(n) + 0.4 * y @ y.T, 6)
-    gap = gap_of(d, a, b)
-    for one, left, right, sign in ((gap, a, b, 1), (gap.reversed, b, a, -1)):
-        found = order_delta(one, F(1, 4))
-        low, high = one_order_mc(rng, sign * d, left, right, 0.25)
-        assert low <= found <= high
-        assert not low <= 0.9 * found <= high and not low <= 1.1 * found + 0.01 <= high
-    assert fast_normal_delta(d, a, np.zeros(n), b, 0.25) == pytest.approx(gap_delta(gap, F(1, 4)), rel=1e-9)
-
-
 def test_ten_dimensions_with_repeated_eigenvalues():
     """A = (1 + t) I + noise of rank one against I: nine equal eigenvalues; compared with the two-block integral."""
     n = 10
@@ -189,18 +157,6 @@ def test_coordinates_that_do_not_differ_change_nothing():
     assert level > 1.05 * alone  # a shift at eigenvalue 1 does count
     low, high = one_order_mc(np.random.default_rng(2), np.array([-1.0, 1]), np.diag([2.0, 3]), np.diag([1.0, 3]), 1.0)
     assert low <= level <= high
-
-
-def test_the_paper_example_needs_no_noise():
-    v = [[22, -6], [-6, 13]]
-    pair = pair_of([1, -1], v, [0, 0], v)
-    m = math.sqrt((13 - 12 + 22) / (22 * 13 - 36))  # (1, -1) V^{-1} (1, -1)'
-    assert m == pytest.approx(0.303315017762, abs=1e-12)
-    delta = prove_normal_delta(pair, zeros(2), F(1))
-    assert delta == pytest.approx(gaussian_delta(1, m), rel=1e-9) and delta < 1e-3
-    assert m <= gaussian_mu(1, 1e-3) == pytest.approx(0.388401248307, abs=1e-12)
-    assert gaussian_epsilon(1e-3, m) == pytest.approx(0.745012416796, abs=1e-10)
-    assert prove_normal_delta(pair, zeros(2), F("0.745012417")) <= 1e-3 < prove_normal_delta(pair, zeros(2), F("0.745"))
 
 
 def test_singular_covariances():
@@ -306,7 +262,7 @@ def test_wrong_input_is_refused():
         prove_normal_delta(pair, zeros(2), F(-1))
 
 
-@search("delta of normal vectors against a million draws", quick=1)
+@search("delta of normal vectors against a million draws", quick=2)
 def test_random_search_for_a_false_claim(rng):
     n = int(rng.integers(2, 7))
     x, y = rng.normal(size=(n, n)), rng.normal(size=(n, n))
@@ -317,7 +273,9 @@ def test_random_search_for_a_false_claim(rng):
     gap = gap_of(d, a, b)
     for one, left, right, sign in ((gap, a, b, 1), (gap.reversed, b, a, -1)):
         low, high = one_order_mc(rng, sign * d, left, right, e, 1_000_000, chance=1e-10)
-        assert low <= order_delta(one, F(str(e))) <= high
+        found = order_delta(one, F(str(e)))
+        assert low <= found <= high
+        assert found < 0.02 or not low <= 0.9 * found <= high  # a tenth less is told from the truth
     assert fast_normal_delta(d, a, np.zeros(n), b, e) == pytest.approx(gap_delta(gap, F(str(e))), rel=1e-8, abs=1e-90)
 
 

@@ -87,11 +87,7 @@ def _hunt(cases: int, seed: int) -> dict[str, int]:
     return below
 
 
-def test_stated_losses_are_at_or_above_the_truth() -> None:
-    assert _hunt(CASES, 1) == {"epsilon": 0, "delta": 0, "renyi": 0}
-
-
-@search("losses of masses below 1e-280 against 60 digits", quick=2)
+@search("losses of masses below 1e-280 against 60 digits", quick=3)
 def test_many_stated_losses_are_at_or_above_the_truth(seed: int) -> int:
     assert _hunt(50, seed) == {"epsilon": 0, "delta": 0, "renyi": 0}
     return 50
