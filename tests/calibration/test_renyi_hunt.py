@@ -199,12 +199,7 @@ def hunt(seed: int, small: bool = False) -> int:
     return checked
 
 
-@pytest.mark.parametrize("start", range(0, 100, 20))
-def test_no_method_states_less_than_the_truth(start):
-    assert sum(hunt(seed, small=True) for seed in range(start, start + 5)) > 5
-
-
-@search("every row of compare at a Renyi budget against the oracle", quick=2)
+@search("every row of compare at a Renyi budget against the oracle", quick=9)
 def test_no_row_states_less_than_the_truth(seed):
     """One case in ten is a full one: all orders, all rows, small budgets."""
     return hunt(seed + 10_001, small=(seed + 1) % 10 != 0)

@@ -165,13 +165,6 @@ def test_the_monotone_coupling_in_place_of_the_flow_is_rejected():
     assert closeness(Discrete(np.stack([x, x], 1)), Discrete(np.stack([y, y], 1)), 0.0999) == 2
 
 
-def test_figure_1_in_the_plane():
-    """Chen and Ohrimenko 2023, Figure 1, laid along the second axis."""
-    at = [[7, v] for v in (1, 2, 3, 100)]
-    mu, nu = Discrete(at, [0.6, 0.2, 0, 0.2]), Discrete(at, [0.4, 0.3, 0.2, 0.1])
-    assert [closeness(mu, nu, d) for d in (0, 0.1, 0.0999, 0.29, 0.3)] == [97, 1, 97, 1, 0]
-
-
 def test_decimal_masses_that_meet_leave_no_sliver():
     p, q = Discrete([[0, 0], [0, 0], [5, 5]], [0.1, 0.2, 0.7]), Discrete([[0, 0], [5, 5]], [0.3, 0.7])
     assert wasserstein(p, q) == 0

@@ -106,32 +106,6 @@ def test_uniform_shift_by_one_leaves_a_tenth_not_everything():
     assert closeness(p, q, 0.0999) == 1
 
 
-def test_figure_1():
-    """Chen and Ohrimenko 2023, Figure 1; delta on the very edge is read as the decimal it is."""
-    mu, nu = Discrete([1, 2, 3, 100], [0.6, 0.2, 0, 0.2]), Discrete([1, 2, 3, 100], [0.4, 0.3, 0.2, 0.1])
-    line = on_line(mu, nu, 1)
-    left = [unmatched(line.points, line.p, line.q, w) for w in (0, 1, 2, 96, 97)]
-    assert left == [Fraction(3, 10), Fraction(1, 10), Fraction(1, 10), Fraction(1, 10), 0]
-    assert [closeness(mu, nu, d) for d in (0, 0.1, 0.0999, 0.29, 0.3)] == [97, 1, 97, 1, 0]
-    assert closeness(mu, nu, 0.1) == closeness(nu, mu, Fraction(1, 10)) == 1
-
-
-def test_binomial_count_query():
-    def binomial(n, p):
-        return [math.comb(n, k) * Fraction(p) ** k * (1 - Fraction(p)) ** (n - k) for k in range(n + 1)]
-
-    def convolve(a, b):
-        return [sum(a[i] * b[k - i] for i in range(len(a)) if 0 <= k - i < len(b)) for k in range(101)]
-
-    p = Discrete(range(101), convolve(binomial(45, "0.15"), binomial(55, "0.38")))
-    q = Discrete(range(101), convolve(binomial(55, "0.15"), binomial(45, "0.38")))
-    line = on_line(p, q, 1)
-    left = [float(unmatched(line.points, line.p, line.q, w)) for w in range(4)]
-    assert left == pytest.approx([0.21339441683331, 0.12183542323677, 0.03046998588630, 0], abs=2e-14)
-    assert left[3] == 0
-    assert [closeness(p, q, d) for d in (0, 0.03, 0.0305, 0.122, 0.2134)] == [3, 3, 2, 1, 0]
-
-
 def test_translated_normals_on_a_grid():
     """N(0, 1) against N(2, 1): 2 Phi((t - W) / 2) - 1."""
     grid = np.arange(-60, 81)
