@@ -156,6 +156,19 @@ def test_the_error_bound_covers_many_parts():
         assert (1 - fugu.Laplace(7, grid=1).tail(h - 1)) ** parts < 0.95
 
 
+def test_how_an_entry_is_read_does_not_depend_on_the_others():
+    """0.1 and Fraction(0.1) are equal but mean 1/10 and 1/10 + 5.6e-18; once the first one read set both."""
+    query, others = Sum(Numbers(0.1, 1.1), step=1), [Fraction(0.1), Fraction(3, 10) - Fraction(1, 10**18)]
+    low, high = query.exact([0.1, *others]), query.exact([1.1, *others])
+    assert high - low == query.sensitivity
+    assert sequences.rounded(high, Fraction(1)) - sequences.rounded(low, Fraction(1)) == 1
+    wrong = low - (Fraction(0.1) - Fraction(1, 10))  # the second entry read as the first: two steps, twice the epsilon
+    assert sequences.rounded(high, Fraction(1)) - sequences.rounded(wrong, Fraction(1)) == 2
+    big = Numbers(0, 10**24)
+    assert big.read([1e23, int(1e23)]) == ((Fraction(10**23), Fraction(int(1e23))),)
+    assert big.read([int(1e23), 1e23]) == ((Fraction(int(1e23)), Fraction(10**23)),)
+
+
 # --- a user's own query --------------------------------------------------------------------------------------------
 
 
