@@ -15,7 +15,7 @@ from fugu import sequences
 from fugu.auditing import draws as through_files
 from fugu.auditing import release_attack as running
 from fugu.auditing.bounds import EventCurve, Halves, ceiling, chosen, expected, fight, implied_epsilon, of_coins
-from fugu.auditing.contest import Publication, contests
+from fugu.auditing.contest import Transfer, contests
 from fugu.auditing.draws import run as draw
 from fugu.auditing.questions import drawn_given, neighbours
 from fugu.auditing.release_attack import contrast, look
@@ -359,7 +359,7 @@ def test_every_kind_is_attacked(kind):
 
 def test_a_channel_publishes_by_its_rows_and_values_that_go_out_as_they_are_are_refuted(monkeypatch):
     made = fugu.optimal_channel(THREE, fugu.Pure(0.2))
-    table = Publication.of(made.certificate)
+    table = Transfer.of(made.certificate)
     logs = table.log_mass(np.array([0.2, 1.0, 9.0]), np.array([0.0, 1.0, 3.0, 2.0]))
     assert np.allclose(np.exp(logs[:3]).T, made.noise.conditional()) and np.all(logs[3] == -np.inf)
     assert table.window(np.array([0.0]), 5)[0].tolist() == [0.0, 1.0, 3.0]

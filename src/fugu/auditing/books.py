@@ -31,7 +31,6 @@ from fugu.queries.answer import columns_of
 from fugu.queries.kinds import Cell
 from fugu.queries.property_release import statistic_columns
 from fugu.queries.records_certificate import RecordsCertificate
-from fugu.queries.sequence_query import sequence_columns
 from fugu.queries.sequences import SequenceAnswer
 from fugu.queries.statistic import StatisticQuestion, questions_in
 from fugu.visible import Json
@@ -210,7 +209,7 @@ def _digest(kept: Any, recipe: Json | None) -> tuple[str, ...] | None:
     if isinstance(kept, dict):
         return (str(kept["sha256"]),) if "sha256" in kept else None
     if isinstance(kept, SequenceAnswer):
-        return None if recipe is None else _written(sequence_columns(kept, str(recipe["asked"])))
+        return None if recipe is None else _written(kept.columns(str(recipe["asked"])))
     if isinstance(kept, list):
         return _written(columns_of(tuple(Cell(*cell) for cell in kept)))
     return None

@@ -42,7 +42,7 @@ ChanceTable = tuple[Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class Publication:
+class Transfer:
     """From a value to the law of what goes out: a table, one of two by a coin, or else rounding and noise on lattice
     indices, of numbers (n,) or of vectors (n, d)."""
 
@@ -50,14 +50,14 @@ class Publication:
     lattice: Lattice | None
     support: Floats | None
     table: ChanceTable | None = None
-    halves: tuple[Publication, ...] = ()
+    halves: tuple[Transfer, ...] = ()
     share: float = 1.0
     """How likely the first half is."""
 
     @staticmethod
-    def of(certificate: Certificate) -> Publication:
+    def of(certificate: Certificate) -> Transfer:
         """What the certificate states, for numbers and vectors with lattice noise, and mixtures of such."""
-        if halves := tuple(map(Publication.of, certificate.parts)):
+        if halves := tuple(map(Transfer.of, certificate.parts)):
             return replace(halves[0], halves=halves, share=float(read_number(certificate.body["share"])))
         table, noise, support = None, certificate.noise, certificate.support
         if noise.tabled:
@@ -65,7 +65,7 @@ class Publication:
             table = (support, np.array(noise.outputs), noise.conditional())
         elif (remap := certificate.remap) is not None:
             table = remapped(remap)
-        return Publication(noise, certificate.lattice, support, table)
+        return Transfer(noise, certificate.lattice, support, table)
 
     def log_mass(self, atoms: Floats, outputs: Floats) -> Floats:
         """ln P(output | value), one row per output, one column per atom; none off the lattice, or out of the table."""
@@ -153,7 +153,7 @@ class Atoms:
     label: str
     atoms: Floats
     weights: tuple[Floats, Floats]
-    channel: Publication
+    channel: Transfer
     spreads: tuple[Components, Components] | None = None
     """The laws that inputs are drawn from, if they have a spread; else the atoms are."""
     note: str = ""
@@ -338,7 +338,7 @@ def _contest(item: object, certificate: Certificate) -> Contest:
         p, q = p[used], q[used]
     else:
         raise NotAttackable(f"not attackable, because there is no sampler of laws of kind {type(item).__name__}")
-    return Atoms(label, atoms, (p, q), Publication.of(certificate), spreads, note)
+    return Atoms(label, atoms, (p, q), Transfer.of(certificate), spreads, note)
 
 
 def exact_score(laws: tuple[Hypothesis, Hypothesis], mechanism: Protection) -> Score | None:
@@ -347,14 +347,14 @@ def exact_score(laws: tuple[Hypothesis, Hypothesis], mechanism: Protection) -> S
     p, q = laws
     if not isinstance(p, Discrete) or not isinstance(q, Discrete) or p.dimension > 1:
         return None
-    channel = Publication(Laplace(0), None, None)
+    channel = Transfer(Laplace(0), None, None)
     if mechanism is not None:
         if not isinstance(mechanism, Mechanism) or mechanism.post or mechanism.lattice is None:
             return None
         noise, remap = mechanism.noise, mechanism.remap
         if noise.silent or noise.tabled or noise.halves:
             return None
-        channel = Publication(noise, mechanism.lattice, mechanism.support, None if remap is None else remapped(remap))
+        channel = Transfer(noise, mechanism.lattice, mechanism.support, None if remap is None else remapped(remap))
     atoms = np.union1d(p.values, q.values)
     weights = np.zeros((2, len(atoms)))
     for row, law in zip(weights, (p, q), strict=True):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fugu.auditing.contest import Atoms, Publication, remapped
+from fugu.auditing.contest import Atoms, Transfer, remapped
 from fugu.auditing.evidence import FRACTIONS, Rows, StepLaw, Steps, Stream, needed, spread, tabled, tempered
 from fugu.auditing.outcome import Fit
 from fugu.auditing.questions import answers
@@ -154,7 +154,7 @@ def _statistic_route(certificate: Certificate) -> Route | str:
             return "only histograms of categories are rebuilt as tables; the cells of others are attacked in process"
         differing = Atoms(
             "one record, first cell or second", np.eye(2, len(labels)), (np.array([1.0, 0.0]), np.array([0.0, 1.0])),
-            Publication.of(certificate),
+            Transfer.of(certificate),
         )  # fmt: skip
         believed = certificate.runs == "vector"  # the promise is for laws of the record's cell, not for any two cells
         return partial(_histogram, column, schema, labels), None if believed else differing

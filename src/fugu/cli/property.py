@@ -28,7 +28,7 @@ from fugu.queries.property_release import deviations_of
 from fugu.question import Question
 from fugu.releasing import options
 from fugu.releasing.forms import Sharing
-from fugu.releasing.property_route import ends_of, hidden_property
+from fugu.releasing.property_route import hidden_property
 from fugu.report.compare import MethodLine, SwapFigure, best, error_of, method_lines, swap_figure, sweep
 from fugu.scenario import Scenario
 from fugu.scenario.property import PropertyModel
@@ -58,7 +58,7 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
         sharing.size,
         values=options.numbers("values", sharing.values),
         tolerance=options.number("tolerance", sharing.tolerance),
-        bounds=ends_of(sharing.bounds or [], r"(.*):([^:,]*),([^:]*)", "age:17,90"),
+        bounds=options.ends_of([":".join(part.rsplit(",", 1)) for part in sharing.bounds or []], "age:17,90"),
         replacement=sharing.replacement,
         missing=cast(Literal["error", "drop"], sharing.missing),  # other words are refused
     )

@@ -10,7 +10,7 @@ from typing import final
 from fugu.checking.check import HEAD, OUTSIDE, OWNER, Check
 from fugu.cli.console import err, escape, grid, note, out, print_json, progress, say, spoken, usable_table, warn
 from fugu.question import Question
-from fugu.releasing.blocks import Block, Caution, Grid, Line, Note
+from fugu.releasing.blocks import CAUTION, LOUD, NOTE, Block, Listing, Text
 from fugu.releasing.dispatch import dispatched
 from fugu.releasing.forms import Booking, Delivery
 from fugu.releasing.outcome import Forecast
@@ -40,7 +40,7 @@ class Terminal:
 
     def hear(self, block: Block) -> None:
         """Print it."""
-        if not self.as_json or (isinstance(block, Note) and not block.stated):
+        if not self.as_json or (isinstance(block, Text) and block.beside and not block.stated):
             show([block])
 
     def look(self, seen: Check | str) -> bool:
@@ -61,20 +61,20 @@ def show(blocks: Iterable[Block]) -> None:
     """What a release says, on the screen."""
     for block in blocks:
         match block:
-            case Line(text, strong="", soft=soft, formal=formal):
-                say(text.replace("{}", spoken(formal).strip()) if formal else text, soft_wrap=soft)
-            case Line(text, strong=strong):
-                out.print(f"[bold]{escape(strong)}[/]{escape(text)}")
-            case Note(text, loud=True):
-                err.print(f"[bold red]warning[/]: {escape(text)}", soft_wrap=not err.is_terminal)
-            case Note(text):
-                note(text)
-            case Caution(text):
-                warn([text])
-            case Grid(title, columns, left, rows):
+            case Listing(title, columns, left, rows):
                 out.print(grid(title, columns, left, rows=rows))
             case Usable():
                 out.print(usable_table(block))
+            case Text(text, tone) if tone == LOUD:
+                err.print(f"[bold red]warning[/]: {escape(text)}", soft_wrap=not err.is_terminal)
+            case Text(text, tone) if tone == NOTE:
+                note(text)
+            case Text(text, tone) if tone == CAUTION:
+                warn([text])
+            case Text(text, strong="", soft=soft, formal=formal):
+                say(text.replace("{}", spoken(formal).strip()) if formal else text, soft_wrap=soft)
+            case Text(text, strong=strong):
+                out.print(f"[bold]{escape(strong)}[/]{escape(text)}")
 
 
 _SHOWN = 40  # columns that are shown; of more, those first in which something was not read as it stands

@@ -16,9 +16,8 @@ from fugu.documents.certificate import Certificate
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.errors import LedgerBroken, Unstorable
 from fugu.guarantee.curve import budget_from, budget_json
-from fugu.mechanism.release import PerEntryRelease, Release
+from fugu.mechanism.release import PerEntryRelease, Release, SequenceAnswer
 from fugu.numbers.checks import is_texts
-from fugu.queries.sequence_query import SequenceAnswer
 
 _KINDS = "biufU"
 _MOST = 256 * 1024**2

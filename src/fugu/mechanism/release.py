@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn
-from fugu.errors import AlreadyReleased, NoiselessRelease, UsageError
+from fugu.errors import AlreadyReleased, BadNoise, NoiselessRelease, UsageError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import UNCHARGED
@@ -242,3 +242,71 @@ class PerEntryRelease:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({brief(self.value)}, per entry {self.guarantee!r})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SequenceAnswer(PerEntryRelease, Shown):
+    """What went out: `value`, its `labels`, the 95 % `interval` of the error (all parts together), the `charge`."""
+
+    labels: tuple[Any, ...] | None = None
+    interval: tuple[float, float] | None = None
+
+    @property
+    def parts(self) -> tuple[SequenceAnswer, ...]:
+        """The answers one by one where several questions were asked together (`Several`); else this one alone."""
+        if "parts" not in self.certificate.body:
+            return (self,)
+        return tuple(SequenceAnswer(v, self.guarantee, self.certificate, n, i) for v, n, i in self.value)
+
+    @property
+    def bounds(self) -> Any:
+        """value + interval: where the exact answer lies with 95 %; None for selections."""
+        if self.interval is None:
+            return None
+        return self.value + self.interval[0], self.value + self.interval[1]
+
+    def to_json(self) -> Json:
+        """The answer in JSON types: its columns, what each entry is promised, and the digest of the certificate."""
+        return {
+            "columns": finite(self.columns(str(self.certificate["query"]))),
+            "guarantee": self.guarantee.to_json(), "certificate": self.certificate["digest"],
+        }  # fmt: skip
+
+    def table(self) -> dict[Any, Any]:
+        """Label to value, for answers with several parts."""
+        if self.labels is None:
+            raise BadNoise("this answer has one part; read its value")
+        return dict(zip(self.labels, np.asarray(self.value).ravel().tolist(), strict=True))
+
+    def columns(self, query: str) -> dict[str, list[Any]]:
+        """The answer as columns: labels, values, and where the exact answer lies with 95 %; of several questions one
+        row for each number or rank of each. `query`: the question in words, which labels a single number."""
+        if "parts" not in self.certificate.body:
+            return self._alone(query)
+        found: dict[str, list[Any]] = {name: [] for name in TOGETHER}
+        for part, claims in zip(self.parts, self.certificate["parts"], strict=True):
+            columns = part._alone(claims["query"])
+            if "from" in columns:
+                columns["state"] = columns.pop("from")
+            rows = max(map(len, columns.values()))
+            columns["query"] = [claims["query"]] * rows
+            for name in TOGETHER:
+                found[name] += columns.get(name, [None] * rows)
+        return {name: cells for name, cells in found.items() if any(cell is not None for cell in cells)}
+
+    def _alone(self, query: str) -> dict[str, list[Any]]:
+        if self.interval is None:
+            chosen = list(self.value) if isinstance(self.value, tuple) else [self.value]
+            return {"rank": list(range(1, len(chosen) + 1)), "state": chosen}
+        values = np.asarray(self.value).ravel().tolist()
+        ends = {"low": [v + self.interval[0] for v in values], "high": [v + self.interval[1] for v in values]}
+        if self.labels is None:
+            return {"query": [query], "value": values, **ends}
+        if isinstance(self.labels[0], tuple):
+            start, stop = (list(side) for side in zip(*self.labels, strict=True))
+            return {"from": start, "to": stop, "value": values, **ends}
+        return {"state": list(self.labels), "value": values, **ends}
+
+
+TOGETHER = ("query", "rank", "state", "to", "value", "low", "high")
+"""The columns of several questions in one file; what an answer has not is blank."""

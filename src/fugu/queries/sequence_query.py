@@ -15,20 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon
-from fugu.errors import BadBudget, BadNoise, NotProvable, UsageError
+from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.fixed import Fixed
 from fugu.guarantee import ZCDP, Approx, Guarantee, Pure
 from fugu.guarantee.asks import exact
-from fugu.mechanism.release import Once, PerEntryRelease, Simulated, require_noise, take_once
+from fugu.mechanism.release import Once, SequenceAnswer, Simulated, require_noise, take_once
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.numbers.exact import Real, as_fraction
 from fugu.priors.gaussian_field import GaussianField
 from fugu.queries.entries import Numbers, States
 from fugu.queries.entry_noise import EntryNoise, Shift, lattice_delta, zcdp_delta
 from fugu.queries.sequence_prior import belief_claims
-from fugu.shown import Shown
 from fugu.translation.translate import dp_budget
-from fugu.visible import Json, finite
 
 T = TypeVar("T", int, float)
 
@@ -39,81 +37,6 @@ class Drawn(NamedTuple):
     value: Any
     labels: tuple[Any, ...] | None = None
     interval: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SequenceAnswer(PerEntryRelease, Shown):
-    """What went out: `value`, its `labels`, the 95 % `interval` of the error (all parts together), the `charge`."""
-
-    labels: tuple[Any, ...] | None = None
-    interval: tuple[float, float] | None = None
-
-    @property
-    def parts(self) -> tuple[SequenceAnswer, ...]:
-        """The answers one by one where several questions were asked together (`Several`); else this one alone."""
-        if "parts" not in self.certificate.body:
-            return (self,)
-        return tuple(SequenceAnswer(v, self.guarantee, self.certificate, n, i) for v, n, i in self.value)
-
-    @property
-    def bounds(self) -> Any:
-        """value + interval: where the exact answer lies with 95 %; None for selections."""
-        if self.interval is None:
-            return None
-        return self.value + self.interval[0], self.value + self.interval[1]
-
-    def to_json(self) -> Json:
-        """The answer in JSON types: its columns, what each entry is promised, and the digest of the certificate."""
-        return {
-            "columns": finite(sequence_columns(self, str(self.certificate["query"]))),
-            "guarantee": self.guarantee.to_json(), "certificate": self.certificate["digest"],
-        }  # fmt: skip
-
-    def table(self) -> dict[Any, Any]:
-        """Label to value, for answers with several parts."""
-        if self.labels is None:
-            raise BadNoise("this answer has one part; read its value")
-        return dict(zip(self.labels, np.asarray(self.value).ravel().tolist(), strict=True))
-
-
-# The answer to a question about sequences as the columns that are published.
-
-
-TOGETHER = ("query", "rank", "state", "to", "value", "low", "high")
-"""The columns of several questions in one file; what an answer has not is blank."""
-
-
-def sequence_columns(answer: SequenceAnswer, query: str) -> dict[str, list[Any]]:
-    """The answer as columns: labels, values, and where the exact answer lies with 95 %; of several questions one row
-    for each number or rank of each.
-
-    `answer`: what was released; `query`: the question in words, which labels a single number."""
-    if "parts" in answer.certificate.body:
-        found: dict[str, list[Any]] = {name: [] for name in TOGETHER}
-        for part, claims in zip(answer.parts, answer.certificate["parts"], strict=True):
-            columns = _alone(part, claims["query"])
-            if "from" in columns:
-                columns["state"] = columns.pop("from")
-            rows = max(map(len, columns.values()))
-            columns["query"] = [claims["query"]] * rows
-            for name in TOGETHER:
-                found[name] += columns.get(name, [None] * rows)
-        return {name: cells for name, cells in found.items() if any(cell is not None for cell in cells)}
-    return _alone(answer, query)
-
-
-def _alone(answer: SequenceAnswer, query: str) -> dict[str, list[Any]]:
-    if answer.interval is None:
-        chosen = list(answer.value) if isinstance(answer.value, tuple) else [answer.value]
-        return {"rank": list(range(1, len(chosen) + 1)), "state": chosen}
-    values = np.asarray(answer.value).ravel().tolist()
-    ends = {"low": [v + answer.interval[0] for v in values], "high": [v + answer.interval[1] for v in values]}
-    if answer.labels is None:
-        return {"query": [query], "value": values, **ends}
-    if isinstance(answer.labels[0], tuple):
-        start, stop = (list(side) for side in zip(*answer.labels, strict=True))
-        return {"from": start, "to": stop, "value": values, **ends}
-    return {"state": list(answer.labels), "value": values, **ends}
 
 
 class SequenceQuery(ABC):

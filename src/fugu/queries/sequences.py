@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise, BadTable, CertificateError, UsageError
+from fugu.mechanism.release import SequenceAnswer
 from fugu.numbers.checks import is_count
 from fugu.numbers.exact import Real, as_fraction, float_up, read_number, read_whole
 from fugu.queries.choices import (
@@ -50,14 +51,7 @@ from fugu.queries.choices import (
 )
 from fugu.queries.entries import Codes, Figures, Numbers, States, numbers_from, states_from
 from fugu.queries.entry_noise import PAIR, Shift
-from fugu.queries.sequence_query import (
-    Drawn,
-    LatticeMechanism,
-    SequenceAnswer,
-    SequenceMechanism,
-    SequenceQuery,
-    Several,
-)
+from fugu.queries.sequence_query import Drawn, LatticeMechanism, SequenceMechanism, SequenceQuery, Several
 
 __all__ = [
     "ArgMax", "Count", "Histogram", "LatticeMechanism", "Lipschitz", "Mean", "Numbers", "RandomisedResponse", "Select",

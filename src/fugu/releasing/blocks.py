@@ -16,39 +16,33 @@ if TYPE_CHECKING:
     from fugu.utility.usable import Usable
 
 
+RESULT, NOTE, LOUD, CAUTION = "result", "note", "loud", "caution"
+"""A line of the result; what is good to know beside it; what must not be overlooked, beside it and of it."""
+
+
 @final
 @dataclass(frozen=True)
-class Line:
-    """A sentence: its beginning, `strong`, and the rest. `soft`: shown on one line however long; `formal`: what
-    stands for {} in the text, in the words of a certificate, which the reader may know by other names."""
+class Text:
+    """What is said in words: its beginning, `strong`, and the rest. `soft`: shown on one line however long; `formal`:
+    what stands for {} in the text, in the words of a certificate, which the reader may know by other names; `stated`:
+    the JSON of the result says it too."""
 
     text: str
+    tone: str = RESULT
     strong: str = ""
     soft: bool = False
     formal: str = ""
-
-
-@final
-@dataclass(frozen=True)
-class Note:
-    """What is good to know beside the result; `loud`: what must not be overlooked; `stated`: its JSON says it too."""
-
-    text: str
-    loud: bool = False
     stated: bool = False
 
-
-@final
-@dataclass(frozen=True)
-class Caution:
-    """What must not be overlooked, of the result itself."""
-
-    text: str
+    @property
+    def beside(self) -> bool:
+        """Whether it is no part of the result."""
+        return self.tone in (NOTE, LOUD)
 
 
 @final
 @dataclass(frozen=True)
-class Grid:
+class Listing:
     """A table: numbers, but for the columns on the `left`."""
 
     title: str | None
@@ -57,20 +51,15 @@ class Grid:
     rows: Sequence[Sequence[object]]
 
 
-Block: TypeAlias = "Line | Note | Caution | Grid | Usable"
+Block: TypeAlias = "Text | Listing | Usable"
 
 
-def lines(texts: Iterable[str]) -> Iterator[Line]:
-    """Each text as a line."""
-    return map(Line, texts)
+def sentences(texts: Iterable[str], tone: str = RESULT) -> Iterator[Text]:
+    """Each text as a sentence of this tone."""
+    return (Text(text, tone) for text in texts)
 
 
-def cautions(texts: Iterable[str]) -> Iterator[Caution]:
-    """Each text as a warning."""
-    return map(Caution, texts)
-
-
-def label_warnings(path: Path, columns: Mapping[str, Any]) -> Iterator[Note]:
+def label_warnings(path: Path, columns: Mapping[str, Any]) -> Iterator[Text]:
     """Which columns of a file hold labels that a spreadsheet would run, or that a terminal would obey."""
     from fugu.data.files import formula_columns, hidden_columns
 
@@ -81,7 +70,7 @@ def label_warnings(path: Path, columns: Mapping[str, Any]) -> Iterator[Note]:
     run = "labels that begin with = + - or @, which spreadsheets run as formulas; import it as text"
     for found, why in ((hidden_columns(columns), unseen), (formula_columns(columns), run)):
         if found:
-            yield Note(f"column {', '.join(map(repr, found))} of {str(path)!r} has {why}", loud=True)
+            yield Text(f"column {', '.join(map(repr, found))} of {str(path)!r} has {why}", LOUD)
 
 
 class Listener(Protocol):
@@ -107,7 +96,7 @@ class Notes:
 
     def hear(self, block: Block) -> None:
         """Keep what is said in words."""
-        if isinstance(block, Note):
+        if isinstance(block, Text) and block.beside:
             self.texts.append(block.text)
 
     def look(self, seen: Check | str) -> bool:

@@ -24,14 +24,14 @@ from fugu.publication.files import drafted
 from fugu.publication.releasing import drawn_once, open_column, release_private
 from fugu.question import Question
 from fugu.releasing import options
-from fugu.releasing.blocks import Block, Line, cautions, lines
+from fugu.releasing.blocks import CAUTION, Block, Text, sentences
 from fugu.releasing.dispatch import Dispatch, DryRun
 from fugu.releasing.outcome import Forecast
 from fugu.scenario import Scenario
 from fugu.utility.reading import implausible_column
 from fugu.utility.told import called_exactly, figures
 from fugu.utility.usable import EXACT, ROW_BY_ROW, UNKNOWN, RowsFor, Usable
-from fugu.visible import several
+from fugu.visible import Json, several
 
 _SHOWN = 12
 """Values that are listed by name; more are counted."""
@@ -121,56 +121,56 @@ def described(
     certificate = mechanism.certificate
     yield from (_channel_told if mechanism.noise.tabled else _noise_told)(mechanism, publish)
     name = called(certificate.method, str(certificate.body["noise"]["kind"]) if "noise" in certificate.body else "")
-    yield Line(f"method: {certificate.method}, {name} ({{}})", formal=certificate.theorem)
+    yield Text(f"method: {certificate.method}, {name} ({{}})", formal=certificate.theorem)
     proved = certificate.proved
-    yield Line(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}")
-    yield Line(f"promised: {certificate.promises}")
-    yield Line(f"worst pair: {certificate.worst_pair}")
+    yield Text(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}")
+    yield Text(f"promised: {certificate.promises}")
+    yield Text(f"worst pair: {certificate.worst_pair}")
     if mechanism.names is None:
         half = mechanism.interval(0.95)[1]
         days = " days" if mechanism.context.dates is not None else ""
-        yield Line(f"expected |error| {mechanism.expected_error():.6g}{days}; 95 % of errors within ±{half:.6g}{days}")
+        yield Text(f"expected |error| {mechanism.expected_error():.6g}{days}; 95 % of errors within ±{half:.6g}{days}")
     if steps := certificate.body.get("post"):
         after = "a function of what goes out, so it costs nothing. Errors are before it"
-        yield Line(f"afterwards: {', '.join(steps)}; {after}")
+        yield Text(f"afterwards: {', '.join(steps)}; {after}")
     empirical = certificate.body.get("empirical")
     if empirical is not None:
         loss = "no finite epsilon" if empirical["epsilon"] is None else f"epsilon {empirical['epsilon']:.6g}"
-        yield Line(f"under the empirical laws, which the guarantee is not for: {loss}, delta {empirical['delta']:.3g}")
+        yield Text(f"under the empirical laws, which the guarantee is not for: {loss}, delta {empirical['delta']:.3g}")
     yield Usable.of(certificate, rows) if usable is None else usable
-    yield from lines(certificate.tell().rules)
-    yield Line("assumptions: {}", formal="; ".join(certificate.assumptions))
-    yield from cautions(warnings_of(certificate, rows))
+    yield from sentences(certificate.tell().rules)
+    yield Text("assumptions: {}", formal="; ".join(certificate.assumptions))
+    yield from sentences(warnings_of(certificate, rows), CAUTION)
 
 
-def _noise_told(mechanism: Mechanism, publish: str) -> Iterator[Line]:
+def _noise_told(mechanism: Mechanism, publish: str) -> Iterator[Text]:
     noise, under = mechanism.noise, f"{publish!r} under {mechanism.certificate.promises}"
     if noise.scale == 0:
-        yield Line(f" to publish {under}: the beliefs alone suffice.", strong="No noise is needed")
+        yield Text(f" to publish {under}: the beliefs alone suffice.", strong="No noise is needed")
     else:
         kind = type(noise).__name__ if noise.added else f"Laplace-on-{noise.name}"
         lattice = "without a lattice, for analysis only,"
         where = lattice if noise.grid is None else f"in steps of {float(noise.grid):.6g}"
-        yield Line(f" {where} publishes {under}.", strong=f"{kind} noise of scale {noise.scale:.10g}")
+        yield Text(f" {where} publishes {under}.", strong=f"{kind} noise of scale {noise.scale:.10g}")
     if (table := mechanism.certificate.body.get("remap")) is not None:
-        yield Line(
+        yield Text(
             f"outputs are moved to the value of least {table['loss']} loss, by a table of {len(table['to'])} values"
         )
 
 
-def _channel_told(mechanism: Mechanism, publish: str) -> Iterator[Line]:
+def _channel_told(mechanism: Mechanism, publish: str) -> Iterator[Text]:
     """The first lines about a channel: what it does, how near the optimum it is, what goes out exactly."""
     optimum, values = mechanism.optimum, len(mechanism.errors.support)
     what = f"A channel of {values} values and {len(mechanism.errors.channel.outputs)} outputs"
-    yield Line(f" publishes {publish!r} under {mechanism.certificate.promises}.", strong=what)
+    yield Text(f" publishes {publish!r} under {mechanism.certificate.promises}.", strong=what)
     bound = "" if optimum.lower is None else f"; no {optimum.among} is below {optimum.lower:.9g}"
-    yield Line(f"expected {optimum.loss} loss {optimum.value:.9g}{bound}")
+    yield Text(f"expected {optimum.loss} loss {optimum.value:.9g}{bound}")
     exact = called_exactly(mechanism)
     listed = f": {', '.join(map(str, exact[:_SHOWN]))}{', ...' if len(exact) > _SHOWN else ''}" if exact else ""
-    yield Line(f"{len(exact)} of {values} values go out as they are{listed}; the others are exchanged")
+    yield Text(f"{len(exact)} of {values} values go out as they are{listed}; the others are exchanged")
     if mechanism.names is None:
         tails = (f"{float(100 * level):g} % within {error:g}" for level, error in mechanism.error_quantiles().items())
-        yield Line(f"errors: {', '.join(tails)}")
+        yield Text(f"errors: {', '.join(tails)}")
 
 
 def release_column(dispatch: Dispatch) -> Forecast:
@@ -180,6 +180,12 @@ def release_column(dispatch: Dispatch) -> Forecast:
     question, account, dry_run = dispatch.question, dispatch.account, dispatch.delivery.dry_run
     _, publish = question.secret, question.published
     own = question.reference is None
+
+    def summary(rows: int | None, weak: tuple[str, ...], usable: Usable | None = None) -> Json:
+        found = figures(mechanism, rows, usable)
+        said = {"warnings": [*found["warnings"], *weak], "report": asdict(scenario.report), "closes": dispatch.closes}
+        return {**found, **said}
+
     with dispatch.listener.working("fitting beliefs"):
         known = dispatch.known
         scenario = scenario_of(question, dispatch.table if known is None else known, own=own)
@@ -201,16 +207,12 @@ def release_column(dispatch: Dispatch) -> Forecast:
             weak = (*scenario.report.few, *cut_cells(known, scenario.schema, {publish: None}))
         audit = dispatch.sign(going, remarks=weak)
         usable = judged(mechanism, scenario, rows.number) if dry_run else None
-    summary = {**figures(mechanism, rows.number, usable), "report": asdict(scenario.report), "dry_run": dry_run,
-               "closes": dispatch.closes}  # fmt: skip
     dispatch.say_closing()
     if dry_run:
-        summary |= {**dry.to_json(), "warnings": [*summary["warnings"], *weak]}
-        shown = (*described(mechanism, publish, rows.number, usable), *cautions(weak), *dry.lines())
-        return Forecast(summary, shown, {"": mechanism.certificate}, usable)
+        said = (*described(mechanism, publish, rows.number, usable), *sentences(weak, CAUTION))
+        return dry.forecast(summary(rows.number, weak, usable), said, {"": mechanism.certificate}, usable)
     private = _opened(dispatch, mechanism)
     rows.require(size := len(private))
-    summary |= figures(mechanism, size)
     going = replace(going, rows=size, basis="", check=dispatch.look(private, question.unit))
     with dispatch.listener.working(f"drawing {several(size, 'value')}"):
         drawn = release_private(mechanism, private, allow_no_noise=question.allow_no_noise)  # shown to nobody yet
@@ -221,10 +223,11 @@ def release_column(dispatch: Dispatch) -> Forecast:
         else:
             draft = drawn_once(account, mechanism, private, drawn, publish, dispatch.files.published)
         implausible = implausible_column(mechanism.certificate, draft.cells())
-        written = dispatch.publish(going, columns, audit, remarks=(*weak, *implausible), draft=draft)
-    summary |= {"files": written["files"], "implausible": list(implausible), **written,
-                "warnings": [*summary["warnings"], *weak]}  # fmt: skip
-    return dispatch.published(summary, (*described(mechanism, publish, size), *cautions((*weak, *implausible))))
+        remarks = (*weak, *implausible)
+        return dispatch.published(
+            going, columns, {**summary(size, weak), "implausible": list(implausible)},
+            (*described(mechanism, publish, size), *sentences(remarks, CAUTION)), audit, remarks=remarks, draft=draft,
+        )  # fmt: skip
 
 
 def _opened(dispatch: Dispatch, mechanism: Mechanism) -> Private:

@@ -20,6 +20,7 @@ from fugu.checking.check import OUTSIDE, OWNER, Check
 from fugu.data import Schema, Table
 from fugu.data.layout import PLAIN
 from fugu.data.private import Private
+from fugu.documents.document import Document
 from fugu.documents.release import ReleaseDocument, is_name
 from fugu.documents.sentences import ON_THE_TERMINAL
 from fugu.errors import CertificateError, UnknownName, UsageError
@@ -33,7 +34,7 @@ from fugu.publication.files import Beliefs, Draft, Files, Outgoing, drafted, pre
 from fugu.publication.releasing import ReleaseAccount, released_before
 from fugu.question import COLUMN, LAW, PROPERTY, RECORDS, SEQUENCES, STATISTICS, Question
 from fugu.releasing import options
-from fugu.releasing.blocks import Block, Line, Listener, Note, label_warnings
+from fugu.releasing.blocks import LOUD, NOTE, Block, Listener, Text, label_warnings
 from fugu.releasing.forms import Booking, Delivery
 from fugu.releasing.options import named, split
 from fugu.releasing.outcome import Forecast, Publication
@@ -116,7 +117,7 @@ class Dispatch:
         report = None if opened else self.delivery.report
         audit = signed(going, report, self.delivery.attack, usable, remarks)
         if report is not None:
-            self.listener.hear(Line(f"wrote {report}"))
+            self.listener.hear(Text(f"wrote {report}"))
         return audit
 
     def look(
@@ -143,7 +144,7 @@ class Dispatch:
 
     def say_closing(self) -> None:
         """Say, before anything is charged, that nothing else can follow; in JSON it is the part "closes"."""
-        self.listener.hear(Note(self.closes, stated=True))
+        self.listener.hear(Text(self.closes, NOTE, stated=True))
 
     def before(self, account: ReleaseAccount | None, *, named: bool = True) -> Publication | None:
         """The release of this very request, if it is there; else its files may be written: see `ready`."""
@@ -152,23 +153,21 @@ class Dispatch:
         assert account is not None  # only what was charged is known again
         return Publication.again(self.files, account.told())
 
-    def publish(
-        self, going: Outgoing, columns: Mapping[str, Any], audit: fugu.Audit | None, usable: Usable | None = None,
-        remarks: Sequence[str] = (), draft: Draft | None = None, free: bool = False,
-    ) -> Json:  # fmt: skip
-        """Write the files of the release; what a summary says of them. `draft`: the published file, if it is written
-        already; `free`: nothing was charged, so the ledger has no entry."""
+    def published(
+        self, going: Outgoing, columns: Mapping[str, Any], summary: Json, blocks: Iterable[Block],
+        audit: fugu.Audit | None, usable: Usable | None = None, remarks: Sequence[str] = (), draft: Draft | None = None,
+        free: bool = False,
+    ) -> Publication:  # fmt: skip
+        """Write the files of the release: what went out. `draft`: the published file, if it is written already; `free`:
+        nothing was charged, so the ledger has no entry."""
         files, account = self.files, self.account
-        entry = None if account is None or free else account.entry()
         draft = drafted(files.published, columns) if draft is None else draft
-        publish(files, replace(going, ledger=entry), draft, columns, page_after(files, account, audit, usable, remarks))
+        going = replace(going, ledger=None if account is None or free else account.entry())
+        publish(files, going, draft, columns, page_after(files, account, audit, usable, remarks))
         self.tell(label_warnings(files.published, columns))
-        return {"dry_run": False, "files": files.to_json(), "ledger": None if account is None else account.told()}
-
-    def published(self, summary: Json, blocks: Iterable[Block]) -> Publication:
-        """What went out, with its last line."""
-        wrote = Line(f"wrote {', '.join(map(str, self.files.all()))}")
-        return Publication(summary, (*blocks, wrote), files=self.files)
+        written = {"dry_run": False, "files": files.to_json(), "ledger": None if account is None else account.told()}
+        wrote = Text(f"wrote {', '.join(map(str, files.all()))}")
+        return Publication({**written, **summary}, (*blocks, wrote), files=files)
 
 
 def page_after(
@@ -231,20 +230,18 @@ class DryRun:
         usual = str(rows) if by is None or rows.own else f"{rows}; {GROUPS}"
         return DryRun(rows, tuple(wanted), words or usual)
 
-    def to_json(self) -> Json:
-        """The same for --json."""
-        return {
+    def forecast(
+        self, summary: Json, blocks: Iterable[Block], proofs: Mapping[str, Document], usable: Usable | None
+    ) -> Forecast:
+        """What would go out, with this in its JSON and in its last lines."""
+        basis = {
             "rows": self.rows.number, "rows_declared": self.rows.declared is not None, "basis": self.basis,
             "columns": list(self.columns), "dry_run": True,
         }  # fmt: skip
-
-    def lines(self) -> tuple[Line, Line]:
-        """The last lines for people."""
         read = "the table counts as public and was read" if self.rows.own else "no private table was read"
-        return (
-            Line(f"dry run: nothing was released or charged, and {read}; {self.basis}"),
-            Line(f"the table must have {', '.join(map(repr, self.columns))}"),
-        )
+        last = Text(f"dry run: nothing was released or charged, and {read}; {self.basis}")
+        needed = Text(f"the table must have {', '.join(map(repr, self.columns))}")
+        return Forecast({**summary, **basis}, (*blocks, last, needed), proofs, usable)
 
 
 def account_of(
@@ -330,7 +327,7 @@ def dispatched(
     if delivery.report is not None:
         options.fresh(check_apart(delivery.report, *read, delivery.output), delivery.force)
     if question.public_prior:
-        listener.hear(Note(ON_THE_TERMINAL, loud=True))
+        listener.hear(Text(ON_THE_TERMINAL, LOUD))
     if question.query is not None and question.missing == "drop" and not question.sequential:
         raise UsageError(
             "--missing drop is for a column that is published row by row: a statistic counts every record. Give "
@@ -353,7 +350,7 @@ def dispatched(
     if (known := dispatch.before(account, named=question.query is None or question.sequential)) is not None:
         return known
     if account is None and not dry_run:
-        listener.hear(Note(UNCHARGED))
+        listener.hear(Text(UNCHARGED, NOTE))
     if question.kind == STATISTICS and question.publish is not None:
         _ = question.published  # refused, and says why
     question.refuse()

@@ -22,7 +22,7 @@ from fugu.guarantee import Approx, Guarantee, Pure, Renyi
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.queries.statistic import GRAMMAR, StatisticQuestion, what_and_by
 from fugu.question import Question, facts
-from fugu.releasing.blocks import Line, Note
+from fugu.releasing.blocks import NOTE, Text
 from fugu.scenario.scenario import PairsOfSecrets
 from fugu.visible import Json, brief, several
 
@@ -243,13 +243,14 @@ def named(query: str | None, sequences: bool) -> tuple[Json, Json]:
     return {"what": now, "grammar": GRAMMAR}, {"what": query if len(parts) == 1 else ", ".join(parts)}
 
 
-def plan_told(questions: Sequence[object], query: str) -> Iterator[Line | Note]:
+def plan_told(questions: Sequence[object], query: str) -> Iterator[Text]:
     """What will be asked, said before it is charged; and where fugu 0.3 read the line otherwise."""
-    yield Line(f"plan: {joined(questions)}", soft=True)
+    yield Text(f"plan: {joined(questions)}", soft=True)
     if (earlier := split_before(query)) is not None:
-        yield Note(
+        yield Text(
             f'a "by" at the end of a list is for the whole list; fugu 0.3 read this as "{joined(earlier)}", which is '
             "how to ask for that",
+            NOTE,
             stated=True,
         )
 
@@ -285,10 +286,10 @@ def questions_of(
     parsed = [StatisticQuestion.parse(text) for text in texts]
     parsed = [asked if asked.by is not None else replace(asked, by=by) for asked in parsed]
     columns = tuple(dict.fromkeys(column for asked in parsed for column in asked.columns))
-    ranges = _by_column("--bounds", bounds, columns)
+    ranges = _by_column("--bounds", bounds, columns, 2)
     if any(len(numbers) != 2 for numbers in ranges.values()):
         raise UsageError("--bounds are two numbers, such as --bounds 0,400, or for each column age:0:110,chol:100:400")
-    steps = _by_column("--step", step, columns)
+    steps = _by_column("--step", step, columns, 1)
     if any(len(numbers) != 1 for numbers in steps.values()):
         raise UsageError("--step is one number, such as --step 5, or one for each column: age:5,chol:10")
     edges = {name: [float(x) for x in found] for name, found in _by_column("--bins", bins, columns).items()}
@@ -329,16 +330,28 @@ def weights_of(text: str | None, questions: Sequence[Asked]) -> list[Real] | str
     return found
 
 
-def _by_column(name: str, text: str | None, columns: tuple[str, ...]) -> dict[str, list[Real]]:
-    """{column: numbers} of "age:0:110,chol:100:400"; of bare numbers, {"": numbers}."""
+def ends_of(parts: Sequence[str], like: str) -> dict[str, tuple[Real, Real]]:
+    """{column: ends} of texts such as "age:17:90"; `like`: how they are typed."""
+    found = {}
+    for part in parts:
+        (column, ends), *more = _by_column("bounds", part, (), 2).items()
+        if more or not column or len(ends) != 2:
+            raise UsageError(f'bounds are a column and two numbers, such as --bounds "{like}", got {part!r}')
+        found[column] = ends[0], ends[1]
+    return found
+
+
+def _by_column(name: str, text: str | None, columns: tuple[str, ...], count: int = -1) -> dict[str, list[Real]]:
+    """{column: numbers} of "age:0:110,chol:100:400"; of bare numbers, {"": numbers}. `columns`: the only ones there
+    are, if any are named; a column may hold colons where the `count` of its numbers is known."""
     if text is None:
         return {}
     if ":" not in text:
         return {ALL: [number(name, part) for part in text.split(",")]}
     found: dict[str, list[Real]] = {}
     for part in text.split(","):
-        column, *numbers = (piece.strip() for piece in part.split(":"))
-        if column not in columns:
+        column, *numbers = (piece.strip() for piece in part.rsplit(":", count))
+        if columns and column not in columns:
             raise UnknownName(f"column of {name}", column, columns)
         found[column] = [number(name, piece) for piece in numbers]
     return found

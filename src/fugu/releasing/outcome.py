@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn
 from fugu.documents.certificate import Certificate
@@ -20,12 +20,13 @@ from fugu.errors import UsageError
 from fugu.guarantee.composition import promise
 from fugu.guarantee.curve import budget_from
 from fugu.publication.files import Files
-from fugu.releasing.blocks import Block, Line
-from fugu.report.dossier import documents_in, usefulness
-from fugu.report.notebook import Sheet
+from fugu.releasing.blocks import Block, Text
 from fugu.shown import Shown
 from fugu.utility.usable import Usable
 from fugu.visible import Json, brief, in_json, several
+
+if TYPE_CHECKING:
+    from fugu.report.notebook import Sheet
 
 _LABELS = frozenset(("query", "group", "cell", "statistic", "state", "from", "to"))
 """Columns of published statistics that hold names, whatever these look like."""
@@ -95,7 +96,7 @@ class Publication(Forecast):
     def again(files: Files, entry: Mapping[str, str]) -> Publication:
         """A release that is there already; `entry`: the request and the data in the ledger."""
         listed = ", ".join(map(str, files.all()))
-        said = Line(f"released before, under the same request: {listed}; nothing was drawn")
+        said = Text(f"released before, under the same request: {listed}; nothing was drawn")
         summary = {"files": files.to_json(), "ledger": dict(entry), "released before": True}
         return Publication(summary, (said,), files=files, repeated=True)
 
@@ -137,6 +138,8 @@ class Publication(Forecast):
     @property
     def usable(self) -> Usable:
         """Whether it can be used: as its page says."""
+        from fugu.report.dossier import documents_in, usefulness
+
         found = usefulness(documents_in(self.document)[1], self.document["data"]["rows"])
         return super().usable if found is None else found
 
@@ -157,6 +160,8 @@ class Publication(Forecast):
 
 def sheet(shown: Forecast) -> Sheet:
     """What a notebook shows: what was asked, both promises, the verdict, the published numbers."""
+    from fugu.report.notebook import Sheet
+
     facts = [("promised", shown.promises), ("verdict", shown.usable.verdict)]
     if not isinstance(shown, Publication):
         return Sheet("What a release would be", facts, notes=shown.notes)

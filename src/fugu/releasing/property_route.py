@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any, Literal, cast
@@ -14,7 +13,6 @@ from fugu.data import Schema, Table
 from fugu.documents.certificate import Certificate
 from fugu.errors import UsageError
 from fugu.mechanism.mechanism import Mechanism
-from fugu.numbers.exact import Real
 from fugu.progress import stage
 from fugu.queries.kinds import Cell
 from fugu.queries.property_release import (
@@ -24,7 +22,7 @@ from fugu.queries.property_release import (
     statistic_columns,
 )
 from fugu.releasing import options
-from fugu.releasing.blocks import Block, Grid, Line
+from fugu.releasing.blocks import Block, Listing, Text
 from fugu.releasing.dispatch import CLOSES, Dispatch, DryRun
 from fugu.releasing.options import split
 from fugu.releasing.outcome import Forecast
@@ -62,7 +60,7 @@ def _asked(dispatch: Dispatch) -> PropertyQuestion:
         dispatch.known, split(question.statistics), hide, size=question.size,
         tolerance=options.number("tolerance", question.tolerance),
         shares=options.numbers("shares", question.shares),
-        bounds=None if question.bounds is None else ends_of(question.bounds.split(","), *_PAIRS),
+        bounds=options.ends_of(question.bounds.split(","), "age:17:90,chol:100:400") if question.bounds else None,
         missing=cast(Literal["error", "drop"], question.missing),  # other words are refused
         method=question.method, schema=dispatch.schema,
     )  # fmt: skip
@@ -102,21 +100,22 @@ def release_hidden(dispatch: Dispatch) -> Forecast:
     with dispatch.listener.working("drawing"):
         stored = produce() if account is None else account.spend(private, mechanism, produce)
         cells, certificate = tuple(Cell(*cell) for cell in stored["cells"]), Certificate.parse(stored["certificate"])
-        written = dispatch.publish(replace(going, certificates={"": certificate}), statistic_columns(cells), audit)
     listed = [{"statistic": c.cell, "value": c.value, "low": c.low, "high": c.high, "std": c.scale} for c in cells]
     figures = _figures(known, mechanism, size, certificate)
     title = f"Statistics of {size} records, hiding the share of {known.hide}, under {certificate.promises}"
     numbers = [(cell.cell, *map(float, (cell.value, cell.low, cell.high, cell.scale))) for cell in cells]
-    shown = Grid(title, ("statistic", "value", "low", "high", "noise std"), ("statistic",), numbers)
-    summary = {**figures, "cells": listed, **written, "closes": dispatch.closes}
-    return dispatch.published(summary, (shown, *_told(known, certificate)))
+    shown = Listing(title, ("statistic", "value", "low", "high", "noise std"), ("statistic",), numbers)
+    return dispatch.published(
+        replace(going, certificates={"": certificate}), statistic_columns(cells),
+        {**figures, "closes": dispatch.closes, "cells": listed}, (shown, *_told(known, certificate)), audit,
+    )  # fmt: skip
 
 
 def _figures(known: PropertyQuestion, mechanism: Mechanism, size: int, certificate: Certificate) -> dict[str, Any]:
     """The same for a release and a dry run."""
     names = [str(s) for s in known.statistics]
     return {
-        "hide": known.hide, "closes": CLOSES, "statistics": names, "size": size,
+        "hide": known.hide, "statistics": names, "size": size,
         "bounds": {name: [float(x) for x in ends] for name, ends in known.bounds.items()},
         "guarantee": certificate.budget, "method": certificate.method, "proved": certificate.proved,
         "worst_pair": certificate.worst_pair,
@@ -133,40 +132,25 @@ def _forecast(
     each = zip(known.statistics, deviations_of(mechanism, certificate), strict=True)
     bound = "at most " if estimate else ""
     shown: list[Block] = [
-        Line("standard deviation of the noise: " + bound + ", ".join(f"{s} {x:.4g}" for s, x in each))
+        Text("standard deviation of the noise: " + bound + ", ".join(f"{s} {x:.4g}" for s, x in each))
     ]
     if estimate is not None:
-        shown.append(Line(
+        shown.append(Text(
             f"an estimate from {estimate['draws']} draws of its own: sigma {estimate['sigma']:.5g}, expected l2 error "
             f"{estimate['error']:.5g}; the release makes its own draws, so its sigma will differ a little"
         ))  # fmt: skip
-    summary = {**_figures(known, mechanism, size, certificate), "estimate": estimate, **dry.to_json()}
-    said = (*shown, *_told(known, certificate), *dry.lines())
-    return Forecast(summary, said, {"": certificate}, Usable.of(certificate))
+    summary = {**_figures(known, mechanism, size, certificate), "closes": CLOSES, "estimate": estimate}
+    return dry.forecast(summary, (*shown, *_told(known, certificate)), {"": certificate}, Usable.of(certificate))
 
 
 def _told(known: PropertyQuestion, certificate: Certificate) -> Iterator[Block]:
     proved = certificate.proved
-    yield Line(
+    yield Text(
         f"method: {certificate.method}, {called(certificate.method, 'gaussian')}; proved: epsilon "
         f"{proved['epsilon']:.10g}, delta {proved['delta']:.3g}"
     )
     yield Usable.of(certificate)
     given = known.given or {}
     if taken := [name for name in known.bounds if name not in given]:
-        yield Line(f"clipped to the range of the reference: {', '.join(taken)}; give --bounds to declare others")
-    yield Line("assumptions: {}", formal="; ".join(certificate.assumptions))
-
-
-_PAIRS = r"(.*):([^:]*):([^:]*)", "age:17:90,chol:100:400"
-
-
-def ends_of(parts: list[str], form: str, like: str) -> dict[str, tuple[Real, Real]]:
-    """{column: ends} of texts of the `form`, `like` these; a column may hold colons, its ends do not."""
-    found: dict[str, tuple[Real, Real]] = {}
-    for part in parts:
-        match = re.fullmatch(form, part, re.DOTALL)
-        if match is None or not match[1].strip():
-            raise UsageError(f'bounds are a column and two numbers, such as --bounds "{like}", got {part!r}')
-        found[match[1].strip()] = (options.number("bounds", match[2]), options.number("bounds", match[3]))
-    return found
+        yield Text(f"clipped to the range of the reference: {', '.join(taken)}; give --bounds to declare others")
+    yield Text("assumptions: {}", formal="; ".join(certificate.assumptions))

@@ -35,7 +35,7 @@ from fugu.queries.choices import WAYS
 from fugu.queries.sequence_certificate import OWN_TABLE, THE_TABLE, SequenceCertificate
 from fugu.queries.sequence_prior import REFERENCE, Chain, believed, steps_of
 from fugu.queries.sequence_promise import least_noise
-from fugu.queries.sequence_query import LatticeMechanism, sequence_columns
+from fugu.queries.sequence_query import LatticeMechanism
 from fugu.queries.sequences import (
     Count,
     Histogram,
@@ -54,7 +54,7 @@ from fugu.queries.statistic import GRAMMAR
 from fugu.queries.usable_sequences import usable_mechanism
 from fugu.question import Question
 from fugu.releasing import options
-from fugu.releasing.blocks import Block, Grid, Line, cautions
+from fugu.releasing.blocks import CAUTION, Block, Listing, Text, sentences
 from fugu.releasing.dispatch import Dispatch, DryRun
 from fugu.releasing.options import plan_told, split
 from fugu.releasing.outcome import Forecast
@@ -269,9 +269,9 @@ class ProvedSequences:
             f"{len(prior['states'])} states and length {prior['length']} ({prior['class']})"
             f"{unprotected(certificate['pufferfish']['skipped'])}\n{certificate['odd entries']}"
         )
-        yield from (Line(line, soft=True) for line in words.splitlines())
+        yield from (Text(line, soft=True) for line in words.splitlines())
         yield self.usable
-        yield from cautions(certificate.warnings(self.going.rows))
+        yield from sentences(certificate.warnings(self.going.rows), CAUTION)
 
 
 def release_sequences(dispatch: Dispatch) -> Forecast:
@@ -295,9 +295,8 @@ def release_sequences(dispatch: Dispatch) -> Forecast:
             dry = DryRun.of(expected, (columns.by, columns.order, layout.end, *states), words=words)
             dispatch.sign(replace(rehearsed.going, basis=dry.basis), rehearsed.usable)
     if dispatch.delivery.dry_run:
-        shown = (*rehearsed.told(), *dry.lines())
-        summary = {**rehearsed.to_json(plan), **dry.to_json()}
-        return Forecast(summary, shown, {"": rehearsed.certificate}, rehearsed.usable)
+        told = {"": rehearsed.certificate}
+        return dry.forecast(rehearsed.to_json(plan), rehearsed.told(), told, rehearsed.usable)
     with dispatch.listener.working("working"):
         proved = _proved(dispatch, columns, dispatch.table)
         going = proved.going
@@ -308,11 +307,10 @@ def release_sequences(dispatch: Dispatch) -> Forecast:
             proved.own.opened, question.by, lambda: None if known is None else columns.told.open(known)
         )
         going = replace(going, check=seen)
-    answer = sequence_columns(_spent(dispatch, columns, proved), question.asked)
-    written = dispatch.publish(going, answer, audit, proved.usable)
-    summary = {**proved.to_json(plan), "dry_run": False, "files": written["files"], "answer": answer}
+    answer = _spent(dispatch, columns, proved).columns(question.asked)
     rows = list(zip(*answer.values(), strict=True))  # what an answer has not is blank
-    return dispatch.published(summary, [Grid(None, list(answer), ("state", "from", "to", "query"), rows)])
+    shown = Listing(None, list(answer), ("state", "from", "to", "query"), rows)
+    return dispatch.published(going, answer, {**proved.to_json(plan), "answer": answer}, [shown], audit, proved.usable)
 
 
 def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> ProvedSequences:

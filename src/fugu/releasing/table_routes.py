@@ -27,7 +27,7 @@ from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.statistic import GRAMMAR, StatisticQuestion, exact_numbers, question_told, what_and_by
 from fugu.question import LAW, RECORDS, Question
 from fugu.releasing import options
-from fugu.releasing.blocks import Block, Grid, Line, Note, cautions, lines
+from fugu.releasing.blocks import CAUTION, NOTE, Block, Listing, Text, sentences
 from fugu.releasing.dispatch import UNNAMED, Dispatch, DryRun
 from fugu.releasing.options import Asked, joined, plan_told, questions_of, split, split_before, weights_of
 from fugu.releasing.outcome import Forecast
@@ -76,7 +76,9 @@ def release_records(dispatch: Dispatch) -> Forecast:
             dispatch.before(None)
     if by := sorted({asked.by for asked in parsed if asked.by is not None}):  # who asks by them says so
         public = f"asked by {', '.join(map(repr, by))}, which thereby counts as public: everybody is "
-        dispatch.tell([Note(f"{public}taken to know it of each record, and its exact numbers of rows may go out")])
+        dispatch.tell(
+            [Text(f"{public}taken to know it of each record, and its exact numbers of rows may go out", NOTE)]
+        )
     if dispatch.delivery.dry_run:
         return _rehearsed(dispatch, parsed, certificate, rehearsed, weak)
     seen = dispatch.seen(session.check)
@@ -86,28 +88,27 @@ def release_records(dispatch: Dispatch) -> Forecast:
     remarks, usable = implausible(session, answers), session.usable
     cells = [(str(a.question), c.group, c.cell, c.value, c.low, c.high) for a in answers for c in a.cells]
     shown = dict(zip(COLUMNS, map(list, zip(*cells, strict=True)), strict=True))
-    written = replace(dispatch, account=payer or account).publish(
-        going(certificate, check=seen), shown, audit, usable, (*weak, *remarks), free=payer is None
-    )
     summary = {
         "plan": plan, "route": RECORDS, "answers": [answer.to_json() for answer in answers],
-        "implausible": list(remarks), "warnings": list(weak), **_figures(certificate, usable, account), **written,
+        "implausible": list(remarks), "warnings": list(weak), **_figures(certificate, usable, account),
         "ledger": None if payer is None else payer.entry(), "left": float(session.remaining().epsilon),
     }  # fmt: skip
     exactly = (answer.question for answer in answers if answer.public)
-    return dispatch.published(summary, (
-        _answers(answers, epsilon), *_told(certificate, usable, exactly, account), *cautions((*weak, *remarks))
-    ))  # fmt: skip
+    said = (*_told(certificate, usable, exactly, account), *sentences((*weak, *remarks), CAUTION))
+    return replace(dispatch, account=payer or account).published(
+        going(certificate, check=seen), shown, summary, (_answers(answers, epsilon), *said), audit, usable,
+        (*weak, *remarks), free=payer is None,
+    )  # fmt: skip
 
 
-def _answers(answers: Sequence[SessionAnswer], epsilon: Real) -> Grid:
+def _answers(answers: Sequence[SessionAnswer], epsilon: Real) -> Listing:
     title = f"{several(len(answers), 'answer')} under {both(epsilon, sum(answer.own for answer in answers))}"
     rows = [
         (str(answer.question), c.group, c.cell, float(c.value), float(c.low), float(c.high),
          "" if k else f"{float(answer.cost.epsilon):.4g}")
         for answer in answers for k, c in enumerate(answer.cells)
     ]  # fmt: skip
-    return Grid(title, (*COLUMNS, "cost"), COLUMNS[:3], rows)
+    return Listing(title, (*COLUMNS, "cost"), COLUMNS[:3], rows)
 
 
 def _rehearsed(
@@ -121,13 +122,13 @@ def _rehearsed(
     public = [question for question in plan if question.sized]
     summary = {
         "plan": list(map(str, plan)), "route": RECORDS, "questions": told, "public": list(map(str, public)),
-        "warnings": list(weak), **_figures(certificate, rehearsed.usable), **dry.to_json(),
+        "warnings": list(weak), **_figures(certificate, rehearsed.usable),
     }  # fmt: skip
     head = ("question", "noise", "groups", "own epsilon")
     rows = [(x["query"], x["words"], str(x["groups"]), f"{float(read_number(x['own'])):.4g}") for x in told]
-    shown = Grid(several(len(plan), "question"), head, head[:2], rows)
-    said = (shown, *_told(certificate, rehearsed.usable, public), *cautions(weak), *dry.lines())
-    return Forecast(summary, said, {"": certificate}, rehearsed.usable)
+    shown = Listing(several(len(plan), "question"), head, head[:2], rows)
+    said = (shown, *_told(certificate, rehearsed.usable, public), *sentences(weak, CAUTION))
+    return dry.forecast(summary, said, {"": certificate}, rehearsed.usable)
 
 
 def _cap(question: Question) -> Real | None:
@@ -213,14 +214,14 @@ def _told(
 ) -> Iterator[Block]:  # fmt: skip
     """Which numbers are exact without noise, how usable the answers are, both promises, and what is left."""
     for question in public:
-        yield Line(f"{question}: {PUBLIC}")
+        yield Text(f"{question}: {PUBLIC}")
     yield usable
     told = _figures(certificate, usable, account)
-    yield from lines(told["rules"])
+    yield from sentences(told["rules"])
     budget = certificate.budget if account is None else account.budget  # with its delta, if it has one
     of = "" if certificate.cap is None else f", of {both(budget, certificate.cap)}"
-    yield Line(f"spent {told['promise']}{of}")
-    yield from cautions(told["exact"])
+    yield Text(f"spent {told['promise']}{of}")
+    yield from sentences(told["exact"], CAUTION)
 
 
 def release_query(dispatch: Dispatch) -> Forecast:
@@ -237,7 +238,7 @@ def release_query(dispatch: Dispatch) -> Forecast:
         return known
     dispatch.tell(plan_told([plan], question.asked))
     if dispatch.why:
-        dispatch.tell([Note(f"by the law route, not by records: {dispatch.why}", stated=True)])
+        dispatch.tell([Text(f"by the law route, not by records: {dispatch.why}", NOTE, stated=True)])
     with dispatch.listener.working("fitting beliefs, and the least noise"):
         believed = _believed(dispatch, plan, budget)
         weak: tuple[str, ...] = ()
@@ -259,9 +260,6 @@ def release_query(dispatch: Dispatch) -> Forecast:
         prepared.require_noise()
         going = _going(dispatch, prepared)
         audit = dispatch.sign(going, remarks=weak, opened=True)
-    summary = {
-        "query": str(prepared.question), "plan": [str(plan)], "dry_run": False, **_said(dispatch, prepared, weak)
-    }  # fmt: skip
     going = replace(going, check=dispatch.look(prepared.opened, question.unit))
 
     def produce() -> list[list[Any]]:
@@ -274,15 +272,19 @@ def release_query(dispatch: Dispatch) -> Forecast:
     remarks: tuple[str, ...] = ()
     if list(certificates) == [""]:  # of groups nothing is said, whose law the reference may not tell
         remarks = implausible_numbers(certificates[""], [cell.value for cell in cells])
-    summary |= dispatch.publish(going, columns_of(cells), audit, remarks=(*weak, *remarks))
     usable = fugu.usable(Answer(prepared.question, cells, prepared.mechanisms))
-    summary |= {
-        "usable": usable.to_json(), "implausible": list(remarks), "cells": [asdict(cell) for cell in cells]
+    summary = {
+        **_said(dispatch, plan, prepared, weak, usable),
+        "implausible": list(remarks), "cells": [asdict(cell) for cell in cells],
     }  # fmt: skip
-    return dispatch.published(summary, (
-        _numbers(prepared, cells), usable, *lines(summary["rules"]),
-        *cautions((*prepared.exact, *prepared.warnings, *weak, *remarks)),
-    ))  # fmt: skip
+    warned = (*prepared.exact, *prepared.warnings, *weak, *remarks)
+    said: tuple[Block, ...] = (
+        _numbers(prepared, cells),
+        usable,
+        *sentences(summary["rules"]),
+        *sentences(warned, CAUTION),
+    )
+    return dispatch.published(going, columns_of(cells), summary, said, audit, remarks=(*weak, *remarks))
 
 
 def _believed(dispatch: Dispatch, plan: StatisticQuestion, budget: Pure | Approx) -> LawPrice:
@@ -316,10 +318,11 @@ def _going(dispatch: Dispatch, found: LawNoise, basis: str = "") -> Outgoing:
     )  # fmt: skip
 
 
-def _said(dispatch: Dispatch, found: LawNoise, weak: tuple[str, ...]) -> dict[str, Any]:
-    """The route, both promises, what is called exact, warnings, and what missing cells count as in all groups."""
+def _said(dispatch: Dispatch, plan: StatisticQuestion, found: LawNoise, weak: tuple[str, ...], usable: Usable) -> Json:
+    """What is asked, the route, both promises, what is exact, warnings, what missing cells count as in all groups."""
     said = found.promised
     return {
+        "query": str(found.question), "plan": [str(plan)], "usable": usable.to_json(),
         "route": LAW, "why": dispatch.why, "closes": dispatch.closes, "guarantee": said.budget, "anybody": said.anybody,
         "promise": said.promises, "exact": list(found.exact), "warnings": [*found.warnings, *weak],
         "rules": list(next(iter(found.mechanisms.values())).certificate.tell().rules),
@@ -331,18 +334,16 @@ def _forecast(
 ) -> Forecast:
     scales = {group: float(m.noise.scale) for group, m in rehearsed.mechanisms.items()}
     usable = fugu.usable(Answer(rehearsed.question, (), rehearsed.mechanisms))  # beside what the beliefs say
-    said = _said(dispatch, rehearsed, weak)
-    asked = {"query": str(rehearsed.question), "plan": [str(plan)], "scales": scales}
-    summary = {**asked, **said, "usable": usable.to_json(), **dry.to_json()}
+    said = _said(dispatch, plan, rehearsed, weak, usable)
     shown: tuple[Block, ...] = (
-        usable, Line(f"noise scale of each group: {scales}"), Line(f"promised: {said['promise']}"),
-        *lines(said["rules"]), *cautions((*rehearsed.exact, *rehearsed.warnings, *weak)), *dry.lines(),
+        usable, Text(f"noise scale of each group: {scales}"), Text(f"promised: {said['promise']}"),
+        *sentences(said["rules"]), *sentences((*rehearsed.exact, *rehearsed.warnings, *weak), CAUTION),
     )  # fmt: skip
-    return Forecast(summary, shown, rehearsed.certificates, usable)
+    return dry.forecast({**said, "scales": scales}, shown, rehearsed.certificates, usable)
 
 
-def _numbers(prepared: LawNoise, cells: tuple[Cell, ...]) -> Grid:
+def _numbers(prepared: LawNoise, cells: tuple[Cell, ...]) -> Listing:
     columns, title = columns_of(cells), f"{prepared.question} under {prepared.promised.promises}"
     texts = ((x if isinstance(x, str) else f"{x:.6g}" for x in row) for row in zip(*columns.values(), strict=True))
     rows = [(*row, f"{cell.scale:.4g}") for row, cell in zip(texts, cells, strict=True)]
-    return Grid(title, (*columns, "noise scale"), ("group", "cell"), rows)
+    return Listing(title, (*columns, "noise scale"), ("group", "cell"), rows)

@@ -29,13 +29,12 @@ from fugu.guarantee.curve import Guarantee
 from fugu.laws.discrete import Discrete
 from fugu.laws.normal import Normal, NormalMixture
 from fugu.mechanism.mechanism import Mechanism
-from fugu.mechanism.release import Release
+from fugu.mechanism.release import Release, SequenceAnswer
 from fugu.numbers.text import clean, factor, number
 from fugu.priors.gaussian_field import FieldInfluence
 from fugu.priors.prior import InfluenceCurve
 from fugu.queries.answer import Answer, SessionAnswer, columns_of
 from fugu.queries.kinds import Cell as Number
-from fugu.queries.sequence_query import SequenceAnswer
 from fugu.queries.statistic import EXACT
 from fugu.question import RECORDS
 from fugu.scenario.scenario import Scenario
