@@ -11,5 +11,5 @@ REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 PAGES: dict[Path, Callable[[], str]] = {
     REFERENCE / "commands.md": commands.page,
     REFERENCE / "methods.md": methods.page,
-    REFERENCE / "api" / "index.md": api.page,
+    **api.PAGES,
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
+from fugu.lazily import subjects
+
 PAPERS = ("pierquin", "ding", "bai", "yang", "chen")
 """In the order of their numbers, 000 to 004."""
 MENU: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
@@ -36,11 +38,7 @@ MENU: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
             "reference/commands.md",
             "reference/methods.md",
             "reference/*.md",
-            ("API", ("reference/api/index.md", "reference/api/scenarios.md", "reference/api/budgets.md",
-                     "reference/api/calibrating.md", "reference/api/mechanisms.md", "reference/api/priors.md",
-                     "reference/api/sequences.md", "reference/api/sessions.md", "reference/api/training.md",
-                     "reference/api/auditing.md", "reference/api/laws.md", "reference/api/errors.md",
-                     "reference/api/*.md")),
+            ("API", ("reference/api/index.md", *(f"reference/api/{name}.md" for name in subjects()["subjects"]))),
         ),
     ),
     ("Results", ("results.md", "numbers.md", "limits.md", "results-users.md", "before-and-now.md", "scaling.md",

@@ -15,6 +15,7 @@ import pytest
 
 import fugu
 import structure
+from fugu.lazily import subjects
 
 DOOR = Path(fugu.__file__)
 MODULES = {"errors", "iterate", "sequences"}
@@ -40,7 +41,14 @@ NEEDED = {
 @pytest.mark.parametrize("name", sorted(set(fugu.__all__) - {"__version__"}))
 def test_a_public_name_exists_and_says_what_it_is(name):
     assert inspect.getdoc(getattr(fugu, name)), name
-    assert name in dir(fugu)
+
+
+def test_ten_names_come_first_and_nothing_is_listed_that_is_not_there():
+    """In `help(fugu)` and the reference as in the file. Wrong version: the file is forgotten when a name is added."""
+    first, listed = subjects()["first"], set(dir(fugu))
+    assert first == re.findall(r"^    (\w+) {2,}", fugu.__doc__, re.MULTILINE) and len(first) == 10
+    assert set(first) < listed < set(fugu.__all__) and {"release_column", "answer", "iterate"} < listed
+    assert len(listed) < 60 and not any(isinstance(getattr(fugu, n), type) and n.endswith("Answer") for n in listed)
 
 
 def test_the_front_door_has_what_the_tutorials_use():

@@ -2,6 +2,21 @@
 
 Say what is secret, what adversaries may believe, and how much they may learn; fugu finds the least noise that
 provably suffices, releases once, and hands over a certificate that anybody can re-check.
+
+Most work needs ten names, each with its `help`:
+
+    release     the one door: what a plan asks of a table, charged, drawn once, written with its page
+    Question    a plan: what to publish, what to hide, what is believed, how much may be learnt
+    check       how your table is read, for your eyes, before anything is released
+    Session     many statistics of one table under one budget, asked one by one
+    Scenario    what is secret of a published column, and what adversaries believe
+    Pure        a budget in epsilon; Approx has a delta
+    calibrate   the least noise that is proved for a scenario and a budget
+    compare     every method side by side, beside ordinary differential privacy
+    verify      whether a certificate holds: every proof again
+    Ledger      the books of what was spent of a table, across processes
+
+The others stand by subject in docs/reference/api. `fugu.sequences` and `fugu.iterate` are for sequences and training.
 """
 
 from __future__ import annotations
@@ -10,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from fugu import errors as errors
 from fugu._version import __version__ as __version__
-from fugu.lazily import listed, names
+from fugu.lazily import names, typed
 
 if TYPE_CHECKING:
     from fugu import iterate as iterate
@@ -105,4 +120,4 @@ else:  # a type checker reads the imports above; a name is imported when it is f
 
 
 def __dir__() -> list[str]:
-    return sorted(listed(__name__))
+    return typed()

@@ -9,6 +9,7 @@ import importlib
 import sys
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 
 def names(package: str) -> Callable[[str], object]:
@@ -46,6 +47,26 @@ def listed(package: str) -> dict[str, str]:
     source = sys.modules[package].__spec__.loader.get_source(package)  # type: ignore[union-attr]
     imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
     return {a.name: str(node.module) for node in imports for a in node.names if a.asname == a.name}
+
+
+@cache
+def subjects() -> dict[str, Any]:
+    """The public names by subject, and those that come first (names.toml)."""
+    import tomllib
+    from importlib import resources
+
+    return tomllib.loads(resources.files("fugu").joinpath("names.toml").read_text("utf-8"))
+
+
+def typed() -> list[str]:
+    """What `dir(fugu)` lists: the public names that people type; what is only met, such as the class of a result, is
+    not among them.
+
+    >>> "release" in typed(), "Publication" in typed(), "sequences" in typed()
+    (True, False, True)
+    """
+    every = (name for said in subjects()["subjects"].values() for name in said.get("names", [said.get("module")]))
+    return sorted(["__version__", *every])
 
 
 class Imported:
