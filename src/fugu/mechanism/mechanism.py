@@ -199,7 +199,7 @@ class Mechanism(Shown):
         return replace(self, certificate=Certificate.seal(body, certificate.laws), remap=remap)
 
     def release(self, values: object, *, allow_no_noise: bool = False, already_mapped: bool = False) -> Release:
-        """Publish a value or a column, once, with randomness from the operating system.
+        """Publish values in memory, once, uncharged and without files (`fugu.release` charges, and writes them).
 
         Parameters:
 
@@ -215,7 +215,8 @@ class Mechanism(Shown):
         Each row is protected by itself, assuming rows are independent given their own secret. Values outside the
         support of the beliefs are moved to the nearest supported value, missing ones become what the schema says (its
         median, where it says nothing), as part of the query. Dates go out as dates, the nearest to the released number
-        of days; what `then` adds looks at the numbers, and `simulate` gives them."""
+        of days; what `then` adds looks at the numbers, and `simulate` gives them. Randomness comes from the operating
+        system."""
         self._require_drawn()
         column, scalar = self._column(values, already_mapped)
         require_one(column, self.context.shares)

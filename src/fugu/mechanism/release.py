@@ -95,24 +95,25 @@ class Release(Shown):
         was given, or, if that was a file or an array, the first of pandas, polars and pyarrow that is installed.
         `index`: True to put back the index of a pandas frame. Otherwise rows are numbered anew, since an index is often
         a patient number. Raises `MissingExtra` for a kind that is not installed, `UsageError` for others."""
-        found: FrameLike | dict[str, PublishedColumn] = self.came.frame(self._columns(), kind, index)
+        found: FrameLike | dict[str, PublishedColumn] = self.came.frame(self.columns(), kind, index)
         return found
 
     def to_json(self) -> Json:
         """What went out in JSON types, column by column, with both promises and the digest of the certificate."""
         names, certificate = self.values.dtype.kind == "U", self.certificate
-        columns = {name: np.asarray(column).tolist() for name, column in self._columns().items()}
+        columns = {name: np.asarray(column).tolist() for name, column in self.columns().items()}
         return dict(finite({
             "columns": columns, "interval_95": None if names else list(self.interval), "promise": certificate.promises,
             "certificate": certificate["digest"], "note": self.note,
         }))  # fmt: skip
 
-    def _columns(self) -> dict[str, PublishedColumn]:
-        query = self.certificate.body.get("query")
-        name = str(query["publish"]) if query else "value"
+    def columns(self) -> dict[str, PublishedColumn]:
+        """The values as columns under the names that the certificate knows; vectors have one for each coordinate."""
+        body, size = self.certificate.body, self.values.shape[-1]
         if self.values.ndim == 1:
-            return {name: self.values}
-        return {f"{name} {k + 1}": self.values[:, k] for k in range(self.values.shape[1])}
+            return {str((body.get("query") or {}).get("publish", "value")): self.values}
+        stated = (body.get("property") or {}).get("statistics") or [f"value {k + 1}" for k in range(size)]
+        return {str(name): self.values[:, k] for k, name in enumerate(stated)}
 
     def __float__(self) -> float:
         if self.values.size != 1 or self.values.dtype.kind == "U":

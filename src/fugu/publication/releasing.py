@@ -215,7 +215,7 @@ def release_column(
     ledger: LedgerLike = None,
     data: str | None = None,
 ) -> Release:
-    """Apply the mechanism's schema and query to its column of `table` (a path, a frame, a dict) and release it, once.
+    """Release the column that a mechanism was calibrated for, once, without files (`fugu.release` writes them).
 
     - `mechanism`: one calibrated for a scenario from a table. `table`: the private table: a path, a dict of columns, or
       a frame. `allow_no_noise`: True to publish exact values where the beliefs alone meet the budget.
@@ -271,8 +271,10 @@ def answer(
     ledger: LedgerLike = None,
     data: str | None = None,
 ) -> Answer:
-    """Release `query` of `table`, hiding what `protect` says of each record from adversaries who believe in
-    `reference`.
+    """Release one statistic, which closes the table, without files (`fugu.release` writes them).
+
+    It is priced by the law of its total; statistics that leave the table open are those of a `Session`. Hidden is what
+    `protect` says of each record, from adversaries who believe in `reference`.
 
     Parameters:
 

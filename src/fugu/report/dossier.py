@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
 from fugu.documents.kinds import inner
@@ -230,7 +228,9 @@ def publish(
     request: str | None = None,
     force: bool = False,
 ) -> ReleaseDocument:
-    """Write a release as the command line does: OUT.csv, OUT.certificate.json, OUT.private.json, OUT.report.html.
+    """Write the files and the page of a release that was made by hand, as `fugu.release` does for those that it makes.
+
+    OUT.csv, OUT.certificate.json, OUT.private.json and OUT.report.html; nothing is drawn or charged.
 
     Parameters:
 
@@ -260,14 +260,13 @@ def publish(
         recipe = None if released.recipe is None else {"what": "statistic", **released.recipe}
         rows = None if recipe is None else sum(recipe["groups"].values())
         certificates = {group: each.certificate for group, each in released.mechanisms.items()}
-        columns: Mapping[str, Any] = released.columns()
     elif isinstance(released, Release):
         stated = released.certificate.body.get("recipe")
         recipe = None if stated is None else {"what": "column", **stated}
         rows, certificates = None if released.scalar else len(released), {"": released.certificate}
-        columns = _columns(released)
     else:
         raise UsageError(f"publish takes what a release or fugu.answer returned, got {type(released).__name__}")
+    columns: Mapping[str, Any] = released.columns()
     going = Outgoing(
         certificates=certificates,
         table=table,
@@ -304,17 +303,6 @@ def _fitted(body: Json) -> bool:
     """Whether a certificate speaks of a table that its beliefs were fitted on; a mixture, if a half does."""
     of_a_table = any(body.get(part) is not None for part in ("recipe", "query", "statistic"))
     return of_a_table or any(map(_fitted, body.get("parts", ())))
-
-
-def _columns(released: Release) -> dict[str, Any]:
-    """The values under the names that the certificate knows, one column for each coordinate of vectors."""
-    body = released.certificate.body
-    values = np.asarray(released.values)
-    if values.ndim == 1:
-        return {str((body.get("query") or {}).get("publish", "value")): values}
-    stated = (body.get("property") or {}).get("statistics")
-    names = list(stated) if stated else [f"value {k + 1}" for k in range(values.shape[1])]
-    return {str(name): values[:, k] for k, name in enumerate(names)}
 
 
 def _entry(ledger: Ledger | None, request: str | None) -> Json | None:

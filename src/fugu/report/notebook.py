@@ -237,7 +237,7 @@ def mechanism(ready: Mechanism) -> Sheet:
 
 def release(out: Release) -> Sheet:
     """The first rows, how far they may be off, and what is promised."""
-    columns = out._columns()
+    columns = out.columns()
     names = out.values.dtype.kind == "U"
     facts: Facts = [("published", f"{several(len(out.values), 'row')} of {', '.join(columns)}")]
     facts += [] if names else [("error with 95 %", f"within {out.interval[1]:.6g}")]
@@ -253,7 +253,7 @@ def _released_figure(out: Release) -> Figure:
     """How often each published value, or range of values, occurs."""
     if out.values.dtype.kind == "U":
         raise UsageError("published names have no axis; count them, for instance with collections.Counter")
-    drawn, columns = [], out._columns()
+    drawn, columns = [], out.columns()
     for name, column in columns.items():
         counts, edges = np.histogram(np.asarray(column, dtype=np.float64), bins=min(40, max(1, len(out.values))))
         drawn.append((name, ((edges[:-1] + edges[1:]) / 2).tolist(), counts.tolist()))

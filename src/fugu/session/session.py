@@ -63,7 +63,9 @@ from fugu.visible import Json, brief
 
 @final
 class Session(Kinds, Shown):
-    """Ask a private table many questions; each is priced together with all before it, before anything is drawn.
+    """Ask a private table many questions, one by one, without files (`fugu.release` asks all at once and writes them).
+
+    Each is priced together with all before it, before anything is drawn.
 
     The secret is an attribute of one record. Adversaries believe that the record's columns follow the law of the
     `reference` given its secret, and given its public groups; they may know all other records. Records are independent.
