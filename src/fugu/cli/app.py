@@ -6,7 +6,7 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module, resources
 from pathlib import Path
 from textwrap import indent
@@ -31,16 +31,26 @@ class Helped(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The options through typer; the example as it stands, so that it can be copied from the screen."""
-        shown = self
-        if self.first and not ctx.meta.get(_ALL):
-            shown = copy(self)
-            shown.params = [copy(param) for param in self.params if param.name in self.first or not _is_option(param)]
-            for param in filter(_is_option, shown.params):
-                param.rich_help_panel = None  # type: ignore[attr-defined]
+        shown, few = copy(self), bool(self.first) and not ctx.meta.get(_ALL)
+        shown.params = [
+            copy(each) for each in self.params if not few or each.name in self.first or not _is_option(each)
+        ]
+        listed: list[Any] = [*shown.params, shown.get_help_option(ctx)]
+        for param in listed:
+            stated = param.metavar if _is_option(param) else None  # and no types of Python
+            param.display_type_rich = partial(_stated, stated)
+            if few and _is_option(param):
+                param.rich_help_panel = None
+        if few:
             shown.params.sort(key=lambda param: self.first.get(str(param.name), 0))
         super(Helped, shown).format_help(ctx, formatter)
         if self.example:
             formatter.write(f" Example:\n\n{indent(self.example.strip(), '   ')}\n")
+
+
+def _stated(metavar: str | None, ctx: Any) -> str | None:
+    del ctx
+    return metavar
 
 
 def _is_option(param: Any) -> bool:

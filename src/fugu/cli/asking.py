@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass, replace
 from importlib import import_module
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -103,7 +103,11 @@ def _parameter(name: str, said: Ask, hint: Any, default: Any, place: str | None)
     """What typer makes an option of, or the argument that its help calls `place`."""
     made: Any = typer.Argument(metavar=place, help=said.help)
     if place is None:
-        more: dict[str, Any] = {"metavar": "" if hint is bool else said.metavar, "is_eager": said.reads is show_all}
+        form = "NUMBER" if {int, float} & {hint, *get_args(hint)} else "TEXT"
+        more: dict[str, Any] = {
+            "metavar": "" if hint is bool else said.metavar or form,
+            "is_eager": said.reads is show_all,
+        }
         if said.words:
             more["autocompletion"] = lambda: list(said.words)
         if said.reads is not None:

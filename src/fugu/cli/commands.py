@@ -30,7 +30,7 @@ _BELIEVED = "table rows public_reference public_prior allow_no_noise"
     leave=f"{_BELIEVED} epsilon delta alpha noise method grid remap clip round",
 )  # fmt: skip
 def plan(question: Question, as_json: bool = False) -> None:
-    """Find the least epsilon whose mechanism has at most this expected error."""
+    """Find the least epsilon that reaches an expected error."""
 
 
 @asks("calibrating", COLUMN, need="reference publish protect epsilon", leave=f"{_BELIEVED} error")
@@ -49,12 +49,12 @@ def calibrate(
     leave="table public_reference public_prior allow_no_noise error route noise method remap clip round other",
 )  # fmt: skip
 def compare(question: Question, more: Comparing, as_json: bool = False) -> None:
-    """Show every method's noise side by side. TABLE is the reference that beliefs are fitted on."""
+    """Compare the noise of every method. TABLE is the reference that beliefs are fitted on."""
 
 
 @asks("releasing", need="epsilon", leave="error", argument="table")
 def release(question: Question, books: Booking, delivery: Delivery) -> None:
-    """Publish statistics or a column of TABLE, or of its sequences: OUT.csv, its certificate and its page."""
+    """Publish statistics of TABLE, a column, or statistics of its sequences: OUT.csv, a certificate and a page."""
 
 
 @asks(
@@ -62,26 +62,26 @@ def release(question: Question, books: Booking, delivery: Delivery) -> None:
     leave=f"{_BELIEVED} query weights bounds other delta alpha error noise method", first="by",
 )  # fmt: skip
 def influence(question: Question, plot: str | None = None, as_json: bool = False) -> None:
-    """Fit a chain on SEQ: its influence curve, and the largest epsilon for each entry that keeps EPSILON."""
+    """Fit a Markov chain on SEQ: its influence curve, and the largest epsilon per entry that keeps EPSILON."""
 
 
 @asks("outside", only="table reference schema no_header unit", need="table", argument="table")
 def check(question: Question, ledger: str | None = None, as_json: bool = False) -> None:
-    """How your own TABLE is read, column by column, and what of it is elsewhere too: for your eyes, not to publish."""
+    """Show how your own TABLE is read, column by column, and what else holds it. For your eyes only."""
 
 
 @asks("property", only="reference epsilon delta alpha", need="reference statistics hide size epsilon")
 def property_(
     question: Question, sharing: Sharing, figure: str | None = None, output: str | None = None, as_json: bool = False
 ) -> None:
-    """Hide a property of the whole: noise, record swap and attack, from a reference TABLE. Nothing is released."""
+    """Hide a property of the whole data set: noise, record swap, attack; from a reference. Nothing is released."""
 
 
 @asks(
     "train", only="table reference schema no_header unit epsilon delta", need="target epsilon prior", argument="table"
 )
 def train(question: Question, training: Training, books: Booking, force: bool = False, as_json: bool = False) -> None:
-    """Train a private model of TABLE once, with its certificate; utility is measured on public rows only.
+    """Train a private model on TABLE, once, with a certificate. Its accuracy is measured on public rows only.
 
     The training is charged to a ledger before its first step: the same command gives the same model back, and another
     training of the same rows is refused."""

@@ -147,7 +147,7 @@ def field(
     rho: str | None = None, budget: str | None = None, epsilon: str | None = None, delta: str = _DELTA,
     as_json: bool = False,
 ) -> None:  # fmt: skip
-    """Entries that are jointly normal: what they say of each other, what RHO is worth, what keeps a budget."""
+    """Jointly normal entries: what they say about each other, what RHO is worth, and what keeps a budget."""
     if not width:
         raise UsageError("give --width, in the units of the entries: two values at most so far apart must look alike")
     slip = options.positive("delta", delta)

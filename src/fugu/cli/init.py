@@ -37,7 +37,7 @@ def init(
     protect: str | None = None, epsilon: str = "0.5", private: str | None = None, force: bool = False,
     as_json: bool = False,
 ) -> None:  # fmt: skip
-    """Write a commented scenario.toml from TABLE, a reference. It tells of TABLE, so never give a private one."""
+    """Write a commented scenario.toml from TABLE, a reference. Never give a private one: the file tells of it."""
     if (table is None) == (certificate is None):
         raise UsageError("give TABLE, a reference to start from, or --from CERT to write its scenario; one of the two")
     options.ending("a scenario", output, ".toml")

@@ -46,7 +46,7 @@ def verify(
     data: str | None = None, private: str | None = None, twice: bool = False, against: str | None = None,
     within: float | None = None, as_json: bool = False,
 ) -> None:  # fmt: skip
-    """Check a release from outside: every proof again, the published file, reference, ledger; exit 4 if one fails."""
+    """Check a release from outside: proofs, published file, reference, ledger. Exit code 4 if a check fails."""
     from fugu.auditing import guarantee_within
     from fugu.auditing.examine import examine
 
@@ -152,7 +152,7 @@ def audit(
     certificate: str, draws: int = 2_000_000, through_files: int | None = None, confidence: str = "0.999999",
     group: str | None = None, as_json: bool = False,
 ) -> None:  # fmt: skip
-    """Attack the release path on data drawn from the beliefs of a certificate; exit 4 if its guarantee is refuted.
+    """Attack a release on data drawn from the beliefs in its certificate. Exit code 4 if the guarantee is refuted.
 
     No private table is read, no ledger is charged, and nothing is released."""
     document = find(certificate).document
@@ -206,7 +206,7 @@ def report(
     certificate: str, output: str, ledger: str | None = None, private: str | None = None, attack: bool = False,
     force: bool = False, as_json: bool = False,
 ) -> None:  # fmt: skip
-    """Make the page of a release, or of a certificate of any kind, from its files alone; it works offline."""
+    """Make the page of a release or certificate from its files alone; the page works offline."""
     from fugu.report import page, write
 
     options.fresh(check_apart(output, certificate, ledger, private), force)
@@ -259,7 +259,7 @@ def check(question: Question, ledger: str | None, as_json: bool) -> None:
 
 
 ledger_app = typer.Typer(
-    help="Read a ledger: what was asked and spent, whether it holds, a copy for others; or mend it.",
+    help="Read, verify, copy or repair a ledger: what was asked, and what was spent.",
     no_args_is_help=True,
 )
 _LAST = 50

@@ -22,7 +22,7 @@ def errata(
     everything: Annotated[bool, typer.Option("--all", help="Run every counterexample.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the slips of the papers; with an ID, or --all, run their counterexamples.
+    """List errors in the papers; with an ID, or --all, run the counterexamples.
 
     Ends with 4 if a counterexample that was run does not refute what is printed, or the correction fails.
     """

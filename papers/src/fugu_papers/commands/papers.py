@@ -31,7 +31,7 @@ def papers(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the papers; with a number its results; with a label or a name what fugu says of it."""
+    """List the papers; with a number, its results; with a label or name, what fugu says about it."""
     from fugu_papers.catalogue import paper
     from fugu_papers.catalogue import papers as known
 

@@ -44,7 +44,7 @@ def reproduce(
     short: Annotated[bool, typer.Option("--short", help="Fewer points and draws: a look, not a result.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the experiments of the papers; with a NAME run one, all of a paper, or all.
+    """List the experiments of the papers; with a NAME, run one, all of one paper, or all.
 
     Nothing is released: what a paper prints is computed, with the loss that it really has. A method that does not keep
     its promise is shown as such. With `all`, tables and figures go into the folder reproduced, or that of -o.
