@@ -19,7 +19,7 @@ import fugu.cli.app as cli
 COMMANDS = typer.main.get_command(cli.app).commands
 QUICKLY = {"demo": ("--help",), "property": ("--no-attack", "--draws", "1000")}
 """The demo is run by test_commands."""
-OPTION = re.compile(r"^│ [ *] {2}(--[a-z0-9-]+)", re.MULTILINE)
+OPTION = re.compile(r"^│ (?:[ *] {2})?(--[a-z0-9-]+)", re.MULTILINE)
 
 
 def options(*words):
