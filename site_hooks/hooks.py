@@ -13,7 +13,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from site_hooks import links  # noqa: E402
+from site_hooks import links, notebooks  # noqa: E402
 from site_hooks.menu import menu  # noqa: E402
 
 _WIDE = ("results.md", "before-and-now.md")
@@ -72,5 +72,7 @@ def _source(place: str) -> str:
 
 def _shown(path: str) -> str:
     text = (ROOT / path).read_text(encoding="utf-8").rstrip("\n")
+    if path.endswith(".ipynb"):
+        return notebooks.page(text)
     kind = _KINDS.get(Path(path).suffix) or _KINDS.get(Path(path).name, "text")
     return f"---\nsearch:\n  exclude: true\n---\n# {path}\n\n````{kind}\n{text}\n````\n"

@@ -12,7 +12,7 @@ TOP = {
     "SECURITY.md": "security.md",
 }
 """Pages at the top of the repository, and what they are called on the site. The README's own place is the home page."""
-SHOWN = (".py", ".toml", ".json", ".yml", ".cff", ".csv", "Makefile", "LICENSE")
+SHOWN = (".py", ".ipynb", ".toml", ".json", ".yml", ".cff", ".csv", "Makefile", "LICENSE")
 """Files that the site shows as they are, where a page links to one."""
 
 FENCE = re.compile(r"^(?P<mark>`{3,})(?P<info>[^\n]*)\n.*?^(?P=mark)[ \t]*$", re.MULTILINE | re.DOTALL)

@@ -24,7 +24,7 @@ from fugu.drawing.marks import Html, Line, joined, tag
 from fugu.drawing.plots import bars, curve, intervals, laws, level_bars
 from fugu.errors import BadNoise, UsageError
 from fugu.guarantee.asks import exact, plain
-from fugu.guarantee.composition import both, called_exact, in_odds, odds_of
+from fugu.guarantee.composition import both, called_exact, in_odds, odds_of, promise
 from fugu.guarantee.curve import Guarantee
 from fugu.laws.discrete import Discrete
 from fugu.laws.normal import Normal, NormalMixture
@@ -241,7 +241,7 @@ def release(out: Release) -> Sheet:
     names = out.values.dtype.kind == "U"
     facts: Facts = [("published", f"{several(len(out.values), 'row')} of {', '.join(columns)}")]
     facts += [] if names else [("error with 95 %", f"within {out.interval[1]:.6g}")]
-    facts.append(("promised", repr(out.certificate.budget)))
+    facts.append(("promised", out.certificate.promises))
     rows = list(zip(*(np.asarray(column).tolist()[:_ROWS] for column in columns.values()), strict=True))
     rest = [f"the first {_ROWS} of {several(len(out.values), 'row')}"] if len(out.values) > _ROWS else []
     notes = [*rest, *filter(None, [out.note])]
@@ -332,7 +332,7 @@ def _numbers(cells: tuple[Number, ...], facts: Facts, note: str, loud: Sequence[
 
 def sequence_answer(out: SequenceAnswer) -> Sheet:
     """The released parts, and what is promised for each entry."""
-    facts: Facts = [("promised for each entry", repr(out.guarantee))]
+    facts: Facts = [("promised for each entry", promise(out.guarantee))]
     if out.interval is not None:
         facts.append(("error with 95 %", f"within {out.interval[1]:.6g}, all parts together"))
     loud = out.certificate.exact_values
@@ -371,7 +371,7 @@ def assessment(scores: Assessment) -> Sheet:
 
 def attacks(found: AttackReport) -> Sheet:
     """What each attack reaches, beside what is promised."""
-    promised = "nothing is known" if found.guarantee is None else repr(found.guarantee)
+    promised = "nothing is known" if found.guarantee is None else promise(found.guarantee)
     facts: Facts = [("promised", promised), ("confidence", f"{float(found.confidence):.10g}")]
     facts.append(("test outputs", found.test))
     head = ("attack", "accuracy", "true positives", "false positives", "epsilon, at least", "note")
