@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from fugu.checking.check import check as check
     from fugu.data import Schema as Schema
     from fugu.data import read_table as read_table
+    from fugu.data.uses import Description as Description
+    from fugu.data.uses import describe as describe
     from fugu.documents.certificate import Certificate as Certificate
     from fugu.documents.document import Verdict as Verdict
     from fugu.documents.release import ReleaseDocument as ReleaseDocument

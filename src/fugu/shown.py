@@ -23,6 +23,7 @@ VIEWS = {
         "Certificate": "certificate",
         "Check": "check",
         "Comparison": "comparison",
+        "Description": "description",
         "Document": "document",
         "Forecast": "releasing.outcome:sheet",
         "InfluenceCurve": "influence",

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -91,6 +92,20 @@ def stated(thing: Any) -> Any:
     """What is no plain data, for `json.dumps`."""
     told = getattr(thing, "to_json", None)
     return float(thing) if told is None else finite(told())
+
+
+def columned(lines: Sequence[Sequence[object]], left: int = 1) -> list[str]:
+    """A table as lines of text; all but the first `left` columns are aligned on the right.
+
+    >>> columned([("a", "rows"), ("bc", 7)])
+    ['a   rows', 'bc     7']
+    """
+    widths = [max(len(visible(line[k])) for line in lines) for k in range(len(lines[0]))]
+    return [
+        "  ".join(visible(x).rjust(w) if k >= left else visible(x).ljust(w)
+                  for k, (x, w) in enumerate(zip(line, widths, strict=True))).rstrip()
+        for line in lines
+    ]  # fmt: skip
 
 
 def spelled(character: str) -> str:

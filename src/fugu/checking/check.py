@@ -28,7 +28,7 @@ from fugu.ledger.keys import key_of
 from fugu.ledger.store import Books, LockedView
 from fugu.question import RECORDS
 from fugu.shown import Shown
-from fugu.visible import Json, several, visible
+from fugu.visible import Json, columned, several, visible
 
 OWNER: Final = "for the owner's eyes; not for publication"
 OUTSIDE: Final = (
@@ -80,12 +80,8 @@ class Check(Shown):
         }  # fmt: skip
 
     def __str__(self) -> str:
-        lines = [HEAD, *self.cells()]
-        widths = [max(len(visible(line[k])) for line in lines) for k in range(len(HEAD))]
-        table = ["  ".join(visible(x).rjust(w) if k else visible(x).ljust(w) for k, (x, w) in
-                           enumerate(zip(line, widths, strict=True))).rstrip() for line in lines]  # fmt: skip
         said = [f"look at {visible(text)}" for text in self.alarms] + [f"note: {visible(text)}" for text in self.causes]
-        return "\n".join([f"{self.records:,} records ({OWNER})", *table, *said, OUTSIDE])
+        return "\n".join([f"{self.records:,} records ({OWNER})", *columned([HEAD, *self.cells()]), *said, OUTSIDE])
 
     def __repr__(self) -> str:
         return f"Check({several(len(self.rows), 'column')}, {len(self.alarms)} to look at)"

@@ -77,7 +77,7 @@ class Protect:
         else:
             labels = tuple(self.conditions)
             if len(labels) > MAX_SECRETS:
-                raise _too_many(len(labels), self.text)
+                raise too_many(len(labels), self.text)
             if self.value is not None and self.columns is not None:  # a misspelt value would be nobody's secret
                 column = table.exact(self.columns[0])
                 if not AnyOf((self.value,)).mask(column).any():
@@ -197,7 +197,7 @@ def _categories(table: Table, columns: tuple[str, ...]) -> tuple[tuple[str, ...]
         keys, places = np.unique(joint, return_inverse=True)
         some = keys >= 0
         if int(some.sum()) > MAX_SECRETS:
-            raise _too_many(int(some.sum()), ", ".join(columns))
+            raise too_many(int(some.sum()), ", ".join(columns))
         size = len(distinct)
         # 2 and 2.0 are the same category, whatever the engine made of the column
         names = [str(int(v)) if isinstance(v, float) and v == math.floor(v) else str(v) for v in distinct]
@@ -211,7 +211,8 @@ def _categories(table: Table, columns: tuple[str, ...]) -> tuple[tuple[str, ...]
     return labels, (total,)
 
 
-def _too_many(count: int, where: str) -> TooManySecrets:
+def too_many(count: int, where: str) -> TooManySecrets:
+    """The refusal of more secrets than can be paired."""
     return TooManySecrets(
         f"{where} gives {count} secrets, and at most {MAX_SECRETS} can be paired; group them with ranges "
         "(protect='age:18,40,65') or a dict of conditions, and list the pairs that matter"

@@ -14,6 +14,7 @@ from fugu.calibration.comparison import called
 from fugu.data.frame import TableLike
 from fugu.data.private import Private
 from fugu.data.secrets import cut_cells
+from fugu.data.uses import misfits
 from fugu.documents.promises import warnings_of
 from fugu.errors import BadTable, UsageError
 from fugu.guarantee import Guarantee
@@ -204,7 +205,8 @@ def release_column(dispatch: Dispatch) -> Forecast:
         stage("the page to sign")
         weak: tuple[str, ...] = ()
         if known is not None and scenario.schema is not None:
-            weak = (*scenario.report.few, *cut_cells(known, scenario.schema, {publish: None}))
+            unfit = misfits(known, scenario.schema, {"publish": [publish]})
+            weak = (*scenario.report.few, *unfit, *cut_cells(known, scenario.schema, {publish: None}))
         audit = dispatch.sign(going, remarks=weak)
         usable = judged(mechanism, scenario, rows.number) if dry_run else None
     dispatch.say_closing()

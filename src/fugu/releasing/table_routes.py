@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import fugu
 from fugu.data.secrets import cut_cells, few_rows
+from fugu.data.uses import misfits
 from fugu.errors import BudgetExceeded, BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import exact
@@ -245,7 +246,8 @@ def release_query(dispatch: Dispatch) -> Forecast:
         if dispatch.known is not None:
             few = few_rows({secret: int(mask.sum()) for secret, mask in believed.masks.items()})
             bounds = dict.fromkeys(believed.question.columns, believed.options.bounds)
-            weak = (*few, *cut_cells(dispatch.known, believed.reading, bounds))
+            unfit = misfits(dispatch.known, believed.reading, {"query": bounds, "by": [plan.by]})
+            weak = (*few, *unfit, *cut_cells(dispatch.known, believed.reading, bounds))
         rows = RowsFor(question.rows, len(believed.known), own=believed.public_prior)
         if dispatch.rehearses:
             dry = DryRun.of(rows, (*believed.question.columns, question.unit), plan.by)

@@ -16,6 +16,8 @@ import numpy as np
 from fugu.auditing.outcome import AttackReport, Audit
 from fugu.calibration.comparison import Comparison
 from fugu.checking.check import HEAD, OUTSIDE, OWNER, Check
+from fugu.data.uses import HEAD as USED
+from fugu.data.uses import Description
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
 from fugu.drawing.axis import Axis
@@ -359,6 +361,12 @@ def check(owned: Check) -> Sheet:
     rules = [row.rule for row in owned.rows if row.rule and (row.missing or row.unreadable or row.unknown)]
     facts: Facts = [(RECORDS, owned.records), ("marked", OWNER)]
     return Sheet("Check", facts, HEAD, owned.cells(), [*owned.causes, *rules, OUTSIDE], owned.alarms)
+
+
+def description(seen: Description) -> Sheet:
+    """What the columns of a reference may be used for, and why not."""
+    reasons = [f"{use}: {why}" for use, why in seen.reasons()]
+    return Sheet("What each column may be used for", [(RECORDS, seen.records)], USED, seen.cells(), reasons)
 
 
 def assessment(scores: Assessment) -> Sheet:

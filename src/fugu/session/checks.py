@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from fugu.data import Schema
 from fugu.data.frame import TableLike
 from fugu.data.secrets import ProtectLike, cut_cells, few_rows
+from fugu.data.uses import misfits
 from fugu.documents.document import canonical_json
 from fugu.documents.parts import published_unit
 from fugu.documents.reading import reading
@@ -132,16 +133,22 @@ def implausible(session: Session, answers: Sequence[SessionAnswer]) -> tuple[str
 
 
 def weak_reference(session: Session, questions: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
-    """What is to be said of the reference before anything is asked: few rows for a secret, bounds that cut much of it.
+    """What is to be said of the reference before anything is asked: few rows for a secret, columns that
+    are not for it, bounds that cut much of it.
 
     `questions`: as `Session.ask_all` takes them, each a dict."""
     belief = session._belief
     bounds: dict[str, tuple[Real, Real] | None] = {}
+    groups: list[str | None] = []
     for asked in questions:
-        for name in StatisticQuestion.parse(str(asked["query"])).columns:
+        parsed = StatisticQuestion.parse(str(asked["query"]))
+        groups.append(parsed.by)
+        for name in parsed.columns:
             bounds[name] = cast("tuple[Real, Real] | None", asked.get("bounds"))
+    known = belief.groups.reference
     few = few_rows({secret: int(mask.sum()) for secret, mask in belief.masks.items()})
-    return (*few, *cut_cells(belief.groups.reference, belief.reading, bounds))
+    unfit = misfits(known, belief.reading, {"query": bounds, "by": groups})
+    return (*few, *unfit, *cut_cells(known, belief.reading, bounds))
 
 
 def _expected(belief: TableBelief, asked: NoisedQuestion, rows: int, group: str, cell: str) -> Ends | None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fugu.data.cells import number_of
 from fugu.data.field import Field
 from fugu.data.secrets import FEW
+from fugu.data.uses import numbers_rows, texts
 from fugu.documents.certificate import Certificate
 from fugu.documents.parts import published_unit
 from fugu.documents.reading import reading
@@ -33,6 +34,7 @@ from fugu.utility.joint import Floats, PointLaw, PublishedJoint, added, added_to
 from fugu.utility.usable import (
     CHANCE,
     COLUMN,
+    NOISE,
     OWN_TABLE,
     TENTH,
     Figures,
@@ -87,7 +89,11 @@ def read(certificate: Certificate, rows: int | None = None) -> tuple[tuple[Figur
     else:  # as `Mechanism.interval` says
         drawn = certificate.remap or certificate.noise
         half = drawn.quantile(LEVEL) + rounding_error(certificate.lattice, certificate.support)
-    return (of_joint(joint, count, half, name),), basis
+    found, points = of_joint(joint, count, half, name), joint.value.points[joint.value.shares > 0]
+    whole = joint.rows is not None and bool(np.all(points == np.floor(points)))
+    if whole and numbers_rows(len(points), joint.rows or 0, float(points.min()), float(points.max())):
+        found = replace(found, grade=NOISE, verdict=f"of no use row by row: {texts()['running']['publish']}")
+    return (found,), basis
 
 
 def usable_of(certificate: Certificate, rows: int | None = None) -> Usable:

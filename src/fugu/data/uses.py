@@ -1,0 +1,296 @@
+"""`describe`: what each column of a reference may be used for, and why not. The reasons are in uses.toml; `fugu init`
+and the warnings of releases take theirs from here."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from itertools import groupby
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fugu.data.cells import number_text
+from fugu.data.column import Column
+from fugu.data.field import TRUTH, Field
+from fugu.data.frame import FrameLike, KindName, PublishedColumn, Table, TableLike, to_frame
+from fugu.data.moments import days_text
+from fugu.data.schema import Schema, all_dates
+from fugu.data.secrets import FEW, MAX_SECRETS, few_rows, too_many
+from fugu.errors import BadTable, ColumnNotFound
+from fugu.shown import Shown
+from fugu.visible import Json, columned, several, shortened, visible
+
+USES: Final = {
+    "publish": "row by row", "protect": "as a secret", "query": "in statistics", "by": "for groups",
+    "unit": "to name the person", "order": "as the time of a sequence", "state": "as the state of a sequence",
+}  # fmt: skip
+"""What a column may be used for: the option of a release, and the same in words."""
+YES, IF, NO = "yes", "if", "no"
+HEAD: Final = ("column", "what it is", *USES)
+FEW_VALUES: Final = 12
+"""A column of so many values is a secret, a group or a state as it is."""
+_STATES: Final = 40
+_SHOWN: Final = 3
+_SENTENCE: Final = (4, 40)
+"""Text of so many words, or characters, on average is no name."""
+
+
+def numbers_rows(values: int, rows: int, low: float, high: float) -> bool:
+    """Whether whole numbers between `low` and `high` number the rows: none repeats, beyond what chance does.
+
+    n even draws among R numbers are all different with probability below exp(-n (n - 1) / 2R).
+
+    >>> numbers_rows(100, 100, 1, 300), numbers_rows(10, 10, 18, 90), numbers_rows(99, 100, 1, 300)
+    (True, False, False)
+    """
+    return values == rows and rows * (rows - 1) > 14 * (high - low + 1)
+
+
+@final
+@dataclass(frozen=True)
+class ColumnUses:
+    """What one column is, and what it may be used for.
+
+    `kind`: "numbers", "categories", "dates", "running" (a number for each row), "names" (of rows), "text" (free),
+    "constant", "nothing", "times", "unread". `what`: the same in words. `cells`, `missing`, `values`: how many there
+    are, how many are missing, how many are different. `uses`: {option: ("yes", "if" or "no", why)}, in the order of
+    `USES`. `field`: how its cells are read; None where they are not."""
+
+    column: str
+    kind: str
+    what: str
+    cells: int
+    missing: int
+    values: int
+    uses: Mapping[str, tuple[str, str]]
+    field: Field | None
+
+    def why(self, use: str) -> str:
+        """Why the column may not be used so, or what it takes; "" where it may."""
+        return self.uses[use][1]
+
+    def to_json(self) -> Json:
+        """Plain data."""
+        uses = {use: {"may": may, "why": why} for use, (may, why) in self.uses.items()}
+        return {"column": self.column, "kind": self.kind, "what": self.what, "cells": self.cells,
+                "missing": self.missing, "values": self.values, "uses": uses}  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Description(Shown):
+    """What the columns of a reference may be used for: `rows`, one `ColumnUses` each, of so many `records`; `schema`:
+    what they mean. Prints as a table, with the reasons below."""
+
+    rows: tuple[ColumnUses, ...]
+    records: int
+    schema: Schema
+
+    def __getitem__(self, column: str) -> ColumnUses:
+        found = {row.column: row for row in self.rows}
+        if column not in found:
+            raise ColumnNotFound(column, tuple(found))
+        return found[column]
+
+    def usable(self, use: str) -> tuple[str, ...]:
+        """The columns that may be used so as they are, in the order of the table."""
+        return tuple(row.column for row in self.rows if row.uses[use][0] == YES)
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """The table that is shown, under HEAD."""
+        return [(row.column, row.what, *(may for may, _ in row.uses.values())) for row in self.rows]
+
+    def reasons(self) -> list[tuple[str, str]]:
+        """Why not, or what it takes: (use, columns and reason), columns with the same reason together; use "" for what
+        holds for every one."""
+        told: dict[tuple[str, str], list[str]] = {}
+        for use in ("", *USES):
+            for row in self.rows:
+                alike = len(set(row.uses.values())) == 1
+                if alike == (not use) and (why := row.why(use or "publish")):
+                    told.setdefault((use, why), []).append(row.column)
+        return [(use, f"{', '.join(columns)}: {why}") for (use, why), columns in told.items()]
+
+    def to_json(self) -> Json:
+        """Plain data."""
+        return {"records": self.records, "columns": [row.to_json() for row in self.rows]}
+
+    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, PublishedColumn]:
+        """The table as a frame of this kind, None for the first of pandas, polars and pyarrow that is installed."""
+        head = ("column", "what", "cells", "missing", "values", *USES)
+        lines = [
+            (row.column, row.what, row.cells, row.missing, row.values, *(may for may, _ in row.uses.values()))
+            for row in self.rows
+        ]
+        return to_frame({name: [line[k] for line in lines] for k, name in enumerate(head)}, kind)
+
+    def __str__(self) -> str:
+        said = []
+        for use, reasons in groupby(self.reasons(), lambda each: each[0]):
+            head = f"{use}, {USES[use]}:" if use else "for nothing:"
+            said += [head, *(f"  {visible(why)}" for _, why in reasons)]
+        head = f"{several(self.records, 'row')}: what each column may be used for"
+        return "\n".join([head, *columned([HEAD, *self.cells()], left=2), *said])
+
+    def __repr__(self) -> str:
+        return f"Description({several(len(self.rows), 'column')}, {several(self.records, 'row')})"
+
+
+def describe(reference: TableLike, *, schema: Schema | None = None) -> Description:
+    """What each column of a reference may be used for, and why not.
+
+    Parameters:
+
+    - `reference`: a public table: a path, a dict of columns or a frame. Never give the private one: what is said tells
+      of its cells.
+    - `schema`: what is known of its columns; the rest is read off the reference.
+
+    Returns a `Description`, which prints as a table. A use is "yes", "no", or "if": then its reason says what it takes.
+    Raises `BadTable` for what is no table.
+
+    >>> seen = describe({"id": list(range(40)), "ill": ["yes", "no"] * 20, "age": [30, 41, 55, 62] * 10})
+    >>> seen["id"].what, seen["id"].why("query")
+    ('running number 0 to 39', 'it numbers the rows, so its sums and counts say nothing')
+    >>> seen.usable("unit"), seen.usable("publish"), seen["age"].uses["protect"]
+    (('id',), ('age',), ('if', 'if it is cut, as in "age>=41" or "age:41,55"'))
+    """
+    declared = schema or Schema({})
+    return described(declared.open(reference), declared)
+
+
+def described(cells: Table, declared: Schema, columns: Iterable[str] | None = None) -> Description:
+    """The same of some `columns` (all by default) of a table that is open already."""
+    wanted = tuple(dict.fromkeys(name for name in (columns or cells.columns) if name in cells.columns))
+    gone = frozenset(declared.absent)
+    for name in wanted:
+        if name not in declared.fields and all_dates(cells.raw(name), gone):
+            declared = declared.with_field(name, Field.dates())
+    unread: dict[str, str] = {}
+    try:
+        reading = declared.completed(cells, wanted).only(wanted)
+    except BadTable:  # of one of them
+        reading = declared
+        for name in wanted:
+            try:
+                reading = reading.completed(cells, [name])
+            except BadTable as error:
+                unread[name] = str(error)
+        reading = reading.only(name for name in wanted if name not in unread)
+    rows = [
+        _unread(name, len(cells), unread[name]) if name in unread
+        else _seen(name, reading.fields[name], reading.column(name, cells.raw(name)))
+        for name in wanted
+    ]  # fmt: skip
+    return Description(tuple(rows), len(cells), reading)
+
+
+def misfits(reference: Table, schema: Schema, asked: Mapping[str, Iterable[str | None]]) -> tuple[str, ...]:
+    """What is asked of columns that are not for it: a sentence each. `asked`: {use: columns}."""
+    wanted = {use: [name for name in names if name is not None] for use, names in asked.items()}
+    seen = described(reference, schema, [name for names in wanted.values() for name in names])
+    return tuple(
+        f"{row.column!r} is of little use {USES[use]}: {row.why(use)}"
+        for use, names in wanted.items()
+        for row in seen.rows
+        if row.column in names and row.uses[use][0] == NO
+    )
+
+
+@cache
+def texts() -> Mapping[str, Mapping[str, str]]:
+    """What uses.toml says."""
+    return tomllib.loads(resources.files("fugu.data").joinpath("uses.toml").read_text("utf-8"))
+
+
+def _seen(name: str, known: Field, column: Column) -> ColumnUses:
+    """What one column of a reference is, and may be used for."""
+    codes, distinct = column.codes(strict=False)
+    counts = np.bincount(codes[codes >= 0], minlength=len(distinct))
+    missing, values, rows = int((codes < 0).sum()), len(distinct), int(counts.sum())
+    kind = _kind(known, distinct, rows)
+    facts: dict[str, Any] = {"column": name, "values": values, "missing": missing, "rows": rows, "kind": kind}
+    if values:
+        first, middle, last = np.searchsorted(np.cumsum(counts), [rows / 3, rows / 2, 2 * rows / 3])
+        shown = {"low": 0, "first": first, "middle": middle, "last": last, "high": -1, "common": counts.argmax()}
+        facts |= {key: _text(known, distinct[place]) for key, place in shown.items()}
+        facts |= {"share": several(rows // values, "row"), "pairs": f"{values * (values - 1) // 2:,}"}
+        facts["squared"] = f"{values**2:,}"
+        listed = ", ".join(_text(known, each) for each in distinct[:_SHOWN])
+        facts["listed"] = listed if values <= _SHOWN else f"{values:,} categories, such as {listed}"
+        facts["kind"] = "whole numbers" if known.numeric and _whole(distinct) else "numbers"
+    said = texts()[kind]
+    why = {use: said.get(use, said.get("every", "")) for use in USES}
+    if known.values == TRUTH:
+        why["publish"] = ""
+    if kind in ("numbers", "dates", "categories"):
+        _counted(why, kind, values, facts, {_text(known, v): int(n) for v, n in zip(distinct, counts, strict=True)})
+    if not why["unit"] and missing:
+        why["unit"] = texts()["counts"]["unnamed"]
+    what = said["what"].format(**facts) + (f", {missing:,} missing" if missing and kind != "nothing" else "")
+    uses = {use: _use(text.format(**facts)) for use, text in why.items()}
+    return ColumnUses(name, kind, what, len(column), missing, values, uses, known)
+
+
+def _unread(name: str, rows: int, why: str) -> ColumnUses:
+    """A column of cells that are neither numbers nor text."""
+    return ColumnUses(name, "unread", texts()["unread"]["what"], rows, 0, 0, dict.fromkeys(USES, (NO, why)), None)
+
+
+def _use(text: str) -> tuple[str, str]:
+    return (YES if not text else IF if text.startswith("if ") else NO), text
+
+
+def _counted(why: dict[str, str], kind: str, values: int, facts: dict[str, Any], counts: Mapping[str, int]) -> None:
+    """What depends on how many values there are, and how many rows each has."""
+    said, share = texts()["counts"], facts["rows"] // values
+    few = values <= FEW_VALUES
+    if not few or share < FEW:
+        why["by"] = said["small" if share < FEW else "groups"]
+    if few and kind != "dates":
+        rare = few_rows(counts)
+        why["protect"] = "" if not rare else said["rare"] if kind == "categories" else why["protect"]
+        facts["few"] = rare[0] if rare else ""
+    elif kind == "categories":
+        facts["limit"] = too_many(values, facts["column"])
+        why["protect"] = said["pairs"] if values <= MAX_SECRETS else "{limit}"
+    if kind != "dates" and facts["kind"] == "whole numbers" and few:
+        why["state"] = ""
+    if kind == "categories" and values > _STATES:
+        why["state"] = said["states"]
+
+
+def _kind(known: Field, distinct: NDArray[Any], rows: int) -> str:
+    """What a column is."""
+    values = len(distinct)
+    if values < 2:
+        return "constant" if values else "nothing"
+    if known.numeric and not known.dated:
+        ends = float(distinct.min()), float(distinct.max())
+        return "running" if _whole(distinct) and numbers_rows(values, rows, *ends) else "numbers"
+    if known.kind == "time":
+        return "dates" if known.dated else "times"
+    if known.ordered or values <= FEW_VALUES or (2 * values <= rows and known.unordered):
+        return "categories"
+    words, characters = _SENTENCE
+    cells = [str(cell) for cell in distinct.tolist()]
+    if sum(map(len, cells)) > characters * values or sum(len(x.split()) for x in cells) > words * values:
+        return "text"
+    return "names" if values == rows else "categories"
+
+
+def _whole(numbers: NDArray[Any]) -> bool:
+    return bool(np.all(numbers == np.floor(numbers)))
+
+
+def _text(known: Field, value: Any) -> str:
+    """A value as it is shown."""
+    if known.origin is not None:
+        return days_text(known.origin, float(value))
+    if known.numeric:
+        return number_text(float(value)) if float(value).is_integer() else f"{value:.4g}"
+    return shortened(str(value), 30)

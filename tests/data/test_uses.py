@@ -1,0 +1,164 @@
+"""`fugu.describe`: what a column may be used for is said of every kind, the same in every frame and file, with reasons
+that releases share.
+
+Wrong versions that are rejected: a running number, or text that names rows, is called usable row by row; ten ages that
+happen to differ are called a running number; a column of lists refuses the table; a reason is formatted with a column's
+own name; the verdict of a release calls a running number usable."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from contextlib import chdir
+from datetime import date, datetime, timedelta
+from datetime import time as clock
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import fugu
+from fugu.data.uses import HEAD, USES, numbers_rows, texts
+from fugu.errors import BadTable, ColumnNotFound
+from golden.doors import command, screens
+
+DRAW, N = random.Random(7), 400
+WORDS = ["the", "ward", "was", "full", "and", "nobody", "came", "to", "see", "him", "today"]
+COLUMNS = {
+    "id": list(range(1000, 1000 + N)),
+    "name": [f"N-{k:04d}" for k in range(N)],
+    "note": [" ".join(DRAW.choice(WORDS) for _ in range(9)) for _ in range(N)],
+    "day": [(date(2020, 1, 1) + timedelta(days=DRAW.randrange(200))).isoformat() for _ in range(N)],
+    "seen": [datetime(2020, 1, 1) + timedelta(hours=k) for k in range(N)],
+    "clock": [clock(k % 24) for k in range(N)],
+    "income": [DRAW.randrange(10_000, 90_000) for _ in range(N)],
+    "share": [DRAW.random() for _ in range(N)],
+    "code": [DRAW.randrange(3) for _ in range(N)],
+    "ward": [DRAW.choice("nsw") for _ in range(N)],
+    "zip": [f"Z{DRAW.randrange(60)}" for _ in range(N)],
+    "ok": [True, False] * (N // 2),
+    "half": [k if k % 2 else None for k in range(N)],
+    "same": ["x"] * N,
+    "gone": [None] * N,
+    "{0} {x}": ["a", "b"] * (N // 2),
+}
+KINDS = {
+    "id": "running", "name": "names", "note": "text", "day": "dates", "seen": "dates", "clock": "times",
+    "income": "numbers", "share": "numbers", "code": "numbers", "ward": "categories", "zip": "categories",
+    "ok": "categories", "half": "running", "same": "constant", "gone": "nothing", "{0} {x}": "categories",
+}  # fmt: skip
+SEEN = fugu.describe(COLUMNS)
+
+
+def may(column):
+    return {use: may for use, (may, _) in SEEN[column].uses.items()}
+
+
+def test_every_kind_is_known_and_every_no_and_if_has_a_reason():
+    assert {row.column: row.kind for row in SEEN.rows} == KINDS
+    for row in SEEN.rows:
+        assert set(row.uses) == set(USES)
+        for found, why in row.uses.values():
+            assert (found == "yes") == (why == "") and (found == "if") == why.startswith("if "), (row.column, why)
+    assert set(KINDS.values()) | {"unread", "counts"} == set(texts())
+
+
+def test_what_names_rows_is_for_nothing_but_that():
+    for name in ("id", "name"):
+        assert [use for use, found in may(name).items() if found == "yes"] == ["unit"] + ["order"] * (name == "id")
+    assert set(may("note").values()) == set(may("same").values()) == set(may("gone").values()) == {"no"}
+    assert may("half")["unit"] == "if" and "200 of its cells" in SEEN["half"].why("unit")
+    assert SEEN.usable("unit") == ("id", "name")
+    assert "publish" not in {use for use, _ in SEEN.reasons() if "gone" in _}  # said once, not for every use
+
+
+def test_numbers_that_happen_to_differ_are_no_running_number():
+    """By chance 10 ages differ with probability 0.5, 400 incomes of 80,000 with 0.37."""
+    assert not numbers_rows(10, 10, 18, 90) and may("income")["publish"] == "yes"
+    ages = fugu.describe({"age": [18, 25, 31, 44, 52, 60, 71, 78, 83, 90]})
+    assert ages["age"].kind == "numbers"
+    assert fugu.describe({"x": [k * 7 for k in range(300)]})["x"].kind == "running"
+
+
+def test_what_makes_a_column_usable_is_accepted_by_the_library():
+    """A suggestion that is refused is worse than none."""
+    for name in ("income", "share", "day"):
+        for text in SEEN[name].why("protect").split('"')[1::2]:
+            fugu.Scenario.from_table(COLUMNS, publish="code", protect=text)
+    (hidden,) = SEEN["zip"].why("protect").split('"')[1::2]
+    fugu.Scenario.from_table(COLUMNS, publish="code", protect=hidden)
+    assert SEEN["ward"].uses["protect"] == SEEN["ward"].uses["query"] == SEEN["ward"].uses["by"] == ("yes", "")
+    few = fugu.describe({"ill": ["yes"] * 4 + ["no"] * 400})["ill"]
+    assert few.uses["protect"][0] == "if" and "4 rows for 'yes'" in few.why("protect")
+    assert "at most 1000" in fugu.describe({"s": [f"k{k % 1500}" for k in range(3000)]})["s"].why("protect")
+
+
+def test_frames_and_files_of_any_kind_say_the_same(tmp_path):
+    told = SEEN.to_json()
+    frames = {"pandas": pd.DataFrame(COLUMNS), "polars": pl.DataFrame(COLUMNS), "lazy": pl.LazyFrame(COLUMNS)}
+    for kind, frame in frames.items():
+        found = fugu.describe(frame).to_json()
+        for before, after in zip(told["columns"], found["columns"], strict=True):
+            assert before == after, kind
+    parts = [name for name in COLUMNS if name not in ("seen", "clock", "gone")]
+    frames["polars"].select(parts).write_parquet(tmp_path / "r.parquet")
+    with open(tmp_path / "r.csv", "w", newline="") as file:
+        csv.writer(file).writerows([parts, *zip(*(COLUMNS[name] for name in parts), strict=True)])
+    for name in ("r.parquet", "r.csv"):
+        found = fugu.describe(tmp_path / name)
+        assert {row.column: row.kind for row in found.rows} == {name: KINDS[name] for name in parts}, name
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_small_and_empty_tables_and_cells_of_any_kind(rows):
+    cells = {"a": [1, 2], "b": ["x", "y"], "c": [None, None], "d": [b"x", [1]], "e": [float("inf"), float("nan")]}
+    found = fugu.describe({name: each[:rows] for name, each in cells.items()})
+    assert found.records == rows and len(found.rows) == 5 and str(found)
+    assert "inf" not in found["a"].what and (not rows or found["d"].kind == "unread")
+    assert all(not found.usable(use) for use in USES) or rows == 2
+    with pytest.raises(BadTable):
+        fugu.describe({})
+    with pytest.raises(ColumnNotFound, match="'a'"):
+        _ = found["aa"]
+
+
+def test_it_prints_and_goes_out_as_json_frame_notebook_and_command(tmp_path):
+    hostile = {
+        "a\x1b[2J": ["\u202ex", "y"] * (N // 2),
+        **{name: cells for name, cells in COLUMNS.items() if name != "seen"},
+    }
+    shown = str(fugu.describe(hostile))
+    assert "\x1b" not in shown and "\u202e" not in shown and "a\\x1b[2J" in shown
+    frame = SEEN.to_frame("dict")
+    assert frame["publish"] == [row.uses["publish"][0] for row in SEEN.rows] and len(frame["column"]) == len(COLUMNS)
+    assert "names the row" in SEEN._repr_html_() and "<table" in SEEN._repr_html_()
+    pd.DataFrame({"id": COLUMNS["id"], "ward": COLUMNS["ward"]}).to_csv(tmp_path / "r.csv", index=False)
+    with chdir(tmp_path), screens(120):
+        code, said, _ = command("describe", "r.csv", "--json")
+        assert code == 0 and json.loads(said) == fugu.describe("r.csv").to_json()
+        code, said, _ = command("describe", "r.csv")
+        assert code == 0 and all(name in said for name in HEAD) and "names the row" in " ".join(said.split())
+
+
+def test_a_release_says_the_same_of_a_running_number_and_never_calls_it_usable():
+    reason = SEEN["id"].why("publish")
+    scenario = fugu.Scenario.from_table(COLUMNS, publish="id", protect="ward")
+    mechanism = fugu.calibrate(scenario, fugu.Pure(1))
+    assert mechanism.noise.scale < 100  # noise is small beside the spread of 1,000 numbers
+    verdict = fugu.usable(mechanism, scenario).verdict
+    assert reason in verdict and "usable" not in verdict
+    assert "usable" in fugu.usable(fugu.calibrate(
+        fugu.Scenario.from_table(COLUMNS, publish="income", protect="ok"), fugu.Pure(5)
+    )).verdict  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", [("--query", "mean(id)"), ("--publish", "id"), ("--query", "count(ward=n) by name"),
+                                   ("--query", "mean(id)", "--route", "law", "--allow-no-noise")])  # fmt: skip
+def test_a_dry_run_warns_in_the_same_words(asked, tmp_path):
+    pd.DataFrame({name: COLUMNS[name] for name in ("id", "name", "ward", "ok")}).to_csv(tmp_path / "r.csv", index=False)
+    words = ("release", "--reference", "r.csv", "--protect", "ok", "--epsilon", "1", "--dry-run")
+    with chdir(tmp_path), screens(300):
+        code, said, why = command(*words, *asked)
+    use = "publish" if asked[0] == "--publish" else "by" if " by " in asked[1] else "query"
+    assert code == 0 and SEEN["name" if use == "by" else "id"].why(use) in " ".join(said.split()), (said, why)
