@@ -40,15 +40,15 @@ _SENTENCE: Final = (4, 40)
 """Text of so many words, or characters, on average is no name."""
 
 
-def numbers_rows(values: int, rows: int, low: float, high: float) -> bool:
-    """Whether whole numbers between `low` and `high` number the rows: none repeats, beyond what chance does.
+def numbers_rows(values: NDArray[Any], rows: int) -> bool:
+    """Whether the different numbers of so many rows number them: whole ones of which none repeats, beyond what chance
+    does. n even draws among R whole numbers are all different with probability below exp(-n (n - 1) / 2R).
 
-    n even draws among R numbers are all different with probability below exp(-n (n - 1) / 2R).
-
-    >>> numbers_rows(100, 100, 1, 300), numbers_rows(10, 10, 18, 90), numbers_rows(99, 100, 1, 300)
+    >>> numbers_rows(np.arange(0, 300, 3), 100), numbers_rows(np.arange(18, 90, 8), 9), numbers_rows(np.arange(99), 100)
     (True, False, False)
     """
-    return values == rows and rows * (rows - 1) > 14 * (high - low + 1)
+    whole = len(values) == rows > 1 and bool(np.all(values == np.floor(values)))
+    return whole and rows * (rows - 1) > 14 * (float(values.max()) - float(values.min()) + 1)
 
 
 @final
@@ -222,7 +222,7 @@ def _seen(name: str, known: Field, column: Column) -> ColumnUses:
         facts["squared"] = f"{values**2:,}"
         listed = ", ".join(_text(known, each) for each in distinct[:_SHOWN])
         facts["listed"] = listed if values <= _SHOWN else f"{values:,} categories, such as {listed}"
-        facts["kind"] = "whole numbers" if known.numeric and _whole(distinct) else "numbers"
+        facts["kind"] = "whole numbers" if known.numeric and np.all(distinct == np.floor(distinct)) else "numbers"
     said = texts()[kind]
     why = {use: said.get(use, said.get("every", "")) for use in USES}
     if known.values == TRUTH:
@@ -270,8 +270,7 @@ def _kind(known: Field, distinct: NDArray[Any], rows: int) -> str:
     if values < 2:
         return "constant" if values else "nothing"
     if known.numeric and not known.dated:
-        ends = float(distinct.min()), float(distinct.max())
-        return "running" if _whole(distinct) and numbers_rows(values, rows, *ends) else "numbers"
+        return "running" if numbers_rows(distinct, rows) else "numbers"
     if known.kind == "time":
         return "dates" if known.dated else "times"
     if known.ordered or values <= FEW_VALUES or (2 * values <= rows and known.unordered):
@@ -281,10 +280,6 @@ def _kind(known: Field, distinct: NDArray[Any], rows: int) -> str:
     if sum(map(len, cells)) > characters * values or sum(len(x.split()) for x in cells) > words * values:
         return "text"
     return "names" if values == rows else "categories"
-
-
-def _whole(numbers: NDArray[Any]) -> bool:
-    return bool(np.all(numbers == np.floor(numbers)))
 
 
 def _text(known: Field, value: Any) -> str:

@@ -90,8 +90,7 @@ def read(certificate: Certificate, rows: int | None = None) -> tuple[tuple[Figur
         drawn = certificate.remap or certificate.noise
         half = drawn.quantile(LEVEL) + rounding_error(certificate.lattice, certificate.support)
     found, points = of_joint(joint, count, half, name), joint.value.points[joint.value.shares > 0]
-    whole = joint.rows is not None and bool(np.all(points == np.floor(points)))
-    if whole and numbers_rows(len(points), joint.rows or 0, float(points.min()), float(points.max())):
+    if joint.rows is not None and numbers_rows(points, joint.rows):
         found = replace(found, grade=NOISE, verdict=f"of no use row by row: {texts()['running']['publish']}")
     return (found,), basis
 
