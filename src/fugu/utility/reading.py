@@ -65,7 +65,7 @@ def read(certificate: Certificate, rows: int | None = None) -> tuple[tuple[Figur
     """What a certificate says of its own utility, and what that was worked out on; `NotProvable` with the reason where
     it does not say.
 
-    `rows`: how many are published; None takes those of the reference, else 1,000. Of a mixture the worse half counts."""
+    `rows`: how many are published; None takes the reference's, else 1,000. Of a mixture the worse half counts."""
     if certificate.parts:
         halves = [read(part, rows) for part in certificate.parts]
         figures, basis = max(halves, key=lambda half: half[0][0].size)
