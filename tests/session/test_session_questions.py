@@ -289,17 +289,23 @@ def test_a_range_is_rounded_outward_to_the_step_and_no_whole_number_lies_halfway
     assert ends([0, 1, 600, 601] * 20) == (0, 615, 15)
     assert ends([3, 207] * 40, step=100) == (0, 300, 100)
     assert ends([-0.3, 0.1] * 40) == (-3 * tenth, tenth, Fraction(1, 200))
-    for odd in (math.inf, 1e300):
-        with pytest.raises(UsageError, match=r"beyond.*give bounds"):
+    for odd, why in ((math.inf, "beyond"), (1e300, "beyond"), (3, "one value"), (3 + 1e-323, "one value")):
+        with pytest.raises(UsageError, match=rf"{why}.*give bounds"):
             ends([3, odd] * 40)
+    with pytest.raises(UsageError, match=r"one value.*give bounds"):  # a hundredth of it is 0 in doubles
+        ends([0, 1e-323] * 40)
 
 
 def test_beliefs_from_the_private_table_itself_take_no_range_of_it():
-    """Rejects a least and a largest private number in the certificate."""
-    numbers = {**TODAY, "age": [k / 3 for k in range(200)]}
-    for query in ("mean(age)", "histogram(age)"):
-        with pytest.raises(UsageError, match=r"bounds.*stay private"):
-            fugu.answer(numbers, query, "ill", fugu.Pure(1), numbers, public_prior=True)
+    """Rejects a least and a largest private number in the certificate, private numbers as the names of cells, and a
+    refusal that tells how many there are."""
+    for ages in ([k / 3 for k in range(200)], [k % 30 + 0.25 for k in range(200)], [7] * 200, [1, 1e300] * 100):
+        numbers, said = {**TODAY, "age": ages}, set()
+        for query in ("mean(age)", "histogram(age)", "crosstab(age, ward)"):
+            with pytest.raises(UsageError, match=r"bounds.*stay private") as refusal:
+                fugu.answer(numbers, query, "ill", fugu.Pure(1), numbers, public_prior=True)
+            said.add(str(refusal.value).removeprefix(query))
+        assert len(said) == 1
 
 
 def test_questions_asked_together_have_the_same_noise_in_any_order_and_one_by_one_what_is_left():

@@ -277,7 +277,7 @@ def feature_from(told: object) -> Feature:
 
 Codes = NDArray[np.int64]
 MOST_CELLS, _MOST_NUMBERS, _BINS, _STEPS = 10_000, 50, 20, 100
-_EXACT = 2**53
+_EXACT, _LEAST = 2**53, Fraction(1, 10**300)
 
 
 @final
@@ -379,7 +379,7 @@ def reference_range(
     low, high = as_fraction(values.min()), as_fraction(values.max())
     if max(-low, high) > _EXACT:
         raise UsageError(f"column {column!r} of the reference holds numbers beyond 2^53, so its range is no use{give}")
-    if low == high:
+    if high - low < _LEAST:
         raise UsageError(f"column {column!r} has one value in the reference, so its range says nothing{give}")
     if step is None:
         least = (high - low) / parts

@@ -218,14 +218,21 @@ class LawPrice:
     def feature(self) -> Coded | Is | Placed:
         """How one record counts in a sum, or the cells of a table of counts; a range that nobody gave is that of the
         reference, never that of the table itself."""
+        if self.public_prior and self._undeclared():
+            raise UsageError(
+                f"{self.question} needs bounds, or bins, here, such as bounds=(0, 400), or a schema that lists the "
+                "values: the beliefs are fitted on the private table itself, whose numbers stay private"
+            )
         (feature,) = plan_of(self.question, self.reading, self.known, self.options).features
         assert isinstance(feature, Coded | Is | Placed)  # the kinds of a total
-        if self.public_prior and self._ranged(feature):
-            raise UsageError(
-                f"{self.question} needs bounds, or bins, here, such as bounds=(0, 400): the beliefs are fitted on the "
-                "private table itself, whose least and largest numbers stay private"
-            )
         return feature
+
+    def _undeclared(self) -> bool:
+        """Whether bounds, edges or cells would be numbers of the reference; asked before its cells are looked at."""
+        numeric = [self.reading.fields[name] for name in self.question.columns if self.reading.fields[name].numeric]
+        if self.tabulated:
+            return bool(numeric) and self.options.bins is None
+        return self.question.facts.numbers and self.options.bounds is None and any(f.bounds is None for f in numeric)
 
     def _ranged(self, feature: Coded | Is | Placed) -> tuple[str, ...]:
         """That bounds or edges are the reference's range, where none were given."""
