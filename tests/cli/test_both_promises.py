@@ -15,7 +15,7 @@ import pytest
 
 import fugu
 from fugu.documents.document import digest_of
-from fugu.documents.promises import weakest
+from fugu.documents.promises import promise_lines, weakest
 from fugu.guarantee.composition import EACH_ENTRY, PUBLIC
 from release_files import certificates_of, command
 
@@ -133,6 +133,31 @@ def test_the_second_promise_is_that_of_the_certificate(folder):
     assert found["promise"] == weakest(each).promises
     verified = json.loads(command("verify", folder / "law.certificate.json", "--json")[1])
     assert verified["promise"].partition(";")[2] == found["promise"].partition(";")[2]
+
+
+def test_a_delta_that_one_group_needs_is_quoted_of_all(tmp_path):
+    """A group of one record has Laplace noise, one where no belief is used Gaussian noise, of which no pure epsilon
+    holds. Wrong version: the second promise of the group with the largest epsilon, without the delta of the other."""
+    for name, rows in (("today", "x" + "z" * 10), ("ref", "x" * 500 + "z" * 100)):
+        secrets = ["ab"[k % 2] if k < 500 or k > 595 else "a" for k in range(len(rows))]
+        far = [(7 * k) % 10 if secret == "a" else min(9, (7 * k) % 10 + 6) for k, secret in enumerate(secrets)]
+        lines = map(",".join, zip(secrets, map(str, far), rows, strict=True))
+        (tmp_path / f"{name}.csv").write_text("\n".join(["s,v,g", *lines]) + "\n")
+    question = {"query": "sum(v) by g", "bounds": (0, 9), "step": 1, "epsilon": 0.5, "delta": 0.05, "route": "law"}
+    plan = fugu.Question(**question, protect="s", reference=tmp_path / "ref.csv")
+    went = fugu.release(plan, tmp_path / "today.csv", tmp_path / "out.csv", ledger=False)
+    told, limit = went.to_json(), went.to_json()["anybody"]
+    deltas = [
+        fugu.delta(each.noise, [fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([9]))], limit["epsilon"])
+        for each in went.certificates.values()
+    ]
+    assert max(deltas) > 0 and limit["delta"] == 0.05 >= max(deltas)
+    (quoted,) = (line for line in promise_lines(went.document) if "nybody" in line)
+    assert "plus 0.05" in quoted and went.promises == told["promise"] and "and delta 0.05 against any" in went.promises
+    page = " ".join((tmp_path / "out.report.html").read_text().split())
+    assert quoted.partition(": ")[2].rstrip(".") in page
+    verified = json.loads(command("verify", tmp_path / "out.certificate.json", "--json")[1])
+    assert verified["promise"].partition(";")[2] == went.promises.partition(";")[2]
 
 
 @pytest.mark.parametrize("query", ["count(job=x)", "histogram(job)", "count(job=x) by ward"])

@@ -142,7 +142,9 @@ def test_crosstabs_use_the_joint_law():
     rng = np.random.default_rng(5)
     a, b = rng.integers(0, 2, 6000), rng.integers(0, 2, 6000)
     xor = {"s": np.array(["no", "yes"])[a ^ b], "a": np.array(["f", "t"])[a], "b": np.array(["f", "t"])[b]}
-    one = prepare(xor, "histogram(a)", "s", fugu.Pure(0.5), {**xor, "b": xor["b"][::-1]}, public_prior=True).mechanisms[""]
+    one = prepare(xor, "histogram(a)", "s", fugu.Pure(0.5), {**xor, "b": xor["b"][::-1]}, public_prior=True).mechanisms[
+        ""
+    ]
     assert float(one.noise.scale) == 0
     joint = prepare(xor, "crosstab(a, b)", "s", fugu.Pure(0.5), xor, public_prior=True).mechanisms[""]
     assert float(joint.noise.scale) == pytest.approx(4, rel=1e-9)  # the two columns tell the secret

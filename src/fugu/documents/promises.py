@@ -23,7 +23,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -37,7 +37,7 @@ from fugu.errors import BadNoise, CertificateError
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import ANYBODY as WHOM
-from fugu.guarantee.composition import REFERENCE, both, promise, quote, weaknesses
+from fugu.guarantee.composition import REFERENCE, both, join, promise, quote, weaknesses
 from fugu.guarantee.curve import budget_json
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family, SetFamily
@@ -149,8 +149,20 @@ def promise_lines(document: Document, found: Guarantee | None = None) -> tuple[s
 
 def weakest(certificates: Iterable[Promising]) -> Promising | None:
     """The one that says what all certificates of a release promise together: no record is in two of its groups, so it
-    is the one whose second promise is the weakest. None where there is no certificate."""
-    return max(certificates, key=second, default=None)
+    is the one whose second promise is the weakest, with the largest delta of any group. None where there is none."""
+    found = list(certificates)
+    most = max(found, key=second, default=None)
+    if most is None or math.isinf(second(most)):
+        return most
+    together = reduce(_either, (each.anybody for each in found))
+    if together != most.anybody:
+        most = type(most)(most.body)
+        vars(most)["anybody"] = together  # in place of what is worked out of this group alone
+    return most
+
+
+def _either(one: Guarantee | None, two: Guarantee | None) -> Guarantee | None:
+    return None if one is None or two is None else join(one, two)
 
 
 def second(certificate: Promising) -> float:

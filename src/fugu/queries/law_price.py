@@ -27,7 +27,7 @@ from fugu.data.frame import TableLike
 from fugu.data.private import Private
 from fugu.data.secrets import Protect, ProtectLike, Secrets, read_protect
 from fugu.documents.certificate import Certificate
-from fugu.documents.promises import second, warnings_of
+from fugu.documents.promises import warnings_of, weakest
 from fugu.documents.reading import frozen
 from fugu.documents.sentences import (
     APART,
@@ -486,7 +486,9 @@ class LawNoise:
     @property
     def promised(self) -> Certificate:
         """The certificate that says what all groups promise together: no record is in two of them."""
-        return max(self.certificates.values(), key=second)
+        found = weakest(self.certificates.values())
+        assert isinstance(found, Certificate)
+        return found
 
     @property
     def exact(self) -> tuple[str, ...]:
