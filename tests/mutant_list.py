@@ -1481,7 +1481,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("allotted", "noise in the order of asking", "sorted(range(len(plans)), key=lambda k: (plans[k].key, weighed and weighed[k]))", "list(range(len(plans)))"),
     ("coding", "bounds of the reference unrounded", "reference_range(schema, reference, column, width)", "(*map(as_fraction, (min(reference.exact(column).values), max(reference.exact(column).values))), width)"),
     ("reference_range", "a range rounded inward", "math.floor(low / step) * step", "math.ceil(low / step) * step"),
-    ("LawPrice.feature", "the private table's own range", "self.public_prior and self._ranged(feature)", "False"),
+    ("LawPrice.feature", "the private table's own range", "self.public_prior and self._undeclared()", "False"),
     ["session/test_session_cap.py session/test_session_books.py"],
     ("room_for", "cap: for each question", "min(books.cap, summed + part * books.cap)", "summed + books.cap"),
     ("room_for", "cap: all of it for a small question", "Fraction(1) if everything else _TENTH if epsilon is None else epsilon / allowed",
