@@ -4,28 +4,7 @@ See `fugu.queries.sequences` for the queries, what one replaced entry changes in
 
 from fugu.data.layout import Layout
 from fugu.data.sequences import open_sequences, read_sequences, sequence_schema
-from fugu.queries.sequences import (
-    ArgMax,
-    Count,
-    Histogram,
-    LatticeMechanism,
-    Lipschitz,
-    Mean,
-    Numbers,
-    RandomisedResponse,
-    Select,
-    SequenceAnswer,
-    SequenceMechanism,
-    SequenceQuery,
-    Several,
-    States,
-    Sum,
-    TopK,
-    Transitions,
-)
+from fugu.queries import sequences
+from fugu.queries.sequences import *  # noqa: F403
 
-__all__ = [
-    "ArgMax", "Count", "Histogram", "LatticeMechanism", "Layout", "Lipschitz", "Mean", "Numbers", "RandomisedResponse",
-    "Select", "SequenceAnswer", "SequenceMechanism", "SequenceQuery", "Several", "States", "Sum", "TopK", "Transitions",
-    "open_sequences", "read_sequences", "sequence_schema",
-]  # fmt: skip
+__all__ = [*sequences.__all__, "Layout", "open_sequences", "read_sequences", "sequence_schema"]  # noqa: PLE0604

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import fugu
-from fugu.cli.console import Screen, err, escape, out
-from fugu.cli.releasing import show
+from fugu.cli.console import Screen, err, escape, out, show
 from fugu.data import write_csv
 from fugu.errors import UsageError
 from fugu.releasing import options

@@ -21,10 +21,10 @@ from fugu.cli.console import (
     print_json,
     progress,
     say,
+    show,
     usable_table,
     warn,
 )
-from fugu.cli.releasing import show
 from fugu.data import Schema
 from fugu.files import check_apart
 from fugu.guarantee import Approx, weaknesses

@@ -24,10 +24,13 @@ from fugu.calibration.comparison import called, shown
 from fugu.errors import FuguError
 from fugu.guarantee import is_guarantee
 from fugu.progress import BLINK, bars
+from fugu.releasing import blocks
 from fugu.visible import finite, stated, visible, visible_json
 
 if TYPE_CHECKING:
     from fugu.calibration import Comparison, Row
+    from fugu.checking.check import Check
+    from fugu.releasing.outcome import Forecast
     from fugu.utility.usable import Usable
 
 
@@ -91,12 +94,6 @@ def fail_json(error: FuguError) -> None:
 def note(text: object) -> None:
     """What is good to know, on stderr: stdout stays what programs read."""
     err.print(f"[bold yellow]note[/]: {escape(text)}", soft_wrap=True)
-
-
-def say_rules(rules: Iterable[str]) -> None:
-    """What missing and unreadable cells count as; public, since it says nothing of any cell."""
-    for rule in rules:
-        say(rule)
 
 
 def warn(sentences: Iterable[str]) -> None:
@@ -221,6 +218,55 @@ def _text(console: Console, cell: RenderableType, style: str = "") -> Text:
     if style:
         found.stylize_before(style)
     return found
+
+
+def present(went: Forecast, as_json: bool) -> None:
+    """What became of it, for programs or for people."""
+    if as_json:
+        print_json(went.to_json())
+    else:
+        show(went.blocks)
+
+
+def show(said: Iterable[blocks.Block]) -> None:
+    """What a release says, on the screen."""
+    for block in said:
+        match block:
+            case blocks.Listing(title, columns, left, rows):
+                out.print(grid(title, columns, left, rows=rows))
+            case blocks.Text(text, tone) if tone == blocks.LOUD:
+                err.print(f"[bold red]warning[/]: {escape(text)}", soft_wrap=not err.is_terminal)
+            case blocks.Text(text, tone) if tone == blocks.NOTE:
+                note(text)
+            case blocks.Text(text, tone) if tone == blocks.CAUTION:
+                warn([text])
+            case blocks.Text(text, strong="", soft=soft, formal=formal):
+                say(text.replace("{}", spoken(formal).strip()) if formal else text, soft_wrap=soft)
+            case blocks.Text(text, strong=strong):
+                out.print(f"[bold]{escape(strong)}[/]{escape(text)}")
+            case _:
+                out.print(usable_table(block))
+
+
+_COLUMNS = 40  # columns that are shown; of more, those first in which something was not read as it stands
+
+
+def show_check(seen: Check) -> None:
+    """The check on the owner's terminal: a table, what to look at, what is likely behind it."""
+    from fugu.checking.check import HEAD, OUTSIDE, OWNER
+
+    rich = grid(f"How the {seen.records:,} records were read ({OWNER})", HEAD, HEAD[:1])
+    lines = sorted(seen.cells(), key=lambda line: line[1] == line[2] and not line[5])
+    for line in lines[:_COLUMNS]:
+        rich.add_row(escape(line[0]), *(f"{count:,}" for count in line[1:]))
+    err.print(rich)
+    if len(lines) > _COLUMNS:
+        err.print(f"and {len(lines) - _COLUMNS} more columns; --json has all")
+    for said in seen.alarms:
+        err.print(f"[bold red]look at[/] {escape(said)}")
+    for said in seen.causes:
+        err.print(f"[bold yellow]note[/]: {escape(said)}")
+    err.print(escape(OUTSIDE), style="dim")
 
 
 # What the library says, in the words of the command line: the one place where arguments become options.

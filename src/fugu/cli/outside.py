@@ -15,8 +15,7 @@ import fugu
 from fugu.auditing.beside import Exhibit, find, private_part, promising
 from fugu.auditing.books import extract
 from fugu.cli.asking import asks
-from fugu.cli.console import escape, grid, out, print_json, progress, say, warn
-from fugu.cli.releasing import show_check
+from fugu.cli.console import escape, grid, out, print_json, progress, say, show_check, warn
 from fugu.documents.document import Document, Verdict
 from fugu.documents.kinds import inner
 from fugu.documents.per_entry import PerEntryCertificate

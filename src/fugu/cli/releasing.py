@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import final
 
-from fugu.checking.check import HEAD, OUTSIDE, OWNER, Check
-from fugu.cli.console import err, escape, grid, note, out, print_json, progress, say, spoken, usable_table, warn
+from fugu.checking.check import OWNER, Check
+from fugu.cli.console import err, escape, present, progress, show, show_check
 from fugu.question import Question
-from fugu.releasing.blocks import CAUTION, LOUD, NOTE, Block, Listing, Text
+from fugu.releasing.blocks import Block, Text
 from fugu.releasing.dispatch import dispatched
 from fugu.releasing.forms import Booking, Delivery
-from fugu.releasing.outcome import Forecast
-from fugu.utility.usable import Usable
 
 
 def release(question: Question, books: Booking, delivery: Delivery) -> None:
     """Publish, or rehearse, what is asked, and show it."""
     present(dispatched(question, books, delivery, Terminal(delivery.as_json)), delivery.as_json)
-
-
-def present(went: Forecast, as_json: bool) -> None:
-    """What became of it, for programs or for people."""
-    if as_json:
-        print_json(went.to_json())
-    else:
-        show(went.blocks)
 
 
 @final
@@ -55,42 +44,3 @@ class Terminal:
     def working(self, what: str) -> AbstractContextManager[None]:
         """Bars on stderr."""
         return progress(what)
-
-
-def show(blocks: Iterable[Block]) -> None:
-    """What a release says, on the screen."""
-    for block in blocks:
-        match block:
-            case Listing(title, columns, left, rows):
-                out.print(grid(title, columns, left, rows=rows))
-            case Usable():
-                out.print(usable_table(block))
-            case Text(text, tone) if tone == LOUD:
-                err.print(f"[bold red]warning[/]: {escape(text)}", soft_wrap=not err.is_terminal)
-            case Text(text, tone) if tone == NOTE:
-                note(text)
-            case Text(text, tone) if tone == CAUTION:
-                warn([text])
-            case Text(text, strong="", soft=soft, formal=formal):
-                say(text.replace("{}", spoken(formal).strip()) if formal else text, soft_wrap=soft)
-            case Text(text, strong=strong):
-                out.print(f"[bold]{escape(strong)}[/]{escape(text)}")
-
-
-_SHOWN = 40  # columns that are shown; of more, those first in which something was not read as it stands
-
-
-def show_check(seen: Check) -> None:
-    """The check on the owner's terminal: a table, what to look at, what is likely behind it."""
-    rich = grid(f"How the {seen.records:,} records were read ({OWNER})", HEAD, HEAD[:1])
-    lines = sorted(seen.cells(), key=lambda line: line[1] == line[2] and not line[5])
-    for line in lines[:_SHOWN]:
-        rich.add_row(escape(line[0]), *(f"{count:,}" for count in line[1:]))
-    err.print(rich)
-    if len(lines) > _SHOWN:
-        err.print(f"and {len(lines) - _SHOWN} more columns; --json has all")
-    for said in seen.alarms:
-        err.print(f"[bold red]look at[/] {escape(said)}")
-    for said in seen.causes:
-        err.print(f"[bold yellow]note[/]: {escape(said)}")
-    err.print(escape(OUTSIDE), style="dim")

@@ -13,8 +13,7 @@ import typer
 from rich.table import Table as Rich
 
 from fugu._version import __version__
-from fugu.cli.console import escape, grid, note, out, print_json, progress, say
-from fugu.cli.releasing import present
+from fugu.cli.console import escape, grid, note, out, present, print_json, progress, say
 from fugu.cli.train_reading import TrainingOptions, TrainingReading, places
 from fugu.data import Schema, Table
 from fugu.data.field import Field

@@ -44,7 +44,6 @@ from fugu.laws.family import Family, SetFamily
 from fugu.laws.normal import Analytic
 from fugu.laws.pair import PairsLike, as_pairs
 from fugu.laws.shapes import Shape, mean_law, shapes
-from fugu.loss.door import shift_delta
 from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number, read_whole
@@ -212,6 +211,7 @@ def _least(noise: Noise, steps: int, delta: Fraction) -> Fraction | None:
     """The least epsilon of four digits with sup_S P(N + k in S) - e^epsilon P(N in S) <= delta for all |k| <= steps.
 
     It falls with epsilon, so halving finds it; what is returned was proved itself."""
+    from fugu.loss.door import shift_delta
 
     def holds(epsilon: Fraction) -> bool:
         return exact(shift_delta(noise, steps, epsilon)) <= delta

@@ -24,7 +24,6 @@ from fugu.errors import CertificateError
 from fugu.guarantee.asks import Proof, Ratio
 from fugu.laws.family import Family
 from fugu.laws.multinormal import ClassMoments, MultivariateNormal, mixed_law
-from fugu.loss.door import bound
 from fugu.noise.gaussian import Gaussian
 from fugu.numbers.exact import decimal_up, float_up, read_number, read_whole
 from fugu.question import RECORDS
@@ -168,6 +167,8 @@ def proof_of(certificate: Certificate, laws: Sequence[Shape], own: bool = True) 
     swaps from their counts. Of such noise beta is added to what was proved of the noise."""
     ask = certificate.budget.asks()
     if SWAP not in certificate.body or not own:
+        from fugu.loss.door import bound
+
         return bound(laws, certificate.in_steps, ask)
     swap, noise = RecordSwap.of(certificate), certificate.noise
     assert isinstance(ask, Ratio)

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.calibration.driver import calibrate
 from fugu.data import Schema, Table
 from fugu.data.cells import OTHER
 from fugu.data.field import Field
@@ -399,6 +398,8 @@ class LawPrice:
         """The least noise, and what is said. No support of a law is used to move values: a number is what it is.
 
         On counts Laplace noise, or Gaussian noise where that has the smaller error: with a delta that is not small."""
+        from fugu.calibration.driver import calibrate
+
         pairs, said = self.beliefs(size, known)
         if not self.tabulated:
             alone = said[-1] == f"beliefs: {ALONE}"

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import fugu
-from fugu.auditing.books import extract
 from fugu.checking import checked
 from fugu.checking.check import OUTSIDE, OWNER, Check
 from fugu.data import Schema, Table
@@ -176,6 +175,7 @@ def page_after(
 ) -> Callable[[ReleaseDocument, Path], str]:  # fmt: skip
     """What makes the page of a release, with the real names of its files, the extract of the ledger, `remarks` on the
     published numbers, and what the page before it showed: the attack, how usable it is."""
+    from fugu.auditing.books import extract
     from fugu.report.dossier import documents_in, dossier_page
 
     names = {"certificate": files.certificate.name, "private": files.private.name}

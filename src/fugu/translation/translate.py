@@ -27,17 +27,7 @@ from fugu.numbers.exact import Real, float_up, meant_up
 from fugu.priors.gaussian_field import GaussianField
 from fugu.priors.prior import Believed, Recorded
 from fugu.progress import stage
-from fugu.translation.beyond_pure import (
-    finite,
-    group_cost,
-    group_delta,
-    translate_zcdp,
-    translated_approx,
-    translated_curve,
-    translated_renyi,
-)
 from fugu.translation.influence import members
-from fugu.translation.pure import pure_bound, translated_pure
 from fugu.translation.records import bounds
 
 FULL_DOMAIN = (
@@ -93,6 +83,8 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
     if is_number(dp):
         if has_field(prior):
             raise refused(prior)
+        from fugu.translation.pure import translated_pure
+
         return translated_pure(prior, dp)
     if not is_guarantee(dp):
         raise UsageError(
@@ -103,20 +95,23 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
 
 def _alike(prior: Any, dp: Guarantee, delta: Real | None) -> Guarantee:  # noqa: PLR0911  (one for each kind)
     """What a guarantee for each entry is worth under a prior, as one of its own kind."""
+    from fugu.translation import beyond_pure
+
     several = members(prior)
     if several is not None and (isinstance(dp, Approx | ZCDP) or has_field(prior)):
         return worst_of([_alike(one, dp, delta) for one in several])
     if isinstance(prior, GaussianField):
         return translated_field(prior, dp, delta)
     if isinstance(dp, Approx):
-        return translated_approx(prior, dp, delta)
+        return beyond_pure.translated_approx(prior, dp, delta)
     if isinstance(dp, Pure):
-        return Pure(translated_pure(prior, dp.epsilon))
+        return Pure(translate(prior, dp.epsilon))
     if isinstance(dp, Renyi):
-        return translated_renyi(prior, dp)
+        return beyond_pure.translated_renyi(prior, dp)
     if not isinstance(dp, ZCDP) or isinstance(prior, Recorded):
-        return translated_curve(prior, dp)
-    return translate_zcdp(prior, dp.rho, [alpha for alpha, _ in dp.points])  # b entries cost b^2 rho, whatever b is
+        return beyond_pure.translated_curve(prior, dp)
+    points = [alpha for alpha, _ in dp.points]
+    return beyond_pure.translate_zcdp(prior, dp.rho, points)  # b entries cost b^2 rho, whatever b is
 
 
 @overload
@@ -194,6 +189,8 @@ def rough_budget(prior: Believed, epsilon: Real, near: float) -> float:
 
 def _excess(prior: Believed, wanted: Fraction) -> Callable[[float], float]:
     """How far the translation of x exceeds the budget; compared exactly, so <= 0 is a proof."""
+    from fugu.translation.pure import pure_bound
+
     bound, turns = pure_bound(prior), count(1)
 
     def over(x: float) -> float:
@@ -301,6 +298,8 @@ def _field_curve(dp: RenyiCurve, field: GaussianField) -> dict[Real, Real]:
     """At the finite orders that are listed; a curve without a bound for groups uses b = 1."""
     if dp.delta:
         raise NotProvable("a Rényi guarantee outside events of probability delta has no group rule here; use Approx")
+    from fugu.translation.beyond_pure import finite, group_cost
+
     w = field.wide()
     found: dict[Real, Real] = {}
     for alpha, _ in dp.points:
@@ -337,6 +336,8 @@ def _field_approx(field: GaussianField, dp: Approx, delta: Real | None) -> Appro
         return Approx(math.inf, delta)
     if delta == 0:
         raise refused(field)
+    from fugu.translation.beyond_pure import group_delta
+
     w, own = field.wide(), exact(dp.epsilon)
     rests = {b: exact(delta) - exact(group_delta(own, exact(dp.delta), b)) for b in range(1, field.size + 1)}
     found = max(_of_entry(field, i, own, w, rests) for i in field.nodes)
