@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -55,6 +56,27 @@ if TYPE_CHECKING:
     bound: fugu.Renyi = shift_bound([4, 0, 0], 1, 2)
     model = LinearRegression(bounds=(-1, [1, 2]), target_bounds=(0, 1), private="target").fit([[1, 2]], [0.5])
 
+    plan = fugu.Question(query="count", protect="sex", epsilon="1", reference="last-year.csv")
+    shown_before: fugu.Forecast = fugu.release(plan, dry_run=True)
+    out: fugu.Publication = fugu.release("scenario.toml", "today.csv", "out.csv", ledger=False)
+    session = fugu.Session(table, table, "sex", fugu.Pure(1))
+    every = (
+        mechanism, released, comparison, scenario, budget, curve, users, report, verdict, audited, document, plan,
+        shown_before, out, session, session.ask("count"), mechanism.certificate, fugu.Schema({}), out.usable,
+        fugu.influence(chain), fugu.check(table, table), fugu.answer(table, "count", "sex", fugu.Pure(1), table),
+    )  # fmt: skip
+    said: list[str] = [json.dumps(each.to_json()) + each._repr_html_() for each in every]
+    parts: dict[str, object] = mechanism.certificate.to_json()
+    text: str = mechanism.certificate.text
+    columns = [each.to_frame("dict") for each in (released, comparison, out, session.ask("count"))]
+
+    fugu.release(plan, table)  # wrong
+    fugu.release(3, "today.csv", "out.csv")  # wrong
+    fugu.release(plan, "today.csv", "out.csv", dry_run="yes")  # wrong
+    files = fugu.release(plan, dry_run=True).files  # wrong
+    wordy: str = mechanism.certificate.to_json()  # wrong
+    fugu.Pure(1).to_jsn()  # wrong
+    fugu.Question(querry="count")  # wrong
     fugu.translate("nonsense", "nonsense")  # wrong
     fugu.translate(chain, "0.2")  # wrong
     fugu.calibrate(pair, fugu.Pure(1), method="exactt")  # wrong

@@ -211,7 +211,7 @@ def test_natural_values_are_the_texts_that_the_command_line_takes():
 def test_what_is_no_plan_or_no_file_is_refused_by_name(folder):
     with pytest.raises(UnknownName, match="did you mean 'epsilon'"):
         fugu.release({"epsilonn": 1}, "today.csv", "out.csv")
-    with pytest.raises(UsageError, match="table is the path of a file; save a frame as a file first; got dict"):
+    with pytest.raises(UsageError, match=r"table is the path of a file, .*in a Session, .*; got dict"):
         fugu.release(planned(), {"v": [1]}, "out.csv")
     for plan, out, ledger in ((3, "out.csv", None), (planned(), 3, None), (planned(), "out.csv", 3)):
         with pytest.raises(UsageError, match="is the path of a file"):

@@ -62,8 +62,8 @@ def release(
 
     - `plan`: a `Question`, a dict of its fields, or the path of a scenario file, which may name the table, the output
       and the ledger as well; what is given here overrides it.
-    - `table`: the file of the private table; the release commits to it, so a frame is saved first. `out`: where the
-      published numbers go, a name that ends in .csv; the other files lie beside it.
+    - `table`: the file of the private table; the release commits to its bytes, so a frame is saved first. `out`: where
+      the published numbers go, a name that ends in .csv; the other files lie beside it.
     - `ledger`: the file, or the `Ledger`, that is charged; None for the user's own (`FUGU_LEDGER`, else the platform's
       data folder); False for none, which the release says. `data`: the name of the table in it, that of the file unless
       given. `request`: a name for what is asked, by default a digest of it. `other_people`: data sets of the ledger
@@ -91,7 +91,7 @@ def release(
         question, books, delivery = read_plan(plan)
         total = None
         if table is not None:
-            question = replace(question, table=_path("table", table, "; save a frame as a file first"))
+            question = replace(question, table=_path("table", table, _NO_FRAME))
         if isinstance(ledger, Ledger):
             if data not in (None, ledger.data):
                 raise UsageError(f"the ledger is for data {ledger.data!r}; give its file for another data set")
@@ -122,6 +122,9 @@ def read_plan(plan: Plan) -> tuple[Question, Booking, Delivery]:
         return Question(**plan), Booking(), Delivery()
     values = ScenarioFile.load(_path("plan", plan, ", a Question or a dict of its fields")).options("release", RELEASED)
     return filled(Question, values), filled(Booking, values), filled(Delivery, values)
+
+
+_NO_FRAME = ", to whose bytes a release commits; save a frame first, or ask it in a Session, which writes no files"
 
 
 def _path(name: str, given: Any, more: str = "") -> str:
