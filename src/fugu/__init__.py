@@ -7,6 +7,7 @@ Most work needs ten names, each with its `help`:
 
     release     the one door: what a plan asks of a table, charged, drawn once, written with its page
     Question    a plan: what to publish, what to hide, what is believed, how much may be learnt
+    describe    what each column of a reference may be used for, and why not
     check       how your table is read, for your eyes, before anything is released
     Session     many statistics of one table under one budget, asked one by one
     Scenario    what is secret of a published column, and what adversaries believe
@@ -14,7 +15,6 @@ Most work needs ten names, each with its `help`:
     calibrate   the least noise that is proved for a scenario and a budget
     compare     every method side by side, beside ordinary differential privacy
     verify      whether a certificate holds: every proof again
-    Ledger      the books of what was spent of a table, across processes
 
 The others stand by subject in docs/reference/api. `fugu.sequences` and `fugu.iterate` are for sequences and training.
 """

@@ -78,6 +78,7 @@ def every(tmp_path_factory):
         "schema": fugu.Schema.from_table(REFERENCE),
         "usable": fugu.usable(mechanism, scenario),
         "check": fugu.check(PRIVATE, REFERENCE),
+        "description": fugu.describe(REFERENCE),
         "field": fugu.influence(fugu.GaussianField.ar1(5, 0.5, width=0.1)),
         "selection": TopK(1, States(["a", "b"])).mechanism(1).release(["a", "b", "a"]),
         "question": plan,
@@ -90,8 +91,8 @@ def every(tmp_path_factory):
 
 DRAWN = ("scenario", "comparison", "mechanism", "certificate", "release", "answer", "curve", "audit", "attacks",
          "sequences", "one count", "session answer", "pure", "approx", "renyi", "orders", "zcdp", "field")  # fmt: skip
-NAMES = (*DRAWN, "session", "verdict", "schema", "usable", "check", "selection", "question", "forecast", "publication",
-         "release document", "nothing proved")  # fmt: skip
+NAMES = (*DRAWN, "session", "verdict", "schema", "usable", "check", "description", "selection", "question", "forecast",
+         "publication", "release document", "nothing proved")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -145,6 +146,18 @@ def test_json_is_plain_and_says_something(every, name):
     told = every[name].to_json()
     assert type(told) is dict and len(told) > 1
     assert json.loads(json.dumps(told, allow_nan=False)) == told
+
+
+FRAMES = {"comparison": "method", "release": BAD, "answer": "cell", "sequences": "state", "one count": "value",
+          "selection": "rank", "session answer": "cell", "publication": "query", "description": "column"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_what_is_a_table_gives_a_frame(every, name):
+    """Columns of one length, of the kind that was asked for."""
+    found, frame = every[name].to_frame("dict"), every[name].to_frame("polars")
+    assert FRAMES[name] in found and list(found) == frame.columns
+    assert {len(column) for column in found.values()} == {len(frame)} and len(frame) >= 1
 
 
 def test_every_main_object_is_tried(every):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn
+from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn, to_frame
 from fugu.errors import AlreadyReleased, BadNoise, NoiselessRelease, UsageError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
@@ -272,6 +272,10 @@ class SequenceAnswer(PerEntryRelease, Shown):
             "columns": finite(self.columns(str(self.certificate["query"]))),
             "guarantee": self.guarantee.to_json(), "certificate": self.certificate["digest"],
         }  # fmt: skip
+
+    def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, PublishedColumn]:
+        """The answer as a frame of this kind, None for the first of pandas, polars and pyarrow that is installed."""
+        return to_frame(self.columns(str(self.certificate["query"])), kind)
 
     def table(self) -> dict[Any, Any]:
         """Label to value, for answers with several parts."""
