@@ -46,6 +46,15 @@ class Boxes(Figure):
         return joined(arrows, parts), tall + 12
 
 
+class Upright(Boxes):
+    """Boxes as wide as a phone."""
+
+    @property
+    def svg(self) -> str:
+        """As every figure, on less room."""
+        return self.standing(400.0)
+
+
 def _height(box: Box, wide: float) -> float:
     lines = len(wrapped(box.heading, wide - 2 * _INSIDE, bold=True)) + len(wrapped(box.words, wide - 2 * _INSIDE))
     return _LEADING * lines + 2 * _INSIDE

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import fugu
-from benchmarks.boxes import Box, Boxes
+from benchmarks.boxes import Box, Boxes, Upright
 from benchmarks.measure import Row, Size
 from fugu.drawing.axis import Axis
 from fugu.drawing.charts import Chart, Figure, Panel
 from fugu.drawing.marks import Bars, Level, Line
-from fugu.report.notebook import odds
+from fugu.report.notebook import odds_figure
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "concepts"
 _REFERENCE = Path(fugu.__file__).parent / "examples" / "clinic_reference.csv"
@@ -48,7 +48,7 @@ def factor(answers: int, stay: float = 0.9, epsilon: float = _EPSILON) -> float:
 
 
 def _promise() -> Figure:
-    return odds(_EPSILON, 0.0)
+    return odds_figure(_EPSILON, 0.0)
 
 
 def _two(
@@ -187,7 +187,30 @@ def _checks() -> Figure:
     return Boxes("checks", title, about, columns, arrows)
 
 
+def _table() -> Figure:
+    columns = (
+        (
+            Box("patients.csv", "900 rows; who smokes is secret", "home"),
+            Box("last-year.csv", "what people may know already"),
+            Box("budget", "epsilon 2 in all, kept in a ledger"),
+        ),
+        (
+            Box("table.csv", "counts, means within 0.5, histograms within 3: usable", "out"),
+            Box("certificate", "odds change by 1.3 at most: proved, and checked by anybody", "out"),
+            Box("page", "the same in words, to sign", "out"),
+        ),
+    )  # fmt: skip
+    arrows = (((0, 0), (1, 0)), ((0, 1), (1, 1)), ((0, 2), (1, 2)))
+    title = "From a private table to numbers for everybody"
+    about = (
+        "A private table, a public reference and a budget go in. A table of useful numbers, a certificate and a page to "
+        "sign come out; the private table stays."
+    )
+    return Upright("table", title, about, columns, arrows)
+
+
 PICTURES: dict[str, Callable[[], Figure]] = {
+    "first-table": _table,
     "odds": _promise,
     "two-laws": _promise_kept,
     "household": _household,

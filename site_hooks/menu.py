@@ -14,9 +14,9 @@ MENU: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
     (
         "Tutorials",
         (
-            ("For stewards", ("tutorials/column.md", "tutorials/question.md", "tutorials/choosing.md",
-                              "tutorials/statistics.md", "tutorials/property.md", "tutorials/noises.md",
-                              "tutorials/beliefs.md")),
+            ("For stewards", ("tutorials/first.md", "tutorials/choosing.md", "tutorials/statistics.md",
+                              "tutorials/column.md", "tutorials/question.md", "tutorials/property.md",
+                              "tutorials/noises.md", "tutorials/beliefs.md")),
             ("For officers", ("tutorials/officer*.md",)),
             ("For analysts of sequences", ("tutorials/sequences*.md", "tutorials/sequence-*.md")),
             ("For engineers who train", ("tutorials/training.md", "tutorials/training*.md")),

@@ -42,7 +42,8 @@ from golden.doors import command as fugu
 from golden.doors import screens
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLES = ("clinic_reference.csv", "clinic_today.csv")
+TABLES = {"clinic_reference.csv": "last-year.csv", "clinic_today.csv": "patients.csv"}
+"""As a checkout has them, and as `fugu demo` calls its copies."""
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 GALLERY = ROOT / "docs" / "gallery.md"
 PAGES = [ROOT / "README.md", CONTRIBUTING, *sorted(ROOT.glob("docs/**/*.md"))]
@@ -187,12 +188,12 @@ def compare(expected: str, printed: str, where: str) -> None:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with the example tables, here and where a checkout has them."""
+    """A folder with the tables that `fugu demo` leaves in one, and those of a checkout where it has them."""
     inside = tmp_path / "src" / "fugu" / "examples"
     inside.mkdir(parents=True)
-    for table in TABLES:
+    for table, copied in TABLES.items():
         shutil.copy(ROOT / "src" / "fugu" / "examples" / table, inside)
-        shutil.copy(ROOT / "src" / "fugu" / "examples" / table, tmp_path)
+        shutil.copy(ROOT / "src" / "fugu" / "examples" / table, tmp_path / copied)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

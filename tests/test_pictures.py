@@ -15,7 +15,9 @@ sys.path.insert(0, str(ROOT))
 import fugu  # noqa: E402
 from benchmarks import concepts  # noqa: E402
 
-PAGES = "\n".join(path.read_text(encoding="utf-8") for path in sorted(concepts.FOLDER.glob("*.md")))
+PAGES = "\n".join(
+    path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "index.md", *sorted(concepts.FOLDER.glob("*.md")))
+)
 
 
 @pytest.mark.parametrize("name", sorted(concepts.PICTURES))
@@ -26,7 +28,7 @@ def test_a_picture_is_up_to_date(name):
 
 def test_every_picture_is_drawn_and_shown():
     kept = {path.stem for path in concepts.FOLDER.glob("*.svg")}
-    assert kept == set(concepts.PICTURES) == set(re.findall(r"\]\(([\w-]+)\.svg\)", PAGES))
+    assert kept == set(concepts.PICTURES) == set(re.findall(r"\]\((?:concepts/)?([\w-]+)\.svg\)", PAGES))
 
 
 @pytest.mark.parametrize("name", sorted(concepts.PICTURES))

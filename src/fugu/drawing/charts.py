@@ -71,12 +71,16 @@ class Figure(ABC):
     @property
     def svg(self) -> str:
         """The figure as an SVG document, which stands alone: its title is on it."""
-        inside, height = self.draw(WIDE)
-        lines = wrapped(self.title, WIDE - 12, bold=True)
+        return self.standing(WIDE)
+
+    def standing(self, width: float) -> str:
+        """The same at another width, such as that of a phone."""
+        inside, height = self.draw(width)
+        lines = wrapped(self.title, width - 12, bold=True)
         top = _TITLE * len(lines) + 8
         heading = [tag("text", line, class_="heading", x=6, y=_TITLE * (n + 1)) for n, line in enumerate(lines)]
         told = tag("title", self.title), tag("desc", self.about), tag("style", Html(alone(_SCOPE)))
-        box = f"0 0 {WIDE:.0f} {height + top:.0f}"
+        box = f"0 0 {width:.0f} {height + top:.0f}"
         moved = tag("g", inside, transform=f"translate(0 {top:.1f})")
         drawn = tag("g", heading, moved, class_="chart")
         return str(tag("svg", *told, drawn, xmlns="http://www.w3.org/2000/svg", class_=_SCOPE, viewBox=box, role="img",
