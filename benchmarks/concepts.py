@@ -203,8 +203,8 @@ def _table() -> Figure:
     arrows = (((0, 0), (1, 0)), ((0, 1), (1, 1)), ((0, 2), (1, 2)))
     title = "From a private table to numbers for everybody"
     about = (
-        "A private table, a public reference and a budget go in. A table of useful numbers, a certificate and a page to "
-        "sign come out; the private table stays."
+        "A private table, a public reference and a budget go in. A table of useful numbers, a certificate and a page "
+        "to sign come out; the private table stays."
     )
     return Upright("table", title, about, columns, arrows)
 
