@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -18,6 +18,7 @@ from site_hooks.menu import menu  # noqa: E402
 
 _WIDE = ("results.md", "before-and-now.md")
 """Pages that are mostly wide tables."""
+_UNLISTED = InclusionLevel.NOT_IN_NAV
 _KINDS = {".py": "python", ".toml": "toml", ".json": "json", ".yml": "yaml", "Makefile": "make"}
 
 
@@ -31,7 +32,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for file in list(files.documentation_pages()):
         wanted |= links.rewritten(file.content_string, file.src_uri, _source(file.src_uri))[1]
     for path in sorted(wanted):
-        files.append(File.generated(config, links.shown_as(path), content=_shown(path)))
+        files.append(File.generated(config, links.shown_as(path), content=_shown(path), inclusion=_UNLISTED))
     config.nav = menu(pages)
     return files
 

@@ -10,6 +10,8 @@ TOP = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
+    "verify/README.md": "fugu-verify.md",
+    "papers/README.md": "fugu-papers.md",
 }
 """Pages at the top of the repository, and what they are called on the site. The README's own place is the home page."""
 SHOWN = (".py", ".ipynb", ".toml", ".json", ".yml", ".cff", ".csv", "Makefile", "LICENSE")
@@ -111,10 +113,14 @@ def bracketed(text: str) -> str:
 def to_names(text: str) -> str:
     """Links of the API's index lead to the name on its page, where only the site has an anchor.
 
-    >>> to_names("[`calibrate`](calibrating.md)")
-    '[`calibrate`](calibrating.md#fugu.calibrate)'
+    >>> to_names("[`calibrate`](calibrating.md), [`fugu_verify.prove`](auditing.md)")
+    '[`calibrate`](calibrating.md#fugu.calibrate), [`fugu_verify.prove`](auditing.md#fugu_verify.prove)'
     """
-    return re.sub(r"\[`([\w.]+)`\]\((\w+\.md)\)", r"[`\1`](\2#fugu.\1)", text)
+    return re.sub(
+        r"\[`((?:fugu_verify\.)?)([\w.]+)`\]\((\w+\.md)\)",
+        lambda found: f"[`{found[1]}{found[2]}`]({found[3]}#{found[1] or 'fugu.'}{found[2]})",
+        text,
+    )
 
 
 RESULTS = re.compile(r"(?<=<!-- results -->\n).*?(?=<!-- /results -->)", re.DOTALL)

@@ -1422,7 +1422,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("_believed_figure", "the table's own laws", "asked.public_prior", "False"),
     ("scenario", "the table's own means", "asked.public_prior", "False"),
     ("alone", "styles for the whole notebook", 'f".{scope} {selector.strip()}"', 'f"{selector.strip()}"'),
-    ("Figure.svg", "a figure without its title", 'tag("g", heading, moved, class_="chart")', 'tag("g", moved, class_="chart")'),
+    ("Figure.standing", "a figure without its title", 'tag("g", heading, moved, class_="chart")', 'tag("g", moved, class_="chart")'),
     ("odds_figure", "the wrong way of the odds", "math.exp(-epsilon)", "math.exp(epsilon)"),
     ("odds_figure", "the mirror image left out", "reversed(most)", "most"),
     [f"{STEPS} {STEP_DOORS}"],
