@@ -1,4 +1,5 @@
-"""The one way in which fugu writes a file: whole or not at all, in place of a regular file or under a new name.
+"""The one way in which fugu writes a file: whole or not at all, in place of a regular file or under a new name. And
+standard input, which is read like a file.
 
 A private table, a ledger, a device or what a link leads to is never written over; nobody else can read or prepare
 what is not finished. A test looks for any other way of writing in the source.
@@ -6,16 +7,18 @@ what is not finished. A test looks for any other way of writing in the source.
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import stat
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from fugu.errors import UsageError
+from fugu.errors import BadTable, UsageError
 
 PathLike = str | os.PathLike[str]
 _LEDGERS = (b"fugu ledger ", b"SQLite format 3\x00")
@@ -26,6 +29,34 @@ _KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pip
 _MASK = threading.Lock()
 _OPEN_FILES = "/proc/self/fd"
 """By which an open file without a name gets one, on Linux."""
+
+
+STREAM = "-"
+"""In place of the path of a table: standard input; of the output of a release: standard output."""
+_read: tuple[object, bytes] | None = None
+"""The standard input that was read, and what was in it."""
+
+
+def opened(path: PathLike) -> io.BufferedReader | io.BytesIO:
+    """A file in bytes. Standard input is read to its end once and kept in memory alone: whoever opens it again gets the
+    same bytes, and nothing of them is left when the process ends, however it does."""
+    global _read
+    if os.fspath(path) != STREAM:
+        return open(path, "rb")
+    source = sys.stdin
+    if _read is None or _read[0] is not source:
+        if source is None or not hasattr(source, "buffer") or source.isatty():
+            raise BadTable("- is a table from standard input, and nothing is piped into it: cat table.csv | fugu ...")
+        try:
+            _read = source, source.buffer.read()
+        except OSError:
+            raise BadTable("standard input could not be read to its end; save it as a file, and give that") from None
+    return io.BytesIO(_read[1])
+
+
+def file_name(path: PathLike) -> str:
+    """The name of a file that is read, without its folder; that of standard input."""
+    return "stdin" if os.fspath(path) == STREAM else Path(path).name
 
 
 def write_text(path: PathLike, text: str) -> None:
@@ -95,6 +126,8 @@ def give_name(file: PathLike, path: PathLike) -> None:
 def check_target(path: PathLike) -> Path:
     """The path, if a file may be written there: a regular file that is no ledger, or a new name in a folder."""
     target = Path(path)
+    if str(target) == STREAM:
+        raise UsageError("- is standard output, where only fugu release -o - writes: name a file")
     try:
         here = target.parent.is_dir()
         found = target.lstat()

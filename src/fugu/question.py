@@ -202,6 +202,8 @@ class Question(Shown):
                 except UsageError as error:
                     raise UsageError(f"{found.name}: {error}") from None
             object.__setattr__(self, found.name, value if reads is None else reads(value))
+        if self.table == self.reference == "-":
+            raise UsageError("- is one table: TABLE and --reference cannot both come from standard input")
 
     def __repr__(self) -> str:
         return f"Question({', '.join(f'{name}={said!r}' for name, said in self.to_json().items())})"

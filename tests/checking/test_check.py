@@ -156,18 +156,17 @@ def test_text_of_a_public_column_is_explained_where_it_was_meant_to_be_numbers()
 
 def test_a_folder_an_excel_file_and_standard_input_say_what_to_do(tmp_path):
     sheet = b"PK\x03\x04" + bytes(100)
-    for name in ("t.xlsx", "t.csv"):
-        (tmp_path / name).write_bytes(sheet)
-        with pytest.raises(BadTable, match="save the sheet as CSV"):
-            fugu.read_table(tmp_path / name)
+    (tmp_path / "t.csv").write_bytes(sheet)
+    with pytest.raises(BadTable, match="save the sheet as CSV"):
+        fugu.read_table(tmp_path / "t.csv")
     (tmp_path / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0" + bytes(50))
     with pytest.raises(BadTable, match="before 2007"):
         fugu.read_table(tmp_path / "old.xls")
     with pytest.raises(BadTable, match="is a folder"):
         fugu.read_table(tmp_path)
-    for name in ("-", "/dev/stdin"):
-        with pytest.raises(BadTable, match="standard input"):
-            fugu.read_table(name)
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(BadTable, match="standard input is -"):
+        fugu.read_table(tmp_path / "pipe.csv")
 
 
 def test_a_record_that_begins_like_a_spreadsheet_is_a_record(tmp_path):

@@ -103,7 +103,7 @@ def test_long_whole_numbers_stay_apart(tmp_path):
         ("t.csv.gz", b"a,b\n1,2\n", "UTF-8"),
         ("t.parquet", b"a,b\n1,2\n", "Parquet"),
         ("t.parquet", b"PAR1" + SENTINEL.encode() * 10 + b"PAR1", "Parquet"),
-        ("t.xlsx", b"PK", ".csv"),
+        ("t.xlsx", b"PK", "Excel"),
         ("t", b"a\n1\n", ".csv"),
         ("t*.parquet", b"a\n1\n", "pattern"),
     ],

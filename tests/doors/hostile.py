@@ -117,6 +117,24 @@ def as_gzip(data, folder):
     return packed
 
 
+def as_tsv(data, folder):
+    return _written(folder / "t.tsv", data, b"\t")
+
+
+def as_sheet(data, folder):
+    """A workbook, each cell of the kind that it has by itself; None for what none can hold."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    try:
+        for row in (data, *zip(*data.values(), strict=True)):
+            sheet.append([None if cell is np.ma.masked else cell for cell in row])
+        book.save(folder / "t.xlsx")
+    except Exception:
+        return None
+    return folder / "t.xlsx"
+
+
 def as_parquet(data, folder):
     frame = as_polars(data, folder)
     if frame is None:
@@ -127,9 +145,9 @@ def as_parquet(data, folder):
 
 CONTAINERS = (
     as_dict, as_objects, as_masked, as_pandas, inferred_pandas, categorical_pandas, as_polars, as_csv, as_gzip,
-    as_parquet,
+    as_parquet, as_tsv, as_sheet,
 )  # fmt: skip
-PACKED = (as_gzip, as_parquet)
+PACKED = (as_gzip, as_parquet, as_tsv)
 """Read as the CSV file and the frame of polars that they hold: one case or two for each reader."""
 
 
@@ -155,14 +173,14 @@ def _array(cells):
     return found
 
 
-def _written(path, data):
+def _written(path, data, mark=b","):
     with open(path, "wb") as file:
-        file.write(",".join(data).encode() + b"\n")
+        file.write(mark.join(map(str.encode, data)) + b"\n")
         for row in zip(*data.values(), strict=True):
             cells = [_bytes(cell) for cell in row]
             if None in cells:
                 return None
-            file.write(b",".join(cells) + b"\n")
+            file.write(mark.join(cells) + b"\n")
     return path
 
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import ast
 import json
 import re
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hostile import CELLS, CONTAINERS, TEXTS, as_csv, as_dict, called, random_cell, ways
+from hostile import CELLS, CONTAINERS, TEXTS, as_csv, as_dict, as_sheet, as_tsv, called, random_cell, ways
 from typer.testing import CliRunner
 
 import fugu
@@ -288,11 +289,14 @@ def fixed(monkeypatch):
     return start
 
 
-def command(folder, *asked):
-    """Exit code, everything printed, and every file written, without the column itself."""
-    args = ["release", folder / "t.csv", "--reference", folder / "ref.csv", "--protect", "s", "--epsilon", "1", "-o",
-            folder / "out.csv", "--no-ledger", "--force", "--allow-no-noise", *asked]  # fmt: skip
-    found = CliRunner().invoke(cli.app, [str(a) for a in args], env={"COLUMNS": "200"})
+def command(folder, *asked, table="t.csv"):
+    """Exit code, everything printed, and every file written, without the column itself; of a `table` - what is piped
+    in is t.csv."""
+    piped = (folder / "t.csv").read_bytes() if table == "-" else None
+    args = ["release", "-" if piped else folder / table, "--reference", folder / "ref.csv", "--protect", "s",
+            "--epsilon", "1", "-o", folder / "out.csv", "--no-ledger", "--force", "--allow-no-noise",
+            *asked]  # fmt: skip
+    found = CliRunner().invoke(cli.app, [str(a) for a in args], env={"COLUMNS": "200"}, input=piped)
     if found.exception is not None and not isinstance(found.exception, SystemExit | FuguError):
         raise found.exception
     files = {p.name: p.read_text() for p in folder.glob("out.*")}
@@ -315,6 +319,20 @@ def test_one_row_of_a_released_file(tmp_path, fixed):
             column, said = command(tmp_path, *asked)
             assert said == public
             assert [x for k, x in enumerate(column) if k != ROW + 1] == [x for k, x in enumerate(base) if k != ROW + 1]
+
+
+@pytest.mark.parametrize(("table", "written"), [("-", as_csv), ("t.tsv", as_tsv), ("t.xlsx", as_sheet)])
+def test_one_row_of_a_table_that_comes_in_another_way(table, written, tmp_path, fixed):
+    as_csv(REFERENCE, tmp_path).rename(tmp_path / "ref.csv")
+    written(TODAY, tmp_path)
+    fixed()
+    base, public = command(tmp_path, "--publish", "v", table=table)
+    assert public[0] == 0 and len(base) == 25
+    for cell in (None, "V27.0", "inf", "#N/A", datetime(1900, 1, 1), -1.5):
+        if written(replaced("v", cell), tmp_path) is not None:
+            fixed()
+            column, said = command(tmp_path, "--publish", "v", table=table)
+            assert said == public and np.delete(column, ROW + 1).tolist() == np.delete(base, ROW + 1).tolist()
 
 
 def test_one_row_of_a_release_from_python(tmp_path, fixed):

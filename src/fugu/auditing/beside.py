@@ -22,6 +22,7 @@ from fugu.documents.reading import load_json, reading
 from fugu.documents.release import PrivatePart, ReleaseDocument, commit_file, file_sha256, same
 from fugu.documents.swap import SWAP
 from fugu.errors import BadNoise, CertificateError, FuguError, UsageError
+from fugu.files import file_name
 from fugu.guarantee import Approx, Pure
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family
@@ -186,7 +187,7 @@ def check_data(document: ReleaseDocument, private: PrivatePart | None, table: st
     if private is None:
         raise NotChecked("without the private part, which holds the salt, nobody can tell (--private)")
     if not same(commit_file(table, private["data salt"]), document["data"]["commitment"]):
-        raise CertificateError(f"{Path(table).name!r} is not the file that was released: another content")
+        raise CertificateError(f"{file_name(table)!r} is not the file that was released: another content")
 
 
 def _same(file: dict[str, Any], place: Path | None) -> None:
@@ -254,7 +255,7 @@ def _file(body: Json, private: PrivatePart | None, reference: str) -> None:
     else:
         alike = same(commit_file(reference, private["reference salt"]), stated["commitment"])
     if not alike:
-        raise CertificateError(f"{Path(reference).name!r} is another file than the reference {stated['name']!r} was")
+        raise CertificateError(f"{file_name(reference)!r} is another file than the reference {stated['name']!r} was")
 
 
 def _laws(recipe: Recipe | None, certificates: Mapping[str, Document], reference: str) -> None:
@@ -268,7 +269,7 @@ def _laws(recipe: Recipe | None, certificates: Mapping[str, Document], reference
             _fit_again(recipe, certificates, reference)
     except CertificateError as error:
         if isinstance(why := error.__cause__, FuguError):  # about the table, not about the certificate
-            raise CertificateError(f"the beliefs cannot be fitted on {Path(reference).name!r}: {why}") from None
+            raise CertificateError(f"the beliefs cannot be fitted on {file_name(reference)!r}: {why}") from None
         raise
 
 

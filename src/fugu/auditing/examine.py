@@ -23,6 +23,7 @@ from fugu.documents.kinds import inner
 from fugu.documents.reading import reading
 from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.errors import CertificateError, FuguError
+from fugu.files import file_name
 from fugu.ledger.values import decode
 from fugu.queries.answer import cells_of
 from fugu.queries.features import Placed
@@ -246,7 +247,7 @@ def _covered(document: ReleaseDocument, certificate: SequenceCertificate, table:
     try:
         plan = open_timed(table, recipe["by"], recipe["order"], recipe["state"], schema).plan
     except FuguError as error:  # about the table, by the names of its columns
-        raise CertificateError(f"{Path(table).name!r} is not read as the table that was released: {error}") from None
+        raise CertificateError(f"{file_name(table)!r} is not read as the table that was released: {error}") from None
     if "steps" in stated:
         patterns = [frozenset(accumulate(steps, initial=0)) for steps in stated["steps"]]
         for at in (plan.times or {}).values():

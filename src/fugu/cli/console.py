@@ -58,6 +58,16 @@ out = Screen(highlight=False, emoji=False)
 err = Screen(stderr=True, highlight=False, emoji=False)
 
 
+@contextmanager
+def spoken_aside(aside: bool) -> Iterator[None]:
+    """Meanwhile, if `aside`, what would be said on stdout is said on stderr."""
+    out.stderr = aside
+    try:
+        yield
+    finally:
+        out.stderr = False
+
+
 def escape(text: object) -> str:
     """A name, label or message as part of a line with markup: brackets are brackets, and it stays on its line."""
     return markup.escape(visible(text))

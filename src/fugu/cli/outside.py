@@ -22,7 +22,7 @@ from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.promises import Promising
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, UsageError
-from fugu.files import check_apart
+from fugu.files import STREAM, check_apart
 from fugu.guarantee import Approx, Guarantee, Pure, weaknesses
 from fugu.guarantee.composition import both
 from fugu.ledger import Books, books
@@ -54,8 +54,9 @@ def verify(
         raise UsageError("--against and --within are about other beliefs; give one of them, with no other check")
     if against is not None and within is not None:
         raise UsageError("--within is about beliefs near those in the certificate; give it without --against")
-    for path in (*given.values(), against):
-        if path is not None and not Path(path).is_file():
+    for name, path in {**given, "against": against}.items():
+        streamed = path == STREAM and name in ("reference", "data", "against")
+        if path is not None and not streamed and not Path(path).is_file():
             raise UsageError(f"{path!r} is not a file")
     found = find(certificate)
     nearby = None

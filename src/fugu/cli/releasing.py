@@ -2,21 +2,57 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from fugu.checking.check import OWNER, Check
-from fugu.cli.console import err, escape, present, progress, show, show_check
+from fugu.cli.console import err, escape, note, present, progress, show, show_check, spoken_aside
+from fugu.files import STREAM
 from fugu.question import Question
 from fugu.releasing.blocks import Block, Text
 from fugu.releasing.dispatch import dispatched
 from fugu.releasing.forms import Booking, Delivery
+from fugu.releasing.outcome import Forecast, Publication
 
 
 def release(question: Question, books: Booking, delivery: Delivery) -> None:
-    """Publish, or rehearse, what is asked, and show it."""
-    present(dispatched(question, books, delivery, Terminal(delivery.as_json)), delivery.as_json)
+    """Publish, or rehearse, what is asked, and show it.
+
+    With `-o -` the published file goes to standard output as well, and what is said of it to stderr. The files lie in
+    the working directory, under a name that the same command finds again: without them it could not be repeated."""
+    if delivery.output != STREAM:
+        went = dispatched(question, books, delivery, Terminal(delivery.as_json))
+        _recognised(went, question)
+        present(went, delivery.as_json)
+        return
+    same = hashlib.sha256(repr((question, books.data, books.request)).encode()).hexdigest()[:12]
+    named, as_json = replace(delivery, output=f"release-{same}.csv"), delivery.as_json
+    with spoken_aside(not as_json and not delivery.dry_run):
+        went = dispatched(question, books, named, Terminal(as_json))
+        if isinstance(went, Publication):
+            _recognised(went, question)
+            text, files = went.files.published.read_text("utf-8"), went.files
+            note(
+                f"standard output is a copy of {files.published}; its certificate is {files.certificate}, its page "
+                f"{files.page}; not for publication: {files.private}"
+            )
+            if as_json:
+                went = replace(went, summary={**went.summary, "csv": text})
+        present(went, as_json)
+    if isinstance(went, Publication) and not as_json:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def _recognised(went: Forecast, question: Question) -> None:
+    """Whose numbers they are, where the table is one of many that may come by the same way."""
+    if isinstance(went, Publication) and went.repeated and question.table == STREAM:
+        note(
+            f"these are the numbers of the first table called {went.summary['ledger']['data']!r}; another needs --data"
+        )
 
 
 @final

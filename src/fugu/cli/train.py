@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,6 +17,7 @@ from fugu.cli.train_reading import TrainingOptions, TrainingReading, places
 from fugu.data import Schema, Table
 from fugu.data.field import Field
 from fugu.errors import BadTable, NotProvable, PriorNotPublic, UnknownName, UsageError
+from fugu.files import file_name
 from fugu.guarantee import Approx
 from fugu.guarantee.composition import UNCHARGED
 from fugu.publication.files import Beliefs, Files, Outgoing, drafted, publish
@@ -63,7 +63,7 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
     account = None if rehearsing else _account(question, training, books, data, budget, given, files, as_json)
     with progress():
         known = None if source is None else given.open(source)
-        told = replace(told, public=known, where="" if source is None else Path(source).name)
+        told = replace(told, public=known, where="" if source is None else file_name(source))
         reading = told.reading()
         _check_private(training, reading.labels)
         public = None if known is None else reading.public_rows(known, told.where, ordered)
@@ -71,7 +71,7 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
         rows, opened = public if public_table else None, known
         if table is not None and not rehearsing and not public_table:
             opened = reading.schema.open(table)
-            rows = reading.rows(opened, Path(table).name, ordered)
+            rows = reading.rows(opened, file_name(table), ordered)
             if public is not None and rows.same(public):
                 raise PriorNotPublic(
                     "the reference holds the very rows to be trained on; give other rows, or --public-table to count "
@@ -92,7 +92,7 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
         lines = costs(fitted, prior)
     found = TrainedModel(
         fitted, reading, training, budget, prior, lines, rehearsal, len(stand_in),
-        None if rehearsing or table is None else Path(table).name, None if source is None else Path(source).name,
+        None if rehearsing or table is None else file_name(table), None if source is None else file_name(source),
         () if files is None else tuple(map(str, files.all())), None if account is None else account.told(),
     )  # fmt: skip
     if files is not None:

@@ -1,5 +1,5 @@
-"""CSV and Parquet files, read and written at once or not at all; what a spreadsheet or a terminal would obey in
-them."""
+"""CSV, Parquet and Excel files, read and written at once or not at all; what a spreadsheet or a terminal would obey
+in them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import stat
 import tempfile
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO, cast, final
+from typing import Any, BinaryIO, TextIO, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from fugu.data.column import Raw
 from fugu.data.frame import Relation, Table, refused
 from fugu.errors import BadTable, UsageError
-from fugu.files import writing
+from fugu.files import STREAM, opened, writing
 from fugu.visible import brief, visible
 
 
@@ -38,11 +38,13 @@ from fugu.visible import brief, visible
 class Dialect:
     """How a text file is cut into cells, said before the file is opened.
 
-    separator: None reads it off the first line, which names the columns. names: of a file without such a line."""
+    separator: None reads it off the first line, which names the columns. names: of a file without such a line.
+    decimal: the mark in which numbers of a sheet are written, as those of a CSV file are."""
 
     separator: str | None = None
     encoding: str = "utf-8"
     names: tuple[str, ...] | None = None
+    decimal: str = "."
 
     def __post_init__(self) -> None:
         if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
@@ -61,6 +63,7 @@ class Dialect:
 
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
+_SHEET = (".xlsx", ".xlsm")
 _CHUNK = 100_000
 _LONGEST = 16 * 1024**2
 """Characters of a line that was unpacked, or of a cell: a file of 300 kB can hold a cell of 300 MB."""
@@ -68,20 +71,42 @@ _PLAIN = Dialect()
 
 
 def read_table(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> Table:
-    """The table in a CSV (also .csv.gz) or Parquet file, a `Table`.
+    """The table in a CSV, TSV, Parquet or Excel file, a `Table`.
 
-    `path`: the file; `dialect`: how a CSV file is cut into cells, by default as its header line shows. Raises
-    `BadTable` for a file that is missing, empty, or not a table.
+    `path`: the file, by its ending (.csv, .tsv, the same with .gz, .parquet, .xlsx; the latter needs openpyxl); "-" is
+    a CSV table from standard input. `dialect`: how a CSV file is cut into cells, by default as its header line shows; a
+    .tsv file at tabs. Raises `BadTable` for a file that is missing, empty, or not a table.
 
     `Table.raw` gives the cells as they stand, for a schema to read. `Table.exact`, for public tables only, takes a
     column of a CSV file as numbers if all its cells are, but for the missing ones."""
-    file = Path(path)
+    streamed, file = os.fspath(path) == STREAM, Path(path)
     name = str(file)
-    if name in ("-", "/dev/stdin") or name.startswith("/dev/fd/"):
+    if not streamed:
+        _require_file(file)
+    ending = streamed or name.lower().endswith(_CSV + _PARQUET)
+    begins = b""
+    with suppress(OSError), opened(path) as raw:
+        begins = raw.read(4)
+    if begins == b"" and (streamed or file.stat().st_size == 0):
+        raise BadTable(f"{name!r} is empty; a table needs a header line and rows")
+    if name.lower().endswith(_SHEET):
+        return _sheet(file, dialect)
+    # of a file whose first line is a record only the ending is looked at: no record decides how it is read
+    if (not ending or dialect.names is None) and (kind := _SHEETS.get(begins)):
         raise BadTable(
-            "a table is read from a file, not from standard input: it is recognised and committed to by its content. "
-            "Write it to a file first (cat > table.csv), and give that"
+            f"{name!r} is {kind}; save the sheet as CSV (in the spreadsheet: save as, CSV UTF-8), and give that file"
         )
+    if not ending:
+        raise BadTable(f"{name!r} is not a table fugu reads; give a file ending in .csv, .tsv, .parquet or .xlsx")
+    return _parquet(file) if name.lower().endswith(_PARQUET) else _csv(file, dialect)
+
+
+_SHEETS = {b"PK\x03\x04": "an Excel file, or another archive", b"\xd0\xcf\x11\xe0": "an Excel file of before 2007"}
+"""The first bytes of files that spreadsheets write."""
+
+
+def _require_file(file: Path) -> None:
+    name = str(file)
     if not file.exists():
         raise BadTable(f"no file {name!r}; check the path")
     if file.is_dir():
@@ -90,25 +115,7 @@ def read_table(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> Table
             "instance with duckdb: COPY (SELECT * FROM 'folder/*.parquet') TO 'table.parquet'"
         )
     if not file.is_file():
-        raise BadTable(f"{name!r} is not a regular file; give the path of a CSV or Parquet file")
-    ending = name.lower().endswith(_CSV + _PARQUET)
-    # of a file whose first line is a record only the ending is looked at: no record decides how it is read
-    begins = b""
-    with suppress(OSError), open(file, "rb") as opened:
-        begins = opened.read(4)
-    if (not ending or dialect.names is None) and (kind := _SHEETS.get(begins)):
-        raise BadTable(
-            f"{name!r} is {kind}; save the sheet as CSV (in the spreadsheet: save as, CSV UTF-8), and give that file"
-        )
-    if not ending:
-        raise BadTable(f"{name!r} is not a table fugu reads; give a file ending in .csv, .csv.gz or .parquet")
-    if file.stat().st_size == 0:
-        raise BadTable(f"{name!r} is empty; a table needs a header line and rows")
-    return _parquet(file) if name.lower().endswith(_PARQUET) else _csv(file, dialect)
-
-
-_SHEETS = {b"PK\x03\x04": "an Excel file, or another archive", b"\xd0\xcf\x11\xe0": "an Excel file of before 2007"}
-"""The first bytes of files that spreadsheets write."""
+        raise BadTable(f"{name!r} is not a regular file; a CSV table from standard input is -, in place of a path")
 
 
 def write_csv(path: str | os.PathLike[str], columns: Mapping[str, object], *, private: bool = False) -> None:
@@ -149,11 +156,40 @@ def _parquet(file: Path) -> Table:
 
 
 def _csv(file: Path, dialect: Dialect) -> Table:
-    """All cells as text, each column as its different texts and the place of each row among them.
-
-    One parser for every file, and no byte of a cell makes it stop: bytes that do not decode become U+FFFD. A file that
-    is not rectangular is refused as a whole; which line it is would say something of a person."""
+    """All cells as text. One parser for every file, and no byte of a cell makes it stop: bytes that do not decode
+    become U+FFFD. A file that is not rectangular is refused as a whole; which line it is would say something of a
+    person."""
     names, separator = _header(file, dialect)
+    try:
+        return _coded(file, names, _chunks(file, dialect, separator, len(names)))
+    except csv.Error:  # an unbalanced quote, most often
+        raise _ragged(file, names) from None
+    except UnicodeError:
+        raise _foreign(file, dialect) from None
+    except (OSError, EOFError, zlib.error):
+        raise BadTable(f"{str(file)!r} cannot be read to its end; it may be damaged, or not a gzip file") from None
+
+
+def _sheet(file: Path, dialect: Dialect) -> Table:
+    """All cells of a workbook's one sheet, each as its text: see `fugu.data.sheets`."""
+    from fugu.data.sheets import sheet_rows
+
+    rows = sheet_rows(file, dialect.decimal)
+    names = dialect.names or named_columns(next(rows, ()))
+    if not names:
+        raise BadTable(f"{str(file)!r} has no header line; its first row must name the columns")
+    if len(names) == 1:
+        raise BadTable(
+            f"{str(file)!r} has one column, and in a sheet a blank cell and no row are the same: save it as CSV"
+        )
+    width = len(names)
+    full = ([*row, *[""] * width][:width] for row in rows)
+    records = (row for row in full if any(row))
+    return _coded(file, names, iter(lambda: list(islice(records, _CHUNK)), []))
+
+
+def _coded(file: Path, names: tuple[str, ...], chunks: Iterable[list[list[str]]]) -> Table:
+    """Rows as a table: each column as its different texts and the place of each row among them."""
     if len(set(names)) < len(names):
         raise BadTable(f"several columns of {str(file)!r} have the same name, or it has no header line; rename them")
     places: list[defaultdict[str, int]] = [defaultdict() for _ in names]
@@ -161,19 +197,11 @@ def _csv(file: Path, dialect: Dialect) -> Table:
         place.default_factory = place.__len__
     codes: list[list[NDArray[np.int64]]] = [[] for _ in names]
     try:
-        for rows in _chunks(file, dialect, separator, len(names)):
-            if any(len(row) != len(names) for row in rows):
-                raise _ragged(file, names)
+        for rows in chunks:
             for column, place, found in zip(zip(*rows, strict=True), places, codes, strict=bool(rows)):
                 found.append(np.fromiter(map(place.__getitem__, column), dtype=np.int64, count=len(column)))
-    except csv.Error:  # an unbalanced quote, most often
-        raise _ragged(file, names) from None
-    except UnicodeError:
-        raise _foreign(file, dialect) from None
     except MemoryError as error:
         raise refused(error, "") from None
-    except (OSError, EOFError, zlib.error):
-        raise BadTable(f"{str(file)!r} cannot be read to its end; it may be damaged, or not a gzip file") from None
     none = np.zeros(0, dtype=np.int64)
     raws = (Raw(cells=list(p), codes=np.concatenate([none, *c])) for p, c in zip(places, codes, strict=True))
     return Table(dict(zip(names, raws, strict=True)))
@@ -200,6 +228,8 @@ def _chunks(file: Path, dialect: Dialect, separator: str, width: int) -> Iterato
                 while full and rows[full - 1] == [""]:
                     full -= 1
                 blank, rows = len(rows) - full, rows[:full]
+            if any(len(row) != width for row in rows):
+                raise csv.Error("a line of another length")
             yield rows
 
 
@@ -207,10 +237,10 @@ def _chunks(file: Path, dialect: Dialect, separator: str, width: int) -> Iterato
 def _opened(file: Path, dialect: Dialect) -> Iterator[TextIO]:
     """The text of a file; meanwhile a long cell is a cell, up to a limit, and Python's own comes back after."""
     encoding = "utf-8-sig" if dialect.encoding.lower().replace("_", "-") in ("utf-8", "utf8") else dialect.encoding
-    opener, most = gzip.open if _packed(file) else open, csv.field_size_limit(_LONGEST)
+    most = csv.field_size_limit(_LONGEST)
     try:
-        with cast(TextIO, opener(file, "rt", encoding=encoding, errors="replace", newline="")) as lines:
-            yield lines
+        with opened(file) as raw, gzip.open(raw) if _packed(file) else raw as cells:
+            yield io.TextIOWrapper(cast(BinaryIO, cells), encoding=encoding, errors="replace", newline="")
     finally:
         csv.field_size_limit(most)
 
@@ -233,9 +263,11 @@ def _header(file: Path, dialect: Dialect) -> tuple[tuple[str, ...], str]:
     try:
         with _opened(file, dialect) as lines:
             unquoted = re.sub('"[^"]*"', "", _line(lines))
-        separator = dialect.separator or ("," if dialect.names is not None else max(",;\t|", key=unquoted.count))
+        usual = "\t" if file.name.lower().endswith(_CSV[2:]) else ","
+        shown = usual == "," and dialect.names is None
+        separator = dialect.separator or (max(",;\t|", key=unquoted.count) if shown else usual)
         with _opened(file, dialect) as lines:
-            first = tuple(cell.strip() for cell in next(csv.reader(_bounded(file, lines), delimiter=separator), []))
+            first = next(csv.reader(_bounded(file, lines), delimiter=separator), [])
     except (OSError, EOFError, zlib.error, csv.Error, UnicodeError):
         raise _foreign(file, dialect) from None
     if dialect.names is not None:
@@ -245,11 +277,16 @@ def _header(file: Path, dialect: Dialect) -> tuple[tuple[str, ...], str]:
                 "header line needs the names of all its columns, in order"
             )
         return dialect.names, separator
-    if not any(first):
+    if not any(cell.strip() for cell in first):
         raise BadTable(f"{str(file)!r} has no header line; the first line must name the columns")
     if any("\ufffd" in name for name in first):
         raise _foreign(file, dialect)
-    return tuple(name or f"column{i + 1}" for i, name in enumerate(first)), separator
+    return named_columns(first), separator
+
+
+def named_columns(cells: Sequence[str]) -> tuple[str, ...]:
+    """The names in a header line, and names for columns without one."""
+    return tuple(cell.strip() or f"column{i + 1}" for i, cell in enumerate(cells))
 
 
 def _foreign(file: Path, dialect: Dialect) -> BadTable:

@@ -31,7 +31,8 @@ class FrameLike(Protocol):
 
 
 TableLike = str | os.PathLike[str] | Mapping[str, object] | FrameLike
-"""The path of a CSV or Parquet file, a dict of columns (lists, arrays, series), or a frame."""
+"""The path of a CSV, TSV, Parquet or Excel file, "-" for standard input, a dict of columns (lists, arrays, series), or
+a frame."""
 
 
 def source_of(data: object) -> ColumnSource:

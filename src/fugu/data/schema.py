@@ -93,7 +93,7 @@ class Schema(Shown):
         object.__setattr__(self, "absent", tuple(code.strip() for code in self.absent))
         object.__setattr__(self, "header", self.header if own else tuple(self.header))  # type: ignore[arg-type]
         names = tuple(self.fields) if self.header is False else None if self.header is True else tuple(self.header)
-        object.__setattr__(self, "dialect", Dialect(self.separator, self.encoding, names))
+        object.__setattr__(self, "dialect", Dialect(self.separator, self.encoding, names, self.decimal))
 
     def __repr__(self) -> str:
         return f"Schema({several(len(self.fields), 'column')}: {brief(list(self.fields))[1:-1]})"

@@ -39,6 +39,7 @@ from fugu.documents.promises import weakest
 from fugu.documents.reading import guarded
 from fugu.documents.sentences import derived, protected, question_words, without_fitted
 from fugu.errors import CertificateError, UsageError
+from fugu.files import STREAM, opened
 from fugu.guarantee import Guarantee
 from fugu.laws.pair import PairsLike
 from fugu.visible import Json
@@ -430,7 +431,7 @@ def _key(salt: str) -> bytes:
     return key
 
 
-def _opened(path: str | os.PathLike[str]) -> io.BufferedReader:
-    if not Path(path).is_file():
+def _opened(path: str | os.PathLike[str]) -> io.BufferedReader | io.BytesIO:
+    if os.fspath(path) != STREAM and not Path(path).is_file():
         raise UsageError(f"{Path(path).name!r} is not a file")
-    return open(path, "rb")
+    return opened(path)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fugu.documents.release import is_name
 from fugu.errors import BadLedger, UsageError
-from fugu.files import write_new
+from fugu.files import file_name, write_new
 from fugu.ledger import events, log
 from fugu.numbers.checks import is_path
 
@@ -134,7 +134,7 @@ def ledger_for(table: object, ledger: LedgerLike, data: str | None) -> tuple[Pat
         if not is_path(ledger):
             raise UsageError("ledger is a file, or False for none")
         return Path(ledger), "data" if data is None else data
-    name = Path(str(table)).name if data is None else data
+    name = file_name(str(table)) if data is None else data
     if not is_name(name):
         raise UsageError("the table is charged to your own ledger under the name of its file, and this names none: "
                          "give data=NAME, or ledger=False")  # fmt: skip

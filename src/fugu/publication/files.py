@@ -34,7 +34,7 @@ from fugu.documents.release import (
 )
 from fugu.documents.sentences import derived, question_words, without_fitted
 from fugu.errors import UsageError
-from fugu.files import check_target, give_name, write_text, writing
+from fugu.files import check_target, file_name, give_name, write_text, writing
 from fugu.visible import Json, visible
 
 
@@ -221,7 +221,7 @@ class Beliefs:
         if self.reference is None:
             return found
         source = PUBLIC_TABLE if self.released else REFERENCE
-        found |= {"from": source, "declared public": self.public, "name": Path(self.reference).name}
+        found |= {"from": source, "declared public": self.public, "name": file_name(self.reference)}
         if self.public:
             return {**found, "sha256": file_sha256(self.reference)}
         return {**found, "commitment": commit_file(self.reference, salt)}

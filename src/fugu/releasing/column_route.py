@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any, cast
 
 import fugu
@@ -17,6 +16,7 @@ from fugu.data.secrets import cut_cells
 from fugu.data.uses import misfits
 from fugu.documents.promises import warnings_of
 from fugu.errors import BadTable, UsageError
+from fugu.files import file_name
 from fugu.guarantee import Guarantee
 from fugu.mechanism import post
 from fugu.mechanism.mechanism import Mechanism
@@ -239,5 +239,5 @@ def _opened(dispatch: Dispatch, mechanism: Mechanism) -> Private:
     with dispatch.listener.working("opening the private table"):
         private = open_column(mechanism, dispatch.table)
     if len(private) == 0:
-        raise BadTable(f"{Path(dispatch.table).name!r} has no rows, so there is nothing to release")
+        raise BadTable(f"{file_name(dispatch.table)!r} has no rows, so there is nothing to release")
     return private

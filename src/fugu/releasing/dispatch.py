@@ -23,7 +23,7 @@ from fugu.documents.document import Document
 from fugu.documents.release import ReleaseDocument, is_name
 from fugu.documents.sentences import ON_THE_TERMINAL
 from fugu.errors import CertificateError, UnknownName, UsageError
-from fugu.files import check_apart
+from fugu.files import check_apart, file_name
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger.books import standing
@@ -281,7 +281,7 @@ def targets(what: str, output: str, suffix: str, over: bool, *read: str | None) 
 
 def data_name(data: str | None, table: str) -> str:
     """The name of a data set: what is given, else the file's; it goes out with the document."""
-    name = Path(table).name if data is None else data
+    name = file_name(table) if data is None else data
     if not name and table:
         raise UsageError("--data is a name, and the name of a data set must not be empty")
     if table and not is_name(name):

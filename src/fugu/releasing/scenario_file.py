@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar, final, get_type_hints
 
 from fugu.errors import UnknownName, UsageError
-from fugu.files import write_text
+from fugu.files import STREAM, write_text
 from fugu.question import SECTIONS, Ask, Question, as_text, facts
 from fugu.releasing.forms import FORMS, Booking, Delivery
 from fugu.visible import brief
@@ -113,7 +113,7 @@ class ScenarioFile:
             found = value if isinstance(value, bool) else as_text(key, value)
         except UsageError as error:
             raise UsageError(f"{key!r} in [{section}] of {self.path.name!r}: {error}") from None
-        if key in _PATHS and isinstance(found, str) and not os.path.isabs(found):
+        if key in _PATHS and isinstance(found, str) and found != STREAM and not os.path.isabs(found):
             return os.path.join(self.path.parent, found) if self.path.parent != Path() else found
         return found
 
@@ -152,7 +152,7 @@ def question_text(question: Question, folder: Path = Path()) -> str:
         if not said.section:
             raise UsageError(f"{name} has no place in a scenario file; give it where the question is asked")
         value = getattr(question, name)
-        if name in _PATHS and not os.path.isabs(value):
+        if name in _PATHS and value != STREAM and not os.path.isabs(value):
             value = os.path.relpath(value, folder)
         chosen.setdefault(said.section, {})[said.key or name] = value
     declared = "" if question.schema is None else schema_text(Schema.load(question.schema).to_json())

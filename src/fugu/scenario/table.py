@@ -79,7 +79,7 @@ def from_table(
 
     Parameters:
 
-    - `reference`: what the beliefs are fitted on: the path of a CSV or Parquet file, a dict of columns, or a frame.
+    - `reference`: what the beliefs are fitted on: the path of a file, a dict of columns, or a frame.
     - `publish`: the column to be released.
     - `protect`: a column, each category a secret; several columns; a comparison "age<65"; cut points "age:18,65";
       or {secret: condition}, a condition being {column: value, set of values, or (low, high)}, or a function
