@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sqlite3
-from contextlib import closing
+import tempfile
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 BLOCK = 512
@@ -165,3 +167,11 @@ def in_sql(path, *statements):
         for statement in statements:
             db.execute(statement)
         db.commit()
+
+
+@contextmanager
+def in_memory():
+    """A folder in memory if there is one: exceptions lose no power, so nothing is learnt from waiting for a disk."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        yield Path(folder)

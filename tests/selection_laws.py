@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import permutations
 
 from flint import arb
+from mpmath import exp, mpf
 
 from fugu.numbers import balls
 
@@ -38,3 +41,21 @@ def exponential_law(utilities: Sequence[Fraction], rate: Fraction) -> list[arb]:
     with balls.precision(128):
         weights = [balls.of(rate * (Fraction(u) - best)).exp() for u in utilities]
         return [w / sum(weights, arb(0)) for w in weights]
+
+
+def pf(u, rate):
+    """From the definition alone: over all visiting orders, the chance that each item is the first accepted."""
+    accept = [exp(mpf(rate.numerator) / rate.denominator * (mpf(int(v)) - mpf(int(max(u))))) for v in u]
+    found = [mpf(0)] * len(u)
+    for order in permutations(range(len(u))):
+        reached = mpf(1)
+        for i in order:
+            found[i] += reached * accept[i]
+            reached *= 1 - accept[i]
+    return [f / math.factorial(len(u)) for f in found]
+
+
+def em(u, rate):
+    """The exponential mechanism from the definition, with the digits of mpmath."""
+    weights = [exp(mpf(rate.numerator) / rate.denominator * int(v)) for v in u]
+    return [w / sum(weights) for w in weights]

@@ -9,11 +9,9 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from typer.testing import CliRunner
 
 import fugu
-import fugu.cli.app as cli
-from fugu.errors import BadBudget, FuguError, NotProvable, UnknownName, UsageError
+from fugu.errors import BadBudget, NotProvable, UnknownName, UsageError
 from fugu.laws.masses import Masses
 from fugu.loss.cost import log_cost
 from fugu.loss.shifts import shift_renyi
@@ -22,6 +20,7 @@ from fugu.transport.coupling import monotone
 from fugu.transport.matching import closeness_index
 from fugu.transport.plan import optimal_plan, partial_plan, plan_log_cost
 from release_files import certificate_of
+from release_files import command as run
 
 POINTS = np.arange(5)
 A, B = np.array([2, 1, 0, 0, 1]), np.array([1, 0, 2, 1, 0])
@@ -231,15 +230,6 @@ def test_an_analysis_is_never_released():
 
 
 # --- the commands -----------------------------------------------------------------------------------------------------
-def run(*args):
-    found = CliRunner().invoke(cli.app, [str(a) for a in args])
-    if isinstance(found.exception, FuguError):
-        return found.exception.exit_code, str(found.exception)
-    if found.exception is not None and not isinstance(found.exception, SystemExit):
-        raise found.exception
-    return found.exit_code, found.stdout
-
-
 @pytest.fixture
 def table(tmp_path):
     rng = np.random.default_rng(1)

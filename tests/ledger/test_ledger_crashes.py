@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import random
 import signal
-import tempfile
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -20,6 +18,7 @@ from fugu.ledger import Charge, Ledger
 from fugu.ledger.events import CHARGED
 from fugu.ledger.values import encode
 from hunting import search
+from ledger_files import in_memory
 
 STEPS = ["reserving", "charge written", "charge synced", "reserved", "produce", "evaluated", "settled written",
          "settled synced", "settled"]  # fmt: skip
@@ -120,14 +119,6 @@ def test_a_real_death_at_every_step(tmp_path, step):
     assert states == ([] if step in STEPS[:2] else ["settled"] if step in STEPS[-2:] else ["reserved"])
     assert world.run("q") == world.run("q")
     world.check()
-
-
-@contextmanager
-def in_memory():
-    """A folder in memory if there is one: exceptions lose no power, so nothing is learnt from waiting for a disk."""
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
-        yield Path(folder)
 
 
 @pytest.fixture

@@ -6,15 +6,13 @@ exception and all its frames are alive, so nothing is cleaned up by chance."""
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import signal
 import sys
-import tempfile
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -25,7 +23,7 @@ from fugu.guarantee import Pure
 from fugu.ledger import Charge, Ledger, log, store
 from fugu.ledger.events import State
 from hunting import search
-from ledger_files import hashed, records, sha
+from ledger_files import hashed, in_memory, records, sha
 
 ROOM = str(Path(log.__file__).parent)
 BUDGET, TENTH = Pure(1), Charge.per_entry(0.1)
@@ -146,13 +144,6 @@ def places(folder, what, *functions):
 def strike_all(folder, what, function):
     for place in places(folder, what, function):
         strike(folder, what, place)
-
-
-@contextmanager
-def in_memory():
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
-        yield Path(folder)
 
 
 @pytest.mark.parametrize("what", OPERATIONS)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import tempfile
 from collections import Counter
-from contextlib import contextmanager
 from fractions import Fraction
 from itertools import islice, product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,15 +17,9 @@ from fugu.ledger import Books, Charge, Ledger, books, fingerprints
 from fugu.ledger.books import accounts
 from fugu.ledger.fingerprint import beyond_chance, digested, memberships
 from hunting import search
+from ledger_files import in_memory
 
 TENTH = Charge.per_entry(0.1)
-
-
-@contextmanager
-def in_memory():
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
-        yield Path(folder)
 
 
 SPELLINGS = (str, int, float, lambda k: f" {k}", lambda k: f"{k:03d}", lambda k: f"{k}.0")

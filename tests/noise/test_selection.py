@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, pairwise, permutations, product
@@ -22,47 +21,11 @@ from fugu.noise.selection import (
     permute_and_flip,
     uniform_below,
 )
-from selection_laws import exponential_law, permute_and_flip_law
-from tape import TapeBits
+from selection_laws import em, exponential_law, permute_and_flip_law, pf
+from tape import TapeBits, tape_masses
 
 mp.dps = 50
 UTILITIES = [Fraction(u) for u in (10, 9, 7, 3, 0)]
-
-
-def pf_by_orders(u, rate):
-    """From the definition alone: over all visiting orders, the chance that each item is the first accepted."""
-    accept = [exp(mpf(rate.numerator) / rate.denominator * (mpf(int(v)) - mpf(int(max(u))))) for v in u]
-    found = [mpf(0)] * len(u)
-    for order in permutations(range(len(u))):
-        reached = mpf(1)
-        for i in order:
-            found[i] += reached * accept[i]
-            reached *= 1 - accept[i]
-    return [f / math.factorial(len(u)) for f in found]
-
-
-def em(u, rate):
-    weights = [exp(mpf(rate.numerator) / rate.denominator * int(v)) for v in u]
-    return [w / sum(weights) for w in weights]
-
-
-def tape_masses(run, depth):
-    """The mass of the tapes that decide each outcome, and of those that are undecided after `depth` bits."""
-    decided, undecided, todo = {}, Fraction(0), [""]
-    while todo:
-        start = todo.pop()
-        tape = TapeBits(start)
-        try:
-            value = run(tape)
-        except EOFError:
-            if len(start) < depth:
-                todo += [start + "0", start + "1"]
-            else:
-                undecided += Fraction(1, 2**depth)
-        else:
-            assert tape.used == len(start)
-            decided[value] = decided.get(value, Fraction(0)) + Fraction(1, 2 ** len(start))
-    return decided, undecided
 
 
 def chi_square(counts, masses, n):
@@ -75,7 +38,7 @@ def chi_square(counts, masses, n):
 @pytest.mark.parametrize("u", [(0, 0, 0), (5, 1), (3, 3, 1, 0), (10, 9, 7, 3, 0)])
 @pytest.mark.parametrize("rate", [Fraction(1, 10), Fraction(1, 2), Fraction(3)])
 def test_the_integral_of_the_law_is_the_sum_over_all_orders(u, rate):
-    exact = pf_by_orders(u, rate)
+    exact = pf(u, rate)
     for ball, oracle in zip(permute_and_flip_law([Fraction(v) for v in u], rate), exact, strict=True):
         assert abs(mpf(ball.mid().str(40, radius=False)) - oracle) < mpf(10) ** -25
         assert float(ball.rad()) < 1e-25
@@ -90,12 +53,12 @@ def test_the_integral_of_the_law_is_the_sum_over_all_orders(u, rate):
 def test_every_tape_of_a_small_case_decides_the_law(select):
     """Never above the true mass for any outcome, and little undecided: together they pin the law."""
     u, rate = [1, 0], Fraction(7, 10)
-    truth = pf_by_orders(u, rate) if select is permute_and_flip else em(u, rate)
+    truth = pf(u, rate) if select is permute_and_flip else em(u, rate)
     decided, undecided = tape_masses(lambda tape: select([Fraction(v) for v in u], rate, tape, 1), 14)
     assert undecided < Fraction(1, 50)
     for i, mass in decided.items():
         assert mpf(mass.numerator) / mass.denominator <= truth[i]
-    wrong = em(u, rate) if select is permute_and_flip else pf_by_orders(u, rate)
+    wrong = em(u, rate) if select is permute_and_flip else pf(u, rate)
     assert any(mpf(m.numerator) / m.denominator > wrong[i] for i, m in decided.items())
 
 
@@ -119,7 +82,7 @@ def test_chi_square_accepts_the_law_and_rejects_a_rate_of_eight_tenths_and_the_o
     n, rate = 30_000, Fraction(1, 10)
     source = RngBits(np.random.default_rng(20))
     counts = Counter(select(UTILITIES, rate, source) for _ in range(n))
-    own, other = (pf_by_orders, em) if select is permute_and_flip else (em, pf_by_orders)
+    own, other = (pf, em) if select is permute_and_flip else (em, pf)
     u = [10, 9, 7, 3, 0]
     limit = 33.4  # chi-square with 4 degrees of freedom, alpha = 1e-6
     assert chi_square(counts, own(u, rate), n) < limit
@@ -141,7 +104,7 @@ def peeled(u, k, one):
 
 def test_peeling_draws_fresh_noise_each_round_and_one_shot_exponential_noise_is_another_law():
     u, rate, n = [3, 2, 0], Fraction(1, 2), 20_000
-    truth = peeled(u, 2, lambda left: pf_by_orders(left, rate))
+    truth = peeled(u, 2, lambda left: pf(left, rate))
     source = RngBits(np.random.default_rng(3))
     counts = Counter(peel([Fraction(v) for v in u], 2, rate, "permute-and-flip", source) for _ in range(n))
     limit = 37.0  # 5 degrees of freedom, alpha = 6e-7
@@ -188,8 +151,8 @@ def worst_loss(total, bins, law):
 
 def test_the_loss_of_permute_and_flip_over_all_counts_is_below_epsilon():
     half = Fraction(1, 2)
-    assert worst_loss(8, 3, lambda h: pf_by_orders(h, half)) == pytest.approx(0.99600713, abs=5e-9)
-    assert worst_loss(5, 3, lambda h: pf_by_orders(h, Fraction(1))) > 1  # the factor 2 cannot be saved
+    assert worst_loss(8, 3, lambda h: pf(h, half)) == pytest.approx(0.99600713, abs=5e-9)
+    assert worst_loss(5, 3, lambda h: pf(h, Fraction(1))) > 1  # the factor 2 cannot be saved
 
 
 def test_the_monotone_saving_of_the_exponential_mechanism_would_break_the_guarantee():
@@ -197,7 +160,7 @@ def test_the_monotone_saving_of_the_exponential_mechanism_would_break_the_guaran
     assert worst_loss(5, 3, lambda h: em(h, Fraction(1, 2))) == pytest.approx(0.84565267, abs=5e-9)
 
 
-@pytest.mark.parametrize("one", [pf_by_orders, em])
+@pytest.mark.parametrize("one", [pf, em])
 def test_two_peeled_rounds_of_half_the_rate_cost_at_most_epsilon(one):
     def law(h, rate):
         found = peeled(h, 2, lambda left: one(left, rate))

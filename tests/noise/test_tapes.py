@@ -25,9 +25,8 @@ from fugu.noise.bits import BitSource, BoundaryTable, Coin, RngBits, Widths, Wor
 from fugu.noise.gaussian import MARGIN, LatticeGaussianSampler, Signed, Tail, half_sums
 from fugu.noise.laplace import LatticeLaplaceSampler, LowDigit, SignedTop
 from fugu.numbers import balls
-from tape import TapeBits
+from tape import DEPTH, TapeBits, tape_masses
 
-DEPTH = 20
 TINY = Widths(first=3, second=4, third=1, steady=False)
 SMALL = Widths(first=2, second=2, third=1, steady=False)
 BARE = Widths(steady=False)
@@ -40,31 +39,6 @@ def remembered() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BoundaryTable, "floor", cache(BoundaryTable.floor))
         yield
-
-
-def tape_masses(run: Callable[[TapeBits], int], depth: int = DEPTH) -> tuple[dict[int, Fraction], Fraction]:
-    """Over all tapes of one length, the mass of those that decide each outcome, and of the undecided.
-
-    A tape is extended only while it decides nothing: tapes that share a deciding start are counted at once.
-    """
-    decided: dict[int, Fraction] = {}
-    undecided = Fraction(0)
-    todo = [""]
-    while todo:
-        start = todo.pop()
-        tape = TapeBits(start)
-        try:
-            value = run(tape)
-        except EOFError:
-            if len(start) < depth:
-                todo += [start + "0", start + "1"]
-            else:
-                undecided += Fraction(1, 2**depth)
-        else:
-            assert tape.used == len(start)
-            decided[value] = decided.get(value, Fraction(0)) + Fraction(1, 2 ** len(start))
-    assert sum(decided.values()) + undecided == 1
-    return decided, undecided
 
 
 def weight(precision: Fraction, k: int) -> arb:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from itertools import permutations, product
 
 import numpy as np
-from mpmath import exp, mp, mpf
+from mpmath import mp, mpf
 
 mp.dps = 50
 
@@ -35,22 +34,6 @@ def flat(value):
 def spread(query, shape, values):
     """The largest l1 change of the exact answer, from the definition."""
     return max(sum(abs(flat(query.exact(d)) - flat(query.exact(e)))) for d, e in datasets(shape, values))
-
-
-def pf(u, rate):
-    accept = [exp(mpf(rate.numerator) / rate.denominator * (int(v) - int(max(u)))) for v in u]
-    found = [mpf(0)] * len(u)
-    for order in permutations(range(len(u))):
-        reached = mpf(1)
-        for i in order:
-            found[i] += reached * accept[i]
-            reached *= 1 - accept[i]
-    return [f / math.factorial(len(u)) for f in found]
-
-
-def em(u, rate):
-    weights = [exp(mpf(rate.numerator) / rate.denominator * int(v)) for v in u]
-    return [w / sum(weights) for w in weights]
 
 
 def peeled(u, k, rate, one):

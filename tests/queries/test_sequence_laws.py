@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import exp, log, mpf
-from sequence_oracle import Silent, datasets, em, flat, peeled, pf, spread
+from sequence_oracle import Silent, datasets, flat, peeled, spread
 
 import fugu
 from fugu.errors import BadNoise, UsageError
@@ -34,6 +34,7 @@ from fugu.queries.sequences import (
     TopK,
     Transitions,
 )  # fmt: skip
+from selection_laws import em, pf
 
 AB = States(("a", "b"))
 ABC = States(("a", "b", "c"))
