@@ -11,8 +11,8 @@ AUDIT = "auditing/test_release_attack.py"
 CARELESS = "endtoend/test_whole_chain.py::test_a_verifier_that_leaves_out_a_check_is_caught"
 HUNT = "test_oracle_hunt.py::test_loss_is_the_truth_from_above"
 CELLS = "loss/test_cells_hunt.py"
-GOLDEN, BLUR = f"loss/test_golden_losses.py {HUNT}[few]", "loss/test_law_errors.py"
-BOUNDS, PROOFS = "loss/test_bounds_mutants.py", "loss/test_proofs_mutants.py loss/test_golden_losses.py"
+GOLDEN, BLUR = f"{HUNT}[few] {HUNT}[many]", "loss/test_law_errors.py"
+BOUNDS, PROOFS = "loss/test_bounds_mutants.py", "loss/test_proofs_mutants.py"
 TAPES, SAMPLER = "noise/test_tapes.py", "noise/test_sampler.py"
 EVERY_TAPE = f"{TAPES}::test_no_outcome_is_decided_on_more_than_its_mass"
 CUT = f"{SAMPLER}::test_draws_beyond_the_cut_go_on_and_keep_the_law"
@@ -140,7 +140,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     [GOLDEN],
     ("lattice_gaps", "sign change one step late", "np.ceil(0.5 * (big + (np.log(a) - np.log(-c)) / rate)) - 1", "np.ceil(0.5 * (big + (np.log(a) - np.log(-c)) / rate))"),
     ("_mixed", "rising gaps forgotten", "(a < 0) & (c > 0)", "a > np.inf"),
-    [f"loss/test_golden_losses.py {BOUNDS}"],
+    [f"loss/test_subnormal.py {BOUNDS}"],
     ("_worst", "first item alone", "max(worst_reading(item, lambda read, one=one: loss(one, read)) for item, one in known)",
      "next(worst_reading(item, lambda read, one=one: loss(one, read)) for item, one in known)"),
     ("_worst", "item that loses least", "max(worst_reading(item, lambda read, one=one: loss(one, read)) for item, one in known)",
@@ -166,7 +166,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("NumberLeakage.conditioned", "less likely events", "delta", "2 * delta"),
     [f"{PROOFS} {PROVE} {SMOOTH}"],
     ("LineDecay.pure", "coupling unasked", "moved is not None and moved <= epsilon", "moved is not None"),
-    ("LineLaplace.delta_at", "continuous delta for a lattice", "float(noise.grid / unit)", "None", f"loss/test_golden_losses.py {BOUNDS}"),
+    ("LineLaplace.delta_at", "continuous delta for a lattice", "float(noise.grid / unit)", "None", f"{BOUNDS} {HUNT}[few]"),
     ("LineLaplace.guess", "continuous noise searched for the lattice", "1.0", "None", "calibration/test_golden_tables.py"),
     ("LineLaplace.delta", "no noise is some noise", "None", "Fraction(1)"),
     [DOOR],

@@ -18,10 +18,7 @@ from fugu.errors import NotProvable
 ROWS = [
     ((0, 1), (1, 1), 1, 1e-5, 0.9992499364, 3.594108010994),
     ((0, 1), (1, 2), 1, 0.01, 1.6309348849, 3.107687040974),
-    ((0, 1), (1, 2), 1, 1e-5, 1.8215720568, 6.645528017435),
     ((0, 1), (0, 2), 0.5, 0.01, 1.5456595806, 2.889934751903),
-    ((0, 1), (5, 1.2), 1, 0.01, 4.8971420709, 9.406771234572),
-    ((10, 3), (12, 4), 0.5, 0.1, 1.8063040055, 2.444187814679),
     ((0, 5), (1, 5.1), 0.1, 1e-3, 9.8524251824, 17.536181938224),
     ((0, 1), (3, 10), 2, 0.05, 4.1199899793, 8.141514920176),
 ]
@@ -78,7 +75,7 @@ def test_the_lattice_scale_is_the_continuous_optimum_within_half_a_percent(row, 
     assert verify(mechanism, pair).holds
 
 
-@pytest.mark.parametrize("row", ROWS[1:6:2], ids=str)
+@pytest.mark.parametrize("row", ROWS[1:4], ids=str)
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_an_oracle_from_the_definition_confirms_the_budget_and_catches_a_smaller_scale(row, kind):
     (a, b, epsilon, delta, _, _) = row

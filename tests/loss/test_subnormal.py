@@ -1,7 +1,10 @@
-"""`fugu.epsilon`, `delta` and `renyi` never fall below the truth, however small the masses are: 60-digit oracle."""
+"""`fugu.epsilon`, `delta` and `renyi` never fall below the truth, however small the masses are: 60-digit oracle.
+
+Nor however far the atoms are, or however long their decimals."""
 
 from __future__ import annotations
 
+import math
 import random
 from fractions import Fraction
 
@@ -9,6 +12,7 @@ import mpmath
 import pytest
 
 import fugu
+from fugu.errors import BadNoise
 from fugu.laws.masses import Masses
 from fugu.loss.door import widened
 from hunting import search
@@ -128,3 +132,32 @@ def test_ordinary_laws_are_not_widened() -> None:
     near = fugu.LawPair(same, fugu.Discrete([0, 1], [0.25, 0.75]))
     plain = fugu.LawPair(fugu.Discrete([0, 1], [0.0, 1.0]), fugu.Discrete([0, 1], [0.25, 0.75]))
     assert fugu.epsilon(fugu.Laplace(1), near) == pytest.approx(fugu.epsilon(fugu.Laplace(1), plain), abs=1e-12)
+
+
+def test_a_translate_loses_what_two_points_do():
+    assert fugu.epsilon(fugu.Laplace(2.0), fugu.Shifted(3)) == fugu.epsilon(
+        fugu.Laplace(2.0), fugu.LawPair(fugu.Discrete([2]), fugu.Discrete([5]))
+    )
+
+
+def test_decimals_are_subtracted_as_decimals():
+    pair = fugu.LawPair(fugu.Discrete([1000000.1]), fugu.Discrete([1000000.2]))
+    assert fugu.epsilon(fugu.Laplace(1.0), pair) == pytest.approx(
+        0.1, abs=1e-13
+    )  # the doubles differ by 0.0999999999767
+
+
+@pytest.mark.parametrize(("scale", "expected"), [(1e299, 10.0), (1.0, 1e300), (1e-300, math.inf)])
+def test_atoms_1e300_apart(scale, expected):
+    assert fugu.epsilon(fugu.Laplace(scale), fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([1e300]))) == pytest.approx(
+        expected, rel=1e-12
+    )
+
+
+def test_off_the_lattice_is_refused_not_guessed():
+    with pytest.raises(BadNoise, match="off the lattice"):
+        fugu.epsilon(fugu.Laplace(1, grid=1), fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([0.5])))
+    with pytest.raises(BadNoise, match="off the lattice"):
+        fugu.delta(fugu.Laplace(1, grid=Fraction(1, 3)), fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([0.5])), 1)
+    with pytest.raises(BadNoise, match="off the lattice"):
+        fugu.epsilon(fugu.Laplace(1, grid=1), fugu.LawPair(fugu.Discrete([[0, 0]]), fugu.Discrete([[0.5, 1]])))
