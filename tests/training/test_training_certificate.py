@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,11 +14,12 @@ import fugu
 from fugu import Approx, MarkovChain
 from fugu.documents.document import digest_of
 from fugu.errors import CertificateError, NotProvable
-from fugu.iterate import LinearRegression, LogisticRegression, TrainingCertificate
+from fugu.iterate import AR1, Groups, Joint, LinearRegression, LogisticRegression, TrainingCertificate
 from fugu.priors.correlated import Correlated
 from fugu.priors.gaussian_field import GaussianField
+from fugu.priors.joint import JointTable
 from fugu.training.accountant import NoisySGD
-from fugu.training.losses import Objective, Squared
+from fugu.training.losses import Objective, Squared, keeps, train
 
 rng = np.random.default_rng(2)
 X = rng.uniform(-1, 1, (30, 2))
@@ -38,6 +40,7 @@ def resealed(certificate, change):
     return TrainingCertificate({**body, "digest": digest_of(body)})
 
 
+CHAIN = MarkovChain([[0.7, 0.3], [0.4, 0.6]], 30, [0.5, 0.5], assumptions=("fitted on last year's rows",))
 PRIORS = [
     "independent",
     "group",
@@ -49,13 +52,25 @@ PRIORS = [
 ]
 
 
-@pytest.mark.parametrize("prior", PRIORS, ids=repr)
-def test_a_certificate_survives_a_file_and_proves_again(prior, tmp_path):
-    model = fitted(prior)
+HONEST = [
+    *({"prior": prior} for prior in PRIORS),
+    {"clip": 1},
+    {"clip": np.float32(0.25), "learning_rate": np.float32(0.5)},
+    {"penalty": 0, "radius": 3},
+    {"prior": CHAIN},
+    {"prior": AR1(Fraction(1, 3), Fraction(1, 7)), "fit_intercept": False},
+    {"prior": Groups(np.arange(30) // 3), "private": "features"},
+]
+
+
+@pytest.mark.parametrize("options", HONEST, ids=str)
+def test_a_certificate_survives_a_file_and_proves_again(options, tmp_path):
+    model = fitted(**options)
     path = tmp_path / "model.certificate.json"
     model.certificate_.save(path)
     read = TrainingCertificate.load(path)
-    assert read.body == model.certificate_.body
+    assert [file.name for file in tmp_path.iterdir()] == [path.name] and read.body == model.certificate_.body
+    assert ("fitted on last year's rows" in read.assumptions) == (options.get("prior") is CHAIN)
     assert read.verify().delta <= 1e-4 and read.verify().epsilon == 2
     assert read.budget == Approx(2.0, 1e-4) == model.guarantee_
     assert read.prior == read.accountant.prior.words()
@@ -77,6 +92,10 @@ def test_the_document_holds_no_datum_and_says_what_matters():
     assert "31425" not in text and not any(repr(float(x)) in text for x in [*X.ravel(), *model.coef_.ravel()])
     assert "target of one record" in model.certificate_.neighbours
     assert any("order" in line and "number of records" in line for line in model.certificate_.assumptions)
+
+
+def part(name, **values):
+    return lambda body: body[name].update(values)
 
 
 FORGERIES = {
@@ -110,13 +129,44 @@ FORGERIES = {
     "another version": lambda b: b.update(version=2),
     "another schema": lambda b: b.update(schema="fugu/certificate/1"),
     "a part missing": lambda b: b.pop("assumptions"),
+    # and what says more than its numbers
+    "whole records, proved for targets": lambda b: b.update(neighbours="any two values of one whole record"),
+    "no assumptions": lambda b: b.update(assumptions=[]),
+    "fewer assumptions": lambda b: b["assumptions"].pop(0),
+    "assumptions in one text": lambda b: b.update(assumptions=" ".join(b["assumptions"])),
+    "a promise of its own": lambda b: b.update(promise="nobody learns anything"),
+    "a reading that is no schema": lambda b: b["reading"].update(promise="nobody reads anything"),
+    "a reading of no kind": lambda b: b["reading"]["columns"]["x0"].update(kind="secret"),
+    "a reading that takes hours": lambda b: b["reading"]["columns"]["x0"].update(step="1e1000000000"),
+    "no reading": lambda b: b.pop("reading"),
+    "a promise inside": part("accountant", sampling="secret"),
+    "another model": lambda b: b.update(model="LinearSVC"),
+    "a model that is no text": lambda b: b.update(model=["LinearRegression"]),
+    "version true": lambda b: b.update(version=True),
+    "steps and a half": lambda b: b["accountant"].update(steps=b["accountant"]["steps"] + 0.5),
+    "steps as text": lambda b: b["accountant"].update(steps=str(b["accountant"]["steps"])),
+    "too many steps": part("accountant", steps=10**12),
+    "too many records": part("accountant", records=10**12, batch_size=10**12),
+    "noise true": part("accountant", noise=True),
+    "noise that takes hours to read": part("accountant", noise="1e1000000000"),
+    "a budget that takes hours to read": part("budget", epsilon="1e1000000000"),
+    "a budget as float": part("budget", delta=0.5),
+    "a clip as text": part("objective", clip="0.25"),
+    "something more in the loss": lambda b: b["objective"]["loss"].update(slope=0),
 }
 
 
+@pytest.fixture(scope="module")
+def kept():
+    """One certificate, of private targets: forgers take a copy."""
+    found = fitted(private="target").certificate_
+    assert resealed(found, lambda b: None).verify() == found.verify()
+    return found
+
+
 @pytest.mark.parametrize("name", FORGERIES)
-def test_a_resealed_forgery_is_refused(name):
-    certificate = fitted().certificate_
-    certificate.verify()
+def test_a_resealed_forgery_is_refused(name, kept):
+    certificate = kept
     with pytest.raises(CertificateError):
         resealed(certificate, FORGERIES[name]).verify()
 
@@ -184,3 +234,56 @@ def test_no_certificate_is_issued_for_noise_that_is_too_small():
     TrainingCertificate.issue("x", budget, objective, enough).verify()
     with pytest.raises(NotProvable):
         TrainingCertificate.issue("x", budget, objective, enough.with_noise(0.999 * enough.noise))
+
+
+def test_the_unit_of_a_normal_prior_cannot_be_forged():
+    """A tiny width makes a tiny sensitivity; distances in another unit than the range do the same."""
+    certificate = fitted("ar1:0.3").certificate_
+    for width in (1e-9, -2.0, 1.0):
+        with pytest.raises(CertificateError, match="width"):
+            resealed(certificate, part("objective", width=width)).verify()
+    with pytest.raises(CertificateError, match="'prior'"):
+        resealed(certificate, lambda b: b["prior"]["parameters"].update(distance="999999999/1000000000")).verify()
+    objective = Objective(Squared(1.0), 1.0, 0.1, 1.0)
+    c = objective
+    plan = {"domain": 2.0, "records": 2, "batch_size": 2, "noise": 1.0, "sensitivity": objective.sensitivity}
+    joint = Joint(JointTable([[0.4, 0.1], [0.1, 0.4]]), [[0.0, 0.0], [0.0, 0.0]])  # all values at distance 0
+    free = NoisySGD(5, 0.5, c.lipschitz, c.smoothness, c.penalty, prior=joint, **plan)
+    assert free.delta_at(0) < 1e-9 and not keeps(objective, free)
+    with pytest.raises(NotProvable):
+        TrainingCertificate.issue("LinearRegression", Approx(1.0, 1e-5), objective, free)
+    with pytest.raises(NotProvable):
+        train(np.zeros((2, 1)), np.zeros(2), objective, free)
+    assert keeps(objective, NoisySGD(5, 0.5, c.lipschitz, c.smoothness, c.penalty, prior=AR1(0.3), **plan))
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 500 + "1" + "}" * 500, '{"kind": "training"}', '"\\ud800"'])
+def test_files_made_to_break_the_reader_are_refused(text, tmp_path):
+    path = tmp_path / "c.json"
+    path.write_text(text)
+    with pytest.raises(CertificateError):
+        TrainingCertificate.load(path)
+    body = fitted().certificate_.body
+    path.write_text(json.dumps({**body, "fugu": "\ud800"}))
+    with pytest.raises(CertificateError, match="surrogate"):
+        TrainingCertificate.load(path)
+
+
+# of version 0.1, one for each prior
+
+SEALED = json.loads((Path(__file__).parent / "certificates_0_1.json").read_text())
+
+
+@pytest.mark.parametrize("name", SEALED)
+def test_a_certificate_of_version_0_1_still_proves(name):
+    certificate = TrainingCertificate(SEALED[name])
+    assert certificate.verify().epsilon == certificate.proved.epsilon == 2
+    assert certificate.accountant.prior.words() == certificate.prior
+
+
+@pytest.mark.parametrize("name", SEALED)
+def test_with_half_the_noise_it_does_not(name):
+    with pytest.raises(CertificateError):
+        resealed(
+            TrainingCertificate(SEALED[name]), lambda b: b["accountant"].update(noise=b["accountant"]["noise"] / 2)
+        ).verify()

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import copy
-import json
 import math
 import os
 import pickle
 import sys
 import threading
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.utils.validation import check_X_y
 
-from fugu import Approx, MarkovChain
-from fugu.documents.document import digest_of
-from fugu.errors import BadTable, CertificateError, NotProvable, UsageError
-from fugu.iterate import AR1, Groups, Joint, LinearRegression, LinearSVC, LogisticRegression, TrainingCertificate
-from fugu.priors.joint import JointTable
-from fugu.training.accountant import NoisySGD
-from fugu.training.losses import NormalStream, Objective, Squared, keeps, train
+from fugu.errors import BadTable, NotProvable, UsageError
+from fugu.iterate import AR1, LinearRegression, LinearSVC, LogisticRegression
+from fugu.training.losses import NormalStream
 from fugu.training.scaling import Scaling, TargetScaling
 
 COUNT, SECRET = 12, 314.25
 X = np.linspace(0, 1, COUNT).reshape(-1, 1)
 Y = np.linspace(-1, 1, COUNT)
 TIMES = np.arange(COUNT)
-CHAIN = MarkovChain([[0.7, 0.3], [0.4, 0.6]], COUNT, [0.5, 0.5], assumptions=("fitted on last year's rows",))
 
 
 def linear(prior="independent", **options):
@@ -190,105 +182,3 @@ def test_a_fitted_estimator_holds_no_row(kind):
     data = pickle.dumps(kind(bounds=(0, 1), epochs=2, **more).fit(rows, target))
     assert not any(np.float64(x).tobytes() in data or repr(float(x)).encode() in data for x in rows.ravel())
     assert all(np.float64(x).tobytes() in pickle.dumps(rows) for x in rows.ravel())
-
-
-# certificates
-
-
-def resealed(certificate, change):
-    body = copy.deepcopy(certificate.body)
-    change(body)
-    body.pop("digest", None)
-    return TrainingCertificate({**body, "digest": digest_of(body)})
-
-
-def part(name, **values):
-    return lambda body: body[name].update(values)
-
-
-SAYING_MORE = {
-    "whole records, proved for targets": lambda b: b.update(neighbours="any two values of one whole record"),
-    "no assumptions": lambda b: b.update(assumptions=[]),
-    "fewer assumptions": lambda b: b["assumptions"].pop(0),
-    "assumptions in one text": lambda b: b.update(assumptions=" ".join(b["assumptions"])),
-    "a promise of its own": lambda b: b.update(promise="nobody learns anything"),
-    "a reading that is no schema": lambda b: b["reading"].update(promise="nobody reads anything"),
-    "a reading of no kind": lambda b: b["reading"]["columns"]["x0"].update(kind="secret"),
-    "a reading that takes hours": lambda b: b["reading"]["columns"]["x0"].update(step="1e1000000000"),
-    "no reading": lambda b: b.pop("reading"),
-    "a promise inside": part("accountant", sampling="secret"),
-    "another model": lambda b: b.update(model="LinearSVC"),
-    "a model that is no text": lambda b: b.update(model=["LinearRegression"]),
-    "version true": lambda b: b.update(version=True),
-    "steps and a half": lambda b: b["accountant"].update(steps=b["accountant"]["steps"] + 0.5),
-    "steps as text": lambda b: b["accountant"].update(steps=str(b["accountant"]["steps"])),
-    "too many steps": part("accountant", steps=10**12),
-    "too many records": part("accountant", records=10**12, batch_size=10**12),
-    "noise true": part("accountant", noise=True),
-    "noise that takes hours to read": part("accountant", noise="1e1000000000"),
-    "a budget that takes hours to read": part("budget", epsilon="1e1000000000"),
-    "a budget as float": part("budget", delta=0.5),
-    "a clip as text": part("objective", clip="0.25"),
-    "something more in the loss": lambda b: b["objective"]["loss"].update(slope=0),
-}
-
-
-@pytest.mark.parametrize("name", SAYING_MORE)
-def test_a_resealed_certificate_that_says_more_than_its_numbers_is_refused(name):
-    certificate = linear(private="target").fit(X, Y).certificate_
-    assert resealed(certificate, lambda b: None).verify() == certificate.verify()
-    with pytest.raises(CertificateError):
-        resealed(certificate, SAYING_MORE[name]).verify()
-
-
-def test_the_unit_of_a_normal_prior_cannot_be_forged():
-    """A tiny width makes a tiny sensitivity; distances in another unit than the range do the same."""
-    certificate = linear("ar1:0.3", ordered=True).fit(X, Y).certificate_
-    for width in (1e-9, -2.0, 1.0):
-        with pytest.raises(CertificateError, match="width"):
-            resealed(certificate, part("objective", width=width)).verify()
-    with pytest.raises(CertificateError, match="'prior'"):
-        resealed(certificate, lambda b: b["prior"]["parameters"].update(distance="999999999/1000000000")).verify()
-    objective = Objective(Squared(1.0), 1.0, 0.1, 1.0)
-    c = objective
-    plan = {"domain": 2.0, "records": 2, "batch_size": 2, "noise": 1.0, "sensitivity": objective.sensitivity}
-    joint = Joint(JointTable([[0.4, 0.1], [0.1, 0.4]]), [[0.0, 0.0], [0.0, 0.0]])  # all values at distance 0
-    free = NoisySGD(5, 0.5, c.lipschitz, c.smoothness, c.penalty, prior=joint, **plan)
-    assert free.delta_at(0) < 1e-9 and not keeps(objective, free)
-    with pytest.raises(NotProvable):
-        TrainingCertificate.issue("LinearRegression", Approx(1.0, 1e-5), objective, free)
-    with pytest.raises(NotProvable):
-        train(np.zeros((2, 1)), np.zeros(2), objective, free)
-    assert keeps(objective, NoisySGD(5, 0.5, c.lipschitz, c.smoothness, c.penalty, prior=AR1(0.3), **plan))
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"clip": 1},
-        {"clip": np.float32(0.25), "learning_rate": np.float32(0.5)},
-        {"penalty": 0, "radius": 3},
-        {"prior": CHAIN, "ordered": True},
-        {"prior": AR1(Fraction(1, 3), Fraction(1, 7)), "ordered": True, "fit_intercept": False},
-        {"prior": Groups(TIMES // 3), "private": "features"},
-    ],
-    ids=str,
-)
-def test_what_is_honest_is_written_so_that_it_verifies(options, tmp_path):
-    certificate = linear(**options).fit(X, Y).certificate_
-    certificate.save(tmp_path / "c.json")
-    assert [file.name for file in tmp_path.iterdir()] == ["c.json"]
-    assert TrainingCertificate.load(tmp_path / "c.json").verify().delta <= 1e-4
-    assert ("fitted on last year's rows" in certificate.assumptions) == (options.get("prior") is CHAIN)
-
-
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 500 + "1" + "}" * 500, '{"kind": "training"}', '"\\ud800"'])
-def test_files_made_to_break_the_reader_are_refused(text, tmp_path):
-    path = tmp_path / "c.json"
-    path.write_text(text)
-    with pytest.raises(CertificateError):
-        TrainingCertificate.load(path)
-    body = linear().fit(X, Y).certificate_.body
-    path.write_text(json.dumps({**body, "fugu": "\ud800"}))
-    with pytest.raises(CertificateError, match="surrogate"):
-        TrainingCertificate.load(path)
