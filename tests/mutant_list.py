@@ -1638,7 +1638,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("SequenceCertificate.prove", "orders that nobody proved", "not found <= self.proved", "False"),
     ["verifier/test_swap_forgeries.py"],
     ("_check_moves", "any tolerance for swapped records", 'swapped = max(swapped, math.floor(n * read_number(stated["tolerance"])))', "pass"),
-    ["translation/test_late_start.py"],
+    [FORGETS],
     ("StartLevels.at", "thirty entries are all that count", "table.at(m, asked)", "table.at(DS[-1], asked)"),
     ["data/test_layouts.py"],
     ("open_timed", "intervals whose ends are public", "secret and layout.inside != SECRET", "False"),

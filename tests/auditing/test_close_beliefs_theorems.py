@@ -8,6 +8,7 @@ import pytest
 
 import hunting
 from fugu.auditing.theorems import (
+    nearby_laws,
     orders_a4,
     proposition_a7,
     straight,
@@ -15,12 +16,12 @@ from fugu.auditing.theorems import (
     theorem_a3,
     theorem_a4,
 )
-from fugu.errors import UsageError
+from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.loss.shifts import shift_renyi
 from fugu.noise import Gaussian
 from fugu.numbers.exact import as_fraction
-from fugu_papers.close_beliefs import corollary_a1, gaussian_variance, theorem_a5
+from fugu_papers.close_beliefs import corollary_a1, gaussian_variance, theorem_5_7, theorem_a5, translated_scale
 
 A1 = [
     ((2, 3, 3, 3, 1, 1, 0.5), 2.0333333333, 1.6, 2.5),
@@ -210,3 +211,26 @@ def test_a5_reads_computed_divergences_as_no_less_than_they_are():
         there, back = (shift_renyi(Gaussian(scale), moved, order) for order in orders)
         too_low.append(as_fraction(theorem_a4(alpha, p, q, r, there, 0, back)) < truth)  # handed on as they are
     assert any(too_low)
+
+
+def test_theorem_5_6_needs_every_term():
+    """f_i puts 0.1 where g_i has nothing: dropping eta1 claims (e, 0)."""
+    assert 0.1 <= nearby_laws(0, 0, 0, 0.1, 0, 0).delta < 0.1 + 1e-15
+    with pytest.raises(NotProvable):
+        nearby_laws(1, 0, 0, 0.5, 0, 0.3)
+    with pytest.raises(NotProvable):
+        nearby_laws(math.inf, 0, 0, 0, 0, 0)
+    with pytest.raises(BadBudget):
+        nearby_laws(1, 0, -1, 0, 0, 0)
+
+
+def test_theorem_5_7_is_the_printed_formula_and_the_triangle_inequality_is_better():
+    found = theorem_5_7(1, 1e-3, 0.25, 1e-2)
+    assert found.epsilon == 1.5
+    assert found.delta == pytest.approx((1 + math.exp(1.25)) * 1e-2 + math.exp(0.25) * 1e-3, rel=1e-13)
+    shift, w, total = 2.0, 0.5, 1.0
+    best = min(2 * (shift / (total - 2 * x)) ** 2 + 2 * (w / x) ** 2 for x in np.linspace(0.001, 0.499, 999))
+    scale = translated_scale(shift, w, total)
+    assert scale == 3 and 2 * float(scale) ** 2 < best
+    with pytest.raises(NotProvable):
+        translated_scale(1, 1, 0)

@@ -158,3 +158,29 @@ def test_frontiers_are_made_within_a_limit(monkeypatch):
     assert sweep._sorted == ()
     free = WideSweep(AnyStart(fugu.MarkovChain(kernel, 40, "any"))).levels(0.2, 39)
     assert all(a >= b - 1e-12 for a, b in zip(free.alphas[:20], fine.alphas, strict=False))
+
+
+def attained(kernel, first, length, epsilon):
+    """The loss about the middle entry of a release that answers at each entry with e^epsilon for value 0, else 1."""
+    answer = np.where(np.arange(len(kernel)) == 0, np.exp(epsilon), 1.0)
+    before, law, after = first.copy(), first.copy(), np.ones(len(kernel))
+    middle = length // 2
+    for _ in range(middle - 1):
+        before, law = (before * answer) @ kernel, law @ kernel
+    for _ in range(length - middle):
+        after = kernel @ (answer * after)
+    found = np.log(before / law) + np.log(answer) + np.log(after)
+    return float(found.max() - found.min())
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.01])
+def test_a_start_that_is_forgotten_at_once_costs_what_the_stationary_chain_does(epsilon):
+    """Nodes far from it lose what those of the stationary chain lose, not 30 epsilon."""
+    k, length = 13, 300
+    kernel = 0.99 * np.eye(k) + 0.01 / k
+    first = np.full(k, 1 / k)
+    first[0], first[-1] = first[0] + 1e-8, first[-1] - 1e-8
+    truth = attained(kernel, first, length, epsilon)
+    found = fugu.translate(fugu.MarkovChain(kernel, length, first / first.sum()), epsilon)
+    assert truth > 100 * epsilon, "the far side must count for more than thirty entries"
+    assert truth <= found <= 1.001 * truth
