@@ -30,7 +30,7 @@ $(STAMP): pyproject.toml verify/pyproject.toml papers/pyproject.toml
 QUICK := tests/test_guarantee.py tests/test_public_surface.py tests/test_stale_mutants.py \
 	tests/guarantee/test_parallel.py tests/laws/test_discrete.py tests/laws/test_normal.py \
 	tests/noise/test_law_mutants.py tests/noise/test_correlated.py \
-	tests/loss/test_door_mutants.py tests/loss/test_bounds_mutants.py tests/loss/test_golden_losses.py \
+	tests/loss/test_door_mutants.py tests/loss/test_bounds_mutants.py tests/loss/test_subnormal.py \
 	tests/calibration/test_prove_mutants.py tests/calibration/test_choices.py tests/calibration/test_golden_tables.py \
 	tests/mechanism/test_release.py tests/mechanism/test_certificate.py tests/mechanism/test_forgeries_mutants.py \
 	tests/transport/test_wasserstein.py tests/ledger/test_ledger_spend.py tests/data/test_schema.py \
